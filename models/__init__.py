@@ -1,0 +1,1 @@
+"""Robots and mechanisms that ship, and their builders."""

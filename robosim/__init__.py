@@ -1,0 +1,78 @@
+"""robosim: robots in maximal coordinates, stepped by a variational integrator.
+
+The physics, and nothing that reads model files or draws. Quaternions are scalar first
+(w, x, y, z), local to world; units are SI; omega is in body axes.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from robosim.errors import (
+    ControllerError,
+    ConvergenceError,
+    LoadError,
+    LogError,
+    ModelError,
+    OptionError,
+    PeerError,
+    RobosimError,
+    StateError,
+)
+from robosim.mechanism import Body, ContactPoint, Frame, Geometry, Joint, Mechanism
+
+if TYPE_CHECKING:
+    from robosim.compare import Comparison, compare
+    from robosim.loaders import load
+    from robosim.log import Log
+    from robosim.simulation import Simulation, StepInfo, warmup
+
+__version__ = "0.1.0"
+
+# Imported on first use, so that building and loading a model does not wait for numba.
+_LAZY = {
+    "Comparison": "robosim.compare",
+    "Log": "robosim.log",
+    "Simulation": "robosim.simulation",
+    "StepInfo": "robosim.simulation",
+    "compare": "robosim.compare",
+    "load": "robosim.loaders",
+    "warmup": "robosim.simulation",
+}
+
+__all__ = [
+    "Body",
+    "Comparison",
+    "ContactPoint",
+    "ControllerError",
+    "ConvergenceError",
+    "Frame",
+    "Geometry",
+    "Joint",
+    "LoadError",
+    "Log",
+    "LogError",
+    "Mechanism",
+    "ModelError",
+    "OptionError",
+    "PeerError",
+    "RobosimError",
+    "Simulation",
+    "StateError",
+    "StepInfo",
+    "__version__",
+    "compare",
+    "load",
+    "warmup",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'robosim' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,115 @@
+"""Every error that robosim raises on purpose, derived from one base class.
+
+An error names where it comes from (file, element), the value at fault and, where there are
+some, the values that would be accepted, so that a message can be acted on without a debugger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class RobosimError(Exception):
+    """Base class of all errors raised by robosim."""
+
+
+class ModelError(RobosimError, ValueError):
+    """A robot or mechanism that cannot be simulated as described.
+
+    Attributes
+    ----------
+    reason : str
+        What is wrong, with the offending value.
+    element : str or None
+        The body, joint, geometry or attribute at fault.
+    file : pathlib.Path or None
+        The file that it was read from.
+    alternatives : tuple of str
+        Values that would have been accepted.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        element: str | None = None,
+        file: str | Path | None = None,
+        alternatives: Sequence[str] = (),
+    ) -> None:
+        self.reason = reason
+        self.element = element
+        self.file = Path(file) if file is not None else None
+        self.alternatives = tuple(alternatives)
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        where = ": ".join(str(part) for part in (self.file, self.element) if part is not None)
+        text = f"{where}: {self.reason}" if where else self.reason
+        if self.alternatives:
+            text += f" (known: {', '.join(self.alternatives)})"
+        return text
+
+    def in_file(self, file: str | Path) -> ModelError:
+        """The same error, of the same class, with the file that it was found in."""
+        return type(self)(
+            self.reason, element=self.element, file=file, alternatives=self.alternatives
+        )
+
+
+class LoadError(ModelError):
+    """A model file that is missing, malformed or refers to something that does not exist."""
+
+
+class StateError(RobosimError, ValueError):
+    """A configuration, velocity or torque of the wrong shape, or not finite."""
+
+
+class OptionError(RobosimError, ValueError):
+    """An option of a simulation, a log or a command with a value that is not allowed."""
+
+
+class ControllerError(RobosimError, ValueError):
+    """A controller that returned the wrong shape, or a value that is not finite."""
+
+
+class LogError(RobosimError):
+    """A log that cannot be written or read."""
+
+
+class PeerError(RobosimError):
+    """A peer library that is not installed, or cannot load the model."""
+
+
+class ConvergenceError(RobosimError, RuntimeError):
+    """A step whose equations could not be solved, even with substeps.
+
+    The simulation is left at the last knot that was solved.
+
+    Attributes
+    ----------
+    time : float
+        Time of that knot [s].
+    residual : float
+        Residual of the last attempt, as a velocity in the mass metric [m/s].
+    iterations : int
+        Newton iterations of the last attempt.
+    substeps : int
+        Number of substeps that were tried last.
+    body : str
+        The body with the largest residual.
+    """
+
+    def __init__(
+        self, time: float, residual: float, iterations: int, substeps: int, body: str
+    ) -> None:
+        self.time = time
+        self.residual = residual
+        self.iterations = iterations
+        self.substeps = substeps
+        self.body = body
+        super().__init__(
+            f"the step at t = {time:.6g} s did not converge: residual {residual:.3g} m/s after "
+            f"{iterations} iterations with {substeps} substeps, worst at body '{body}'. "
+            "A smaller timestep, a smaller torque or a consistent initial state may help."
+        )

@@ -1,0 +1,1 @@
+"""Live view in the browser, recordings and plots."""
