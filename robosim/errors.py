@@ -77,6 +77,10 @@ class LogError(RobosimError):
     """A log that cannot be written or read."""
 
 
+class ViewerError(RobosimError):
+    """A live view or a recording that cannot be shown or written."""
+
+
 class PeerError(RobosimError):
     """A peer library that is not installed, or cannot load the model."""
 

@@ -1,0 +1,162 @@
+"""Small vector, quaternion and 6x6 block algebra for the kernels.
+
+Quaternions are scalar first, Hamilton, local to world. `out` comes last and must not alias an
+input unless a function says that it may.
+"""
+
+from math import sqrt
+
+from numba import njit
+
+
+@njit(cache=True)
+def cross(a, b, out):
+    out[0] = a[1] * b[2] - a[2] * b[1]
+    out[1] = a[2] * b[0] - a[0] * b[2]
+    out[2] = a[0] * b[1] - a[1] * b[0]
+
+
+@njit(cache=True)
+def dot(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@njit(cache=True)
+def rotate(R, v, out):
+    """out = R v."""
+    for i in range(3):
+        out[i] = R[i, 0] * v[0] + R[i, 1] * v[1] + R[i, 2] * v[2]
+
+
+@njit(cache=True)
+def rotate_back(R, v, out):
+    """out = R^T v."""
+    for i in range(3):
+        out[i] = R[0, i] * v[0] + R[1, i] * v[1] + R[2, i] * v[2]
+
+
+@njit(cache=True)
+def quaternion_product(a, b, out):
+    """out = a b [Bruedigam2023, Eq. A.2c]."""
+    out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
+    out[1] = a[0] * b[1] + b[0] * a[1] + a[2] * b[3] - a[3] * b[2]
+    out[2] = a[0] * b[2] + b[0] * a[2] + a[3] * b[1] - a[1] * b[3]
+    out[3] = a[0] * b[3] + b[0] * a[3] + a[1] * b[2] - a[2] * b[1]
+
+
+@njit(cache=True)
+def quaternion_back(a, b, out):
+    """out = a^-1 b for a unit quaternion a."""
+    out[0] = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+    out[1] = a[0] * b[1] - b[0] * a[1] - a[2] * b[3] + a[3] * b[2]
+    out[2] = a[0] * b[2] - b[0] * a[2] - a[3] * b[1] + a[1] * b[3]
+    out[3] = a[0] * b[3] - b[0] * a[3] - a[1] * b[2] + a[2] * b[1]
+
+
+@njit(cache=True)
+def normalize_quaternion(q):
+    n = 1.0 / sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    for i in range(4):
+        q[i] *= n
+
+
+@njit(cache=True)
+def rotation_matrix(q, out):
+    """Rotation matrix of a unit quaternion [Bruedigam2023, Eq. A.6]."""
+    w, x, y, z = q[0], q[1], q[2], q[3]
+    out[0, 0] = 1.0 - 2.0 * (y * y + z * z)
+    out[0, 1] = 2.0 * (x * y - w * z)
+    out[0, 2] = 2.0 * (x * z + w * y)
+    out[1, 0] = 2.0 * (x * y + w * z)
+    out[1, 1] = 1.0 - 2.0 * (x * x + z * z)
+    out[1, 2] = 2.0 * (y * z - w * x)
+    out[2, 0] = 2.0 * (x * z - w * y)
+    out[2, 1] = 2.0 * (y * z + w * x)
+    out[2, 2] = 1.0 - 2.0 * (x * x + y * y)
+
+
+@njit(cache=True)
+def similarity(R, J, out):
+    """out = R J R^T, for symmetric J."""
+    for i in range(3):
+        a0 = R[i, 0] * J[0, 0] + R[i, 1] * J[1, 0] + R[i, 2] * J[2, 0]
+        a1 = R[i, 0] * J[0, 1] + R[i, 1] * J[1, 1] + R[i, 2] * J[2, 1]
+        a2 = R[i, 0] * J[0, 2] + R[i, 1] * J[1, 2] + R[i, 2] * J[2, 2]
+        for j in range(i + 1):
+            out[i, j] = a0 * R[j, 0] + a1 * R[j, 1] + a2 * R[j, 2]
+            out[j, i] = out[i, j]
+
+
+@njit(cache=True)
+def lu6(A):
+    """LU of a 6x6 block in place, unit lower, reciprocal pivots; 1 if a pivot vanished.
+
+    Not pivoted: the blocks that it meets are inertias and their Schur complements, which are
+    definite. A pivot that cancels to nothing is reported rather than divided by.
+    """
+    for k in range(6):
+        pivot = A[k, k]
+        if not abs(pivot) > 1e-300:
+            return 1
+        inverse = 1.0 / pivot
+        A[k, k] = inverse
+        for i in range(k + 1, 6):
+            factor = A[i, k] * inverse
+            A[i, k] = factor
+            for j in range(k + 1, 6):
+                A[i, j] -= factor * A[k, j]
+    return 0
+
+
+@njit(cache=True)
+def lu6_solve_vector(A, b):
+    """b = A^-1 b in place, for A from `lu6`."""
+    for i in range(1, 6):
+        s = b[i]
+        for k in range(i):
+            s -= A[i, k] * b[k]
+        b[i] = s
+    for i in range(5, -1, -1):
+        s = b[i]
+        for k in range(i + 1, 6):
+            s -= A[i, k] * b[k]
+        b[i] = s * A[i, i]
+
+
+@njit(cache=True)
+def lu6_solve_matrix(A, B):
+    """B = A^-1 B in place, 6x6, for A from `lu6`."""
+    for i in range(1, 6):
+        for k in range(i):
+            factor = A[i, k]
+            for j in range(6):
+                B[i, j] -= factor * B[k, j]
+    for i in range(5, -1, -1):
+        for k in range(i + 1, 6):
+            factor = A[i, k]
+            for j in range(6):
+                B[i, j] -= factor * B[k, j]
+        inverse = A[i, i]
+        for j in range(6):
+            B[i, j] *= inverse
+
+
+@njit(cache=True)
+def subtract_product6(A, B, C):
+    """C -= A B, 6x6."""
+    for i in range(6):
+        for j in range(6):
+            s = 0.0
+            for k in range(6):
+                s += A[i, k] * B[k, j]
+            C[i, j] -= s
+
+
+@njit(cache=True)
+def subtract_product6_vector(A, b, c):
+    """c -= A b, 6x6 and 6."""
+    for i in range(6):
+        s = 0.0
+        for k in range(6):
+            s += A[i, k] * b[k]
+        c[i] -= s

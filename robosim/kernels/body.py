@@ -1,0 +1,111 @@
+"""Variational dynamics of one rigid body, Eqs. (10) and (16) of [Bruedigam2023].
+
+World axes and impulse units (the printed rotational equation times dt/2, which removes its
+factor 2). Over an interval dt a body moves by ``x2 = x1 + dt v`` and turns by the unit
+quaternion ``P = (e, p)``, ``q2 = P q1``; its discrete angular velocity is ``2 p / dt``. With
+``E = e I + [p]x`` and the world inertia J at the first knot, the angular momentum that enters at
+the first knot and leaves unchanged at the second is ``2/dt E J p``. Newton directions are
+``(d v, psi)``, psi the rate of a turn of the second knot: ``d q2 = dt/2 psi q2``.
+"""
+
+from math import sqrt
+
+from numba import njit
+
+from robosim.kernels.algebra import (
+    dot,
+    normalize_quaternion,
+    quaternion_product,
+    rotation_matrix,
+)
+
+
+@njit(cache=True)
+def angular_momentum(J, P, dt, out):
+    """Discrete angular momentum 2/dt E J p, (3,), world axes; derivation.md, Sect. 2."""
+    p = P[1:]
+    scale = 2.0 / dt
+    j0 = J[0, 0] * p[0] + J[0, 1] * p[1] + J[0, 2] * p[2]
+    j1 = J[1, 0] * p[0] + J[1, 1] * p[1] + J[1, 2] * p[2]
+    j2 = J[2, 0] * p[0] + J[2, 1] * p[1] + J[2, 2] * p[2]
+    out[0] = scale * (P[0] * j0 + p[1] * j2 - p[2] * j1)
+    out[1] = scale * (P[0] * j1 + p[2] * j0 - p[0] * j2)
+    out[2] = scale * (P[0] * j2 + p[0] * j1 - p[1] * j0)
+
+
+@njit(cache=True)
+def angular_momentum_tangent(J, P, out):
+    """Derivative of `angular_momentum` by psi, (3, 3): E J E^T - (p . J p) I - [E J p]x."""
+    e, a, b, c = P[0], P[1], P[2], P[3]
+    j0 = J[0, 0] * a + J[0, 1] * b + J[0, 2] * c
+    j1 = J[1, 0] * a + J[1, 1] * b + J[1, 2] * c
+    j2 = J[2, 0] * a + J[2, 1] * b + J[2, 2] * c
+    l0 = e * j0 + b * j2 - c * j1
+    l1 = e * j1 + c * j0 - a * j2
+    l2 = e * j2 + a * j1 - b * j0
+    twice_energy = a * j0 + b * j1 + c * j2
+    for k in range(3):
+        # Column k of E J, then row by row times E^T.
+        y0 = e * J[0, k] - c * J[1, k] + b * J[2, k]
+        y1 = c * J[0, k] + e * J[1, k] - a * J[2, k]
+        y2 = -b * J[0, k] + a * J[1, k] + e * J[2, k]
+        out[0, k], out[1, k], out[2, k] = y0, y1, y2
+    for i in range(3):
+        y0, y1, y2 = out[i, 0], out[i, 1], out[i, 2]
+        out[i, 0] = y0 * e - y1 * c + y2 * b
+        out[i, 1] = y0 * c + y1 * e - y2 * a
+        out[i, 2] = -y0 * b + y1 * a + y2 * e
+        out[i, i] -= twice_energy
+    out[0, 1] += l2
+    out[0, 2] -= l1
+    out[1, 0] -= l2
+    out[1, 2] += l0
+    out[2, 0] += l1
+    out[2, 1] -= l0
+
+
+@njit(cache=True)
+def turn_by(P_old, psi, scale, out):
+    """out = turn of P_old by the rotation `scale * psi`, to first order, on the unit sphere."""
+    half = 0.5 * scale
+    a, b, c = half * psi[0], half * psi[1], half * psi[2]
+    w, x, y, z = P_old[0], P_old[1], P_old[2], P_old[3]
+    out[0] = w - a * x - b * y - c * z
+    out[1] = x + a * w + b * z - c * y
+    out[2] = y + b * w + c * x - a * z
+    out[3] = z + c * w + a * y - b * x
+    normalize_quaternion(out)
+
+
+@njit(cache=True)
+def turn_from_rate(omega, dt, out):
+    """Unit quaternion of a discrete angular velocity, Eq. (A.14), clipped below half a turn."""
+    half = 0.5 * dt
+    square = half * half * dot(omega, omega)
+    if square > 0.81:
+        half *= sqrt(0.81 / square)
+        square = 0.81
+    out[0] = sqrt(1.0 - square)
+    for i in range(3):
+        out[i + 1] = half * omega[i]
+
+
+@njit(cache=True)
+def end_pose(pose1, v, P, dt, pose2):
+    """The pose at the second knot, Eqs. (11) and (17)."""
+    for i in range(3):
+        pose2.x[i] = pose1.x[i] + dt * v[i]
+    quaternion_product(P, pose1.q, pose2.q)
+    normalize_quaternion(pose2.q)
+    rotation_matrix(pose2.q, pose2.R)
+
+
+@njit(cache=True)
+def add_wrench(force, arm, scale, out):
+    """out (6,) += scale * (force, arm x force)."""
+    out[0] += scale * force[0]
+    out[1] += scale * force[1]
+    out[2] += scale * force[2]
+    out[3] += scale * (arm[1] * force[2] - arm[2] * force[1])
+    out[4] += scale * (arm[2] * force[0] - arm[0] * force[2])
+    out[5] += scale * (arm[0] * force[1] - arm[1] * force[0])

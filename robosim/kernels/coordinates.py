@@ -1,0 +1,110 @@
+"""Between bodies and joint coordinates, both ways, over the whole tree."""
+
+from numba import njit
+
+from robosim.kernels.algebra import rotate, rotate_back, rotation_matrix
+from robosim.kernels.joint import (
+    joint_motion_map,
+    move_child,
+    place_child,
+    read_coordinates,
+    read_velocities,
+)
+
+
+@njit(cache=True)
+def load_poses(model, state, poses):
+    """Poses of all bodies at the knot, with rotation matrices; the world, last, stays."""
+    for i in range(state.bodies.shape[0]):
+        body, pose = state.bodies[i], poses[i]
+        for k in range(3):
+            pose.x[k] = body.x[k]
+        for k in range(4):
+            pose.q[k] = body.q[k]
+        rotation_matrix(body.q, pose.R)
+
+
+@njit(cache=True)
+def place_bodies(model, q, work, poses):
+    """Poses of all bodies from joint coordinates q."""
+    t = work.scratch[0]
+    for j in range(model.joints.shape[0]):
+        joint = model.joints[j]
+        place_child(joint, poses[joint.parent], q, t, poses[joint.child])
+
+
+@njit(cache=True)
+def move_bodies(model, poses, v, work, twists):
+    """World twists (nb + 1, 6) of all bodies from joint velocities v; the world's last row is 0."""
+    t = work.scratch[0]
+    for j in range(model.joints.shape[0]):
+        joint = model.joints[j]
+        move_child(
+            joint,
+            poses[joint.parent],
+            poses[joint.child],
+            twists[joint.parent],
+            v,
+            t,
+            twists[joint.child],
+        )
+
+
+@njit(cache=True)
+def set_bodies(model, state, work, twists):
+    """Put the bodies where state.q and state.v say, with the momenta that start a step there.
+
+    The momentum of a knot velocity is the discrete Legendre transform of a start: the first
+    step then receives half of the knot's impulse, as every later one does from either side.
+    """
+    place_bodies(model, state.q, work, work.pose1)
+    move_bodies(model, work.pose1, state.v, work, twists)
+    for i in range(state.bodies.shape[0]):
+        body, pose = state.bodies[i], work.pose1[i]
+        for k in range(3):
+            body.x[k] = pose.x[k]
+            body.v[k] = twists[i, k]
+            body.p[k] = model.bodies[i].mass * twists[i, k]
+        for k in range(4):
+            body.q[k] = pose.q[k]
+        rotate_back(pose.R, twists[i, 3:], body.omega)
+        momentum = work.scratch[0].w
+        rotate(model.bodies[i].inertia, body.omega, momentum)
+        rotate(pose.R, momentum, body.p[3:])
+        for k in range(6):
+            body.v_mid[k] = twists[i, k]
+            state.joints[i].impulse[k] = 0.0
+    for k in range(state.contacts.shape[0]):
+        state.contacts[k].active = 0
+
+
+@njit(cache=True)
+def read_joints(model, state, work, poses, twists):
+    """Joint coordinates and velocities at the knot into state.q, state.v."""
+    t = work.scratch[0]
+    for j in range(model.joints.shape[0]):
+        joint = model.joints[j]
+        a, b = poses[joint.parent], poses[joint.child]
+        read_coordinates(joint, a, b, t, state.q)
+        joint_motion_map(joint, a, b, t, t.S_a, t.S_b)
+        read_velocities(t.S_a, t.S_b, twists[joint.parent], twists[joint.child], joint, state.v)
+
+
+@njit(cache=True)
+def add_joint_forces(model, poses, tau, scale, work, impulses):
+    """impulses (nb + 1, 6) += scale * world wrenches of the generalized forces tau (nv,)."""
+    t = work.scratch[0]
+    for j in range(model.joints.shape[0]):
+        joint = model.joints[j]
+        rows = joint.m_T + joint.m_R
+        size = 0.0
+        for row in range(rows):
+            size += abs(tau[joint.v_begin + row])
+        if size == 0.0:
+            continue
+        joint_motion_map(joint, poses[joint.parent], poses[joint.child], t, t.S_a, t.S_b)
+        for row in range(rows):
+            force = scale * tau[joint.v_begin + row]
+            for k in range(6):
+                impulses[joint.parent, k] += t.S_a[row, k] * force
+                impulses[joint.child, k] += t.S_b[row, k] * force

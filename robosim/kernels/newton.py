@@ -1,0 +1,374 @@
+"""The step equations (29a) to (29f) over one interval, and their solution by Newton's method.
+
+All rows are in impulse units (bodies) or m/s (joints, contacts). Without active contacts this is
+a plain Newton method; with them a primal-dual interior point whose contact variables have been
+eliminated into 3x3 blocks. Two starts are tried: warm, from the last step's variables at the
+final barrier, then cold, with Mehrotra's predictor and corrector.
+"""
+
+from math import isfinite, sqrt
+
+from numba import njit
+
+from robosim.kernels.algebra import dot, rotate_back
+from robosim.kernels.body import (
+    add_wrench,
+    angular_momentum,
+    angular_momentum_tangent,
+    end_pose,
+    turn_by,
+)
+from robosim.kernels.contact import (
+    contact_center,
+    contact_direction,
+    contact_force,
+    contact_impulse,
+    contact_jacobian,
+    contact_longest_step,
+    contact_motion,
+    contact_stiffness,
+    contact_violation,
+)
+from robosim.kernels.joint import joint_jacobian, joint_residual
+from robosim.kernels.ldu import ldu_factor, ldu_solve
+
+CONVERGED = 0
+SINGULAR = 1
+STALLED = 2
+OUT_OF_ITERATIONS = 3
+NOT_FINITE = 4
+
+
+@njit(cache=True)
+def evaluate(model, state, work, dt, info):
+    """work.residual of Eqs. (29a), (29b) at the current unknowns; returns the residual in m/s."""
+    nb = model.bodies.shape[0]
+    work.impulse[:] = 0.0
+    t = work.scratch[0]
+    worst = 0.0
+    for i in range(nb):
+        end_pose(work.pose1[i], work.bodies[i].v, work.bodies[i].P, dt, work.pose2[i])
+    for j in range(nb):
+        joint = model.joints[j]
+        if joint.node < 0:
+            continue
+        w = work.joints[j]
+        joint_residual(joint, work.pose2[joint.parent], work.pose2[joint.child], t, w.g)
+        for row in range(joint.n_T + joint.n_R):
+            value = w.g[row] / dt
+            work.residual[joint.node, row] = -value
+            worst = max(worst, abs(value))
+            for k in range(6):
+                work.impulse[joint.parent, k] += w.G1_a[row, k] * w.impulse[row]
+                work.impulse[joint.child, k] += w.G1_b[row, k] * w.impulse[row]
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
+        contact_motion(contact, work.pose2[contact.body], work.bodies[contact.body].P, dt, w)
+        contact_impulse(c, model.facets, state.beta[k], t.w)
+        add_wrench(t.w, w.arm1, 1.0, work.impulse[contact.body])
+        worst = max(
+            worst, contact_violation(contact, c, model.facets, state.beta[k], state.eta[k], w.u)
+        )
+    dynamics = dynamics_residual(model, work, dt, info)
+    if not isfinite(dynamics):
+        return dynamics
+    return max(worst, dynamics)
+
+
+@njit(cache=True)
+def dynamics_residual(model, work, dt, info):
+    """Rows of Eq. (29a) into work.residual; their size as a velocity in the mass metric."""
+    t = work.scratch[0]
+    total, mass, largest = 0.0, 0.0, -1.0
+    for i in range(model.bodies.shape[0]):
+        body, w, r = model.bodies[i], work.bodies[i], work.residual[i]
+        angular_momentum(w.J, w.P, dt, t.w)
+        for k in range(3):
+            r[k] = work.known[i, k] + work.impulse[i, k] - body.mass * w.v[k]
+            r[3 + k] = work.known[i, 3 + k] + work.impulse[i, 3 + k] - t.w[k]
+        rotate_back(work.pose1[i].R, r[3:], t.y)
+        for k in range(3):
+            t.z[k] = dot(body.inertia_inverse[k], t.y)
+        size = dot(r, r) / body.mass + dot(t.y, t.z)
+        if size > largest:
+            largest = size
+            info.worst_body = i
+        total += size
+        mass += body.mass
+    return sqrt(total / mass)
+
+
+@njit(cache=True)
+def assemble(model, state, work):
+    """work.blocks of the Newton system at the current unknowns [Bruedigam2023, Eq. 32]."""
+    work.blocks[:] = 0.0
+    t = work.scratch[0]
+    for i in range(model.bodies.shape[0]):
+        D = work.blocks[i]
+        for k in range(3):
+            D[k, k] = model.bodies[i].mass
+        angular_momentum_tangent(work.bodies[i].J, work.bodies[i].P, D[3:, 3:])
+    for j in range(model.joints.shape[0]):
+        joint, w = model.joints[j], work.joints[j]
+        if joint.node >= 0:
+            a, b = work.pose2[joint.parent], work.pose2[joint.child]
+            joint_jacobian(joint, a, b, t, w.G2_a, w.G2_b)
+            place_joint_blocks(model, joint, w.G1_a, w.G1_b, w.G2_a, w.G2_b, work.blocks)
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, w = model.contacts[k], work.contacts[k]
+        contact_jacobian(contact, work.pose2[contact.body], work.bodies[contact.body].P, w)
+        contact_stiffness(
+            contact, state.contacts[k], model.facets, state.beta[k], state.eta[k], w
+        )
+        condense_contact(w, work.blocks[contact.body])
+
+
+@njit(cache=True)
+def place_joint_blocks(model, joint, left_a, left_b, right_a, right_b, blocks):
+    """Blocks of one joint: -left^T in its column, right in its row, identity where unused."""
+    for row in range(joint.n_T + joint.n_R, 6):
+        blocks[joint.node, row, row] = 1.0
+    with_parent = joint.parent < model.bodies.shape[0]
+    for row in range(joint.n_T + joint.n_R):
+        for k in range(6):
+            blocks[joint.child_joint, k, row] = -left_b[row, k]
+            blocks[joint.joint_child, row, k] = right_b[row, k]
+            if with_parent:
+                blocks[joint.parent_joint, k, row] = -left_a[row, k]
+                blocks[joint.joint_parent, row, k] = right_a[row, k]
+
+
+@njit(cache=True)
+def condense_contact(w, D):
+    """D -= J1^T A J2: the contact's answer to the motion of its body."""
+    r, A, J = w.arm1, w.A, w.J2
+    for column in range(6):
+        f0 = A[0, 0] * J[0, column] + A[0, 1] * J[1, column] + A[0, 2] * J[2, column]
+        f1 = A[1, 0] * J[0, column] + A[1, 1] * J[1, column] + A[1, 2] * J[2, column]
+        f2 = A[2, 0] * J[0, column] + A[2, 1] * J[1, column] + A[2, 2] * J[2, column]
+        D[0, column] -= f0
+        D[1, column] -= f1
+        D[2, column] -= f2
+        D[3, column] -= r[1] * f2 - r[2] * f1
+        D[4, column] -= r[2] * f0 - r[0] * f2
+        D[5, column] -= r[0] * f1 - r[1] * f0
+
+
+@njit(cache=True)
+def find_direction(model, state, work, kappa):
+    """Newton direction for the barrier `kappa` into work.rhs and the contacts' d_ fields."""
+    work.rhs[:] = work.residual
+    t = work.scratch[0]
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
+        contact_force(
+            contact, c, model.facets, state.beta[k], state.eta[k], kappa, work.facets[4, k], w
+        )
+        add_wrench(w.F, w.arm1, 1.0, work.rhs[contact.body])
+    ldu_solve(model.graph, work.blocks, work.rhs)
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
+        for i in range(3):
+            t.w[i] = 0.0
+            for column in range(6):
+                t.w[i] += w.J2[i, column] * work.rhs[contact.body, column]
+        contact_direction(
+            contact,
+            c,
+            model.facets,
+            state.beta[k],
+            state.eta[k],
+            kappa,
+            work.facets[4, k],
+            t.w,
+            w,
+            work.facets[0, k],
+            work.facets[1, k],
+        )
+
+
+@njit(cache=True)
+def longest_feasible_step(model, state, work, dt, fraction):
+    """The longest step up to 1 that keeps contact variables positive and turns below a radian."""
+    longest = 1.0
+    for i in range(model.bodies.shape[0]):
+        turn = dt * sqrt(dot(work.rhs[i, 3:], work.rhs[i, 3:]))
+        if turn * longest > 1.0:
+            longest = 1.0 / turn
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        longest = contact_longest_step(
+            model.contacts[k],
+            state.contacts[k],
+            state.beta[k],
+            state.eta[k],
+            work.contacts[k],
+            work.facets[0, k],
+            work.facets[1, k],
+            fraction,
+            longest,
+        )
+    return longest
+
+
+@njit(cache=True)
+def remember(model, state, work):
+    """Keep the unknowns, to step from them by different lengths."""
+    for i in range(model.bodies.shape[0]):
+        w = work.bodies[i]
+        w.v_old[:] = w.v
+        w.P_old[:] = w.P
+        work.joints[i].impulse_old[:] = work.joints[i].impulse
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        c, w = state.contacts[k], work.contacts[k]
+        w.s_old, w.gamma_old, w.c_old, w.psi_old = c.s, c.gamma, c.c, c.psi
+        work.facets[2, k] = state.beta[k]
+        work.facets[3, k] = state.eta[k]
+
+
+@njit(cache=True)
+def take_step(model, state, work, dt, length):
+    """Unknowns = remembered unknowns + length * direction."""
+    for i in range(model.bodies.shape[0]):
+        w, direction = work.bodies[i], work.rhs[i]
+        for k in range(3):
+            w.v[k] = w.v_old[k] + length * direction[k]
+        turn_by(w.P_old, direction[3:], dt * length, w.P)
+    for j in range(model.joints.shape[0]):
+        joint, w = model.joints[j], work.joints[j]
+        for row in range(joint.n_T + joint.n_R):
+            w.impulse[row] = w.impulse_old[row] + length * work.rhs[joint.node, row]
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        c, w = state.contacts[k], work.contacts[k]
+        c.s = w.s_old + length * w.d_s
+        c.gamma = w.gamma_old + length * w.d_gamma
+        c.c = w.c_old + length * w.d_c
+        c.psi = w.psi_old + length * w.d_psi
+        for i in range(state.beta.shape[1]):
+            state.beta[k, i] = work.facets[2, k, i] + length * work.facets[0, k, i]
+            state.eta[k, i] = work.facets[3, k, i] + length * work.facets[1, k, i]
+
+
+@njit(cache=True)
+def complementarity(model, state, work, length):
+    """(mean, largest) product of the contacts' pairs after a step of `length`, 0 for none."""
+    total, largest, pairs = 0.0, 0.0, 0
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        c, w = state.contacts[k], work.contacts[k]
+        product = (c.s + length * w.d_s) * (c.gamma + length * w.d_gamma)
+        total += product
+        largest = max(largest, product)
+        pairs += 1
+        if model.contacts[k].mu > 0.0:
+            product = (c.c + length * w.d_c) * (c.psi + length * w.d_psi)
+            total += product
+            largest = max(largest, product)
+            for i in range(state.beta.shape[1]):
+                product = (state.beta[k, i] + length * work.facets[0, k, i]) * (
+                    state.eta[k, i] + length * work.facets[1, k, i]
+                )
+                total += product
+                largest = max(largest, product)
+            pairs += 1 + state.beta.shape[1]
+    return total / max(pairs, 1), largest
+
+
+@njit(cache=True)
+def set_second_order(model, state, work, on):
+    """Mehrotra's second-order terms from the predictor's direction, or zero."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        w = work.contacts[k]
+        w.second_s = on * w.d_s * w.d_gamma
+        w.second_c = on * w.d_c * w.d_psi
+        for i in range(state.beta.shape[1]):
+            work.facets[4, k, i] = on * work.facets[0, k, i] * work.facets[1, k, i]
+
+
+@njit(cache=True)
+def clear_directions(state, work):
+    """Forget the last directions of the contacts, which may not even be finite."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        w = work.contacts[k]
+        w.d_s, w.d_gamma, w.d_c, w.d_psi = 0.0, 0.0, 0.0, 0.0
+        for i in range(state.beta.shape[1]):
+            work.facets[0, k, i] = 0.0
+            work.facets[1, k, i] = 0.0
+
+
+@njit(cache=True)
+def predict_barrier(model, state, work, dt, kappa_end):
+    """Mehrotra's predictor: the barrier to aim at; leaves the second-order terms set."""
+    set_second_order(model, state, work, 0.0)
+    find_direction(model, state, work, 0.0)
+    length = longest_feasible_step(model, state, work, dt, 1.0)
+    mean = complementarity(model, state, work, 0.0)[0]
+    ahead = complementarity(model, state, work, length)[0]
+    ratio = max(ahead, 0.0) / mean
+    set_second_order(model, state, work, 1.0 if length > 0.1 else 0.0)
+    return max(kappa_end, min(1.0, ratio * ratio * ratio) * mean)
+
+
+@njit(cache=True)
+def rests_above_ground(work):
+    """Whether every contact in the equations has a positive gap."""
+    for n in range(1, work.active[0] + 1):
+        if not work.contacts[work.active[n]].gap > 0.0:
+            return False
+    return True
+
+
+@njit(cache=True)
+def center_contacts(model, state, work, kappa, speed):
+    """Put all contacts in the equations on the central path, their slacks from the motion."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        c = state.contacts[k]
+        c.s = work.contacts[k].u[2]
+        contact_center(model.contacts[k], c, state.beta[k], state.eta[k], kappa, speed)
+
+
+@njit(cache=True)
+def solve(model, state, work, options, dt, kappa_end, cold, info):
+    """Solve the step equations from the unknowns in `work`; returns a status."""
+    clear_directions(state, work)
+    merit = evaluate(model, state, work, dt, info)
+    for _ in range(options.max_iterations):
+        info.residual = merit
+        if not isfinite(merit):
+            return NOT_FINITE
+        largest = complementarity(model, state, work, 0.0)[1]
+        if merit < options.tolerance and largest <= 10.0 * kappa_end and rests_above_ground(work):
+            return CONVERGED
+        info.iterations += 1
+        assemble(model, state, work)
+        if ldu_factor(model.graph, work.blocks) != 0:
+            return SINGULAR
+        kappa = kappa_end
+        set_second_order(model, state, work, 0.0)
+        if cold and work.active[0] > 0:
+            kappa = predict_barrier(model, state, work, dt, kappa_end)
+        find_direction(model, state, work, kappa)
+        length = longest_feasible_step(model, state, work, dt, 0.99)
+        remember(model, state, work)
+        accepted = False
+        for _ in range(10):
+            take_step(model, state, work, dt, length)
+            trial = evaluate(model, state, work, dt, info)
+            if trial <= max((1.0 - 1e-4 * length) * merit, options.tolerance):
+                accepted = True
+                break
+            length *= 0.5
+        if not accepted:
+            return STALLED
+        merit = trial
+    info.residual = merit
+    return OUT_OF_ITERATIONS

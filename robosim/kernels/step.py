@@ -1,0 +1,277 @@
+"""One step, stage by stage.
+
+The state is a knot z1 with the momenta there. A step finds the motion over the interval that
+satisfies Eqs. (29a) to (29f), puts the bodies at the second knot z2 and reads the velocities
+there. Forces act half at either end of the interval, constraint and contact impulses at z1.
+The momentum that enters a knot is carried by summing impulses, so that linear and angular
+momentum are conserved to rounding whatever the solver's tolerance.
+"""
+
+from math import sqrt
+
+import numpy as np
+from numba import njit
+
+from robosim.kernels.algebra import dot, rotate, rotate_back, similarity
+from robosim.kernels.body import add_wrench, turn_from_rate
+from robosim.kernels.contact import (
+    contact_center,
+    contact_gap,
+    contact_start,
+    contact_stiffness,
+)
+from robosim.kernels.coordinates import add_joint_forces, load_poses, read_joints
+from robosim.kernels.joint import joint_jacobian
+from robosim.kernels.ldu import ldu_factor, ldu_solve
+from robosim.kernels.newton import (
+    CONVERGED,
+    center_contacts,
+    condense_contact,
+    evaluate,
+    place_joint_blocks,
+    solve,
+)
+
+
+@njit(cache=True)
+def step(model, state, work, options, info):
+    """Advance the state by options.dt, with substeps if need be; returns info.status.
+
+    On failure the state is left at the knot that it came from.
+    """
+    info.iterations = 0
+    info.substeps = 1
+    info.status = advance(model, state, work, options, options.dt, info)
+    if info.status == CONVERGED:
+        return info.status
+    bodies, q, v = state.bodies.copy(), state.q.copy(), state.v.copy()
+    joints, contacts = state.joints.copy(), state.contacts.copy()
+    while info.substeps < options.max_substeps:
+        info.substeps *= 2
+        gap, violation = np.inf, 0.0
+        for _ in range(info.substeps):
+            info.status = advance(model, state, work, options, options.dt / info.substeps, info)
+            gap, violation = min(gap, info.gap), max(violation, info.violation)
+            if info.status != CONVERGED:
+                break
+        if info.status == CONVERGED:
+            info.gap, info.violation = gap, violation
+            return info.status
+        state.bodies[:], state.joints[:], state.contacts[:] = bodies, joints, contacts
+        state.q[:], state.v[:] = q, v
+    return info.status
+
+
+@njit(cache=True)
+def advance(model, state, work, options, dt, info):
+    """Advance the state by one interval dt without substeps; returns a status."""
+    start_interval(model, state, work, options, dt)
+    status = solve_interval(model, state, work, options, dt, info)
+    if status == CONVERGED:
+        end_interval(model, state, work, options, dt, info)
+        read_knot_velocities(model, state, work)
+        read_joints(model, state, work, work.pose2, work.twists)
+    return status
+
+
+@njit(cache=True)
+def start_interval(model, state, work, options, dt):
+    """What the equations take from the first knot: poses, known impulses, joint directions."""
+    load_poses(model, state, work.pose1)
+    t = work.scratch[0]
+    for i in range(model.bodies.shape[0]):
+        body = model.bodies[i]
+        similarity(work.pose1[i].R, body.inertia, work.bodies[i].J)
+        for k in range(3):
+            work.known[i, k] = state.bodies[i].p[k] + 0.5 * dt * body.mass * options.gravity[k]
+            work.known[i, 3 + k] = state.bodies[i].p[3 + k]
+    add_joint_forces(model, work.pose1, work.tau, 0.5 * dt, work, work.known)
+    for j in range(model.joints.shape[0]):
+        joint, w = model.joints[j], work.joints[j]
+        if joint.node >= 0:
+            a, b = work.pose1[joint.parent], work.pose1[joint.child]
+            joint_jacobian(joint, a, b, t, w.G1_a, w.G1_b)
+
+
+@njit(cache=True)
+def guess_motion(model, state, work, dt, extrapolate):
+    """Unknowns of bodies and joints: knot velocities, continued from the last interval's."""
+    t = work.scratch[0]
+    for i in range(model.bodies.shape[0]):
+        body, w = state.bodies[i], work.bodies[i]
+        rotate(work.pose1[i].R, body.omega, t.w)
+        for k in range(3):
+            w.v[k] = body.v[k] + extrapolate * (body.v[k] - body.v_mid[k])
+            t.w[k] += extrapolate * (t.w[k] - body.v_mid[3 + k])
+        turn_from_rate(t.w, dt, w.P)
+        work.joints[i].impulse[:] = state.joints[i].impulse
+
+
+@njit(cache=True)
+def solve_interval(model, state, work, options, dt, info):
+    """Try a warm start, then a cold one; let contacts in that were reached unexpectedly."""
+    mass = 0.0
+    for i in range(model.bodies.shape[0]):
+        mass += model.bodies[i].mass
+    g = sqrt(dot(options.gravity, options.gravity))
+    kappa = options.contact_speed * mass * max(g, 1.0) * dt
+    choose_contacts(model, state, work, options, dt, kappa)
+    guess_motion(model, state, work, dt, 1.0)
+    status = solve(model, state, work, options, dt, kappa, False, info)
+    while True:
+        if status != CONVERGED:
+            status = solve_cold(model, state, work, options, dt, kappa, info)
+        if status != CONVERGED or not admit_reached(model, state, work, options, kappa):
+            return status
+        status = solve_cold(model, state, work, options, dt, kappa, info)
+
+
+@njit(cache=True)
+def solve_cold(model, state, work, options, dt, kappa, info):
+    """Start far inside the cones and follow the central path down to `kappa`."""
+    guess_motion(model, state, work, dt, 0.0)
+    evaluate(model, state, work, dt, info)
+    speed, mass = 0.0, 0.0
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        speed = max(speed, abs(work.contacts[k].u[2]))
+        mass = max(mass, model.bodies[model.contacts[k].body].mass)
+    speed = max(speed, dt)
+    center_contacts(model, state, work, max(kappa, mass * speed * speed), speed)
+    return solve(model, state, work, options, dt, kappa, True, info)
+
+
+@njit(cache=True)
+def choose_contacts(model, state, work, options, dt, kappa):
+    """List the contacts that may be reached within dt; the others are not in the equations.
+
+    The bound is generous, and `admit_reached` looks again after the solve, so that a contact
+    that was left out has an impulse of exactly zero and a gap that is really open.
+    """
+    work.active[0] = 0
+    fall = 2.0 * dt * dt * sqrt(dot(options.gravity, options.gravity))
+    for i in range(model.bodies.shape[0]):
+        body, pose, motion = model.bodies[i], work.pose1[i], state.bodies[i]
+        spin = sqrt(dot(motion.omega, motion.omega))
+        travel = 2.0 * dt * (sqrt(dot(motion.v, motion.v)) + spin * body.reach) + fall
+        near = pose.x[2] - body.reach - travel < 0.0
+        for k in range(body.contact_begin, body.contact_end):
+            c = state.contacts[k]
+            if near and contact_gap(model.contacts[k], pose) - travel < 0.0:
+                admit(model, state, work, k, kappa, options.contact_speed)
+            elif c.active != 0:
+                c.active = 0
+                c.gamma = 0.0
+                state.beta[k] = 0.0
+
+
+@njit(cache=True)
+def admit(model, state, work, k, kappa, speed):
+    """Put contact k into the equations, on the central path if it was not in them before."""
+    c, contact = state.contacts[k], model.contacts[k]
+    work.active[0] += 1
+    work.active[work.active[0]] = k
+    contact_start(contact, work.pose1[contact.body], work.contacts[k])
+    if c.active == 0:
+        c.active = 1
+        c.s = 1.0
+        contact_center(contact, c, state.beta[k], state.eta[k], kappa, speed)
+
+
+@njit(cache=True)
+def admit_reached(model, state, work, options, kappa):
+    """Admit contacts that were left out but ended below the ground; whether there were any."""
+    before = work.active[0]
+    for i in range(model.bodies.shape[0]):
+        body, pose = model.bodies[i], work.pose2[i]
+        if pose.x[2] - body.reach >= 0.0:
+            continue
+        for k in range(body.contact_begin, body.contact_end):
+            if state.contacts[k].active == 0 and contact_gap(model.contacts[k], pose) <= 0.0:
+                admit(model, state, work, k, kappa, options.contact_speed)
+    return work.active[0] > before
+
+
+@njit(cache=True)
+def end_interval(model, state, work, options, dt, info):
+    """Move the state to the second knot: poses, momenta, multipliers; note gap and violation."""
+    work.twists[:] = 0.0
+    add_joint_forces(model, work.pose2, work.tau, 0.5 * dt, work, work.twists)
+    info.gap, info.violation = np.inf, 0.0
+    for i in range(model.bodies.shape[0]):
+        body, w, pose, parameters = state.bodies[i], work.bodies[i], work.pose2[i], model.bodies[i]
+        for k in range(3):
+            body.x[k] = pose.x[k]
+            body.v_mid[k] = w.v[k]
+            body.v_mid[3 + k] = 2.0 / dt * w.P[1 + k]
+            body.p[k] = work.known[i, k] + work.impulse[i, k] + work.twists[i, k]
+            body.p[k] += 0.5 * dt * parameters.mass * options.gravity[k]
+            body.p[3 + k] = work.known[i, 3 + k] + work.impulse[i, 3 + k] + work.twists[i, 3 + k]
+        for k in range(4):
+            body.q[k] = pose.q[k]
+        state.joints[i].impulse[:] = work.joints[i].impulse
+        for k in range(6):
+            info.violation = max(info.violation, abs(work.joints[i].g[k]))
+        if pose.x[2] - parameters.reach < info.gap:
+            for k in range(parameters.contact_begin, parameters.contact_end):
+                info.gap = min(info.gap, contact_gap(model.contacts[k], pose))
+
+
+@njit(cache=True)
+def read_knot_velocities(model, state, work):
+    """Velocities at the second knot, second order: momenta there, projected onto the joints.
+
+    The momentum that left the interval plus the forces' half at this knot misses the half of
+    the constraint impulses. They are found by the projection in the mass metric (the second
+    stage of RATTLE); contacts answer as they did in the interval, through their stiffness A.
+    """
+    work.blocks[:] = 0.0
+    work.rhs[:] = 0.0
+    t = work.scratch[0]
+    for i in range(model.bodies.shape[0]):
+        D = work.blocks[i]
+        for k in range(3):
+            D[k, k] = model.bodies[i].mass
+        similarity(work.pose2[i].R, model.bodies[i].inertia, D[3:, 3:])
+        work.rhs[i] = state.bodies[i].p
+    for j in range(model.joints.shape[0]):
+        joint, w = model.joints[j], work.joints[j]
+        if joint.node >= 0:
+            a, b = work.pose2[joint.parent], work.pose2[joint.child]
+            joint_jacobian(joint, a, b, t, w.G2_a, w.G2_b)
+            place_joint_blocks(model, joint, w.G2_a, w.G2_b, w.G2_a, w.G2_b, work.blocks)
+    for n in range(1, work.active[0] + 1):
+        hold_contact(model, state, work, work.active[n])
+    ldu_factor(model.graph, work.blocks)
+    ldu_solve(model.graph, work.blocks, work.rhs)
+    for i in range(model.bodies.shape[0]):
+        body = state.bodies[i]
+        for k in range(6):
+            work.twists[i, k] = work.rhs[i, k]
+        for k in range(3):
+            body.v[k] = work.rhs[i, k]
+        rotate_back(work.pose2[i].R, work.rhs[i, 3:], body.omega)
+
+
+@njit(cache=True)
+def hold_contact(model, state, work, k):
+    """Let contact k resist the change from the interval's velocity to the knot's."""
+    contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
+    pose, body = work.pose2[contact.body], state.bodies[contact.body]
+    t = work.scratch[0]
+    contact_stiffness(contact, c, model.facets, state.beta[k], state.eta[k], w)
+    contact_start(contact, pose, w)
+    r, J, A = w.arm1, w.J2, w.A
+    J[:] = 0.0
+    for i in range(3):
+        J[i, i] = 1.0
+    J[0, 4], J[0, 5] = r[2], -r[1]
+    J[1, 3], J[1, 5] = -r[2], r[0]
+    J[2, 3], J[2, 4] = r[1], -r[0]
+    condense_contact(w, work.blocks[contact.body])
+    for i in range(3):
+        t.w[i] = 0.0
+        for column in range(6):
+            t.w[i] += J[i, column] * body.v_mid[column]
+    rotate(A, t.w, t.y)
+    add_wrench(t.y, r, -1.0, work.rhs[contact.body])

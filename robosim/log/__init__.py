@@ -1,0 +1,24 @@
+"""Logs of a run: in memory, written to a file as the run goes, read back, summed up.
+
+Sample k of a log is the knot at ``t[k]`` and the torque held over the step that starts there.
+Joint coordinates follow the robot's order; a floating base is the position of the base link's
+origin in the world, a quaternion (w, x, y, z) local to world, the velocity of that origin in
+world axes and the angular velocity in body axes. SI units and radians.
+"""
+
+from __future__ import annotations
+
+from robosim.log.columns import Chunk, LogInfo
+from robosim.log.files import LogWriter, partial_path, read_log
+from robosim.log.memory import Log
+from robosim.log.statistics import RunStatistics
+
+__all__ = [
+    "Chunk",
+    "Log",
+    "LogInfo",
+    "LogWriter",
+    "RunStatistics",
+    "partial_path",
+    "read_log",
+]

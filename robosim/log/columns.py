@@ -1,0 +1,189 @@
+"""What a sample of a log consists of, and what its columns are called.
+
+The columns are ``time``, the coordinates, the velocities, the torques and four numbers about the
+step. A column's name says what it holds, so that a log can be taken apart again from the names
+alone, as a CSV file demands: ``base_x`` to ``base_qz`` and ``<joint>.position`` make q,
+``base_vx`` to ``base_wz`` and ``<joint>.velocity`` make v, ``<joint>.torque`` makes tau.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import robosim
+from robosim.errors import LogError
+from robosim.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+
+BASE_POSE = ("base_x", "base_y", "base_z", "base_qw", "base_qx", "base_qy", "base_qz")
+BASE_TWIST = ("base_vx", "base_vy", "base_vz", "base_wx", "base_wy", "base_wz")
+POSITION, VELOCITY, TORQUE = ".position", ".velocity", ".torque"
+INTEGERS = ("iterations", "substeps")
+STEP = (*INTEGERS, "violation", "gap")
+
+
+class Chunk(NamedTuple):
+    """Some consecutive samples of a run.
+
+    Attributes
+    ----------
+    t : (n,) [s]
+    q : (n, nq), v : (n, nv)
+        The knot at t, in the robot's order.
+    tau : (n, nu) [N m or N]
+        Held over the step that starts at t.
+    iterations, substeps : (n,) int64
+        Newton iterations of that step, and the substeps that it took: 1 if it was not divided.
+    violation : (n,) [m]
+        Largest violation of a joint at the end of the step.
+    gap : (n,) [m]
+        Smallest distance of a contact from the ground at the end of the step.
+    """
+
+    t: Array
+    q: Array
+    v: Array
+    tau: Array
+    iterations: NDArray[np.int64]
+    substeps: NDArray[np.int64]
+    violation: Array
+    gap: Array
+
+
+@dataclass(frozen=True)
+class LogInfo:
+    """What a log says about itself beside its samples.
+
+    Attributes
+    ----------
+    robot : str
+        The robot's name; empty if the file does not say (CSV).
+    timestep : float [s]
+        NaN if it cannot be told (a CSV file with fewer than two samples).
+    q, v, tau : tuple of str
+        The names of the columns that make up q, v and tau, in the robot's order.
+    units : mapping of str to str
+        The unit of each column; empty if the file does not say (CSV).
+    version : str
+        Of the robosim that wrote it.
+    ended : str
+        "complete", or why the run ended before its time.
+    """
+
+    robot: str
+    timestep: float
+    q: tuple[str, ...]
+    v: tuple[str, ...]
+    tau: tuple[str, ...]
+    units: Mapping[str, str] = field(default_factory=dict)
+    version: str = robosim.__version__
+    ended: str = "complete"
+
+    @classmethod
+    def of(cls, robot: Mechanism, timestep: float) -> LogInfo:
+        """Of a log of `robot` at `timestep` [s]."""
+        q_units: list[str] = []
+        v_units: list[str] = []
+        efforts: list[str] = []
+        for joint in robot.joints:
+            slides, turns = joint.C_T.shape[1], joint.C_R.shape[1]
+            q_units += ["m"] * slides + (["1"] * 4 if joint.has_quaternion else ["rad"] * turns)
+            v_units += ["m/s"] * slides + ["rad/s"] * turns
+            efforts += ["N"] * slides + ["N m"] * turns
+        q = [name + POSITION for name in robot.q_names]
+        v = [name + VELOCITY for name in robot.v_names]
+        if robot.floating_base:
+            q[: len(BASE_POSE)] = BASE_POSE
+            v[: len(BASE_TWIST)] = BASE_TWIST
+        tau = [robot.v_names[k] + TORQUE for k in robot.actuated]
+        units = dict(zip((*q, *v), (*q_units, *v_units), strict=True))
+        units |= {name: efforts[k] for name, k in zip(tau, robot.actuated, strict=True)}
+        units |= {"time": "s", "iterations": "1", "substeps": "1", "violation": "m", "gap": "m"}
+        return cls(robot.name, float(timestep), tuple(q), tuple(v), tuple(tau), units)
+
+    @classmethod
+    def from_names(cls, names: Sequence[str], metadata: str | None = None) -> LogInfo:
+        """From the names of a file's columns and, where it has some, its metadata (JSON).
+
+        Raises
+        ------
+        LogError
+            If they are not those of a log.
+        """
+        missing = [name for name in ("time", *STEP) if name not in names]
+        if missing:
+            raise LogError(f"no column '{missing[0]}': not a log of robosim")
+        try:
+            says: dict[str, Any] = json.loads(metadata) if metadata else {}
+            return cls(
+                robot=str(says.get("robot", "")),
+                timestep=float(says.get("timestep", np.nan)),
+                q=tuple(n for n in names if n in BASE_POSE or n.endswith(POSITION)),
+                v=tuple(n for n in names if n in BASE_TWIST or n.endswith(VELOCITY)),
+                tau=tuple(n for n in names if n.endswith(TORQUE)),
+                units=dict(says.get("units", {})),
+                version=str(says.get("version", "")),
+                ended=str(says.get("ended", "complete")),
+            )
+        except (ValueError, TypeError, AttributeError):
+            raise LogError("its metadata cannot be understood") from None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns, in their order."""
+        return ("time", *self.q, *self.v, *self.tau, *STEP)
+
+    @property
+    def floating_base(self) -> bool:
+        """Whether the pose and twist of a floating base are among the columns."""
+        return set(BASE_POSE) <= set(self.q)
+
+    def metadata(self) -> str:
+        """What `from_names` reads back, as JSON."""
+        return json.dumps(
+            {
+                "robot": self.robot,
+                "timestep": self.timestep,
+                "units": dict(self.units),
+                "version": self.version,
+                "ended": self.ended,
+            }
+        )
+
+    def with_end(self, ended: str) -> LogInfo:
+        """The same, of a run that ended as `ended` says."""
+        return replace(self, ended=ended)
+
+    def columns(self, chunk: Chunk) -> list[Array | NDArray[np.int64]]:
+        """The columns of some samples, each (n,) and contiguous, in the order of `names`.
+
+        Raises
+        ------
+        LogError
+            If the chunk is of another robot.
+        """
+        n = len(chunk.t)
+        widths = {"q": len(self.q), "v": len(self.v), "tau": len(self.tau)}
+        for name, width in widths.items():
+            shape = np.shape(getattr(chunk, name))
+            if shape != (n, width):
+                raise LogError(
+                    f"{name} of the samples has shape {shape}, not {(n, width)} as the log of "
+                    f"'{self.robot}' needs"
+                )
+        table = np.ascontiguousarray(np.hstack((chunk.q, chunk.v, chunk.tau)).T, dtype=np.float64)
+        return [
+            np.ascontiguousarray(chunk.t, dtype=np.float64),
+            *table,
+            np.ascontiguousarray(chunk.iterations, dtype=np.int64),
+            np.ascontiguousarray(chunk.substeps, dtype=np.int64),
+            np.ascontiguousarray(chunk.violation, dtype=np.float64),
+            np.ascontiguousarray(chunk.gap, dtype=np.float64),
+        ]

@@ -1,0 +1,307 @@
+"""Writing a log file as the run goes, and reading it back, whole or broken off.
+
+The samples go to ``PATH.partial`` as they come, and the file at PATH appears, or is replaced,
+in one move when the log is complete. A run that is killed leaves ``PATH.partial``, which
+`read_log` reads in its stead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from robosim.errors import LogError
+from robosim.log import formats
+from robosim.log.columns import Chunk, LogInfo
+from robosim.log.memory import Log
+from robosim.mechanism import Mechanism
+
+if sys.platform != "win32":
+    import fcntl
+
+SUFFIXES = (".parquet", ".csv", ".npz")
+PARTIAL = ".partial"
+# Bytes for each number while a log is written: the stream and the file that is made of it.
+BYTES = {".parquet": 16, ".npz": 16, ".csv": 20}
+
+
+def partial_path(path: str | Path) -> Path:
+    """Where the samples of a log file at `path` are kept until it is complete."""
+    path = Path(path)
+    return path.with_name(path.name + PARTIAL)
+
+
+def check_log_path(path: str | Path) -> str:
+    """The suffix of a path that a log can be written to, in lower case.
+
+    Raises
+    ------
+    LogError
+        For a suffix that is no format of a log, a directory that is not there, or a directory.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise LogError(
+            f"{path}: a log cannot be of the format '{path.suffix}' (known: {', '.join(SUFFIXES)})"
+        )
+    if path.is_dir():
+        raise LogError(f"{path}: is a directory")
+    if not path.parent.is_dir():
+        raise LogError(f"{path}: the directory '{path.parent}' does not exist")
+    return suffix
+
+
+class TableWriter:
+    """A log file of the columns that `info` names; see `LogWriter`."""
+
+    def __init__(self, path: str | Path, info: LogInfo, *, steps: int | None = None) -> None:
+        self.path = Path(path)
+        self.partial = partial_path(path)
+        self.info = info
+        self.rows = 0
+        self._suffix = check_log_path(self.path)
+        if steps is not None:
+            self._check_space(steps)
+        self._open = True
+        # What is left when nobody gets to say how the run ended.
+        running = info.with_end("killed")
+        try:
+            self._file = _open_alone(self.partial)
+            self._stream: formats.CsvStream | formats.ArrowStream = (
+                formats.CsvStream(self._file, running)
+                if self._suffix == ".csv"
+                else formats.ArrowStream(self._file, running)
+            )
+        except OSError as error:
+            raise LogError(f"{self.path}: cannot be written: {_reason(error)}") from None
+
+    def _check_space(self, steps: int) -> None:
+        needed = steps * len(self.info.names) * BYTES[self._suffix]
+        free = shutil.disk_usage(self.path.parent).free
+        if needed > free:
+            raise LogError(
+                f"{self.path}: {steps} samples need about {needed / 1e9:.1f} GB while they are "
+                f"written, and {free / 1e9:.1f} GB are free"
+            )
+
+    def write(self, chunk: Chunk) -> None:
+        """Append some samples; they can be read from then on, whatever becomes of the run.
+
+        Raises
+        ------
+        LogError
+            If they cannot be written, or are of another robot, or the log is closed.
+        """
+        if not self._open:
+            raise LogError(f"{self.path}: the log is closed")
+        try:
+            self._stream.write(chunk)
+        except OSError as error:
+            self._abandon()
+            raise self._kept(error) from None
+        self.rows += len(chunk.t)
+
+    def close(self, ended: str = "complete") -> None:
+        """Put the complete file in its place. Closing twice does no harm.
+
+        Parameters
+        ----------
+        ended : str
+            What the log says about the end of the run.
+
+        Raises
+        ------
+        LogError
+            If the file cannot be written; what was logged then stays where `read_log` finds it.
+        """
+        if not self._open:
+            return
+        try:
+            self._stream.close()
+            if self._suffix == ".csv":
+                os.fsync(self._file.fileno())
+                self._abandon()
+                os.replace(self.partial, self.path)
+            else:
+                self._convert(self.info.with_end(ended))
+                self._abandon()
+                self.partial.unlink()
+        except OSError as error:
+            raise self._kept(error) from None
+        finally:
+            self._abandon()
+
+    def _convert(self, info: LogInfo) -> None:
+        """Make the complete file of the stream, aside, then move it to its place."""
+        aside = self.path.with_name(self.path.name + ".converting")
+        try:
+            if self._suffix == ".parquet":
+                formats.write_parquet(self.partial, aside, info)
+            else:
+                formats.write_npz(self.partial, aside, info)
+            with open(aside, "rb+") as file:
+                os.fsync(file.fileno())
+            os.replace(aside, self.path)
+        finally:
+            aside.unlink(missing_ok=True)
+
+    def _abandon(self) -> None:
+        """Let go of the stream's file, as it is."""
+        self._open = False
+        with contextlib.suppress(OSError):  # what could not be written was reported already
+            self._file.close()
+
+    def _kept(self, error: OSError) -> LogError:
+        return LogError(
+            f"{self.path}: cannot be written: {_reason(error)}. "
+            f"The {self.rows} samples until then are in {self.partial}"
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        elif issubclass(kind, KeyboardInterrupt):
+            self.close("interrupted")
+        else:
+            self.close(f"{kind.__name__}: {error}")
+
+
+class LogWriter(TableWriter):
+    """A log file that is written as the run goes, in bounded memory.
+
+    Each chunk goes to ``PATH.partial`` at once and can be read from there even if the run is
+    killed. `close` puts the complete file at PATH in one move; a file that was there before
+    stays until then. As a context manager it closes the log however the block ends.
+
+    Parameters
+    ----------
+    path : str or Path
+        Its suffix says the format: .parquet, .csv or .npz.
+    robot : Mechanism
+        Whose coordinates name the columns.
+    timestep : float [s]
+    steps : int, optional
+        How many samples are expected, to see at once whether there is room for them.
+
+    Raises
+    ------
+    LogError
+        For another suffix, a directory that is not there or cannot be written to, a disk that
+        is too full, or a log that another run is writing.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        robot: Mechanism,
+        timestep: float,
+        *,
+        steps: int | None = None,
+    ) -> None:
+        super().__init__(path, LogInfo.of(robot, timestep), steps=steps)
+
+
+def read_log(path: str | Path) -> Log:
+    """Read a log file, or what a killed run left of it; `Log.note` then says so.
+
+    Raises
+    ------
+    LogError
+        If there is none, or it is not a log, or damaged.
+    """
+    path = Path(path)
+    partial = partial_path(path)
+    if path.suffix == PARTIAL:
+        return _read_partial(path, path)
+    if path.exists():
+        check_log_path(path)
+        note = None
+        if partial.exists() and partial.stat().st_mtime > path.stat().st_mtime:
+            note = f"{partial} holds a later run, {_fate(partial)}; to read it, name it"
+        return _read(path, path.suffix.lower(), note)
+    if partial.exists():
+        check_log_path(path)
+        return _read_partial(partial, path)
+    raise LogError(f"{path}: there is no such file")
+
+
+def _read_partial(partial: Path, path: Path) -> Log:
+    if not partial.exists():
+        raise LogError(f"{partial}: there is no such file")
+    suffix = check_log_path(partial.with_suffix(""))
+    log = _read(partial, suffix, None, partial=True)
+    what = "" if path == partial else f"{path} is not complete: "
+    end = log.t[-1] if len(log) else 0.0
+    note = f"{what}read {len(log)} samples, to t = {end:.6g} s, from {partial}, {_fate(partial)}"
+    return Log(log.info.with_end("killed"), log.samples, note)
+
+
+def _read(path: Path, suffix: str, note: str | None, partial: bool = False) -> Log:
+    from pyarrow import ArrowException
+
+    try:
+        if suffix == ".csv":
+            info, samples = formats.read_csv(path, partial)
+        elif partial:
+            info, samples = formats.read_arrow(path)
+        elif suffix == ".parquet":
+            info, samples = formats.read_parquet(path)
+        else:
+            info, samples = formats.read_npz(path)
+    except LogError as error:
+        text = str(error)
+        raise LogError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+    except OSError as error:
+        raise LogError(f"{path}: cannot be read: {_reason(error)}") from None
+    except (ArrowException, zipfile.BadZipFile, EOFError, KeyError, ValueError) as error:
+        raise LogError(f"{path}: damaged, or not a log: {_reason(error)}") from None
+    return Log(info, samples, note)
+
+
+def _open_alone(path: Path) -> BinaryIO:
+    """An empty file to write, that no other run is writing."""
+    file = open(path, "ab")
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise LogError(f"{path}: another run is writing it") from None
+        except OSError:
+            pass  # a file system without locks
+    file.truncate(0)
+    return file
+
+
+def _fate(partial: Path) -> str:
+    """What became of the run that writes a partial log."""
+    if sys.platform != "win32":
+        with open(partial, "rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return "which a run is still writing"
+            except OSError:
+                pass  # a file system without locks
+    return "left by a run that did not finish"
+
+
+def _reason(error: Exception) -> str:
+    """The first line of an error's text, without the file's name."""
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return (text or type(error).__name__).strip().splitlines()[0]

@@ -1,0 +1,150 @@
+"""A log held in memory: what `Simulation.run` returns and what a log file is read into."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.errors import LogError
+from robosim.log.columns import Array, Chunk, LogInfo
+from robosim.mechanism import Mechanism
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """The samples of a run and what they are of.
+
+    Attributes
+    ----------
+    info : LogInfo
+        The robot, the timestep, the names of the columns and their units.
+    samples : Chunk
+    note : str or None
+        What a reader should know, such as that the run was killed and this is what it left.
+    """
+
+    info: LogInfo
+    samples: Chunk
+    note: str | None = None
+
+    @classmethod
+    def from_chunks(cls, chunks: Iterable[Chunk], robot: Mechanism, timestep: float) -> Log:
+        """Of a run of `robot` at `timestep` [s] that came in chunks, in order."""
+        info = LogInfo.of(robot, timestep)
+        parts = list(chunks)
+        if not parts:
+            none, zero = np.zeros(0), np.zeros(0, dtype=np.int64)
+            shapes = [np.zeros((0, n)) for n in (len(info.q), len(info.v), len(info.tau))]
+            return cls(info, Chunk(none, *shapes, zero, zero, none, none))
+        return cls(info, Chunk(*(np.concatenate(column) for column in zip(*parts, strict=True))))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Log:
+        """Read a log file; warns if it is what a killed run left.
+
+        Raises
+        ------
+        LogError
+            If there is none, or it cannot be read.
+        """
+        from robosim.log.files import read_log
+
+        log = read_log(path)
+        if log.note:
+            warnings.warn(log.note, stacklevel=2)
+        return log
+
+    def save(self, path: str | Path) -> None:
+        """Write to a file, its format by its suffix: .parquet, .csv or .npz.
+
+        Raises
+        ------
+        LogError
+            For another suffix, or if the file cannot be written.
+        """
+        from robosim.log.files import TableWriter
+
+        rows = 65536
+        with TableWriter(path, self.info, steps=len(self)) as writer:
+            for start in range(0, len(self), rows):
+                writer.write(Chunk(*(part[start : start + rows] for part in self.samples)))
+
+    def column(self, name: str) -> NDArray[np.float64] | NDArray[np.int64]:
+        """A column (n,) by its name; see `names`.
+
+        Raises
+        ------
+        LogError
+            If there is none of that name.
+        """
+        if name not in self.names:
+            raise LogError(f"no column '{name}' (known: {', '.join(self.names)})")
+        for group in ("q", "v", "tau"):
+            names = getattr(self.info, group)
+            if name in names:
+                values: Array = getattr(self.samples, group)[:, names.index(name)]
+                return values
+        column: NDArray[np.float64] = getattr(self.samples, "t" if name == "time" else name)
+        return column
+
+    def __len__(self) -> int:
+        return len(self.samples.t)
+
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:.6g} to {self.t[-1]:.6g} s" if len(self) else "empty"
+        return f"<Log of '{self.info.robot}': {len(self)} samples, {span}>"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return self.info.names
+
+    @property
+    def timestep(self) -> float:
+        """Time from one sample to the next [s]."""
+        return self.info.timestep
+
+    @property
+    def t(self) -> Array:
+        """Time of each sample, (n,) [s]."""
+        return self.samples.t
+
+    @property
+    def q(self) -> Array:
+        """Joint coordinates, (n, nq), in the robot's order."""
+        return self.samples.q
+
+    @property
+    def v(self) -> Array:
+        """Joint velocities, (n, nv), in the robot's order."""
+        return self.samples.v
+
+    @property
+    def tau(self) -> Array:
+        """Torques held over the step from each sample, (n, nu) [N m or N]."""
+        return self.samples.tau
+
+    @property
+    def iterations(self) -> NDArray[np.int64]:
+        """Newton iterations of the step from each sample, (n,)."""
+        return self.samples.iterations
+
+    @property
+    def substeps(self) -> NDArray[np.int64]:
+        """Substeps of the step from each sample, (n,): 1 where it was not divided."""
+        return self.samples.substeps
+
+    @property
+    def violation(self) -> Array:
+        """Largest joint violation at the end of the step from each sample, (n,) [m]."""
+        return self.samples.violation
+
+    @property
+    def gap(self) -> Array:
+        """Smallest distance from the ground at the end of that step, (n,) [m]."""
+        return self.samples.gap

@@ -1,0 +1,98 @@
+"""What a run came to, gathered while it goes, in constant memory."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robosim.log.columns import Chunk
+
+if TYPE_CHECKING:
+    from robosim.simulation import Simulation
+
+
+class RunStatistics:
+    """Sums and extremes over the chunks of a run.
+
+    Parameters
+    ----------
+    sim : Simulation
+        Before its first step: its energy now is the run's initial energy.
+    """
+
+    def __init__(self, sim: Simulation) -> None:
+        self.steps = 0
+        self.wall_seconds = 0.0
+        self._sim = sim
+        self._start = float(sim.time)
+        self._energy_initial = float(sim.energy())
+        self._iterations = 0
+        self._iterations_max = 0
+        self._divided = 0
+        self._substeps = 0
+        self._violation = 0.0
+        self._gap = math.inf
+
+    def add(self, chunk: Chunk, wall_seconds: float) -> None:
+        """Count a chunk that took `wall_seconds` [s] to simulate."""
+        self.wall_seconds += wall_seconds
+        if len(chunk.t) == 0:
+            return
+        divided = chunk.substeps > 1
+        self.steps += len(chunk.t)
+        self._iterations += int(np.sum(chunk.iterations))
+        self._iterations_max = max(self._iterations_max, int(np.max(chunk.iterations)))
+        self._divided += int(np.count_nonzero(divided))
+        self._substeps += int(np.sum(chunk.substeps[divided]))
+        self._violation = max(self._violation, float(np.max(chunk.violation)))
+        self._gap = min(self._gap, float(np.min(chunk.gap)))
+
+    def summary(self, failed_steps: int = 0) -> dict[str, Any]:
+        """The outcome at the simulation's present state, ready for JSON.
+
+        Parameters
+        ----------
+        failed_steps : int
+            Steps that could not be solved even with substeps. A run ends at the first one.
+
+        Returns
+        -------
+        dict
+            steps; seconds, simulated [s]; wall_seconds, spent on simulating them [s];
+            us_per_step; real_time_factor; newton_iterations_mean, newton_iterations_max;
+            failed_steps; divided_steps, that took substeps, and substeps, how many these took
+            together; max_constraint_violation_m; min_gap_m, None without contacts;
+            energy_initial, energy_final [J]; final_base_position [m], None without a floating
+            base; final_q. What cannot be told is None.
+        """
+        sim, steps, wall = self._sim, self.steps, self.wall_seconds
+        seconds = float(sim.time) - self._start
+        return {
+            "robot": sim.robot.name,
+            "timestep": float(sim.timestep),
+            "steps": steps,
+            "seconds": seconds,
+            "wall_seconds": wall,
+            "us_per_step": _finite(1e6 * wall / steps) if steps else None,
+            "real_time_factor": _finite(seconds / wall) if wall > 0 else None,
+            "newton_iterations_mean": self._iterations / steps if steps else None,
+            "newton_iterations_max": self._iterations_max,
+            "failed_steps": failed_steps,
+            "divided_steps": self._divided,
+            "substeps": self._substeps,
+            "max_constraint_violation_m": _finite(self._violation),
+            "min_gap_m": _finite(self._gap),
+            "energy_initial": _finite(self._energy_initial),
+            "energy_final": _finite(float(sim.energy())),
+            "final_base_position": (
+                [_finite(x) for x in sim.q[:3]] if sim.robot.floating_base else None
+            ),
+            "final_q": [_finite(x) for x in sim.q],
+        }
+
+
+def _finite(value: float) -> float | None:
+    """The value as JSON can hold it: NaN and infinity are None."""
+    return float(value) if math.isfinite(value) else None
