@@ -275,7 +275,7 @@ def _read(path: Path, suffix: str, note: str | None, partial: bool = False) -> L
 
 def _open_alone(path: Path) -> BinaryIO:
     """An empty file to write, that no other run is writing."""
-    file = open(path, "ab")
+    file = open(path, "ab")  # noqa: SIM115 the writer closes it
     if sys.platform != "win32":
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

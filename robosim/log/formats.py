@@ -124,7 +124,6 @@ def arrow_batches(path: Path) -> Iterator[pa.RecordBatch]:
 
 def write_parquet(stream: Path, target: Path, info: LogInfo) -> None:
     """Make a Parquet file of an Arrow stream, a row group at a time."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema = _schema(info)

@@ -39,9 +39,10 @@ class Log:
         parts = list(chunks)
         if not parts:
             none, zero = np.zeros(0), np.zeros(0, dtype=np.int64)
-            shapes = [np.zeros((0, n)) for n in (len(info.q), len(info.v), len(info.tau))]
-            return cls(info, Chunk(none, *shapes, zero, zero, none, none))
-        return cls(info, Chunk(*(np.concatenate(column) for column in zip(*parts, strict=True))))
+            q, v, tau = (np.zeros((0, len(names))) for names in (info.q, info.v, info.tau))
+            return cls(info, Chunk(none, q, v, tau, zero, zero, none, none))
+        columns = zip(*parts, strict=True)
+        return cls(info, Chunk._make(np.concatenate(pieces) for pieces in columns))
 
     @classmethod
     def load(cls, path: str | Path) -> Log:
@@ -72,7 +73,7 @@ class Log:
         rows = 65536
         with TableWriter(path, self.info, steps=len(self)) as writer:
             for start in range(0, len(self), rows):
-                writer.write(Chunk(*(part[start : start + rows] for part in self.samples)))
+                writer.write(Chunk._make(part[start : start + rows] for part in self.samples))
 
     def column(self, name: str) -> NDArray[np.float64] | NDArray[np.int64]:
         """A column (n,) by its name; see `names`.
