@@ -25,9 +25,13 @@ GEOMETRY_KINDS = ("box", "sphere", "cylinder", "capsule", "mesh")
 
 
 def _frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str, element: str) -> Array:
-    """A read-only float64 copy of `value`, or a ModelError that names what is wrong with it."""
+    """`value` as a read-only float64 array, or a ModelError that names what is wrong with it.
+
+    It is copied, unless it is such an array already: legs of one kind share their mesh.
+    """
+    frozen = isinstance(value, np.ndarray) and not value.flags.writeable and value.base is None
     try:
-        array = np.array(value, dtype=np.float64)
+        array = np.array(value, dtype=np.float64, copy=None if frozen else True)
     except (TypeError, ValueError):
         raise ModelError(f"{what} must be numbers, not {value!r}", element=element) from None
     if array.shape != shape:
@@ -170,9 +174,7 @@ class Body(_Frozen):
             raise ModelError(f"mass must be positive, not {mass}", element=element)
         inertia = _frozen_array(self.inertia, (3, 3), "inertia", element)
         if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=1e-15):
-            raise ModelError(
-                f"inertia must be symmetric, not {inertia.tolist()}", element=element
-            )
+            raise ModelError(f"inertia must be symmetric, not {inertia.tolist()}", element=element)
         moments = np.linalg.eigvalsh(inertia)
         if moments[0] <= 0:
             raise ModelError(
@@ -352,6 +354,26 @@ class ContactPoint(_Frozen):
 
 
 @dataclass(frozen=True, eq=False)
+class Stance(_Frozen):
+    """Joint targets and PD gains that a robot is known to stand with.
+
+    Attributes
+    ----------
+    target : (nu,) [rad or m]
+    kp, kd : (nu,) [N m/rad, N m s/rad]
+    """
+
+    target: ArrayLike
+    kp: ArrayLike
+    kd: ArrayLike
+
+    def __post_init__(self) -> None:
+        shape = np.shape(self.target)
+        for what in ("target", "kp", "kd"):
+            self._set(**{what: _frozen_array(getattr(self, what), shape, what, "stance")})
+
+
+@dataclass(frozen=True, eq=False)
 class Mechanism(_Frozen):
     """Bodies connected by joints, with contact points; belongs to no simulation.
 
@@ -377,6 +399,12 @@ class Mechanism(_Frozen):
         Where ``package://`` addresses of that file were looked up.
     home : (nq,) or None
         The pose to start from: all joints at zero, or what the model file or builder says.
+    stance : Stance or None
+        What it is known to stand with.
+    world_frames : tuple of Frame
+    world_visuals : tuple of Geometry
+        Of links without mass that are fixed to the world, and so are part of no body: where they
+        are and what they look like, in world coordinates.
 
     Raises
     ------
@@ -392,6 +420,8 @@ class Mechanism(_Frozen):
     source: str | None = None
     package_dirs: tuple[str, ...] = ()
     home: ArrayLike | None = None
+    world_frames: tuple[Frame, ...] = ()
+    world_visuals: tuple[Geometry, ...] = ()
 
     def __post_init__(self) -> None:
         self._set(
@@ -401,11 +431,14 @@ class Mechanism(_Frozen):
             raise ModelError("has no bodies", element=f"mechanism '{self.name}'")
         _check_unique("body", (body.name for body in self.bodies))
         _check_unique("joint", (joint.name for joint in self.joints))
-        _check_unique("frame", (frame.name for _, frame in self.frames()))
+        frames = [*self.world_frames, *(frame for _, frame in self.frames())]
+        _check_unique("frame", (frame.name for frame in frames))
         self._check_references()
         self._sort_tree()
         noticed = [body.triangle_violation() for body in self.bodies]
-        self._set(warnings=(*self.warnings, *(text for text in noticed if text)))
+        # Each sentence once: a mechanism that is rebuilt from another notices the same things.
+        noticed_once = dict.fromkeys((*self.warnings, *(text for text in noticed if text)))
+        self._set(warnings=tuple(noticed_once))
         home = self.neutral() if self.home is None else self.home
         self._set(home=_frozen_array(home, (self.nq,), "home", f"mechanism '{self.name}'"))
 
@@ -460,9 +493,7 @@ class Mechanism(_Frozen):
                 element=f"mechanism '{self.name}'",
             )
         by_name = {body.name: body for body in self.bodies}
-        self._set(
-            joints=tuple(order), bodies=tuple(by_name[joint.child] for joint in order)
-        )
+        self._set(joints=tuple(order), bodies=tuple(by_name[joint.child] for joint in order))
 
     def frames(self) -> Iterator[tuple[int, Frame]]:
         """(body index, frame) of every frame, body by body."""
@@ -482,6 +513,8 @@ class Mechanism(_Frozen):
         ModelError
             If there is no frame of that name.
         """
+        if any(frame.name == name for frame in self.world_frames):
+            raise ModelError(f"frame '{name}' is fixed to the world: see world_frames")
         if name not in self._frame_index:
             raise ModelError(f"no frame '{name}'", alternatives=tuple(self._frame_index))
         return self._frame_index[name]
@@ -591,5 +624,3 @@ def _index(what: str, names: list[str], name: str) -> int:
     if name not in names:
         raise ModelError(f"no {what} '{name}'", alternatives=names)
     return names.index(name)
-
-
