@@ -1,1 +1,7 @@
 """Live view in the browser, recordings and plots."""
+
+from robosim.viz.realtime import LiveReport, RealTimePacer, live
+from robosim.viz.recorder import Recorder
+from robosim.viz.viewer import Viewer
+
+__all__ = ["LiveReport", "RealTimePacer", "Recorder", "Viewer", "live"]

@@ -1,0 +1,151 @@
+"""Recordings: a run as one HTML file that replays in any current browser, offline."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import tempfile
+from pathlib import Path
+
+from numpy.typing import ArrayLike
+
+from robosim.errors import OptionError, StateError, ViewerError
+from robosim.mechanism import Mechanism
+from robosim.viz.page import replay_page
+from robosim.viz.scene import FrameEncoder, encode_scene
+
+
+class Recorder:
+    """Collects states at a frame rate and writes them as a page that replays.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    fps : float
+        Frames to keep for each second of simulated time; states in between are passed over.
+    max_frames : int
+        What is kept is bounded: when there are more, every second one is dropped and the frame
+        rate is halved. The default holds ten minutes at 30 frames a second.
+    ground : bool
+        Draw the plane z = 0.
+
+    Raises
+    ------
+    OptionError
+        For an fps that is not positive, or a max_frames below 2.
+    """
+
+    def __init__(
+        self,
+        robot: Mechanism,
+        fps: float = 30.0,
+        *,
+        max_frames: int = 18_000,
+        ground: bool = True,
+    ) -> None:
+        if not isinstance(robot, Mechanism):
+            raise OptionError(f"robot must be a Mechanism, not {type(robot).__name__}")
+        if not (isinstance(fps, (int, float)) and math.isfinite(fps) and fps > 0):
+            raise OptionError(f"fps must be a positive number, not {fps!r}")
+        if max_frames < 2:
+            raise OptionError(f"max_frames must be at least 2, not {max_frames}")
+        self.robot = robot
+        self.fps = float(fps)
+        self.max_frames = int(max_frames)
+        self._ground = ground
+        self._encoder = FrameEncoder(robot)
+        self._frames: list[bytes] = []
+        self._slots: list[int] = []
+        self._start = 0.0
+        self._newest = -math.inf
+
+    def __len__(self) -> int:
+        """Number of frames kept."""
+        return len(self._frames)
+
+    def add(
+        self,
+        time: float,
+        x: ArrayLike,
+        q: ArrayLike,
+        contact_positions: ArrayLike | None = None,
+        contact_forces: ArrayLike | None = None,
+    ) -> bool:
+        """Keep this state if a frame is due; whether it was kept.
+
+        Parameters
+        ----------
+        time : [s], not running backwards
+        x : (nb, 3) [m], q : (nb, 4)
+            Of the bodies' centres of mass, in the world; (w, x, y, z), body to world.
+        contact_positions : (nc, 3) [m], contact_forces : (nc, 3) [N], or None
+            In world axes, forces on the body.
+
+        Raises
+        ------
+        StateError
+            For wrong shapes, values that are not finite, or a time before the last one.
+        """
+        if not math.isfinite(time) or time < self._newest:
+            raise StateError(
+                f"time must be finite and not run backwards: {time} after {self._newest}"
+            )
+        if not self._frames:
+            self._start = time
+        # Frames sit on a grid in simulated time, so that their rate does not drift; the margin
+        # is for a time that is a sum of timesteps and falls short of the grid by rounding.
+        slot = math.floor((time - self._start) * self.fps + 1e-6)
+        due = not self._slots or slot > self._slots[-1]
+        if due:
+            self._frames.append(self._encoder.encode(time, x, q, contact_positions, contact_forces))
+            self._slots.append(slot)
+            if len(self._frames) > self.max_frames:
+                self._thin()
+        self._newest = time
+        return due
+
+    def _thin(self) -> None:
+        self.fps /= 2
+        self._frames = self._frames[::2]
+        self._slots = [slot // 2 for slot in self._slots[::2]]
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page; whole or not at all.
+
+        Returns
+        -------
+        pathlib.Path
+            Of the file.
+
+        Raises
+        ------
+        ViewerError
+            If nothing was recorded or the file cannot be written.
+        """
+        path = Path(path)
+        if not self._frames:
+            raise ViewerError(f"{path}: there is nothing to save, no state was added")
+        scene = encode_scene(self.robot, ground=self._ground)
+        page = replay_page(f"{self.robot.name} - robosim", scene, b"".join(self._frames))
+        try:
+            _write_atomically(path, page.encode("utf-8"))
+        except OSError as error:
+            raise ViewerError(f"{path}: cannot write the recording: {error.strerror}") from error
+        return path
+
+
+def _write_atomically(path: Path, content: bytes) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        # mkstemp makes files private; a recording is to be shared like any other file.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
