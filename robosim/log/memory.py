@@ -33,7 +33,7 @@ class Log:
     note: str | None = None
 
     @classmethod
-    def from_chunks(cls, chunks: Iterable[Chunk], robot: Mechanism, timestep: float) -> Log:
+    def from_chunks(cls, robot: Mechanism, timestep: float, chunks: Iterable[Chunk]) -> Log:
         """Of a run of `robot` at `timestep` [s] that came in chunks, in order."""
         info = LogInfo.of(robot, timestep)
         parts = list(chunks)

@@ -145,7 +145,7 @@ class TestRoundTrip:
     ) -> None:
         robot = request.getfixturevalue(which)
         path = tmp_path / f"run{suffix}"
-        log = Log.from_chunks([samples(robot, 50), samples(robot, 7, 50)], robot, TIMESTEP)
+        log = Log.from_chunks(robot, TIMESTEP, [samples(robot, 50), samples(robot, 7, 50)])
         log.save(path)
         back = Log.load(path)
         assert_same(back.samples, log.samples)
@@ -172,13 +172,13 @@ class TestRoundTrip:
         log = read_log(path)
         assert len(log) == 0
         assert log.q.shape == (0, floating.nq)
-        assert_same(log.samples, Log.from_chunks([], floating, TIMESTEP).samples)
+        assert_same(log.samples, Log.from_chunks(floating, TIMESTEP, []).samples)
 
     def test_parquet_says_what_it_is(self, floating: Mechanism, tmp_path: Path) -> None:
         import pyarrow.parquet as pq
 
         path = tmp_path / "run.parquet"
-        Log.from_chunks([samples(floating, 3)], floating, TIMESTEP).save(path)
+        Log.from_chunks(floating, TIMESTEP, [samples(floating, 3)]).save(path)
         schema = pq.read_schema(path)
         says = json.loads(schema.metadata[b"robosim"])
         assert says["robot"] == "dog"
@@ -200,7 +200,7 @@ class TestRoundTrip:
     def test_csv_is_plain(self, floating: Mechanism, tmp_path: Path) -> None:
         path = tmp_path / "run.csv"
         chunk = samples(floating, 4)
-        Log.from_chunks([chunk], floating, TIMESTEP).save(path)
+        Log.from_chunks(floating, TIMESTEP, [chunk]).save(path)
         table = np.genfromtxt(path, delimiter=",", skip_header=1)
         np.testing.assert_array_equal(table[:, 0], chunk.t)
         assert path.read_text().splitlines()[0].startswith("time,base_x,base_y,")
@@ -208,13 +208,13 @@ class TestRoundTrip:
     def test_npz_is_plain(self, floating: Mechanism, tmp_path: Path) -> None:
         path = tmp_path / "run.npz"
         chunk = samples(floating, 4)
-        Log.from_chunks([chunk], floating, TIMESTEP).save(path)
+        Log.from_chunks(floating, TIMESTEP, [chunk]).save(path)
         with np.load(path) as arrays:
             np.testing.assert_array_equal(arrays["hip.position"], chunk.q[:, 7])
 
     def test_column(self, floating: Mechanism) -> None:
         chunk = samples(floating, 5)
-        log = Log.from_chunks([chunk], floating, TIMESTEP)
+        log = Log.from_chunks(floating, TIMESTEP, [chunk])
         np.testing.assert_array_equal(log.column("time"), chunk.t)
         np.testing.assert_array_equal(log.column("piston.velocity"), chunk.v[:, 7])
         np.testing.assert_array_equal(log.column("gap"), chunk.gap)
@@ -303,7 +303,7 @@ class TestKilled:
         self, fixed: Mechanism, tmp_path: Path
     ) -> None:
         path = tmp_path / "run.parquet"
-        Log.from_chunks([samples(fixed, 5)], fixed, TIMESTEP).save(path)
+        Log.from_chunks(fixed, TIMESTEP, [samples(fixed, 5)]).save(path)
         old = path.read_bytes()
         os.utime(path, (time.time() - 10, time.time() - 10))
         writer = LogWriter(path, fixed, TIMESTEP)
@@ -446,7 +446,7 @@ class TestErrors:
     def test_cut_short(self, suffix: str, fixed: Mechanism, tmp_path: Path) -> None:
         """A complete file that lost its end (a bad copy) is an error, not a shorter log."""
         path = tmp_path / f"run{suffix}"
-        Log.from_chunks([samples(fixed, 100)], fixed, TIMESTEP).save(path)
+        Log.from_chunks(fixed, TIMESTEP, [samples(fixed, 100)]).save(path)
         data = path.read_bytes()
         path.write_bytes(data[: len(data) // 2])
         with pytest.raises(LogError, match="damaged"):
