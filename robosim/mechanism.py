@@ -420,6 +420,7 @@ class Mechanism(_Frozen):
     source: str | None = None
     package_dirs: tuple[str, ...] = ()
     home: ArrayLike | None = None
+    stance: Stance | None = None
     world_frames: tuple[Frame, ...] = ()
     world_visuals: tuple[Geometry, ...] = ()
 

@@ -5,6 +5,7 @@ from numba import njit
 from robosim.kernels.algebra import rotate, rotate_back, rotation_matrix
 from robosim.kernels.joint import (
     joint_motion_map,
+    joint_residual,
     move_child,
     place_child,
     read_coordinates,
@@ -88,6 +89,20 @@ def read_joints(model, state, work, poses, twists):
         read_coordinates(joint, a, b, t, state.q)
         joint_motion_map(joint, a, b, t, t.S_a, t.S_b)
         read_velocities(t.S_a, t.S_b, twists[joint.parent], twists[joint.child], joint, state.v)
+
+
+@njit(cache=True)
+def largest_violation(model, state, work):
+    """Largest entry of the joints' residual at the knot [m, or the sine of half an angle]."""
+    load_poses(model, state, work.pose1)
+    t = work.scratch[0]
+    largest = 0.0
+    for j in range(model.joints.shape[0]):
+        joint = model.joints[j]
+        joint_residual(joint, work.pose1[joint.parent], work.pose1[joint.child], t, t.f)
+        for row in range(joint.n_T + joint.n_R):
+            largest = max(largest, abs(t.f[row]))
+    return largest
 
 
 @njit(cache=True)

@@ -1,0 +1,157 @@
+"""Controllers: anything callable with the simulation that returns torques (nu,).
+
+`PD` is one that the compiled loop knows, so that `Simulation.run` does not come back to Python
+between the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim.errors import ControllerError, ModelError
+from robosim.mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from robosim.simulation import Simulation
+
+Array = NDArray[np.float64]
+Controller = Callable[["Simulation"], Any]
+
+GAINS = np.dtype(
+    [("q_index", "i8"), ("v_index", "i8"), ("target", "f8"), ("kp", "f8"), ("kd", "f8")]
+)
+
+
+class PD:
+    """Joint PD control about fixed targets: tau = kp (target - q) - kd v, held over each step.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    target : (nu,) [rad or m], in the order of ``robot.actuated``
+    kp, kd : (nu,) or float [N m/rad, N m s/rad; N/m, N s/m]
+
+    Raises
+    ------
+    ControllerError
+        For a wrong shape, a value that is not finite, or a joint with a quaternion.
+    """
+
+    def __init__(self, robot: Mechanism, target: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> None:
+        q_of_v: dict[int, int] = {}
+        for j, joint in enumerate(robot.joints):
+            if joint.actuated and joint.has_quaternion:
+                raise ControllerError(
+                    f"PD control needs joints with single coordinates; joint '{joint.name}' is "
+                    f"'{joint.kind}'"
+                )
+            for k in range(joint.nv):
+                q_of_v[robot.v_offsets[j] + k] = robot.q_offsets[j] + k
+        self.gains = np.zeros(robot.nu, dtype=GAINS)
+        self.gains["v_index"] = robot.actuated
+        self.gains["q_index"] = [q_of_v[int(v)] for v in robot.actuated]
+        for name, value in (("target", target), ("kp", kp), ("kd", kd)):
+            values = np.asarray(value, dtype=float)
+            if values.shape not in ((), (robot.nu,)) or not np.all(np.isfinite(values)):
+                raise ControllerError(
+                    f"{name} must be a finite number or {robot.nu} of them, not {value!r}"
+                )
+            self.gains[name] = values
+
+    def __call__(self, sim: Simulation) -> Array:
+        """Torques (nu,) for the simulation's present state."""
+        g = self.gains
+        state = sim.state
+        return np.asarray(
+            g["kp"] * (g["target"] - state.joint_q[g["q_index"]])
+            - g["kd"] * state.joint_v[g["v_index"]]
+        )
+
+
+def zero(robot: Mechanism) -> PD:
+    """No torques at all."""
+    return PD(robot, 0.0, 0.0, 0.0)
+
+
+def stand(robot: Mechanism) -> PD:
+    """Hold a standing pose: the robot's stance if it has one, or else its home pose.
+
+    For robots without a stance the gains are chosen from the inertia that each joint carries, as
+    a critically damped spring of 5 Hz.
+
+    Raises
+    ------
+    ModelError
+        If the robot has no actuated joint.
+    """
+    if robot.nu == 0:
+        raise ModelError("has no actuated joint to stand with", element=f"robot '{robot.name}'")
+    if robot.stance is not None:
+        return PD(robot, robot.stance.target, robot.stance.kp, robot.stance.kd)
+    # Here, so that naming a controller does not wait for numba.
+    from robosim.dynamics import mass_matrix
+
+    controller = PD(robot, 0.0, 0.0, 0.0)
+    home = np.asarray(robot.home)
+    carried = np.diag(mass_matrix(robot, home))[robot.actuated]
+    frequency = 2 * np.pi * 5.0
+    controller.gains["target"] = home[controller.gains["q_index"]]
+    controller.gains["kp"] = carried * frequency**2
+    controller.gains["kd"] = 2 * carried * frequency
+    return controller
+
+
+BUILT_IN: dict[str, Callable[[Mechanism], PD]] = {"stand": stand, "zero": zero}
+
+
+def resolve(robot: Mechanism, controller: str | Controller | None) -> Controller:
+    """The controller meant by a name, a callable or None (no torques).
+
+    Raises
+    ------
+    ControllerError
+        For an unknown name, or something that cannot be called.
+    """
+    if controller is None:
+        return zero(robot)
+    if isinstance(controller, str):
+        if controller not in BUILT_IN:
+            raise ControllerError(
+                f"unknown controller '{controller}' (known: {', '.join(BUILT_IN)})"
+            )
+        return BUILT_IN[controller](robot)
+    if not callable(controller):
+        raise ControllerError(f"a controller must be callable, not {controller!r}")
+    return controller
+
+
+def check_torques(robot: Mechanism, tau: Any, source: str) -> Array:
+    """Torques as generalized forces (nv,), from (nu,) or (nv,), or a ControllerError.
+
+    ``None`` means zero.
+    """
+    full = np.zeros(robot.nv)
+    if tau is None:
+        return full
+    try:
+        values = np.asarray(tau, dtype=float)
+    except (TypeError, ValueError):
+        raise ControllerError(f"{source} returned {tau!r}, which is not torques") from None
+    if values.shape not in ((robot.nu,), (robot.nv,)):
+        raise ControllerError(
+            f"{source} returned shape {values.shape}; robot '{robot.name}' takes ({robot.nu},) "
+            f"joint torques or ({robot.nv},) generalized forces"
+        )
+    if not np.all(np.isfinite(values)):
+        index = int(np.flatnonzero(~np.isfinite(values))[0])
+        names = robot.v_names
+        name = names[index if len(values) == robot.nv else int(robot.actuated[index])]
+        raise ControllerError(f"{source} returned {values[index]} for '{name}'")
+    if len(values) == robot.nv:
+        return values.copy()
+    full[robot.actuated] = values
+    return full

@@ -1,0 +1,31 @@
+"""Many steps in one call, with joint PD control, and nothing of Python in between."""
+
+from numba import njit
+
+from robosim.kernels.newton import CONVERGED
+from robosim.kernels.step import step
+
+
+@njit(cache=True)
+def pd_torques(gains, state, tau):
+    """tau (nv,) = kp (target - q) - kd v for the controlled joints, 0 for the others."""
+    tau[:] = 0.0
+    for k in range(gains.shape[0]):
+        g = gains[k]
+        tau[g.v_index] = g.kp * (g.target - state.q[g.q_index]) - g.kd * state.v[g.v_index]
+
+
+@njit(cache=True)
+def run_steps(model, state, work, options, gains, log_q, log_v, log_tau, infos):
+    """Step len(infos) times; row k of the logs is the knot that step k starts from.
+
+    Returns the number of steps done: fewer than asked for if one failed, whose info is the next.
+    """
+    for k in range(infos.shape[0]):
+        pd_torques(gains, state, work.tau)
+        log_q[k] = state.q
+        log_v[k] = state.v
+        log_tau[k] = work.tau
+        if step(model, state, work, options, infos[k]) != CONVERGED:
+            return k
+    return infos.shape[0]

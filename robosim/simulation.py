@@ -1,0 +1,479 @@
+"""A mechanism in motion: state in, steps, state out, in joint coordinates and in bodies."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba.core import event
+from numpy.typing import ArrayLike, NDArray
+
+from robosim.controllers import PD, Controller, check_torques, resolve
+from robosim.errors import ConvergenceError, OptionError, StateError
+from robosim.kernels.coordinates import largest_violation, set_bodies
+from robosim.kernels.run import run_steps
+from robosim.kernels.step import step
+from robosim.log import Chunk, Log
+from robosim.mechanism import Mechanism
+from robosim.model import (
+    INFO,
+    Options,
+    State,
+    compile_model,
+    contact_order,
+    make_state,
+    make_workspace,
+)
+
+if TYPE_CHECKING:
+    from numba.core.event import Event
+
+Array = NDArray[np.float64]
+CHUNK_STEPS = 1000
+
+
+@dataclass(frozen=True)
+class StepInfo:
+    """What a step took.
+
+    Attributes
+    ----------
+    iterations : int
+        Newton iterations, of all attempts and substeps.
+    residual : float [m/s]
+        Largest residual of the equations that was left.
+    status : str
+        "converged"; a step that is not raises `ConvergenceError` instead.
+    substeps : int
+        1, or the number of parts that the step was divided into.
+    violation : float [m, or the sine of half an angle]
+        Largest violation of a joint at the new knot.
+    gap : float [m]
+        Smallest distance of a contact from the ground at the new knot; inf without contacts.
+    """
+
+    iterations: int
+    residual: float
+    status: str
+    substeps: int
+    violation: float
+    gap: float
+
+
+class BodyState:
+    """Bodies at the knot, read-only views in the order of ``robot.bodies``.
+
+    Attributes
+    ----------
+    x : (nb, 3) [m], centres of mass, world
+    q : (nb, 4), orientations, body to world
+    v : (nb, 3) [m/s], velocities of the centres of mass, world axes
+    omega : (nb, 3) [rad/s], angular velocities, body axes
+    joint_q : (nq,), joint_v : (nv,)
+        The same in joint coordinates.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.x = _view(state.bodies["x"])
+        self.q = _view(state.bodies["q"])
+        self.v = _view(state.bodies["v"])
+        self.omega = _view(state.bodies["omega"])
+        self.joint_q = _view(state.q)
+        self.joint_v = _view(state.v)
+
+
+def _view(array: Array) -> Array:
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+class Simulation:
+    """Steps a mechanism with the variational integrator.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    timestep : float [s]
+    gravity : (3,) [m/s^2], world
+    tolerance : float [m/s]
+        Largest residual of the step equations: of the dynamics as a velocity in the mass metric,
+        of joints and contacts as a violation over the timestep.
+    contact_speed : float [m/s]
+        Scale of the velocity with which a resting contact creeps, and of its gap over the
+        timestep: the interior point stops there.
+    friction_facets : int
+        Facets of the linearized friction cone, even and at least 4.
+    max_iterations : int
+        Newton iterations per attempt.
+    max_substeps : int
+        Into how many parts at most a step is divided when its equations cannot be solved.
+
+    Raises
+    ------
+    OptionError
+        For an option that is not allowed.
+    """
+
+    def __init__(
+        self,
+        robot: Mechanism,
+        timestep: float = 1e-3,
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        *,
+        tolerance: float = 1e-8,
+        contact_speed: float = 1e-6,
+        friction_facets: int = 4,
+        max_iterations: int = 50,
+        max_substeps: int = 64,
+    ) -> None:
+        for name, value in (
+            ("timestep", timestep),
+            ("tolerance", tolerance),
+            ("contact_speed", contact_speed),
+        ):
+            if not (np.isfinite(value) and value > 0):
+                raise OptionError(f"{name} must be a positive number, not {value}")
+        if friction_facets < 4 or friction_facets % 2:
+            raise OptionError(f"friction_facets must be even and at least 4, not {friction_facets}")
+        for name, count in (("max_iterations", max_iterations), ("max_substeps", max_substeps)):
+            if count < 1:
+                raise OptionError(f"{name} must be at least 1, not {count}")
+        g = np.array(gravity, dtype=float)
+        if g.shape != (3,) or not np.all(np.isfinite(g)):
+            raise OptionError(f"gravity must be three finite numbers, not {gravity!r}")
+        _CompileNotice.install()
+        self.robot = robot
+        self.timestep = float(timestep)
+        self.gravity = g
+        self.gravity.setflags(write=False)
+        self._model = compile_model(robot, friction_facets)
+        self._state = make_state(robot, self._model)
+        self._work = make_workspace(robot, self._model)
+        self._options = Options(
+            self.timestep,
+            self.gravity,
+            float(tolerance),
+            float(contact_speed),
+            int(max_iterations),
+            int(max_substeps),
+        )
+        self._info = np.zeros(1, dtype=INFO)
+        self._contact_order = contact_order(robot)
+        self._start_time = 0.0
+        self._last_interval = self.timestep
+        self.steps = 0
+        self.state = BodyState(self._state)
+        self.set_state()
+
+    @property
+    def time(self) -> float:
+        """Time of the present knot [s]."""
+        return self._start_time + self.steps * self.timestep
+
+    @property
+    def q(self) -> Array:
+        """Joint coordinates (nq,), a copy; angles go on over turns."""
+        return self._state.q.copy()
+
+    @property
+    def v(self) -> Array:
+        """Joint velocities (nv,) at the knot, a copy."""
+        return self._state.v.copy()
+
+    def set_state(
+        self, q: ArrayLike | None = None, v: ArrayLike | None = None, time: float = 0.0
+    ) -> None:
+        """Put the robot at joint coordinates q (nq,), moving at v (nv,).
+
+        Parameters
+        ----------
+        q : (nq,) or None
+            The robot's home pose if None.
+        v : (nv,) or None
+            At rest if None.
+        time : float [s]
+
+        Raises
+        ------
+        StateError
+            For a wrong shape, a value that is not finite, or a quaternion that is not unit.
+        """
+        home = np.asarray(self.robot.home)
+        self._state.q[:] = self._checked("q", home if q is None else q, self.robot.q_names)
+        v = np.zeros(self.robot.nv) if v is None else v
+        self._state.v[:] = self._checked("v", v, self.robot.v_names)
+        for start, joint in zip(self.robot.q_offsets, self.robot.joints, strict=False):
+            if joint.has_quaternion:
+                begin = start + joint.C_T.shape[1]
+                quaternion = self._state.q[begin : begin + 4]
+                norm = float(np.linalg.norm(quaternion))
+                if abs(norm - 1) > 1e-3:
+                    raise StateError(
+                        f"the quaternion of joint '{joint.name}' must have unit norm, not {norm:.6g}"
+                    )
+                quaternion /= norm
+        self._work.twists[:] = 0.0
+        set_bodies(self._model, self._state, self._work, self._work.twists)
+        self._start_time = float(time)
+        self.steps = 0
+
+    def _checked(self, name: str, value: ArrayLike, names: tuple[str, ...]) -> Array:
+        array = np.asarray(value, dtype=float)
+        if array.shape != (len(names),):
+            raise StateError(f"{name} must have shape ({len(names)},), not {array.shape}")
+        for index in np.flatnonzero(~np.isfinite(array)):
+            raise StateError(f"{name} must be finite, but '{names[index]}' is {array[index]}")
+        return array
+
+    def step(self, tau: ArrayLike | None = None) -> StepInfo:
+        """Advance by one timestep under torques held over it.
+
+        Parameters
+        ----------
+        tau : (nu,) joint torques, or (nv,) generalized forces, or None for none [N m, N]
+
+        Raises
+        ------
+        ConvergenceError
+            If the equations could not be solved; the state is left where it was.
+        ControllerError
+            For a wrong shape or a value that is not finite.
+        """
+        self._work.tau[:] = check_torques(self.robot, tau, "step(tau)")
+        info = self._info[0]
+        status = step(self._model, self._state, self._work, self._options, info)
+        if status != 0:
+            raise self._failure(info)
+        self._count(1, info)
+        return StepInfo(
+            int(info["iterations"]),
+            float(info["residual"]),
+            "converged",
+            int(info["substeps"]),
+            float(info["violation"]),
+            float(info["gap"]),
+        )
+
+    def _count(self, steps: int, last: Any) -> None:
+        self.steps += steps
+        self._last_interval = self.timestep / int(last["substeps"])
+
+    def _failure(self, info: Any) -> ConvergenceError:
+        return ConvergenceError(
+            self.time,
+            float(info["residual"]),
+            int(info["iterations"]),
+            int(info["substeps"]),
+            self.robot.bodies[int(info["worst_body"])].name,
+        )
+
+    def run(
+        self, seconds: float, controller: str | Controller | None = None, progress: bool = False
+    ) -> Log:
+        """Simulate for some time and return the log.
+
+        Parameters
+        ----------
+        seconds : float [s]
+        controller : callable(sim) -> torques (nu,), or the name of a built-in one, or None
+        progress : bool
+            Whether to show a progress bar on stderr.
+
+        Raises
+        ------
+        ConvergenceError, ControllerError
+            From the step that failed; the simulation stays at the knot before it.
+        """
+        chunks = []
+        total = round(seconds / self.timestep)
+        with _progress(total, progress) as advance:
+            for chunk in self.stream(seconds, controller):
+                chunks.append(chunk)
+                advance(len(chunk.t))
+        return Log.from_chunks(self.robot, self.timestep, chunks)
+
+    def stream(
+        self,
+        seconds: float,
+        controller: str | Controller | None = None,
+        chunk_steps: int | None = None,
+    ) -> Iterator[Chunk]:
+        """Simulate for some time, a piece at a time: memory stays bounded however long it runs.
+
+        Parameters
+        ----------
+        seconds, controller : as for `run`; infinite seconds go on for ever
+        chunk_steps : int or None
+            Steps per chunk.
+
+        Yields
+        ------
+        Chunk
+            Samples since the last one. If a step fails, what was done before it is yielded first.
+        """
+        if not seconds >= 0:
+            raise OptionError(f"seconds must not be negative, not {seconds}")
+        control = resolve(self.robot, controller)
+        size = CHUNK_STEPS if chunk_steps is None else int(chunk_steps)
+        if size < 1:
+            raise OptionError(f"chunk_steps must be at least 1, not {chunk_steps}")
+        left = round(seconds / self.timestep) if np.isfinite(seconds) else None
+        return self._stream(control, size, left)
+
+    def _stream(self, control: Controller, size: int, left: int | None) -> Iterator[Chunk]:
+        advance = self._compiled_steps if isinstance(control, PD) else self._python_steps
+        while left is None or left > 0:
+            n = size if left is None else min(size, left)
+            begin = self.steps
+            q, v = np.empty((n, self.robot.nq)), np.empty((n, self.robot.nv))
+            tau, infos = np.empty((n, self.robot.nv)), np.zeros(n, dtype=INFO)
+            error: Exception | None = None
+            try:
+                advance(control, q, v, tau, infos)
+            except Exception as raised:
+                error = raised
+            done = self.steps - begin
+            if done:
+                yield Chunk(
+                    self._start_time + self.timestep * np.arange(begin, begin + done),
+                    q[:done],
+                    v[:done],
+                    tau[:done, self.robot.actuated],
+                    infos["iterations"][:done],
+                    infos["substeps"][:done],
+                    infos["violation"][:done],
+                    infos["gap"][:done],
+                )
+            if error is not None:
+                raise error
+            if left is not None:
+                left -= n
+
+    def _compiled_steps(self, control: PD, q: Array, v: Array, tau: Array, infos: Any) -> None:
+        model, state, work = self._model, self._state, self._work
+        done = run_steps(model, state, work, self._options, control.gains, q, v, tau, infos)
+        if done:
+            self._count(int(done), infos[done - 1])
+        if done < len(infos):
+            raise self._failure(infos[done])
+
+    def _python_steps(
+        self, control: Controller, q: Array, v: Array, tau: Array, infos: Any
+    ) -> None:
+        name = getattr(control, "__name__", type(control).__name__)
+        for k in range(len(infos)):
+            q[k], v[k] = self._state.q, self._state.v
+            self._work.tau[:] = check_torques(self.robot, control(self), f"controller '{name}'")
+            tau[k] = self._work.tau
+            info = infos[k]
+            status = step(self._model, self._state, self._work, self._options, info)
+            if status != 0:
+                raise self._failure(info)
+            self._count(1, info)
+
+    def energy(self) -> float:
+        """Kinetic plus potential energy at the knot [J]; potential zero at the world's origin."""
+        bodies, masses = self._state.bodies, self._model.bodies["mass"]
+        kinetic = 0.5 * np.sum(masses * np.sum(bodies["v"] ** 2, axis=1))
+        spin = np.einsum("bi,bij,bj", bodies["omega"], self._model.bodies["inertia"], bodies["omega"])
+        return float(kinetic + 0.5 * spin - masses @ (bodies["x"] @ self.gravity))
+
+    def momentum(self) -> tuple[Array, Array]:
+        """Linear [kg m/s] and angular [kg m^2/s] momentum at the knot, about the world's origin."""
+        bodies, masses = self._state.bodies, self._model.bodies["mass"]
+        linear = masses[:, None] * bodies["v"]
+        spin = np.einsum("bij,bj->bi", self._model.bodies["inertia"], bodies["omega"])
+        own = np.einsum("bij,bj->bi", self._rotations(), spin)
+        return linear.sum(axis=0), (own + np.cross(bodies["x"], linear)).sum(axis=0)
+
+    def _rotations(self) -> Array:
+        w, x, y, z = self._state.bodies["q"].T
+        rows = [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+        return np.array(rows).transpose(2, 0, 1)
+
+    def constraint_violation(self) -> float:
+        """Largest violation of a joint [m, or the sine of half an angle] at the knot."""
+        return float(largest_violation(self._model, self._state, self._work))
+
+    def contact_positions(self) -> Array:
+        """Where each contact would touch, (nc, 3) [m], world, in the order of robot.contacts."""
+        out = np.empty((len(self._contact_order), 3))
+        contacts = self._model.contacts
+        centers = self._state.bodies["x"][contacts["body"]] + np.einsum(
+            "cij,cj->ci", self._rotations()[contacts["body"]], contacts["p"]
+        )
+        centers[:, 2] -= contacts["radius"]
+        out[self._contact_order] = centers
+        return out
+
+    def min_gap(self) -> float:
+        """Smallest distance of a contact from the ground [m]; inf without contacts."""
+        positions = self.contact_positions()
+        return float(positions[:, 2].min()) if len(positions) else float("inf")
+
+    def contact_forces(self) -> Array:
+        """Force of the ground on each contact, (nc, 3) [N], world, mean of the last interval."""
+        out = np.zeros((len(self._contact_order), 3))
+        forces = np.zeros_like(out)
+        active = self._state.contacts["active"] != 0
+        forces[:, :2] = self._state.beta @ self._model.facets
+        forces[:, 2] = self._state.contacts["gamma"]
+        out[self._contact_order] = np.where(active[:, None], forces / self._last_interval, 0.0)
+        return out
+
+
+def warmup() -> None:
+    """Compile every kernel of a step now, rather than in the first one."""
+    from robosim.mechanism import Body, ContactPoint, Joint
+
+    bodies = (Body("a", 1.0, np.eye(3)), Body("b", 1.0, np.eye(3)))
+    joints = (Joint("base", "floating", None, "a"), Joint("hinge", "revolute", "a", "b"))
+    tiny = Mechanism("warmup", bodies, joints, (ContactPoint("point", "a", (0.0, 0.0, 0.0)),))
+    sim = Simulation(tiny)
+    sim.step()
+    sim.run(2 * sim.timestep)
+
+
+class _CompileNotice(event.Listener):
+    """Says once, on stderr, that kernels are being compiled, if they are."""
+
+    installed = False
+    said = False
+
+    def on_start(self, event: Event) -> None:
+        module = event.data["dispatcher"].py_func.__module__
+        if not _CompileNotice.said and module.startswith("robosim."):
+            _CompileNotice.said = True
+            print("compiling kernels (first run)", file=sys.stderr, flush=True)
+
+    def on_end(self, event: Event) -> None:
+        pass
+
+    @classmethod
+    def install(cls) -> None:
+        if not cls.installed:
+            cls.installed = True
+            event.register("numba:compile", cls())
+
+
+@contextmanager
+def _progress(total: int, shown: bool) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr that is advanced by the function it yields, or nothing."""
+    if not shown:
+        yield lambda steps: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("simulating", total=total)
+        yield lambda steps: bar.advance(task, steps)
