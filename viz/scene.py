@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -66,15 +67,15 @@ def encode_scene(robot: Mechanism, *, ground: bool = True) -> bytes:
     blob = _Blob()
     shapes: dict[bytes, int] = {}
     geometries: list[dict[str, Any]] = []
-    bodies = []
-    for body in robot.bodies:
-        drawn = []
-        for geometry in body.visuals or body.collisions or (equivalent_box(body),):
+
+    def describe(drawn: Iterable[Geometry]) -> list[dict[str, Any]]:
+        described = []
+        for geometry in drawn:
             key = _fingerprint(geometry)
             if key not in shapes:
                 shapes[key] = len(geometries)
                 geometries.append(_encode_geometry(geometry, blob))
-            drawn.append(
+            described.append(
                 {
                     "geometry": shapes[key],
                     "position": np.asarray(geometry.position).tolist(),
@@ -83,7 +84,16 @@ def encode_scene(robot: Mechanism, *, ground: bool = True) -> bytes:
                     "texture": _encode_texture(geometry, blob),
                 }
             )
-        bodies.append({"name": body.name, "shapes": drawn})
+        return described
+
+    bodies = [
+        {
+            "name": body.name,
+            "shapes": describe(body.visuals or body.collisions or (equivalent_box(body),)),
+        }
+        for body in robot.bodies
+    ]
+    fixed = describe(robot.world_visuals)
     header = {
         "name": robot.name,
         "ground": bool(ground),
@@ -92,6 +102,7 @@ def encode_scene(robot: Mechanism, *, ground: bool = True) -> bytes:
         "max_contacts": MAX_CONTACTS,
         "geometries": geometries,
         "bodies": bodies,
+        "fixed": fixed,
     }
     text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
     text += b" " * (-len(text) % 4)

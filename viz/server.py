@@ -5,7 +5,8 @@ length (uint32, little-endian) and the content: ``P`` the page, ``S`` the scene,
 The page is served over HTTP, the scene and the newest frame over a web socket, on 127.0.0.1 and
 nothing else. A browser that is slow skips frames. When the standard input ends, so does this.
 
-It reports one line of JSON on its standard output: ``{"port": 7000}`` or ``{"error": "..."}``.
+Once it has a scene, it reports one line of JSON on its standard output: ``{"port": 7000}``; or
+``{"error": "..."}``.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Feed:
         self.scene = b""
         self.frame = b""
         self.serial = 0
+        self.ready = asyncio.Event()
         self.watchers: set[Watcher] = set()
 
     def take(self, kind: bytes, content: bytes) -> None:
@@ -50,6 +52,7 @@ class Feed:
             self.page = content
         elif kind == b"S":
             self.scene = _SCENE + content
+            self.ready.set()
         else:
             self.frame = _FRAME + content
             self.serial += 1
@@ -178,6 +181,7 @@ async def serve(listener: socket.socket, open_browser: bool, parent: int) -> Non
     threading.Thread(target=read_messages, args=(sys.stdin.buffer, feed, loop), daemon=True).start()
     if os.name == "posix":
         leave_with(parent)
+    await feed.ready.wait()
     print(json.dumps({"port": port}), flush=True)
     if open_browser:
         # In a thread: some browsers are programs that run until they are closed.

@@ -145,6 +145,7 @@ def _crease_normals(vertices: Array, faces: NDArray[np.int64]) -> Array:
     other = np.repeat(starts, group) + within
     face_one, face_other = order[one] // 3, order[other] // 3
     near = np.einsum("ij,ij->i", unit[face_one], unit[face_other]) > np.cos(CREASE)
+    near |= ~unit.any(axis=1)[face_one]  # a face without an area bends from nothing
     total = np.zeros((len(order), 3))
     for k in range(3):
         weights = np.where(near, area[face_other, k], 0.0)

@@ -77,11 +77,10 @@ class Viewer:
         self._encoder = FrameEncoder(robot)
         page = live_page(f"{robot.name} - robosim").encode()
         scene = encode_scene(robot, ground=ground)
-        process, self.port = _start(port, open_browser)
-        self._process = process
-        self._mailbox = _Mailbox(process.stdin, [(b"P", page), (b"S", scene)])
+        process, mailbox, self.port = _start(port, open_browser, [(b"P", page), (b"S", scene)])
+        self._process, self._mailbox = process, mailbox
         # Also ends the process when the viewer is forgotten or Python exits.
-        self._finalizer = weakref.finalize(self, _shut_down, self._mailbox, process)
+        self._finalizer = weakref.finalize(self, _shut_down, mailbox, process)
 
     @property
     def url(self) -> str:
@@ -191,8 +190,10 @@ class _Mailbox:
         self._stream.flush()
 
 
-def _start(port: int | None, open_browser: bool) -> tuple[subprocess.Popen[bytes], int]:
-    """Start the server; (process, port)."""
+def _start(
+    port: int | None, open_browser: bool, first: list[tuple[bytes, bytes]]
+) -> tuple[subprocess.Popen[bytes], _Mailbox, int]:
+    """Start the server with its first messages; (process, mailbox, port)."""
     command = [sys.executable, "-P", str(Path(__file__).with_name("server.py"))]
     command += ["--parent", str(os.getpid())]
     if port is not None:
@@ -208,21 +209,22 @@ def _start(port: int | None, open_browser: bool) -> tuple[subprocess.Popen[bytes
             stderr=errors,
             start_new_session=True,
         )
+        mailbox = _Mailbox(process.stdin, first)
         try:
             answer = _first_line(process)
         except BaseException:
             process.kill()
-            process.communicate()
+            _shut_down(mailbox, process)
             raise
         if "port" not in answer:
             process.kill()
-            process.communicate()
+            _shut_down(mailbox, process)
             errors.seek(0)
             said = errors.read().decode(errors="replace").strip().splitlines()
             reason = answer.get("error") or (said[-1] if said else "no answer from its process")
             where = "" if port is None else f" on port {port}"
             raise ViewerError(f"the viewer could not be started{where}: {reason}")
-    return process, int(answer["port"])
+    return process, mailbox, int(answer["port"])
 
 
 def _first_line(process: subprocess.Popen[bytes]) -> dict[str, Any]:

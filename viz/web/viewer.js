@@ -175,9 +175,9 @@ const Robosim = (() => {
       const geometries = scene.geometries.map((description) => buildGeometry(scene, description));
       const materials = new Map();
       const onLoad = () => viewer.set_dirty();
-      this.bodies = scene.bodies.map((body) => {
+      const build = (name, shapes) => {
         const group = new THREE.Group();
-        for (const shape of body.shapes) {
+        for (const shape of shapes) {
           const material = buildMaterial(scene, shape, materials, onLoad);
           const mesh = new THREE.Mesh(geometries[shape.geometry], material);
           mesh.position.fromArray(shape.position);
@@ -186,9 +186,11 @@ const Robosim = (() => {
           mesh.castShadow = mesh.receiveShadow = true;
           group.add(mesh);
         }
-        viewer.set_object(["robot", body.name], group);
+        viewer.set_object(["robot", name], group);
         return group;
-      });
+      };
+      this.bodies = scene.bodies.map((body) => build(body.name, body.shapes));
+      if (scene.fixed.length) build("(fixed to the world)", scene.fixed);
       const count = scene.max_contacts;
       const orange = srgb(0.93, 0.42, 0.05);
       const shaft = new THREE.CylinderGeometry(1, 1, 1, 20).translate(0, 0.5, 0);
