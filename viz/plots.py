@@ -1,0 +1,312 @@
+"""Plots of a log: joint positions, velocities and torques, and how the base stood."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.errors import LogError, OptionError
+from robosim.log import Log
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Array = NDArray[Any]
+
+# Okabe and Ito's palette, which the colour-blind can tell apart too; no yellow, on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+LINES = len(COLOURS)  # in a panel, where the names suggest no grouping
+MAX_GROUPS = 6
+POINTS = 4000  # of a line; a figure is no wider than that in pixels
+SMALLEST_SPAN = 1e-3  # of an axis in its unit, so that rounding errors are not blown up
+PANEL = (3.4, 2.0)  # [in]
+QUANTITIES = ("position", "velocity", "torque")
+_SUFFIX = re.compile(r"\.(t\d|[xyz]|v[xyz]|q[wxyz]|w[xyz]|r)$")
+_EITHER_UNIT = {"position": "rad or m", "velocity": "rad/s or m/s", "torque": "N m or N"}
+
+
+def plot_log(log: Log, out: str | Path | None = None, joints: str | None = None) -> Figure:
+    """Draw a log; no display is needed.
+
+    One column of panels for each group of joints, one row for each of position, velocity and
+    torque, and a last row for a floating base: height, tilt and the smallest gap to the ground.
+    Joints are grouped by what their names share, as the hips, thighs and calves of four legs.
+
+    Parameters
+    ----------
+    log : Log
+    out : str or Path, optional
+        The picture to write; its suffix says the format, as .png, .pdf or .svg.
+    joints : str, optional
+        A regular expression; only joints in whose names it is found are drawn.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    LogError
+        If the log has no samples, or the picture cannot be written.
+    OptionError
+        If `joints` is no regular expression or no joint matches it, or for the format.
+    """
+    from matplotlib.figure import Figure
+
+    if len(log) == 0:
+        raise LogError(f"the log of '{log.info.robot}' has no samples to draw")
+    chosen = _choose(_joint_columns(log), joints)
+    groups = _groups(list(chosen), lambda joint: _unit(log, chosen[joint]))
+    quantities = [
+        quantity
+        for quantity in QUANTITIES
+        if any(name.endswith(f".{quantity}") for names in chosen.values() for name in names)
+    ]
+    rows = len(quantities) + (1 if log.info.floating_base else 0)
+    width = max(PANEL[0] * len(groups), 2.6 * PANEL[0])
+    height = PANEL[1] * rows + 1.0
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.06, w_pad=0.06)  # type: ignore[union-attr, call-arg]
+    figure.suptitle(_title(log), fontsize=13)
+    parts: Any = figure.subfigures(
+        2 if rows > len(quantities) and quantities else 1,
+        1,
+        height_ratios=[len(quantities), 1] if rows > len(quantities) and quantities else None,
+        squeeze=False,
+    )[:, 0]
+    if quantities:
+        _draw_joints(parts[0], log, groups, chosen, quantities)
+    if log.info.floating_base:
+        _draw_base(parts[-1], log)
+    if out is not None:
+        _save(figure, Path(out))
+    return figure
+
+
+def _save(figure: Figure, path: Path) -> None:
+    formats = figure.canvas.get_supported_filetypes()
+    if path.suffix.lower().lstrip(".") not in formats:
+        raise OptionError(
+            f"{path}: a picture cannot be of the format '{path.suffix}' "
+            f"(known: {', '.join('.' + name for name in sorted(formats))})"
+        )
+    try:
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise LogError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _joint_columns(log: Log) -> dict[str, list[str]]:
+    """The columns of each joint, in the robot's order, a floating base left out."""
+    joints: dict[str, list[str]] = {}
+    for name in (*log.info.q, *log.info.v, *log.info.tau):
+        stem, dot, quantity = name.rpartition(".")
+        if dot and quantity in QUANTITIES:
+            joints.setdefault(_SUFFIX.sub("", stem), []).append(name)
+    return joints
+
+
+def _choose(joints: dict[str, list[str]], pattern: str | None) -> dict[str, list[str]]:
+    if pattern is None:
+        return joints
+    try:
+        wanted = re.compile(pattern)
+    except re.error as error:
+        raise OptionError(f"'{pattern}' is not a regular expression: {error}") from None
+    chosen = {joint: names for joint, names in joints.items() if wanted.search(joint)}
+    if not chosen:
+        raise OptionError(f"no joint matches '{pattern}' (known: {', '.join(joints)})")
+    return chosen
+
+
+def _unit(log: Log, names: Iterable[str]) -> str:
+    """What a joint's columns are measured in; joints that differ in it share no panel."""
+    return " ".join(sorted({log.info.units.get(name, "") for name in names}))
+
+
+def _groups(joints: Sequence[str], unit: Callable[[str], str]) -> list[tuple[str, list[str]]]:
+    """(title, joints) of each column of panels."""
+    split = [_short(joint).split("_") for joint in joints]
+    for drop in (slice(1, None), slice(None, -1)):
+        groups: dict[tuple[str, str], list[str]] = {}
+        for joint, words in zip(joints, split, strict=True):
+            groups.setdefault(("_".join(words[drop]), unit(joint)), []).append(joint)
+        sizes = {len(group) for group in groups.values()}
+        if 2 <= len(groups) <= MAX_GROUPS and min(sizes) >= 2 and max(sizes) <= LINES:
+            return [(title, group) for (title, _), group in groups.items()]
+    by_unit: dict[str, list[str]] = {}
+    for joint in joints:
+        by_unit.setdefault(unit(joint), []).append(joint)
+    most = max(LINES, -(-len(joints) // MAX_GROUPS))
+    return [
+        ("", alike[start : start + most])
+        for alike in by_unit.values()
+        for start in range(0, len(alike), most)
+    ]
+
+
+def _short(joint: str) -> str:
+    return joint.removesuffix("_joint") or joint
+
+
+def _draw_joints(
+    part: Any,
+    log: Log,
+    groups: list[tuple[str, list[str]]],
+    columns: dict[str, list[str]],
+    quantities: list[str],
+) -> None:
+    axes = part.subplots(len(quantities), len(groups), sharex=True, squeeze=False)
+    said: dict[str, str] = {}  # the label of each row so far, to be said where it changes
+    for k, (title, joints) in enumerate(groups):
+        lowest = axes[0, k]
+        known: list[str] = []  # labels of the column's first panel, and so its legend
+        for row, quantity in enumerate(quantities):
+            ax = axes[row, k]
+            names = [n for j in joints for n in columns[j] if n.endswith(f".{quantity}")]
+            if not names:
+                ax.set_axis_off()
+                continue
+            lowest = ax
+            labels = [_label(name, title) for name in names]
+            known = known or labels
+            _draw(ax, log, names, labels, known)
+            if not set(labels) <= set(known):
+                ax.legend(fontsize=8, framealpha=0.7, handlelength=1.4)
+            units = sorted({log.info.units.get(name, _EITHER_UNIT[quantity]) for name in names})
+            label = f"{quantity} [{', '.join(units)}]"
+            if said.get(quantity) != label:
+                ax.set_ylabel(label)
+                said[quantity] = label
+        lowest.set_xlabel("time [s]")
+        lowest.tick_params(labelbottom=True)
+    _legends(part, axes[0], [title for title, _ in groups])
+    part.align_ylabels()
+
+
+def _label(name: str, title: str) -> str:
+    """A line's name without what its column's title says already."""
+    short = _short(name.rpartition(".")[0])
+    for rest in (short.removesuffix(f"_{title}"), short.removeprefix(f"{title}_")):
+        if title and rest != short:
+            return rest
+    return short
+
+
+def _legends(part: Any, top: Sequence[Axes], titles: Sequence[str]) -> None:
+    """One legend for all columns where they show the same names, otherwise one above each."""
+    entries = [ax.get_legend_handles_labels() for ax in top]
+    handles, names = entries[0]
+    if len(top) > 1 and all(labels == names for _, labels in entries):
+        for ax, title in zip(top, titles, strict=True):
+            ax.set_title(title, fontsize=11)
+        place = "outside upper center"
+        part.legend(handles, names, loc=place, ncols=len(names), fontsize=9, frameon=False)
+        return
+    # Legends are as wide as their columns: some 26 letters across for each panel's width.
+    across = 26 * max(1.0, 2.6 / len(top))
+    for ax, title, (_, labels) in zip(top, titles, entries, strict=True):
+        ax.legend(
+            title=title or None,
+            title_fontsize=11,
+            loc="lower center",
+            bbox_to_anchor=(0.5, 1.0),
+            ncols=max(1, min(len(labels), int(across / (5 + max(map(len, labels)))))),
+            fontsize=8,
+            frameon=False,
+            handlelength=1.4,
+        )
+
+
+def _draw_base(part: Any, log: Log) -> None:
+    """Height, tilt and gap of a floating base."""
+    w, x, y, z = (log.column(f"base_q{axis}") for axis in "wxyz")
+    # Of the base's z axis from the vertical; atan2 keeps its digits near upright.
+    sine = 2 * np.hypot(y * z - w * x, x * z + w * y)
+    tilt = np.degrees(np.arctan2(sine, 1 - 2 * (x * x + y * y)))
+    panels: list[tuple[str, str, Array]] = [
+        ("base height", "m", log.column("base_z")),
+        ("base tilt", "deg", tilt),
+    ]
+    if np.any(np.isfinite(log.gap)):
+        panels.append(("smallest gap to the ground", "mm", 1e3 * log.gap))
+    axes = part.subplots(1, len(panels), squeeze=False)[0]
+    for ax, (title, unit, values) in zip(axes, panels, strict=True):
+        ax.set_title(title, fontsize=11)
+        _style(ax, log)
+        ax.plot(*_thinned(log.t, values), color=COLOURS[0], linewidth=1.3)
+        ax.set_ylabel(f"[{unit}]")
+        ax.set_xlabel("time [s]")
+        _widen(ax)
+
+
+def _draw(
+    ax: Axes, log: Log, names: Sequence[str], labels: Sequence[str], known: Sequence[str]
+) -> None:
+    """A line for each column; one that is `known` by its label looks as it did there."""
+    _style(ax, log)
+    for place, (name, label) in enumerate(zip(names, labels, strict=True)):
+        k = known.index(label) if label in known else place
+        ax.plot(
+            *_thinned(log.t, log.column(name)),
+            color=COLOURS[k % LINES],
+            # Later lines are thinner, so that those beneath show where they coincide.
+            linewidth=1.0 + min(0.5 * max(len(known) - 1 - k, 0), 2.0),
+            linestyle="-" if k < LINES else "--",
+            label=label,
+        )
+    _widen(ax)
+
+
+def _style(ax: Axes, log: Log) -> None:
+    ax.grid(True, color="#dddddd", linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.tick_params(labelsize=8)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.ticklabel_format(axis="y", useOffset=False)
+    if len(log) > 1:
+        ax.set_xlim(float(log.t[0]), float(log.t[0]) + _span(log))
+
+
+def _widen(ax: Axes) -> None:
+    low, high = ax.get_ylim()
+    if high - low < SMALLEST_SPAN:
+        middle = (low + high) / 2
+        ax.set_ylim(middle - SMALLEST_SPAN / 2, middle + SMALLEST_SPAN / 2)
+
+
+def _thinned(t: Array, y: Array) -> tuple[Array, Array]:
+    """At most about `POINTS` points that look the same: the extremes of each short span."""
+    y = np.where(np.isfinite(y), y, np.nan)
+    size = len(t) // (POINTS // 2)
+    if size < 3:
+        return t, y
+    n = len(t) // size
+    spans = y[: n * size].reshape(n, size)
+    extremes = np.column_stack((spans.min(axis=1), spans.max(axis=1))).ravel()
+    times = t[: n * size].reshape(n, size)
+    return (
+        np.append(np.column_stack((times[:, 0], times[:, size // 2])).ravel(), t[-1]),
+        np.append(extremes, y[-1]),
+    )
+
+
+def _span(log: Log) -> float:
+    """Time from the first knot to the end of the last step [s]."""
+    return float(log.t[-1] - log.t[0]) + (log.timestep if np.isfinite(log.timestep) else 0.0)
+
+
+def _title(log: Log) -> str:
+    title = f"{log.info.robot}: " if log.info.robot else ""
+    title += f"{_span(log):.4g} s"
+    if np.isfinite(log.timestep):
+        title += f" in steps of {1e3 * log.timestep:.4g} ms"
+    if log.info.ended != "complete":
+        title += f" ({log.info.ended.split(':')[0]} at {log.t[-1]:.4g} s)"
+    return title
