@@ -11,9 +11,6 @@ from robosim.errors import OptionError
 from robosim.viz.recorder import Recorder
 from robosim.viz.viewer import MAX_FPS, Viewer
 
-# One stream of a run without an end; then the next one begins where it stopped.
-_ENDLESS_SEGMENT = 3600.0  # [s]
-
 
 class RealTimePacer:
     """Holds simulated time back to the wall clock, without drift.
@@ -136,19 +133,16 @@ def live(
     frames = 0
     _show(sim, viewer, recorder)
     pacer.start(begin)
-    left = math.inf if seconds is None else seconds
-    while left > 0:
-        segment = min(left, _ENDLESS_SEGMENT)
-        for chunk in sim.stream(segment, controller, chunk_steps=chunk_steps):
-            _show(sim, viewer, recorder)
-            frames += 1
-            if on_frame is not None:
-                on_frame(chunk)
-            if frames == 1:
-                # What happens once, such as compiling, is not part of the pace.
-                pacer.start(sim.time)
-            pacer.wait(sim.time)
-        left -= segment
+    until = math.inf if seconds is None else seconds
+    for chunk in sim.stream(until, controller, chunk_steps=chunk_steps):
+        _show(sim, viewer, recorder)
+        frames += 1
+        if on_frame is not None:
+            on_frame(chunk)
+        if frames == 1:
+            # What happens once, such as compiling, is not part of the pace.
+            pacer.start(sim.time)
+        pacer.wait(sim.time)
     return LiveReport(sim.time - begin, pacer.wall_seconds, pacer.real_time_factor, frames)
 
 

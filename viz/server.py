@@ -66,8 +66,7 @@ class _LocalOnly:
     request: Any
 
     def prepare(self) -> None:
-        name = self.request.host.rpartition(":")[0]
-        if name not in (ADDRESS, "localhost"):
+        if self.request.host_name not in (ADDRESS, "localhost"):
             raise tornado.web.HTTPError(403)
 
 

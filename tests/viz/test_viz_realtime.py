@@ -106,7 +106,7 @@ class FakeSimulation:
         return np.zeros((2, 3))
 
     def stream(self, seconds, controller=None, chunk_steps=None):
-        left = round(seconds / self.timestep)
+        left = round(seconds / self.timestep) if math.isfinite(seconds) else math.inf
         while left > 0:
             n = min(left, chunk_steps)
             time.sleep(self.cost * n)

@@ -149,6 +149,7 @@ const Robosim = (() => {
       viewer.scene.fog = new THREE.Fog(haze.clone().convertLinearToSRGB(), 10, 100);
       viewer.set_property(["Grid"], "visible", false);
       viewer.set_property(["Axes"], "visible", false);
+      viewer.gui.removeFolder(viewer.animator.folder); // recordings are played by the bar instead
       viewer.delete_path(["Lights"]);
       this.sun = new THREE.DirectionalLight(0xfffaf2, 0.72);
       this.sun.castShadow = true;
@@ -157,7 +158,7 @@ const Robosim = (() => {
       this.sun.shadow.normalBias = 0.002;
       viewer.set_object(["Lights", "Sun"], this.sun);
       viewer.scene.add(this.sun.target);
-      viewer.set_object(["Lights", "Sky"], new THREE.HemisphereLight(0xf4f8ff, 0x8a929a, 0.55));
+      viewer.set_object(["Lights", "Sky"], new THREE.HemisphereLight(0xf4f8ff, 0x98a0a8, 0.62));
       this.followed = new THREE.Vector3();
       this.follow = true;
       this.hasGui = false;
@@ -224,8 +225,13 @@ const Robosim = (() => {
       this.center = box.getCenter(new THREE.Vector3());
       this.size = Math.max(box.getSize(new THREE.Vector3()).length(), 1e-3);
       this.forceScale = (0.7 * this.size) / scene.weight;
-      const distance = (0.5 * this.size) / Math.sin((viewer.camera.fov / 2) * (Math.PI / 180));
-      const eye = new THREE.Vector3(1.0, -0.95, 0.48).setLength(0.92 * distance).add(this.center);
+      // Far enough for its height and for its width from any side, with a margin.
+      const extent = box.getSize(new THREE.Vector3());
+      const reachAcross = 0.5 * Math.hypot(extent.x, extent.y);
+      const slope = Math.tan((viewer.camera.fov / 2) * (Math.PI / 180));
+      const across = reachAcross / (slope * viewer.camera.aspect);
+      const distance = 1.2 * Math.max(0.5 * extent.z / slope, across) + reachAcross;
+      const eye = new THREE.Vector3(1.0, -0.95, 0.48).setLength(distance).add(this.center);
       if (scene.ground) eye.z = Math.max(eye.z, 0.2 * this.size);
       viewer.camera.near = this.size / 200;
       viewer.camera.far = this.size * 400;
@@ -248,9 +254,9 @@ const Robosim = (() => {
       this.tile = steps.reduce((best, step) => (Math.abs(step - 0.4 * this.size) < Math.abs(best - 0.4 * this.size) ? step : best));
       const pairs = 100;
       const checks = canvasTexture(256, 256, (context) => {
-        context.fillStyle = "#d3dae0";
+        context.fillStyle = "#cfd6dd";
         context.fillRect(0, 0, 256, 256);
-        context.fillStyle = "#bfc9d2";
+        context.fillStyle = "#bac5cf";
         context.fillRect(0, 0, 128, 128);
         context.fillRect(128, 128, 128, 128);
       });
@@ -321,12 +327,13 @@ const Robosim = (() => {
     moveAlong() {
       const { viewer } = this;
       const now = performance.now();
-      const share = 1 - Math.exp(-Math.max(now - this.moved, 0) / 150);
+      // Closely along the ground, lazily up and down, so that a hop is seen as one.
+      const [share, shareUp] = [150, 1000].map((ms) => 1 - Math.exp(-Math.max(now - this.moved, 0) / ms));
       this.moved = now;
       this.settled = true;
       if (this.follow && this.scene.follow) {
-        const step = this.bodies[0].position.clone().sub(this.followed).multiplyScalar(share);
-        step.z = 0;
+        const step = this.bodies[0].position.clone().sub(this.followed);
+        step.multiply(new THREE.Vector3(share, share, shareUp));
         this.settled = step.length() < 1e-4 * this.size;
         this.followed.add(step);
         this.center.add(step);
@@ -335,7 +342,7 @@ const Robosim = (() => {
         viewer.controls.target.add(step);
       }
       this.sun.target.position.copy(this.center);
-      this.sun.position.set(0.35, -0.5, 1).setLength(5 * this.size).add(this.center);
+      this.sun.position.set(0.55, -0.65, 1).setLength(5 * this.size).add(this.center);
       if (this.ground) {
         const pair = 2 * this.tile;
         this.ground.position.set(
