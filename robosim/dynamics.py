@@ -44,10 +44,10 @@ class Kinematics:
 
     def twists(self, v: ArrayLike) -> Array:
         """World twists (nb, 6) for joint velocities v (nv,): of the COM [m/s], angular [rad/s]."""
-        twists = np.zeros((len(self.x) + 1, 6))
+        self._work.twists["w"] = 0.0
         v = np.ascontiguousarray(v, dtype=float)
-        move_bodies(self._model, self._work.pose2, v, self._work, twists)
-        return twists[:-1]
+        move_bodies(self._model, self._work.pose2, v, self._work, self._work.twists)
+        return np.array(self._work.twists["w"][:-1])
 
     def jacobian(self) -> Array:
         """Jacobian (nb, 6, nv) of the world twists by the joint velocities."""

@@ -21,6 +21,7 @@ from robosim.log import Chunk, Log
 from robosim.mechanism import Mechanism
 from robosim.model import (
     INFO,
+    MAX_FACETS,
     Options,
     State,
     compile_model,
@@ -107,7 +108,7 @@ class Simulation:
         Scale of the velocity with which a resting contact creeps, and of its gap over the
         timestep: the interior point stops there.
     friction_facets : int
-        Facets of the linearized friction cone, even and at least 4.
+        Facets of the linearized friction cone, even, 4 to 16.
     max_iterations : int
         Newton iterations per attempt.
     max_substeps : int
@@ -138,8 +139,10 @@ class Simulation:
         ):
             if not (np.isfinite(value) and value > 0):
                 raise OptionError(f"{name} must be a positive number, not {value}")
-        if friction_facets < 4 or friction_facets % 2:
-            raise OptionError(f"friction_facets must be even and at least 4, not {friction_facets}")
+        if friction_facets % 2 or not 4 <= friction_facets <= MAX_FACETS:
+            raise OptionError(
+                f"friction_facets must be even and 4 to {MAX_FACETS}, not {friction_facets}"
+            )
         for name, count in (("max_iterations", max_iterations), ("max_substeps", max_substeps)):
             if count < 1:
                 raise OptionError(f"{name} must be at least 1, not {count}")
@@ -217,7 +220,7 @@ class Simulation:
                         f"the quaternion of joint '{joint.name}' must have unit norm, not {norm:.6g}"
                     )
                 quaternion /= norm
-        self._work.twists[:] = 0.0
+        self._work.twists["w"] = 0.0
         set_bodies(self._model, self._state, self._work, self._work.twists)
         self._start_time = float(time)
         self.steps = 0
@@ -425,7 +428,7 @@ class Simulation:
         out = np.zeros((len(self._contact_order), 3))
         forces = np.zeros_like(out)
         active = self._state.contacts["active"] != 0
-        forces[:, :2] = self._state.beta @ self._model.facets
+        forces[:, :2] = self._state.contacts["beta"][:, : len(self._model.facets)] @ self._model.facets
         forces[:, 2] = self._state.contacts["gamma"]
         out[self._contact_order] = np.where(active[:, None], forces / self._last_interval, 0.0)
         return out

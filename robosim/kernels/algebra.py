@@ -124,32 +124,48 @@ def lu6_solve_vector(A, b):
 
 
 @njit(cache=True)
+def subtract_rows(A, i, first, last, B, row):
+    """Row i of B minus the sum of A[i, k] B[k] for k in first..last - 1; a tuple of 6.
+
+    Six scalars instead of a row of an array: nothing that they are stored to can alias them.
+    """
+    s0, s1, s2, s3, s4, s5 = row
+    for k in range(first, last):
+        f = A[i, k]
+        s0 -= f * B[k, 0]
+        s1 -= f * B[k, 1]
+        s2 -= f * B[k, 2]
+        s3 -= f * B[k, 3]
+        s4 -= f * B[k, 4]
+        s5 -= f * B[k, 5]
+    return s0, s1, s2, s3, s4, s5
+
+
+@njit(cache=True)
+def read_row(A, i):
+    return A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5]
+
+
+@njit(cache=True)
+def write_row(row, factor, A, i):
+    A[i, 0], A[i, 1], A[i, 2] = factor * row[0], factor * row[1], factor * row[2]
+    A[i, 3], A[i, 4], A[i, 5] = factor * row[3], factor * row[4], factor * row[5]
+
+
+@njit(cache=True)
 def lu6_solve_matrix(A, B):
     """B = A^-1 B in place, 6x6, for A from `lu6`."""
     for i in range(1, 6):
-        for k in range(i):
-            factor = A[i, k]
-            for j in range(6):
-                B[i, j] -= factor * B[k, j]
+        write_row(subtract_rows(A, i, 0, i, B, read_row(B, i)), 1.0, B, i)
     for i in range(5, -1, -1):
-        for k in range(i + 1, 6):
-            factor = A[i, k]
-            for j in range(6):
-                B[i, j] -= factor * B[k, j]
-        inverse = A[i, i]
-        for j in range(6):
-            B[i, j] *= inverse
+        write_row(subtract_rows(A, i, i + 1, 6, B, read_row(B, i)), A[i, i], B, i)
 
 
 @njit(cache=True)
 def subtract_product6(A, B, C):
     """C -= A B, 6x6."""
     for i in range(6):
-        for j in range(6):
-            s = 0.0
-            for k in range(6):
-                s += A[i, k] * B[k, j]
-            C[i, j] -= s
+        write_row(subtract_rows(A, i, 0, 6, B, read_row(C, i)), 1.0, C, i)
 
 
 @njit(cache=True)
@@ -160,3 +176,15 @@ def subtract_product6_vector(A, b, c):
         for k in range(6):
             s += A[i, k] * b[k]
         c[i] -= s
+
+
+@njit(cache=True)
+def clear_blocks(blocks):
+    for n in range(blocks.shape[0]):
+        blocks[n].F[:] = 0.0
+
+
+@njit(cache=True)
+def clear_rows(rows):
+    for n in range(rows.shape[0]):
+        rows[n].w[:] = 0.0

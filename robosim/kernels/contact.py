@@ -72,33 +72,32 @@ def contact_jacobian(contact, pose2, P, w):
 
 
 @njit(cache=True)
-def contact_center(contact, c, beta, eta, kappa, speed):
+def contact_center(contact, c, facets, kappa, speed):
     """Put a contact on the central path at `kappa`, its slack at least `speed`."""
-    n = beta.shape[0]
     c.s = max(c.s, speed)
     c.gamma = kappa / c.s
-    c.c = contact.mu * c.gamma / (n + 1)
+    c.c = contact.mu * c.gamma / (facets + 1)
     c.psi = 0.0
-    for i in range(n):
-        beta[i] = c.c
-        eta[i] = 0.0
+    for i in range(facets):
+        c.beta[i] = c.c
+        c.eta[i] = 0.0
     if contact.mu > 0.0:
         c.psi = kappa / c.c
-        for i in range(n):
-            eta[i] = kappa / beta[i]
+        for i in range(facets):
+            c.eta[i] = kappa / c.beta[i]
 
 
 @njit(cache=True)
-def contact_impulse(c, facets, beta, out):
+def contact_impulse(c, facets, out):
     """out (3,) = impulse on the body: beta along the facets, gamma along z."""
     out[0], out[1], out[2] = 0.0, 0.0, c.gamma
-    for i in range(beta.shape[0]):
-        out[0] += facets[i, 0] * beta[i]
-        out[1] += facets[i, 1] * beta[i]
+    for i in range(facets.shape[0]):
+        out[0] += facets[i, 0] * c.beta[i]
+        out[1] += facets[i, 1] * c.beta[i]
 
 
 @njit(cache=True)
-def contact_stiffness(contact, c, facets, beta, eta, w):
+def contact_stiffness(contact, c, facets, w):
     """w.A: how the impulse answers a change of motion, (3, 3), with the rest eliminated."""
     A = w.A
     for i in range(3):
@@ -108,8 +107,8 @@ def contact_stiffness(contact, c, facets, beta, eta, w):
     if contact.mu == 0.0:
         return
     weight, m0, m1 = 0.0, 0.0, 0.0
-    for i in range(beta.shape[0]):
-        ratio = beta[i] / eta[i]
+    for i in range(facets.shape[0]):
+        ratio = c.beta[i] / c.eta[i]
         b0, b1 = facets[i, 0], facets[i, 1]
         weight += ratio
         m0 += ratio * b0
@@ -128,14 +127,14 @@ def contact_stiffness(contact, c, facets, beta, eta, w):
 
 
 @njit(cache=True)
-def contact_violation(contact, c, facets, beta, eta, u):
+def contact_violation(contact, c, facets, u):
     """Largest residual of the three linear equations [m/s, the cone's over gamma's scale]."""
     worst = abs(u[2] - c.s)
     if contact.mu > 0.0:
         cone = contact.mu * c.gamma - c.c
-        for i in range(beta.shape[0]):
-            cone -= beta[i]
-            slip = facets[i, 0] * u[0] + facets[i, 1] * u[1] + c.psi - eta[i]
+        for i in range(facets.shape[0]):
+            cone -= c.beta[i]
+            slip = facets[i, 0] * u[0] + facets[i, 1] * u[1] + c.psi - c.eta[i]
             worst = max(worst, abs(slip))
         # Only rounding is left of it after a full step; as a share of c it has no units.
         worst = max(worst, abs(cone) / c.c * c.psi)
@@ -143,23 +142,23 @@ def contact_violation(contact, c, facets, beta, eta, u):
 
 
 @njit(cache=True)
-def contact_force(contact, c, facets, beta, eta, kappa, second, w):
+def contact_force(contact, c, facets, kappa, w):
     """w.F: the impulse's change at rest (du = 0) for target `kappa` and second-order terms."""
     gamma0 = (kappa - w.second_s) / c.s - c.gamma - c.gamma / c.s * (w.u[2] - c.s)
     w.F[0], w.F[1], w.F[2] = 0.0, 0.0, gamma0
     if contact.mu == 0.0:
         return
     weight, m0, m1, sum_h, cone = 0.0, 0.0, 0.0, 0.0, contact.mu * c.gamma - c.c
-    for i in range(beta.shape[0]):
+    for i in range(facets.shape[0]):
         b0, b1 = facets[i, 0], facets[i, 1]
-        slip = b0 * w.u[0] + b1 * w.u[1] + c.psi - eta[i]
-        ratio = beta[i] / eta[i]
-        h = (kappa - second[i]) / eta[i] - beta[i] - ratio * slip
+        slip = b0 * w.u[0] + b1 * w.u[1] + c.psi - c.eta[i]
+        ratio = c.beta[i] / c.eta[i]
+        h = (kappa - w.second[i]) / c.eta[i] - c.beta[i] - ratio * slip
         weight += ratio
         m0 += ratio * b0
         m1 += ratio * b1
         sum_h += h
-        cone -= beta[i]
+        cone -= c.beta[i]
         w.F[0] += h * b0
         w.F[1] += h * b1
     scale = 1.0 / (c.c + c.psi * weight)
@@ -171,8 +170,8 @@ def contact_force(contact, c, facets, beta, eta, kappa, second, w):
 
 
 @njit(cache=True)
-def contact_direction(contact, c, facets, beta, eta, kappa, second, du, w, d_beta, d_eta):
-    """Directions of all eliminated variables for the motion `du`, into w, d_beta, d_eta."""
+def contact_direction(contact, c, facets, kappa, du, w):
+    """Directions of all eliminated variables for the motion `du`, into w."""
     w.d_s = du[2] + w.u[2] - c.s
     w.d_gamma = (kappa - w.second_s - c.gamma * w.d_s) / c.s - c.gamma
     w.d_psi = 0.0
@@ -180,19 +179,19 @@ def contact_direction(contact, c, facets, beta, eta, kappa, second, du, w, d_bet
     if contact.mu == 0.0:
         return
     weight, sum_h, cone = 0.0, 0.0, contact.mu * c.gamma - c.c
-    for i in range(beta.shape[0]):
+    for i in range(facets.shape[0]):
         slip = facets[i, 0] * (w.u[0] + du[0]) + facets[i, 1] * (w.u[1] + du[1])
-        d_eta[i] = slip + c.psi - eta[i]
-        ratio = beta[i] / eta[i]
-        d_beta[i] = (kappa - second[i]) / eta[i] - beta[i] - ratio * d_eta[i]
+        w.d_eta[i] = slip + c.psi - c.eta[i]
+        ratio = c.beta[i] / c.eta[i]
+        w.d_beta[i] = (kappa - w.second[i]) / c.eta[i] - c.beta[i] - ratio * w.d_eta[i]
         weight += ratio
-        sum_h += d_beta[i]
-        cone -= beta[i]
+        sum_h += w.d_beta[i]
+        cone -= c.beta[i]
     change = cone - sum_h + contact.mu * w.d_gamma
     w.d_psi = (kappa - w.second_c - c.c * c.psi - c.psi * change) / (c.c + c.psi * weight)
-    for i in range(beta.shape[0]):
-        d_beta[i] -= beta[i] / eta[i] * w.d_psi
-        d_eta[i] += w.d_psi
+    for i in range(facets.shape[0]):
+        w.d_beta[i] -= c.beta[i] / c.eta[i] * w.d_psi
+        w.d_eta[i] += w.d_psi
     w.d_c = change + weight * w.d_psi
 
 
@@ -205,14 +204,14 @@ def longest_step(value, direction, fraction, longest):
 
 
 @njit(cache=True)
-def contact_longest_step(contact, c, beta, eta, w, d_beta, d_eta, fraction, longest):
+def contact_longest_step(contact, c, w, facets, fraction, longest):
     """The longest step up to `longest` that leaves every variable of the contact positive."""
     longest = longest_step(c.s, w.d_s, fraction, longest)
     longest = longest_step(c.gamma, w.d_gamma, fraction, longest)
     if contact.mu > 0.0:
         longest = longest_step(c.c, w.d_c, fraction, longest)
         longest = longest_step(c.psi, w.d_psi, fraction, longest)
-        for i in range(beta.shape[0]):
-            longest = longest_step(beta[i], d_beta[i], fraction, longest)
-            longest = longest_step(eta[i], d_eta[i], fraction, longest)
+        for i in range(facets):
+            longest = longest_step(c.beta[i], w.d_beta[i], fraction, longest)
+            longest = longest_step(c.eta[i], w.d_eta[i], fraction, longest)
     return longest

@@ -36,7 +36,7 @@ def place_bodies(model, q, work, poses):
 
 @njit(cache=True)
 def move_bodies(model, poses, v, work, twists):
-    """World twists (nb + 1, 6) of all bodies from joint velocities v; the world's last row is 0."""
+    """World twists (nb + 1,) of all bodies from joint velocities v; the world's last row is 0."""
     t = work.scratch[0]
     for j in range(model.joints.shape[0]):
         joint = model.joints[j]
@@ -44,10 +44,10 @@ def move_bodies(model, poses, v, work, twists):
             joint,
             poses[joint.parent],
             poses[joint.child],
-            twists[joint.parent],
+            twists[joint.parent].w,
             v,
             t,
-            twists[joint.child],
+            twists[joint.child].w,
         )
 
 
@@ -64,16 +64,16 @@ def set_bodies(model, state, work, twists):
         body, pose = state.bodies[i], work.pose1[i]
         for k in range(3):
             body.x[k] = pose.x[k]
-            body.v[k] = twists[i, k]
-            body.p[k] = model.bodies[i].mass * twists[i, k]
+            body.v[k] = twists[i].w[k]
+            body.p[k] = model.bodies[i].mass * twists[i].w[k]
         for k in range(4):
             body.q[k] = pose.q[k]
-        rotate_back(pose.R, twists[i, 3:], body.omega)
+        rotate_back(pose.R, twists[i].w[3:], body.omega)
         momentum = work.scratch[0].w
         rotate(model.bodies[i].inertia, body.omega, momentum)
         rotate(pose.R, momentum, body.p[3:])
         for k in range(6):
-            body.v_mid[k] = twists[i, k]
+            body.v_mid[k] = twists[i].w[k]
             state.joints[i].impulse[k] = 0.0
     for k in range(state.contacts.shape[0]):
         state.contacts[k].active = 0
@@ -88,7 +88,7 @@ def read_joints(model, state, work, poses, twists):
         a, b = poses[joint.parent], poses[joint.child]
         read_coordinates(joint, a, b, t, state.q)
         joint_motion_map(joint, a, b, t, t.S_a, t.S_b)
-        read_velocities(t.S_a, t.S_b, twists[joint.parent], twists[joint.child], joint, state.v)
+        read_velocities(t.S_a, t.S_b, twists[joint.parent].w, twists[joint.child].w, joint, state.v)
 
 
 @njit(cache=True)
@@ -107,7 +107,7 @@ def largest_violation(model, state, work):
 
 @njit(cache=True)
 def add_joint_forces(model, poses, tau, scale, work, impulses):
-    """impulses (nb + 1, 6) += scale * world wrenches of the generalized forces tau (nv,)."""
+    """impulses (nb + 1,) += scale * world wrenches of the generalized forces tau (nv,)."""
     t = work.scratch[0]
     for j in range(model.joints.shape[0]):
         joint = model.joints[j]
@@ -121,5 +121,5 @@ def add_joint_forces(model, poses, tau, scale, work, impulses):
         for row in range(rows):
             force = scale * tau[joint.v_begin + row]
             for k in range(6):
-                impulses[joint.parent, k] += t.S_a[row, k] * force
-                impulses[joint.child, k] += t.S_b[row, k] * force
+                impulses[joint.parent].w[k] += t.S_a[row, k] * force
+                impulses[joint.child].w[k] += t.S_b[row, k] * force

@@ -22,32 +22,34 @@ def ldu_factor(graph, blocks):
     """Factor `blocks` in place [Bruedigam2023, Algs. 1, 3]; 0, or 1 + the singular node."""
     for position in range(graph.pivots.shape[0]):
         pivot = graph.pivots[position]
-        diagonal = blocks[pivot.diagonal]
+        diagonal = blocks[pivot.diagonal].F
         if lu6(diagonal) != 0:
             return 1 + pivot.node
         for n in range(pivot.neighbour_begin, pivot.neighbour_end):
-            lu6_solve_matrix(diagonal, blocks[graph.neighbours[n].upper])
+            lu6_solve_matrix(diagonal, blocks[graph.neighbours[n].upper].F)
         for n in range(pivot.update_begin, pivot.update_end):
             update = graph.updates[n]
-            subtract_product6(blocks[update.lower], blocks[update.upper], blocks[update.target])
+            subtract_product6(
+                blocks[update.lower].F, blocks[update.upper].F, blocks[update.target].F
+            )
     return 0
 
 
 @njit(cache=True)
 def ldu_solve(graph, blocks, rhs):
-    """rhs = F^-1 rhs in place, (n_nodes, 6) [Bruedigam2023, Algs. 2, 4]."""
+    """rhs = F^-1 rhs in place, (n_nodes,) rows of 6 [Bruedigam2023, Algs. 2, 4]."""
     for position in range(graph.pivots.shape[0]):
         pivot = graph.pivots[position]
-        lu6_solve_vector(blocks[pivot.diagonal], rhs[pivot.node])
+        lu6_solve_vector(blocks[pivot.diagonal].F, rhs[pivot.node].w)
         for n in range(pivot.neighbour_begin, pivot.neighbour_end):
             neighbour = graph.neighbours[n]
             subtract_product6_vector(
-                blocks[neighbour.lower], rhs[pivot.node], rhs[neighbour.node]
+                blocks[neighbour.lower].F, rhs[pivot.node].w, rhs[neighbour.node].w
             )
     for position in range(graph.pivots.shape[0] - 1, -1, -1):
         pivot = graph.pivots[position]
         for n in range(pivot.neighbour_begin, pivot.neighbour_end):
             neighbour = graph.neighbours[n]
             subtract_product6_vector(
-                blocks[neighbour.upper], rhs[neighbour.node], rhs[pivot.node]
+                blocks[neighbour.upper].F, rhs[neighbour.node].w, rhs[pivot.node].w
             )

@@ -10,7 +10,7 @@ from math import isfinite, sqrt
 
 from numba import njit
 
-from robosim.kernels.algebra import dot, rotate_back
+from robosim.kernels.algebra import clear_blocks, clear_rows, dot, rotate_back
 from robosim.kernels.body import (
     add_wrench,
     angular_momentum,
@@ -43,7 +43,7 @@ NOT_FINITE = 4
 def evaluate(model, state, work, dt, info):
     """work.residual of Eqs. (29a), (29b) at the current unknowns; returns the residual in m/s."""
     nb = model.bodies.shape[0]
-    work.impulse[:] = 0.0
+    clear_rows(work.impulse)
     t = work.scratch[0]
     worst = 0.0
     for i in range(nb):
@@ -56,20 +56,18 @@ def evaluate(model, state, work, dt, info):
         joint_residual(joint, work.pose2[joint.parent], work.pose2[joint.child], t, w.g)
         for row in range(joint.n_T + joint.n_R):
             value = w.g[row] / dt
-            work.residual[joint.node, row] = -value
+            work.residual[joint.node].w[row] = -value
             worst = max(worst, abs(value))
             for k in range(6):
-                work.impulse[joint.parent, k] += w.G1_a[row, k] * w.impulse[row]
-                work.impulse[joint.child, k] += w.G1_b[row, k] * w.impulse[row]
+                work.impulse[joint.parent].w[k] += w.G1_a[row, k] * w.impulse[row]
+                work.impulse[joint.child].w[k] += w.G1_b[row, k] * w.impulse[row]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
         contact_motion(contact, work.pose2[contact.body], work.bodies[contact.body].P, dt, w)
-        contact_impulse(c, model.facets, state.beta[k], t.w)
-        add_wrench(t.w, w.arm1, 1.0, work.impulse[contact.body])
-        worst = max(
-            worst, contact_violation(contact, c, model.facets, state.beta[k], state.eta[k], w.u)
-        )
+        contact_impulse(c, model.facets, t.w)
+        add_wrench(t.w, w.arm1, 1.0, work.impulse[contact.body].w)
+        worst = max(worst, contact_violation(contact, c, model.facets, w.u))
     dynamics = dynamics_residual(model, work, dt, info)
     if not isfinite(dynamics):
         return dynamics
@@ -82,11 +80,11 @@ def dynamics_residual(model, work, dt, info):
     t = work.scratch[0]
     total, mass, largest = 0.0, 0.0, -1.0
     for i in range(model.bodies.shape[0]):
-        body, w, r = model.bodies[i], work.bodies[i], work.residual[i]
+        body, w, r = model.bodies[i], work.bodies[i], work.residual[i].w
         angular_momentum(w.J, w.P, dt, t.w)
         for k in range(3):
-            r[k] = work.known[i, k] + work.impulse[i, k] - body.mass * w.v[k]
-            r[3 + k] = work.known[i, 3 + k] + work.impulse[i, 3 + k] - t.w[k]
+            r[k] = work.known[i].w[k] + work.impulse[i].w[k] - body.mass * w.v[k]
+            r[3 + k] = work.known[i].w[3 + k] + work.impulse[i].w[3 + k] - t.w[k]
         rotate_back(work.pose1[i].R, r[3:], t.y)
         for k in range(3):
             t.z[k] = dot(body.inertia_inverse[k], t.y)
@@ -102,10 +100,10 @@ def dynamics_residual(model, work, dt, info):
 @njit(cache=True)
 def assemble(model, state, work):
     """work.blocks of the Newton system at the current unknowns [Bruedigam2023, Eq. 32]."""
-    work.blocks[:] = 0.0
+    clear_blocks(work.blocks)
     t = work.scratch[0]
     for i in range(model.bodies.shape[0]):
-        D = work.blocks[i]
+        D = work.blocks[i].F
         for k in range(3):
             D[k, k] = model.bodies[i].mass
         angular_momentum_tangent(work.bodies[i].J, work.bodies[i].P, D[3:, 3:])
@@ -119,25 +117,23 @@ def assemble(model, state, work):
         k = work.active[n]
         contact, w = model.contacts[k], work.contacts[k]
         contact_jacobian(contact, work.pose2[contact.body], work.bodies[contact.body].P, w)
-        contact_stiffness(
-            contact, state.contacts[k], model.facets, state.beta[k], state.eta[k], w
-        )
-        condense_contact(w, work.blocks[contact.body])
+        contact_stiffness(contact, state.contacts[k], model.facets, w)
+        condense_contact(w, work.blocks[contact.body].F)
 
 
 @njit(cache=True)
 def place_joint_blocks(model, joint, left_a, left_b, right_a, right_b, blocks):
     """Blocks of one joint: -left^T in its column, right in its row, identity where unused."""
     for row in range(joint.n_T + joint.n_R, 6):
-        blocks[joint.node, row, row] = 1.0
+        blocks[joint.node].F[row, row] = 1.0
     with_parent = joint.parent < model.bodies.shape[0]
     for row in range(joint.n_T + joint.n_R):
         for k in range(6):
-            blocks[joint.child_joint, k, row] = -left_b[row, k]
-            blocks[joint.joint_child, row, k] = right_b[row, k]
+            blocks[joint.child_joint].F[k, row] = -left_b[row, k]
+            blocks[joint.joint_child].F[row, k] = right_b[row, k]
             if with_parent:
-                blocks[joint.parent_joint, k, row] = -left_a[row, k]
-                blocks[joint.joint_parent, row, k] = right_a[row, k]
+                blocks[joint.parent_joint].F[k, row] = -left_a[row, k]
+                blocks[joint.joint_parent].F[row, k] = right_a[row, k]
 
 
 @njit(cache=True)
@@ -164,10 +160,8 @@ def find_direction(model, state, work, kappa):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
-        contact_force(
-            contact, c, model.facets, state.beta[k], state.eta[k], kappa, work.facets[4, k], w
-        )
-        add_wrench(w.F, w.arm1, 1.0, work.rhs[contact.body])
+        contact_force(contact, c, model.facets, kappa, w)
+        add_wrench(w.F, w.arm1, 1.0, work.rhs[contact.body].w)
     ldu_solve(model.graph, work.blocks, work.rhs)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
@@ -175,20 +169,8 @@ def find_direction(model, state, work, kappa):
         for i in range(3):
             t.w[i] = 0.0
             for column in range(6):
-                t.w[i] += w.J2[i, column] * work.rhs[contact.body, column]
-        contact_direction(
-            contact,
-            c,
-            model.facets,
-            state.beta[k],
-            state.eta[k],
-            kappa,
-            work.facets[4, k],
-            t.w,
-            w,
-            work.facets[0, k],
-            work.facets[1, k],
-        )
+                t.w[i] += w.J2[i, column] * work.rhs[contact.body].w[column]
+        contact_direction(contact, c, model.facets, kappa, t.w, w)
 
 
 @njit(cache=True)
@@ -196,21 +178,14 @@ def longest_feasible_step(model, state, work, dt, fraction):
     """The longest step up to 1 that keeps contact variables positive and turns below a radian."""
     longest = 1.0
     for i in range(model.bodies.shape[0]):
-        turn = dt * sqrt(dot(work.rhs[i, 3:], work.rhs[i, 3:]))
+        turn = dt * sqrt(dot(work.rhs[i].w[3:], work.rhs[i].w[3:]))
         if turn * longest > 1.0:
             longest = 1.0 / turn
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
+        facets = model.facets.shape[0]
         longest = contact_longest_step(
-            model.contacts[k],
-            state.contacts[k],
-            state.beta[k],
-            state.eta[k],
-            work.contacts[k],
-            work.facets[0, k],
-            work.facets[1, k],
-            fraction,
-            longest,
+            model.contacts[k], state.contacts[k], work.contacts[k], facets, fraction, longest
         )
     return longest
 
@@ -227,22 +202,23 @@ def remember(model, state, work):
         k = work.active[n]
         c, w = state.contacts[k], work.contacts[k]
         w.s_old, w.gamma_old, w.c_old, w.psi_old = c.s, c.gamma, c.c, c.psi
-        work.facets[2, k] = state.beta[k]
-        work.facets[3, k] = state.eta[k]
+        for i in range(model.facets.shape[0]):
+            w.beta_old[i] = c.beta[i]
+            w.eta_old[i] = c.eta[i]
 
 
 @njit(cache=True)
 def take_step(model, state, work, dt, length):
     """Unknowns = remembered unknowns + length * direction."""
     for i in range(model.bodies.shape[0]):
-        w, direction = work.bodies[i], work.rhs[i]
+        w, direction = work.bodies[i], work.rhs[i].w
         for k in range(3):
             w.v[k] = w.v_old[k] + length * direction[k]
         turn_by(w.P_old, direction[3:], dt * length, w.P)
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         for row in range(joint.n_T + joint.n_R):
-            w.impulse[row] = w.impulse_old[row] + length * work.rhs[joint.node, row]
+            w.impulse[row] = w.impulse_old[row] + length * work.rhs[joint.node].w[row]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         c, w = state.contacts[k], work.contacts[k]
@@ -250,9 +226,9 @@ def take_step(model, state, work, dt, length):
         c.gamma = w.gamma_old + length * w.d_gamma
         c.c = w.c_old + length * w.d_c
         c.psi = w.psi_old + length * w.d_psi
-        for i in range(state.beta.shape[1]):
-            state.beta[k, i] = work.facets[2, k, i] + length * work.facets[0, k, i]
-            state.eta[k, i] = work.facets[3, k, i] + length * work.facets[1, k, i]
+        for i in range(model.facets.shape[0]):
+            c.beta[i] = w.beta_old[i] + length * w.d_beta[i]
+            c.eta[i] = w.eta_old[i] + length * w.d_eta[i]
 
 
 @njit(cache=True)
@@ -270,13 +246,11 @@ def complementarity(model, state, work, length):
             product = (c.c + length * w.d_c) * (c.psi + length * w.d_psi)
             total += product
             largest = max(largest, product)
-            for i in range(state.beta.shape[1]):
-                product = (state.beta[k, i] + length * work.facets[0, k, i]) * (
-                    state.eta[k, i] + length * work.facets[1, k, i]
-                )
+            for i in range(model.facets.shape[0]):
+                product = (c.beta[i] + length * w.d_beta[i]) * (c.eta[i] + length * w.d_eta[i])
                 total += product
                 largest = max(largest, product)
-            pairs += 1 + state.beta.shape[1]
+            pairs += 1 + model.facets.shape[0]
     return total / max(pairs, 1), largest
 
 
@@ -288,20 +262,19 @@ def set_second_order(model, state, work, on):
         w = work.contacts[k]
         w.second_s = on * w.d_s * w.d_gamma
         w.second_c = on * w.d_c * w.d_psi
-        for i in range(state.beta.shape[1]):
-            work.facets[4, k, i] = on * work.facets[0, k, i] * work.facets[1, k, i]
+        for i in range(model.facets.shape[0]):
+            w.second[i] = on * w.d_beta[i] * w.d_eta[i]
 
 
 @njit(cache=True)
-def clear_directions(state, work):
+def clear_directions(work):
     """Forget the last directions of the contacts, which may not even be finite."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         w = work.contacts[k]
         w.d_s, w.d_gamma, w.d_c, w.d_psi = 0.0, 0.0, 0.0, 0.0
-        for i in range(state.beta.shape[1]):
-            work.facets[0, k, i] = 0.0
-            work.facets[1, k, i] = 0.0
+        w.d_beta[:] = 0.0
+        w.d_eta[:] = 0.0
 
 
 @njit(cache=True)
@@ -331,15 +304,15 @@ def center_contacts(model, state, work, kappa, speed):
     """Put all contacts in the equations on the central path, their slacks from the motion."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        c = state.contacts[k]
+        c, facets = state.contacts[k], model.facets.shape[0]
         c.s = work.contacts[k].u[2]
-        contact_center(model.contacts[k], c, state.beta[k], state.eta[k], kappa, speed)
+        contact_center(model.contacts[k], c, facets, kappa, speed)
 
 
 @njit(cache=True)
 def solve(model, state, work, options, dt, kappa_end, cold, info):
     """Solve the step equations from the unknowns in `work`; returns a status."""
-    clear_directions(state, work)
+    clear_directions(work)
     merit = evaluate(model, state, work, dt, info)
     for _ in range(options.max_iterations):
         info.residual = merit

@@ -12,7 +12,14 @@ from math import sqrt
 import numpy as np
 from numba import njit
 
-from robosim.kernels.algebra import dot, rotate, rotate_back, similarity
+from robosim.kernels.algebra import (
+    clear_blocks,
+    clear_rows,
+    dot,
+    rotate,
+    rotate_back,
+    similarity,
+)
 from robosim.kernels.body import add_wrench, turn_from_rate
 from robosim.kernels.contact import (
     contact_center,
@@ -83,8 +90,8 @@ def start_interval(model, state, work, options, dt):
         body = model.bodies[i]
         similarity(work.pose1[i].R, body.inertia, work.bodies[i].J)
         for k in range(3):
-            work.known[i, k] = state.bodies[i].p[k] + 0.5 * dt * body.mass * options.gravity[k]
-            work.known[i, 3 + k] = state.bodies[i].p[3 + k]
+            work.known[i].w[k] = state.bodies[i].p[k] + 0.5 * dt * body.mass * options.gravity[k]
+            work.known[i].w[3 + k] = state.bodies[i].p[3 + k]
     add_joint_forces(model, work.pose1, work.tau, 0.5 * dt, work, work.known)
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
@@ -162,7 +169,7 @@ def choose_contacts(model, state, work, options, dt, kappa):
             elif c.active != 0:
                 c.active = 0
                 c.gamma = 0.0
-                state.beta[k] = 0.0
+                c.beta[:] = 0.0
 
 
 @njit(cache=True)
@@ -175,7 +182,7 @@ def admit(model, state, work, k, kappa, speed):
     if c.active == 0:
         c.active = 1
         c.s = 1.0
-        contact_center(contact, c, state.beta[k], state.eta[k], kappa, speed)
+        contact_center(contact, c, model.facets.shape[0], kappa, speed)
 
 
 @njit(cache=True)
@@ -195,7 +202,7 @@ def admit_reached(model, state, work, options, kappa):
 @njit(cache=True)
 def end_interval(model, state, work, options, dt, info):
     """Move the state to the second knot: poses, momenta, multipliers; note gap and violation."""
-    work.twists[:] = 0.0
+    clear_rows(work.twists)
     add_joint_forces(model, work.pose2, work.tau, 0.5 * dt, work, work.twists)
     info.gap, info.violation = np.inf, 0.0
     for i in range(model.bodies.shape[0]):
@@ -204,9 +211,9 @@ def end_interval(model, state, work, options, dt, info):
             body.x[k] = pose.x[k]
             body.v_mid[k] = w.v[k]
             body.v_mid[3 + k] = 2.0 / dt * w.P[1 + k]
-            body.p[k] = work.known[i, k] + work.impulse[i, k] + work.twists[i, k]
+            body.p[k] = work.known[i].w[k] + work.impulse[i].w[k] + work.twists[i].w[k]
             body.p[k] += 0.5 * dt * parameters.mass * options.gravity[k]
-            body.p[3 + k] = work.known[i, 3 + k] + work.impulse[i, 3 + k] + work.twists[i, 3 + k]
+            body.p[3 + k] = work.known[i].w[3 + k] + work.impulse[i].w[3 + k] + work.twists[i].w[3 + k]
         for k in range(4):
             body.q[k] = pose.q[k]
         state.joints[i].impulse[:] = work.joints[i].impulse
@@ -225,15 +232,15 @@ def read_knot_velocities(model, state, work):
     the constraint impulses. They are found by the projection in the mass metric (the second
     stage of RATTLE); contacts answer as they did in the interval, through their stiffness A.
     """
-    work.blocks[:] = 0.0
-    work.rhs[:] = 0.0
+    clear_blocks(work.blocks)
+    clear_rows(work.rhs)
     t = work.scratch[0]
     for i in range(model.bodies.shape[0]):
-        D = work.blocks[i]
+        D = work.blocks[i].F
         for k in range(3):
             D[k, k] = model.bodies[i].mass
         similarity(work.pose2[i].R, model.bodies[i].inertia, D[3:, 3:])
-        work.rhs[i] = state.bodies[i].p
+        work.rhs[i].w[:] = state.bodies[i].p
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
@@ -247,10 +254,10 @@ def read_knot_velocities(model, state, work):
     for i in range(model.bodies.shape[0]):
         body = state.bodies[i]
         for k in range(6):
-            work.twists[i, k] = work.rhs[i, k]
+            work.twists[i].w[k] = work.rhs[i].w[k]
         for k in range(3):
-            body.v[k] = work.rhs[i, k]
-        rotate_back(work.pose2[i].R, work.rhs[i, 3:], body.omega)
+            body.v[k] = work.rhs[i].w[k]
+        rotate_back(work.pose2[i].R, work.rhs[i].w[3:], body.omega)
 
 
 @njit(cache=True)
@@ -259,7 +266,7 @@ def hold_contact(model, state, work, k):
     contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
     pose, body = work.pose2[contact.body], state.bodies[contact.body]
     t = work.scratch[0]
-    contact_stiffness(contact, c, model.facets, state.beta[k], state.eta[k], w)
+    contact_stiffness(contact, c, model.facets, w)
     contact_start(contact, pose, w)
     r, J, A = w.arm1, w.J2, w.A
     J[:] = 0.0
@@ -268,10 +275,10 @@ def hold_contact(model, state, work, k):
     J[0, 4], J[0, 5] = r[2], -r[1]
     J[1, 3], J[1, 5] = -r[2], r[0]
     J[2, 3], J[2, 4] = r[1], -r[0]
-    condense_contact(w, work.blocks[contact.body])
+    condense_contact(w, work.blocks[contact.body].F)
     for i in range(3):
         t.w[i] = 0.0
         for column in range(6):
             t.w[i] += J[i, column] * body.v_mid[column]
     rotate(A, t.w, t.y)
-    add_wrench(t.y, r, -1.0, work.rhs[contact.body])
+    add_wrench(t.y, r, -1.0, work.rhs[contact.body].w)

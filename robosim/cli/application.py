@@ -1,0 +1,97 @@
+"""The application that the commands are added to, and how it reports what went wrong."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console, RenderableType
+from rich.text import Text
+from typer.core import TyperGroup
+
+import robosim
+from robosim.errors import RobosimError
+
+INTERRUPTED = 130  # as a shell reports a command that was ended by ctrl-C
+
+EXAMPLES = (
+    ("robosim models", "what can be loaded by name"),
+    ("robosim info a1", "what a robot is made of"),
+    ("robosim view a1 --open", "live in the browser"),
+    ("robosim simulate a1 --seconds 10 --log run.parquet", "simulate and log"),
+    ("robosim compare a1 --peer pinocchio", "check against a peer"),
+    ("robosim plot run.parquet", "a picture of the log"),
+)
+EPILOG = "\n\n".join(
+    (
+        "[bold]Examples[/bold], where a1 may be any name from 'robosim models' or a URDF file",
+        *(f"[cyan]{line:51}[/cyan]{what}" for line, what in EXAMPLES),
+    )
+)
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+class Application(TyperGroup):
+    """Turns errors that robosim raises on purpose into a message and exit code 1."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        # --debug is about all commands and is found wherever it was put.
+        if "--debug" in args:
+            args = ["--debug", *(arg for arg in args if arg != "--debug")]
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except RobosimError as error:
+            if ctx.params.get("debug"):
+                raise
+            report(error)
+            raise typer.Exit(1) from None
+
+
+def show(*renderables: RenderableType) -> None:
+    """Print results on stdout; where that is a file or a pipe, without folding lines."""
+    console = out if out.is_terminal else Console(highlight=False, width=500)
+    console.print(*renderables)
+
+
+def report(error: Exception) -> None:
+    """Say on stderr what went wrong."""
+    err.print(Text.assemble(("error: ", "bold red"), (str(error), "red")), soft_wrap=True)
+
+
+def remark(text: str) -> None:
+    """Say on stderr what a reader should know."""
+    err.print(Text(text, style="yellow"), soft_wrap=True)
+
+
+app = typer.Typer(
+    cls=Application,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"robosim {robosim.__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog=EPILOG)
+def application(
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error; anywhere in the line.")
+    ] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Robots in maximal coordinates: joints that do not drift, contacts that do not sink."""

@@ -1,0 +1,179 @@
+"""What several commands take: a model and how to load it, a controller by name."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import robosim
+from robosim.errors import ControllerError, RobosimError
+from robosim.mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from robosim.simulation import Simulation
+
+_LOADING = "Loading"
+
+Model = Annotated[
+    str,
+    typer.Argument(
+        help="A name from 'robosim models', or a path.", metavar="MODEL", show_default=False
+    ),
+]
+FloatingBase = Annotated[
+    bool | None,
+    typer.Option(
+        "--floating-base/--fixed-base",
+        help="Whether the root link moves freely; by default as the model says.",
+        show_default=False,
+        rich_help_panel=_LOADING,
+    ),
+]
+PackageDirs = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--package-dir",
+        help="Where to look for package:// addresses; may be given several times.",
+        metavar="DIR",
+        show_default=False,
+        rich_help_panel=_LOADING,
+    ),
+]
+Friction = Annotated[
+    float | None,
+    typer.Option(
+        help="Coefficient of all contacts; by default the model's.",
+        metavar="MU",
+        show_default=False,
+        rich_help_panel=_LOADING,
+    ),
+]
+NoGround = Annotated[
+    bool,
+    typer.Option("--no-ground", help="Without contacts.", rich_help_panel=_LOADING),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+def load(
+    model: str,
+    floating_base: bool | None = None,
+    package_dirs: list[Path] | None = None,
+    friction: float | None = None,
+    no_ground: bool = False,
+) -> Mechanism:
+    """The robot that the options of the command line ask for."""
+    robot = robosim.load(
+        model, floating_base=floating_base, ground=not no_ground, package_dirs=package_dirs or None
+    )
+    if friction is None:
+        return robot
+    contacts = tuple(replace(contact, friction=friction) for contact in robot.contacts)
+    return replace(robot, contacts=contacts)
+
+
+def controller(name: str | None, robot: Mechanism) -> Callable[[Simulation], Any]:
+    """The controller that ``--controller NAME`` asks for.
+
+    ``stand`` and ``zero`` are built in; by default a robot with actuators and a floating base
+    stands and any other moves freely. ``module:function`` is a Python function: one whose first
+    parameter is called ``robot`` is called once with the robot and returns the controller, as
+    ``robosim.controllers.stand`` does; any other is the controller itself, called with the
+    simulation before every step.
+
+    Raises
+    ------
+    ControllerError
+        If there is no such controller; and, from the controller, instead of what it raises.
+    """
+    from robosim import controllers
+
+    if name is None:
+        name = "stand" if robot.nu and robot.floating_base else "zero"
+    if ":" not in name:
+        return controllers.resolve(robot, name)
+    found = _find(name)
+    if _makes_controllers(found):
+        found = _guarded(name, found)(robot)
+    if not callable(found):
+        raise ControllerError(f"controller '{name}': a {type(found).__name__} cannot be called")
+    # The compiled loop knows this one, and it has no errors of a user's.
+    return found if isinstance(found, controllers.PD) else _guarded(name, found)
+
+
+def _find(name: str) -> Any:
+    module_name, _, attribute = name.partition(":")
+    if not module_name or not attribute:
+        raise ControllerError(f"controller '{name}': must be of the form module:function")
+    # The command is not a script in the working directory, which so is not searched by itself.
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and module_name.startswith(str(error.name)):
+            raise ControllerError(
+                f"controller '{name}': there is no module '{error.name}' in the working directory "
+                "or among the installed ones"
+            ) from None
+        raise ControllerError(
+            f"controller '{name}': module '{module_name}' cannot be imported: {_told(error)}"
+        ) from error
+    found = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            functions = [key for key, value in vars(module).items() if _is_function(key, value)]
+            known = f" (known: {', '.join(functions)})" if functions else ""
+            raise ControllerError(
+                f"controller '{name}': module '{module_name}' has no '{attribute}'{known}"
+            )
+        found = getattr(found, part)
+    return found
+
+
+def _is_function(name: str, value: Any) -> bool:
+    return callable(value) and not name.startswith("_")
+
+
+def _makes_controllers(found: Any) -> bool:
+    if not callable(found):
+        return False
+    try:
+        parameters = list(signature(found).parameters.values())
+    except (TypeError, ValueError):  # a builtin that does not tell
+        return False
+    positional = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    return bool(parameters and parameters[0].name == "robot" and parameters[0].kind in positional)
+
+
+def _guarded(name: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The same function, whose errors say where in it they come from."""
+
+    def controller(argument: Any) -> Any:
+        try:
+            return function(argument)
+        except RobosimError:
+            raise
+        except Exception as error:
+            raise ControllerError(f"controller '{name}' raised {_told(error)}") from error
+
+    controller.__name__ = name
+    return controller
+
+
+def _told(error: Exception) -> str:
+    """An error in one line, with the place that raised it."""
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}: {error}"
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" (line {frames[-1].lineno} of {frames[-1].filename})" if frames else ""
+    return f"{type(error).__name__}: {error}{where}"

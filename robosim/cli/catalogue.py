@@ -1,0 +1,66 @@
+"""``robosim models`` and ``robosim info``: what there is."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+from rich.markup import escape
+
+from robosim.cli import arguments
+from robosim.cli.application import app, remark, show
+from robosim.cli.tables import plain_table, robot_dictionary, robot_tables
+
+
+@app.command()
+def models(as_json: arguments.Json = False) -> None:
+    """List what can be loaded by name, and where it comes from.
+
+    [bold]Example:[/bold] robosim models
+    """
+    from robosim.loaders import available
+    from robosim.models import shipped
+
+    found = available()
+    if as_json:
+        rows = [
+            {"name": one.name, "description": one.description, "origin": one.origin}
+            for one in found
+        ]
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    shipped_names = {one.name for one in shipped()}
+    table = plain_table("name", "what it is", "where it comes from")
+    collected: dict[str, list[str]] = {}
+    for one in found:
+        if one.name in shipped_names:
+            table.add_row(escape(one.name), escape(one.description), escape(one.origin))
+        else:
+            collected.setdefault(one.origin, []).append(one.name)
+    show(table)
+    for origin, names in collected.items():
+        # Their descriptions are the paths of their files, which are for scripts.
+        show("", f"[bold]{escape(origin)}[/bold]", escape("  ".join(names)))
+
+
+@app.command()
+def info(
+    model: arguments.Model,
+    floating_base: arguments.FloatingBase = None,
+    package_dir: arguments.PackageDirs = None,
+    friction: arguments.Friction = None,
+    no_ground: arguments.NoGround = False,
+    as_json: arguments.Json = False,
+) -> None:
+    """Tell a robot's bodies, joints, degrees of freedom, mass, contacts and warnings.
+
+    [bold]Example:[/bold] robosim info a1
+    """
+    robot = arguments.load(model, floating_base, package_dir, friction, no_ground)
+    if as_json:
+        typer.echo(json.dumps(robot_dictionary(robot), indent=2, allow_nan=False))
+        return
+    for table in robot_tables(robot):
+        show(table, "")
+    for warning in robot.warnings:
+        remark(f"warning: {warning}")

@@ -1,0 +1,95 @@
+"""``robosim compare`` and ``robosim plot``: what came out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+import robosim
+from robosim.cli import arguments
+from robosim.cli.application import app, out, remark, show
+from robosim.cli.tables import plain_table
+
+
+@app.command()
+def compare(
+    model: arguments.Model,
+    peer: Annotated[str, typer.Option(help="The library to compare with.")] = "pinocchio",
+    floating_base: arguments.FloatingBase = None,
+    package_dir: arguments.PackageDirs = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """Compare masses, kinematics and dynamics with another library; exit code 1 if they differ.
+
+    [bold]Example:[/bold] robosim compare a1 --peer pinocchio
+    """
+    robot = arguments.load(model, floating_base, package_dir)
+    comparison = robosim.compare(robot, peer=peer)
+    if as_json:
+        rows = [
+            {"name": row.name, "error": row.error, "tolerance": row.tolerance, "ok": row.ok}
+            for row in comparison.rows
+        ]
+        answer = {
+            "robot": robot.name,
+            "peer": peer,
+            "passed": bool(comparison.passed),
+            "rows": rows,
+        }
+        typer.echo(json.dumps(answer, indent=2))
+    else:
+        table = plain_table("quantity", "largest relative error>", "tolerance>", "")
+        for row in comparison.rows:
+            verdict = "[green]ok[/green]" if row.ok else "[bold red]differs[/bold red]"
+            table.add_row(escape(row.name), f"{row.error:.2e}", f"{row.tolerance:.0e}", verdict)
+        show(table)
+    if not comparison.passed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def plot(
+    log: Annotated[
+        Path, typer.Argument(help="A log that robosim wrote.", metavar="LOG", show_default=False)
+    ],
+    out_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="The picture to write, as .png, .pdf or .svg; by default LOG with .png.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    joints: Annotated[
+        str | None,
+        typer.Option(
+            help="Draw only joints whose name matches this regular expression.",
+            metavar="REGEX",
+            show_default=False,
+        ),
+    ] = None,
+    show: Annotated[bool, typer.Option("--show", help="Open the picture.")] = False,
+) -> None:
+    """Draw a log: joint positions, velocities and torques, and how the base stood.
+
+    [bold]Example:[/bold] robosim plot run.parquet --joints 'FL|FR'
+
+    Of a run that was killed, what it had logged is drawn.
+    """
+    from robosim.log import read_log
+    from robosim.viz.plots import plot_log
+
+    run = read_log(log)
+    if run.note:
+        remark(f"note: {run.note}")
+    stem = log.with_suffix("") if log.suffix == ".partial" else log
+    target = stem.with_suffix(".png") if out_file is None else out_file
+    plot_log(run, target, joints)
+    out.print(f"drawn: {target}", markup=False, soft_wrap=True)
+    if show:
+        typer.launch(str(target))

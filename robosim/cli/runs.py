@@ -1,0 +1,389 @@
+"""``robosim simulate`` and ``robosim view``: a run, with all that may watch it."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from robosim.cli import arguments
+from robosim.cli.application import INTERRUPTED, app, err, out, remark, show
+from robosim.cli.tables import outcome_table
+from robosim.errors import ConvergenceError, OptionError, RobosimError
+
+if TYPE_CHECKING:
+    from robosim.log import Chunk, LogWriter, RunStatistics
+    from robosim.simulation import Simulation
+    from robosim.viz import Recorder, Viewer
+
+_CONTROLLER = "stand, zero, or module:function"
+_WATCHING = "Watching"
+
+Timestep = Annotated[float, typer.Option(help="Seconds from one step to the next.", metavar="H")]
+Controller = Annotated[
+    str | None,
+    typer.Option(
+        help=f"{_CONTROLLER}; by default a robot with actuators and a floating base stands.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+Drop = Annotated[float, typer.Option(help="Start that many metres higher.", metavar="HEIGHT")]
+Record = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write a page that replays the run.",
+        metavar="FILE.html",
+        show_default=False,
+        rich_help_panel=_WATCHING,
+    ),
+]
+Port = Annotated[
+    int | None,
+    typer.Option(
+        help="Of the live view, on this machine only; by default the first free from 7000.",
+        metavar="PORT",
+        show_default=False,
+        rich_help_panel=_WATCHING,
+    ),
+]
+
+
+@app.command()
+def simulate(
+    model: arguments.Model,
+    seconds: Annotated[float, typer.Option(help="Seconds to simulate.", metavar="S")] = 10.0,
+    timestep: Timestep = 1e-3,
+    controller: Controller = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the run as it goes: .parquet, .csv or .npz.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    record: Record = None,
+    view: Annotated[
+        bool,
+        typer.Option(
+            "--view", help="Show it live, in real time, meanwhile.", rich_help_panel=_WATCHING
+        ),
+    ] = False,
+    port: Port = None,
+    drop: Drop = 0.0,
+    floating_base: arguments.FloatingBase = None,
+    package_dir: arguments.PackageDirs = None,
+    friction: arguments.Friction = None,
+    no_ground: arguments.NoGround = False,
+    as_json: arguments.Json = False,
+) -> None:
+    """Simulate a robot for some time; log it, record it, watch it.
+
+    [bold]Example:[/bold] robosim simulate a1 --controller stand --seconds 10 --log run.parquet
+
+    ctrl-C ends the run early and keeps what was logged. A controller of your own is a function
+    of the simulation that returns torques: --controller mymodule:myfunction.
+    """
+    from robosim.log import LogWriter, RunStatistics
+    from robosim.log.files import check_log_path
+
+    _check_seconds(seconds)
+    if log is not None:
+        check_log_path(log)
+    sim, control = _prepare(
+        model, timestep, controller, drop, record, floating_base, package_dir, friction, no_ground
+    )
+    with ExitStack() as stack:
+        viewer = stack.enter_context(_viewer(sim, port)) if view else None
+        recorder = _recorder(sim) if record is not None else None
+        statistics = RunStatistics(sim)
+        writer = (
+            LogWriter(log, sim.robot, timestep, steps=round(seconds / timestep)) if log else None
+        )
+        stopped = _run(
+            sim,
+            control,
+            seconds,
+            statistics=statistics,
+            writer=writer,
+            viewer=viewer,
+            recorder=recorder,
+            quiet=as_json,
+        )
+        if record is not None and recorder is not None:
+            recorder.save(record)
+    summary = statistics.summary(failed_steps=int(isinstance(stopped, ConvergenceError)))
+    summary |= {"log": str(log) if log else None, "record": str(record) if record else None}
+    if as_json:
+        typer.echo(json.dumps(summary, indent=2, allow_nan=False))
+    else:
+        show(outcome_table(summary))
+        if not view:
+            hint = f"robosim view {shlex.quote(model)}"
+            out.print(f"to see it live: {hint}", markup=False, soft_wrap=True)
+    _leave(stopped, statistics, log)
+
+
+@app.command()
+def view(
+    model: arguments.Model,
+    controller: Controller = None,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            help="Seconds to simulate; by default until ctrl-C.", metavar="S", show_default=False
+        ),
+    ] = math.inf,
+    timestep: Timestep = 1e-3,
+    record: Record = None,
+    port: Port = None,
+    open_browser: Annotated[
+        bool,
+        typer.Option("--open", help="Open the browser.", rich_help_panel=_WATCHING),
+    ] = False,
+    drop: Drop = 0.0,
+    floating_base: arguments.FloatingBase = None,
+    package_dir: arguments.PackageDirs = None,
+    friction: arguments.Friction = None,
+    no_ground: arguments.NoGround = False,
+) -> None:
+    """Show a robot live in the browser, in real time.
+
+    [bold]Example:[/bold] robosim view a1 --open
+
+    The page is served to this machine only. ctrl-C ends it.
+    """
+    from robosim.log import RunStatistics
+
+    if not math.isinf(seconds):
+        _check_seconds(seconds)
+    sim, control = _prepare(
+        model, timestep, controller, drop, record, floating_base, package_dir, friction, no_ground
+    )
+    recorder = _recorder(sim) if record is not None else None
+    with _viewer(sim, port, open_browser) as viewer:
+        statistics = RunStatistics(sim)
+        stopped = _run(
+            sim,
+            control,
+            seconds,
+            statistics=statistics,
+            viewer=viewer,
+            recorder=recorder,
+            quiet=True,
+        )
+    if record is not None and recorder is not None:
+        recorder.save(record)
+        err.print(f"recorded: {record}", markup=False, soft_wrap=True)
+    if isinstance(stopped, KeyboardInterrupt) and math.isinf(seconds):
+        return  # the way to end it
+    _leave(stopped, statistics, None)
+
+
+def _check_seconds(seconds: float) -> None:
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise OptionError(f"--seconds must be a positive number, not {seconds}")
+
+
+def _prepare(
+    model: str,
+    timestep: float,
+    controller: str | None,
+    drop: float,
+    record: Path | None,
+    floating_base: bool | None,
+    package_dirs: list[Path] | None,
+    friction: float | None,
+    no_ground: bool,
+) -> tuple[Simulation, Callable[[Simulation], Any]]:
+    """The simulation at its start, and the controller; wrong options are found here."""
+    if record is not None:
+        if record.suffix.lower() not in (".html", ".htm"):
+            raise OptionError(f"--record writes a page: '{record}' must end in .html")
+        if not record.absolute().parent.is_dir():
+            raise OptionError(f"--record {record}: the directory does not exist")
+    robot = arguments.load(model, floating_base, package_dirs, friction, no_ground)
+    for warning in robot.warnings:
+        remark(f"warning: {warning}")
+    if not math.isfinite(drop):
+        raise OptionError(f"--drop must be a finite number, not {drop}")
+    if drop and not robot.floating_base:
+        raise OptionError(f"--drop needs a floating base, which '{robot.name}' does not have")
+    control = arguments.controller(controller, robot)
+
+    from robosim.simulation import Simulation, warmup
+
+    sim = Simulation(robot, timestep)
+    if drop:
+        q = sim.q
+        q[2] += drop
+        sim.set_state(q)
+    warmup()
+    return sim, control
+
+
+def _viewer(sim: Simulation, port: int | None, open_browser: bool = False) -> Viewer:
+    from robosim.viz import Viewer
+
+    viewer = Viewer(sim.robot, port=port, open_browser=open_browser)
+    err.print(f"live view: {viewer.url}", style="bold green", markup=False, soft_wrap=True)
+    return viewer
+
+
+def _recorder(sim: Simulation) -> Recorder:
+    from robosim.viz import Recorder
+
+    return Recorder(sim.robot, fps=30)
+
+
+class _Timed:
+    """A simulation whose stream takes the time that it spends on stepping."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self._sim = sim
+        self.wall_seconds = 0.0  # of the newest chunk
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sim, name)
+
+    def stream(self, *args: Any, **options: Any) -> Iterator[Chunk]:
+        chunks = self._sim.stream(*args, **options)
+        while True:
+            start = time.perf_counter()
+            chunk = next(chunks, None)
+            self.wall_seconds = time.perf_counter() - start
+            if chunk is None:
+                return
+            yield chunk
+
+
+def _run(
+    sim: Simulation,
+    control: Callable[[Simulation], Any],
+    seconds: float,
+    *,
+    statistics: RunStatistics,
+    writer: LogWriter | None = None,
+    viewer: Viewer | None = None,
+    recorder: Recorder | None = None,
+    quiet: bool = False,
+) -> BaseException | None:
+    """Run to the end, or to what is returned: ctrl-C, or a step or controller that failed.
+
+    Only what went wrong with the simulation itself is returned, so that it can be reported
+    together with what was done until then. The log is closed in any case.
+    """
+    timed = _Timed(sim)
+    steps = round(seconds / sim.timestep) if math.isfinite(seconds) else None
+    try:
+        with (
+            _interruptible() as interrupted,
+            _progress(steps, quiet) as advance,
+            writer or ExitStack(),
+        ):
+
+            def take(chunk: Chunk) -> None:
+                statistics.add(chunk, timed.wall_seconds)
+                if writer is not None:
+                    writer.write(chunk)
+                advance(len(chunk.t))
+                if interrupted():
+                    raise KeyboardInterrupt
+
+            if viewer is None and recorder is None:
+                for chunk in timed.stream(seconds, control):
+                    take(chunk)
+            else:
+                from robosim.viz import live
+
+                live(
+                    timed,
+                    control,
+                    seconds if math.isfinite(seconds) else None,
+                    viewer,
+                    recorder,
+                    take,
+                    speed=1.0 if viewer is not None else math.inf,
+                )
+    except KeyboardInterrupt as interrupt:
+        return interrupt
+    except RobosimError as error:
+        from robosim.errors import ControllerError
+
+        if isinstance(error, (ConvergenceError, ControllerError)):
+            return error
+        raise
+    return None
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Lets ctrl-C be seen between chunks, so that none is torn; a second one acts at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    pressed = False
+
+    def handler(number: int, frame: Any) -> None:
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _progress(steps: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr, where that is a terminal, and the function that advances it."""
+    if quiet or steps is None or not err.is_terminal:
+        yield lambda done: None
+        return
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("simulating"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("", total=steps)
+        yield lambda done: bar.advance(task, done)
+
+
+def _leave(stopped: BaseException | None, statistics: RunStatistics, log: Path | None) -> None:
+    """Report why a run ended before its time, and exit accordingly."""
+    if stopped is None:
+        return
+    kept = f"; the log of the {statistics.steps} steps until then is {log}" if log else ""
+    if isinstance(stopped, KeyboardInterrupt):
+        remark(f"interrupted after {statistics.steps} steps{kept}")
+        raise typer.Exit(INTERRUPTED)
+    if isinstance(stopped, RobosimError):
+        if kept:
+            remark(f"the run ended after {statistics.steps} steps{kept}")
+        raise stopped

@@ -1,0 +1,171 @@
+"""What the commands print: tables for people, dictionaries for JSON."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from rich.markup import escape
+from rich.table import Table
+
+from robosim.mechanism import Joint, Mechanism
+
+
+def plain_table(*headings: str, title: str | None = None) -> Table:
+    """An empty table without lines; headings that end in ``>`` are over numbers."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for heading in headings:
+        number = heading.endswith(">")
+        table.add_column(
+            heading.removesuffix(">"), justify="right" if number else "left", overflow="fold"
+        )
+    return table
+
+
+def outcome_table(summary: dict[str, Any]) -> Table:
+    """What a run came to, from the summary of its statistics."""
+    table = plain_table("", "")
+    table.show_header = False
+
+    def row(what: str, told: str) -> None:
+        table.add_row(f"[dim]{what}[/dim]", escape(told))
+
+    s = summary
+    row("robot", s["robot"])
+    factor = f", {s['real_time_factor']:.3g} x real time" if s["real_time_factor"] else ""
+    row("simulated", f"{s['seconds']:.6g} s in {s['wall_seconds']:.3g} s{factor}")
+    each = f", {s['us_per_step']:.3g} us each" if s["us_per_step"] is not None else ""
+    row("steps", f"{s['steps']} of {1e3 * s['timestep']:.4g} ms{each}")
+    if s["newton_iterations_mean"] is not None:
+        row(
+            "Newton iterations",
+            f"{s['newton_iterations_mean']:.2f} a step, {s['newton_iterations_max']} at most",
+        )
+    row("failed steps", str(s["failed_steps"]))
+    if s["divided_steps"]:
+        row("divided steps", f"{s['divided_steps']}, into {s['substeps']} substeps together")
+    if s["max_constraint_violation_m"] is not None:
+        row("joint violation", f"{s['max_constraint_violation_m']:.2g} m at most")
+    if s["min_gap_m"] is not None:
+        row("smallest gap", f"{s['min_gap_m']:.3g} m")
+    if s["energy_initial"] is not None and s["energy_final"] is not None:
+        row("energy", f"{s['energy_initial']:.6g} J to {s['energy_final']:.6g} J")
+    if s["final_base_position"] is not None:
+        row("base at", ", ".join(f"{x:.4f}" for x in s["final_base_position"]) + " m")
+    if s.get("log"):
+        row("log", f"{s['log']}  (robosim plot {s['log']})")
+    if s.get("record"):
+        row("recording", s["record"])
+    return table
+
+
+def robot_dictionary(robot: Mechanism) -> dict[str, Any]:
+    """What ``robosim info --json`` prints."""
+    return {
+        "name": robot.name,
+        "source": robot.source,
+        "floating_base": robot.floating_base,
+        "nq": robot.nq,
+        "nv": robot.nv,
+        "nu": robot.nu,
+        "total_mass": robot.total_mass,
+        "bodies": [
+            {
+                "name": body.name,
+                "mass": body.mass,
+                "inertia": np.asarray(body.inertia).tolist(),
+                "frames": [frame.name for frame in body.frames],
+                "visuals": len(body.visuals),
+                "collisions": len(body.collisions),
+            }
+            for body in robot.bodies
+        ],
+        "joints": [
+            {
+                "name": joint.name,
+                "kind": joint.kind,
+                "parent": joint.parent,
+                "child": joint.child,
+                "actuated": joint.actuated,
+                "lower": [_finite(x) for x in np.asarray(joint.lower)],
+                "upper": [_finite(x) for x in np.asarray(joint.upper)],
+                "velocity_limit": _finite(joint.velocity_limit),
+                "effort_limit": _finite(joint.effort_limit),
+            }
+            for joint in robot.joints
+        ],
+        "contacts": [
+            {
+                "name": contact.name,
+                "body": contact.body,
+                "position": np.asarray(contact.position).tolist(),
+                "radius": contact.radius,
+                "friction": contact.friction,
+            }
+            for contact in robot.contacts
+        ],
+        "home": dict(zip(robot.q_names, np.asarray(robot.home).tolist(), strict=True)),
+        "warnings": list(robot.warnings),
+    }
+
+
+def robot_tables(robot: Mechanism) -> list[Table]:
+    """What ``robosim info`` prints, one table after the other."""
+    base = "floating" if robot.floating_base else "fixed"
+    summary = plain_table("", "", title=escape(robot.name))
+    summary.show_header = False
+    for what, told in (
+        ("loaded from", robot.source or "a builder"),
+        ("base", base),
+        ("degrees of freedom", f"{robot.nv}, of which {robot.nu} actuated"),
+        ("coordinates", str(robot.nq)),
+        ("mass", f"{robot.total_mass:.6g} kg in {len(robot.bodies)} bodies"),
+        ("contacts", _contacts_told(robot)),
+    ):
+        summary.add_row(f"[dim]{what}[/dim]", escape(told))
+
+    bodies = plain_table("body", "mass [kg]>", "moments of inertia [kg m^2]>", "merged links")
+    for body in robot.bodies:
+        moments = np.linalg.eigvalsh(np.asarray(body.inertia))
+        bodies.add_row(
+            escape(body.name),
+            f"{body.mass:.6g}",
+            " ".join(f"{moment:.3g}" for moment in moments),
+            escape(", ".join(frame.name for frame in body.frames[1:])),
+        )
+
+    home = np.asarray(robot.home)
+    joints = plain_table("joint", "kind", "parent", "child", "limits", "effort>", "home")
+    for start, joint in zip(robot.q_offsets, robot.joints, strict=False):
+        joints.add_row(
+            escape(joint.name),
+            joint.kind if joint.actuated or joint.kind == "floating" else f"{joint.kind}, passive",
+            escape(joint.parent or "the world"),
+            escape(joint.child),
+            _limits(joint),
+            f"{joint.effort_limit:.4g}" if math.isfinite(joint.effort_limit) else "",
+            " ".join(f"{value:.4g}" for value in home[start : start + joint.nq]),
+        )
+    return [summary, bodies, joints]
+
+
+def _contacts_told(robot: Mechanism) -> str:
+    if not robot.contacts:
+        return "none"
+    touching = {contact.body for contact in robot.contacts}
+    frictions = sorted({contact.friction for contact in robot.contacts})
+    told = " to ".join(f"{mu:.3g}" for mu in sorted({frictions[0], frictions[-1]}))
+    return f"{len(robot.contacts)} points of {len(touching)} bodies, friction {told}"
+
+
+def _limits(joint: Joint) -> str:
+    lower, upper = np.asarray(joint.lower), np.asarray(joint.upper)
+    if not np.any(np.isfinite(lower) | np.isfinite(upper)):
+        return ""
+    return ", ".join(f"{a:.4g} to {b:.4g}" for a, b in zip(lower, upper, strict=True))
+
+
+def _finite(value: float) -> float | None:
+    """The value as JSON can hold it: no limit is None."""
+    return float(value) if math.isfinite(value) else None
