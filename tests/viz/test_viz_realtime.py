@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from robosim import OptionError
-from robosim.viz import RealTimePacer, Recorder, live
+from robosim import OptionError, Simulation
+from robosim.viz import RealTimePacer, Recorder, Viewer, live
 
 
 class FakeClock:
@@ -167,3 +167,16 @@ def test_live_without_an_end_runs_until_interrupted(robot):
 def test_live_refuses(robot, options):
     with pytest.raises(OptionError, match=next(iter(options))):
         live(FakeSimulation(robot), **options)
+
+
+def test_live_shows_and_records_a_real_simulation(robot, tmp_path):
+    sim = Simulation(robot, timestep=2e-3)
+    sim.set_state(np.array([0, 0, 0.2, 1, 0, 0, 0, 0.0]))
+    recorder = Recorder(robot)
+    with Viewer(robot) as viewer:
+        report = live(sim, "zero", 0.2, viewer, recorder, speed=math.inf)
+        assert viewer.alive
+    assert sim.time == pytest.approx(0.2)
+    assert report.simulated_seconds == pytest.approx(0.2)
+    assert len(recorder) >= 6
+    assert recorder.save(tmp_path / "run.html").stat().st_size > 1_000_000
