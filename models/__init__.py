@@ -1,1 +1,101 @@
-"""Robots and mechanisms that ship, and their builders."""
+"""Robots and mechanisms that ship: model files, and builders in Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from robosim.errors import LoadError
+
+if TYPE_CHECKING:
+    from robosim.mechanism import Mechanism
+
+
+class ModelInfo(NamedTuple):
+    """What can be loaded by name."""
+
+    name: str
+    description: str
+    origin: str
+
+
+FILES: dict[str, ModelInfo] = {
+    "a1": ModelInfo(
+        "a1",
+        "Unitree A1 quadruped, 12 joints, primitive geometry",
+        "shipped, from the published figures",
+    ),
+}
+# Each is a function of robosim.models.builders that can be called without arguments.
+BUILT: dict[str, ModelInfo] = {
+    name: ModelInfo(name, description, f"built by robosim.models.builders.{name}")
+    for name, description in (
+        ("pendulum", "one thin rod of 1 m and 1 kg on a hinge"),
+        ("double_pendulum", "two thin rods of 1 m and 1 kg on hinges"),
+        ("chain", "ten thin rods of 1 m and 1 kg on hinges"),
+        ("cube", "a free cube of 0.5 m and 1 kg"),
+        ("sphere", "a free ball of 0.25 m radius and 1 kg"),
+        ("free_body", "a free rigid body with three different moments of inertia"),
+    )
+}
+
+
+def shipped() -> tuple[ModelInfo, ...]:
+    """Everything that ships and can be loaded by name."""
+    return (*FILES.values(), *BUILT.values())
+
+
+def path(name: str) -> Path:
+    """The model file of a shipped robot.
+
+    Raises
+    ------
+    LoadError
+        If none of that name ships.
+    """
+    if name not in FILES:
+        raise LoadError(f"no model file '{name}' ships", alternatives=tuple(FILES))
+    return Path(__file__).parent / name / f"{name}.urdf"
+
+
+def build(
+    name: str, *, floating_base: bool | None = None, ground: bool = True, **options: Any
+) -> Mechanism:
+    """A built mechanism by its name.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``BUILT``.
+    floating_base : bool or None
+        Must be what the mechanism has, or None.
+    ground : bool
+        False leaves its contact points out.
+    options
+        Of the builder; those that it does not have are ignored.
+
+    Raises
+    ------
+    LoadError
+        For an unknown name, or a base that the mechanism does not have.
+    """
+    # Here, as the builders need the loaders, and those need this module.
+    from dataclasses import replace
+    from inspect import signature
+
+    from robosim.models import builders
+
+    if name not in BUILT:
+        raise LoadError(f"no builder '{name}'", alternatives=tuple(BUILT))
+    builder = getattr(builders, name)
+    accepted = signature(builder).parameters
+    mechanism: Mechanism = builder(
+        **{key: value for key, value in options.items() if key in accepted}
+    )
+    if floating_base is not None and floating_base != mechanism.floating_base:
+        kind = "floating" if mechanism.floating_base else "fixed"
+        raise LoadError(
+            f"its base is {kind}; floating_base={floating_base} does not apply",
+            element=f"mechanism '{name}'",
+        )
+    return mechanism if ground else replace(mechanism, contacts=())

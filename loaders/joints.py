@@ -1,0 +1,132 @@
+"""URDF joints to the generic joints of `robosim.joints`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robosim import quaternions
+from robosim.errors import LoadError
+from robosim.loaders.inertials import Inertial
+from robosim.loaders.tree import Group, origin
+from robosim.mechanism import Joint
+
+KINDS = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "planar": "planar",
+    "floating": "floating",
+}
+ROOT_NAMES = {True: ("floating_base", "root_joint"), False: ("fixed_base", "root_joint")}
+
+
+def root_joint(group: Group, inertial: Inertial, floats: bool, taken: set[str]) -> Joint:
+    """The joint between the world and the root body, under the first name not `taken`."""
+    free = [name for name in ROOT_NAMES[floats] if name not in taken]
+    if not free:
+        raise LoadError(
+            f"joints of the file take all names for the joint to the world: {ROOT_NAMES[floats]}",
+            element=f"link '{group.name}'",
+        )
+    return Joint(
+        name=free[0],
+        kind="floating" if floats else "fixed",
+        parent=None,
+        child=group.name,
+        child_position=-inertial.center,
+    )
+
+
+def urdf_joint(
+    group: Group,
+    inertial: Inertial,
+    parent: str | None,
+    parent_inertial: Inertial,
+    warnings: list[str],
+) -> Joint:
+    """The joint that leads to a group.
+
+    Parameters
+    ----------
+    group : Group
+        With a joint to its parent.
+    inertial, parent_inertial : Inertial
+        Of the group and of its parent; their centres are the origins of the body frames.
+    parent : str or None
+        The parent body, None for the world.
+
+    Raises
+    ------
+    LoadError
+        For a zero axis, missing or wrong limits, negative damping or friction.
+    """
+    joint, placed = group.joint, group.parent_link
+    element = f"joint '{joint.name}'"
+    R, p = origin(joint.origin)
+    if placed is not None:
+        R, p = placed.R @ R, placed.p + placed.R @ p
+    kind = KINDS[joint.type]
+    axis = np.asarray(joint.axis)
+    if kind != "floating" and np.linalg.norm(axis) < 1e-12:
+        raise LoadError(f"the axis must not be zero, not {axis.tolist()}", element=element)
+    limits = _limits(joint, element, warnings)
+    damping, friction = _resistance(joint.dynamics, element)
+    return Joint(
+        name=joint.name,
+        kind=kind,
+        parent=parent,
+        child=group.name,
+        axis=(0.0, 0.0, 1.0) if kind == "floating" else axis,
+        parent_position=p - parent_inertial.center,
+        child_position=-inertial.center,
+        offset=quaternions.from_matrix(R),
+        damping=damping,
+        friction=friction,
+        **limits,
+    )
+
+
+def _limits(joint: Any, element: str, warnings: list[str]) -> dict[str, Any]:
+    limit = joint.limit
+    bounded = joint.type in ("revolute", "prismatic")
+    if limit is None:
+        if bounded:
+            hint = "; 'continuous' is the type without one" if joint.type == "revolute" else ""
+            raise LoadError(f"a {joint.type} joint needs a <limit>{hint}", element=element)
+        return {}
+    found: dict[str, Any] = {}
+    for name, value in (("effort", limit.effort), ("velocity", limit.velocity)):
+        if value is None:
+            if bounded:
+                warnings.append(f"{element}: <limit> without '{name}' is taken as unlimited")
+            continue
+        if value < 0:
+            raise LoadError(
+                f"'{name}' must not be negative, not {value}", element=f"{element}: <limit>"
+            )
+        found[f"{name}_limit"] = value
+    if bounded:
+        # The format's own default of both is zero.
+        lower, upper = limit.lower or 0.0, limit.upper or 0.0
+        if lower > upper:
+            raise LoadError(
+                f"limits are the wrong way round: lower {lower}, upper {upper}",
+                element=f"{element}: <limit>",
+            )
+        found |= {"lower": (lower,), "upper": (upper,)}
+    return found
+
+
+def _resistance(dynamics: Any, element: str) -> tuple[float, float]:
+    """(damping, friction) of a joint's <dynamics>, which yourdfpy leaves as text."""
+    if dynamics is None:
+        return 0.0, 0.0
+    values = float(dynamics.damping or 0.0), float(dynamics.friction or 0.0)
+    for name, value in zip(("damping", "friction"), values, strict=True):
+        if value < 0:
+            raise LoadError(
+                f"'{name}' must not be negative, not {value}", element=f"{element}: <dynamics>"
+            )
+    return values

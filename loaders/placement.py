@@ -1,0 +1,82 @@
+"""Where a mechanism starts: its joints within their limits, its feet on the ground."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim import quaternions
+from robosim.mechanism import Body, ContactPoint, Joint, Mechanism
+
+Array = NDArray[np.float64]
+
+
+def body_poses(joints: Sequence[Joint], q: Array) -> dict[str | None, tuple[Array, Array]]:
+    """Body -> (R_wb (3, 3), centre of mass (3,) in the world) at joint coordinates q (nq,)."""
+    poses: dict[str | None, tuple[Array, Array]] = {None: (np.eye(3), np.zeros(3))}
+    start = 0
+    for joint in joints:
+        R_a, x_a = poses[joint.parent]
+        slides, turns = joint.C_T.shape[1], joint.C_R.shape[1]
+        R_wj = R_a @ quaternions.rotation_matrix(np.asarray(joint.offset))
+        point = x_a + R_a @ np.asarray(joint.parent_position)
+        point = point + R_wj @ joint.C_T @ q[start : start + slides]
+        turn = q[start + slides : start + joint.nq]
+        R_wb = R_wj
+        if turns == 3:
+            R_wb = R_wj @ quaternions.rotation_matrix(quaternions.normalized(turn))
+        elif turns == 1:
+            turned = quaternions.from_axis_angle(joint.C_R[:, 0], turn[0])
+            R_wb = R_wj @ quaternions.rotation_matrix(turned)
+        poses[joint.child] = (R_wb, point - R_wb @ np.asarray(joint.child_position))
+        start += joint.nq
+    return poses
+
+
+def lowest_gap(joints: Sequence[Joint], contacts: Sequence[ContactPoint], q: ArrayLike) -> float:
+    """Height of the lowest contact point over z = 0 [m] at q (nq,); infinite without contacts."""
+    poses = body_poses(joints, np.asarray(q, dtype=float))
+    gaps = [np.inf]
+    for contact in contacts:
+        R_wb, x = poses[contact.body]
+        gaps.append(float((x + R_wb @ np.asarray(contact.position))[2]) - contact.radius)
+    return min(gaps)
+
+
+def place_on_ground(
+    joints: Sequence[Joint], contacts: Sequence[ContactPoint], q: ArrayLike
+) -> Array:
+    """q (nq,) with the base raised or lowered until the lowest contact point is at z = 0.
+
+    Parameters
+    ----------
+    joints : sequence of Joint
+        In tree order, the first one floating; with another one q comes back as it is.
+    contacts : sequence of ContactPoint
+    q : (nq,), joint coordinates; the base's height is q[2].
+    """
+    q = np.array(q, dtype=float)
+    gap = lowest_gap(joints, contacts, q)
+    if joints[0].kind == "floating" and np.isfinite(gap):
+        q[2] -= gap
+    return q
+
+
+def within_limits(mechanism: Mechanism) -> Array:
+    """q (nq,) with every joint at zero, or at the limit nearest to zero."""
+    q = mechanism.neutral()
+    for start, joint in zip(mechanism.q_offsets, mechanism.joints, strict=False):
+        if not joint.has_quaternion:
+            q[start : start + joint.nq] = np.clip(0.0, joint.lower, joint.upper)
+    return q
+
+
+def fixed_to_world(bodies: Sequence[Body], joints: Sequence[Joint]) -> set[str]:
+    """Names of the bodies that fixed joints hold to the world."""
+    held: set[str | None] = {None}
+    for joint in joints:
+        if joint.kind == "fixed" and joint.parent in held:
+            held.add(joint.child)
+    return {body.name for body in bodies if body.name in held}

@@ -1,0 +1,122 @@
+"""Visual and collision elements of URDF links to geometry in body axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim import quaternions
+from robosim.errors import LoadError
+from robosim.loaders.meshes import Colour, MeshCache
+from robosim.loaders.packages import FileFinder
+from robosim.loaders.tree import Group, PlacedLink, origin
+from robosim.mechanism import Geometry
+
+Array = NDArray[np.float64]
+
+GREY: Colour = (0.7, 0.7, 0.7, 1.0)
+
+
+class Shapes:
+    """Turns the shapes of a robot's links into geometry.
+
+    Parameters
+    ----------
+    robot : yourdfpy robot
+    finder : FileFinder
+    meshes : MeshCache
+    """
+
+    def __init__(self, robot: Any, finder: FileFinder, meshes: MeshCache) -> None:
+        self._finder = finder
+        self._meshes = meshes
+        # A material may be defined once, anywhere, and referred to by name.
+        defined = [visual.material for link in robot.links for visual in link.visuals]
+        self._colours: dict[str, Colour] = {}
+        for material in [*robot.materials, *defined]:
+            if material is not None and material.color is not None and material.name:
+                self._colours.setdefault(material.name, _clipped(material.color.rgba))
+
+    def visuals(self, group: Group, center: Array) -> tuple[Geometry, ...]:
+        """The visual geometry of a group, in its axes, positions from `center` (3,)."""
+        return tuple(
+            shape
+            for placed in group.links
+            for visual in placed.link.visuals
+            for shape in self._geometry(placed, visual, center, self._colour(visual))
+        )
+
+    def collisions(self, group: Group, center: Array) -> tuple[Geometry, ...]:
+        """The collision geometry of a group, in its axes, positions from `center` (3,)."""
+        return tuple(
+            shape
+            for placed in group.links
+            for collision in placed.link.collisions
+            for shape in self._geometry(placed, collision, center, None, outline=True)
+        )
+
+    def _colour(self, visual: Any) -> Colour | None:
+        material = visual.material
+        if material is None:
+            return None
+        if material.color is not None:
+            return _clipped(material.color.rgba)
+        return self._colours.get(material.name)
+
+    def _geometry(
+        self,
+        placed: PlacedLink,
+        item: Any,
+        center: Array,
+        colour: Colour | None,
+        outline: bool = False,
+    ) -> list[Geometry]:
+        R, p = origin(item.origin)
+        place: dict[str, Any] = {
+            "position": placed.p + placed.R @ p - center,
+            "quaternion": quaternions.from_matrix(placed.R @ R),
+            "name": placed.link.name,
+        }
+        shape = item.geometry
+        if shape.mesh is None:
+            return [_primitive(shape, colour or GREY, place)]
+        what = "collision" if outline else "visual"
+        element = f"link '{placed.link.name}': <{what}>: <mesh>"
+        file = self._finder.find(shape.mesh.filename, element)
+        scale = np.ones(3) if shape.mesh.scale is None else np.ones(3) * shape.mesh.scale
+        try:
+            if outline:
+                parts: Any = [self._meshes.outline(file, scale)]
+            else:
+                parts = self._meshes.parts(file, scale)
+        except LoadError as error:
+            raise LoadError(f"mesh {error}", element=element) from error
+        return [
+            Geometry(
+                "mesh",
+                vertices=part.vertices,
+                faces=part.faces,
+                # The colour in the URDF counts more than the mesh's, but not than its texture.
+                rgba=(None if part.texture else colour) or part.colour or GREY,
+                uv=part.uv,
+                texture=part.texture,
+                **place,
+            )
+            for part in parts
+        ]
+
+
+def _clipped(rgba: Any) -> Colour:
+    r, g, b, a = (float(c) for c in np.clip(rgba, 0.0, 1.0))
+    return r, g, b, a
+
+
+def _primitive(shape: Any, colour: Colour, place: dict[str, Any]) -> Geometry:
+    if shape.box is not None:
+        return Geometry("box", size=tuple(shape.box.size), rgba=colour, **place)
+    if shape.sphere is not None:
+        return Geometry("sphere", size=(shape.sphere.radius,), rgba=colour, **place)
+    size = (shape.cylinder.radius, shape.cylinder.length)
+    return Geometry("cylinder", size=size, rgba=colour, **place)

@@ -1,0 +1,183 @@
+"""From what a user calls a robot to the Mechanism: names, paths, installed collections."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from robosim import models
+from robosim.errors import LoadError
+from robosim.loaders import safe_xml
+from robosim.loaders.contacts import DEFAULT_FRICTION
+from robosim.loaders.packages import example_robot_data
+from robosim.mechanism import Mechanism
+from robosim.models import ModelInfo
+
+COLLECTION = "example-robot-data"
+DESCRIPTIONS = "robot_descriptions"
+
+
+def load(
+    source: str | os.PathLike[str],
+    floating_base: bool | None = None,
+    ground: bool = True,
+    package_dirs: Iterable[str | os.PathLike[str]] | None = None,
+    *,
+    friction: float = DEFAULT_FRICTION,
+) -> Mechanism:
+    """Load a robot or mechanism.
+
+    Parameters
+    ----------
+    source : str or path
+        A shipped name ("a1", "cube"), the path of a .urdf file, the name of a robot of an
+        installed example-robot-data ("a1_description", "example-robot-data:a1", "solo12"), or
+        "robot_descriptions:NAME", which may download it.
+    floating_base : bool or None
+        Whether the root floats. None: it does, unless it has no mass, or is a massless link
+        named "world".
+    ground : bool
+        Whether the collision geometry becomes contact points with the ground.
+    package_dirs : iterable of paths
+        Where to look for ``package://`` addresses first.
+    friction : float
+        Coulomb coefficient of contacts for which the file says none.
+
+    Raises
+    ------
+    LoadError, ModelError
+        With file, element, value and what would be accepted.
+    """
+    name = os.fspath(source)
+    if name in models.BUILT:
+        return models.build(name, floating_base=floating_base, ground=ground, friction=friction)
+    path = models.path(name) if name in models.FILES else _find(name)
+    suffix = path.suffix.lower()
+    if suffix == ".xml":
+        _refuse_mjcf(path)
+    elif suffix != ".urdf":
+        raise LoadError(
+            f"unknown kind of model file '{path.suffix}'", file=path, alternatives=(".urdf", ".xml")
+        )
+    # Here, as trimesh takes most of a second to import, and a built mechanism does without.
+    from robosim.loaders.urdf import load_urdf
+
+    return load_urdf(path, floating_base, ground, package_dirs, friction=friction)
+
+
+def available() -> tuple[ModelInfo, ...]:
+    """What can be loaded by name: shipped models, then those of an installed collection."""
+    return (
+        *models.shipped(),
+        *(
+            ModelInfo(name, str(path), f"{COLLECTION}, installed")
+            for name, path in _collected().items()
+        ),
+    )
+
+
+def _refuse_mjcf(path: Path) -> None:
+    root = safe_xml.parse(safe_xml.read_bytes(path), path)
+    if root.tag == "mujoco":
+        raise LoadError(
+            "MJCF is not read yet, it comes in a later version; a URDF can be loaded", file=path
+        )
+
+
+def _collected() -> dict[str, Path]:
+    """Name -> URDF file of example-robot-data; "a_description/b" where a folder holds several."""
+    share = example_robot_data()
+    if share is None:
+        return {}
+    robots = share / COLLECTION / "robots"
+    found: dict[str, Path] = {}
+    for folder in sorted(path for path in robots.iterdir() if path.is_dir()):
+        files = sorted(folder.rglob("*.urdf"))
+        if len(files) == 1:
+            found[folder.name] = files[0]
+        else:
+            found |= {f"{folder.name}/{file.stem}": file for file in files}
+    return found
+
+
+def _find(name: str) -> Path:
+    """The model file behind a path or the name of an installed robot."""
+    if name.startswith(f"{DESCRIPTIONS}:"):
+        return _robot_descriptions(name.removeprefix(f"{DESCRIPTIONS}:"))
+    path = Path(name).expanduser()
+    collected = _collected()
+    wanted = name.removeprefix(f"{COLLECTION}:")
+    if wanted == name and (path.is_file() or path.suffix.lower() in (".urdf", ".xml", ".xacro")):
+        if not path.is_file():
+            raise LoadError("the file does not exist", file=path)
+        return path
+    matches = _matches(wanted, collected)
+    if len(matches) == 1:
+        return collected[matches[0]]
+    if matches:
+        raise LoadError(f"'{wanted}' names several robots", alternatives=matches)
+    raise LoadError(_unknown(name, wanted, collected), alternatives=_known_names())
+
+
+def _known_names() -> list[str]:
+    return [info.name for info in models.shipped()]
+
+
+def _matches(wanted: str, collected: dict[str, Path]) -> list[str]:
+    """Names in the collection that are meant: the full name, else the folder's, else the file's."""
+    if wanted in collected:
+        return [wanted]
+    folders = (wanted, f"{wanted}_description", f"{wanted}_data")
+    in_folder = [name for name in collected if name.partition("/")[0] in folders]
+    # Of the files in a folder, the one that is called like the folder.
+    same = [name for name in in_folder if collected[name].stem == _short(name)]
+    by_file = [name for name, path in collected.items() if path.stem == wanted]
+    return (same if len(same) == 1 else in_folder) or by_file
+
+
+def _short(name: str) -> str:
+    return name.partition("/")[0].removesuffix("_description").removesuffix("_data")
+
+
+def _unknown(name: str, wanted: str, collected: dict[str, Path]) -> str:
+    reason = f"there is no robot, and no file, called '{name}'"
+    words = [*_known_names(), *collected, *map(_short, collected)]
+    words += [path.stem for path in collected.values()]
+    close = difflib.get_close_matches(wanted, dict.fromkeys(words), n=4, cutoff=0.5)
+    if close:
+        reason += f"; did you mean {' or '.join(repr(match) for match in close)}?"
+    if not collected:
+        reason += f"; '{COLLECTION}' is not installed, which would bring more robots"
+    if _described(name):
+        reason += f"; '{DESCRIPTIONS}:{name}' loads it from {DESCRIPTIONS} and may download it"
+    return reason
+
+
+def _described(name: str) -> bool:
+    """Whether an installed robot_descriptions knows the name; finding it downloads nothing."""
+    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+        return False
+    if importlib.util.find_spec(DESCRIPTIONS) is None:
+        return False
+    return importlib.util.find_spec(f"{DESCRIPTIONS}.{name}") is not None
+
+
+def _robot_descriptions(name: str) -> Path:
+    if importlib.util.find_spec(DESCRIPTIONS) is None:
+        raise LoadError(f"'{DESCRIPTIONS}:{name}' needs the package {DESCRIPTIONS}")
+    if not _described(name):
+        raise LoadError(f"{DESCRIPTIONS} has no '{name}'")
+    # Importing it is what downloads the robot.
+    try:
+        module = importlib.import_module(f"{DESCRIPTIONS}.{name}")
+    except Exception as error:  # git and the network fail in many ways
+        raise LoadError(f"{DESCRIPTIONS} could not provide '{name}': {error!r}") from error
+    found = getattr(module, "URDF_PATH", None) or getattr(module, "MJCF_PATH", None)
+    if found is None:
+        raise LoadError(f"'{DESCRIPTIONS}:{name}' has no model file")
+    return Path(found)

@@ -1,0 +1,146 @@
+"""Links and joints as a tree, with the links that fixed joints hold together in one group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.errors import LoadError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PlacedLink:
+    """A link in its group: its frame in the axes of the group's topmost link."""
+
+    link: Any
+    R: Array
+    p: Array
+
+
+@dataclass
+class Group:
+    """Links that move as one body, the topmost first.
+
+    Attributes
+    ----------
+    links : list of PlacedLink
+    parent : int or None
+        Index of the group that this one hangs on.
+    joint : yourdfpy joint or None
+        The joint in between; it leaves `parent_link` and leads to the topmost link.
+    parent_link : PlacedLink or None
+    """
+
+    links: list[PlacedLink] = field(default_factory=list)
+    parent: int | None = None
+    joint: Any = None
+    parent_link: PlacedLink | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the topmost link, which is also the body's."""
+        return str(self.links[0].link.name)
+
+
+def origin(matrix: Array | None) -> tuple[Array, Array]:
+    """(R (3, 3), p (3,)) of an origin element, which may be left out."""
+    if matrix is None:
+        return np.eye(3), np.zeros(3)
+    return np.array(matrix[:3, :3]), np.array(matrix[:3, 3])
+
+
+def find_groups(robot: Any, path: Path) -> list[Group]:
+    """The groups of a yourdfpy robot, depth first, children in the order of their joints.
+
+    Raises
+    ------
+    LoadError
+        For a parent or child that does not exist, a link with two parents, several roots, a cycle.
+    """
+    links = {link.name: link for link in robot.links}
+    children = _children(robot, links, path)
+    root = _root(robot, path)
+    groups: list[Group] = []
+    # A joint waits here with where its parent ended up; a stack, as chains may be very long.
+    stack: list[tuple[Any, int, PlacedLink]] = []
+
+    def enter(link: Any, index: int, R: Array, p: Array) -> None:
+        placed = PlacedLink(link, R, p)
+        groups[index].links.append(placed)
+        stack.extend((joint, index, placed) for joint in reversed(children[link.name]))
+
+    groups.append(Group())
+    enter(links[root], 0, np.eye(3), np.zeros(3))
+    reached = {root}
+    while stack:
+        joint, index, parent_link = stack.pop()
+        reached.add(joint.child)
+        if joint.type == "fixed":
+            R, p = origin(joint.origin)
+            enter(links[joint.child], index, parent_link.R @ R, parent_link.p + parent_link.R @ p)
+        else:
+            groups.append(Group(parent=index, joint=joint, parent_link=parent_link))
+            enter(links[joint.child], len(groups) - 1, np.eye(3), np.zeros(3))
+    _refuse_cycle([joint for joint in robot.joints if joint.child not in reached], path)
+    return groups
+
+
+def _children(robot: Any, links: dict[str, Any], path: Path) -> dict[str, list[Any]]:
+    children: dict[str, list[Any]] = {name: [] for name in links}
+    into: dict[str, Any] = {}
+    for joint in robot.joints:
+        element = f"joint '{joint.name}'"
+        for role, name in (("parent", joint.parent), ("child", joint.child)):
+            if name not in links:
+                raise LoadError(
+                    f"{role} link '{name}' does not exist",
+                    file=path,
+                    element=element,
+                    alternatives=tuple(links),
+                )
+        if joint.child in into:
+            raise LoadError(
+                f"link '{joint.child}' has two parents: '{into[joint.child].parent}' by joint "
+                f"'{into[joint.child].name}' and '{joint.parent}'",
+                file=path,
+                element=element,
+            )
+        into[joint.child] = joint
+        children[joint.parent].append(joint)
+    return children
+
+
+def _root(robot: Any, path: Path) -> str:
+    hanging = {joint.child for joint in robot.joints}
+    roots = [link.name for link in robot.links if link.name not in hanging]
+    if not roots:
+        _refuse_cycle(robot.joints, path)
+    if len(roots) > 1:
+        raise LoadError(
+            f"has {len(roots)} links without a parent joint, not one: {roots}",
+            file=path,
+            element=f"robot '{robot.name}'",
+        )
+    return str(roots[0])
+
+
+def _refuse_cycle(joints: list[Any], path: Path) -> None:
+    """Name the links of a cycle among joints that do not lead to the root."""
+    if not joints:
+        return
+    parent = {joint.child: joint.parent for joint in joints}
+    trail = [joints[0].child]
+    while trail[-1] not in trail[:-1]:
+        trail.append(parent[trail[-1]])
+    cycle = trail[trail.index(trail[-1]) :][::-1]
+    raise LoadError(
+        f"the links form a cycle: {' -> '.join(cycle)}",
+        file=path,
+        element=f"joint '{joints[0].name}'",
+    )
