@@ -179,4 +179,4 @@ def test_live_shows_and_records_a_real_simulation(robot, tmp_path):
     assert sim.time == pytest.approx(0.2)
     assert report.simulated_seconds == pytest.approx(0.2)
     assert len(recorder) >= 6
-    assert recorder.save(tmp_path / "run.html").stat().st_size > 1_000_000
+    assert recorder.save(tmp_path / "run.html").stat().st_size > 800_000
