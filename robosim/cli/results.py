@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-import robosim
 from robosim.cli import arguments
 from robosim.cli.application import app, out, remark, show
 from robosim.cli.tables import plain_table
@@ -27,8 +26,10 @@ def compare(
 
     [bold]Example:[/bold] robosim compare a1 --peer pinocchio
     """
+    from robosim.compare import compare as compare_with
+
     robot = arguments.load(model, floating_base, package_dir)
-    comparison = robosim.compare(robot, peer=peer)
+    comparison = compare_with(robot, peer=peer)
     if as_json:
         rows = [
             {"name": row.name, "error": row.error, "tolerance": row.tolerance, "ok": row.ok}

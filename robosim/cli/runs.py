@@ -126,7 +126,7 @@ def simulate(
     summary |= {"log": str(log) if log else None, "record": str(record) if record else None}
     if as_json:
         typer.echo(json.dumps(summary, indent=2, allow_nan=False))
-    else:
+    elif statistics.steps:
         show(outcome_table(summary))
         if not view:
             hint = f"robosim view {shlex.quote(model)}"
