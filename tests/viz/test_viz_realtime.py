@@ -131,7 +131,7 @@ def test_live_keeps_real_time_and_shows_every_interval(robot):
     assert sim.time == pytest.approx(0.5)
     assert report.simulated_seconds == pytest.approx(0.5)
     # Never early; late by what a busy machine adds.
-    assert 0.95 * 0.48 < report.wall_seconds < 1.0
+    assert 0.95 * 0.48 < report.wall_seconds < 3.0
     assert report.frames == len(chunks) == len(viewer.times) - 1
     assert max(sim.chunk_sizes) == 17
     assert viewer.times[0] == 0.0
