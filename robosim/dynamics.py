@@ -111,7 +111,9 @@ def mass_matrix(robot: Mechanism, q: ArrayLike) -> Array:
     return np.asarray(M + np.einsum("bik,bij,bjl->kl", angular, kinematics.inertias(), angular))
 
 
-def bias_forces(robot: Mechanism, q: ArrayLike, v: ArrayLike, gravity: ArrayLike = GRAVITY) -> Array:
+def bias_forces(
+    robot: Mechanism, q: ArrayLike, v: ArrayLike, gravity: ArrayLike = GRAVITY
+) -> Array:
     """Coriolis, centrifugal and gravity forces (nv,): ``M(q) a + bias = tau``."""
     kinematics = Kinematics(robot, q)
     J = kinematics.jacobian()

@@ -106,9 +106,7 @@ def eliminate(
                 if i != j:
                     connect(i, j)
                 updates.append((block(i, node), block(node, j), block(i, j)))
-        pivots.append(
-            (node, node, neighbour_begin, len(neighbours), update_begin, len(updates))
-        )
+        pivots.append((node, node, neighbour_begin, len(neighbours), update_begin, len(updates)))
     graph = Graph(
         np.array(pivots, dtype=PIVOT),
         np.array(neighbours, dtype=NEIGHBOUR),

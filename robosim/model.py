@@ -217,6 +217,7 @@ class Workspace(NamedTuple):
     active: NDArray[np.int64]  # (nc + 1,) their count, then the contacts in the equations
     tau: Array  # (nv,) generalized forces held over the step
     scratch: NDArray[np.void]  # (1,) SCRATCH
+    saved: State  # what a step that fails goes back to
 
 
 def compile_model(mechanism: Mechanism, n_facets: int = 4) -> Model:
@@ -327,4 +328,5 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         active=np.zeros(nc + 1, dtype=np.int64),
         tau=np.zeros(mechanism.nv),
         scratch=np.zeros(1, dtype=SCRATCH),
+        saved=make_state(mechanism, model),
     )

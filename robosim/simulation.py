@@ -383,7 +383,9 @@ class Simulation:
         """Kinetic plus potential energy at the knot [J]; potential zero at the world's origin."""
         bodies, masses = self._state.bodies, self._model.bodies["mass"]
         kinetic = 0.5 * np.sum(masses * np.sum(bodies["v"] ** 2, axis=1))
-        spin = np.einsum("bi,bij,bj", bodies["omega"], self._model.bodies["inertia"], bodies["omega"])
+        spin = np.einsum(
+            "bi,bij,bj", bodies["omega"], self._model.bodies["inertia"], bodies["omega"]
+        )
         return float(kinetic + 0.5 * spin - masses @ (bodies["x"] @ self.gravity))
 
     def momentum(self) -> tuple[Array, Array]:
@@ -428,7 +430,9 @@ class Simulation:
         out = np.zeros((len(self._contact_order), 3))
         forces = np.zeros_like(out)
         active = self._state.contacts["active"] != 0
-        forces[:, :2] = self._state.contacts["beta"][:, : len(self._model.facets)] @ self._model.facets
+        forces[:, :2] = (
+            self._state.contacts["beta"][:, : len(self._model.facets)] @ self._model.facets
+        )
         forces[:, 2] = self._state.contacts["gamma"]
         out[self._contact_order] = np.where(active[:, None], forces / self._last_interval, 0.0)
         return out

@@ -103,7 +103,7 @@ def simulate(
     sim, control = _prepare(
         model, timestep, controller, drop, record, floating_base, package_dir, friction, no_ground
     )
-    with ExitStack() as stack:
+    with _interruptible() as interrupted, ExitStack() as stack:
         viewer = stack.enter_context(_viewer(sim, port)) if view else None
         recorder = _recorder(sim) if record is not None else None
         statistics = RunStatistics(sim)
@@ -114,6 +114,7 @@ def simulate(
             sim,
             control,
             seconds,
+            interrupted,
             statistics=statistics,
             writer=writer,
             viewer=viewer,
@@ -171,12 +172,13 @@ def view(
         model, timestep, controller, drop, record, floating_base, package_dir, friction, no_ground
     )
     recorder = _recorder(sim) if record is not None else None
-    with _viewer(sim, port, open_browser) as viewer:
+    with _interruptible() as interrupted, _viewer(sim, port, open_browser) as viewer:
         statistics = RunStatistics(sim)
         stopped = _run(
             sim,
             control,
             seconds,
+            interrupted,
             statistics=statistics,
             viewer=viewer,
             recorder=recorder,
@@ -271,6 +273,7 @@ def _run(
     sim: Simulation,
     control: Callable[[Simulation], Any],
     seconds: float,
+    interrupted: Callable[[], bool],
     *,
     statistics: RunStatistics,
     writer: LogWriter | None = None,
@@ -280,17 +283,13 @@ def _run(
 ) -> BaseException | None:
     """Run to the end, or to what is returned: ctrl-C, or a step or controller that failed.
 
-    Only what went wrong with the simulation itself is returned, so that it can be reported
+    `interrupted` says whether ctrl-C was pressed. Only what went wrong with the simulation itself is returned, so that it can be reported
     together with what was done until then. The log is closed in any case.
     """
     timed = _Timed(sim)
     steps = round(seconds / sim.timestep) if math.isfinite(seconds) else None
     try:
-        with (
-            _interruptible() as interrupted,
-            _progress(steps, quiet) as advance,
-            writer or ExitStack(),
-        ):
+        with _progress(steps, quiet) as advance, writer or ExitStack():
 
             def take(chunk: Chunk) -> None:
                 statistics.add(chunk, timed.wall_seconds)

@@ -6,36 +6,36 @@ input unless a function says that it may.
 
 from math import sqrt
 
-from numba import njit
+from robosim.kernels.jit import kernel
 
 
-@njit(cache=True)
+@kernel
 def cross(a, b, out):
     out[0] = a[1] * b[2] - a[2] * b[1]
     out[1] = a[2] * b[0] - a[0] * b[2]
     out[2] = a[0] * b[1] - a[1] * b[0]
 
 
-@njit(cache=True)
+@kernel
 def dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@njit(cache=True)
+@kernel
 def rotate(R, v, out):
     """out = R v."""
     for i in range(3):
         out[i] = R[i, 0] * v[0] + R[i, 1] * v[1] + R[i, 2] * v[2]
 
 
-@njit(cache=True)
+@kernel
 def rotate_back(R, v, out):
     """out = R^T v."""
     for i in range(3):
         out[i] = R[0, i] * v[0] + R[1, i] * v[1] + R[2, i] * v[2]
 
 
-@njit(cache=True)
+@kernel
 def quaternion_product(a, b, out):
     """out = a b [Bruedigam2023, Eq. A.2c]."""
     out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
@@ -44,7 +44,7 @@ def quaternion_product(a, b, out):
     out[3] = a[0] * b[3] + b[0] * a[3] + a[1] * b[2] - a[2] * b[1]
 
 
-@njit(cache=True)
+@kernel
 def quaternion_back(a, b, out):
     """out = a^-1 b for a unit quaternion a."""
     out[0] = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
@@ -53,14 +53,14 @@ def quaternion_back(a, b, out):
     out[3] = a[0] * b[3] - b[0] * a[3] - a[1] * b[2] + a[2] * b[1]
 
 
-@njit(cache=True)
+@kernel
 def normalize_quaternion(q):
     n = 1.0 / sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     for i in range(4):
         q[i] *= n
 
 
-@njit(cache=True)
+@kernel
 def rotation_matrix(q, out):
     """Rotation matrix of a unit quaternion [Bruedigam2023, Eq. A.6]."""
     w, x, y, z = q[0], q[1], q[2], q[3]
@@ -75,7 +75,7 @@ def rotation_matrix(q, out):
     out[2, 2] = 1.0 - 2.0 * (x * x + y * y)
 
 
-@njit(cache=True)
+@kernel
 def similarity(R, J, out):
     """out = R J R^T, for symmetric J."""
     for i in range(3):
@@ -87,7 +87,7 @@ def similarity(R, J, out):
             out[j, i] = out[i, j]
 
 
-@njit(cache=True)
+@kernel
 def lu6(A):
     """LU of a 6x6 block in place, unit lower, reciprocal pivots; 1 if a pivot vanished.
 
@@ -108,7 +108,7 @@ def lu6(A):
     return 0
 
 
-@njit(cache=True)
+@kernel
 def lu6_solve_vector(A, b):
     """b = A^-1 b in place, for A from `lu6`."""
     for i in range(1, 6):
@@ -123,7 +123,7 @@ def lu6_solve_vector(A, b):
         b[i] = s * A[i, i]
 
 
-@njit(cache=True)
+@kernel
 def subtract_rows(A, i, first, last, B, row):
     """Row i of B minus the sum of A[i, k] B[k] for k in first..last - 1; a tuple of 6.
 
@@ -141,18 +141,18 @@ def subtract_rows(A, i, first, last, B, row):
     return s0, s1, s2, s3, s4, s5
 
 
-@njit(cache=True)
+@kernel
 def read_row(A, i):
     return A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5]
 
 
-@njit(cache=True)
+@kernel
 def write_row(row, factor, A, i):
     A[i, 0], A[i, 1], A[i, 2] = factor * row[0], factor * row[1], factor * row[2]
     A[i, 3], A[i, 4], A[i, 5] = factor * row[3], factor * row[4], factor * row[5]
 
 
-@njit(cache=True)
+@kernel
 def lu6_solve_matrix(A, B):
     """B = A^-1 B in place, 6x6, for A from `lu6`."""
     for i in range(1, 6):
@@ -161,14 +161,14 @@ def lu6_solve_matrix(A, B):
         write_row(subtract_rows(A, i, i + 1, 6, B, read_row(B, i)), A[i, i], B, i)
 
 
-@njit(cache=True)
+@kernel
 def subtract_product6(A, B, C):
     """C -= A B, 6x6."""
     for i in range(6):
         write_row(subtract_rows(A, i, 0, 6, B, read_row(C, i)), 1.0, C, i)
 
 
-@njit(cache=True)
+@kernel
 def subtract_product6_vector(A, b, c):
     """c -= A b, 6x6 and 6."""
     for i in range(6):
@@ -178,13 +178,13 @@ def subtract_product6_vector(A, b, c):
         c[i] -= s
 
 
-@njit(cache=True)
+@kernel
 def clear_blocks(blocks):
     for n in range(blocks.shape[0]):
         blocks[n].F[:] = 0.0
 
 
-@njit(cache=True)
+@kernel
 def clear_rows(rows):
     for n in range(rows.shape[0]):
         rows[n].w[:] = 0.0

@@ -10,17 +10,16 @@ the first knot and leaves unchanged at the second is ``2/dt E J p``. Newton dire
 
 from math import sqrt
 
-from numba import njit
-
 from robosim.kernels.algebra import (
     dot,
     normalize_quaternion,
     quaternion_product,
     rotation_matrix,
 )
+from robosim.kernels.jit import kernel
 
 
-@njit(cache=True)
+@kernel
 def angular_momentum(J, P, dt, out):
     """Discrete angular momentum 2/dt E J p, (3,), world axes; derivation.md, Sect. 2."""
     p = P[1:]
@@ -33,7 +32,7 @@ def angular_momentum(J, P, dt, out):
     out[2] = scale * (P[0] * j2 + p[0] * j1 - p[1] * j0)
 
 
-@njit(cache=True)
+@kernel
 def angular_momentum_tangent(J, P, out):
     """Derivative of `angular_momentum` by psi, (3, 3): E J E^T - (p . J p) I - [E J p]x."""
     e, a, b, c = P[0], P[1], P[2], P[3]
@@ -64,7 +63,7 @@ def angular_momentum_tangent(J, P, out):
     out[2, 1] -= l0
 
 
-@njit(cache=True)
+@kernel
 def turn_by(P_old, psi, scale, out):
     """out = turn of P_old by the rotation `scale * psi`, to first order, on the unit sphere."""
     half = 0.5 * scale
@@ -77,7 +76,7 @@ def turn_by(P_old, psi, scale, out):
     normalize_quaternion(out)
 
 
-@njit(cache=True)
+@kernel
 def turn_from_rate(omega, dt, out):
     """Unit quaternion of a discrete angular velocity, Eq. (A.14), clipped below half a turn."""
     half = 0.5 * dt
@@ -90,7 +89,7 @@ def turn_from_rate(omega, dt, out):
         out[i + 1] = half * omega[i]
 
 
-@njit(cache=True)
+@kernel
 def end_pose(pose1, v, P, dt, pose2):
     """The pose at the second knot, Eqs. (11) and (17)."""
     for i in range(3):
@@ -100,7 +99,7 @@ def end_pose(pose1, v, P, dt, pose2):
     rotation_matrix(pose2.q, pose2.R)
 
 
-@njit(cache=True)
+@kernel
 def add_wrench(force, arm, scale, out):
     """out (6,) += scale * (force, arm x force)."""
     out[0] += scale * force[0]

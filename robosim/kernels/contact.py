@@ -12,12 +12,11 @@ A contact with the world is a leaf of the graph. Eliminated in closed form it le
 ``dF = F + A du`` for its impulse (x, y, z): no matrix larger than 3x3 (derivation.md, Sect. 5).
 """
 
-from numba import njit
-
 from robosim.kernels.algebra import rotate
+from robosim.kernels.jit import kernel
 
 
-@njit(cache=True)
+@kernel
 def contact_start(contact, pose1, w):
     """Where the contact is at the first knot: its arm, and its centre for the slip."""
     rotate(pose1.R, contact.p, w.arm1)
@@ -27,14 +26,14 @@ def contact_start(contact, pose1, w):
     w.arm1[2] -= contact.radius
 
 
-@njit(cache=True)
+@kernel
 def contact_gap(contact, pose):
     """Signed distance of the contact to the ground [m]."""
     R, p = pose.R, contact.p
     return pose.x[2] + R[2, 0] * p[0] + R[2, 1] * p[1] + R[2, 2] * p[2] - contact.radius
 
 
-@njit(cache=True)
+@kernel
 def contact_motion(contact, pose2, P, dt, w):
     """w.u: slip of the material point that touches, and gap over dt, at the second knot."""
     R, p, x = pose2.R, contact.p, pose2.x
@@ -48,7 +47,7 @@ def contact_motion(contact, pose2, P, dt, w):
     w.u[2] = rate * w.gap
 
 
-@njit(cache=True)
+@kernel
 def contact_jacobian(contact, pose2, P, w):
     """w.J2: derivative of `contact_motion` by the direction (d v, psi), (3, 6)."""
     R, p, J = pose2.R, contact.p, w.J2
@@ -71,7 +70,7 @@ def contact_jacobian(contact, pose2, P, w):
     J[2, 5] = 0.0
 
 
-@njit(cache=True)
+@kernel
 def contact_center(contact, c, facets, kappa, speed):
     """Put a contact on the central path at `kappa`, its slack at least `speed`."""
     c.s = max(c.s, speed)
@@ -87,7 +86,7 @@ def contact_center(contact, c, facets, kappa, speed):
             c.eta[i] = kappa / c.beta[i]
 
 
-@njit(cache=True)
+@kernel
 def contact_impulse(c, facets, out):
     """out (3,) = impulse on the body: beta along the facets, gamma along z."""
     out[0], out[1], out[2] = 0.0, 0.0, c.gamma
@@ -96,7 +95,7 @@ def contact_impulse(c, facets, out):
         out[1] += facets[i, 1] * c.beta[i]
 
 
-@njit(cache=True)
+@kernel
 def contact_stiffness(contact, c, facets, w):
     """w.A: how the impulse answers a change of motion, (3, 3), with the rest eliminated."""
     A = w.A
@@ -126,7 +125,7 @@ def contact_stiffness(contact, c, facets, w):
     A[1, 2] = share * contact.mu * m1 * A[2, 2]
 
 
-@njit(cache=True)
+@kernel
 def contact_violation(contact, c, facets, u):
     """Largest residual of the three linear equations [m/s, the cone's over gamma's scale]."""
     worst = abs(u[2] - c.s)
@@ -141,7 +140,7 @@ def contact_violation(contact, c, facets, u):
     return worst
 
 
-@njit(cache=True)
+@kernel
 def contact_force(contact, c, facets, kappa, w):
     """w.F: the impulse's change at rest (du = 0) for target `kappa` and second-order terms."""
     gamma0 = (kappa - w.second_s) / c.s - c.gamma - c.gamma / c.s * (w.u[2] - c.s)
@@ -162,14 +161,12 @@ def contact_force(contact, c, facets, kappa, w):
         w.F[0] += h * b0
         w.F[1] += h * b1
     scale = 1.0 / (c.c + c.psi * weight)
-    psi0 = scale * (
-        kappa - w.second_c - c.c * c.psi - c.psi * (cone - sum_h + contact.mu * gamma0)
-    )
+    psi0 = scale * (kappa - w.second_c - c.c * c.psi - c.psi * (cone - sum_h + contact.mu * gamma0))
     w.F[0] -= m0 * psi0
     w.F[1] -= m1 * psi0
 
 
-@njit(cache=True)
+@kernel
 def contact_direction(contact, c, facets, kappa, du, w):
     """Directions of all eliminated variables for the motion `du`, into w."""
     w.d_s = du[2] + w.u[2] - c.s
@@ -195,7 +192,7 @@ def contact_direction(contact, c, facets, kappa, du, w):
     w.d_c = change + weight * w.d_psi
 
 
-@njit(cache=True)
+@kernel
 def longest_step(value, direction, fraction, longest):
     """min(longest, the step that keeps 1 - fraction of `value`)."""
     if direction < 0.0:
@@ -203,7 +200,7 @@ def longest_step(value, direction, fraction, longest):
     return longest
 
 
-@njit(cache=True)
+@kernel
 def contact_longest_step(contact, c, w, facets, fraction, longest):
     """The longest step up to `longest` that leaves every variable of the contact positive."""
     longest = longest_step(c.s, w.d_s, fraction, longest)

@@ -1,8 +1,7 @@
 """Between bodies and joint coordinates, both ways, over the whole tree."""
 
-from numba import njit
-
 from robosim.kernels.algebra import rotate, rotate_back, rotation_matrix
+from robosim.kernels.jit import entry, kernel
 from robosim.kernels.joint import (
     joint_motion_map,
     joint_residual,
@@ -13,7 +12,7 @@ from robosim.kernels.joint import (
 )
 
 
-@njit(cache=True)
+@kernel
 def load_poses(model, state, poses):
     """Poses of all bodies at the knot, with rotation matrices; the world, last, stays."""
     for i in range(state.bodies.shape[0]):
@@ -25,7 +24,7 @@ def load_poses(model, state, poses):
         rotation_matrix(body.q, pose.R)
 
 
-@njit(cache=True)
+@entry
 def place_bodies(model, q, work, poses):
     """Poses of all bodies from joint coordinates q."""
     t = work.scratch[0]
@@ -34,7 +33,7 @@ def place_bodies(model, q, work, poses):
         place_child(joint, poses[joint.parent], q, t, poses[joint.child])
 
 
-@njit(cache=True)
+@entry
 def move_bodies(model, poses, v, work, twists):
     """World twists (nb + 1,) of all bodies from joint velocities v; the world's last row is 0."""
     t = work.scratch[0]
@@ -51,7 +50,7 @@ def move_bodies(model, poses, v, work, twists):
         )
 
 
-@njit(cache=True)
+@entry
 def set_bodies(model, state, work, twists):
     """Put the bodies where state.q and state.v say, with the momenta that start a step there.
 
@@ -79,7 +78,7 @@ def set_bodies(model, state, work, twists):
         state.contacts[k].active = 0
 
 
-@njit(cache=True)
+@kernel
 def read_joints(model, state, work, poses, twists):
     """Joint coordinates and velocities at the knot into state.q, state.v."""
     t = work.scratch[0]
@@ -91,7 +90,7 @@ def read_joints(model, state, work, poses, twists):
         read_velocities(t.S_a, t.S_b, twists[joint.parent].w, twists[joint.child].w, joint, state.v)
 
 
-@njit(cache=True)
+@entry
 def largest_violation(model, state, work):
     """Largest entry of the joints' residual at the knot [m, or the sine of half an angle]."""
     load_poses(model, state, work.pose1)
@@ -105,7 +104,7 @@ def largest_violation(model, state, work):
     return largest
 
 
-@njit(cache=True)
+@kernel
 def add_joint_forces(model, poses, tau, scale, work, impulses):
     """impulses (nb + 1,) += scale * world wrenches of the generalized forces tau (nv,)."""
     t = work.scratch[0]

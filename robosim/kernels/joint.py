@@ -14,7 +14,6 @@ than a whole row.
 from math import atan2, cos, sin
 
 import numpy as np
-from numba import njit
 
 from robosim.kernels.algebra import (
     cross,
@@ -26,9 +25,10 @@ from robosim.kernels.algebra import (
     rotate_back,
     rotation_matrix,
 )
+from robosim.kernels.jit import kernel
 
 
-@njit(cache=True)
+@kernel
 def multiply_offset(joint, R_a, out):
     """out = R_J = R_a R(q_off)."""
     for i in range(3):
@@ -40,14 +40,14 @@ def multiply_offset(joint, R_a, out):
             )
 
 
-@njit(cache=True)
+@kernel
 def relative_rotation(joint, a, b, t):
     """t.r = q_off^-1 q_a^-1 q_b, child to joint frame."""
     quaternion_back(a.q, b.q, t.s)
     quaternion_back(joint.offset, t.s, t.r)
 
 
-@njit(cache=True)
+@kernel
 def relative_position(joint, a, b, t):
     """t.y = g_T, the child's joint point from the parent's, joint frame."""
     rotate(b.R, joint.p_b, t.y)
@@ -58,7 +58,7 @@ def relative_position(joint, a, b, t):
     rotate_back(joint.R_offset, t.w, t.y)
 
 
-@njit(cache=True)
+@kernel
 def joint_residual(joint, a, b, t, out):
     """D^T g of Eq. (B.7), zero beyond its rows, (6,) [m and sines of half angles]."""
     for i in range(6):
@@ -73,7 +73,7 @@ def joint_residual(joint, a, b, t, out):
             out[joint.n_T + row] = dot(joint.D_R[row], t.r[1:])
 
 
-@njit(cache=True)
+@kernel
 def joint_jacobian(joint, a, b, t, G_a, G_b):
     """Jacobian of `joint_residual` by world twists, (6, 6) and (6, 6), zero beyond its rows."""
     multiply_offset(joint, a.R, t.R_J)
@@ -98,7 +98,7 @@ def joint_jacobian(joint, a, b, t, G_a, G_b):
                 G_a[joint.n_T + row, 3 + i] = -t.w[i]
 
 
-@njit(cache=True)
+@kernel
 def translation_row(a, b, t, row_a, row_b):
     """Jacobian of w . (x_b + arm_b - x_a - arm_a) for t.w and t.arm, w turning with the parent."""
     cross(t.arm, t.w, t.z)
@@ -112,7 +112,7 @@ def translation_row(a, b, t, row_a, row_b):
         row_a[3 + i] = -t.z[i]
 
 
-@njit(cache=True)
+@kernel
 def joint_motion_map(joint, a, b, t, S_a, S_b):
     """Joint velocities C^T g' by world twists: v_j = S_a twist_a + S_b twist_b, (6, 6) each.
 
@@ -136,7 +136,7 @@ def joint_motion_map(joint, a, b, t, S_a, S_b):
             S_a[joint.m_T + row, 3 + i] = -t.w[i]
 
 
-@njit(cache=True)
+@kernel
 def read_coordinates(joint, a, b, t, q):
     """Minimal coordinates C^T g into q (in: the last ones, for unwrapping), from q_begin on.
 
@@ -165,7 +165,7 @@ def read_coordinates(joint, a, b, t, q):
                 q[begin + i] = sign * r[i]
 
 
-@njit(cache=True)
+@kernel
 def read_velocities(S_a, S_b, twist_a, twist_b, joint, v):
     """Joint velocities S_a twist_a + S_b twist_b into v, from v_begin on."""
     for row in range(joint.m_T + joint.m_R):
@@ -175,7 +175,7 @@ def read_velocities(S_a, S_b, twist_a, twist_b, joint, v):
         v[joint.v_begin + row] = s
 
 
-@njit(cache=True)
+@kernel
 def place_child(joint, a, q, t, b):
     """Pose of the child from the parent's pose and the joint's coordinates in q."""
     begin = joint.q_begin
@@ -207,7 +207,7 @@ def place_child(joint, a, q, t, b):
         b.x[i] = a.x[i] + t.y[i] - t.arm[i]
 
 
-@njit(cache=True)
+@kernel
 def move_child(joint, a, b, twist_a, v, t, twist_b):
     """World twist of the child (6,) from the parent's and the joint's velocities in v."""
     begin = joint.v_begin

@@ -6,8 +6,6 @@ so nothing fills in and the work is linear in the number of nodes; a cycle only 
 longer. Blocks are 6x6, those of joints with fewer rows are padded with an identity.
 """
 
-from numba import njit
-
 from robosim.kernels.algebra import (
     lu6,
     lu6_solve_matrix,
@@ -15,9 +13,10 @@ from robosim.kernels.algebra import (
     subtract_product6,
     subtract_product6_vector,
 )
+from robosim.kernels.jit import kernel
 
 
-@njit(cache=True)
+@kernel
 def ldu_factor(graph, blocks):
     """Factor `blocks` in place [Bruedigam2023, Algs. 1, 3]; 0, or 1 + the singular node."""
     for position in range(graph.pivots.shape[0]):
@@ -35,7 +34,7 @@ def ldu_factor(graph, blocks):
     return 0
 
 
-@njit(cache=True)
+@kernel
 def ldu_solve(graph, blocks, rhs):
     """rhs = F^-1 rhs in place, (n_nodes,) rows of 6 [Bruedigam2023, Algs. 2, 4]."""
     for position in range(graph.pivots.shape[0]):

@@ -8,8 +8,6 @@ final barrier, then cold, with Mehrotra's predictor and corrector.
 
 from math import isfinite, sqrt
 
-from numba import njit
-
 from robosim.kernels.algebra import clear_blocks, clear_rows, dot, rotate_back
 from robosim.kernels.body import (
     add_wrench,
@@ -29,6 +27,7 @@ from robosim.kernels.contact import (
     contact_stiffness,
     contact_violation,
 )
+from robosim.kernels.jit import kernel
 from robosim.kernels.joint import joint_jacobian, joint_residual
 from robosim.kernels.ldu import ldu_factor, ldu_solve
 
@@ -39,7 +38,7 @@ OUT_OF_ITERATIONS = 3
 NOT_FINITE = 4
 
 
-@njit(cache=True)
+@kernel
 def evaluate(model, state, work, dt, info):
     """work.residual of Eqs. (29a), (29b) at the current unknowns; returns the residual in m/s."""
     nb = model.bodies.shape[0]
@@ -74,7 +73,7 @@ def evaluate(model, state, work, dt, info):
     return max(worst, dynamics)
 
 
-@njit(cache=True)
+@kernel
 def dynamics_residual(model, work, dt, info):
     """Rows of Eq. (29a) into work.residual; their size as a velocity in the mass metric."""
     t = work.scratch[0]
@@ -97,7 +96,7 @@ def dynamics_residual(model, work, dt, info):
     return sqrt(total / mass)
 
 
-@njit(cache=True)
+@kernel
 def assemble(model, state, work):
     """work.blocks of the Newton system at the current unknowns [Bruedigam2023, Eq. 32]."""
     clear_blocks(work.blocks)
@@ -121,7 +120,7 @@ def assemble(model, state, work):
         condense_contact(w, work.blocks[contact.body].F)
 
 
-@njit(cache=True)
+@kernel
 def place_joint_blocks(model, joint, left_a, left_b, right_a, right_b, blocks):
     """Blocks of one joint: -left^T in its column, right in its row, identity where unused."""
     for row in range(joint.n_T + joint.n_R, 6):
@@ -136,7 +135,7 @@ def place_joint_blocks(model, joint, left_a, left_b, right_a, right_b, blocks):
                 blocks[joint.joint_parent].F[row, k] = right_a[row, k]
 
 
-@njit(cache=True)
+@kernel
 def condense_contact(w, D):
     """D -= J1^T A J2: the contact's answer to the motion of its body."""
     r, A, J = w.arm1, w.A, w.J2
@@ -152,7 +151,7 @@ def condense_contact(w, D):
         D[5, column] -= r[0] * f1 - r[1] * f0
 
 
-@njit(cache=True)
+@kernel
 def find_direction(model, state, work, kappa):
     """Newton direction for the barrier `kappa` into work.rhs and the contacts' d_ fields."""
     work.rhs[:] = work.residual
@@ -173,7 +172,7 @@ def find_direction(model, state, work, kappa):
         contact_direction(contact, c, model.facets, kappa, t.w, w)
 
 
-@njit(cache=True)
+@kernel
 def longest_feasible_step(model, state, work, dt, fraction):
     """The longest step up to 1 that keeps contact variables positive and turns below a radian."""
     longest = 1.0
@@ -190,7 +189,7 @@ def longest_feasible_step(model, state, work, dt, fraction):
     return longest
 
 
-@njit(cache=True)
+@kernel
 def remember(model, state, work):
     """Keep the unknowns, to step from them by different lengths."""
     for i in range(model.bodies.shape[0]):
@@ -207,7 +206,7 @@ def remember(model, state, work):
             w.eta_old[i] = c.eta[i]
 
 
-@njit(cache=True)
+@kernel
 def take_step(model, state, work, dt, length):
     """Unknowns = remembered unknowns + length * direction."""
     for i in range(model.bodies.shape[0]):
@@ -231,7 +230,7 @@ def take_step(model, state, work, dt, length):
             c.eta[i] = w.eta_old[i] + length * w.d_eta[i]
 
 
-@njit(cache=True)
+@kernel
 def complementarity(model, state, work, length):
     """(mean, largest) product of the contacts' pairs after a step of `length`, 0 for none."""
     total, largest, pairs = 0.0, 0.0, 0
@@ -254,7 +253,7 @@ def complementarity(model, state, work, length):
     return total / max(pairs, 1), largest
 
 
-@njit(cache=True)
+@kernel
 def set_second_order(model, state, work, on):
     """Mehrotra's second-order terms from the predictor's direction, or zero."""
     for n in range(1, work.active[0] + 1):
@@ -266,7 +265,7 @@ def set_second_order(model, state, work, on):
             w.second[i] = on * w.d_beta[i] * w.d_eta[i]
 
 
-@njit(cache=True)
+@kernel
 def clear_directions(work):
     """Forget the last directions of the contacts, which may not even be finite."""
     for n in range(1, work.active[0] + 1):
@@ -277,7 +276,7 @@ def clear_directions(work):
         w.d_eta[:] = 0.0
 
 
-@njit(cache=True)
+@kernel
 def predict_barrier(model, state, work, dt, kappa_end):
     """Mehrotra's predictor: the barrier to aim at; leaves the second-order terms set."""
     set_second_order(model, state, work, 0.0)
@@ -290,7 +289,7 @@ def predict_barrier(model, state, work, dt, kappa_end):
     return max(kappa_end, min(1.0, ratio * ratio * ratio) * mean)
 
 
-@njit(cache=True)
+@kernel
 def rests_above_ground(work):
     """Whether every contact in the equations has a positive gap."""
     for n in range(1, work.active[0] + 1):
@@ -299,7 +298,7 @@ def rests_above_ground(work):
     return True
 
 
-@njit(cache=True)
+@kernel
 def center_contacts(model, state, work, kappa, speed):
     """Put all contacts in the equations on the central path, their slacks from the motion."""
     for n in range(1, work.active[0] + 1):
@@ -309,7 +308,7 @@ def center_contacts(model, state, work, kappa, speed):
         contact_center(model.contacts[k], c, facets, kappa, speed)
 
 
-@njit(cache=True)
+@kernel
 def solve(model, state, work, options, dt, kappa_end, cold, info):
     """Solve the step equations from the unknowns in `work`; returns a status."""
     clear_directions(work)

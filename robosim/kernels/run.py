@@ -1,12 +1,11 @@
 """Many steps in one call, with joint PD control, and nothing of Python in between."""
 
-from numba import njit
-
+from robosim.kernels.jit import entry, kernel
 from robosim.kernels.newton import CONVERGED
 from robosim.kernels.step import step
 
 
-@njit(cache=True)
+@kernel
 def pd_torques(gains, state, tau):
     """tau (nv,) = kp (target - q) - kd v for the controlled joints, 0 for the others."""
     tau[:] = 0.0
@@ -15,7 +14,7 @@ def pd_torques(gains, state, tau):
         tau[g.v_index] = g.kp * (g.target - state.q[g.q_index]) - g.kd * state.v[g.v_index]
 
 
-@njit(cache=True)
+@entry
 def run_steps(model, state, work, options, gains, log_q, log_v, log_tau, infos):
     """Step len(infos) times; row k of the logs is the knot that step k starts from.
 

@@ -10,7 +10,6 @@ momentum are conserved to rounding whatever the solver's tolerance.
 from math import sqrt
 
 import numpy as np
-from numba import njit
 
 from robosim.kernels.algebra import (
     clear_blocks,
@@ -28,6 +27,7 @@ from robosim.kernels.contact import (
     contact_stiffness,
 )
 from robosim.kernels.coordinates import add_joint_forces, load_poses, read_joints
+from robosim.kernels.jit import entry, kernel
 from robosim.kernels.joint import joint_jacobian
 from robosim.kernels.ldu import ldu_factor, ldu_solve
 from robosim.kernels.newton import (
@@ -40,7 +40,7 @@ from robosim.kernels.newton import (
 )
 
 
-@njit(cache=True)
+@entry
 def step(model, state, work, options, info):
     """Advance the state by options.dt, with substeps if need be; returns info.status.
 
@@ -48,28 +48,34 @@ def step(model, state, work, options, info):
     """
     info.iterations = 0
     info.substeps = 1
-    info.status = advance(model, state, work, options, options.dt, info)
-    if info.status == CONVERGED:
-        return info.status
-    bodies, q, v = state.bodies.copy(), state.q.copy(), state.v.copy()
-    joints, contacts = state.joints.copy(), state.contacts.copy()
-    while info.substeps < options.max_substeps:
-        info.substeps *= 2
+    while True:
         gap, violation = np.inf, 0.0
         for _ in range(info.substeps):
             info.status = advance(model, state, work, options, options.dt / info.substeps, info)
-            gap, violation = min(gap, info.gap), max(violation, info.violation)
             if info.status != CONVERGED:
                 break
+            gap, violation = min(gap, info.gap), max(violation, info.violation)
         if info.status == CONVERGED:
             info.gap, info.violation = gap, violation
             return info.status
-        state.bodies[:], state.joints[:], state.contacts[:] = bodies, joints, contacts
-        state.q[:], state.v[:] = q, v
-    return info.status
+        # A first interval that fails has moved nothing yet, so it is what there is to save.
+        if info.substeps == 1:
+            copy_state(state, work.saved)
+        else:
+            copy_state(work.saved, state)
+        if 2 * info.substeps > options.max_substeps:
+            return info.status
+        info.substeps *= 2
 
 
-@njit(cache=True)
+@kernel
+def copy_state(source, target):
+    target.bodies[:], target.joints[:] = source.bodies, source.joints
+    target.contacts[:] = source.contacts
+    target.q[:], target.v[:] = source.q, source.v
+
+
+@kernel
 def advance(model, state, work, options, dt, info):
     """Advance the state by one interval dt without substeps; returns a status."""
     start_interval(model, state, work, options, dt)
@@ -81,7 +87,7 @@ def advance(model, state, work, options, dt, info):
     return status
 
 
-@njit(cache=True)
+@kernel
 def start_interval(model, state, work, options, dt):
     """What the equations take from the first knot: poses, known impulses, joint directions."""
     load_poses(model, state, work.pose1)
@@ -100,7 +106,7 @@ def start_interval(model, state, work, options, dt):
             joint_jacobian(joint, a, b, t, w.G1_a, w.G1_b)
 
 
-@njit(cache=True)
+@kernel
 def guess_motion(model, state, work, dt, extrapolate):
     """Unknowns of bodies and joints: knot velocities, continued from the last interval's."""
     t = work.scratch[0]
@@ -114,7 +120,7 @@ def guess_motion(model, state, work, dt, extrapolate):
         work.joints[i].impulse[:] = state.joints[i].impulse
 
 
-@njit(cache=True)
+@kernel
 def solve_interval(model, state, work, options, dt, info):
     """Try a warm start, then a cold one; let contacts in that were reached unexpectedly."""
     mass = 0.0
@@ -123,32 +129,34 @@ def solve_interval(model, state, work, options, dt, info):
     g = sqrt(dot(options.gravity, options.gravity))
     kappa = options.contact_speed * mass * max(g, 1.0) * dt
     choose_contacts(model, state, work, options, dt, kappa)
-    guess_motion(model, state, work, dt, 1.0)
-    status = solve(model, state, work, options, dt, kappa, False, info)
+    cold = False
     while True:
-        if status != CONVERGED:
-            status = solve_cold(model, state, work, options, dt, kappa, info)
-        if status != CONVERGED or not admit_reached(model, state, work, options, kappa):
+        if cold:
+            start_cold(model, state, work, dt, kappa, info)
+        else:
+            guess_motion(model, state, work, dt, 1.0)
+        status = solve(model, state, work, options, dt, kappa, cold, info)
+        if status == CONVERGED and not admit_reached(model, state, work, options, kappa):
             return status
-        status = solve_cold(model, state, work, options, dt, kappa, info)
+        if status != CONVERGED and cold:
+            return status
+        cold = True
 
 
-@njit(cache=True)
-def solve_cold(model, state, work, options, dt, kappa, info):
-    """Start far inside the cones and follow the central path down to `kappa`."""
+@kernel
+def start_cold(model, state, work, dt, kappa, info):
+    """Start far inside the cones, to follow the central path down to `kappa`."""
     guess_motion(model, state, work, dt, 0.0)
     evaluate(model, state, work, dt, info)
-    speed, mass = 0.0, 0.0
+    speed, mass = dt, 0.0
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         speed = max(speed, abs(work.contacts[k].u[2]))
         mass = max(mass, model.bodies[model.contacts[k].body].mass)
-    speed = max(speed, dt)
     center_contacts(model, state, work, max(kappa, mass * speed * speed), speed)
-    return solve(model, state, work, options, dt, kappa, True, info)
 
 
-@njit(cache=True)
+@kernel
 def choose_contacts(model, state, work, options, dt, kappa):
     """List the contacts that may be reached within dt; the others are not in the equations.
 
@@ -172,7 +180,7 @@ def choose_contacts(model, state, work, options, dt, kappa):
                 c.beta[:] = 0.0
 
 
-@njit(cache=True)
+@kernel
 def admit(model, state, work, k, kappa, speed):
     """Put contact k into the equations, on the central path if it was not in them before."""
     c, contact = state.contacts[k], model.contacts[k]
@@ -185,7 +193,7 @@ def admit(model, state, work, k, kappa, speed):
         contact_center(contact, c, model.facets.shape[0], kappa, speed)
 
 
-@njit(cache=True)
+@kernel
 def admit_reached(model, state, work, options, kappa):
     """Admit contacts that were left out but ended below the ground; whether there were any."""
     before = work.active[0]
@@ -199,7 +207,7 @@ def admit_reached(model, state, work, options, kappa):
     return work.active[0] > before
 
 
-@njit(cache=True)
+@kernel
 def end_interval(model, state, work, options, dt, info):
     """Move the state to the second knot: poses, momenta, multipliers; note gap and violation."""
     clear_rows(work.twists)
@@ -213,7 +221,9 @@ def end_interval(model, state, work, options, dt, info):
             body.v_mid[3 + k] = 2.0 / dt * w.P[1 + k]
             body.p[k] = work.known[i].w[k] + work.impulse[i].w[k] + work.twists[i].w[k]
             body.p[k] += 0.5 * dt * parameters.mass * options.gravity[k]
-            body.p[3 + k] = work.known[i].w[3 + k] + work.impulse[i].w[3 + k] + work.twists[i].w[3 + k]
+            body.p[3 + k] = (
+                work.known[i].w[3 + k] + work.impulse[i].w[3 + k] + work.twists[i].w[3 + k]
+            )
         for k in range(4):
             body.q[k] = pose.q[k]
         state.joints[i].impulse[:] = work.joints[i].impulse
@@ -224,7 +234,7 @@ def end_interval(model, state, work, options, dt, info):
                 info.gap = min(info.gap, contact_gap(model.contacts[k], pose))
 
 
-@njit(cache=True)
+@kernel
 def read_knot_velocities(model, state, work):
     """Velocities at the second knot, second order: momenta there, projected onto the joints.
 
@@ -260,7 +270,7 @@ def read_knot_velocities(model, state, work):
         rotate_back(work.pose2[i].R, work.rhs[i].w[3:], body.omega)
 
 
-@njit(cache=True)
+@kernel
 def hold_contact(model, state, work, k):
     """Let contact k resist the change from the interval's velocity to the knot's."""
     contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
