@@ -117,8 +117,8 @@ def local_points(geometry: Geometry) -> tuple[Array, float]:
         case "cylinder":
             angles = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
             rim = size[0] * np.column_stack((np.cos(angles), np.sin(angles)))
-            half = np.full((RIM_POINTS, 1), size[1] / 2)
-            return np.vstack((np.hstack((rim, -half)), np.hstack((rim, half)))), 0.0
+            top = np.full((RIM_POINTS, 1), size[1] / 2)
+            return np.vstack((np.hstack((rim, -top)), np.hstack((rim, top)))), 0.0
     return hull_points(np.asarray(geometry.vertices)), 0.0
 
 

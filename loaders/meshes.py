@@ -7,7 +7,6 @@ robot files are drawn to look right there.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,7 +43,7 @@ class MeshCache:
         self._parts: dict[tuple[Path, tuple[float, ...]], tuple[MeshPart, ...]] = {}
         self._outlines: dict[tuple[Path, tuple[float, ...]], MeshPart] = {}
 
-    def parts(self, path: Path, scale: Sequence[float]) -> tuple[MeshPart, ...]:
+    def parts(self, path: Path, scale: Array) -> tuple[MeshPart, ...]:
         """The parts of a mesh file, scaled by `scale` (3,).
 
         Raises
@@ -57,7 +56,7 @@ class MeshCache:
             self._parts[key] = _read(path, np.asarray(scale, dtype=float))
         return self._parts[key]
 
-    def outline(self, path: Path, scale: Sequence[float]) -> MeshPart:
+    def outline(self, path: Path, scale: Array) -> MeshPart:
         """The whole mesh in one part, without looks: for contact."""
         key = (path.resolve(), tuple(float(s) for s in scale))
         if key not in self._outlines:

@@ -1,0 +1,98 @@
+"""What a robot may be called."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import robosim
+from robosim import LoadError, models
+from robosim.loaders import available, sources
+
+
+def test_every_shipped_name_loads():
+    for info in models.shipped():
+        robot = robosim.load(info.name)
+        assert robot.name == info.name
+        assert info.description
+        assert info.origin
+
+
+def test_available_lists_what_ships_first():
+    assert available()[: len(models.shipped())] == models.shipped()
+
+
+@pytest.mark.parametrize(
+    ("name", "close"), [("a11", "a1"), ("cub", "cube"), ("doublependulum", "double_pendulum")]
+)
+def test_an_unknown_name_is_told_close_ones_and_all(name, close):
+    with pytest.raises(LoadError, match=f"'{name}'.*did you mean.*'{close}'") as caught:
+        robosim.load(name)
+    assert set(caught.value.alternatives) == {info.name for info in models.shipped()}
+
+
+def test_a_missing_collection_is_mentioned(monkeypatch):
+    monkeypatch.setattr(sources, "example_robot_data", lambda: None)
+    with pytest.raises(LoadError, match="'example-robot-data' is not installed"):
+        robosim.load("go2_description")
+
+
+def test_robot_descriptions_is_named_when_missing():
+    with pytest.raises(LoadError, match="robot_descriptions"):
+        robosim.load("robot_descriptions:surely_not_there_description")
+
+
+def test_robot_descriptions_are_imported_only_when_asked(tmp_path, monkeypatch):
+    """Importing one of its modules may download it."""
+    package = tmp_path / "robot_descriptions"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    urdf = tmp_path / "x.urdf"
+    urdf.write_text(
+        '<robot name="x"><link name="a"><inertial><mass value="1"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'
+    )
+    (package / "x_description.py").write_text(f"URDF_PATH = {str(urdf)!r}")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(LoadError, match="'robot_descriptions:x_description' loads it"):
+        robosim.load("x_description")
+    assert "robot_descriptions.x_description" not in sys.modules
+    assert robosim.load("robot_descriptions:x_description").name == "x"
+    with pytest.raises(LoadError, match="has no 'y_description'"):
+        robosim.load("robot_descriptions:y_description")
+    for name in [name for name in sys.modules if name.startswith("robot_descriptions")]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_a_folder_of_several_files(tmp_path, monkeypatch):
+    robots = tmp_path / "example-robot-data" / "robots"
+    for file in ("one_description/urdf/other", "two_description/two", "two_description/two_b",
+                 "three_data/x", "three_data/y"):  # fmt: skip
+        path = robots / f"{file}.urdf"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    monkeypatch.setattr(sources, "example_robot_data", lambda: tmp_path)
+
+    def found(name):
+        return sources._find(name).stem
+
+    assert found("one_description") == found("one") == found("other") == "other"
+    assert found("example-robot-data:one") == "other"
+    assert found("two_description") == found("two") == "two"
+    assert found("two_b") == found("two_description/two_b") == "two_b"
+    with pytest.raises(LoadError, match="'three' names several robots") as caught:
+        found("three")
+    assert caught.value.alternatives == ("three_data/x", "three_data/y")
+
+
+def test_built_models_load_without_the_file_readers():
+    code = (
+        "import sys, robosim; robosim.load('cube'); robosim.load('double_pendulum');"
+        "print([name for name in ('numba', 'trimesh', 'pinocchio') if name in sys.modules])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"
