@@ -1,15 +1,12 @@
-"""``robosim simulate`` and ``robosim view``: a run, with all that may watch it."""
+"""``robosim simulate`` and ``robosim view``."""
 
 from __future__ import annotations
 
 import json
 import math
 import shlex
-import signal
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,11 +14,12 @@ import typer
 
 from robosim.cli import arguments
 from robosim.cli.application import INTERRUPTED, app, err, out, remark, show
+from robosim.cli.running import interruptible, run
 from robosim.cli.tables import outcome_table
-from robosim.errors import ConvergenceError, OptionError, RobosimError
+from robosim.errors import ConvergenceError, OptionError
 
 if TYPE_CHECKING:
-    from robosim.log import Chunk, LogWriter, RunStatistics
+    from robosim.log import RunStatistics
     from robosim.simulation import Simulation
     from robosim.viz import Recorder, Viewer
 
@@ -103,14 +101,14 @@ def simulate(
     sim, control = _prepare(
         model, timestep, controller, drop, record, floating_base, package_dir, friction, no_ground
     )
-    with _interruptible() as interrupted, ExitStack() as stack:
+    with interruptible() as interrupted, ExitStack() as stack:
         viewer = stack.enter_context(_viewer(sim, port)) if view else None
         recorder = _recorder(sim) if record is not None else None
         statistics = RunStatistics(sim)
         writer = (
             LogWriter(log, sim.robot, timestep, steps=round(seconds / timestep)) if log else None
         )
-        stopped = _run(
+        stopped = run(
             sim,
             control,
             seconds,
@@ -172,9 +170,9 @@ def view(
         model, timestep, controller, drop, record, floating_base, package_dir, friction, no_ground
     )
     recorder = _recorder(sim) if record is not None else None
-    with _interruptible() as interrupted, _viewer(sim, port, open_browser) as viewer:
+    with interruptible() as interrupted, _viewer(sim, port, open_browser) as viewer:
         statistics = RunStatistics(sim)
-        stopped = _run(
+        stopped = run(
             sim,
             control,
             seconds,
@@ -248,141 +246,20 @@ def _recorder(sim: Simulation) -> Recorder:
     return Recorder(sim.robot, fps=30)
 
 
-class _Timed:
-    """A simulation whose stream takes the time that it spends on stepping."""
-
-    def __init__(self, sim: Simulation) -> None:
-        self._sim = sim
-        self.wall_seconds = 0.0  # of the newest chunk
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._sim, name)
-
-    def stream(self, *args: Any, **options: Any) -> Iterator[Chunk]:
-        chunks = self._sim.stream(*args, **options)
-        while True:
-            start = time.perf_counter()
-            chunk = next(chunks, None)
-            self.wall_seconds = time.perf_counter() - start
-            if chunk is None:
-                return
-            yield chunk
-
-
-def _run(
-    sim: Simulation,
-    control: Callable[[Simulation], Any],
-    seconds: float,
-    interrupted: Callable[[], bool],
-    *,
-    statistics: RunStatistics,
-    writer: LogWriter | None = None,
-    viewer: Viewer | None = None,
-    recorder: Recorder | None = None,
-    quiet: bool = False,
-) -> BaseException | None:
-    """Run to the end, or to what is returned: ctrl-C, or a step or controller that failed.
-
-    `interrupted` says whether ctrl-C was pressed. Only what went wrong with the simulation itself is returned, so that it can be reported
-    together with what was done until then. The log is closed in any case.
-    """
-    timed = _Timed(sim)
-    steps = round(seconds / sim.timestep) if math.isfinite(seconds) else None
-    try:
-        with _progress(steps, quiet) as advance, writer or ExitStack():
-
-            def take(chunk: Chunk) -> None:
-                statistics.add(chunk, timed.wall_seconds)
-                if writer is not None:
-                    writer.write(chunk)
-                advance(len(chunk.t))
-                if interrupted():
-                    raise KeyboardInterrupt
-
-            if viewer is None and recorder is None:
-                for chunk in timed.stream(seconds, control):
-                    take(chunk)
-            else:
-                from robosim.viz import live
-
-                live(
-                    timed,
-                    control,
-                    seconds if math.isfinite(seconds) else None,
-                    viewer,
-                    recorder,
-                    take,
-                    speed=1.0 if viewer is not None else math.inf,
-                )
-    except KeyboardInterrupt as interrupt:
-        return interrupt
-    except RobosimError as error:
-        from robosim.errors import ControllerError
-
-        if isinstance(error, (ConvergenceError, ControllerError)):
-            return error
-        raise
-    return None
-
-
-@contextmanager
-def _interruptible() -> Iterator[Callable[[], bool]]:
-    """Lets ctrl-C be seen between chunks, so that none is torn; a second one acts at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    pressed = False
-
-    def handler(number: int, frame: Any) -> None:
-        nonlocal pressed
-        if pressed:
-            raise KeyboardInterrupt
-        pressed = True
-
-    before = signal.signal(signal.SIGINT, handler)
-    try:
-        yield lambda: pressed
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _progress(steps: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr, where that is a terminal, and the function that advances it."""
-    if quiet or steps is None or not err.is_terminal:
-        yield lambda done: None
-        return
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("simulating"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("", total=steps)
-        yield lambda done: bar.advance(task, done)
-
-
 def _leave(stopped: BaseException | None, statistics: RunStatistics, log: Path | None) -> None:
     """Report why a run ended before its time, and exit accordingly."""
+    from robosim.log import partial_path
+
     if stopped is None:
         return
-    kept = f"; the log of the {statistics.steps} steps until then is {log}" if log else ""
+    kept = ""
+    if log is not None:
+        # Still there if a second ctrl-C came while the complete file was being written.
+        where = partial_path(log) if partial_path(log).exists() else log
+        kept = f"; the log of the {statistics.steps} steps until then is {where}"
     if isinstance(stopped, KeyboardInterrupt):
         remark(f"interrupted after {statistics.steps} steps{kept}")
         raise typer.Exit(INTERRUPTED)
-    if isinstance(stopped, RobosimError):
-        if kept:
-            remark(f"the run ended after {statistics.steps} steps{kept}")
-        raise stopped
+    if kept:
+        remark(f"the run ended after {statistics.steps} steps{kept}")
+    raise stopped

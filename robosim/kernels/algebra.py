@@ -179,12 +179,30 @@ def subtract_product6_vector(A, b, c):
 
 
 @kernel
+def assign(source, out):
+    """out = source, for vectors; a loop, as slices of records are slow to compile."""
+    for i in range(out.shape[0]):
+        out[i] = source[i]
+
+
+@kernel
+def fill(value, out):
+    """Every entry of a vector = value."""
+    for i in range(out.shape[0]):
+        out[i] = value
+
+
+@kernel
 def clear_blocks(blocks):
+    """All 6x6 blocks = 0."""
     for n in range(blocks.shape[0]):
-        blocks[n].F[:] = 0.0
+        for i in range(6):
+            for j in range(6):
+                blocks[n].F[i, j] = 0.0
 
 
 @kernel
 def clear_rows(rows):
+    """All rows of 6 = 0."""
     for n in range(rows.shape[0]):
-        rows[n].w[:] = 0.0
+        fill(0.0, rows[n].w)

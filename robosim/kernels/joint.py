@@ -11,9 +11,7 @@ translations of D (or C), then the rotations. `t` is a SCRATCH record: an alloca
 than a whole row.
 """
 
-from math import atan2, cos, sin
-
-import numpy as np
+from math import atan2, cos, floor, pi, sin
 
 from robosim.kernels.algebra import (
     cross,
@@ -26,6 +24,8 @@ from robosim.kernels.algebra import (
     rotation_matrix,
 )
 from robosim.kernels.jit import kernel
+
+TURN = 2.0 * pi
 
 
 @kernel
@@ -154,8 +154,8 @@ def read_coordinates(joint, a, b, t, q):
         r = t.r
         if joint.m_R == 1:
             angle = 2.0 * atan2(dot(joint.C_R[0], r[1:]), r[0])
-            turns = np.round((q[begin] - angle) / (2.0 * np.pi))
-            q[begin] = angle + 2.0 * np.pi * turns
+            turns = floor((q[begin] - angle) / TURN + 0.5)
+            q[begin] = angle + TURN * turns
         else:
             nearness = 0.0
             for i in range(4):

@@ -8,7 +8,14 @@ final barrier, then cold, with Mehrotra's predictor and corrector.
 
 from math import isfinite, sqrt
 
-from robosim.kernels.algebra import clear_blocks, clear_rows, dot, rotate_back
+from robosim.kernels.algebra import (
+    assign,
+    clear_blocks,
+    clear_rows,
+    dot,
+    fill,
+    rotate_back,
+)
 from robosim.kernels.body import (
     add_wrench,
     angular_momentum,
@@ -154,7 +161,8 @@ def condense_contact(w, D):
 @kernel
 def find_direction(model, state, work, kappa):
     """Newton direction for the barrier `kappa` into work.rhs and the contacts' d_ fields."""
-    work.rhs[:] = work.residual
+    for n in range(work.rhs.shape[0]):
+        assign(work.residual[n].w, work.rhs[n].w)
     t = work.scratch[0]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
@@ -194,9 +202,9 @@ def remember(model, state, work):
     """Keep the unknowns, to step from them by different lengths."""
     for i in range(model.bodies.shape[0]):
         w = work.bodies[i]
-        w.v_old[:] = w.v
-        w.P_old[:] = w.P
-        work.joints[i].impulse_old[:] = work.joints[i].impulse
+        assign(w.v, w.v_old)
+        assign(w.P, w.P_old)
+        assign(work.joints[i].impulse, work.joints[i].impulse_old)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         c, w = state.contacts[k], work.contacts[k]
@@ -272,8 +280,8 @@ def clear_directions(work):
         k = work.active[n]
         w = work.contacts[k]
         w.d_s, w.d_gamma, w.d_c, w.d_psi = 0.0, 0.0, 0.0, 0.0
-        w.d_beta[:] = 0.0
-        w.d_eta[:] = 0.0
+        fill(0.0, w.d_beta)
+        fill(0.0, w.d_eta)
 
 
 @kernel

@@ -1,5 +1,6 @@
 """Many steps in one call, with joint PD control, and nothing of Python in between."""
 
+from robosim.kernels.algebra import assign, fill
 from robosim.kernels.jit import entry, kernel
 from robosim.kernels.newton import CONVERGED
 from robosim.kernels.step import step
@@ -8,7 +9,7 @@ from robosim.kernels.step import step
 @kernel
 def pd_torques(gains, state, tau):
     """tau (nv,) = kp (target - q) - kd v for the controlled joints, 0 for the others."""
-    tau[:] = 0.0
+    fill(0.0, tau)
     for k in range(gains.shape[0]):
         g = gains[k]
         tau[g.v_index] = g.kp * (g.target - state.q[g.q_index]) - g.kd * state.v[g.v_index]
@@ -22,9 +23,9 @@ def run_steps(model, state, work, options, gains, log_q, log_v, log_tau, infos):
     """
     for k in range(infos.shape[0]):
         pd_torques(gains, state, work.tau)
-        log_q[k] = state.q
-        log_v[k] = state.v
-        log_tau[k] = work.tau
+        assign(state.q, log_q[k])
+        assign(state.v, log_v[k])
+        assign(work.tau, log_tau[k])
         if step(model, state, work, options, infos[k]) != CONVERGED:
             return k
     return infos.shape[0]

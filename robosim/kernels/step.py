@@ -12,9 +12,11 @@ from math import sqrt
 import numpy as np
 
 from robosim.kernels.algebra import (
+    assign,
     clear_blocks,
     clear_rows,
     dot,
+    fill,
     rotate,
     rotate_back,
     similarity,
@@ -70,9 +72,13 @@ def step(model, state, work, options, info):
 
 @kernel
 def copy_state(source, target):
-    target.bodies[:], target.joints[:] = source.bodies, source.joints
-    target.contacts[:] = source.contacts
-    target.q[:], target.v[:] = source.q, source.v
+    for i in range(source.bodies.shape[0]):
+        target.bodies[i] = source.bodies[i]
+        target.joints[i] = source.joints[i]
+    for k in range(source.contacts.shape[0]):
+        target.contacts[k] = source.contacts[k]
+    assign(source.q, target.q)
+    assign(source.v, target.v)
 
 
 @kernel
@@ -117,7 +123,7 @@ def guess_motion(model, state, work, dt, extrapolate):
             w.v[k] = body.v[k] + extrapolate * (body.v[k] - body.v_mid[k])
             t.w[k] += extrapolate * (t.w[k] - body.v_mid[3 + k])
         turn_from_rate(t.w, dt, w.P)
-        work.joints[i].impulse[:] = state.joints[i].impulse
+        assign(state.joints[i].impulse, work.joints[i].impulse)
 
 
 @kernel
@@ -177,7 +183,7 @@ def choose_contacts(model, state, work, options, dt, kappa):
             elif c.active != 0:
                 c.active = 0
                 c.gamma = 0.0
-                c.beta[:] = 0.0
+                fill(0.0, c.beta)
 
 
 @kernel
@@ -226,7 +232,7 @@ def end_interval(model, state, work, options, dt, info):
             )
         for k in range(4):
             body.q[k] = pose.q[k]
-        state.joints[i].impulse[:] = work.joints[i].impulse
+        assign(work.joints[i].impulse, state.joints[i].impulse)
         for k in range(6):
             info.violation = max(info.violation, abs(work.joints[i].g[k]))
         if pose.x[2] - parameters.reach < info.gap:
@@ -250,7 +256,7 @@ def read_knot_velocities(model, state, work):
         for k in range(3):
             D[k, k] = model.bodies[i].mass
         similarity(work.pose2[i].R, model.bodies[i].inertia, D[3:, 3:])
-        work.rhs[i].w[:] = state.bodies[i].p
+        assign(state.bodies[i].p, work.rhs[i].w)
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
@@ -279,9 +285,9 @@ def hold_contact(model, state, work, k):
     contact_stiffness(contact, c, model.facets, w)
     contact_start(contact, pose, w)
     r, J, A = w.arm1, w.J2, w.A
-    J[:] = 0.0
     for i in range(3):
-        J[i, i] = 1.0
+        for k in range(6):
+            J[i, k] = 1.0 if i == k else 0.0
     J[0, 4], J[0, 5] = r[2], -r[1]
     J[1, 3], J[1, 5] = -r[2], r[0]
     J[2, 3], J[2, 4] = r[1], -r[0]

@@ -1,0 +1,142 @@
+"""A run with all that may watch it: a log, a live view, a recording, a progress bar, ctrl-C."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from robosim.cli.application import err
+from robosim.errors import ControllerError, ConvergenceError
+
+if TYPE_CHECKING:
+    from robosim.log import Chunk, LogWriter, RunStatistics
+    from robosim.simulation import Simulation
+    from robosim.viz import Recorder, Viewer
+
+
+class _Timed:
+    """A simulation whose stream takes the time that it spends on stepping."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self._sim = sim
+        self.wall_seconds = 0.0  # of the newest chunk
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sim, name)
+
+    def stream(self, *args: Any, **options: Any) -> Iterator[Chunk]:
+        chunks = self._sim.stream(*args, **options)
+        while True:
+            start = time.perf_counter()
+            chunk = next(chunks, None)
+            self.wall_seconds = time.perf_counter() - start
+            if chunk is None:
+                return
+            yield chunk
+
+
+def run(
+    sim: Simulation,
+    control: Callable[[Simulation], Any],
+    seconds: float,
+    interrupted: Callable[[], bool],
+    *,
+    statistics: RunStatistics,
+    writer: LogWriter | None = None,
+    viewer: Viewer | None = None,
+    recorder: Recorder | None = None,
+    quiet: bool = False,
+) -> KeyboardInterrupt | ConvergenceError | ControllerError | None:
+    """Run to the end, or to what is returned: ctrl-C, or a step or controller that failed.
+
+    `interrupted` says whether ctrl-C was pressed. Only what went wrong with the simulation
+    itself is returned, so that it can be reported together with what was done until then. The
+    log is closed in any case.
+    """
+    timed = _Timed(sim)
+    steps = round(seconds / sim.timestep) if math.isfinite(seconds) else None
+    try:
+        with _progress(steps, quiet) as advance, writer or ExitStack():
+
+            def take(chunk: Chunk) -> None:
+                statistics.add(chunk, timed.wall_seconds)
+                if writer is not None:
+                    writer.write(chunk)
+                advance(len(chunk.t))
+                if interrupted():
+                    raise KeyboardInterrupt
+
+            if viewer is None and recorder is None:
+                for chunk in timed.stream(seconds, control):
+                    take(chunk)
+            else:
+                from robosim.viz import live
+
+                live(
+                    timed,
+                    control,
+                    seconds if math.isfinite(seconds) else None,
+                    viewer,
+                    recorder,
+                    take,
+                    speed=1.0 if viewer is not None else math.inf,
+                )
+    except KeyboardInterrupt as interrupt:
+        return interrupt
+    except (ConvergenceError, ControllerError) as error:
+        return error
+    return None
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], bool]]:
+    """Lets ctrl-C be seen between chunks, so that none is torn; a second one acts at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    pressed = False
+
+    def handler(number: int, frame: Any) -> None:
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _progress(steps: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr, where that is a terminal, and the function that advances it."""
+    if quiet or steps is None or not err.is_terminal:
+        yield lambda done: None
+        return
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("simulating"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("", total=steps)
+        yield lambda done: bar.advance(task, done)
