@@ -1,0 +1,496 @@
+"""The command line: what it prints, what it writes, and how it says that something is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from robosim import ConvergenceError
+from robosim.cli import app
+from robosim.log import partial_path, read_log
+
+Run = Callable[..., Any]
+COMMANDS = ("models", "info", "view", "simulate", "compare", "plot")
+JSON_KEYS = {
+    "steps", "seconds", "us_per_step", "real_time_factor", "newton_iterations_mean",
+    "newton_iterations_max", "failed_steps", "substeps", "max_constraint_violation_m",
+    "min_gap_m", "energy_initial", "energy_final", "final_base_position", "final_q",
+}  # fmt: skip
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command in an empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    def invoke(*args: str) -> Any:
+        return CliRunner().invoke(app, list(args))
+
+    return invoke
+
+
+@pytest.fixture
+def controllers(run: Run, tmp_path: Path) -> Iterator[str]:
+    """The name of a module with controllers, good and bad, in the working directory."""
+    name = "controllers_of_a_test"
+    (tmp_path / f"{name}.py").write_text(
+        """
+import numpy as np
+
+def push(sim):
+    return np.array([1.0, 0.0])
+
+def made(robot):
+    return lambda sim: np.full(robot.nu, 2.0)
+
+class Holder:
+    def push(self, sim):
+        return np.array([3.0, 0.0])
+
+holder = Holder()
+
+def short(sim):
+    return np.zeros(1)
+
+def broken(sim):
+    return np.array([np.nan, 0.0])
+
+def late(sim):
+    if sim.time > 0.0295:
+        raise IndexError("no such thing")
+    return np.zeros(2)
+
+number = 3
+"""
+    )
+    yield name
+    sys.modules.pop(name, None)
+
+
+def fails(result: Any, *words: str) -> None:
+    """Check that a command failed with a message and no traceback."""
+    assert result.exit_code == 1, result.output
+    assert isinstance(result.exception, SystemExit)
+    assert result.stderr.startswith("error: ") or "\nerror: " in result.stderr
+    for word in words:
+        assert word in result.stderr
+    assert "Traceback" not in result.output
+
+
+class TestHelp:
+    def test_teaches_with_an_example_of_every_command(self, run: Run) -> None:
+        result = run("--help")
+        assert result.exit_code == 0
+        for command in COMMANDS:
+            assert f"robosim {command}" in result.stdout
+            assert f"Example: robosim {command}" in run(command, "--help").stdout
+
+    def test_without_a_command(self, run: Run) -> None:
+        assert "robosim simulate" in run().output
+
+    def test_version(self, run: Run) -> None:
+        assert run("--version").stdout.startswith("robosim 0.")
+
+    @pytest.mark.parametrize("command", [["--help"], ["models"], ["simulate", "--help"]])
+    def test_does_not_wait_for_heavy_imports(self, command: list[str], tmp_path: Path) -> None:
+        script = (
+            "import sys\n"
+            "from robosim.cli import main\n"
+            f"sys.argv[1:] = {command!r}\n"
+            "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end\n"
+            "heavy = {'numba', 'matplotlib', 'pyarrow', 'pinocchio', 'tornado', 'meshcat'}\n"
+            "print('heavy:', sorted(heavy & set(sys.modules)))\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path
+        )
+        assert done.stdout.endswith("heavy: []\n"), done.stdout + done.stderr
+
+
+class TestCatalogue:
+    def test_models(self, run: Run) -> None:
+        result = run("models")
+        assert result.exit_code == 0
+        for name in ("a1", "double_pendulum", "cube"):
+            assert name in result.stdout
+
+    def test_models_json(self, run: Run) -> None:
+        rows = json.loads(run("models", "--json").stdout)
+        assert {"name", "description", "origin"} == set(rows[0])
+        assert "cube" in [row["name"] for row in rows]
+
+    def test_info(self, run: Run) -> None:
+        result = run("info", "double_pendulum")
+        assert result.exit_code == 0
+        for word in ("degrees of freedom", "2, of which 2 actuated", "2 kg", "revolute", "link2"):
+            assert word in result.stdout
+
+    def test_info_json(self, run: Run) -> None:
+        told = json.loads(run("info", "cube", "--json", "--friction", "0.25").stdout)
+        assert told["floating_base"]
+        assert (told["nq"], told["nv"], told["nu"]) == (7, 6, 0)
+        assert told["total_mass"] == pytest.approx(1.0)
+        assert told["joints"][0]["kind"] == "floating"
+        assert len(told["contacts"]) == 8
+        assert {contact["friction"] for contact in told["contacts"]} == {0.25}
+        assert set(told["home"]) == {f"{told['joints'][0]['name']}.{x}" for x in
+                                     ("x", "y", "z", "qw", "qx", "qy", "qz")}  # fmt: skip
+        assert json.loads(run("info", "cube", "--json", "--no-ground").stdout)["contacts"] == []
+
+
+class TestSimulate:
+    def test_json(self, run: Run) -> None:
+        result = run("simulate", "double_pendulum", "--seconds", "0.1", "--json")
+        assert result.exit_code == 0, result.output
+        told = json.loads(result.stdout)
+        assert set(told) >= JSON_KEYS
+        assert told["steps"] == 100
+        assert told["seconds"] == pytest.approx(0.1)
+        assert told["failed_steps"] == 0
+        assert told["min_gap_m"] is None
+        assert told["final_base_position"] is None
+        assert len(told["final_q"]) == 2
+        assert told["us_per_step"] > 0
+
+    def test_table(self, run: Run) -> None:
+        result = run("simulate", "double_pendulum", "--seconds", "0.1")
+        assert result.exit_code == 0, result.output
+        for word in ("100 of 1 ms", "us each", "x real time", "joint violation", "failed steps"):
+            assert word in result.stdout
+        assert "robosim view double_pendulum" in result.stdout
+
+    @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npz"])
+    def test_log(self, suffix: str, run: Run, tmp_path: Path) -> None:
+        result = run("simulate", "cube", "--seconds", "0.2", "--log", f"run{suffix}")
+        assert result.exit_code == 0, result.output
+        assert f"robosim plot run{suffix}" in result.stdout
+        log = read_log(tmp_path / f"run{suffix}")
+        np.testing.assert_allclose(log.t, np.arange(200) * 1e-3, atol=1e-12)
+        assert log.note is None
+        assert log.info.floating_base
+        assert np.all(log.gap >= 0)
+        assert [file.name for file in tmp_path.iterdir()] == [f"run{suffix}"]
+
+    def test_drop_falls_from_that_height(self, run: Run, tmp_path: Path) -> None:
+        def told(*options: str) -> dict[str, Any]:
+            line = ("simulate", "cube", "--seconds", "0.1", "--json", *options)
+            return dict(json.loads(run(*line).stdout))
+
+        low, high = told(), told("--drop", "2.5", "--log", "run.csv")
+        fallen = high["energy_initial"] - low["energy_initial"]
+        assert fallen == pytest.approx(9.81 * 2.5, rel=1e-9)
+        height = read_log(tmp_path / "run.csv").column("base_z")
+        assert height[0] - height[-1] == pytest.approx(9.81 * 0.099**2 / 2, rel=1e-6)
+        assert high["final_base_position"][2] == pytest.approx(
+            height[0] - 9.81 * 0.1**2 / 2, rel=1e-6
+        )
+
+    def test_timestep(self, run: Run) -> None:
+        result = run("simulate", "cube", "--seconds", "0.1", "--timestep", "0.01", "--json")
+        assert json.loads(result.stdout)["steps"] == 10
+
+    def test_record(self, run: Run, tmp_path: Path) -> None:
+        result = run("simulate", "cube", "--seconds", "0.1", "--record", "run.html")
+        assert result.exit_code == 0, result.output
+        assert "<html" in (tmp_path / "run.html").read_text()
+
+    def test_view(self, run: Run, tmp_path: Path) -> None:
+        start = time.perf_counter()
+        result = run("simulate", "cube", "--seconds", "0.3", "--view", "--log", "run.csv")
+        assert result.exit_code == 0, result.output
+        assert "live view: http://127.0.0.1:" in result.stderr
+        assert time.perf_counter() - start >= 0.2  # in real time, after the first frame
+        assert len(read_log(tmp_path / "run.csv")) == 300
+
+    def test_a1_stands(self, run: Run, tmp_path: Path) -> None:
+        line = ("simulate", "a1", "--seconds", "0.2", "--json", "--log", "run.parquet")
+        result = run(*line)
+        assert result.exit_code == 0, result.output
+        told = json.loads(result.stdout)
+        assert told["steps"] == 200
+        assert told["failed_steps"] == 0
+        assert told["min_gap_m"] >= 0
+        assert told["max_constraint_violation_m"] < 1e-8
+        log = read_log(tmp_path / "run.parquet")
+        assert log.info.robot == "a1"
+        assert len(log.info.tau) == 12
+        assert log.column("FL_calf_joint.position")[0] == pytest.approx(-1.6, abs=1e-6)
+        assert np.any(log.column("FL_calf_joint.torque") != 0)
+        drawn = run("plot", "run.parquet")
+        assert drawn.exit_code == 0, drawn.output
+        assert (tmp_path / "run.png").stat().st_size > 10_000
+
+
+class TestControllers:
+    @pytest.mark.parametrize(
+        ("name", "torque"), [("push", 1.0), ("made", 2.0), ("holder.push", 3.0)]
+    )
+    def test_found(
+        self, name: str, torque: float, run: Run, controllers: str, tmp_path: Path
+    ) -> None:
+        options = ("--seconds", "0.01", "--controller", f"{controllers}:{name}")
+        result = run("simulate", "double_pendulum", *options, "--log", "run.csv")
+        assert result.exit_code == 0, result.output
+        assert set(read_log(tmp_path / "run.csv").tau[:, 0]) == {torque}
+
+    @pytest.mark.parametrize(
+        ("name", "words"),
+        [
+            ("nobody", ["unknown controller 'nobody'", "stand"]),
+            ("nobody:push", ["no module 'nobody'"]),
+            ("{}:", ["module:function"]),
+            ("{}:pull", ["has no 'pull'", "push, made"]),
+            ("{}:number", ["int", "cannot be called"]),
+            ("{}:short", ["shape (1,)"]),
+            ("{}:broken", ["nan"]),
+        ],
+    )
+    def test_wrong(self, name: str, words: list[str], run: Run, controllers: str) -> None:
+        options = ("--seconds", "0.01", "--controller", name.format(controllers))
+        fails(run("simulate", "double_pendulum", *options), *words)
+
+    def test_a_module_that_cannot_be_imported(self, run: Run, tmp_path: Path) -> None:
+        (tmp_path / "torn_module.py").write_text("import this_is_not_installed\n")
+        fails(
+            run("simulate", "double_pendulum", "--controller", "torn_module:f"),
+            "cannot be imported",
+            "this_is_not_installed",
+        )
+
+    def test_one_that_fails_on_the_way(self, run: Run, controllers: str, tmp_path: Path) -> None:
+        options = ("--controller", f"{controllers}:late", "--seconds", "1", "--log", "run.parquet")
+        result = run("simulate", "double_pendulum", *options)
+        fails(result, "raised IndexError: no such thing", f"{controllers}.py", "after 30 steps")
+        log = read_log(tmp_path / "run.parquet")
+        assert len(log) == 30
+        assert log.note is None
+        assert log.info.ended.startswith("ControllerError")
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("line", "words"),
+        [
+            (["info", "nothing_like_it"], ["nothing_like_it", "a1"]),
+            (["info", "missing.urdf"], ["missing.urdf"]),
+            (["simulate", "cube", "--log", "run.txt"], ["'.txt'", ".parquet, .csv, .npz"]),
+            (["simulate", "cube", "--log", "nowhere/run.csv"], ["'nowhere' does not exist"]),
+            (["simulate", "cube", "--record", "run.mp4"], ["run.mp4", ".html"]),
+            (["simulate", "cube", "--record", "nowhere/run.html"], ["does not exist"]),
+            (["simulate", "cube", "--seconds", "0"], ["--seconds", "positive"]),
+            (["simulate", "cube", "--seconds", "nan"], ["--seconds", "nan"]),
+            (["simulate", "cube", "--timestep", "0"], ["timestep", "positive"]),
+            (["simulate", "cube", "--timestep", "nan"], ["timestep", "nan"]),
+            (["simulate", "cube", "--drop", "inf"], ["--drop", "inf"]),
+            (["simulate", "cube", "--friction", "-1"], ["friction", "-1"]),
+            (["simulate", "double_pendulum", "--drop", "1"], ["floating base"]),
+            (["simulate", "cube", "--view", "--port", "70000"], ["port", "70000"]),
+            (["simulate", "cube", "--log", "run.csv", "--seconds", "1e12"], ["GB are free"]),
+            (["view", "cube", "--seconds", "-1"], ["--seconds"]),
+            (["plot", "run.parquet"], ["run.parquet", "no such file"]),
+        ],
+    )
+    def test_message_and_exit_code(
+        self, line: list[str], words: list[str], run: Run, tmp_path: Path
+    ) -> None:
+        fails(run(*line), *words)
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize(
+        "line", [["fly"], ["info"], ["simulate", "cube", "--second", "x"], ["info", "a1", "b1"]]
+    )
+    def test_usage(self, line: list[str], run: Run) -> None:
+        result = run(*line)
+        assert result.exit_code == 2
+        assert "Usage" in result.stderr
+        assert "Traceback" not in result.output
+
+    def test_debug_shows_the_traceback(self, tmp_path: Path) -> None:
+        line = [sys.executable, "-m", "robosim", "info", "nothing_like_it"]
+        plain = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
+        assert plain.returncode == 1
+        assert plain.stderr.startswith("error: ")
+        assert "Traceback" not in plain.stderr
+        assert plain.stdout == ""
+        for debug in (
+            [*line, "--debug"],
+            [*line[:3], "--debug", *line[3:]],
+        ):
+            told = subprocess.run(debug, capture_output=True, text=True, cwd=tmp_path)
+            assert told.returncode == 1
+            assert "Traceback" in told.stderr
+
+    def test_a_step_that_fails(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from robosim.simulation import Simulation
+
+        stream = Simulation.stream
+
+        def failing(self: Simulation, seconds: float, *args: Any, **options: Any) -> Any:
+            yield from stream(self, min(seconds, 0.05), *args, **options)
+            if seconds == 1.0:
+                raise ConvergenceError(0.05, 1.0, 50, 64, "box")
+
+        line = ("simulate", "cube", "--seconds", "1", "--json", "--log", "run.npz")
+        monkeypatch.setattr(Simulation, "stream", failing)
+        result = run(*line)
+        fails(result, "did not converge", "box", "after 50 steps")
+        told = json.loads(result.stdout)
+        assert told["failed_steps"] == 1
+        assert told["steps"] == 50
+        assert len(read_log(tmp_path / "run.npz")) == 50
+
+
+def started(tmp_path: Path, *options: str) -> tuple[subprocess.Popen[str], Path]:
+    """A long run that has logged something, and the path of its log."""
+    path = tmp_path / "run.parquet"
+    line = (sys.executable, "-m", "robosim", "simulate", "cube", "--seconds", "20000")
+    process = subprocess.Popen(
+        [*line, "--log", str(path), *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    deadline = time.monotonic() + 120  # compiling, on a fresh machine
+    while not (partial_path(path).exists() and partial_path(path).stat().st_size > 500_000):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return process, path
+
+
+class TestStopped:
+    def test_interrupted(self, tmp_path: Path) -> None:
+        process, path = started(tmp_path, "--json")
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+        assert process.returncode == 130
+        told = json.loads(stdout)
+        assert f"interrupted after {told['steps']} steps" in stderr
+        assert str(path) in stderr
+        assert "Traceback" not in stderr
+        log = read_log(path)
+        assert log.note is None
+        assert log.info.ended == "interrupted"
+        assert len(log) == told["steps"]
+        assert os.listdir(tmp_path) == [path.name]
+
+    def test_killed(self, run: Run, tmp_path: Path) -> None:
+        process, path = started(tmp_path)
+        process.kill()
+        process.communicate()
+        assert not path.exists()
+        result = run("plot", "run.parquet")
+        assert result.exit_code == 0, result.output
+        assert "run.parquet.partial" in result.stderr
+        assert "did not finish" in result.stderr
+        assert (tmp_path / "run.png").stat().st_size > 10_000
+
+
+class TestView:
+    def test_for_some_seconds(self, run: Run, tmp_path: Path) -> None:
+        result = run("view", "cube", "--seconds", "0.2", "--record", "run.html")
+        assert result.exit_code == 0, result.output
+        assert "http://127.0.0.1:" in result.stderr
+        assert (tmp_path / "run.html").exists()
+
+    def test_until_interrupted(self, tmp_path: Path) -> None:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "robosim", "view", "double_pendulum"],
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+        )
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("live view: http://127.0.0.1:"):
+                break
+        process.send_signal(signal.SIGINT)
+        _, rest = process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert "Traceback" not in rest
+
+
+class Row(NamedTuple):
+    name: str
+    error: float
+    tolerance: float
+    ok: bool
+
+
+class TestCompare:
+    @pytest.fixture
+    def verdict(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
+        def arrange(passed: bool) -> None:
+            class Comparison:
+                rows = (
+                    Row("total mass", 1e-16, 1e-9, True),
+                    Row("mass matrix", 1e-3 if not passed else 1e-12, 1e-9, passed),
+                )
+
+            Comparison.passed = passed  # type: ignore[attr-defined]
+            module = ModuleType("robosim.compare")
+            module.compare = lambda robot, peer: Comparison()  # type: ignore[attr-defined]
+            monkeypatch.setitem(sys.modules, "robosim.compare", module)
+
+        return arrange
+
+    @pytest.mark.parametrize("passed", [True, False])
+    def test_exit_code_is_the_verdict(
+        self, passed: bool, run: Run, verdict: Callable[[bool], None]
+    ) -> None:
+        verdict(passed)
+        result = run("compare", "cube")
+        assert result.exit_code == (0 if passed else 1)
+        assert "mass matrix" in result.stdout
+        assert ("differs" in result.stdout) is not passed
+        told = run("compare", "cube", "--json")
+        assert told.exit_code == result.exit_code
+        assert json.loads(told.stdout)["passed"] is passed
+        assert json.loads(told.stdout)["rows"][0] == {
+            "name": "total mass", "error": 1e-16, "tolerance": 1e-9, "ok": True,
+        }  # fmt: skip
+
+
+class TestPlot:
+    @pytest.fixture
+    def log(self, run: Run) -> str:
+        assert (
+            run("simulate", "double_pendulum", "--seconds", "0.1", "--log", "run.npz").exit_code
+            == 0
+        )
+        return "run.npz"
+
+    def test_out(self, log: str, run: Run, tmp_path: Path) -> None:
+        result = run("plot", log, "--out", "picture.svg", "--joints", "joint1")
+        assert result.exit_code == 0, result.output
+        assert "picture.svg" in result.stdout
+        text = (tmp_path / "picture.svg").read_text()
+        assert "<svg" in text
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            (["--joints", "("], ["regular expression"]),
+            (["--joints", "knee"], ["no joint matches 'knee'", "joint1"]),
+            (["--out", "picture.txt"], ["'.txt'", ".png"]),
+            (["--out", "nowhere/picture.png"], ["cannot be written"]),
+        ],
+    )
+    def test_errors(self, options: list[str], words: list[str], log: str, run: Run) -> None:
+        fails(run("plot", log, *options), *words)

@@ -1,0 +1,164 @@
+"""Plots of a log: the right joints side by side, with units, and a file that can be opened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from robosim import Body, Joint, LogError, Mechanism, OptionError
+from robosim.log import Chunk, Log
+from robosim.viz.plots import POINTS, plot_log
+
+
+def robot(joints: Sequence[str], *, kind: str = "revolute", floating: bool = False) -> Mechanism:
+    names = (["base"] if floating else []) + [f"link_{k}" for k in range(len(joints))]
+    bodies = tuple(Body(name, 1.0, np.eye(3)) for name in names)
+    root = (Joint("root", "floating", None, "base"),) if floating else ()
+    rest = tuple(
+        Joint(joint, kind, "base" if floating else None, f"link_{k}")
+        for k, joint in enumerate(joints)
+    )
+    return Mechanism("tester", bodies, root + rest)
+
+
+def log_of(mechanism: Mechanism, n: int = 50) -> Log:
+    rng = np.random.default_rng(1)
+    q = rng.normal(size=(n, mechanism.nq))
+    if mechanism.floating_base:
+        angle = np.linspace(0, 0.5, n)
+        q[:, 3:7] = np.column_stack((np.cos(angle / 2), 0 * angle, np.sin(angle / 2), 0 * angle))
+    one = np.ones(n, dtype=np.int64)
+    v, tau = rng.normal(size=(n, mechanism.nv)), rng.normal(size=(n, mechanism.nu))
+    gap = np.full(n, 1e-4 if mechanism.floating_base else np.inf)
+    t = 1e-3 * np.arange(n)
+    return Log.from_chunks(mechanism, 1e-3, [Chunk(t, q, v, tau, one, one, 0 * t, gap)])
+
+
+def titles(figure: Figure) -> list[str]:
+    found = []
+    for ax in figure.axes:
+        legend = ax.get_legend()
+        found.append(ax.get_title() or (legend.get_title().get_text() if legend else ""))
+    return [title for title in found if title]
+
+
+def lines(figure: Figure, axes: int) -> list[str]:
+    return [str(line.get_label()) for line in figure.axes[axes].get_lines()]
+
+
+QUADRUPED = [
+    f"{leg}_{part}_joint" for leg in ("FL", "FR", "RL", "RR") for part in ("hip", "thigh", "calf")
+]
+
+
+def test_the_legs_of_a_quadruped_are_compared_joint_by_joint() -> None:
+    figure = plot_log(log_of(robot(QUADRUPED, floating=True)))
+    assert titles(figure)[:3] == ["hip", "thigh", "calf"]
+    assert lines(figure, 0) == ["FL", "FR", "RL", "RR"]
+    assert titles(figure)[3:] == ["base height", "base tilt", "smallest gap to the ground"]
+    labels = [ax.get_ylabel() for ax in figure.axes]
+    for label in ("position [rad]", "velocity [rad/s]", "torque [N m]", "[m]", "[deg]", "[mm]"):
+        assert label in labels
+    assert figure.get_suptitle() == "tester: 0.05 s in steps of 1 ms"
+
+
+def test_tilt_is_the_angle_from_the_vertical() -> None:
+    figure = plot_log(log_of(robot([], floating=True)))
+    tilt = next(ax for ax in figure.axes if ax.get_title() == "base tilt")
+    np.testing.assert_allclose(
+        tilt.get_lines()[0].get_ydata(), np.degrees(np.linspace(0, 0.5, 50)), atol=1e-12
+    )
+
+
+def test_an_arm_goes_into_one_column_with_its_joints_in_order() -> None:
+    names = [f"arm_joint{k}" for k in range(1, 8)]
+    figure = plot_log(log_of(robot(names)))
+    assert len(figure.axes) == 3
+    assert lines(figure, 0) == names
+
+
+def test_joints_with_different_units_share_no_panel() -> None:
+    bodies = (Body("a", 1.0, np.eye(3)), Body("b", 1.0, np.eye(3)))
+    mixed = Mechanism(
+        "crane",
+        bodies,
+        (Joint("slew", "revolute", None, "a"), Joint("lift", "prismatic", "a", "b")),
+    )
+    figure = plot_log(log_of(mixed))
+    assert [lines(figure, k) for k in range(2)] == [["slew"], ["lift"]]
+    labels = [ax.get_ylabel() for ax in figure.axes]
+    assert "position [m]" in labels
+    assert "torque [N]" in labels
+
+
+def test_passive_joints_have_no_torque() -> None:
+    ball = Mechanism(
+        "ball",
+        (Body("a", 1.0, np.eye(3)),),
+        (Joint("socket", "spherical", None, "a", actuated=False),),
+    )
+    figure = plot_log(log_of(ball))
+    assert len(figure.axes) == 2
+    assert lines(figure, 0) == ["socket.qw", "socket.qx", "socket.qy", "socket.qz"]
+    assert lines(figure, 1) == ["socket.wx", "socket.wy", "socket.wz"]
+    # Other names than in the panel above, so they are told there.
+    assert figure.axes[1].get_legend() is not None
+
+
+def test_many_joints_stay_within_a_page() -> None:
+    figure = plot_log(log_of(robot([f"j{k}" for k in range(60)])))
+    assert len(figure.axes) <= 18
+    drawn = sum(len(ax.get_lines()) for ax in figure.axes)
+    assert drawn == 180
+
+
+def test_joints_are_chosen_by_name() -> None:
+    figure = plot_log(log_of(robot(QUADRUPED)), joints="^F[LR]_calf")
+    assert sorted(lines(figure, 0)) == ["FL_calf", "FR_calf"]
+
+
+def test_a_long_log_keeps_its_peaks() -> None:
+    log = log_of(robot(["hinge"]), n=200_000)
+    log.q[123_456, 0] = 99.0
+    line = plot_log(log).axes[0].get_lines()[0]
+    y = np.asarray(line.get_ydata())
+    assert len(y) < 1.1 * POINTS
+    assert y.max() == 99.0
+    assert y.min() == log.q.min()
+
+
+def test_a_log_without_units_or_name(tmp_path: Path) -> None:
+    path = tmp_path / "run.csv"
+    log_of(robot(["hinge"])).save(path)
+    figure = plot_log(Log.load(path))
+    assert "position [rad or m]" in [ax.get_ylabel() for ax in figure.axes]
+    assert figure.get_suptitle() == "0.05 s in steps of 1 ms"
+
+
+@pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
+def test_written_without_a_display(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DISPLAY", raising=False)
+    path = tmp_path / f"run{suffix}"
+    plot_log(log_of(robot(QUADRUPED, floating=True)), path)
+    start = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}[suffix]
+    assert path.read_bytes().startswith(start)
+
+
+def test_errors(tmp_path: Path) -> None:
+    log = log_of(robot(["hinge"]))
+    with pytest.raises(OptionError, match="no joint matches 'knee'"):
+        plot_log(log, joints="knee")
+    with pytest.raises(OptionError, match="not a regular expression"):
+        plot_log(log, joints="[")
+    with pytest.raises(OptionError, match=r"'\.txt'"):
+        plot_log(log, tmp_path / "run.txt")
+    with pytest.raises(LogError, match="cannot be written"):
+        plot_log(log, tmp_path / "nowhere" / "run.png")
+    with pytest.raises(LogError, match="no samples"):
+        plot_log(log_of(robot(["hinge"]), n=0))
