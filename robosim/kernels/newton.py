@@ -317,7 +317,23 @@ def center_contacts(model, state, work, kappa, speed):
 
 
 @kernel
-def solve(model, state, work, options, dt, kappa_end, cold, info):
+def final_barrier(model, state, work, options, dt):
+    """The barrier [J] at which the interior point stops, for the largest impulse at present.
+
+    A contact with that impulse then has the slack `contact_speed`. The scale must follow impacts:
+    with s gamma fixed, a large gamma would ask for slacks below the rounding of the gap.
+    """
+    mass = 0.0
+    for i in range(model.bodies.shape[0]):
+        mass += model.bodies[i].mass
+    impulse = mass * dt * max(1.0, sqrt(dot(options.gravity, options.gravity)))
+    for n in range(1, work.active[0] + 1):
+        impulse = max(impulse, state.contacts[work.active[n]].gamma)
+    return options.contact_speed * impulse
+
+
+@kernel
+def solve(model, state, work, options, dt, cold, info):
     """Solve the step equations from the unknowns in `work`; returns a status."""
     clear_directions(work)
     merit = evaluate(model, state, work, dt, info)
@@ -325,6 +341,7 @@ def solve(model, state, work, options, dt, kappa_end, cold, info):
         info.residual = merit
         if not isfinite(merit):
             return NOT_FINITE
+        kappa_end = final_barrier(model, state, work, options, dt)
         largest = complementarity(model, state, work, 0.0)[1]
         if merit < options.tolerance and largest <= 10.0 * kappa_end and rests_above_ground(work):
             return CONVERGED

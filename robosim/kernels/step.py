@@ -37,6 +37,7 @@ from robosim.kernels.newton import (
     center_contacts,
     condense_contact,
     evaluate,
+    final_barrier,
     place_joint_blocks,
     solve,
 )
@@ -129,11 +130,8 @@ def guess_motion(model, state, work, dt, extrapolate):
 @kernel
 def solve_interval(model, state, work, options, dt, info):
     """Try a warm start, then a cold one; let contacts in that were reached unexpectedly."""
-    mass = 0.0
-    for i in range(model.bodies.shape[0]):
-        mass += model.bodies[i].mass
-    g = sqrt(dot(options.gravity, options.gravity))
-    kappa = options.contact_speed * mass * max(g, 1.0) * dt
+    work.active[0] = 0
+    kappa = final_barrier(model, state, work, options, dt)
     choose_contacts(model, state, work, options, dt, kappa)
     cold = False
     while True:
@@ -141,7 +139,7 @@ def solve_interval(model, state, work, options, dt, info):
             start_cold(model, state, work, dt, kappa, info)
         else:
             guess_motion(model, state, work, dt, 1.0)
-        status = solve(model, state, work, options, dt, kappa, cold, info)
+        status = solve(model, state, work, options, dt, cold, info)
         if status == CONVERGED and not admit_reached(model, state, work, options, kappa):
             return status
         if status != CONVERGED and cold:
