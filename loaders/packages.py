@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from robosim.errors import LoadError
+from robosim.loaders import safe_xml
 
 
 def example_robot_data() -> Path | None:
@@ -85,7 +86,7 @@ class FileFinder:
         else:
             path = Path(address)
         path = self.file.parent / path
-        if not path.is_file():
+        if not safe_xml.is_file(path):
             raise LoadError(
                 f"'{address}' does not exist (looked for {path})", file=self.file, element=element
             )
@@ -97,7 +98,7 @@ class FileFinder:
             inside = root / package / rest
             itself = root / rest if root.name == package else inside
             for path, holder in ((inside, root), (itself, root.parent)):
-                if path.is_file():
+                if safe_xml.is_file(path):
                     if holder not in self.used:
                         self.used.append(holder)
                     return path

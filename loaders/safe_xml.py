@@ -14,6 +14,14 @@ from lxml import etree
 from robosim.errors import LoadError
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is a file; False as well where nothing of that name can be."""
+    try:
+        return path.is_file()
+    except OSError:  # too long a name, or a folder that may not be entered
+        return False
+
+
 def read_bytes(path: Path, what: str = "file") -> bytes:
     """The content of a file, or a LoadError that names it."""
     try:

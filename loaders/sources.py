@@ -26,7 +26,7 @@ def load(
     source: str | os.PathLike[str],
     floating_base: bool | None = None,
     ground: bool = True,
-    package_dirs: Iterable[str | os.PathLike[str]] | None = None,
+    package_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
     *,
     friction: float = DEFAULT_FRICTION,
 ) -> Mechanism:
@@ -43,7 +43,7 @@ def load(
         named "world".
     ground : bool
         Whether the collision geometry becomes contact points with the ground.
-    package_dirs : iterable of paths
+    package_dirs : path, or iterable of paths
         Where to look for ``package://`` addresses first.
     friction : float
         Coulomb coefficient of contacts for which the file says none.
@@ -53,7 +53,12 @@ def load(
     LoadError, ModelError
         With file, element, value and what would be accepted.
     """
-    name = os.fspath(source)
+    try:
+        name = os.fspath(source)
+    except TypeError:
+        raise LoadError(f"a robot is a name or a path, not {source!r}") from None
+    if isinstance(package_dirs, (str, os.PathLike)):
+        package_dirs = (package_dirs,)
     if name in models.BUILT:
         return models.build(name, floating_base=floating_base, ground=ground, friction=friction)
     path = models.path(name) if name in models.FILES else _find(name)
@@ -112,8 +117,9 @@ def _find(name: str) -> Path:
     path = Path(name).expanduser()
     collected = _collected()
     wanted = name.removeprefix(f"{COLLECTION}:")
-    if wanted == name and (path.is_file() or path.suffix.lower() in (".urdf", ".xml", ".xacro")):
-        if not path.is_file():
+    there = safe_xml.is_file(path)
+    if wanted == name and (there or path.suffix.lower() in (".urdf", ".xml", ".xacro")):
+        if not there:
             raise LoadError("the file does not exist", file=path)
         return path
     matches = _matches(wanted, collected)

@@ -30,7 +30,7 @@ from robosim.loaders.packages import FileFinder
 from robosim.loaders.shapes import Shapes
 from robosim.loaders.tree import Group, find_groups
 from robosim.mechanism import Body, Frame, Joint, Mechanism
-from robosim.models.stances import stance
+from robosim.models import stances
 
 Array = NDArray[np.float64]
 
@@ -106,8 +106,7 @@ def _build(
         if mechanism.floating_base and not mechanism.contacts:
             warning = "has no collision geometry: the ground will not hold it"
             mechanism = replace(mechanism, warnings=(*mechanism.warnings, warning))
-    mechanism = replace(mechanism, home=_home(mechanism))
-    mechanism = _without_sunk_contacts(mechanism)
+    mechanism = _without_sunk_contacts(_at_home(mechanism))
     used = dict.fromkeys([*(os.fspath(d) for d in package_dirs), *(str(d) for d in finder.used)])
     return replace(mechanism, package_dirs=tuple(used))
 
@@ -204,13 +203,13 @@ def _with_contacts(
     return replace(mechanism, contacts=contacts_of(moving, friction, default_friction))
 
 
-def _home(mechanism: Mechanism) -> Array:
-    """The pose to start from: a known stance or zero, within limits, on the ground."""
-    home = placement.within_limits(mechanism)
-    known = stance(mechanism)
-    if known is not None:
-        home[known.q_indices] = known.q_joints
-    return placement.place_on_ground(mechanism.joints, mechanism.contacts, home)
+def _at_home(mechanism: Mechanism) -> Mechanism:
+    """With the pose to start from: a known stance or zero, within limits, on the ground."""
+    stance = stances.stance(mechanism)
+    mechanism = replace(mechanism, home=placement.within_limits(mechanism), stance=stance)
+    home = mechanism.home if stance is None else stances.posed(mechanism, stance)
+    home = placement.place_on_ground(mechanism.joints, mechanism.contacts, np.asarray(home))
+    return replace(mechanism, home=home)
 
 
 def _without_sunk_contacts(mechanism: Mechanism) -> Mechanism:

@@ -6,24 +6,10 @@ A stance belongs to a robot, not to a file: the genuine A1 and the shipped one s
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robosim.mechanism import Mechanism
-
-Array = NDArray[np.float64]
-
-
-class Stance(NamedTuple):
-    """A standing pose of the actuated joints, in their order, and PD gains about it."""
-
-    q_joints: Array  # (nu,) [rad]
-    kp: Array  # (nu,) [N m/rad]
-    kd: Array  # (nu,) [N m s/rad]
-    q_indices: NDArray[np.int64]  # (nu,) where the joints are in q
-
+from robosim.mechanism import Mechanism, Stance
 
 # Robot name -> rows of: pattern of joint names, angle [rad], kp, kd.
 _STANCES: dict[str, tuple[tuple[str, float, float, float], ...]] = {
@@ -36,19 +22,29 @@ _STANCES: dict[str, tuple[tuple[str, float, float, float], ...]] = {
 
 
 def stance(robot: Mechanism) -> Stance | None:
-    """The stance of a robot, or None if its name or its joints are not known."""
+    """The stance of a robot by its name, or None if it or one of its joints is not known."""
     rows = _STANCES.get(robot.name, ())
     found: list[tuple[str, float, float, float]] = []
-    indices: list[int] = []
-    for start, joint in zip(robot.q_offsets, robot.joints, strict=False):
+    for joint in robot.joints:
         if not joint.actuated or joint.nv == 0:
             continue
         matches = [row for row in rows if re.fullmatch(row[0], joint.name)]
         if joint.nq != 1 or len(matches) != 1:
             return None
         found.append(matches[0])
-        indices.append(start)
     if not rows or set(found) != set(rows):
         return None
-    q_joints, kp, kd = np.array([row[1:] for row in found]).T
-    return Stance(q_joints, kp, kd, np.array(indices, dtype=np.int64))
+    target, kp, kd = np.array([row[1:] for row in found]).T
+    return Stance(target, kp, kd)
+
+
+def posed(robot: Mechanism, known: Stance) -> np.ndarray:
+    """The home pose q (nq,) of a robot with its actuated joints moved to a stance of it."""
+    q = np.array(robot.home, dtype=float)
+    actuated = [
+        start
+        for start, joint in zip(robot.q_offsets, robot.joints, strict=False)
+        if joint.actuated and joint.nv > 0
+    ]
+    q[actuated] = known.target
+    return q

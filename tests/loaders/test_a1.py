@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,20 +59,26 @@ def test_it_starts_standing_on_four_feet(shipped):
 
 
 def test_stance(shipped):
-    stance = stances.stance(shipped)
+    stance = shipped.stance
     assert stance is not None
-    np.testing.assert_array_equal(stance.q_joints, [0, 0.8, -1.6] * 4)
+    np.testing.assert_array_equal(stance.target, [0, 0.8, -1.6] * 4)
     np.testing.assert_array_equal(stance.kp, [100, 80, 60] * 4)
     np.testing.assert_array_equal(stance.kd, [5, 4, 3] * 4)
-    np.testing.assert_array_equal(stance.q_indices, np.arange(7, 19))
-    assert stances.stance(robosim.load("double_pendulum")) is None
+    assert robosim.load("double_pendulum").stance is None
 
 
 def test_the_stance_is_that_of_a_fixed_a1_too():
     robot = robosim.load("a1", floating_base=False)
-    stance = stances.stance(robot)
-    assert stance is not None
-    np.testing.assert_array_equal(stance.q_indices, np.arange(12))
+    assert robot.stance is not None
+    np.testing.assert_array_equal(robot.home, [0, 0.8, -1.6] * 4)
+
+
+def test_a_robot_of_that_name_with_other_joints_has_none(shipped):
+    fewer = [joint for joint in shipped.joints if not joint.name.endswith("calf_joint")]
+    bodies = [body for body in shipped.bodies if not body.name.endswith("calf")]
+    renamed = [replace(fewer[1], name="other"), *fewer[2:]]
+    for joints in (fewer, [fewer[0], *renamed]):
+        assert stances.stance(robosim.Mechanism("a1", tuple(bodies), tuple(joints))) is None
 
 
 @pytest.mark.peer
@@ -100,6 +108,11 @@ class TestAgainstTheGenuineOne:
                 np.testing.assert_array_equal(
                     getattr(ours, name), getattr(theirs, name), f"{ours.name} {name}"
                 )
+
+    def test_stance(self, shipped, genuine):
+        for name in ("target", "kp", "kd"):
+            ours, theirs = getattr(shipped.stance, name), getattr(genuine.stance, name)
+            np.testing.assert_array_equal(ours, theirs)
 
     def test_collisions_contacts_and_home(self, shipped, genuine):
         for ours, theirs in zip(shipped.bodies, genuine.bodies, strict=True):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pytest
-from urdf_text import INERTIAL, LIMIT, joint_xml, link_xml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from urdf_text import INERTIAL, LIMIT, joint_xml, link_xml, robot_xml
 
 import robosim
 from robosim import LoadError, ModelError
@@ -172,6 +177,36 @@ def test_refused_with_file_element_and_value(case, write):
     assert caught.value.file == path
     for text in [str(path), *said]:
         assert text in message
+
+
+TEXT = robot_xml(
+    A, B, link_xml("c", inertial("2") + shape('<box size="1 2 3"/>')), J,
+    joint_xml("k", "b", "c", "fixed", '<origin xyz="1 2 3" rpy="0 0 1"/>'),
+)  # fmt: skip
+PIECES = ("", "0", "-1", "nan", "1e400", "a", '"', "<", "/>", "<link/>", "&x;", "\0", "é", "b", " ")
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, len(TEXT)), st.integers(0, 12), st.sampled_from(PIECES)),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_whatever_is_in_a_file_the_error_is_a_typed_one(edits):
+    text = TEXT
+    for start, length, piece in edits:
+        text = text[:start] + piece + text[start + length :]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "robot.urdf"
+        path.write_text(text, encoding="utf-8")
+        try:
+            file = robosim.load(path).source
+        except ModelError as error:
+            file = error.file
+    assert file is not None
+    assert Path(file) == path
 
 
 def test_missing_file(tmp_path):

@@ -175,3 +175,4 @@ class TestAddresses:
         path = write(link_xml("a", INERTIAL + visual("package://pkg/x.stl")))
         robot = robosim.load(path, package_dirs=[tmp_path / "here"])
         assert robot.package_dirs == (str(tmp_path / "here"),)
+        assert robosim.load(path, package_dirs=tmp_path / "here").package_dirs == robot.package_dirs

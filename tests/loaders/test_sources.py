@@ -96,3 +96,15 @@ def test_built_models_load_without_the_file_readers():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("source", [None, 3, ["a1"]])
+def test_something_else_is_no_robot(source):
+    with pytest.raises(LoadError, match="a name or a path"):
+        robosim.load(source)
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "x" * 5000 + ".urdf", "a\0.urdf", "", ".", "a/"])
+def test_impossible_names(name):
+    with pytest.raises(LoadError):
+        robosim.load(name)
