@@ -126,8 +126,8 @@ def contact_stiffness(contact, c, facets, w):
 
 
 @kernel
-def contact_violation(contact, c, facets, u):
-    """Largest residual of the three linear equations [m/s, the cone's over gamma's scale]."""
+def contact_violation(contact, c, facets, u, mass):
+    """Largest residual of the three linear equations [m/s], the cone's over the body's mass."""
     worst = abs(u[2] - c.s)
     if contact.mu > 0.0:
         cone = contact.mu * c.gamma - c.c
@@ -135,8 +135,7 @@ def contact_violation(contact, c, facets, u):
             cone -= c.beta[i]
             slip = facets[i, 0] * u[0] + facets[i, 1] * u[1] + c.psi - c.eta[i]
             worst = max(worst, abs(slip))
-        # Only rounding is left of it after a full step; as a share of c it has no units.
-        worst = max(worst, abs(cone) / c.c * c.psi)
+        worst = max(worst, abs(cone) / mass)
     return worst
 
 
@@ -189,7 +188,8 @@ def contact_direction(contact, c, facets, kappa, du, w):
     for i in range(facets.shape[0]):
         w.d_beta[i] -= c.beta[i] / c.eta[i] * w.d_psi
         w.d_eta[i] += w.d_psi
-    w.d_c = change + weight * w.d_psi
+    # From its product rather than from the cone: that difference cancels where c is small.
+    w.d_c = (kappa - w.second_c - c.c * w.d_psi) / c.psi - c.c
 
 
 @kernel

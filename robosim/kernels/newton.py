@@ -70,10 +70,11 @@ def evaluate(model, state, work, dt, info):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
+        mass = model.bodies[contact.body].mass
         contact_motion(contact, work.pose2[contact.body], work.bodies[contact.body].P, dt, w)
         contact_impulse(c, model.facets, t.w)
         add_wrench(t.w, w.arm1, 1.0, work.impulse[contact.body].w)
-        worst = max(worst, contact_violation(contact, c, model.facets, w.u))
+        worst = max(worst, contact_violation(contact, c, model.facets, w.u, mass))
     dynamics = dynamics_residual(model, work, dt, info)
     if not isfinite(dynamics):
         return dynamics
