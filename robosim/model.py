@@ -81,7 +81,13 @@ BODY_STATE = np.dtype(
 )
 BLOCK = np.dtype([("F", "f8", (6, 6))])
 ROW = np.dtype([("w", "f8", (6,))])
-JOINT_STATE = np.dtype([("impulse", "f8", (6,))])  # multipliers of the last step, impulse units
+JOINT_STATE = np.dtype(
+    [
+        ("impulse", "f8", (6,)),  # multipliers of the last step, impulse units
+        ("G_a", "f8", (6, 6)),  # Jacobian of the constraints at the knot, by parent and child
+        ("G_b", "f8", (6, 6)),
+    ]
+)
 CONTACT_STATE = np.dtype(
     [
         ("active", "i8"),  # whether the last step had it in its equations
@@ -104,10 +110,8 @@ BODY_WORK = np.dtype(
 )
 JOINT_WORK = np.dtype(
     [
-        ("G1_a", "f8", (6, 6)),
-        ("G1_b", "f8", (6, 6)),
-        ("G2_a", "f8", (6, 6)),
-        ("G2_b", "f8", (6, 6)),
+        ("G_a", "f8", (6, 6)),  # Jacobian of the constraints at the second knot
+        ("G_b", "f8", (6, 6)),
         ("g", "f8", (6,)),
         ("impulse", "f8", (6,)),
         ("impulse_old", "f8", (6,)),
@@ -167,7 +171,7 @@ class Model(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a step starts from: the knot, the momenta there, and variables kept as a guess."""
+    """What a step starts from: the knot, momenta and joint directions there, and a guess."""
 
     bodies: NDArray[np.void]  # (nb,) BODY_STATE
     joints: NDArray[np.void]  # (nb,) JOINT_STATE

@@ -3,6 +3,7 @@
 from robosim.kernels.algebra import rotate, rotate_back, rotation_matrix
 from robosim.kernels.jit import entry, kernel
 from robosim.kernels.joint import (
+    joint_jacobian,
     joint_motion_map,
     joint_residual,
     move_child,
@@ -74,6 +75,10 @@ def set_bodies(model, state, work, twists):
         for k in range(6):
             body.v_mid[k] = twists[i].w[k]
             state.joints[i].impulse[k] = 0.0
+    for j in range(model.joints.shape[0]):
+        joint, knot = model.joints[j], state.joints[j]
+        a, b = work.pose1[joint.parent], work.pose1[joint.child]
+        joint_jacobian(joint, a, b, work.scratch[0], knot.G_a, knot.G_b)
     for k in range(state.contacts.shape[0]):
         state.contacts[k].active = 0
 

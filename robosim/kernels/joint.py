@@ -114,12 +114,12 @@ def translation_row(a, b, t, row_a, row_b):
 
 @kernel
 def joint_motion_map(joint, a, b, t, S_a, S_b):
-    """Joint velocities C^T g' by world twists: v_j = S_a twist_a + S_b twist_b, (6, 6) each.
+    """Joint velocities C^T g' by world twists: v_j = S_a twist_a + S_b twist_b, its rows only.
 
     Translations in the joint frame, the angular velocity in child axes. The transpose maps joint
     forces and torques to world wrenches.
     """
-    for row in range(6):
+    for row in range(joint.m_T + joint.m_R):
         for column in range(6):
             S_a[row, column] = 0.0
             S_b[row, column] = 0.0

@@ -58,15 +58,15 @@ def evaluate(model, state, work, dt, info):
         joint = model.joints[j]
         if joint.node < 0:
             continue
-        w = work.joints[j]
+        knot, w = state.joints[j], work.joints[j]
         joint_residual(joint, work.pose2[joint.parent], work.pose2[joint.child], t, w.g)
         for row in range(joint.n_T + joint.n_R):
             value = w.g[row] / dt
             work.residual[joint.node].w[row] = -value
             worst = max(worst, abs(value))
             for k in range(6):
-                work.impulse[joint.parent].w[k] += w.G1_a[row, k] * w.impulse[row]
-                work.impulse[joint.child].w[k] += w.G1_b[row, k] * w.impulse[row]
+                work.impulse[joint.parent].w[k] += knot.G_a[row, k] * w.impulse[row]
+                work.impulse[joint.child].w[k] += knot.G_b[row, k] * w.impulse[row]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
@@ -118,8 +118,8 @@ def assemble(model, state, work):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
             a, b = work.pose2[joint.parent], work.pose2[joint.child]
-            joint_jacobian(joint, a, b, t, w.G2_a, w.G2_b)
-            place_joint_blocks(model, joint, w.G1_a, w.G1_b, w.G2_a, w.G2_b, work.blocks)
+            joint_jacobian(joint, a, b, t, w.G_a, w.G_b)
+            place_joint_blocks(model, joint, state.joints[j], w, work.blocks)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, w = model.contacts[k], work.contacts[k]
@@ -129,18 +129,18 @@ def assemble(model, state, work):
 
 
 @kernel
-def place_joint_blocks(model, joint, left_a, left_b, right_a, right_b, blocks):
-    """Blocks of one joint: -left^T in its column, right in its row, identity where unused."""
+def place_joint_blocks(model, joint, left, right, blocks):
+    """Blocks of one joint: -left.G^T in its column, right.G in its row, identity where unused."""
     for row in range(joint.n_T + joint.n_R, 6):
         blocks[joint.node].F[row, row] = 1.0
     with_parent = joint.parent < model.bodies.shape[0]
     for row in range(joint.n_T + joint.n_R):
         for k in range(6):
-            blocks[joint.child_joint].F[k, row] = -left_b[row, k]
-            blocks[joint.joint_child].F[row, k] = right_b[row, k]
+            blocks[joint.child_joint].F[k, row] = -left.G_b[row, k]
+            blocks[joint.joint_child].F[row, k] = right.G_b[row, k]
             if with_parent:
-                blocks[joint.parent_joint].F[k, row] = -left_a[row, k]
-                blocks[joint.joint_parent].F[row, k] = right_a[row, k]
+                blocks[joint.parent_joint].F[k, row] = -left.G_a[row, k]
+                blocks[joint.joint_parent].F[row, k] = right.G_a[row, k]
 
 
 @kernel

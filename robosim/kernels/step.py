@@ -96,9 +96,8 @@ def advance(model, state, work, options, dt, info):
 
 @kernel
 def start_interval(model, state, work, options, dt):
-    """What the equations take from the first knot: poses, known impulses, joint directions."""
+    """What the equations take from the first knot: poses, inertias, momenta, known impulses."""
     load_poses(model, state, work.pose1)
-    t = work.scratch[0]
     for i in range(model.bodies.shape[0]):
         body = model.bodies[i]
         similarity(work.pose1[i].R, body.inertia, work.bodies[i].J)
@@ -106,11 +105,6 @@ def start_interval(model, state, work, options, dt):
             work.known[i].w[k] = state.bodies[i].p[k] + 0.5 * dt * body.mass * options.gravity[k]
             work.known[i].w[3 + k] = state.bodies[i].p[3 + k]
     add_joint_forces(model, work.pose1, work.tau, 0.5 * dt, work, work.known)
-    for j in range(model.joints.shape[0]):
-        joint, w = model.joints[j], work.joints[j]
-        if joint.node >= 0:
-            a, b = work.pose1[joint.parent], work.pose1[joint.child]
-            joint_jacobian(joint, a, b, t, w.G1_a, w.G1_b)
 
 
 @kernel
@@ -256,11 +250,11 @@ def read_knot_velocities(model, state, work):
         similarity(work.pose2[i].R, model.bodies[i].inertia, D[3:, 3:])
         assign(state.bodies[i].p, work.rhs[i].w)
     for j in range(model.joints.shape[0]):
-        joint, w = model.joints[j], work.joints[j]
+        joint, knot = model.joints[j], state.joints[j]
         if joint.node >= 0:
             a, b = work.pose2[joint.parent], work.pose2[joint.child]
-            joint_jacobian(joint, a, b, t, w.G2_a, w.G2_b)
-            place_joint_blocks(model, joint, w.G2_a, w.G2_b, w.G2_a, w.G2_b, work.blocks)
+            joint_jacobian(joint, a, b, t, knot.G_a, knot.G_b)
+            place_joint_blocks(model, joint, knot, knot, work.blocks)
     for n in range(1, work.active[0] + 1):
         hold_contact(model, state, work, work.active[n])
     ldu_factor(model.graph, work.blocks)
