@@ -141,6 +141,7 @@ CONTACT_WORK = np.dtype(
         ("J2", "f8", (3, 6)),
         ("A", "f8", (3, 3)),  # condensed: dF = F + A du
         ("F", "f8", (3,)),
+        ("weight", "f8"),  # of friction's products against s gamma on the path that is followed
         ("d_gamma", "f8"),
         ("d_s", "f8"),
         ("d_psi", "f8"),

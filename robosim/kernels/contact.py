@@ -71,7 +71,7 @@ def contact_jacobian(contact, pose2, P, w):
 
 
 @kernel
-def contact_center(contact, c, facets, kappa, speed):
+def contact_center(contact, c, facets, weight, kappa, speed):
     """Put a contact on the central path at `kappa`, its slack at least `speed`."""
     c.s = max(c.s, speed)
     c.gamma = kappa / c.s
@@ -81,9 +81,9 @@ def contact_center(contact, c, facets, kappa, speed):
         c.beta[i] = c.c
         c.eta[i] = 0.0
     if contact.mu > 0.0:
-        c.psi = kappa / c.c
+        c.psi = weight * kappa / c.c
         for i in range(facets):
-            c.eta[i] = kappa / c.beta[i]
+            c.eta[i] = weight * kappa / c.beta[i]
 
 
 @kernel
@@ -105,18 +105,18 @@ def contact_stiffness(contact, c, facets, w):
     A[2, 2] = -c.gamma / c.s
     if contact.mu == 0.0:
         return
-    weight, m0, m1 = 0.0, 0.0, 0.0
+    stiffness, m0, m1 = 0.0, 0.0, 0.0
     for i in range(facets.shape[0]):
         ratio = c.beta[i] / c.eta[i]
         b0, b1 = facets[i, 0], facets[i, 1]
-        weight += ratio
+        stiffness += ratio
         m0 += ratio * b0
         m1 += ratio * b1
         A[0, 0] -= ratio * b0 * b0
         A[0, 1] -= ratio * b0 * b1
         A[1, 1] -= ratio * b1 * b1
     A[1, 0] = A[0, 1]
-    share = c.psi / (c.c + c.psi * weight)
+    share = c.psi / (c.c + c.psi * stiffness)
     A[0, 0] += share * m0 * m0
     A[0, 1] += share * m0 * m1
     A[1, 0] += share * m1 * m0
@@ -142,25 +142,26 @@ def contact_violation(contact, c, facets, u, mass):
 @kernel
 def contact_force(contact, c, facets, kappa, w):
     """w.F: the impulse's change at rest (du = 0) for target `kappa` and second-order terms."""
+    aim = w.weight * kappa
     gamma0 = (kappa - w.second_s) / c.s - c.gamma - c.gamma / c.s * (w.u[2] - c.s)
     w.F[0], w.F[1], w.F[2] = 0.0, 0.0, gamma0
     if contact.mu == 0.0:
         return
-    weight, m0, m1, sum_h, cone = 0.0, 0.0, 0.0, 0.0, contact.mu * c.gamma - c.c
+    stiffness, m0, m1, sum_h, cone = 0.0, 0.0, 0.0, 0.0, contact.mu * c.gamma - c.c
     for i in range(facets.shape[0]):
         b0, b1 = facets[i, 0], facets[i, 1]
         slip = b0 * w.u[0] + b1 * w.u[1] + c.psi - c.eta[i]
         ratio = c.beta[i] / c.eta[i]
-        h = (kappa - w.second[i]) / c.eta[i] - c.beta[i] - ratio * slip
-        weight += ratio
+        h = (aim - w.second[i]) / c.eta[i] - c.beta[i] - ratio * slip
+        stiffness += ratio
         m0 += ratio * b0
         m1 += ratio * b1
         sum_h += h
         cone -= c.beta[i]
         w.F[0] += h * b0
         w.F[1] += h * b1
-    scale = 1.0 / (c.c + c.psi * weight)
-    psi0 = scale * (kappa - w.second_c - c.c * c.psi - c.psi * (cone - sum_h + contact.mu * gamma0))
+    scale = 1.0 / (c.c + c.psi * stiffness)
+    psi0 = scale * (aim - w.second_c - c.c * c.psi - c.psi * (cone - sum_h + contact.mu * gamma0))
     w.F[0] -= m0 * psi0
     w.F[1] -= m1 * psi0
 
@@ -172,24 +173,25 @@ def contact_direction(contact, c, facets, kappa, du, w):
     w.d_gamma = (kappa - w.second_s - c.gamma * w.d_s) / c.s - c.gamma
     w.d_psi = 0.0
     w.d_c = 0.0
+    aim = w.weight * kappa
     if contact.mu == 0.0:
         return
-    weight, sum_h, cone = 0.0, 0.0, contact.mu * c.gamma - c.c
+    stiffness, sum_h, cone = 0.0, 0.0, contact.mu * c.gamma - c.c
     for i in range(facets.shape[0]):
         slip = facets[i, 0] * (w.u[0] + du[0]) + facets[i, 1] * (w.u[1] + du[1])
         w.d_eta[i] = slip + c.psi - c.eta[i]
         ratio = c.beta[i] / c.eta[i]
-        w.d_beta[i] = (kappa - w.second[i]) / c.eta[i] - c.beta[i] - ratio * w.d_eta[i]
-        weight += ratio
+        w.d_beta[i] = (aim - w.second[i]) / c.eta[i] - c.beta[i] - ratio * w.d_eta[i]
+        stiffness += ratio
         sum_h += w.d_beta[i]
         cone -= c.beta[i]
     change = cone - sum_h + contact.mu * w.d_gamma
-    w.d_psi = (kappa - w.second_c - c.c * c.psi - c.psi * change) / (c.c + c.psi * weight)
+    w.d_psi = (aim - w.second_c - c.c * c.psi - c.psi * change) / (c.c + c.psi * stiffness)
     for i in range(facets.shape[0]):
         w.d_beta[i] -= c.beta[i] / c.eta[i] * w.d_psi
         w.d_eta[i] += w.d_psi
     # From its product rather than from the cone: that difference cancels where c is small.
-    w.d_c = (kappa - w.second_c - c.c * w.d_psi) / c.psi - c.c
+    w.d_c = (aim - w.second_c - c.c * w.d_psi) / c.psi - c.c
 
 
 @kernel

@@ -2,11 +2,10 @@
 
 All rows are in impulse units (bodies) or m/s (joints, contacts). Without active contacts this is
 a plain Newton method; with them a primal-dual interior point whose contact variables have been
-eliminated into 3x3 blocks. Two starts are tried: warm, from the last step's variables at the
-final barrier, then cold, with Mehrotra's predictor and corrector.
+eliminated into 3x3 blocks. Three attempts are made, each slower and surer than the one before.
 """
 
-from math import isfinite, sqrt
+from math import inf, isfinite, sqrt
 
 from robosim.kernels.algebra import (
     assign,
@@ -43,6 +42,11 @@ SINGULAR = 1
 STALLED = 2
 OUT_OF_ITERATIONS = 3
 NOT_FINITE = 4
+
+WARM = 0  # from the last step's variables, at the final barrier
+COLD = 1  # from far inside the cones, by Mehrotra's predictor and corrector
+CAREFUL = 2  # the same start, staying near the central path
+LAST = 6  # and from CAREFUL on along other paths
 
 
 @kernel
@@ -241,25 +245,26 @@ def take_step(model, state, work, dt, length):
 
 @kernel
 def complementarity(model, state, work, length):
-    """(mean, largest) product of the contacts' pairs after a step of `length`, 0 for none."""
-    total, largest, pairs = 0.0, 0.0, 0
+    """(mean, largest, smallest) weighted product of the contacts' pairs after `length`."""
+    total, largest, smallest, pairs = 0.0, 0.0, inf, 0
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         c, w = state.contacts[k], work.contacts[k]
         product = (c.s + length * w.d_s) * (c.gamma + length * w.d_gamma)
         total += product
-        largest = max(largest, product)
+        largest, smallest = max(largest, product), min(smallest, product)
         pairs += 1
         if model.contacts[k].mu > 0.0:
-            product = (c.c + length * w.d_c) * (c.psi + length * w.d_psi)
+            product = (c.c + length * w.d_c) * (c.psi + length * w.d_psi) / w.weight
             total += product
-            largest = max(largest, product)
+            largest, smallest = max(largest, product), min(smallest, product)
             for i in range(model.facets.shape[0]):
                 product = (c.beta[i] + length * w.d_beta[i]) * (c.eta[i] + length * w.d_eta[i])
+                product /= w.weight
                 total += product
-                largest = max(largest, product)
+                largest, smallest = max(largest, product), min(smallest, product)
             pairs += 1 + model.facets.shape[0]
-    return total / max(pairs, 1), largest
+    return total / max(pairs, 1), largest, smallest
 
 
 @kernel
@@ -299,6 +304,21 @@ def predict_barrier(model, state, work, dt, kappa_end):
 
 
 @kernel
+def central_step(model, state, work, length):
+    """Shorten a step until no product falls far behind the others.
+
+    A pair that has come to zero on both sides cannot be moved by Newton's method any more, so the
+    path has to be followed inside the wide neighbourhood of the central path.
+    """
+    for _ in range(20):
+        mean, _, smallest = complementarity(model, state, work, length)
+        if smallest >= 1e-3 * mean:
+            break
+        length *= 0.8
+    return length
+
+
+@kernel
 def rests_above_ground(work):
     """Whether every contact in the equations has a positive gap."""
     for n in range(1, work.active[0] + 1):
@@ -308,13 +328,23 @@ def rests_above_ground(work):
 
 
 @kernel
-def center_contacts(model, state, work, kappa, speed):
-    """Put all contacts in the equations on the central path, their slacks from the motion."""
+def center_contacts(model, state, work, kappa, speed, attempt):
+    """Put all contacts in the equations on the central path, their slacks from the motion.
+
+    Sliding contacts that jam can make the path turn back before the barrier is down. From the
+    second careful attempt on, friction's products are weighted differently in each contact, which
+    leads along another path to the same equations.
+    """
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         c, facets = state.contacts[k], model.facets.shape[0]
         c.s = work.contacts[k].u[2]
-        contact_center(model.contacts[k], c, facets, kappa, speed)
+        w = work.contacts[k]
+        w.weight = 1.0
+        if attempt > CAREFUL:
+            # Spread over 1e-2..1e2 by a multiplicative hash: the same in every run.
+            w.weight = 10.0 ** (4.0 * ((0.618034 * (k + 1) * attempt) % 1.0) - 2.0)
+        contact_center(model.contacts[k], c, facets, w.weight, kappa, speed)
 
 
 @kernel
@@ -334,7 +364,7 @@ def final_barrier(model, state, work, options, dt):
 
 
 @kernel
-def solve(model, state, work, options, dt, cold, info):
+def solve(model, state, work, options, dt, attempt, info):
     """Solve the step equations from the unknowns in `work`; returns a status."""
     clear_directions(work)
     merit = evaluate(model, state, work, dt, info)
@@ -343,7 +373,7 @@ def solve(model, state, work, options, dt, cold, info):
         if not isfinite(merit):
             return NOT_FINITE
         kappa_end = final_barrier(model, state, work, options, dt)
-        largest = complementarity(model, state, work, 0.0)[1]
+        mean, largest, _ = complementarity(model, state, work, 0.0)
         if merit < options.tolerance and largest <= 10.0 * kappa_end and rests_above_ground(work):
             return CONVERGED
         info.iterations += 1
@@ -352,10 +382,14 @@ def solve(model, state, work, options, dt, cold, info):
             return SINGULAR
         kappa = kappa_end
         set_second_order(model, state, work, 0.0)
-        if cold and work.active[0] > 0:
+        if attempt == COLD and work.active[0] > 0:
             kappa = predict_barrier(model, state, work, dt, kappa_end)
+        elif attempt >= CAREFUL:
+            kappa = max(kappa_end, (0.3 if largest < 3.0 * mean else 1.0) * mean)
         find_direction(model, state, work, kappa)
         length = longest_feasible_step(model, state, work, dt, 0.99)
+        if attempt != WARM:
+            length = central_step(model, state, work, length)
         remember(model, state, work)
         accepted = False
         for _ in range(10):

@@ -33,7 +33,10 @@ from robosim.kernels.jit import entry, kernel
 from robosim.kernels.joint import joint_jacobian
 from robosim.kernels.ldu import ldu_factor, ldu_solve
 from robosim.kernels.newton import (
+    COLD,
     CONVERGED,
+    LAST,
+    WARM,
     center_contacts,
     condense_contact,
     evaluate,
@@ -123,35 +126,39 @@ def guess_motion(model, state, work, dt, extrapolate):
 
 @kernel
 def solve_interval(model, state, work, options, dt, info):
-    """Try a warm start, then a cold one; let contacts in that were reached unexpectedly."""
+    """Try a warm start, then colder ones; let contacts in that were reached unexpectedly."""
     work.active[0] = 0
     kappa = final_barrier(model, state, work, options, dt)
     choose_contacts(model, state, work, options, dt, kappa)
-    cold = False
+    attempt = WARM
     while True:
-        if cold:
-            start_cold(model, state, work, dt, kappa, info)
-        else:
+        if attempt == WARM:
             guess_motion(model, state, work, dt, 1.0)
-        status = solve(model, state, work, options, dt, cold, info)
-        if status == CONVERGED and not admit_reached(model, state, work, options, kappa):
+        else:
+            start_cold(model, state, work, dt, kappa, attempt, info)
+        status = solve(model, state, work, options, dt, attempt, info)
+        if status == CONVERGED:
+            if not admit_reached(model, state, work, options, kappa):
+                return status
+            attempt = COLD
+        elif attempt == LAST or work.active[0] == 0:
             return status
-        if status != CONVERGED and cold:
-            return status
-        cold = True
+        else:
+            attempt += 1
 
 
 @kernel
-def start_cold(model, state, work, dt, kappa, info):
+def start_cold(model, state, work, dt, kappa, attempt, info):
     """Start far inside the cones, to follow the central path down to `kappa`."""
     guess_motion(model, state, work, dt, 0.0)
     evaluate(model, state, work, dt, info)
     speed, mass = dt, 0.0
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        speed = max(speed, abs(work.contacts[k].u[2]))
+        for i in range(3):
+            speed = max(speed, abs(work.contacts[k].u[i]))
         mass = max(mass, model.bodies[model.contacts[k].body].mass)
-    center_contacts(model, state, work, max(kappa, mass * speed * speed), speed)
+    center_contacts(model, state, work, max(kappa, mass * speed * speed), speed, attempt)
 
 
 @kernel
@@ -185,10 +192,11 @@ def admit(model, state, work, k, kappa, speed):
     work.active[0] += 1
     work.active[work.active[0]] = k
     contact_start(contact, work.pose1[contact.body], work.contacts[k])
+    work.contacts[k].weight = 1.0
     if c.active == 0:
         c.active = 1
         c.s = 1.0
-        contact_center(contact, c, model.facets.shape[0], kappa, speed)
+        contact_center(contact, c, model.facets.shape[0], 1.0, kappa, speed)
 
 
 @kernel
