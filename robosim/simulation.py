@@ -127,7 +127,7 @@ class Simulation:
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         *,
         tolerance: float = 1e-8,
-        contact_speed: float = 1e-7,
+        contact_speed: float = 1e-8,
         friction_facets: int = 4,
         max_iterations: int = 50,
         max_substeps: int = 64,
