@@ -84,6 +84,7 @@ def urdf_joint(
         offset=quaternions.from_matrix(R),
         damping=damping,
         friction=friction,
+        via=() if placed is None else placed.via,
         **limits,
     )
 

@@ -16,11 +16,15 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PlacedLink:
-    """A link in its group: its frame in the axes of the group's topmost link."""
+    """A link in its group: its frame in the axes of the group's topmost link.
+
+    `via` names the fixed joints from the topmost link to this one.
+    """
 
     link: Any
     R: Array
     p: Array
+    via: tuple[str, ...] = ()
 
 
 @dataclass
@@ -70,8 +74,8 @@ def find_groups(robot: Any, path: Path) -> list[Group]:
     # A joint waits here with where its parent ended up; a stack, as chains may be very long.
     stack: list[tuple[Any, int, PlacedLink]] = []
 
-    def enter(link: Any, index: int, R: Array, p: Array) -> None:
-        placed = PlacedLink(link, R, p)
+    def enter(link: Any, index: int, R: Array, p: Array, via: tuple[str, ...] = ()) -> None:
+        placed = PlacedLink(link, R, p, via)
         groups[index].links.append(placed)
         stack.extend((joint, index, placed) for joint in reversed(children[link.name]))
 
@@ -83,7 +87,9 @@ def find_groups(robot: Any, path: Path) -> list[Group]:
         reached.add(joint.child)
         if joint.type == "fixed":
             R, p = origin(joint.origin)
-            enter(links[joint.child], index, parent_link.R @ R, parent_link.p + parent_link.R @ p)
+            p = parent_link.p + parent_link.R @ p
+            via = (*parent_link.via, joint.name)
+            enter(links[joint.child], index, parent_link.R @ R, p, via)
         else:
             groups.append(Group(parent=index, joint=joint, parent_link=parent_link))
             enter(links[joint.child], len(groups) - 1, np.eye(3), np.zeros(3))

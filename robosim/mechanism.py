@@ -236,6 +236,9 @@ class Joint(_Frozen):
         Read and kept: [N m s/rad], [N m], [kg m^2] about a rotation axis, and the like for slides.
     actuated : bool
         Whether the joint takes a torque or force from the controller.
+    via : tuple of str
+        Names of the fixed joints of the model file that were merged between the parent's
+        reference frame and this joint, outermost first; Pinocchio's order depends on them.
     """
 
     name: str
@@ -254,6 +257,7 @@ class Joint(_Frozen):
     friction: float = 0.0
     armature: float = 0.0
     actuated: bool = True
+    via: tuple[str, ...] = ()
     D_T: Array = field(init=False)
     D_R: Array = field(init=False)
     C_T: Array = field(init=False)
@@ -280,6 +284,7 @@ class Joint(_Frozen):
             child_position=_frozen_array(self.child_position, (3,), "child_position", element),
             offset=_unit_quaternion(self.offset, "offset", element),
             actuated=self.actuated and self.kind != "floating",
+            via=tuple(self.via),
         )
         self._set(
             lower=self._limit(self.lower, -np.inf, "lower", element),
