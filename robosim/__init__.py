@@ -23,7 +23,8 @@ from robosim.errors import (
 from robosim.mechanism import Body, ContactPoint, Frame, Geometry, Joint, Mechanism
 
 if TYPE_CHECKING:
-    from robosim.compare import Comparison, compare
+    from robosim.comparison import Comparison, compare
+    from robosim.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
     from robosim.loaders import load
     from robosim.log import Log
     from robosim.simulation import Simulation, StepInfo, warmup
@@ -32,12 +33,16 @@ __version__ = "0.1.0"
 
 # Imported on first use, so that building and loading a model does not wait for numba.
 _LAZY = {
-    "Comparison": "robosim.compare",
+    "Comparison": "robosim.comparison",
     "Log": "robosim.log",
     "Simulation": "robosim.simulation",
     "StepInfo": "robosim.simulation",
-    "compare": "robosim.compare",
+    "compare": "robosim.comparison",
+    "from_mujoco": "robosim.conversions",
+    "from_pinocchio": "robosim.conversions",
     "load": "robosim.loaders",
+    "to_mujoco": "robosim.conversions",
+    "to_pinocchio": "robosim.conversions",
     "warmup": "robosim.simulation",
 }
 
@@ -63,7 +68,11 @@ __all__ = [
     "StepInfo",
     "__version__",
     "compare",
+    "from_mujoco",
+    "from_pinocchio",
     "load",
+    "to_mujoco",
+    "to_pinocchio",
     "warmup",
 ]
 

@@ -11,21 +11,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
-from robosim.kernels.coordinates import move_bodies, place_bodies
+from robosim.errors import StateError
+from robosim.kernels.algebra import rotate
+from robosim.kernels.coordinates import load_poses, move_bodies, place_bodies, read_joints
+from robosim.kernels.jit import entry
 from robosim.mechanism import Joint, Mechanism
-from robosim.model import compile_model, make_workspace
+from robosim.model import compile_model, make_state, make_workspace
 
 Array = NDArray[np.float64]
 GRAVITY = (0.0, 0.0, -9.81)
 
 
 class Kinematics:
-    """Poses, twists and Jacobians of a mechanism at given joint coordinates.
+    """Poses, twists, Jacobians and inertia of a mechanism at given joint coordinates.
 
     Parameters
     ----------
     robot : Mechanism
-    q : (nq,)
+    q : (nq,) or None
+        The robot's home pose if None. `move_to` goes on to others.
 
     Attributes
     ----------
@@ -33,26 +37,45 @@ class Kinematics:
     R : (nb, 3, 3), body to world
     """
 
-    def __init__(self, robot: Mechanism, q: ArrayLike) -> None:
+    def __init__(self, robot: Mechanism, q: ArrayLike | None = None) -> None:
         self.robot = robot
-        self.q = np.ascontiguousarray(q, dtype=float)
         self._model = compile_model(robot)
+        self._state = make_state(robot, self._model)
         self._work = make_workspace(robot, self._model)
+        self._masses = np.array([body.mass for body in robot.bodies])
+        self._inertias = np.stack([np.asarray(body.inertia) for body in robot.bodies])
+        index = {body.name: i for i, body in enumerate(robot.bodies)}
+        self._parents = [-1 if j.parent is None else index[j.parent] for j in robot.joints]
+        self.move_to(np.asarray(robot.home) if q is None else q)
+
+    def move_to(self, q: ArrayLike) -> None:
+        """Put the bodies at other joint coordinates q (nq,).
+
+        Raises
+        ------
+        StateError
+            For a wrong shape.
+        """
+        self.q = _shaped(q, "q", self.robot.nq)
         place_bodies(self._model, self.q, self._work, self._work.pose2)
         self.x: Array = self._work.pose2["x"][:-1].copy()
         self.R: Array = self._work.pose2["R"][:-1].copy()
+        self._jacobian: Array | None = None
 
     def twists(self, v: ArrayLike) -> Array:
         """World twists (nb, 6) for joint velocities v (nv,): of the COM [m/s], angular [rad/s]."""
         self._work.twists["w"] = 0.0
-        v = np.ascontiguousarray(v, dtype=float)
+        v = _shaped(v, "v", self.robot.nv)
         move_bodies(self._model, self._work.pose2, v, self._work, self._work.twists)
         return np.array(self._work.twists["w"][:-1])
 
     def jacobian(self) -> Array:
         """Jacobian (nb, 6, nv) of the world twists by the joint velocities."""
-        identity = np.eye(self.robot.nv)
-        return np.stack([self.twists(column) for column in identity], axis=-1)
+        if self._jacobian is None:
+            columns = [self.twists(column) for column in np.eye(self.robot.nv)]
+            shape = (len(self.robot.bodies), 6, 0)
+            self._jacobian = np.stack(columns, axis=-1) if columns else np.zeros(shape)
+        return self._jacobian
 
     def frame(self, name: str) -> tuple[Array, Array]:
         """Position (3,) [m] and rotation (3, 3), frame to world, of a frame by its name."""
@@ -61,10 +84,22 @@ class Kinematics:
         position = self.x[index] + R @ np.asarray(frame.position)
         return position, R @ quaternions.rotation_matrix(frame.quaternion)
 
+    def center_of_mass(self) -> Array:
+        """Centre of mass of all bodies together, (3,) [m], world."""
+        return np.asarray(self._masses @ self.x / self._masses.sum())
+
     def inertias(self) -> Array:
         """Inertias (nb, 3, 3) about the centres of mass, world axes."""
-        local = np.stack([np.asarray(body.inertia) for body in self.robot.bodies])
-        return np.asarray(self.R @ local @ self.R.transpose(0, 2, 1))
+        return np.asarray(self.R @ self._inertias @ self.R.transpose(0, 2, 1))
+
+    def mass_matrix(self) -> Array:
+        """Joint-space mass matrix J^T M J, (nv, nv)."""
+        J = self.jacobian()
+        linear, angular = J[:, :3], J[:, 3:]
+        weighted = self._masses[:, None, None] * linear, self.inertias() @ angular
+        nv = self.robot.nv
+        M = linear.reshape(-1, nv).T @ weighted[0].reshape(-1, nv)
+        return np.asarray(M + angular.reshape(-1, nv).T @ weighted[1].reshape(-1, nv))
 
     def bias_accelerations(self, v: ArrayLike) -> Array:
         """World accelerations (nb, 6) of the bodies at zero joint acceleration, J' v."""
@@ -72,11 +107,79 @@ class Kinematics:
         twists = np.vstack((self.twists(v), np.zeros(6)))
         x, R = np.vstack((self.x, np.zeros(3))), np.concatenate((self.R, np.eye(3)[None]))
         out = np.zeros((len(x), 6))
-        for b, joint in enumerate(self.robot.joints):
-            a = -1 if joint.parent is None else self.robot.body_index(joint.parent)
+        for b, (joint, a) in enumerate(zip(self.robot.joints, self._parents, strict=True)):
             v_j = v[self.robot.v_offsets[b] : self.robot.v_offsets[b + 1]]
             out[b] = _child_acceleration(joint, v_j, x[[a, b]], R[[a, b]], twists[[a, b]], out[a])
         return out[:-1]
+
+    def bias_forces(self, v: ArrayLike, gravity: ArrayLike = GRAVITY) -> Array:
+        """Coriolis, centrifugal and gravity forces (nv,): ``M(q) a + bias = tau``."""
+        J = self.jacobian()
+        acceleration = self.bias_accelerations(v)
+        omega = self.twists(v)[:, 3:]
+        inertias = self.inertias()
+        forces = acceleration[:, :3] - np.asarray(gravity, dtype=float)
+        forces *= self._masses[:, None]
+        momentum = np.einsum("bij,bj->bi", inertias, omega)
+        torques = np.einsum("bij,bj->bi", inertias, acceleration[:, 3:])
+        torques += np.cross(omega, momentum)
+        return np.asarray(
+            np.einsum("bik,bi->k", J[:, :3], forces) + np.einsum("bik,bi->k", J[:, 3:], torques)
+        )
+
+    def forward_acceleration(
+        self, v: ArrayLike, tau: ArrayLike, gravity: ArrayLike = GRAVITY
+    ) -> Array:
+        """Joint accelerations (nv,) under generalized forces tau (nv,), without contacts."""
+        rhs = np.asarray(tau, dtype=float) - self.bias_forces(v, gravity)
+        return np.asarray(np.linalg.solve(self.mass_matrix(), rhs))
+
+    def read_coordinates(
+        self,
+        x: ArrayLike,
+        quaternion: ArrayLike,
+        v: ArrayLike,
+        omega: ArrayLike,
+        near: ArrayLike | None = None,
+    ) -> tuple[Array, Array]:
+        """Joint coordinates (nq,) and velocities (nv,) of bodies wherever they are.
+
+        Parameters
+        ----------
+        x : (nb, 3) [m], centres of mass, world
+        quaternion : (nb, 4), body to world
+        v : (nb, 3) [m/s], of the centres of mass, world axes
+        omega : (nb, 3) [rad/s], body axes
+        near : (nq,) or None
+            Of the many q that describe the same pose (turns of an angle, signs of a quaternion)
+            the one nearest to these is returned; the zero pose if None.
+        """
+        bodies = self._state.bodies
+        bodies["x"], bodies["q"], bodies["v"], bodies["omega"] = x, quaternion, v, omega
+        near = self.robot.neutral() if near is None else near
+        self._state.q[:] = _shaped(near, "near", self.robot.nq)
+        _read_bodies(self._model, self._state, self._work)
+        return self._state.q.copy(), self._state.v.copy()
+
+
+def _shaped(value: ArrayLike, name: str, size: int) -> Array:
+    """A fresh array of the right shape, as kernels do not check what they read."""
+    array = np.array(value, dtype=float)
+    if array.shape != (size,):
+        raise StateError(f"{name} must have shape ({size},), not {array.shape}")
+    return array
+
+
+@entry
+def _read_bodies(model, state, work):  # type: ignore[no-untyped-def]
+    """Joint coordinates and velocities of state.bodies into state.q, state.v."""
+    load_poses(model, state, work.pose1)
+    twists = work.impulse
+    for i in range(state.bodies.shape[0]):
+        for k in range(3):
+            twists[i].w[k] = state.bodies[i].v[k]
+        rotate(work.pose1[i].R, state.bodies[i].omega, twists[i].w[3:])
+    read_joints(model, state, work, work.pose1, twists)
 
 
 def _child_acceleration(
@@ -103,35 +206,18 @@ def _child_acceleration(
 
 def mass_matrix(robot: Mechanism, q: ArrayLike) -> Array:
     """Joint-space mass matrix J^T M J, (nv, nv)."""
-    kinematics = Kinematics(robot, q)
-    J = kinematics.jacobian()
-    masses = np.array([body.mass for body in robot.bodies])
-    linear, angular = J[:, :3], J[:, 3:]
-    M = np.einsum("b,bik,bil->kl", masses, linear, linear)
-    return np.asarray(M + np.einsum("bik,bij,bjl->kl", angular, kinematics.inertias(), angular))
+    return Kinematics(robot, q).mass_matrix()
 
 
 def bias_forces(
     robot: Mechanism, q: ArrayLike, v: ArrayLike, gravity: ArrayLike = GRAVITY
 ) -> Array:
     """Coriolis, centrifugal and gravity forces (nv,): ``M(q) a + bias = tau``."""
-    kinematics = Kinematics(robot, q)
-    J = kinematics.jacobian()
-    acceleration = kinematics.bias_accelerations(v)
-    omega = kinematics.twists(v)[:, 3:]
-    masses = np.array([body.mass for body in robot.bodies])
-    inertias = kinematics.inertias()
-    forces = masses[:, None] * (acceleration[:, :3] - np.asarray(gravity, dtype=float))
-    momentum = np.einsum("bij,bj->bi", inertias, omega)
-    torques = np.einsum("bij,bj->bi", inertias, acceleration[:, 3:]) + np.cross(omega, momentum)
-    return np.asarray(
-        np.einsum("bik,bi->k", J[:, :3], forces) + np.einsum("bik,bi->k", J[:, 3:], torques)
-    )
+    return Kinematics(robot, q).bias_forces(v, gravity)
 
 
 def forward_acceleration(
     robot: Mechanism, q: ArrayLike, v: ArrayLike, tau: ArrayLike, gravity: ArrayLike = GRAVITY
 ) -> Array:
     """Joint accelerations (nv,) under generalized forces tau (nv,), without contacts."""
-    rhs = np.asarray(tau, dtype=float) - bias_forces(robot, q, v, gravity)
-    return np.asarray(np.linalg.solve(mass_matrix(robot, q), rhs))
+    return Kinematics(robot, q).forward_acceleration(v, tau, gravity)

@@ -26,28 +26,20 @@ def compare(
 
     [bold]Example:[/bold] robosim compare a1 --peer pinocchio
     """
-    from robosim.compare import compare as compare_with
+    from robosim.comparison import compare as compare_with
 
     robot = arguments.load(model, floating_base, package_dir)
     comparison = compare_with(robot, peer=peer)
     if as_json:
-        rows = [
-            {"name": row.name, "error": row.error, "tolerance": row.tolerance, "ok": row.ok}
-            for row in comparison.rows
-        ]
-        answer = {
-            "robot": robot.name,
-            "peer": peer,
-            "passed": bool(comparison.passed),
-            "rows": rows,
-        }
-        typer.echo(json.dumps(answer, indent=2))
+        typer.echo(json.dumps(comparison.to_dict(), indent=2))
     else:
         table = plain_table("quantity", "largest relative error>", "tolerance>", "")
         for row in comparison.rows:
             verdict = "[green]ok[/green]" if row.ok else "[bold red]differs[/bold red]"
             table.add_row(escape(row.name), f"{row.error:.2e}", f"{row.tolerance:.0e}", verdict)
         show(table)
+        for note in comparison.notes:
+            out.print(note, style="dim", markup=False, soft_wrap=True)
     if not comparison.passed:
         raise typer.Exit(1)
 

@@ -10,8 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +18,7 @@ from typer.testing import CliRunner
 
 from robosim import ConvergenceError
 from robosim.cli import app
+from robosim.comparison import Comparison, Row
 from robosim.log import partial_path, read_log
 
 Run = Callable[..., Any]
@@ -426,27 +426,16 @@ class TestView:
         assert "Traceback" not in rest
 
 
-class Row(NamedTuple):
-    name: str
-    error: float
-    tolerance: float
-    ok: bool
-
-
 class TestCompare:
     @pytest.fixture
     def verdict(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
         def arrange(passed: bool) -> None:
-            class Comparison:
-                rows = (
-                    Row("total mass", 1e-16, 1e-9, True),
-                    Row("mass matrix", 1e-3 if not passed else 1e-12, 1e-9, passed),
-                )
-
-            Comparison.passed = passed  # type: ignore[attr-defined]
-            module = ModuleType("robosim.compare")
-            module.compare = lambda robot, peer: Comparison()  # type: ignore[attr-defined]
-            monkeypatch.setitem(sys.modules, "robosim.compare", module)
+            rows = (
+                Row("total mass", 1e-16, 1e-9, True),
+                Row("mass matrix", 1e-3 if not passed else 1e-12, 1e-9, passed),
+            )
+            found = Comparison("cube", "cube.urdf", "pinocchio", "3.0", 100, rows, frames=1)
+            monkeypatch.setattr("robosim.comparison.compare", lambda robot, peer: found)
 
         return arrange
 

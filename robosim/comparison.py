@@ -1,0 +1,290 @@
+"""A robot against another library that has read the same model file, at random states.
+
+Errors are relative, and taken so that metres and radians, kilograms and grams can stand in one
+row. With the reference written with a prime, in each state:
+
+- masses, centres and positions: the largest ``|a - a'|`` over the largest ``|a'|``;
+- rotation matrices: the largest ``|R - R'|``;
+- the mass matrix: the largest ``|M_ij - M'_ij| / sqrt(M'_ii M'_jj)``, entry by entry;
+- accelerations: the largest ``|a_i - a'_i| sqrt(M'_ii)`` over the largest ``|a'_i| sqrt(M'_ii)``,
+  forces likewise with the reciprocal of the root: the mass metric;
+- the round trip: the largest difference over the largest entry, of q (at least 1) and of v.
+
+A row holds the largest error over all states.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim import quaternions
+from robosim.dynamics import Kinematics
+from robosim.errors import OptionError
+from robosim.mechanism import Mechanism
+from robosim.peers import GRAVITY, Answer, Peer, open_peer
+from robosim.simulation import Simulation
+
+Array = NDArray[np.float64]
+
+TOLERANCE = 1e-9
+# How far random coordinates go where limits are wider, or there are none.
+LARGEST_ANGLE = np.pi  # [rad]
+LARGEST_LENGTH = 1.0  # [m]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantity of a comparison.
+
+    Attributes
+    ----------
+    name : str
+    error : float
+        Largest relative error over all states; see the module's docstring.
+    tolerance : float
+    ok : bool
+        Whether the error is at most the tolerance; NaN is not.
+    """
+
+    name: str
+    error: float
+    tolerance: float
+    ok: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came out of comparing a robot with a peer.
+
+    Attributes
+    ----------
+    robot, source : str
+        Name of the robot and its model file.
+    peer, peer_version : str
+    states : int
+        Number of random states.
+    rows : tuple of Row
+    frames : int
+        Number of frames that both have, which are compared.
+    only_ours, only_theirs : tuple of str
+        Frames that one of them does not have.
+    """
+
+    robot: str
+    source: str
+    peer: str
+    peer_version: str
+    states: int
+    rows: tuple[Row, ...]
+    frames: int
+    only_ours: tuple[str, ...] = ()
+    only_theirs: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether every quantity is within its tolerance and there was one frame at least."""
+        return self.frames > 0 and all(row.ok for row in self.rows)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the rows do not say, a sentence each."""
+        told = [f"{self.states} states, {self.frames} frames, {self.peer} {self.peer_version}"]
+        for who, missing in ((self.peer, self.only_ours), ("robosim", self.only_theirs)):
+            if missing:
+                told.append(f"not compared, as {who} does not have them: {', '.join(missing)}")
+        return tuple(told)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain values, for JSON."""
+        return {
+            "robot": self.robot,
+            "source": self.source,
+            "peer": self.peer,
+            "peer_version": self.peer_version,
+            "states": self.states,
+            "frames": self.frames,
+            "only_ours": list(self.only_ours),
+            "only_theirs": list(self.only_theirs),
+            "passed": self.passed,
+            "rows": [
+                {"name": row.name, "error": row.error, "tolerance": row.tolerance, "ok": row.ok}
+                for row in self.rows
+            ],
+        }
+
+    def __str__(self) -> str:
+        width = max(len(row.name) for row in self.rows)
+        lines = [f"{self.robot}: robosim against {self.peer}"]
+        for row in self.rows:
+            verdict = "ok" if row.ok else f"DIFFERS (tolerance {row.tolerance:.0e})"
+            lines.append(f"  {row.name:{width}}  {row.error:8.2e}  {verdict}")
+        return "\n".join((*lines, *(f"  {note}" for note in self.notes)))
+
+
+def compare(
+    robot: Mechanism | str | os.PathLike[str],
+    peer: str = "pinocchio",
+    *,
+    states: int = 100,
+    seed: int = 0,
+    package_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
+    tolerance: float = TOLERANCE,
+) -> Comparison:
+    """Compare masses, kinematics and dynamics with another library.
+
+    Configurations are random within the joint limits, a floating base has a random position and
+    orientation, velocities are normal with unit deviation; forces are scaled by the inertia that
+    they act on.
+
+    Parameters
+    ----------
+    robot : Mechanism, or what `robosim.load` takes
+        Of a mechanism, the peer reads ``robot.source``.
+    peer : str
+        "pinocchio" or "mujoco".
+    states, seed : int
+        Number of random states, and where they start from.
+    package_dirs : path, or iterable of paths
+        For loading the robot.
+    tolerance : float
+        Largest relative error of every row.
+
+    Raises
+    ------
+    PeerError
+        If the peer is not installed or cannot load the robot.
+    OptionError
+        For a number of states or a tolerance that is not positive.
+    """
+    if states < 1:
+        raise OptionError(f"states must be at least 1, not {states}")
+    if not tolerance > 0:
+        raise OptionError(f"tolerance must be positive, not {tolerance}")
+    mechanism = robot if isinstance(robot, Mechanism) else _load(robot, package_dirs)
+    other = open_peer(peer, mechanism)
+    ours = {frame.name for _, frame in mechanism.frames()}
+    ours |= {frame.name for frame in mechanism.world_frames}
+    common = tuple(name for name in other.frames if name in ours)
+    errors = _largest_errors(mechanism, other, common, states, np.random.default_rng(seed))
+    return Comparison(
+        mechanism.name,
+        str(mechanism.source),
+        other.name,
+        other.version,
+        states,
+        tuple(Row(name, error, tolerance, error <= tolerance) for name, error in errors.items()),
+        len(common),
+        tuple(sorted(ours - set(common))),
+        tuple(name for name in other.frames if name not in ours),
+    )
+
+
+def _load(
+    source: str | os.PathLike[str],
+    package_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None,
+) -> Mechanism:
+    # Here, as the loaders import this package.
+    from robosim.loaders import load
+
+    return load(source, ground=False, package_dirs=package_dirs)
+
+
+def random_state(robot: Mechanism, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Random (q, v): within limits, quaternions uniform, velocities normal."""
+    q = np.empty(robot.nq)
+    for joint, begin in zip(robot.joints, robot.q_offsets, strict=False):
+        n = joint.C_T.shape[1]
+        turns = 0 if joint.has_quaternion else joint.C_R.shape[1]
+        reach = np.array([LARGEST_LENGTH] * n + [LARGEST_ANGLE] * turns)
+        bounds = np.asarray(joint.lower)[: n + turns], np.asarray(joint.upper)[: n + turns]
+        low, high = np.clip(-reach, *bounds), np.clip(reach, *bounds)
+        q[begin : begin + n + turns] = rng.uniform(low, high)
+        if joint.has_quaternion:
+            q[begin + n : begin + n + 4] = quaternions.normalized(rng.normal(size=4))
+    return q, rng.normal(size=robot.nv)
+
+
+def _largest_errors(
+    robot: Mechanism, peer: Peer, frames: tuple[str, ...], states: int, rng: np.random.Generator
+) -> dict[str, float]:
+    kinematics, sim = Kinematics(robot), Simulation(robot)
+    largest = {"total mass": _relative(np.array(robot.total_mass), np.array(peer.total_mass))}
+    for _ in range(states):
+        q, v = random_state(robot, rng)
+        kinematics.move_to(q)
+        M = kinematics.mass_matrix()
+        tau = np.sqrt(np.diag(M)) * rng.normal(size=robot.nv)
+        ours = Answer(
+            kinematics.center_of_mass(),
+            *_frame_poses(kinematics, frames),
+            M,
+            kinematics.bias_forces(v, GRAVITY),
+            kinematics.forward_acceleration(v, tau, GRAVITY),
+        )
+        errors = _errors(ours, peer.answer(q, v, tau), frames)
+        errors["joint coordinates there and back"] = _round_trip_error(kinematics, sim, q, v)
+        for name, error in errors.items():
+            # Not max(): a NaN must stay.
+            largest[name] = float(np.maximum(largest.get(name, 0.0), error))
+    return largest
+
+
+def _frame_poses(
+    kinematics: Kinematics, frames: tuple[str, ...]
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Positions and rotations of frames by their names, those of the world too."""
+    positions, rotations = {}, {}
+    fixed = {frame.name: frame for frame in kinematics.robot.world_frames}
+    for name in frames:
+        if name in fixed:
+            positions[name] = np.asarray(fixed[name].position)
+            rotations[name] = quaternions.rotation_matrix(fixed[name].quaternion)
+        else:
+            positions[name], rotations[name] = kinematics.frame(name)
+    return positions, rotations
+
+
+def _errors(ours: Answer, theirs: Answer, frames: tuple[str, ...]) -> dict[str, float]:
+    root = np.sqrt(np.diag(theirs.mass_matrix))
+
+    def stacked(answer: dict[str, Array]) -> Array:
+        return np.array([answer[name] for name in frames])
+
+    turned = stacked(ours.rotations) - stacked(theirs.rotations)
+    M_error = (ours.mass_matrix - theirs.mass_matrix) / np.outer(root, root)
+    return {
+        "centre of mass": _relative(ours.center_of_mass, theirs.center_of_mass),
+        "frame positions": _relative(stacked(ours.positions), stacked(theirs.positions)),
+        "frame rotations": _largest(turned),
+        "mass matrix": _largest(M_error),
+        "bias forces": _relative(ours.bias_forces / root, theirs.bias_forces / root),
+        "forward accelerations": _relative(ours.acceleration * root, theirs.acceleration * root),
+    }
+
+
+def _round_trip_error(kinematics: Kinematics, sim: Simulation, q: Array, v: Array) -> float:
+    """Error of (q, v) that are read back from the bodies of a simulation put there."""
+    sim.set_state(q, v)
+    bodies = sim.state
+    # Near, not at q: what is not read back would stay off by this.
+    near = q + 0.1
+    q_back, v_back = kinematics.read_coordinates(bodies.x, bodies.q, bodies.v, bodies.omega, near)
+    scale = max(1.0, _largest(q))
+    return max(_largest(q_back - q) / scale, _relative(v_back, v))
+
+
+def _largest(values: Array) -> float:
+    return float(np.max(np.abs(values), initial=0.0))
+
+
+def _relative(ours: Array, theirs: Array) -> float:
+    difference, scale = _largest(ours - theirs), _largest(theirs)
+    if difference == 0.0:
+        return 0.0
+    return difference / scale if scale > 0.0 else float("inf")

@@ -1,0 +1,203 @@
+"""Other libraries as a reference: the same URDF file, answered in our own coordinates.
+
+Both are optional and imported when one is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from robosim import conversions
+from robosim.errors import PeerError
+from robosim.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+class Answer(NamedTuple):
+    """What a peer says about one state; forces and accelerations in our order and axes."""
+
+    center_of_mass: Array  # (3,) [m], world
+    positions: dict[str, Array]  # frame -> (3,) [m], world
+    rotations: dict[str, Array]  # frame -> (3, 3), to world
+    mass_matrix: Array  # (nv, nv)
+    bias_forces: Array  # (nv,)
+    acceleration: Array  # (nv,)
+
+
+class Peer(Protocol):
+    """A library that has loaded the robot's own model file."""
+
+    name: str
+    version: str
+    frames: tuple[str, ...]
+    total_mass: float
+
+    def answer(self, q: Array, v: Array, tau: Array) -> Answer:
+        """Everything at coordinates q, velocities v, under generalized forces tau (of ours)."""
+        ...
+
+
+def open_peer(name: str, robot: Mechanism) -> Peer:
+    """The peer of that name with the robot's URDF file loaded.
+
+    Raises
+    ------
+    PeerError
+        For a peer that is unknown or not installed, a robot that was not loaded from a URDF file,
+        or one that the peer cannot load.
+    """
+    if name not in PEERS:
+        raise PeerError(f"unknown peer '{name}' (known: {', '.join(PEERS)})")
+    if robot.source is None:
+        raise PeerError(
+            f"robot '{robot.name}' was built in Python: there is no model file that {name} could "
+            "load as well"
+        )
+    if Path(robot.source).suffix.lower() not in (".urdf", ".xml"):
+        raise PeerError(f"{robot.source}: not a URDF file, which {name} needs")
+    return PEERS[name](robot)
+
+
+def _import(module: str, extra: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise PeerError(
+            f'{module} is not installed; get it with: pip install "robosim[{extra}]"'
+        ) from error
+
+
+class Pinocchio:
+    """Pinocchio, with a free flyer where the robot has a floating base."""
+
+    name = "pinocchio"
+
+    def __init__(self, robot: Mechanism) -> None:
+        pin = _import("pinocchio", "pinocchio")
+        self._pin = pin
+        self._robot = robot
+        self.version = str(pin.__version__)
+        try:
+            model = pin.buildModelFromUrdf(robot.source)
+            # A file can have a floating joint of its own below a massless root.
+            if robot.floating_base and not model.existJointName(robot.joints[0].name):
+                model = pin.buildModelFromUrdf(robot.source, pin.JointModelFreeFlyer())
+        except Exception as error:  # Pinocchio raises what C++ raises
+            raise PeerError(f"{robot.source}: Pinocchio cannot load it: {error}") from error
+        model.gravity.linear[:] = GRAVITY
+        self._model, self._data = model, model.createData()
+        self._links = {
+            frame.name: k for k, frame in enumerate(model.frames) if frame.type == pin.BODY
+        }
+        self.frames = tuple(self._links)
+        # Pinocchio leaves out what is fixed to the world; it is body 0.
+        self.total_mass = float(sum(inertia.mass for inertia in model.inertias))
+
+    def answer(self, q: Array, v: Array, tau: Array) -> Answer:
+        pin, model, data, robot = self._pin, self._model, self._data, self._robot
+        q_pin, v_pin = conversions.to_pinocchio(robot, q, v, model=model)
+        T = conversions.velocity_map_from_pinocchio(robot, q, model=model)
+        drift = conversions.velocity_drift_from_pinocchio(robot, q, v, model=model)
+        acceleration = T @ pin.aba(model, data, q_pin, v_pin, T.T @ tau) + drift
+        M = T @ np.array(pin.crba(model, data, q_pin, pin.Convention.WORLD)) @ T.T
+        bias = T @ np.array(pin.nonLinearEffects(model, data, q_pin, v_pin)) - M @ drift
+        pin.framesForwardKinematics(model, data, q_pin)
+        places = {name: data.oMf[k] for name, k in self._links.items()}
+        centers = sum(
+            inertia.mass * place.act(inertia.lever)
+            for inertia, place in zip(model.inertias, data.oMi, strict=True)
+        )
+        return Answer(
+            np.asarray(centers) / self.total_mass,
+            {name: np.array(place.translation) for name, place in places.items()},
+            {name: np.array(place.rotation) for name, place in places.items()},
+            M,
+            bias,
+            acceleration,
+        )
+
+
+class MuJoCo:
+    """MuJoCo, with the file's links and joints only: no shapes, contacts, limits or damping."""
+
+    name = "mujoco"
+
+    def __init__(self, robot: Mechanism) -> None:
+        mj = _import("mujoco", "peers")
+        self._mj = mj
+        self._robot = robot
+        self.version = str(mj.__version__)
+        try:
+            spec = mj.MjSpec.from_string(_for_mujoco(Path(str(robot.source))))
+            if robot.floating_base:
+                spec.worldbody.first_body().add_freejoint()
+            self._model = spec.compile()
+        except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
+            raise PeerError(f"{robot.source}: MuJoCo cannot load it: {error}") from error
+        model = self._model
+        model.opt.gravity[:] = GRAVITY
+        model.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONSTRAINT)
+        model.dof_damping[:] = 0.0
+        model.dof_frictionloss[:] = 0.0
+        self._data = mj.MjData(model)
+        # Its world is a frame of ours only where a link of the file is called so.
+        frames = (*robot.world_frames, *(frame for _, frame in robot.frames()))
+        first = 0 if any(frame.name == "world" for frame in frames) else 1
+        self._links = {model.body(k).name: k for k in range(first, model.nbody)}
+        self.frames = tuple(self._links)
+        self.total_mass = float(model.body_mass.sum())
+
+    def answer(self, q: Array, v: Array, tau: Array) -> Answer:
+        mj, model, data, robot = self._mj, self._model, self._data, self._robot
+        data.qpos[:], data.qvel[:] = conversions.to_mujoco(robot, q, v, model=model)
+        order = np.asarray(
+            conversions.to_mujoco(robot, q, np.arange(robot.nv), model=model)[1], dtype=int
+        )
+        data.qfrc_applied[:] = tau[order]
+        mj.mj_forward(model, data)
+        back = np.argsort(order)
+        M = np.zeros((robot.nv, robot.nv))
+        for column, unit in zip(M, np.eye(robot.nv), strict=True):
+            mj.mj_mulM(model, data, column, unit)
+        links = self._links.items()
+        return Answer(
+            np.array(model.body_mass @ data.xipos / self.total_mass),
+            {name: np.array(data.xpos[k]) for name, k in links},
+            {name: np.array(data.xmat[k]).reshape(3, 3) for name, k in links},
+            M[np.ix_(back, back)],
+            np.array(data.qfrc_bias)[back],
+            np.array(data.qacc)[back],
+        )
+
+
+def _for_mujoco(file: Path) -> str:
+    """The file's text without shapes, and with every link kept as a body of its own."""
+    # Here, as reading files is the loaders' affair and they import this package.
+    from robosim.loaders import safe_xml
+
+    root = safe_xml.parse(safe_xml.read_bytes(file), file)
+    for element in list(root):
+        if element.tag == "link":
+            for shape in (*element.findall("visual"), *element.findall("collision")):
+                element.remove(shape)
+        elif element.tag != "joint":
+            root.remove(element)
+    for joint in root.iterchildren("joint"):
+        for extra in ("mimic", "limit", "dynamics", "safety_controller", "calibration"):
+            for element in joint.findall(extra):
+                joint.remove(element)
+    settings = etree.Element("mujoco")
+    etree.SubElement(settings, "compiler", fusestatic="false", balanceinertia="false")
+    root.insert(0, settings)
+    return str(etree.tostring(root, encoding="unicode"))
+
+
+PEERS: dict[str, Any] = {"pinocchio": Pinocchio, "mujoco": MuJoCo}
