@@ -1,0 +1,86 @@
+"""Entries into single kernels, which have no Python wrapper of their own; each costs compiling."""
+
+from robosim.kernels.body import angular_momentum, angular_momentum_tangent
+from robosim.kernels.contact import (
+    contact_direction,
+    contact_force,
+    contact_jacobian,
+    contact_motion,
+    contact_start,
+    contact_stiffness,
+)
+from robosim.kernels.jit import entry
+from robosim.kernels.joint import (
+    joint_jacobian,
+    joint_motion_map,
+    joint_residual,
+    read_coordinates,
+)
+from robosim.kernels.ldu import ldu_factor, ldu_solve
+from robosim.kernels.newton import assemble, evaluate, remember, take_step
+from robosim.kernels.step import admit, guess_motion, start_interval
+
+
+@entry
+def joint_at(model, work, j, q):
+    """Everything about joint j at work.pose2: g, G_a, G_b of its work, S_a, S_b of scratch, q."""
+    joint, w, t = model.joints[j], work.joints[j], work.scratch[0]
+    a, b = work.pose2[joint.parent], work.pose2[joint.child]
+    joint_residual(joint, a, b, t, w.g)
+    joint_jacobian(joint, a, b, t, w.G_a, w.G_b)
+    joint_motion_map(joint, a, b, t, t.S_a, t.S_b)
+    read_coordinates(joint, a, b, t, q)
+
+
+@entry
+def momentum_at(J, P, dt, out, tangent):
+    """Angular momentum (3,) of the turn P over dt, and its tangent (3, 3)."""
+    angular_momentum(J, P, dt, out)
+    angular_momentum_tangent(J, P, tangent)
+
+
+@entry
+def contact_at(model, work, k, P, dt):
+    """u and J2 of contact k for its body's poses at both knots and the turn P between them."""
+    contact, w = model.contacts[k], work.contacts[k]
+    contact_start(contact, work.pose1[contact.body], w)
+    contact_motion(contact, work.pose2[contact.body], P, dt, w)
+    contact_jacobian(contact, work.pose2[contact.body], P, w)
+
+
+@entry
+def contact_answer(model, state, work, k, kappa, du):
+    """A, F and all directions of contact k for the motion du (3,), from its state and work."""
+    contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
+    contact_stiffness(contact, c, model.facets, w)
+    contact_force(contact, c, model.facets, kappa, w)
+    contact_direction(contact, c, model.facets, kappa, du, w)
+
+
+@entry
+def start_newton(model, state, work, options, kappa, info):
+    """The equations and their matrix at the start of an interval, with every contact in them."""
+    start_interval(model, state, work, options, options.dt)
+    work.active[0] = 0
+    for k in range(model.contacts.shape[0]):
+        admit(model, state, work, k, kappa, options.contact_speed)
+    guess_motion(model, state, work, options.dt, 0.0)
+    evaluate(model, state, work, options.dt, info)
+    assemble(model, state, work)
+    remember(model, state, work)
+
+
+@entry
+def residual_along(model, state, work, dt, length, info):
+    """Residual rows after a step of `length` along the directions in work."""
+    take_step(model, state, work, dt, length)
+    return evaluate(model, state, work, dt, info)
+
+
+@entry
+def factor_and_solve(graph, blocks, rhs):
+    """rhs = F^-1 rhs in place; returns the status of the factorization."""
+    status = ldu_factor(graph, blocks)
+    if status == 0:
+        ldu_solve(graph, blocks, rhs)
+    return status

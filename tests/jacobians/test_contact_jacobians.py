@@ -1,0 +1,165 @@
+"""Contacts: their motion, and the closed form that condenses (29c) to (29f) onto the body."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from kernels_for_tests import contact_answer, contact_at
+from random_mechanisms import multiply, random_body, random_joint, random_quaternion, turned
+
+from robosim import ContactPoint, Mechanism
+from robosim.model import compile_model, make_state, make_workspace
+from robosim.quaternions import rotation_matrix
+
+STEP = 1e-6
+DT = 0.02
+
+
+class OneContact:
+    """A floating body with one contact, moving over one interval."""
+
+    def __init__(self, seed: int, radius: float = 0.0, friction: float = 0.7, facets: int = 4):
+        self.rng = rng = np.random.default_rng(seed)
+        point = ContactPoint("c", "b", rng.normal(size=3), radius=radius, friction=friction)
+        joint = random_joint(rng, "j", "floating", None, "b")
+        self.robot = Mechanism("one contact", (random_body(rng, "b"),), (joint,), (point,))
+        self.model = compile_model(self.robot, facets)
+        self.state = make_state(self.robot, self.model)
+        self.work = make_workspace(self.robot, self.model)
+        self.P = turned(np.array([1.0, 0, 0, 0]), rng.normal(size=3))
+        self.v = rng.normal(size=3)
+        q = random_quaternion(rng)
+        pose = self.work.pose1[0]
+        pose["x"], pose["q"], pose["R"] = rng.normal(size=3), q, rotation_matrix(q)
+
+    def evaluate(self, direction: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
+        """u and J2 after a step along (d v, psi)."""
+        first, second = self.work.pose1[0], self.work.pose2[0]
+        P = turned(self.P, DT * length * direction[3:])
+        second["x"] = first["x"] + DT * (self.v + length * direction[:3])
+        second["q"] = multiply(P, first["q"])
+        second["R"] = rotation_matrix(second["q"])
+        contact_at(self.model, self.work, 0, P, DT)
+        w = self.work.contacts[0]
+        return w["u"].copy(), w["J2"].copy()
+
+    def random_interior(self) -> None:
+        """Variables anywhere inside the cones, and a motion that does not match them."""
+        c, w = self.state.contacts[0], self.work.contacts[0]
+        for name in ("gamma", "s", "psi", "c", "beta", "eta"):
+            c[name] = self.rng.uniform(0.1, 2.0, size=np.shape(c[name]))
+        for name in ("u", "second_s", "second_c", "second"):
+            w[name] = self.rng.normal(size=np.shape(w[name]))
+        w["weight"] = self.rng.uniform(0.5, 2.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("radius", [0.0, 0.3])
+def test_contact_jacobian(seed, radius):
+    """For a finite turn over the interval, at which a rolling sphere slips by radius * 2 p / dt."""
+    case = OneContact(seed, radius)
+    J = case.evaluate(np.zeros(6), 0.0)[1]
+    columns = []
+    for direction in np.eye(6):
+        ends = [case.evaluate(direction, s * STEP)[0] for s in (1, -1)]
+        columns.append((ends[0] - ends[1]) / (2 * STEP))
+    # Of u of size 1e2 m/s: rounding 1e-14 over a step of 1e-6.
+    np.testing.assert_allclose(J, np.column_stack(columns), rtol=0, atol=1e-7)
+
+
+def test_a_rolling_sphere_does_not_slip():
+    """The material point of a sphere that rolls without slip has none, for small turns."""
+    case = OneContact(0, radius=0.3)
+    case.model = compile_model(
+        Mechanism(
+            "ball",
+            case.robot.bodies,
+            case.robot.joints,
+            (ContactPoint("c", "b", np.zeros(3), radius=0.3),),
+        )
+    )
+    slips = []
+    for angle in (1e-2, 1e-3):
+        case.P = turned(np.array([1.0, 0, 0, 0]), np.array([0.0, angle, 0.0]))
+        case.v = np.array([0.3 * angle / DT, 0.0, 0.0])
+        u = case.evaluate(np.zeros(6), 0.0)[0]
+        slips.append(abs(u[0]))
+        assert u[1] == pytest.approx(0, abs=1e-12)
+    # sin of half an angle for half an angle: third order.
+    assert slips[1] == pytest.approx(slips[0] / 1000, rel=0.05)
+
+
+def dense_directions(case: OneContact, kappa: float, du: np.ndarray) -> dict[str, np.ndarray]:
+    """Solve the linearised (29c) to (29f) of one contact for a given motion, all at once."""
+    c, w = case.state.contacts[0], case.work.contacts[0]
+    facets, mu = case.model.facets, case.robot.contacts[0].friction
+    n, aim = len(facets), w["weight"] * kappa
+    # Unknowns: gamma, s, psi, c, beta (n), eta (n).
+    A, rhs = np.zeros((4 + 2 * n, 4 + 2 * n)), np.zeros(4 + 2 * n)
+    beta, eta = slice(4, 4 + n), slice(4 + n, 4 + 2 * n)
+    u = w["u"] + du
+    A[0, 1], rhs[0] = 1, u[2] - c["s"]
+    A[1, 0], A[1, 1] = c["s"], c["gamma"]
+    rhs[1] = kappa - w["second_s"] - c["s"] * c["gamma"]
+    A[2, 0], A[2, 3], A[2, beta] = mu, -1, -1
+    rhs[2] = -(mu * c["gamma"] - c["beta"][:n].sum() - c["c"])
+    A[3, 2], A[3, 3] = c["c"], c["psi"]
+    rhs[3] = aim - w["second_c"] - c["c"] * c["psi"]
+    A[beta, 2], A[beta, eta] = 1, -np.eye(n)
+    rhs[beta] = -(facets @ u[:2] + c["psi"] - c["eta"][:n])
+    A[eta, beta], A[eta, eta] = np.diag(c["eta"][:n]), np.diag(c["beta"][:n])
+    rhs[eta] = aim - w["second"][:n] - c["beta"][:n] * c["eta"][:n]
+    x = np.linalg.solve(A, rhs)
+    return {
+        "d_gamma": x[0],
+        "d_s": x[1],
+        "d_psi": x[2],
+        "d_c": x[3],
+        "d_beta": x[beta],
+        "d_eta": x[eta],
+        "impulse": np.append(facets.T @ x[beta], x[0]),
+    }
+
+
+@pytest.mark.parametrize("facets", [4, 6, 16])
+@pytest.mark.parametrize("seed", range(5))
+def test_condensed_contact_against_a_dense_solve(seed, facets):
+    case = OneContact(seed, facets=facets)
+    case.random_interior()
+    du, kappa = case.rng.normal(size=3), 0.3
+    contact_answer(case.model, case.state, case.work, 0, kappa, du)
+    w = case.work.contacts[0]
+    expected = dense_directions(case, kappa, du)
+    for name in ("d_gamma", "d_s", "d_psi", "d_c", "d_beta", "d_eta"):
+        value = w[name][:facets] if name in ("d_beta", "d_eta") else w[name]
+        np.testing.assert_allclose(value, expected[name], rtol=1e-10, atol=1e-10, err_msg=name)
+    np.testing.assert_allclose(w["F"] + w["A"] @ du, expected["impulse"], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_condensed_onto_a_body(seed):
+    """(D - J1^T A J2) xi = r + J1^T F solves the body and all contact equations together."""
+    case = OneContact(seed)
+    case.random_interior()
+    rng, kappa = case.rng, 0.3
+    J1, J2 = rng.normal(size=(3, 6)), rng.normal(size=(3, 6))
+    half = rng.normal(size=(6, 6))
+    D, r = half @ half.T + 6 * np.eye(6), rng.normal(size=6)
+    contact_answer(case.model, case.state, case.work, 0, kappa, np.zeros(3))
+    w = case.work.contacts[0]
+    xi = np.linalg.solve(D - J1.T @ w["A"] @ J2, r + J1.T @ w["F"])
+    impulse = dense_directions(case, kappa, J2 @ xi)["impulse"]
+    np.testing.assert_allclose(D @ xi, r + J1.T @ impulse, rtol=1e-10, atol=1e-10)
+
+
+def test_without_friction_there_is_only_a_normal_impulse():
+    case = OneContact(0, friction=0.0)
+    case.random_interior()
+    contact_answer(case.model, case.state, case.work, 0, 0.3, np.ones(3))
+    c, w = case.state.contacts[0], case.work.contacts[0]
+    expected = np.zeros((3, 3))
+    expected[2, 2] = -c["gamma"] / c["s"]
+    np.testing.assert_array_equal(w["A"], expected)
+    assert not w["F"][:2].any()
+    s_gamma = c["s"] * c["gamma"] + c["s"] * w["d_gamma"] + c["gamma"] * w["d_s"]
+    assert s_gamma == pytest.approx(0.3 - w["second_s"], rel=1e-12)
