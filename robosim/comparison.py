@@ -101,7 +101,12 @@ class Comparison:
         return tuple(told)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values, for JSON."""
+        """The same as plain values, for JSON; an error that is not finite is None."""
+
+        def told(row: Row) -> dict[str, Any]:
+            error = row.error if np.isfinite(row.error) else None
+            return {"name": row.name, "error": error, "tolerance": row.tolerance, "ok": row.ok}
+
         return {
             "robot": self.robot,
             "source": self.source,
@@ -112,10 +117,7 @@ class Comparison:
             "only_ours": list(self.only_ours),
             "only_theirs": list(self.only_theirs),
             "passed": self.passed,
-            "rows": [
-                {"name": row.name, "error": row.error, "tolerance": row.tolerance, "ok": row.ok}
-                for row in self.rows
-            ],
+            "rows": [told(row) for row in self.rows],
         }
 
     def __str__(self) -> str:

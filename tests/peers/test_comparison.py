@@ -252,6 +252,8 @@ def test_nan_does_not_pass(a1, monkeypatch):
     comparison = robosim.compare(a1, states=2)
     assert "bias forces" in failed(comparison)
     assert not comparison.passed
+    row = next(row for row in comparison.to_dict()["rows"] if row["name"] == "bias forces")
+    assert row["error"] is None
 
 
 @needs_pinocchio
