@@ -38,22 +38,19 @@ class PD:
     Raises
     ------
     ControllerError
-        For a wrong shape, a value that is not finite, or a joint with a quaternion.
+        For a wrong shape, a value that is not finite, or a kp for a joint with a quaternion,
+        which can only be damped.
     """
 
     def __init__(self, robot: Mechanism, target: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> None:
-        q_of_v: dict[int, int] = {}
+        owner: dict[int, int] = {}
         for j, joint in enumerate(robot.joints):
-            if joint.actuated and joint.has_quaternion:
-                raise ControllerError(
-                    f"PD control needs joints with single coordinates; joint '{joint.name}' is "
-                    f"'{joint.kind}'"
-                )
-            for k in range(joint.nv):
-                q_of_v[robot.v_offsets[j] + k] = robot.q_offsets[j] + k
+            owner.update(dict.fromkeys(range(robot.v_offsets[j], robot.v_offsets[j] + joint.nv), j))
         self.gains = np.zeros(robot.nu, dtype=GAINS)
         self.gains["v_index"] = robot.actuated
-        self.gains["q_index"] = [q_of_v[int(v)] for v in robot.actuated]
+        self.gains["q_index"] = [
+            v - robot.v_offsets[owner[v]] + robot.q_offsets[owner[v]] for v in robot.actuated
+        ]
         for name, value in (("target", target), ("kp", kp), ("kd", kd)):
             values = np.asarray(value, dtype=float)
             if values.shape not in ((), (robot.nu,)) or not np.all(np.isfinite(values)):
@@ -61,6 +58,13 @@ class PD:
                     f"{name} must be a finite number or {robot.nu} of them, not {value!r}"
                 )
             self.gains[name] = values
+        for v in self.gains["v_index"][self.gains["kp"] != 0.0]:
+            joint = robot.joints[owner[v]]
+            if joint.has_quaternion and v >= robot.v_offsets[owner[v]] + joint.C_T.shape[1]:
+                raise ControllerError(
+                    f"PD control needs joints with single coordinates; joint '{joint.name}' is "
+                    f"'{joint.kind}'"
+                )
 
     def __call__(self, sim: Simulation) -> Array:
         """Torques (nu,) for the simulation's present state."""
@@ -95,14 +99,11 @@ def stand(robot: Mechanism) -> PD:
     # Here, so that naming a controller does not wait for numba.
     from robosim.dynamics import mass_matrix
 
-    controller = PD(robot, 0.0, 0.0, 0.0)
     home = np.asarray(robot.home)
     carried = np.diag(mass_matrix(robot, home))[robot.actuated]
     frequency = 2 * np.pi * 5.0
-    controller.gains["target"] = home[controller.gains["q_index"]]
-    controller.gains["kp"] = carried * frequency**2
-    controller.gains["kd"] = 2 * carried * frequency
-    return controller
+    target = home[zero(robot).gains["q_index"]]
+    return PD(robot, target, carried * frequency**2, 2 * carried * frequency)
 
 
 BUILT_IN: dict[str, Callable[[Mechanism], PD]] = {"stand": stand, "zero": zero}

@@ -95,12 +95,13 @@ def eliminate(
 
     for i, j in edges:
         connect(i, j)
-    pivots, neighbours, updates = [], [], []
+    pivots: list[tuple[int, ...]] = []
+    neighbours: list[tuple[int, int, int]] = []
+    updates: list[tuple[int, int, int]] = []
     for node in order:
         after = sorted(later[node], key=position.__getitem__)
         neighbour_begin, update_begin = len(neighbours), len(updates)
-        for other in after:
-            neighbours.append((other, block(node, other), block(other, node)))
+        neighbours += [(other, block(node, other), block(other, node)) for other in after]
         for i in after:
             for j in after:
                 if i != j:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numba.core import event
 from numpy.typing import ArrayLike, NDArray
 
+from robosim.compile_notice import CompileNotice
 from robosim.controllers import PD, Controller, check_torques, resolve
 from robosim.errors import ConvergenceError, OptionError, StateError
 from robosim.kernels.coordinates import largest_violation, set_bodies
@@ -29,9 +28,6 @@ from robosim.model import (
     make_state,
     make_workspace,
 )
-
-if TYPE_CHECKING:
-    from numba.core.event import Event
 
 Array = NDArray[np.float64]
 CHUNK_STEPS = 1000
@@ -149,7 +145,7 @@ class Simulation:
         g = np.array(gravity, dtype=float)
         if g.shape != (3,) or not np.all(np.isfinite(g)):
             raise OptionError(f"gravity must be three finite numbers, not {gravity!r}")
-        _CompileNotice.install()
+        CompileNotice.install()
         self.robot = robot
         self.timestep = float(timestep)
         self.gravity = g
@@ -217,7 +213,7 @@ class Simulation:
                 norm = float(np.linalg.norm(quaternion))
                 if abs(norm - 1) > 1e-3:
                     raise StateError(
-                        f"the quaternion of joint '{joint.name}' must have unit norm, not {norm:.6g}"
+                        f"joint '{joint.name}' must have a unit quaternion, not norm {norm:.6g}"
                     )
                 quaternion /= norm
         self._work.twists["w"] = 0.0
@@ -329,7 +325,6 @@ class Simulation:
         return self._stream(control, size, left)
 
     def _stream(self, control: Controller, size: int, left: int | None) -> Iterator[Chunk]:
-        advance = self._compiled_steps if isinstance(control, PD) else self._python_steps
         while left is None or left > 0:
             n = size if left is None else min(size, left)
             begin = self.steps
@@ -337,13 +332,16 @@ class Simulation:
             tau, infos = np.empty((n, self.robot.nv)), np.zeros(n, dtype=INFO)
             error: Exception | None = None
             try:
-                advance(control, q, v, tau, infos)
+                if isinstance(control, PD):
+                    self._compiled_steps(control, q, v, tau, infos)
+                else:
+                    self._python_steps(control, q, v, tau, infos)
             except Exception as raised:
                 error = raised
             done = self.steps - begin
             if done:
                 yield Chunk(
-                    self._start_time + self.timestep * np.arange(begin, begin + done),
+                    self._start_time + self.timestep * np.arange(begin, begin + done, dtype=float),
                     q[:done],
                     v[:done],
                     tau[:done, self.robot.actuated],
@@ -448,28 +446,6 @@ def warmup() -> None:
     sim = Simulation(tiny)
     sim.step()
     sim.run(2 * sim.timestep)
-
-
-class _CompileNotice(event.Listener):
-    """Says once, on stderr, that kernels are being compiled, if they are."""
-
-    installed = False
-    said = False
-
-    def on_start(self, event: Event) -> None:
-        module = event.data["dispatcher"].py_func.__module__
-        if not _CompileNotice.said and module.startswith("robosim."):
-            _CompileNotice.said = True
-            print("compiling kernels (first run)", file=sys.stderr, flush=True)
-
-    def on_end(self, event: Event) -> None:
-        pass
-
-    @classmethod
-    def install(cls) -> None:
-        if not cls.installed:
-            cls.installed = True
-            event.register("numba:compile", cls())
 
 
 @contextmanager
