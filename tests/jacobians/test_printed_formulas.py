@@ -1,0 +1,340 @@
+"""The formulas of [Bruedigam2023] as printed, against finite differences and dense algebra.
+
+Each test holds what docs/derivation.md corrects: that the printed form is off in the way that is
+said there, and that the corrected one is right. No kernels: plain numpy from the definitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import robosim
+from robosim import quaternions
+from robosim.joints import KINDS, selection
+from robosim.quaternions import conjugate, from_axis_angle, multiply, normalized, rotation_matrix
+
+DT = 0.05
+J = np.array([[0.4, 0.05, -0.02], [0.05, 0.5, 0.03], [-0.02, 0.03, 0.7]])
+
+
+def L(q: np.ndarray) -> np.ndarray:
+    """Left multiplication [Bruedigam2023, Eq. A.4b]."""
+    return np.column_stack([multiply(q, e) for e in np.eye(4)])
+
+
+V = np.hstack((np.zeros((3, 1)), np.eye(3)))  # Eq. A.4d
+
+
+def skew(a: np.ndarray) -> np.ndarray:
+    return np.cross(np.eye(3), a)
+
+
+def turned(q: np.ndarray, phi: np.ndarray) -> np.ndarray:
+    """q turned by a small rotation vector phi in body axes, on the unit sphere."""
+    return normalized(multiply(q, np.concatenate(([1.0], 0.5 * phi))))
+
+
+def gradient(f: Callable[[np.ndarray], float], n: int = 3, h: float = 1e-6) -> np.ndarray:
+    """Central differences at zero: truncation and rounding both near 1e-10."""
+    return np.array([(f(h * e) - f(-h * e)) / (2 * h) for e in np.eye(n)])
+
+
+def three_orientations(seed: int) -> list[np.ndarray]:
+    """Three knots that turn by some 0.3 rad per interval."""
+    rng = np.random.default_rng(seed)
+    q = [normalized(rng.normal(size=4))]
+    for _ in range(2):
+        q.append(multiply(q[-1], from_axis_angle(rng.normal(size=3), 0.3)))
+    return q
+
+
+def discrete_omega(q1: np.ndarray, q2: np.ndarray) -> np.ndarray:
+    """Eq. (13), vector part, body axes."""
+    return 2 / DT * (V @ L(q1).T @ q2)
+
+
+def rotational_action(q0: np.ndarray, q1: np.ndarray, q2: np.ndarray) -> float:
+    """Eq. (14) without torques."""
+    rates = discrete_omega(q0, q1), discrete_omega(q1, q2)
+    return DT * sum(0.5 * w @ J @ w for w in rates)
+
+
+def printed_rotational_dynamics(q0: np.ndarray, q1: np.ndarray, q2: np.ndarray) -> np.ndarray:
+    """Eq. (16) without potential and torque."""
+    w0, w1 = discrete_omega(q0, q1), discrete_omega(q1, q2)
+    after = J @ w1 * np.sqrt(4 / DT**2 - w1 @ w1) + np.cross(w1, J @ w1)
+    before = J @ w0 * np.sqrt(4 / DT**2 - w0 @ w0) - np.cross(w0, J @ w0)
+    return np.asarray(after - before)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_eq_16_is_twice_the_torque_balance(seed: int) -> None:
+    """Its left side is -2/dt times the action's derivative by the rotation vector of q1."""
+    q0, q1, q2 = three_orientations(seed)
+    balance = -gradient(lambda phi: rotational_action(q0, turned(q1, phi), q2)) / DT
+    printed = printed_rotational_dynamics(q0, q1, q2)
+    np.testing.assert_allclose(printed, 2 * balance, rtol=1e-7, atol=1e-7)
+    assert np.linalg.norm(printed) > 1.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_angular_momentum_is_the_same_at_both_ends_of_an_interval(seed: int) -> None:
+    """In world axes both are 2/dt E J p; printed are dt/2 R^T of it, at the middle knot."""
+    q0, q1, q2 = three_orientations(seed)
+    for first, second in ((q0, q1), (q1, q2)):
+        P = multiply(second, conjugate(first))
+        E = P[0] * np.eye(3) + skew(P[1:])
+        np.testing.assert_allclose(rotation_matrix(P) @ E.T, E, atol=1e-15)
+        R1, R2 = rotation_matrix(first), rotation_matrix(second)
+        momentum = 2 / DT * E @ (R1 @ J @ R1.T) @ P[1:]
+        leaving = gradient(lambda a, q=first, r=second: _interval(q, turned(r, a)))
+        entering = -gradient(lambda a, q=first, r=second: _interval(turned(q, a), r))
+        np.testing.assert_allclose(R2 @ leaving, momentum, rtol=1e-7, atol=1e-8)
+        np.testing.assert_allclose(R1 @ entering, momentum, rtol=1e-7, atol=1e-8)
+
+
+def _interval(q1: np.ndarray, q2: np.ndarray) -> float:
+    w = discrete_omega(q1, q2)
+    return float(DT * 0.5 * w @ J @ w)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_tangent_of_the_angular_momentum(seed: int) -> None:
+    """d(2/dt E J p) by psi with dq2 = dt/2 psi q2 is E J E^T - (p . J p) I - [E J p]x."""
+    _, q1, q2 = three_orientations(seed)
+    R1 = rotation_matrix(q1)
+    J1 = R1 @ J @ R1.T
+    P0 = multiply(q2, conjugate(q1))
+
+    def momentum(psi: np.ndarray) -> np.ndarray:
+        P = normalized(multiply(np.concatenate(([1.0], 0.5 * DT * psi)), P0))
+        return np.asarray(2 / DT * (P[0] * np.eye(3) + skew(P[1:])) @ J1 @ P[1:])
+
+    difference = np.column_stack(
+        [(momentum(1e-5 * e) - momentum(-1e-5 * e)) / 2e-5 for e in np.eye(3)]
+    )
+    E, p = P0[0] * np.eye(3) + skew(P0[1:]), P0[1:]
+    tangent = E @ J1 @ E.T - (p @ J1 @ p) * np.eye(3) - skew(E @ J1 @ p)
+    np.testing.assert_allclose(tangent, difference, atol=1e-9)
+
+
+def test_rotational_gradient_is_twice_the_gradient_by_the_rotation_vector() -> None:
+    """Eq. (A.7): so a Jacobian formed by Eq. (A.8) already carries the 2 of Eq. (16)."""
+    rng = np.random.default_rng(1)
+    q, c = normalized(rng.normal(size=4)), rng.normal(size=4)
+    by_vector = gradient(lambda phi: float(c @ turned(q, phi)))
+    # c . q / |q| is the same function on the sphere; V L^T q = 0 drops the radial part.
+    np.testing.assert_allclose(V @ L(q).T @ c, 2 * by_vector, atol=1e-9)
+
+
+def test_torque_of_the_middle_knot_enters() -> None:
+    """Eq. (14) at q1: the work 2 tau_1 . V L^T q_1 varies to 2 tau_1, not the printed tau_2."""
+    rng = np.random.default_rng(2)
+    _, q1, _ = three_orientations(2)
+    tau = rng.normal(size=(3, 3))
+    # Only the term of knot 1 depends on q1; the force is frozen while its work is varied.
+    work = 2 * V @ L(q1).T
+    varied = V @ L(q1).T @ (tau[1] @ work)
+    np.testing.assert_allclose(varied, 2 * tau[1], atol=1e-14)
+    np.testing.assert_allclose(
+        2 * gradient(lambda phi: float(tau[1] @ work @ turned(q1, phi))), varied, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize(("shift", "order"), [(0, 2.0), (1, 1.0)])
+def test_order_with_the_torque_at_the_middle_or_the_last_knot(shift: int, order: float) -> None:
+    """A rotor under tau = cos t about a fixed axis, q = 1 - cos t from rest."""
+    errors = []
+    for n in (50, 100, 200):
+        dt = 1.0 / n
+        # J sin(half the turn) cos(half the turn) 4/dt: Eq. (16) about one axis, times dt/2.
+        angle, turn = 0.0, 0.0
+        for k in range(n):
+            share = 0.5 if k == 0 else 1.0
+            torque = np.cos((k + shift) * dt)
+            turn = np.arcsin(np.sin(turn) + share * dt * dt * torque)
+            angle += turn
+        errors.append(abs(angle - (1 - np.cos(1.0))))
+    measured = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
+    np.testing.assert_allclose(measured, order, atol=0.1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_friction_torque_needs_the_inverse_rotation(seed: int) -> None:
+    """Power of a force f at a point p of the body: p x Q^-1 f as in (C.2d), not Q f as in (4b)."""
+    rng = np.random.default_rng(seed)
+    q, p, f, v, w = normalized(rng.normal(size=4)), *rng.normal(size=(4, 3))
+    h = 1e-6
+    ahead, behind = turned(q, h * w), turned(q, -h * w)
+    point = v + (rotation_matrix(ahead) @ p - rotation_matrix(behind) @ p) / (2 * h)
+    Q = rotation_matrix(q)
+    assert v @ f + w @ np.cross(p, Q.T @ f) == pytest.approx(f @ point, abs=1e-8)
+    assert abs(v @ f + w @ np.cross(p, Q @ f) - f @ point) > 1e-2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_friction_torque_needs_the_factor_two_of_eq_16(seed: int) -> None:
+    """The same force through the contact's rotational Jacobian (A.8) and through B^T of (C.2f).
+
+    A normal force enters (29a) by N^T with the derivative (A.8) and so is doubled in its torque;
+    the friction wrench is not, and would turn the body half as much as the force that it is.
+    """
+    rng = np.random.default_rng(seed)
+    q, p, f = normalized(rng.normal(size=4)), *rng.normal(size=(2, 3))
+    by_rotational_jacobian = 2 * gradient(
+        lambda phi: float(f @ rotation_matrix(turned(q, phi)) @ p)
+    )
+    printed = np.cross(p, rotation_matrix(q).T @ f)
+    np.testing.assert_allclose(by_rotational_jacobian, 2 * printed, atol=1e-8)
+
+
+def test_inverse_divides_by_the_squared_norm() -> None:
+    """Eq. (A.2b)."""
+    q = np.array([1.0, -2.0, 0.5, 3.0])
+    n = np.linalg.norm(q)
+    np.testing.assert_allclose(multiply(q, conjugate(q) / n**2), [1, 0, 0, 0], atol=1e-15)
+    assert abs(multiply(q, conjugate(q) / n)[0] - 1) > 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_composition_needs_transposed_selection_matrices(kind: str) -> None:
+    """Eq. (B.7): D and C of Table B.1 have three rows, so only D^T g and C^T g are defined."""
+    chosen = selection(kind, (1.0, 2.0, 3.0))
+    for D, C in ((chosen.D_T, chosen.C_T), (chosen.D_R, chosen.C_R)):
+        both = np.hstack((D, C))
+        assert both.shape == (3, 3)
+        np.testing.assert_allclose(both.T @ both, np.eye(3), atol=1e-15)
+        if D.shape[1] not in (0, 3):
+            with pytest.raises(ValueError, match="matmul"):
+                D @ np.ones(3)
+
+
+@pytest.mark.parametrize("angle", [-3.0, -0.4, 1e-3, 2.0, 3.1])
+def test_minimal_coordinate_is_twice_the_arc_tangent(angle: float) -> None:
+    """Eq. (B.7b): C^T g_R is the sine of half the angle, neither the angle nor half of it."""
+    axis = np.array([1.0, 2.0, 2.0]) / 3
+    offset, q_a = quaternions.from_rpy((0.3, -0.2, 1.0)), quaternions.from_rpy((2.0, 0.1, 0.4))
+    q_b = multiply(multiply(q_a, offset), from_axis_angle(axis, angle))
+    relative = L(offset).T @ L(q_a).T @ q_b  # Eq. (B.3) with its scalar part
+    C = selection("revolute", axis).C_R[:, 0]
+    assert C @ relative[1:] == pytest.approx(np.sin(angle / 2), abs=1e-14)
+    assert 2 * np.arctan2(C @ relative[1:], relative[0]) == pytest.approx(angle, abs=1e-14)
+
+
+def _random_tree_system(rng: np.random.Generator) -> tuple[list[int], np.ndarray, int]:
+    """(parent of each node, block matrix of that tree, block size); the last node is the root."""
+    n, size = 9, 2
+    parent = [int(rng.integers(k + 1, n)) for k in range(n - 1)] + [-1]
+    F = np.zeros((n * size, n * size))
+    for k in range(n):
+        blocks = [(k, k)] + ([(k, parent[k]), (parent[k], k)] if parent[k] >= 0 else [])
+        for i, j in blocks:
+            F[i * size : (i + 1) * size, j * size : (j + 1) * size] = rng.normal(size=(size, size))
+    return parent, F + 6 * np.eye(n * size), size
+
+
+def _solve_by_algorithms_1_and_2(
+    parent: list[int], F: np.ndarray, f: np.ndarray, size: int, *, as_printed: bool
+) -> np.ndarray:
+    n = len(parent)
+    at = [slice(k * size, (k + 1) * size) for k in range(n)]
+    children = [[c for c in range(n) if parent[c] == i] for i in range(n)]
+    F = F.copy()
+    for i in range(n):
+        for c in children[i]:
+            inverse = np.linalg.inv(F[at[c], at[c]])
+            F[at[i], at[c]] = F[at[i], at[c]] @ inverse
+            F[at[c], at[i]] = inverse @ F[at[c], at[i]]
+            F[at[i], at[i]] -= F[at[i], at[c]] @ F[at[c], at[c]] @ F[at[c], at[i]]
+    s = np.zeros(n * size)
+    c = 0
+    for i in range(n):
+        s[at[i]] = -f[at[i]]
+        for c in children[i]:
+            s[at[i]] -= F[at[i], at[c]] @ s[at[c]]
+    for i in reversed(range(n)):
+        s[at[i]] = np.linalg.solve(F[at[i], at[i]], s[at[i]])
+        if parent[i] >= 0:
+            row = c if as_printed else i  # c is left over from the loop before
+            s[at[i]] -= F[at[row], at[parent[i]]] @ s[at[parent[i]]]
+    return s
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_backsubstitution_uses_the_block_of_the_node_and_its_parent(seed: int) -> None:
+    """Algorithm 2, line 9: F_{i,parent(i)}; with -f as printed there, ds = -F^-1 f."""
+    rng = np.random.default_rng(seed)
+    parent, F, size = _random_tree_system(rng)
+    f = rng.normal(size=len(F))
+    exact = -np.linalg.solve(F, f)
+    solved = _solve_by_algorithms_1_and_2(parent, F, f, size, as_printed=False)
+    np.testing.assert_allclose(solved, exact, atol=1e-12)
+    printed = _solve_by_algorithms_1_and_2(parent, F, f, size, as_printed=True)
+    assert np.abs(printed - exact).max() > 1e-3
+
+
+@pytest.mark.parametrize(("naive", "order"), [(False, 2.0), (True, 1.0)])
+def test_order_of_the_start(naive: bool, order: float) -> None:
+    """A pendulum started by half of the first impulse is second order, by all of it first."""
+    pendulum = robosim.load("pendulum")
+    q, v, g = 1.0, 0.5, 9.81
+    acceleration = -1.5 * g * np.sin(q)  # a rod of 1 m about its end
+    ends = []
+    for n in (20, 40, 80, 1280):
+        sim = robosim.Simulation(pendulum, timestep=0.4 / n)
+        sim.set_state([q], [v + (0.5 * sim.timestep * acceleration if naive else 0.0)])
+        for _ in range(n):
+            sim.step()
+        ends.append(sim.q[0])
+    errors = np.abs(np.array(ends[:3]) - ends[3])
+    np.testing.assert_allclose(np.log2(errors[:2] / errors[1:]), order, atol=0.15)
+
+
+def test_a_step_makes_the_constrained_action_stationary() -> None:
+    """Eqs. (19), (20a): three knots of a simulated double pendulum, its action varied at z1.
+
+    What is left of the gradient must lie in the span of the constraint gradients taken at z1.
+    """
+    robot = robosim.load("double_pendulum")
+    sim = robosim.Simulation(robot, timestep=DT, tolerance=1e-11)
+    sim.set_state([0.7, -0.4], [1.0, 2.0])
+    knots = []
+    for _ in range(3):
+        sim.step()
+        knots.append((sim.state.x.copy(), sim.state.q.copy()))
+    (x0, q0), (x1, q1), (x2, q2) = knots
+
+    def varied(move: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        a = move.reshape(2, 6)
+        return x1 + a[:, :3], np.array([turned(q, w) for q, w in zip(q1, a[:, 3:], strict=True)])
+
+    def action(move: np.ndarray) -> float:
+        x, q = varied(move)
+        total = 0.0
+        for body, k in zip(robot.bodies, range(2), strict=True):
+            inertia = np.asarray(body.inertia)
+            for xa, qa, xb, qb in ((x0, q0, x, q), (x, q, x2, q2)):
+                v, w = (xb[k] - xa[k]) / DT, discrete_omega(qa[k], qb[k])
+                total += DT * (0.5 * body.mass * v @ v + 0.5 * w @ inertia @ w)
+            total -= DT * body.mass * 9.81 * x[k, 2]
+        return total
+
+    def constraints(move: np.ndarray) -> np.ndarray:
+        x, q = varied(move)
+        rows = []
+        for k, joint in enumerate(robot.joints):
+            x_a, q_a = (np.zeros(3), np.eye(4)[0]) if k == 0 else (x[0], q[0])
+            p_b = rotation_matrix(q[k]) @ joint.child_position
+            p_a = rotation_matrix(q_a) @ joint.parent_position
+            rows.append(x[k] + p_b - x_a - p_a)
+            rows.append(joint.D_R.T @ multiply(conjugate(q_a), q[k])[1:])
+        return np.concatenate(rows)
+
+    slope = gradient(action, 12)
+    G = np.array([gradient(lambda m, r=r: constraints(m)[r], 12) for r in range(10)])
+    multipliers = np.linalg.lstsq(G.T, slope, rcond=None)[0]
+    assert np.linalg.norm(slope) > 0.1
+    np.testing.assert_allclose(G.T @ multipliers, slope, atol=2e-8)
