@@ -1,0 +1,53 @@
+"""Every example runs as its users run it, without a warning, and writes what it says.
+
+They share the kernels' cache with the other tests, so that nothing is compiled twice.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+# Example -> what it writes, and what its output has to say.
+EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
+    "01_stand_a1": (("stand.parquet", "stand.png"), r"10000 steps, 1\.\d\d iterations"),
+    "02_controller": (("sway.parquet", "sway.png"), r"height of the base  0\.1\d\d to 0\.\d+ m"),
+    "03_double_pendulum_energy": (("energy.png",), r"largest energy error    0\.\d\d%"),
+    "04_drop_cube": (("drop.png",), r"robosim: lowest gap \+0\.00"),
+    "05_build_a_mechanism": (("hopper.csv",), r": 0\.1000\d\d m per rad"),
+    "06_compare_with_pinocchio": ((), r"all agree|skipped: "),
+    "07_live_view": (("replay.html",), r"live at http://127\.0\.0\.1:\d+/"),
+    "08_your_own_urdf": (("crane.urdf", "crane.csv"), r"boom ends at (0\.9|1\.0)\d\d m"),
+}
+OPTIONS = {"07_live_view": ("--seconds", "1")}
+
+
+def test_every_example_is_tested() -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_example(name: str, tmp_path: Path) -> None:
+    files, said = EXPECTED[name]
+    script = str(EXAMPLES / f"{name}.py")
+    command = [sys.executable, "-W", "error", script, str(tmp_path), *OPTIONS.get(name, ())]
+    # A folder of its own, so that a file that goes elsewhere than it should is not left behind.
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "MPLBACKEND": "Agg"}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(said, done.stdout), done.stdout
+    for file in files:
+        assert (tmp_path / file).stat().st_size > 0
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_examples_are_short(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 65
