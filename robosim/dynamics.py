@@ -12,9 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.errors import StateError
-from robosim.kernels.algebra import rotate
-from robosim.kernels.coordinates import load_poses, move_bodies, place_bodies, read_joints
-from robosim.kernels.jit import entry
+from robosim.kernels.coordinates import move_bodies, place_bodies, read_bodies
 from robosim.mechanism import Joint, Mechanism
 from robosim.model import compile_model, make_state, make_workspace
 
@@ -64,7 +62,6 @@ class Kinematics:
 
     def twists(self, v: ArrayLike) -> Array:
         """World twists (nb, 6) for joint velocities v (nv,): of the COM [m/s], angular [rad/s]."""
-        self._work.twists["w"] = 0.0
         v = _shaped(v, "v", self.robot.nv)
         move_bodies(self._model, self._work.pose2, v, self._work, self._work.twists)
         return np.array(self._work.twists["w"][:-1])
@@ -158,7 +155,7 @@ class Kinematics:
         bodies["x"], bodies["q"], bodies["v"], bodies["omega"] = x, quaternion, v, omega
         near = self.robot.neutral() if near is None else near
         self._state.q[:] = _shaped(near, "near", self.robot.nq)
-        _read_bodies(self._model, self._state, self._work)
+        read_bodies(self._model, self._state, self._work)
         return self._state.q.copy(), self._state.v.copy()
 
 
@@ -168,18 +165,6 @@ def _shaped(value: ArrayLike, name: str, size: int) -> Array:
     if array.shape != (size,):
         raise StateError(f"{name} must have shape ({size},), not {array.shape}")
     return array
-
-
-@entry
-def _read_bodies(model, state, work):  # type: ignore[no-untyped-def]
-    """Joint coordinates and velocities of state.bodies into state.q, state.v."""
-    load_poses(model, state, work.pose1)
-    twists = work.impulse
-    for i in range(state.bodies.shape[0]):
-        for k in range(3):
-            twists[i].w[k] = state.bodies[i].v[k]
-        rotate(work.pose1[i].R, state.bodies[i].omega, twists[i].w[3:])
-    read_joints(model, state, work, work.pose1, twists)
 
 
 def _child_acceleration(

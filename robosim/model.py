@@ -194,7 +194,7 @@ class Options(NamedTuple):
 
 INFO = np.dtype(
     [
-        ("status", "i8"),  # 0 converged, else a STATUS of kernels.newton
+        ("status", "i8"),  # 0 converged, else a status of kernels.interior_point
         ("iterations", "i8"),
         ("substeps", "i8"),
         ("residual", "f8"),  # [m/s]

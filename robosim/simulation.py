@@ -216,7 +216,6 @@ class Simulation:
                         f"joint '{joint.name}' must have a unit quaternion, not norm {norm:.6g}"
                     )
                 quaternion /= norm
-        self._work.twists["w"] = 0.0
         set_bodies(self._model, self._state, self._work, self._work.twists)
         self._start_time = float(time)
         self.steps = 0

@@ -1,6 +1,6 @@
 """Between bodies and joint coordinates, both ways, over the whole tree."""
 
-from robosim.kernels.algebra import rotate, rotate_back, rotation_matrix
+from robosim.kernels.algebra import assign, fill, rotate, rotate_back, rotation_matrix
 from robosim.kernels.jit import entry, kernel
 from robosim.kernels.joint import (
     joint_jacobian,
@@ -36,8 +36,9 @@ def place_bodies(model, q, work, poses):
 
 @entry
 def move_bodies(model, poses, v, work, twists):
-    """World twists (nb + 1,) of all bodies from joint velocities v; the world's last row is 0."""
+    """World twists (nb + 1,) of all bodies from joint velocities v; the world's, last, is 0."""
     t = work.scratch[0]
+    fill(0.0, twists[model.bodies.shape[0]].w)
     for j in range(model.joints.shape[0]):
         joint = model.joints[j]
         move_child(
@@ -87,6 +88,7 @@ def set_bodies(model, state, work, twists):
 def read_joints(model, state, work, poses, twists):
     """Joint coordinates and velocities at the knot into state.q, state.v."""
     t = work.scratch[0]
+    fill(0.0, twists[model.bodies.shape[0]].w)
     for j in range(model.joints.shape[0]):
         joint = model.joints[j]
         a, b = poses[joint.parent], poses[joint.child]
@@ -107,6 +109,17 @@ def largest_violation(model, state, work):
         for row in range(joint.n_T + joint.n_R):
             largest = max(largest, abs(t.f[row]))
     return largest
+
+
+@entry
+def read_bodies(model, state, work):
+    """Joint coordinates and velocities of the bodies, wherever they were put, into q and v."""
+    load_poses(model, state, work.pose1)
+    for i in range(state.bodies.shape[0]):
+        twist = work.twists[i].w
+        assign(state.bodies[i].v, twist[:3])
+        rotate(work.pose1[i].R, state.bodies[i].omega, twist[3:])
+    read_joints(model, state, work, work.pose1, work.twists)
 
 
 @kernel

@@ -1,8 +1,8 @@
 """Many steps in one call, with joint PD control, and nothing of Python in between."""
 
 from robosim.kernels.algebra import assign, fill
+from robosim.kernels.interior_point import CONVERGED
 from robosim.kernels.jit import entry, kernel
-from robosim.kernels.newton import CONVERGED
 from robosim.kernels.step import step
 
 

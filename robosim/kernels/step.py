@@ -29,21 +29,19 @@ from robosim.kernels.contact import (
     contact_stiffness,
 )
 from robosim.kernels.coordinates import add_joint_forces, load_poses, read_joints
-from robosim.kernels.jit import entry, kernel
-from robosim.kernels.joint import joint_jacobian
-from robosim.kernels.ldu import ldu_factor, ldu_solve
-from robosim.kernels.newton import (
+from robosim.kernels.interior_point import (
     COLD,
     CONVERGED,
     LAST,
     WARM,
     center_contacts,
-    condense_contact,
-    evaluate,
     final_barrier,
-    place_joint_blocks,
     solve,
 )
+from robosim.kernels.jit import entry, kernel
+from robosim.kernels.joint import joint_jacobian
+from robosim.kernels.ldu import ldu_factor, ldu_solve
+from robosim.kernels.newton import condense_contact, evaluate, place_joint_blocks
 
 
 @entry

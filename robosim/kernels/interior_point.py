@@ -1,0 +1,205 @@
+"""Primal-dual interior point for the contacts of Eqs. (29c) to (29f), around Newton's method.
+
+Without contacts in the equations it is a plain Newton method with a line search. With them, an
+attempt follows the path on which all products of a contact's pairs equal a barrier kappa [J], down
+to a final one. Several attempts are made at a step, each slower and surer than the one before.
+"""
+
+from math import inf, isfinite, sqrt
+
+from robosim.kernels.algebra import dot, fill
+from robosim.kernels.contact import contact_center, contact_longest_step
+from robosim.kernels.jit import kernel
+from robosim.kernels.ldu import ldu_factor
+from robosim.kernels.newton import assemble, evaluate, find_direction, remember, take_step
+
+CONVERGED = 0
+SINGULAR = 1
+STALLED = 2
+OUT_OF_ITERATIONS = 3
+NOT_FINITE = 4
+
+WARM = 0  # from the last step's variables, at the final barrier
+COLD = 1  # from far inside the cones, by Mehrotra's predictor and corrector
+CAREFUL = 2  # the same start, staying near the central path
+LAST = 6  # and from CAREFUL on along other paths
+
+
+@kernel
+def longest_feasible_step(model, state, work, dt, fraction):
+    """The longest step up to 1 that keeps contact variables positive and turns below a radian."""
+    longest = 1.0
+    for i in range(model.bodies.shape[0]):
+        turn = dt * sqrt(dot(work.rhs[i].w[3:], work.rhs[i].w[3:]))
+        if turn * longest > 1.0:
+            longest = 1.0 / turn
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        facets = model.facets.shape[0]
+        longest = contact_longest_step(
+            model.contacts[k], state.contacts[k], work.contacts[k], facets, fraction, longest
+        )
+    return longest
+
+
+@kernel
+def complementarity(model, state, work, length):
+    """(mean, largest, smallest) weighted product of the contacts' pairs after `length`."""
+    total, largest, smallest, pairs = 0.0, 0.0, inf, 0
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        c, w = state.contacts[k], work.contacts[k]
+        product = (c.s + length * w.d_s) * (c.gamma + length * w.d_gamma)
+        total += product
+        largest, smallest = max(largest, product), min(smallest, product)
+        pairs += 1
+        if model.contacts[k].mu > 0.0:
+            product = (c.c + length * w.d_c) * (c.psi + length * w.d_psi) / w.weight
+            total += product
+            largest, smallest = max(largest, product), min(smallest, product)
+            for i in range(model.facets.shape[0]):
+                product = (c.beta[i] + length * w.d_beta[i]) * (c.eta[i] + length * w.d_eta[i])
+                product /= w.weight
+                total += product
+                largest, smallest = max(largest, product), min(smallest, product)
+            pairs += 1 + model.facets.shape[0]
+    return total / max(pairs, 1), largest, smallest
+
+
+@kernel
+def set_second_order(model, state, work, on):
+    """Mehrotra's second-order terms from the predictor's direction, or zero."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        w = work.contacts[k]
+        w.second_s = on * w.d_s * w.d_gamma
+        w.second_c = on * w.d_c * w.d_psi
+        for i in range(model.facets.shape[0]):
+            w.second[i] = on * w.d_beta[i] * w.d_eta[i]
+
+
+@kernel
+def clear_directions(work):
+    """Forget the last directions of the contacts, which may not even be finite."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        w = work.contacts[k]
+        w.d_s, w.d_gamma, w.d_c, w.d_psi = 0.0, 0.0, 0.0, 0.0
+        fill(0.0, w.d_beta)
+        fill(0.0, w.d_eta)
+
+
+@kernel
+def predict_barrier(model, state, work, dt, kappa_end):
+    """Mehrotra's predictor: the barrier to aim at; leaves the second-order terms set."""
+    set_second_order(model, state, work, 0.0)
+    find_direction(model, state, work, 0.0)
+    length = longest_feasible_step(model, state, work, dt, 1.0)
+    mean = complementarity(model, state, work, 0.0)[0]
+    ahead = complementarity(model, state, work, length)[0]
+    ratio = max(ahead, 0.0) / mean
+    set_second_order(model, state, work, 1.0 if length > 0.1 else 0.0)
+    return max(kappa_end, min(1.0, ratio * ratio * ratio) * mean)
+
+
+@kernel
+def central_step(model, state, work, length):
+    """Shorten a step until no product falls far behind the others.
+
+    A pair that has come to zero on both sides cannot be moved by Newton's method any more, so the
+    path has to be followed inside the wide neighbourhood of the central path.
+    """
+    for _ in range(20):
+        mean, _, smallest = complementarity(model, state, work, length)
+        if smallest >= 1e-3 * mean:
+            break
+        length *= 0.8
+    return length
+
+
+@kernel
+def rests_above_ground(work):
+    """Whether every contact in the equations has a positive gap."""
+    for n in range(1, work.active[0] + 1):
+        if not work.contacts[work.active[n]].gap > 0.0:
+            return False
+    return True
+
+
+@kernel
+def center_contacts(model, state, work, kappa, speed, attempt):
+    """Put all contacts in the equations on the central path, their slacks from the motion.
+
+    Sliding contacts that jam can make the path turn back before the barrier is down. From the
+    second careful attempt on, friction's products are weighted differently in each contact, which
+    leads along another path to the same equations.
+    """
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        c, facets = state.contacts[k], model.facets.shape[0]
+        c.s = work.contacts[k].u[2]
+        w = work.contacts[k]
+        w.weight = 1.0
+        if attempt > CAREFUL:
+            # Spread over 1e-2..1e2 by a multiplicative hash: the same in every run.
+            w.weight = 10.0 ** (4.0 * ((0.618034 * (k + 1) * attempt) % 1.0) - 2.0)
+        contact_center(model.contacts[k], c, facets, w.weight, kappa, speed)
+
+
+@kernel
+def final_barrier(model, state, work, options, dt):
+    """The barrier [J] at which the interior point stops, for the largest impulse at present.
+
+    A contact with that impulse then has the slack `contact_speed`. The scale must follow impacts:
+    with s gamma fixed, a large gamma would ask for slacks below the rounding of the gap.
+    """
+    mass = 0.0
+    for i in range(model.bodies.shape[0]):
+        mass += model.bodies[i].mass
+    impulse = mass * dt * max(1.0, sqrt(dot(options.gravity, options.gravity)))
+    for n in range(1, work.active[0] + 1):
+        impulse = max(impulse, state.contacts[work.active[n]].gamma)
+    return options.contact_speed * impulse
+
+
+@kernel
+def solve(model, state, work, options, dt, attempt, info):
+    """Solve the step equations from the unknowns in `work`; returns a status."""
+    clear_directions(work)
+    merit = evaluate(model, state, work, dt, info)
+    for _ in range(options.max_iterations):
+        info.residual = merit
+        if not isfinite(merit):
+            return NOT_FINITE
+        kappa_end = final_barrier(model, state, work, options, dt)
+        mean, largest, _ = complementarity(model, state, work, 0.0)
+        if merit < options.tolerance and largest <= 10.0 * kappa_end and rests_above_ground(work):
+            return CONVERGED
+        info.iterations += 1
+        assemble(model, state, work)
+        if ldu_factor(model.graph, work.blocks) != 0:
+            return SINGULAR
+        kappa = kappa_end
+        set_second_order(model, state, work, 0.0)
+        if attempt == COLD and work.active[0] > 0:
+            kappa = predict_barrier(model, state, work, dt, kappa_end)
+        elif attempt >= CAREFUL:
+            kappa = max(kappa_end, (0.3 if largest < 3.0 * mean else 1.0) * mean)
+        find_direction(model, state, work, kappa)
+        length = longest_feasible_step(model, state, work, dt, 0.99)
+        if attempt != WARM:
+            length = central_step(model, state, work, length)
+        remember(model, state, work)
+        accepted = False
+        for _ in range(10):
+            take_step(model, state, work, dt, length)
+            trial = evaluate(model, state, work, dt, info)
+            if trial <= max((1.0 - 1e-4 * length) * merit, options.tolerance):
+                accepted = True
+                break
+            length *= 0.5
+        if not accepted:
+            return STALLED
+        merit = trial
+    info.residual = merit
+    return OUT_OF_ITERATIONS
