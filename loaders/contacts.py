@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
 from robosim import quaternions
-from robosim.mechanism import Body, ContactPoint, Geometry
+from robosim.bodies import Body, ContactPoint, Geometry
 
 Array = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from robosim import quaternions
 from robosim.errors import LoadError
+from robosim.joints import Joint
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.tree import Group, origin
-from robosim.mechanism import Joint
 
 KINDS = {
     "revolute": "revolute",

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
-from robosim.mechanism import Body, ContactPoint, Joint, Mechanism
+from robosim.bodies import Body, ContactPoint
+from robosim.joints import Joint
+from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.bodies import Geometry
 from robosim.errors import LoadError
 from robosim.loaders.meshes import Colour, MeshCache
 from robosim.loaders.packages import FileFinder
 from robosim.loaders.tree import Group, PlacedLink, origin
-from robosim.mechanism import Geometry
 
 Array = NDArray[np.float64]
 

@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from yourdfpy import URDF
 
 from robosim import quaternions
+from robosim.bodies import Body, Frame
 from robosim.errors import LoadError, ModelError
+from robosim.joints import Joint
 from robosim.loaders import inertials, placement, safe_xml, schema
 from robosim.loaders.contacts import DEFAULT_FRICTION, contacts_of
 from robosim.loaders.inertials import Inertial
@@ -29,7 +31,7 @@ from robosim.loaders.meshes import MeshCache
 from robosim.loaders.packages import FileFinder
 from robosim.loaders.shapes import Shapes
 from robosim.loaders.tree import Group, find_groups
-from robosim.mechanism import Body, Frame, Joint, Mechanism
+from robosim.mechanism import Mechanism
 from robosim.models import stances
 
 Array = NDArray[np.float64]

@@ -10,9 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim.bodies import Body, Frame, Geometry
 from robosim.errors import ModelError
+from robosim.joints import Joint
 from robosim.loaders.contacts import DEFAULT_FRICTION, contacts_of
-from robosim.mechanism import Body, Frame, Geometry, Joint, Mechanism
+from robosim.mechanism import Mechanism
 
 _COLOURS = ((0.16, 0.36, 0.60, 1.0), (0.85, 0.55, 0.20, 1.0))
 CHAIN_JOINTS = ("revolute", "spherical")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from robosim.bodies import Body, ContactPoint, Frame, Geometry
 from robosim.errors import (
     ControllerError,
     ConvergenceError,
@@ -20,7 +21,8 @@ from robosim.errors import (
     RobosimError,
     StateError,
 )
-from robosim.mechanism import Body, ContactPoint, Frame, Geometry, Joint, Mechanism
+from robosim.joints import Joint
+from robosim.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from robosim.comparison import Comparison, compare

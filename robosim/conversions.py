@@ -22,7 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.errors import PeerError, StateError
-from robosim.mechanism import Joint, Mechanism
+from robosim.joints import Joint
+from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 

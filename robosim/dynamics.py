@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.errors import StateError
+from robosim.joints import Joint
 from robosim.kernels.coordinates import move_bodies, place_bodies, read_bodies
-from robosim.mechanism import Joint, Mechanism
+from robosim.mechanism import Mechanism
 from robosim.model import compile_model, make_state, make_workspace
 
 Array = NDArray[np.float64]

@@ -11,14 +11,15 @@ kind is nothing but a pair of names from Table B.1, so a new kind is one new row
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robosim import quaternions
 from robosim.errors import ModelError
-
-Array = NDArray[np.float64]
+from robosim.validation import Array, Frozen, frozen_array, unit_quaternion
 
 # Table B.2: kind -> (what the translation is restricted to, what the rotation is restricted to).
 KINDS: dict[str, tuple[str, str]] = {
@@ -89,3 +90,121 @@ def selection(kind: str, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Selection:
     D_T, C_T = table[KINDS[kind][0]]
     D_R, C_R = table[KINDS[kind][1]]
     return Selection(D_T, D_R, C_T, C_R)
+
+
+@dataclass(frozen=True, eq=False)
+class Joint(Frozen):
+    """A joint of Table B.2 between a parent (or the world, None) and a child body.
+
+    Attributes
+    ----------
+    name, kind : str
+        The kind is a key of ``robosim.joints.KINDS``.
+    parent : str or None
+    child : str
+    axis : (3,)
+        In the joint frame, which is the child's body frame.
+    parent_position : (3,) [m]
+        p_a, from the parent's centre of mass, in its axes (world coordinates for the world).
+    child_position : (3,) [m]
+        p_b, from the child's centre of mass, in its axes.
+    offset : (4,)
+        q_off: joint frame to parent axes at zero.
+    lower, upper : (nv,) [rad or m]
+        Limits of the coordinates, in the order translations, rotations.
+    velocity_limit, effort_limit : float [rad/s or m/s], [N m or N]
+    damping, friction, armature : float
+        Read and kept: [N m s/rad], [N m], [kg m^2] about a rotation axis, and the like for slides.
+    actuated : bool
+        Whether the joint takes a torque or force from the controller.
+    via : tuple of str
+        Names of the fixed joints of the model file that were merged between the parent's
+        reference frame and this joint, outermost first; Pinocchio's order depends on them.
+    """
+
+    name: str
+    kind: str
+    parent: str | None
+    child: str
+    axis: ArrayLike = (0.0, 0.0, 1.0)
+    parent_position: ArrayLike = (0.0, 0.0, 0.0)
+    child_position: ArrayLike = (0.0, 0.0, 0.0)
+    offset: ArrayLike = quaternions.IDENTITY
+    lower: ArrayLike | None = None
+    upper: ArrayLike | None = None
+    velocity_limit: float = np.inf
+    effort_limit: float = np.inf
+    damping: float = 0.0
+    friction: float = 0.0
+    armature: float = 0.0
+    actuated: bool = True
+    via: tuple[str, ...] = ()
+    D_T: Array = field(init=False)
+    D_R: Array = field(init=False)
+    C_T: Array = field(init=False)
+    C_R: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        element = f"joint '{self.name}'"
+        axis = frozen_array(self.axis, (3,), "axis", element)
+        try:
+            chosen = selection(self.kind, axis)
+        except ModelError as error:
+            raise ModelError(
+                error.reason, element=element, alternatives=error.alternatives
+            ) from None
+        for matrix in chosen:
+            matrix.setflags(write=False)
+        self._set(
+            axis=axis / np.linalg.norm(axis),
+            D_T=chosen.D_T,
+            D_R=chosen.D_R,
+            C_T=chosen.C_T,
+            C_R=chosen.C_R,
+            parent_position=frozen_array(self.parent_position, (3,), "parent_position", element),
+            child_position=frozen_array(self.child_position, (3,), "child_position", element),
+            offset=unit_quaternion(self.offset, "offset", element),
+            actuated=self.actuated and self.kind != "floating",
+            via=tuple(self.via),
+        )
+        self._set(
+            lower=self._limit(self.lower, -np.inf, "lower", element),
+            upper=self._limit(self.upper, np.inf, "upper", element),
+        )
+        if np.any(np.asarray(self.lower) > np.asarray(self.upper)):
+            raise ModelError(
+                f"limits are the wrong way round: lower {np.asarray(self.lower).tolist()}, "
+                f"upper {np.asarray(self.upper).tolist()}",
+                element=element,
+            )
+
+    def _limit(self, value: ArrayLike | None, default: float, what: str, element: str) -> Array:
+        if value is None:
+            value = np.full(self.nv, default)
+        array = np.array(value, dtype=np.float64).reshape(-1)
+        if array.shape != (self.nv,) or np.any(np.isnan(array)):
+            raise ModelError(
+                f"{what} limits must be {self.nv} numbers, not {array.tolist()}", element=element
+            )
+        array.setflags(write=False)
+        return array
+
+    @property
+    def n_constraints(self) -> int:
+        """Number of constraint rows, 0..6."""
+        return int(self.D_T.shape[1] + self.D_R.shape[1])
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities: 6 minus the constraints."""
+        return 6 - self.n_constraints
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates: one more than nv where the rotation is free (a quaternion)."""
+        return self.nv + (1 if self.C_R.shape[1] == 3 else 0)
+
+    @property
+    def has_quaternion(self) -> bool:
+        """Whether the rotation is free, and so is kept as a quaternion in q."""
+        return int(self.C_R.shape[1]) == 3

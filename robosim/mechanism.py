@@ -1,365 +1,27 @@
 """What people build and read: bodies, joints and contact points, validated once.
 
-Frames. A body's own frame has its origin at the centre of mass; positions "in body axes" are
-given from there. Quaternions are scalar first (w, x, y, z), Hamilton, local to world. SI units
-and radians throughout. The world is written as ``None`` where a body's name is expected.
+The world is written as ``None`` where a body's name is expected. SI units and radians.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim import quaternions
+from robosim.bodies import Body, ContactPoint, Frame, Geometry
 from robosim.errors import ModelError
-from robosim.joints import selection
+from robosim.joints import Joint
+from robosim.validation import Frozen, frozen_array
 
 Array = NDArray[np.float64]
 
-GEOMETRY_KINDS = ("box", "sphere", "cylinder", "capsule", "mesh")
-
-
-def _frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str, element: str) -> Array:
-    """`value` as a read-only float64 array, or a ModelError that names what is wrong with it.
-
-    It is copied, unless it is such an array already: legs of one kind share their mesh.
-    """
-    frozen = isinstance(value, np.ndarray) and not value.flags.writeable and value.base is None
-    try:
-        array = np.array(value, dtype=np.float64, copy=None if frozen else True)
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} must be numbers, not {value!r}", element=element) from None
-    if array.shape != shape:
-        raise ModelError(f"{what} must have shape {shape}, not {array.shape}", element=element)
-    if not np.all(np.isfinite(array)):
-        raise ModelError(f"{what} must be finite, not {array.tolist()}", element=element)
-    array.setflags(write=False)
-    return array
-
-
-def _unit_quaternion(value: ArrayLike, what: str, element: str) -> Array:
-    q = _frozen_array(value, (4,), what, element)
-    norm = float(np.linalg.norm(q))
-    if abs(norm - 1.0) > 1e-6:
-        raise ModelError(f"{what} must have unit norm, not {norm:.6g}", element=element)
-    q = q / norm
-    q.setflags(write=False)
-    return q
-
-
-class _Frozen:
-    """Lets a frozen dataclass normalise its own fields while it is constructed."""
-
-    def _set(self, **values: Any) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
 
 @dataclass(frozen=True, eq=False)
-class Frame(_Frozen):
-    """A named frame fixed to a body.
-
-    Attributes
-    ----------
-    name : str
-    position : (3,) [m], of the frame's origin, in body axes from the centre of mass
-    quaternion : (4,), frame to body axes
-    """
-
-    name: str
-    position: ArrayLike = (0.0, 0.0, 0.0)
-    quaternion: ArrayLike = quaternions.IDENTITY
-
-    def __post_init__(self) -> None:
-        element = f"frame '{self.name}'"
-        self._set(
-            position=_frozen_array(self.position, (3,), "position", element),
-            quaternion=_unit_quaternion(self.quaternion, "quaternion", element),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Geometry(_Frozen):
-    """A shape fixed to a body, for drawing or for contact.
-
-    Attributes
-    ----------
-    kind : str
-        One of ``GEOMETRY_KINDS``.
-    size : tuple of float [m]
-        box: full edge lengths (x, y, z); sphere: (radius,); cylinder: (radius, length) along z;
-        capsule: (radius, length of the straight part) along z; mesh: ().
-    position : (3,) [m], of the shape's origin, in body axes from the centre of mass
-    quaternion : (4,), shape to body axes
-    vertices : (n, 3) [m] or None, faces : (m, 3) int or None
-        Of a mesh, in the shape's frame, scale applied.
-    rgba : (4,), each 0..1
-    name : str
-        For messages: the link that it came from.
-    uv : (n, 2) or None, texture : encoded image bytes or None
-        Texture coordinates of the vertices and a PNG or JPEG image, where a mesh has them.
-    """
-
-    kind: str
-    size: tuple[float, ...] = ()
-    position: ArrayLike = (0.0, 0.0, 0.0)
-    quaternion: ArrayLike = quaternions.IDENTITY
-    vertices: NDArray[np.float64] | None = None
-    faces: NDArray[np.int64] | None = None
-    rgba: tuple[float, float, float, float] = (0.7, 0.7, 0.7, 1.0)
-    name: str = ""
-    uv: NDArray[np.float64] | None = None
-    texture: bytes | None = None
-
-    def __post_init__(self) -> None:
-        element = f"geometry of '{self.name}'" if self.name else "geometry"
-        lengths = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "mesh": 0}
-        if self.kind not in lengths:
-            raise ModelError(
-                f"unknown geometry kind '{self.kind}'",
-                element=element,
-                alternatives=GEOMETRY_KINDS,
-            )
-        size = _frozen_array(self.size, (lengths[self.kind],), f"size of a {self.kind}", element)
-        if np.any(size <= 0):
-            raise ModelError(
-                f"size of a {self.kind} must be positive, not {size.tolist()}", element=element
-            )
-        if self.kind == "mesh":
-            if self.vertices is None or self.faces is None:
-                raise ModelError("a mesh needs vertices and faces", element=element)
-            vertices = np.asarray(self.vertices, dtype=np.float64)
-            self._set(
-                vertices=_frozen_array(vertices, (len(vertices), 3), "vertices", element),
-                faces=np.asarray(self.faces, dtype=np.int64),
-            )
-        self._set(
-            size=tuple(float(s) for s in size),
-            position=_frozen_array(self.position, (3,), "position", element),
-            quaternion=_unit_quaternion(self.quaternion, "quaternion", element),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Body(_Frozen):
-    """A rigid body, described about its centre of mass.
-
-    Attributes
-    ----------
-    name : str
-    mass : float [kg]
-    inertia : (3, 3) [kg m^2], about the centre of mass, in body axes
-    frames : tuple of Frame
-        The first one is the body's reference frame (a link's frame), of the body's name, with
-        the axes of the body. Without any, it is put at the centre of mass.
-    visuals, collisions : tuple of Geometry
-    """
-
-    name: str
-    mass: float
-    inertia: ArrayLike
-    frames: tuple[Frame, ...] = ()
-    visuals: tuple[Geometry, ...] = ()
-    collisions: tuple[Geometry, ...] = ()
-
-    def __post_init__(self) -> None:
-        element = f"body '{self.name}'"
-        mass = float(_frozen_array(self.mass, (), "mass", element))
-        if mass <= 0:
-            raise ModelError(f"mass must be positive, not {mass}", element=element)
-        inertia = _frozen_array(self.inertia, (3, 3), "inertia", element)
-        if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=1e-15):
-            raise ModelError(f"inertia must be symmetric, not {inertia.tolist()}", element=element)
-        moments = np.linalg.eigvalsh(inertia)
-        if moments[0] <= 0:
-            raise ModelError(
-                f"inertia must be positive definite; its principal moments are {moments.tolist()}",
-                element=element,
-            )
-        frames = tuple(self.frames) or (Frame(self.name),)
-        if not np.allclose(frames[0].quaternion, quaternions.IDENTITY):
-            raise ModelError(
-                f"reference frame '{frames[0].name}' must have the axes of the body",
-                element=element,
-            )
-        self._set(
-            mass=mass,
-            inertia=inertia,
-            frames=frames,
-            visuals=tuple(self.visuals),
-            collisions=tuple(self.collisions),
-        )
-
-    @property
-    def reference_position(self) -> Array:
-        """Origin of the reference frame, (3,) [m], in body axes from the centre of mass."""
-        return np.asarray(self.frames[0].position)
-
-    def triangle_violation(self) -> str | None:
-        """A sentence if no mass distribution has this inertia (J1 + J2 < J3), else None."""
-        moments = np.linalg.eigvalsh(np.asarray(self.inertia))
-        if moments[0] + moments[1] < moments[2] * (1 - 1e-9):
-            return (
-                f"body '{self.name}': the principal moments of inertia {moments.tolist()} break "
-                "the triangle inequality; no real body has them"
-            )
-        return None
-
-
-@dataclass(frozen=True, eq=False)
-class Joint(_Frozen):
-    """A joint of Table B.2 between a parent (or the world, None) and a child body.
-
-    Attributes
-    ----------
-    name, kind : str
-        The kind is a key of ``robosim.joints.KINDS``.
-    parent : str or None
-    child : str
-    axis : (3,)
-        In the joint frame, which is the child's body frame.
-    parent_position : (3,) [m]
-        p_a, from the parent's centre of mass, in its axes (world coordinates for the world).
-    child_position : (3,) [m]
-        p_b, from the child's centre of mass, in its axes.
-    offset : (4,)
-        q_off: joint frame to parent axes at zero.
-    lower, upper : (nv,) [rad or m]
-        Limits of the coordinates, in the order translations, rotations.
-    velocity_limit, effort_limit : float [rad/s or m/s], [N m or N]
-    damping, friction, armature : float
-        Read and kept: [N m s/rad], [N m], [kg m^2] about a rotation axis, and the like for slides.
-    actuated : bool
-        Whether the joint takes a torque or force from the controller.
-    via : tuple of str
-        Names of the fixed joints of the model file that were merged between the parent's
-        reference frame and this joint, outermost first; Pinocchio's order depends on them.
-    """
-
-    name: str
-    kind: str
-    parent: str | None
-    child: str
-    axis: ArrayLike = (0.0, 0.0, 1.0)
-    parent_position: ArrayLike = (0.0, 0.0, 0.0)
-    child_position: ArrayLike = (0.0, 0.0, 0.0)
-    offset: ArrayLike = quaternions.IDENTITY
-    lower: ArrayLike | None = None
-    upper: ArrayLike | None = None
-    velocity_limit: float = np.inf
-    effort_limit: float = np.inf
-    damping: float = 0.0
-    friction: float = 0.0
-    armature: float = 0.0
-    actuated: bool = True
-    via: tuple[str, ...] = ()
-    D_T: Array = field(init=False)
-    D_R: Array = field(init=False)
-    C_T: Array = field(init=False)
-    C_R: Array = field(init=False)
-
-    def __post_init__(self) -> None:
-        element = f"joint '{self.name}'"
-        axis = _frozen_array(self.axis, (3,), "axis", element)
-        try:
-            chosen = selection(self.kind, axis)
-        except ModelError as error:
-            raise ModelError(
-                error.reason, element=element, alternatives=error.alternatives
-            ) from None
-        for matrix in chosen:
-            matrix.setflags(write=False)
-        self._set(
-            axis=axis / np.linalg.norm(axis),
-            D_T=chosen.D_T,
-            D_R=chosen.D_R,
-            C_T=chosen.C_T,
-            C_R=chosen.C_R,
-            parent_position=_frozen_array(self.parent_position, (3,), "parent_position", element),
-            child_position=_frozen_array(self.child_position, (3,), "child_position", element),
-            offset=_unit_quaternion(self.offset, "offset", element),
-            actuated=self.actuated and self.kind != "floating",
-            via=tuple(self.via),
-        )
-        self._set(
-            lower=self._limit(self.lower, -np.inf, "lower", element),
-            upper=self._limit(self.upper, np.inf, "upper", element),
-        )
-        if np.any(np.asarray(self.lower) > np.asarray(self.upper)):
-            raise ModelError(
-                f"limits are the wrong way round: lower {np.asarray(self.lower).tolist()}, "
-                f"upper {np.asarray(self.upper).tolist()}",
-                element=element,
-            )
-
-    def _limit(self, value: ArrayLike | None, default: float, what: str, element: str) -> Array:
-        if value is None:
-            value = np.full(self.nv, default)
-        array = np.array(value, dtype=np.float64).reshape(-1)
-        if array.shape != (self.nv,) or np.any(np.isnan(array)):
-            raise ModelError(
-                f"{what} limits must be {self.nv} numbers, not {array.tolist()}", element=element
-            )
-        array.setflags(write=False)
-        return array
-
-    @property
-    def n_constraints(self) -> int:
-        """Number of constraint rows, 0..6."""
-        return int(self.D_T.shape[1] + self.D_R.shape[1])
-
-    @property
-    def nv(self) -> int:
-        """Number of velocities: 6 minus the constraints."""
-        return 6 - self.n_constraints
-
-    @property
-    def nq(self) -> int:
-        """Number of coordinates: one more than nv where the rotation is free (a quaternion)."""
-        return self.nv + (1 if self.C_R.shape[1] == 3 else 0)
-
-    @property
-    def has_quaternion(self) -> bool:
-        """Whether the rotation is free, and so is kept as a quaternion in q."""
-        return int(self.C_R.shape[1]) == 3
-
-
-@dataclass(frozen=True, eq=False)
-class ContactPoint(_Frozen):
-    """A point of a body, with a radius, that cannot pass through the ground.
-
-    Attributes
-    ----------
-    name : str
-    body : str
-    position : (3,) [m], in body axes from the centre of mass
-    radius : float [m], 0 for a corner
-    friction : float, Coulomb coefficient
-    """
-
-    name: str
-    body: str
-    position: ArrayLike
-    radius: float = 0.0
-    friction: float = 0.8
-
-    def __post_init__(self) -> None:
-        element = f"contact '{self.name}'"
-        self._set(position=_frozen_array(self.position, (3,), "position", element))
-        for what in ("radius", "friction"):
-            value = float(_frozen_array(getattr(self, what), (), what, element))
-            if value < 0:
-                raise ModelError(f"{what} must not be negative, not {value}", element=element)
-            self._set(**{what: value})
-
-
-@dataclass(frozen=True, eq=False)
-class Stance(_Frozen):
+class Stance(Frozen):
     """Joint targets and PD gains that a robot is known to stand with.
 
     Attributes
@@ -375,11 +37,11 @@ class Stance(_Frozen):
     def __post_init__(self) -> None:
         shape = np.shape(self.target)
         for what in ("target", "kp", "kd"):
-            self._set(**{what: _frozen_array(getattr(self, what), shape, what, "stance")})
+            self._set(**{what: frozen_array(getattr(self, what), shape, what, "stance")})
 
 
 @dataclass(frozen=True, eq=False)
-class Mechanism(_Frozen):
+class Mechanism(Frozen):
     """Bodies connected by joints, with contact points; belongs to no simulation.
 
     Bodies and joints are given in tree order: joint i leads to body i, and a parent comes before
@@ -446,7 +108,7 @@ class Mechanism(_Frozen):
         noticed_once = dict.fromkeys((*self.warnings, *(text for text in noticed if text)))
         self._set(warnings=tuple(noticed_once))
         home = self.neutral() if self.home is None else self.home
-        self._set(home=_frozen_array(home, (self.nq,), "home", f"mechanism '{self.name}'"))
+        self._set(home=frozen_array(home, (self.nq,), "home", f"mechanism '{self.name}'"))
 
     def _check_references(self) -> None:
         names = [body.name for body in self.bodies]

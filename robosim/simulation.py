@@ -437,7 +437,8 @@ class Simulation:
 
 def warmup() -> None:
     """Compile every kernel of a step now, rather than in the first one."""
-    from robosim.mechanism import Body, ContactPoint, Joint
+    from robosim.bodies import Body, ContactPoint
+    from robosim.joints import Joint
 
     bodies = (Body("a", 1.0, np.eye(3)), Body("b", 1.0, np.eye(3)))
     joints = (Joint("base", "floating", None, "a"), Joint("hinge", "revolute", "a", "b"))

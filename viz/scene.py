@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim.bodies import Body, Geometry
 from robosim.errors import StateError
-from robosim.mechanism import Body, Geometry, Mechanism
+from robosim.mechanism import Mechanism
 from robosim.quaternions import IDENTITY, from_matrix
 from robosim.viz.shapes import triangles
 

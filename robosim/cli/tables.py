@@ -9,7 +9,8 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from robosim.mechanism import Joint, Mechanism
+from robosim.joints import Joint
+from robosim.mechanism import Mechanism
 
 
 def plain_table(*headings: str, title: str | None = None) -> Table:

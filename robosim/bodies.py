@@ -1,0 +1,198 @@
+"""Rigid bodies and what is fixed to them: frames, shapes, contact points.
+
+A body's own frame has its origin at the centre of mass; positions "in body axes" are given from
+there. Quaternions are scalar first (w, x, y, z), Hamilton, local to world. SI units and radians.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim import quaternions
+from robosim.errors import ModelError
+from robosim.validation import Array, Frozen, frozen_array, unit_quaternion
+
+GEOMETRY_KINDS = ("box", "sphere", "cylinder", "capsule", "mesh")
+
+
+@dataclass(frozen=True, eq=False)
+class Frame(Frozen):
+    """A named frame fixed to a body.
+
+    Attributes
+    ----------
+    name : str
+    position : (3,) [m], of the frame's origin, in body axes from the centre of mass
+    quaternion : (4,), frame to body axes
+    """
+
+    name: str
+    position: ArrayLike = (0.0, 0.0, 0.0)
+    quaternion: ArrayLike = quaternions.IDENTITY
+
+    def __post_init__(self) -> None:
+        element = f"frame '{self.name}'"
+        self._set(
+            position=frozen_array(self.position, (3,), "position", element),
+            quaternion=unit_quaternion(self.quaternion, "quaternion", element),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry(Frozen):
+    """A shape fixed to a body, for drawing or for contact.
+
+    Attributes
+    ----------
+    kind : str
+        One of ``GEOMETRY_KINDS``.
+    size : tuple of float [m]
+        box: full edge lengths (x, y, z); sphere: (radius,); cylinder: (radius, length) along z;
+        capsule: (radius, length of the straight part) along z; mesh: ().
+    position : (3,) [m], of the shape's origin, in body axes from the centre of mass
+    quaternion : (4,), shape to body axes
+    vertices : (n, 3) [m] or None, faces : (m, 3) int or None
+        Of a mesh, in the shape's frame, scale applied.
+    rgba : (4,), each 0..1
+    name : str
+        For messages: the link that it came from.
+    uv : (n, 2) or None, texture : encoded image bytes or None
+        Texture coordinates of the vertices and a PNG or JPEG image, where a mesh has them.
+    """
+
+    kind: str
+    size: tuple[float, ...] = ()
+    position: ArrayLike = (0.0, 0.0, 0.0)
+    quaternion: ArrayLike = quaternions.IDENTITY
+    vertices: NDArray[np.float64] | None = None
+    faces: NDArray[np.int64] | None = None
+    rgba: tuple[float, float, float, float] = (0.7, 0.7, 0.7, 1.0)
+    name: str = ""
+    uv: NDArray[np.float64] | None = None
+    texture: bytes | None = None
+
+    def __post_init__(self) -> None:
+        element = f"geometry of '{self.name}'" if self.name else "geometry"
+        lengths = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "mesh": 0}
+        if self.kind not in lengths:
+            raise ModelError(
+                f"unknown geometry kind '{self.kind}'",
+                element=element,
+                alternatives=GEOMETRY_KINDS,
+            )
+        size = frozen_array(self.size, (lengths[self.kind],), f"size of a {self.kind}", element)
+        if np.any(size <= 0):
+            raise ModelError(
+                f"size of a {self.kind} must be positive, not {size.tolist()}", element=element
+            )
+        if self.kind == "mesh":
+            if self.vertices is None or self.faces is None:
+                raise ModelError("a mesh needs vertices and faces", element=element)
+            vertices = np.asarray(self.vertices, dtype=np.float64)
+            self._set(
+                vertices=frozen_array(vertices, (len(vertices), 3), "vertices", element),
+                faces=np.asarray(self.faces, dtype=np.int64),
+            )
+        self._set(
+            size=tuple(float(s) for s in size),
+            position=frozen_array(self.position, (3,), "position", element),
+            quaternion=unit_quaternion(self.quaternion, "quaternion", element),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Body(Frozen):
+    """A rigid body, described about its centre of mass.
+
+    Attributes
+    ----------
+    name : str
+    mass : float [kg]
+    inertia : (3, 3) [kg m^2], about the centre of mass, in body axes
+    frames : tuple of Frame
+        The first one is the body's reference frame (a link's frame), of the body's name, with
+        the axes of the body. Without any, it is put at the centre of mass.
+    visuals, collisions : tuple of Geometry
+    """
+
+    name: str
+    mass: float
+    inertia: ArrayLike
+    frames: tuple[Frame, ...] = ()
+    visuals: tuple[Geometry, ...] = ()
+    collisions: tuple[Geometry, ...] = ()
+
+    def __post_init__(self) -> None:
+        element = f"body '{self.name}'"
+        mass = float(frozen_array(self.mass, (), "mass", element))
+        if mass <= 0:
+            raise ModelError(f"mass must be positive, not {mass}", element=element)
+        inertia = frozen_array(self.inertia, (3, 3), "inertia", element)
+        if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=1e-15):
+            raise ModelError(f"inertia must be symmetric, not {inertia.tolist()}", element=element)
+        moments = np.linalg.eigvalsh(inertia)
+        if moments[0] <= 0:
+            raise ModelError(
+                f"inertia must be positive definite; its principal moments are {moments.tolist()}",
+                element=element,
+            )
+        frames = tuple(self.frames) or (Frame(self.name),)
+        if not np.allclose(frames[0].quaternion, quaternions.IDENTITY):
+            raise ModelError(
+                f"reference frame '{frames[0].name}' must have the axes of the body",
+                element=element,
+            )
+        self._set(
+            mass=mass,
+            inertia=inertia,
+            frames=frames,
+            visuals=tuple(self.visuals),
+            collisions=tuple(self.collisions),
+        )
+
+    @property
+    def reference_position(self) -> Array:
+        """Origin of the reference frame, (3,) [m], in body axes from the centre of mass."""
+        return np.asarray(self.frames[0].position)
+
+    def triangle_violation(self) -> str | None:
+        """A sentence if no mass distribution has this inertia (J1 + J2 < J3), else None."""
+        moments = np.linalg.eigvalsh(np.asarray(self.inertia))
+        if moments[0] + moments[1] < moments[2] * (1 - 1e-9):
+            return (
+                f"body '{self.name}': the principal moments of inertia {moments.tolist()} break "
+                "the triangle inequality; no real body has them"
+            )
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class ContactPoint(Frozen):
+    """A point of a body, with a radius, that cannot pass through the ground.
+
+    Attributes
+    ----------
+    name : str
+    body : str
+    position : (3,) [m], in body axes from the centre of mass
+    radius : float [m], 0 for a corner
+    friction : float, Coulomb coefficient
+    """
+
+    name: str
+    body: str
+    position: ArrayLike
+    radius: float = 0.0
+    friction: float = 0.8
+
+    def __post_init__(self) -> None:
+        element = f"contact '{self.name}'"
+        self._set(position=frozen_array(self.position, (3,), "position", element))
+        for what in ("radius", "friction"):
+            value = float(frozen_array(getattr(self, what), (), what, element))
+            if value < 0:
+                raise ModelError(f"{what} must not be negative, not {value}", element=element)
+            self._set(**{what: value})

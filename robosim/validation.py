@@ -1,0 +1,48 @@
+"""Checks that the parts of a mechanism share: finite numbers of the right shape, made read-only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim.errors import ModelError
+
+Array = NDArray[np.float64]
+
+
+def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str, element: str) -> Array:
+    """`value` as a read-only float64 array, or a ModelError that names what is wrong with it.
+
+    It is copied, unless it is such an array already: legs of one kind share their mesh.
+    """
+    frozen = isinstance(value, np.ndarray) and not value.flags.writeable and value.base is None
+    try:
+        array = np.array(value, dtype=np.float64, copy=None if frozen else True)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} must be numbers, not {value!r}", element=element) from None
+    if array.shape != shape:
+        raise ModelError(f"{what} must have shape {shape}, not {array.shape}", element=element)
+    if not np.all(np.isfinite(array)):
+        raise ModelError(f"{what} must be finite, not {array.tolist()}", element=element)
+    array.setflags(write=False)
+    return array
+
+
+def unit_quaternion(value: ArrayLike, what: str, element: str) -> Array:
+    q = frozen_array(value, (4,), what, element)
+    norm = float(np.linalg.norm(q))
+    if abs(norm - 1.0) > 1e-6:
+        raise ModelError(f"{what} must have unit norm, not {norm:.6g}", element=element)
+    q = q / norm
+    q.setflags(write=False)
+    return q
+
+
+class Frozen:
+    """Lets a frozen dataclass normalise its own fields while it is constructed."""
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
