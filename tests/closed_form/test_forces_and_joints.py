@@ -1,0 +1,224 @@
+"""Free fall, generalized forces and single joints, against motions written down by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from random_mechanisms import multiply, random_body, random_joint, random_quaternion
+
+from robosim import Body, Joint, Mechanism, Simulation
+from robosim.joints import KINDS
+from robosim.models.builders import chain, free_body, pendulum
+from robosim.quaternions import from_axis_angle, rotation_matrix
+
+GRAVITY = np.array([0.0, 0.0, -9.81])
+DT = 0.01
+
+
+def held(tau: np.ndarray) -> Callable[[Simulation], np.ndarray]:
+    return lambda sim: tau
+
+
+def single(kind: str, seed: int = 0, centred: bool = False) -> Mechanism:
+    """One random body on a random joint to the world, at its centre of mass if `centred`."""
+    rng = np.random.default_rng(seed)
+    joint = random_joint(rng, "j", kind, None, "b")
+    if centred:
+        joint = Joint("j", kind, None, "b", joint.axis, joint.parent_position, offset=joint.offset)
+    return Mechanism("single", (random_body(rng, "b"),), (joint,))
+
+
+@pytest.mark.parametrize("dt", [1e-3, 0.1])
+def test_projectile(dt):
+    """Exact at any timestep: the force is constant."""
+    v0 = np.array([2.0, -1.0, 5.0, 0.0, 0.0, 0.0])
+    sim = Simulation(free_body(), dt)
+    sim.set_state(None, v0)
+    log = sim.run(2.0)
+    t = log.t[:, None]
+    # Rounding of 2000 sums of numbers up to 10.
+    np.testing.assert_allclose(log.q[:, :3], v0[:3] * t + GRAVITY / 2 * t**2, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(log.v[:, :3], v0[:3] + GRAVITY * t, rtol=0, atol=1e-11)
+    np.testing.assert_array_equal(log.q[:, 3:], np.tile([1.0, 0, 0, 0], (len(t), 1)))
+
+
+@pytest.mark.parametrize("kind", ["prismatic", "planar_fixed_orientation", "fixed_orientation"])
+def test_sliding_joints_fall_along_their_directions(kind):
+    """q'' = C^T R_J^T g without rotation, exactly, wherever the centre of mass is."""
+    robot = single(kind)
+    joint = robot.joints[0]
+    rng = np.random.default_rng(1)
+    q0, v0 = rng.normal(size=joint.nv), rng.normal(size=joint.nv)
+    sim = Simulation(robot, DT)
+    sim.set_state(q0, v0)
+    log = sim.run(1.0)
+    a = joint.C_T.T @ rotation_matrix(joint.offset).T @ GRAVITY
+    t = log.t[:, None]
+    np.testing.assert_allclose(log.q, q0 + v0 * t + a * t**2 / 2, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(log.v, v0 + a * t, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("kind", ["cylindrical", "planar", "axis_rotation"])
+def test_sliding_and_turning_joints_at_the_centre_of_mass(kind):
+    """Translations fall as a point does; of the turn the velocity is exact, not the way.
+
+    A steady turn keeps I sin(angle) / dt for the angle of a step, so that asin(w dt) is added.
+    """
+    robot = single(kind, centred=True)
+    joint = robot.joints[0]
+    rng = np.random.default_rng(2)
+    q0, v0 = rng.normal(size=joint.nv), rng.normal(size=joint.nv)
+    sim = Simulation(robot, DT)
+    sim.set_state(q0, v0)
+    log = sim.run(1.0)
+    a = np.append(joint.C_T.T @ rotation_matrix(joint.offset).T @ GRAVITY, 0.0)
+    t = log.t[:, None]
+    rate = np.append(v0[:-1], np.arcsin(v0[-1] * DT) / DT)
+    # A step may leave a residual of 1e-8 m/s, of which Newton's last iteration leaves little.
+    np.testing.assert_allclose(log.q, q0 + rate * t + a * t**2 / 2, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(log.v, v0 + a * t, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["spherical", "cylindrical_free_orientation"])
+def test_a_ball_at_the_centre_of_mass_spins_freely(kind):
+    """The angular momentum stays, whatever the body's moments are and however the joint slides."""
+    robot = single(kind, centred=True)
+    rng = np.random.default_rng(3)
+    q0 = np.concatenate((rng.normal(size=robot.nq - 4), random_quaternion(rng)))
+    sim = Simulation(robot, DT)
+    sim.set_state(q0, rng.normal(size=robot.nv))
+
+    def spin() -> np.ndarray:
+        R, omega = rotation_matrix(sim.state.q[0]), sim.state.omega[0]
+        return R @ robot.bodies[0].inertia @ omega
+
+    before = spin()
+    sim.run(1.0)
+    np.testing.assert_allclose(spin(), before, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bodies_at_rest_stay(kind):
+    """No force, no motion: not even rounding, over all joint kinds."""
+    robot = single(kind)
+    sim = Simulation(robot, DT, gravity=(0, 0, 0))
+    before = sim.q
+    sim.run(0.1)
+    np.testing.assert_allclose(sim.q, before, rtol=0, atol=1e-15)
+
+
+def test_constant_torque_on_a_hinge():
+    """I q' = tau t exactly, as momentum is kept exactly, and q = tau t^2 / (2 I) to 2nd order."""
+    tau, inertia = 2.0, 1.0 / 3
+    errors = []
+    for dt in (0.01, 0.005, 0.0025):
+        sim = Simulation(pendulum(), dt, gravity=(0, 0, 0))
+        log = sim.run(1.0, held(np.array([tau])))
+        errors.append(np.abs(log.q[:, 0] - tau / inertia * log.t**2 / 2).max())
+        np.testing.assert_allclose(log.v[:, 0], tau / inertia * log.t, rtol=0, atol=1e-9)
+    assert np.log2(np.divide(errors[:-1], errors[1:])) == pytest.approx(2.0, abs=0.1)
+
+
+def test_a_motor_that_holds_against_gravity_holds_still():
+    """tau = m g l / 2 sin(q): a statically balanced hinge does not move, and reads no velocity."""
+    sim = Simulation(pendulum(), DT)
+    sim.set_state([0.7])
+    for _ in range(100):
+        sim.step([9.81 / 2 * np.sin(0.7)])
+    assert sim.q[0] == pytest.approx(0.7, abs=1e-10)
+    assert sim.v[0] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_force_along_a_slide():
+    """q'' = F / m, exactly, and the velocity read under the force is the motion's."""
+    robot = Mechanism(
+        "slide",
+        (Body("cart", 2.0, np.eye(3) * 0.1),),
+        (Joint("rail", "prismatic", None, "cart", axis=(1, 0, 0)),),
+    )
+    sim = Simulation(robot, DT)
+    log = sim.run(1.0, held(np.array([3.0])))
+    np.testing.assert_allclose(log.q[:, 0], 1.5 * log.t**2 / 2, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(log.v[:, 0], 1.5 * log.t, rtol=0, atol=1e-12)
+
+
+def test_internal_torques_leave_the_momentum():
+    """A motor between two floating bodies turns them against each other."""
+    rng = np.random.default_rng(4)
+    robot = Mechanism(
+        "two",
+        (random_body(rng, "a"), random_body(rng, "b")),
+        (
+            Joint("base", "floating", None, "a"),
+            random_joint(rng, "motor", "revolute", "a", "b"),
+        ),
+    )
+    sim = Simulation(robot, DT, gravity=(0, 0, 0))
+    sim.run(1.0, held(np.array([0.01])))
+    assert abs(sim.v[6]) > 0.01
+    np.testing.assert_allclose(np.concatenate(sim.momentum()), 0, atol=1e-13)
+
+
+def floating_body(seed: int = 5) -> Mechanism:
+    """A body whose link frame, where the base's force acts, is away from its centre of mass."""
+    rng = np.random.default_rng(seed)
+    body = random_body(rng, "b")
+    base = Joint("base", "floating", None, "b", child_position=body.reference_position)
+    return Mechanism("body", (body,), (base,))
+
+
+def test_generalized_force_on_a_floating_base():
+    """World force at the frame's origin: momentum grows by F t and by its moment, exactly."""
+    robot = floating_body()
+    sim = Simulation(robot, DT)
+    rng = np.random.default_rng(6)
+    sim.set_state(None, rng.normal(size=6))
+    force = np.array([3.0, -2.0, 20.0])
+    linear, angular = sim.momentum()
+    for _ in range(100):
+        point, centre = sim.q[:3], sim.state.x[0].copy()
+        sim.step(np.append(force, np.zeros(3)))
+        # Half of the step's impulses at either knot.
+        linear += DT * (force + robot.total_mass * GRAVITY)
+        points, centres = (point + sim.q[:3]) / 2, (centre + sim.state.x[0]) / 2
+        angular += DT * np.cross(points, force)
+        angular += DT * np.cross(centres, robot.total_mass * GRAVITY)
+    np.testing.assert_allclose(sim.momentum()[0], linear, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(sim.momentum()[1], angular, rtol=0, atol=1e-11)
+
+
+def test_generalized_torque_on_a_floating_base():
+    """Torque in body axes: about a principal axis omega = tau t / I, the turn to second order."""
+    robot = free_body((0.02, 0.03, 0.04))
+    for k, inertia in enumerate((0.02, 0.03, 0.04)):
+        tau = np.zeros(6)
+        tau[3 + k] = 0.05
+        errors = []
+        for dt in (0.02, 0.01):
+            sim = Simulation(robot, dt, gravity=(0, 0, 0))
+            turned = from_axis_angle((1, 2, 3), 0.8)
+            sim.set_state(np.concatenate((np.zeros(3), turned)))
+            log = sim.run(1.0, held(tau))
+            rate = 0.05 / inertia
+            exact = np.zeros((len(log.t), 3))
+            exact[:, k] = rate * log.t
+            np.testing.assert_allclose(log.v[:, 3:], exact, rtol=0, atol=1e-9)
+            angle = from_axis_angle(np.eye(3)[k], rate / 2)
+            errors.append(np.abs(sim.q[3:] - multiply(turned, angle)).max())
+        assert np.log2(np.divide(*errors)) == pytest.approx(2.0, abs=0.1)
+
+
+def test_power_of_the_joints_becomes_energy():
+    """Over all joints of a chain: the work of held torques, by the trapezoidal rule."""
+    robot = chain(4)
+    tau = np.array([3.0, -2.0, 1.0, 0.5])
+    errors = []
+    for dt in (0.01, 0.005, 0.0025):
+        sim = Simulation(robot, dt)
+        before = sim.energy()
+        log = sim.run(0.5, held(tau))
+        errors.append(abs(sim.energy() - before - tau @ (sim.q - log.q[0])))
+    assert abs(sim.energy() - before) > 0.5
+    assert np.log2(np.divide(errors[:-1], errors[1:])) == pytest.approx(2.0, abs=0.2)
