@@ -19,7 +19,7 @@ def main(out: Path) -> None:
     plot_log(log, out / "stand.png")
 
     print(f"{robot.name}: {len(log)} steps, {log.iterations.mean():.2f} iterations each")
-    print(f"smallest gap of any foot     {1e6 * log.gap.min():.4f} um  (never below the ground)")
+    print(f"smallest gap of any foot     {1e9 * log.gap.min():.3f} nm  (never below the ground)")
     print(f"largest joint violation      {log.violation.max():.1e} m")
     print(f"force of the ground at last  {sim.contact_forces()[:, 2].sum():.3f} N")
     print(f"weight                       {9.81 * robot.total_mass:.3f} N")

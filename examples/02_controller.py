@@ -46,7 +46,7 @@ def main(out: Path) -> None:
     print(f"height of the base  {height.min():.3f} to {height.max():.3f} m")
     print(f"sway of the base    {1e3 * side.min():+.1f} to {1e3 * side.max():+.1f} mm")
     print(f"largest torque      {np.abs(log.tau).max():.1f} N m")
-    print(f"smallest gap        {1e6 * log.gap.min():.4f} um")
+    print(f"smallest gap        {1e9 * log.gap.min():.3f} nm")
     print(f"log and plot: {out}")
 
 

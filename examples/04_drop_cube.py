@@ -52,7 +52,7 @@ def main(out: Path) -> None:
             print(f"{name}: not installed, skipped")
             continue
         axes.plot(log.t + DT, 1e3 * gap, label=name)
-        print(f"{name}: lowest gap {1e3 * gap.min():+.6f} mm, at rest {1e3 * gap[-1]:+.6f} mm")
+        print(f"{name}: lowest gap {1e3 * gap.min():+.3g} mm, at rest {1e3 * gap[-1]:+.3g} mm")
     axes.set(xlabel="time [s]", ylabel="gap [mm]", ylim=(-40, 60))
     axes.legend()
     figure.savefig(out / "drop.png", dpi=150)

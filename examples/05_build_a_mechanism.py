@@ -48,7 +48,7 @@ def main(out: Path) -> None:
     way, turned = sim.state.x[2, 0], sim.q[robot.q_names.index("axle")]
     print(f"after 2 s the trunk is at {sim.state.x[0, 2]:.3f} m")
     print(f"the wheel went {way:.4f} m and turned {turned:.4f} rad: {way / turned:.6f} m per rad")
-    print(f"smallest gap {1e6 * log.gap.min():.4f} um, joints held to {log.violation.max():.1e} m")
+    print(f"smallest gap {1e9 * log.gap.min():.3f} nm, joints held to {log.violation.max():.1e} m")
     print(f"log: {out / 'hopper.csv'}")
 
 

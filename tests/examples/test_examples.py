@@ -16,10 +16,13 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # Example -> what it writes, and what its output has to say.
 EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
-    "01_stand_a1": (("stand.parquet", "stand.png"), r"10000 steps, 1\.\d\d iterations"),
+    "01_stand_a1": (
+        ("stand.parquet", "stand.png"),
+        r"steps, 1\.\d\d iterations each\nsmallest gap of any foot +\d",
+    ),
     "02_controller": (("sway.parquet", "sway.png"), r"height of the base  0\.1\d\d to 0\.\d+ m"),
     "03_double_pendulum_energy": (("energy.png",), r"largest energy error    0\.\d\d%"),
-    "04_drop_cube": (("drop.png",), r"robosim: lowest gap \+0\.00"),
+    "04_drop_cube": (("drop.png",), r"robosim: lowest gap \+\d"),
     "05_build_a_mechanism": (("hopper.csv",), r": 0\.1000\d\d m per rad"),
     "06_compare_with_pinocchio": ((), r"all agree|skipped: "),
     "07_live_view": (("replay.html",), r"live at http://127\.0\.0\.1:\d+/"),
