@@ -1,0 +1,95 @@
+"""A step without a solution is divided and says so, or fails and says why, leaving the knot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from robosim import ConvergenceError, Simulation
+from robosim.models.builders import chain, cube
+
+
+def whip(**options) -> Simulation:
+    """A straight horizontal chain of 20 hinges, let go: its end cracks like a whip."""
+    sim = Simulation(chain(20), 1e-2, **options)
+    q = np.zeros(20)
+    q[0] = -np.pi / 2
+    sim.set_state(q)
+    return sim
+
+
+def test_a_whip_is_stepped_by_parts():
+    sim = whip()
+    log = sim.run(10.0)
+    assert sim.steps == 1000
+    assert log.samples.substeps.max() > 1
+    assert (log.samples.substeps > 1).mean() < 0.1
+    assert log.samples.violation.max() < 1e-8
+    assert np.all(np.isfinite(log.q))
+    assert np.all(log.samples.iterations >= log.samples.substeps)
+
+
+def test_a_divided_step_ends_where_short_steps_end():
+    """At the end of a step of dt in two parts the robot is as after two steps of dt / 2."""
+    sim = whip()
+    while True:
+        before = sim.q, sim.v
+        if sim.step().substeps == 2:
+            break
+    short = Simulation(sim.robot, 5e-3)
+    short.set_state(*before)
+    short.run(0.01)
+    np.testing.assert_allclose(sim.q, short.q, rtol=0, atol=1e-6)
+
+
+def test_without_substeps_the_whip_fails_and_says_where():
+    sim = whip(max_substeps=1)
+    with pytest.raises(ConvergenceError) as caught:
+        sim.run(10.0)
+    error = caught.value
+    assert error.time == sim.time == pytest.approx(sim.steps * 0.01)
+    assert error.residual > 1e-8
+    assert error.iterations >= 1
+    assert error.substeps == 1
+    assert error.body in {body.name for body in sim.robot.bodies}
+    for part in (f"{error.time:.6g} s", error.body, f"{error.residual:.3g}", "1 substeps"):
+        assert part in str(error)
+
+
+@pytest.mark.parametrize("max_substeps", [1, 4, 64])
+def test_a_failed_step_leaves_the_last_knot(max_substeps):
+    """Everything that the robot is: coordinates, velocities, bodies, energy; and it goes on."""
+    robot = cube()
+    sim = Simulation(robot, 1e-2, max_substeps=max_substeps, max_iterations=1)
+    sim.set_state([0, 0, 0.2505, 1, 0, 0, 0], [1.0, 0, -3.0, 1.0, 2.0, 3.0])
+    before = [sim.q, sim.v, *(np.array(getattr(sim.state, n)) for n in ("x", "q", "v", "omega"))]
+    energy, momenta = sim.energy(), sim._state.bodies["p"].copy()
+    with pytest.raises(ConvergenceError) as caught:
+        sim.step()
+    assert caught.value.substeps == max_substeps
+    after = [sim.q, sim.v, *(np.array(getattr(sim.state, n)) for n in ("x", "q", "v", "omega"))]
+    for a, b in zip(before, after, strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(sim._state.bodies["p"], momenta)
+    assert sim.energy() == energy
+    assert (sim.time, sim.steps) == (0.0, 0)
+
+
+def test_a_failed_run_yields_what_was_done_before():
+    sim = whip(max_substeps=1)
+    chunks = []
+    with pytest.raises(ConvergenceError):
+        chunks.extend(sim.stream(10.0, chunk_steps=7))
+    # `extend` keeps what came before the error.
+    assert sum(len(chunk.t) for chunk in chunks) == sim.steps > 10
+
+
+def test_the_same_failure_under_a_python_controller():
+    """Where the loop is not compiled, the error is the same."""
+    errors = []
+    for controller in (None, lambda sim: np.zeros(20)):
+        sim = whip(max_substeps=1)
+        with pytest.raises(ConvergenceError) as caught:
+            sim.run(10.0, controller)
+        errors.append(str(caught.value))
+    assert errors[0] == errors[1]
