@@ -3,8 +3,9 @@
 The state is a knot z1 with the momenta there. A step finds the motion over the interval that
 satisfies Eqs. (29a) to (29f), puts the bodies at the second knot z2 and reads the velocities
 there. Forces act half at either end of the interval, constraint and contact impulses at z1.
-The momentum that enters a knot is carried by summing impulses, so that linear and angular
-momentum are conserved to rounding whatever the solver's tolerance.
+The momentum that enters a knot is carried by summing impulses, so that what the tolerance
+leaves of the equations does not add up: linear momentum is conserved to rounding, angular momentum
+but for x cross m v with the residual's share of v.
 """
 
 from math import sqrt
