@@ -203,25 +203,29 @@ class Simulation:
             For a wrong shape, a value that is not finite, or a quaternion that is not unit.
         """
         home = np.asarray(self.robot.home)
-        self._state.q[:] = self._checked("q", home if q is None else q, self.robot.q_names)
-        v = np.zeros(self.robot.nv) if v is None else v
-        self._state.v[:] = self._checked("v", v, self.robot.v_names)
+        q = self._checked("q", home if q is None else q, self.robot.q_names)
+        v = self._checked("v", np.zeros(self.robot.nv) if v is None else v, self.robot.v_names)
         for start, joint in zip(self.robot.q_offsets, self.robot.joints, strict=False):
             if joint.has_quaternion:
                 begin = start + joint.C_T.shape[1]
-                quaternion = self._state.q[begin : begin + 4]
-                norm = float(np.linalg.norm(quaternion))
+                norm = float(np.linalg.norm(q[begin : begin + 4]))
                 if abs(norm - 1) > 1e-3:
                     raise StateError(
-                        f"joint '{joint.name}' must have a unit quaternion, not norm {norm:.6g}"
+                        f"the norm of the quaternion of joint '{joint.name}' must be 1, "
+                        f"not {norm:.6g}"
                     )
-                quaternion /= norm
+                q[begin : begin + 4] /= norm
+        # Nothing is touched before everything has been checked.
+        self._state.q[:], self._state.v[:] = q, v
         set_bodies(self._model, self._state, self._work, self._work.twists)
         self._start_time = float(time)
         self.steps = 0
 
     def _checked(self, name: str, value: ArrayLike, names: tuple[str, ...]) -> Array:
-        array = np.asarray(value, dtype=float)
+        try:
+            array = np.array(value, dtype=float)
+        except (TypeError, ValueError):
+            raise StateError(f"{name} must be numbers, not {value!r}") from None
         if array.shape != (len(names),):
             raise StateError(f"{name} must have shape ({len(names)},), not {array.shape}")
         for index in np.flatnonzero(~np.isfinite(array)):
