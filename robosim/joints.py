@@ -156,7 +156,7 @@ class Joint(Frozen):
         for matrix in chosen:
             matrix.setflags(write=False)
         self._set(
-            axis=axis / np.linalg.norm(axis),
+            axis=frozen_array(axis / np.linalg.norm(axis), (3,), "axis", element),
             D_T=chosen.D_T,
             D_R=chosen.D_R,
             C_T=chosen.C_T,

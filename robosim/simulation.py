@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -133,16 +134,19 @@ class Simulation:
             ("tolerance", tolerance),
             ("contact_speed", contact_speed),
         ):
-            if not (np.isfinite(value) and value > 0):
-                raise OptionError(f"{name} must be a positive number, not {value}")
-        if friction_facets % 2 or not 4 <= friction_facets <= MAX_FACETS:
+            if not (isinstance(value, Real) and np.isfinite(value) and value > 0):
+                raise OptionError(f"{name} must be a positive number, not {value!r}")
+        if friction_facets not in range(4, MAX_FACETS + 1, 2):
             raise OptionError(
-                f"friction_facets must be even and 4 to {MAX_FACETS}, not {friction_facets}"
+                f"friction_facets must be even and 4 to {MAX_FACETS}, not {friction_facets!r}"
             )
         for name, count in (("max_iterations", max_iterations), ("max_substeps", max_substeps)):
-            if count < 1:
-                raise OptionError(f"{name} must be at least 1, not {count}")
-        g = np.array(gravity, dtype=float)
+            if not (isinstance(count, Integral) and count >= 1):
+                raise OptionError(f"{name} must be at least 1, not {count!r}")
+        try:
+            g = np.array(gravity, dtype=float)
+        except (TypeError, ValueError):
+            g = np.full(3, np.nan)
         if g.shape != (3,) or not np.all(np.isfinite(g)):
             raise OptionError(f"gravity must be three finite numbers, not {gravity!r}")
         CompileNotice.install()
@@ -215,6 +219,8 @@ class Simulation:
                         f"not {norm:.6g}"
                     )
                 q[begin : begin + 4] /= norm
+        if not np.isfinite(time):
+            raise StateError(f"time must be finite, not {time}")
         # Nothing is touched before everything has been checked.
         self._state.q[:], self._state.v[:] = q, v
         set_bodies(self._model, self._state, self._work, self._work.twists)
@@ -292,7 +298,9 @@ class Simulation:
             From the step that failed; the simulation stays at the knot before it.
         """
         chunks = []
-        total = round(seconds / self.timestep)
+        total = self._steps_of(seconds)
+        if total is None:
+            raise OptionError("a run needs a finite time; `stream` can go on for ever")
         with _progress(total, progress) as advance:
             for chunk in self.stream(seconds, controller):
                 chunks.append(chunk)
@@ -318,14 +326,18 @@ class Simulation:
         Chunk
             Samples since the last one. If a step fails, what was done before it is yielded first.
         """
-        if not seconds >= 0:
-            raise OptionError(f"seconds must not be negative, not {seconds}")
+        left = self._steps_of(seconds)
         control = resolve(self.robot, controller)
         size = CHUNK_STEPS if chunk_steps is None else int(chunk_steps)
         if size < 1:
             raise OptionError(f"chunk_steps must be at least 1, not {chunk_steps}")
-        left = round(seconds / self.timestep) if np.isfinite(seconds) else None
         return self._stream(control, size, left)
+
+    def _steps_of(self, seconds: float) -> int | None:
+        """Number of steps of some time, None for infinite ones."""
+        if not (isinstance(seconds, Real) and seconds >= 0):
+            raise OptionError(f"seconds must not be negative, not {seconds!r}")
+        return round(seconds / self.timestep) if np.isfinite(seconds) else None
 
     def _stream(self, control: Controller, size: int, left: int | None) -> Iterator[Chunk]:
         while left is None or left > 0:

@@ -15,7 +15,7 @@ from robosim.models.builders import cube, sphere
 
 G = 9.81
 MU = 0.3
-CREEP = 1e-7  # the default contact_speed [m/s]
+CREEP = 1e-8  # the default contact_speed [m/s]
 
 
 def slide(velocity, dt: float = 1e-3, **options) -> tuple[np.ndarray, Simulation]:

@@ -1,0 +1,103 @@
+"""What is imported when, and that compiling is announced: in fresh interpreters."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import robosim
+
+KERNELS = sorted((Path(robosim.__file__).parent / "kernels").glob("*.py"))
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "import robosim",
+        "import robosim; robosim.load('a1')",
+        "from robosim.controllers import stand; import robosim; stand(robosim.load('a1'))",
+    ],
+)
+def test_loading_does_not_wait_for_numba(use):
+    print_heavy = "print(sorted({'numba', 'llvmlite', 'meshcat', 'matplotlib'} & set(sys.modules)))"
+    assert run(f"import sys; {use}; {print_heavy}").stdout.strip() == "[]"
+
+
+def test_public_names_are_there():
+    for name in robosim.__all__:
+        assert getattr(robosim, name) is not None
+    assert set(robosim.__all__) <= set(dir(robosim))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        robosim.nothing  # noqa: B018
+
+
+SMALL = """
+import robosim
+from robosim.models.builders import pendulum
+robosim.Simulation(pendulum()).step()
+"""
+
+
+def test_compiling_is_announced_once_and_then_cached(tmp_path):
+    """From an empty cache; with a full one nothing is said."""
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    first = run(SMALL, **cache)
+    assert first.stderr == "compiling kernels (first run)\n"
+    assert first.stdout == ""
+    second = run(SMALL, **cache)
+    assert (second.stdout, second.stderr) == ("", "")
+
+
+def test_warming_up_is_enough():
+    """After `warmup` no robot needs another signature of any kernel."""
+    code = """
+        import robosim, numpy as np
+        from robosim.models.builders import chain
+        from robosim.kernels.run import run_steps
+        from robosim.kernels.step import step
+        robosim.warmup()
+        for robot in (robosim.load("a1"), chain(3), chain(2, "spherical")):
+            sim = robosim.Simulation(robot)
+            sim.step(np.zeros(robot.nu))
+            sim.set_state(list(sim.q), np.zeros(robot.nv, dtype=np.float32))
+            sim.run(0.002)
+            sim.run(0.002, lambda sim: np.zeros(robot.nv)[::1])
+            sim.constraint_violation()
+        print(len(step.signatures), len(run_steps.signatures))
+    """
+
+    assert run(textwrap.dedent(code)).stdout.split() == ["1", "1"]
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.name)
+def test_kernel_modules_hold_kernels_only(path):
+    """Every function compiled, no loops or calls at import, constants that are true literals."""
+    if path.name == "jit.py":
+        return
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
+            assert decorators in (["kernel"], ["entry"]), node.name
+            assert ast.get_docstring(node) or node.end_lineno - node.lineno < 12, node.name
+        elif isinstance(node, ast.Assign):
+            assert all(isinstance(target, ast.Name) for target in node.targets)
+            assert not any(isinstance(part, ast.Call) for part in ast.walk(node))
+        else:
+            docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            assert docstring or isinstance(node, ast.Import | ast.ImportFrom)
