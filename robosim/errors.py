@@ -97,7 +97,7 @@ class ConvergenceError(RobosimError, RuntimeError):
     residual : float
         Residual of the last attempt, as a velocity in the mass metric [m/s].
     iterations : int
-        Newton iterations of the last attempt.
+        Newton iterations of all attempts together.
     substeps : int
         Number of substeps that were tried last.
     body : str
