@@ -7,6 +7,7 @@ The physics, and nothing that reads model files or draws. Quaternions are scalar
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robosim.bodies import Body, ContactPoint, Frame, Geometry
@@ -20,9 +21,10 @@ from robosim.errors import (
     PeerError,
     RobosimError,
     StateError,
+    ViewerError,
 )
 from robosim.joints import Joint
-from robosim.mechanism import Mechanism
+from robosim.mechanism import Mechanism, Stance
 
 if TYPE_CHECKING:
     from robosim.comparison import Comparison, compare
@@ -32,6 +34,12 @@ if TYPE_CHECKING:
     from robosim.simulation import Simulation, StepInfo, warmup
 
 __version__ = "0.1.0"
+
+# Started in a source tree, this folder hides the installed package, and with it the subpackages
+# that setuptools maps into it (loaders, models, viz); there they lie beside this folder.
+_SOURCE_TREE = Path(__file__).resolve().parent.parent
+if (_SOURCE_TREE / "pyproject.toml").is_file() and (_SOURCE_TREE / "loaders").is_dir():
+    __path__.append(str(_SOURCE_TREE))
 
 # Imported on first use, so that building and loading a model does not wait for numba.
 _LAZY = {
@@ -66,8 +74,10 @@ __all__ = [
     "PeerError",
     "RobosimError",
     "Simulation",
+    "Stance",
     "StateError",
     "StepInfo",
+    "ViewerError",
     "__version__",
     "compare",
     "from_mujoco",
