@@ -214,7 +214,7 @@ class Workspace(NamedTuple):
     pose1: NDArray[np.void]  # (nb + 1,) POSE at the first knot, the world last
     pose2: NDArray[np.void]  # (nb + 1,) POSE at the second knot, the world last
     twists: NDArray[np.void]  # (nb + 1,) ROW, world twists, the world last
-    known: NDArray[np.void]  # (nb + 1,) ROW, momentum before plus the forces' share at knot 1
+    known: NDArray[np.void]  # (nb + 1,) ROW, momenta of the bodies plus the forces' half at a knot
     impulse: NDArray[np.void]  # (nb + 1,) ROW, impulses of joints and contacts at knot 1
     blocks: NDArray[np.void]  # (n_blocks,) BLOCK
     residual: NDArray[np.void]  # (n_nodes,) ROW, left of the equations but for contacts' answer

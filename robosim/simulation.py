@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -205,6 +206,7 @@ class Simulation:
         ------
         StateError
             For a wrong shape, a value that is not finite, or a quaternion that is not unit.
+
         """
         home = np.asarray(self.robot.home)
         q = self._checked("q", home if q is None else q, self.robot.q_names)
@@ -226,6 +228,17 @@ class Simulation:
         set_bodies(self._model, self._state, self._work, self._work.twists)
         self._start_time = float(time)
         self.steps = 0
+
+    def _warn_below_ground(self) -> None:
+        """Say so before the first step: it takes a contact out of the ground, however deep."""
+        heights = self.contact_positions()[:, 2]
+        if len(heights) and heights.min() < -1e-9:
+            name = self.robot.contacts[int(heights.argmin())].name
+            warnings.warn(
+                f"contact '{name}' starts {-heights.min():.3g} m below the ground and will be "
+                "thrown out of it within one step; raise the base by that much",
+                stacklevel=3,
+            )
 
     def _checked(self, name: str, value: ArrayLike, names: tuple[str, ...]) -> Array:
         try:
@@ -252,6 +265,8 @@ class Simulation:
         ControllerError
             For a wrong shape or a value that is not finite.
         """
+        if self.steps == 0:
+            self._warn_below_ground()
         self._work.tau[:] = check_torques(self.robot, tau, "step(tau)")
         info = self._info[0]
         status = step(self._model, self._state, self._work, self._options, info)
@@ -340,6 +355,8 @@ class Simulation:
         return round(seconds / self.timestep) if np.isfinite(seconds) else None
 
     def _stream(self, control: Controller, size: int, left: int | None) -> Iterator[Chunk]:
+        if self.steps == 0:
+            self._warn_below_ground()
         while left is None or left > 0:
             n = size if left is None else min(size, left)
             begin = self.steps

@@ -34,6 +34,7 @@ from robosim.kernels.interior_point import (
     COLD,
     CONVERGED,
     LAST,
+    SINGULAR,
     WARM,
     center_contacts,
     final_barrier,
@@ -90,8 +91,10 @@ def advance(model, state, work, options, dt, info):
     start_interval(model, state, work, options, dt)
     status = solve_interval(model, state, work, options, dt, info)
     if status == CONVERGED:
-        end_interval(model, state, work, options, dt, info)
-        read_knot_velocities(model, state, work)
+        gather_momenta(model, work, options, dt)
+        status = project_velocities(model, state, work, dt)
+    if status == CONVERGED:
+        end_interval(model, state, work, dt, info)
         read_joints(model, state, work, work.pose2, work.twists)
     return status
 
@@ -213,35 +216,19 @@ def admit_reached(model, state, work, options, kappa):
 
 
 @kernel
-def end_interval(model, state, work, options, dt, info):
-    """Move the state to the second knot: poses, momenta, multipliers; note gap and violation."""
-    clear_rows(work.twists)
-    add_joint_forces(model, work.pose2, work.tau, 0.5 * dt, work, work.twists)
-    info.gap, info.violation = np.inf, 0.0
+def gather_momenta(model, work, options, dt):
+    """work.known = momenta that enter the second knot: impulses and the forces' half there."""
+    add_joint_forces(model, work.pose2, work.tau, 0.5 * dt, work, work.known)
     for i in range(model.bodies.shape[0]):
-        body, w, pose, parameters = state.bodies[i], work.bodies[i], work.pose2[i], model.bodies[i]
         for k in range(3):
-            body.x[k] = pose.x[k]
-            body.v_mid[k] = w.v[k]
-            body.v_mid[3 + k] = 2.0 / dt * w.P[1 + k]
-            body.p[k] = work.known[i].w[k] + work.impulse[i].w[k] + work.twists[i].w[k]
-            body.p[k] += 0.5 * dt * parameters.mass * options.gravity[k]
-            body.p[3 + k] = (
-                work.known[i].w[3 + k] + work.impulse[i].w[3 + k] + work.twists[i].w[3 + k]
-            )
-        for k in range(4):
-            body.q[k] = pose.q[k]
-        assign(work.joints[i].impulse, state.joints[i].impulse)
+            work.known[i].w[k] += 0.5 * dt * model.bodies[i].mass * options.gravity[k]
         for k in range(6):
-            info.violation = max(info.violation, abs(work.joints[i].g[k]))
-        if pose.x[2] - parameters.reach < info.gap:
-            for k in range(parameters.contact_begin, parameters.contact_end):
-                info.gap = min(info.gap, contact_gap(model.contacts[k], pose))
+            work.known[i].w[k] += work.impulse[i].w[k]
 
 
 @kernel
-def read_knot_velocities(model, state, work):
-    """Velocities at the second knot, second order: momenta there, projected onto the joints.
+def project_velocities(model, state, work, dt):
+    """work.twists = velocities at the second knot, second order; returns a status.
 
     The momentum that left the interval plus the forces' half at this knot misses the half of
     the constraint impulses. They are found by the projection in the mass metric (the second
@@ -255,31 +242,28 @@ def read_knot_velocities(model, state, work):
         for k in range(3):
             D[k, k] = model.bodies[i].mass
         similarity(work.pose2[i].R, model.bodies[i].inertia, D[3:, 3:])
-        assign(state.bodies[i].p, work.rhs[i].w)
+        assign(work.known[i].w, work.rhs[i].w)
     for j in range(model.joints.shape[0]):
-        joint, knot = model.joints[j], state.joints[j]
+        joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
             a, b = work.pose2[joint.parent], work.pose2[joint.child]
-            joint_jacobian(joint, a, b, t, knot.G_a, knot.G_b)
-            place_joint_blocks(model, joint, knot, knot, work.blocks)
+            joint_jacobian(joint, a, b, t, w.G_a, w.G_b)
+            place_joint_blocks(model, joint, w, w, work.blocks)
     for n in range(1, work.active[0] + 1):
-        hold_contact(model, state, work, work.active[n])
-    ldu_factor(model.graph, work.blocks)
+        hold_contact(model, state, work, dt, work.active[n])
+    if ldu_factor(model.graph, work.blocks) != 0:
+        return SINGULAR
     ldu_solve(model.graph, work.blocks, work.rhs)
     for i in range(model.bodies.shape[0]):
-        body = state.bodies[i]
-        for k in range(6):
-            work.twists[i].w[k] = work.rhs[i].w[k]
-        for k in range(3):
-            body.v[k] = work.rhs[i].w[k]
-        rotate_back(work.pose2[i].R, work.rhs[i].w[3:], body.omega)
+        assign(work.rhs[i].w, work.twists[i].w)
+    return CONVERGED
 
 
 @kernel
-def hold_contact(model, state, work, k):
-    """Let contact k resist the change from the interval's velocity to the knot's."""
-    contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
-    pose, body = work.pose2[contact.body], state.bodies[contact.body]
+def hold_contact(model, state, work, dt, n):
+    """Let contact n resist the change from the interval's velocity to the knot's."""
+    contact, c, w = model.contacts[n], state.contacts[n], work.contacts[n]
+    pose, motion = work.pose2[contact.body], work.bodies[contact.body]
     t = work.scratch[0]
     contact_stiffness(contact, c, model.facets, w)
     contact_start(contact, pose, w)
@@ -293,7 +277,32 @@ def hold_contact(model, state, work, k):
     condense_contact(w, work.blocks[contact.body].F)
     for i in range(3):
         t.w[i] = 0.0
-        for column in range(6):
-            t.w[i] += J[i, column] * body.v_mid[column]
+        for k in range(3):
+            t.w[i] += J[i, k] * motion.v[k] + J[i, 3 + k] * 2.0 / dt * motion.P[1 + k]
     rotate(A, t.w, t.y)
     add_wrench(t.y, r, -1.0, work.rhs[contact.body].w)
+
+
+@kernel
+def end_interval(model, state, work, dt, info):
+    """Move the state to the second knot, all of it; note the joints' violation and the gap."""
+    info.gap, info.violation = np.inf, 0.0
+    for i in range(model.bodies.shape[0]):
+        body, w, pose, parameters = state.bodies[i], work.bodies[i], work.pose2[i], model.bodies[i]
+        for k in range(3):
+            body.x[k] = pose.x[k]
+            body.v[k] = work.twists[i].w[k]
+            body.v_mid[k] = w.v[k]
+            body.v_mid[3 + k] = 2.0 / dt * w.P[1 + k]
+        assign(pose.q, body.q)
+        assign(work.known[i].w, body.p)
+        rotate_back(pose.R, work.twists[i].w[3:], body.omega)
+        joint, knot = work.joints[i], state.joints[i]
+        assign(joint.impulse, knot.impulse)
+        for k in range(6):
+            info.violation = max(info.violation, abs(joint.g[k]))
+            assign(joint.G_a[k], knot.G_a[k])
+            assign(joint.G_b[k], knot.G_b[k])
+        if pose.x[2] - parameters.reach < info.gap:
+            for k in range(parameters.contact_begin, parameters.contact_end):
+                info.gap = min(info.gap, contact_gap(model.contacts[k], pose))

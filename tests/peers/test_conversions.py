@@ -8,9 +8,11 @@ import pytest
 
 import robosim
 from robosim import PeerError, StateError, quaternions
+from robosim.bodies import Body
 from robosim.comparison import random_state
 from robosim.conversions import velocity_drift_from_pinocchio, velocity_map_from_pinocchio
-from robosim.mechanism import Body, Joint, Mechanism
+from robosim.joints import Joint
+from robosim.mechanism import Mechanism
 
 A1_ROOT_AND_LEGS = 7 + 12
 
