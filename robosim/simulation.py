@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.compile_notice import CompileNotice
-from robosim.controllers import PD, Controller, check_torques, resolve
+from robosim.controllers import GAINS, PD, Controller, check_torques, resolve
 from robosim.errors import ConvergenceError, OptionError, StateError
 from robosim.kernels.coordinates import largest_violation, set_bodies
 from robosim.kernels.run import run_steps
-from robosim.kernels.step import step
 from robosim.log import Chunk, Log
 from robosim.mechanism import Mechanism
 from robosim.model import (
@@ -33,6 +32,7 @@ from robosim.model import (
 
 Array = NDArray[np.float64]
 CHUNK_STEPS = 1000
+NO_GAINS = np.zeros(0, dtype=GAINS)
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class Simulation:
             int(max_iterations),
             int(max_substeps),
         )
-        self._info = np.zeros(1, dtype=INFO)
+        self._sample = self._samples(1)
         self._contact_order = contact_order(robot)
         self._start_time = 0.0
         self._last_interval = self.timestep
@@ -268,11 +268,8 @@ class Simulation:
         if self.steps == 0:
             self._warn_below_ground()
         self._work.tau[:] = check_torques(self.robot, tau, "step(tau)")
-        info = self._info[0]
-        status = step(self._model, self._state, self._work, self._options, info)
-        if status != 0:
-            raise self._failure(info)
-        self._count(1, info)
+        self._advance(NO_GAINS, *self._sample)
+        info = self._sample[-1][0]
         return StepInfo(
             int(info["iterations"]),
             float(info["residual"]),
@@ -281,10 +278,6 @@ class Simulation:
             float(info["violation"]),
             float(info["gap"]),
         )
-
-    def _count(self, steps: int, last: Any) -> None:
-        self.steps += steps
-        self._last_interval = self.timestep / int(last["substeps"])
 
     def _failure(self, info: Any) -> ConvergenceError:
         return ConvergenceError(
@@ -360,14 +353,14 @@ class Simulation:
         while left is None or left > 0:
             n = size if left is None else min(size, left)
             begin = self.steps
-            q, v = np.empty((n, self.robot.nq)), np.empty((n, self.robot.nv))
-            tau, infos = np.empty((n, self.robot.nv)), np.zeros(n, dtype=INFO)
+            q, v, tau, infos = self._samples(n)
             error: Exception | None = None
             try:
                 if isinstance(control, PD):
-                    self._compiled_steps(control, q, v, tau, infos)
+                    self._work.tau[:] = 0.0
+                    self._advance(control.gains, q, v, tau, infos)
                 else:
-                    self._python_steps(control, q, v, tau, infos)
+                    self._controlled_steps(control, q, v, tau, infos)
             except Exception as raised:
                 error = raised
             done = self.steps - begin
@@ -387,27 +380,30 @@ class Simulation:
             if left is not None:
                 left -= n
 
-    def _compiled_steps(self, control: PD, q: Array, v: Array, tau: Array, infos: Any) -> None:
+    def _samples(self, n: int) -> tuple[Array, Array, Array, Any]:
+        """Memory for n samples of q, v and tau, and for what their steps took."""
+        nq, nv = self.robot.nq, self.robot.nv
+        return np.empty((n, nq)), np.empty((n, nv)), np.empty((n, nv)), np.zeros(n, dtype=INFO)
+
+    def _advance(self, gains: Any, q: Array, v: Array, tau: Array, infos: Any) -> None:
+        """Take len(infos) steps in compiled code; joints without gains get what work.tau holds."""
         model, state, work = self._model, self._state, self._work
-        done = run_steps(model, state, work, self._options, control.gains, q, v, tau, infos)
+        done = int(run_steps(model, state, work, self._options, gains, q, v, tau, infos))
+        self.steps += done
         if done:
-            self._count(int(done), infos[done - 1])
+            self._last_interval = self.timestep / int(infos[done - 1]["substeps"])
         if done < len(infos):
             raise self._failure(infos[done])
 
-    def _python_steps(
+    def _controlled_steps(
         self, control: Controller, q: Array, v: Array, tau: Array, infos: Any
     ) -> None:
+        """The same with a controller in Python, which is asked before every step."""
         name = getattr(control, "__name__", type(control).__name__)
         for k in range(len(infos)):
-            q[k], v[k] = self._state.q, self._state.v
             self._work.tau[:] = check_torques(self.robot, control(self), f"controller '{name}'")
-            tau[k] = self._work.tau
-            info = infos[k]
-            status = step(self._model, self._state, self._work, self._options, info)
-            if status != 0:
-                raise self._failure(info)
-            self._count(1, info)
+            one = slice(k, k + 1)
+            self._advance(NO_GAINS, q[one], v[one], tau[one], infos[one])
 
     def energy(self) -> float:
         """Kinetic plus potential energy at the knot [J]; potential zero at the world's origin."""
@@ -478,7 +474,6 @@ def warmup() -> None:
     tiny = Mechanism("warmup", bodies, joints, (ContactPoint("point", "a", (0.0, 0.0, 0.0)),))
     sim = Simulation(tiny)
     sim.step()
-    sim.run(2 * sim.timestep)
 
 
 @contextmanager

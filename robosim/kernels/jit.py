@@ -1,7 +1,9 @@
 """How kernels are compiled: cached, without the interpreter lock, floats as in C.
 
-A `kernel` is called by other kernels only, which spares the compiler a Python wrapper for each;
-an `entry` is called from Python. Neither raises: a division by zero gives inf or nan.
+An `entry` is called from Python, a `kernel` by other kernels only, which spares the compiler a
+Python wrapper for each. A `stage` is called from one place and becomes part of its caller: numba
+optimizes all that a function calls once more with it, so every level of the nest costs seconds.
+None of them raises: a division by zero gives inf or nan.
 
 numba's cache looks at the file of the function that is called, and would go on serving it after
 a kernel that it calls in another file has changed. So the cache is kept in a folder that is named
@@ -50,3 +52,4 @@ def compiler(**options):
 
 entry = compiler()
 kernel = compiler(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+stage = compiler(no_cpython_wrapper=True, no_cfunc_wrapper=True, inline="always")

@@ -40,13 +40,13 @@ from robosim.kernels.interior_point import (
     final_barrier,
     solve,
 )
-from robosim.kernels.jit import entry, kernel
+from robosim.kernels.jit import kernel, stage
 from robosim.kernels.joint import joint_jacobian
 from robosim.kernels.ldu import ldu_factor, ldu_solve
 from robosim.kernels.newton import condense_contact, evaluate, place_joint_blocks
 
 
-@entry
+@stage
 def step(model, state, work, options, info):
     """Advance the state by options.dt, with substeps if need be; returns info.status.
 
@@ -85,7 +85,7 @@ def copy_state(source, target):
     assign(source.v, target.v)
 
 
-@kernel
+@stage
 def advance(model, state, work, options, dt, info):
     """Advance the state by one interval dt without substeps; returns a status."""
     start_interval(model, state, work, options, dt)
@@ -126,7 +126,7 @@ def guess_motion(model, state, work, dt, extrapolate):
         assign(state.joints[i].impulse, work.joints[i].impulse)
 
 
-@kernel
+@stage
 def solve_interval(model, state, work, options, dt, info):
     """Try a warm start, then colder ones; let contacts in that were reached unexpectedly."""
     work.active[0] = 0
