@@ -221,6 +221,7 @@ class Workspace(NamedTuple):
     rhs: NDArray[np.void]  # (n_nodes,) ROW
     active: NDArray[np.int64]  # (nc + 1,) their count, then the contacts in the equations
     tau: Array  # (nv,) generalized forces held over the step
+    factored: NDArray[np.int64]  # (1,) 1 while blocks hold the factors of the knot's projection
     scratch: NDArray[np.void]  # (1,) SCRATCH
     saved: State  # what a step that fails goes back to
 
@@ -332,6 +333,7 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         rhs=np.zeros(len(model.graph.pivots), dtype=ROW),
         active=np.zeros(nc + 1, dtype=np.int64),
         tau=np.zeros(mechanism.nv),
+        factored=np.zeros(1, dtype=np.int64),
         scratch=np.zeros(1, dtype=SCRATCH),
         saved=make_state(mechanism, model),
     )

@@ -59,6 +59,7 @@ def set_bodies(model, state, work, twists):
     The momentum of a knot velocity is the discrete Legendre transform of a start: the first
     step then receives half of the knot's impulse, as every later one does from either side.
     """
+    work.factored[0] = 0
     place_bodies(model, state.q, work, work.pose1)
     move_bodies(model, work.pose1, state.v, work, twists)
     for i in range(state.bodies.shape[0]):

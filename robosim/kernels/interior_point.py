@@ -166,6 +166,9 @@ def final_barrier(model, state, work, options, dt):
 def solve(model, state, work, options, dt, attempt, info):
     """Solve the step equations from the unknowns in `work`; returns a status."""
     clear_directions(work)
+    # Factors are kept while they serve: those of the projection at the end of the last step, of
+    # nearly the same matrix, bring most steps to convergence.
+    stale = attempt != WARM or work.factored[0] == 0
     merit = evaluate(model, state, work, dt, info)
     for _ in range(options.max_iterations):
         info.residual = merit
@@ -176,9 +179,11 @@ def solve(model, state, work, options, dt, attempt, info):
         if merit < options.tolerance and largest <= 10.0 * kappa_end and rests_above_ground(work):
             return CONVERGED
         info.iterations += 1
-        assemble(model, state, work)
-        if ldu_factor(model.graph, work.blocks) != 0:
-            return SINGULAR
+        if stale:
+            work.factored[0] = 0
+            assemble(model, state, work)
+            if ldu_factor(model.graph, work.blocks) != 0:
+                return SINGULAR
         kappa = kappa_end
         set_second_order(model, state, work, 0.0)
         if attempt == COLD and work.active[0] > 0:
@@ -200,6 +205,8 @@ def solve(model, state, work, options, dt, attempt, info):
             length *= 0.5
         if not accepted:
             return STALLED
+        # A contact's stiffness changes with every iteration, so with contacts they serve once.
+        stale = attempt != WARM or work.active[0] > 0 or trial > 0.1 * merit
         merit = trial
     info.residual = merit
     return OUT_OF_ITERATIONS

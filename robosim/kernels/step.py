@@ -69,6 +69,7 @@ def step(model, state, work, options, info):
             copy_state(state, work.saved)
         else:
             copy_state(work.saved, state)
+            work.factored[0] = 0
         if 2 * info.substeps > options.max_substeps:
             return info.status
         info.substeps *= 2
@@ -182,6 +183,7 @@ def choose_contacts(model, state, work, options, dt, kappa):
             if near and contact_gap(model.contacts[k], pose) - travel < 0.0:
                 admit(model, state, work, k, kappa, options.contact_speed)
             elif c.active != 0:
+                work.factored[0] = 0
                 c.active = 0
                 c.gamma = 0.0
                 fill(0.0, c.beta)
@@ -196,6 +198,7 @@ def admit(model, state, work, k, kappa, speed):
     contact_start(contact, work.pose1[contact.body], work.contacts[k])
     work.contacts[k].weight = 1.0
     if c.active == 0:
+        work.factored[0] = 0
         c.active = 1
         c.s = 1.0
         contact_center(contact, c, model.facets.shape[0], 1.0, kappa, speed)
@@ -256,6 +259,7 @@ def project_velocities(model, state, work, dt):
     ldu_solve(model.graph, work.blocks, work.rhs)
     for i in range(model.bodies.shape[0]):
         assign(work.rhs[i].w, work.twists[i].w)
+    work.factored[0] = 1
     return CONVERGED
 
 
