@@ -121,7 +121,7 @@ def test_newton_systems_against_a_dense_solve(base, contacts):
         robot = random_tree(rng, 12, base, contacts=contacts)
         sim = Simulation(robot, timestep=0.01)
         sim.set_state(random_coordinates(rng, robot), rng.normal(size=robot.nv))
-        start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, sim._info[0])
+        start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, sim._sample[-1][0])
         F = dense(sim)
         rhs = np.zeros(len(sim._model.graph.pivots), dtype=ROW)
         rhs["w"] = rng.normal(size=(len(rhs), 6))

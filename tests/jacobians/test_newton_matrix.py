@@ -48,12 +48,12 @@ def started(seed: int, base: str, contacts: int) -> Simulation:
     sim.set_state(q, rng.normal(size=robot.nv))
     sim._work.tau[:] = rng.normal(size=robot.nv)
     sim._state.joints["impulse"] = rng.normal(size=(7, 6))
-    start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, sim._info[0])
+    start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, sim._sample[-1][0])
     return sim
 
 
 def residual(sim: Simulation, length: float) -> np.ndarray:
-    residual_along(sim._model, sim._state, sim._work, sim.timestep, length, sim._info[0])
+    residual_along(sim._model, sim._state, sim._work, sim.timestep, length, sim._sample[-1][0])
     return sim._work.residual["w"].ravel().copy()
 
 
