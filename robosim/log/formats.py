@@ -26,17 +26,18 @@ METADATA = "robosim"
 ROWS = 65536  # of a row group: 32 MB for a robot with 20 joints
 
 
-class ArrowStream:
-    """Samples appended to a file in the Arrow IPC stream format, one batch for each chunk."""
+class _Stream:
+    """Samples appended to a file, one batch for each chunk, and flushed: a kill loses no more."""
 
     def __init__(self, file: BinaryIO, info: LogInfo) -> None:
-        import pyarrow as pa
-
         self._file = file
         self._info = info
         self._schema = _schema(info)
-        self._writer = pa.ipc.new_stream(file, self._schema)
+        self._writer = self._open()
         file.flush()
+
+    def _open(self) -> Any:
+        raise NotImplementedError
 
     def write(self, chunk: Chunk) -> None:
         import pyarrow as pa
@@ -50,32 +51,26 @@ class ArrowStream:
         self._file.flush()
 
 
-class CsvStream:
-    """Samples appended to a CSV file, numbers with all their digits."""
+class ArrowStream(_Stream):
+    """In the Arrow IPC stream format."""
 
-    def __init__(self, file: BinaryIO, info: LogInfo) -> None:
+    def _open(self) -> Any:
+        import pyarrow as pa
+
+        return pa.ipc.new_stream(self._file, self._schema)
+
+
+class CsvStream(_Stream):
+    """As CSV, numbers with all their digits."""
+
+    def _open(self) -> Any:
         import pyarrow.csv
 
-        self._file = file
-        self._info = info
-        self._schema = _schema(info)
         header = io.StringIO()
-        csv.writer(header, lineterminator="\n").writerow(info.names)
-        file.write(header.getvalue().encode())
+        csv.writer(header, lineterminator="\n").writerow(self._info.names)
+        self._file.write(header.getvalue().encode())
         options = pyarrow.csv.WriteOptions(include_header=False)
-        self._writer = pyarrow.csv.CSVWriter(file, self._schema, write_options=options)
-        file.flush()
-
-    def write(self, chunk: Chunk) -> None:
-        import pyarrow as pa
-
-        columns = self._info.columns(chunk)
-        self._writer.write_batch(pa.record_batch(columns, schema=self._schema))
-        self._file.flush()
-
-    def close(self) -> None:
-        self._writer.close()
-        self._file.flush()
+        return pyarrow.csv.CSVWriter(self._file, self._schema, write_options=options)
 
 
 def _schema(info: LogInfo) -> pa.Schema:
