@@ -166,9 +166,10 @@ def final_barrier(model, state, work, options, dt):
 def solve(model, state, work, options, dt, attempt, info):
     """Solve the step equations from the unknowns in `work`; returns a status."""
     clear_directions(work)
-    # Factors are kept while they serve: those of the projection at the end of the last step, of
-    # nearly the same matrix, bring most steps to convergence.
-    stale = attempt != WARM or work.factored[0] == 0
+    # The projection at the end of the last step has factored nearly the same matrix. With contacts
+    # those factors bring most steps to convergence; without, a fresh matrix takes one iteration to
+    # an accuracy that they would need four for.
+    stale = attempt != WARM or work.factored[0] == 0 or work.active[0] == 0
     merit = evaluate(model, state, work, dt, info)
     for _ in range(options.max_iterations):
         info.residual = merit
@@ -205,8 +206,7 @@ def solve(model, state, work, options, dt, attempt, info):
             length *= 0.5
         if not accepted:
             return STALLED
-        # A contact's stiffness changes with every iteration, so with contacts they serve once.
-        stale = attempt != WARM or work.active[0] > 0 or trial > 0.1 * merit
+        stale = True
         merit = trial
     info.residual = merit
     return OUT_OF_ITERATIONS
