@@ -158,7 +158,9 @@ def _unknown(name: str, wanted: str, collected: dict[str, Path]) -> str:
     if close:
         reason += f"; did you mean {' or '.join(repr(match) for match in close)}?"
     if not collected:
-        reason += f"; '{COLLECTION}' is not installed, which would bring more robots"
+        reason += (
+            f"; '{COLLECTION}' is not installed: pip install \"robosim[robots]\" brings more robots"
+        )
     if _described(name):
         reason += f"; '{DESCRIPTIONS}:{name}' loads it from {DESCRIPTIONS} and may download it"
     return reason

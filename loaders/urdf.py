@@ -175,6 +175,17 @@ def _notice_unsimulated(robot: Any, joints: list[Joint], warnings: list[str]) ->
     mimics = [joint.name for joint in robot.joints if joint.mimic is not None]
     if mimics:
         warnings.append(f"mimic joints are loaded as independent ones: {', '.join(mimics)}")
+    wheels = [joint.child for joint in robot.joints if joint.type == "continuous"]
+    rims = [
+        link.name
+        for link in robot.links
+        if link.name in wheels and any(c.geometry.cylinder is not None for c in link.collisions)
+    ]
+    if rims:
+        warnings.append(
+            "a cylinder touches the ground with 12 points on each rim, so as a wheel it rolls like "
+            f"a prism and is braked; a sphere rolls truly: {', '.join(rims)}"
+        )
     resisting = [joint.name for joint in joints if joint.damping or joint.friction]
     if resisting:
         warnings.append(

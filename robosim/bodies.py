@@ -41,6 +41,18 @@ class Frame(Frozen):
         )
 
 
+def _checked_faces(faces: ArrayLike, n_vertices: int, element: str) -> NDArray[np.int64]:
+    array = np.asarray(faces, dtype=np.int64)
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise ModelError(f"faces must have shape (m, 3), not {array.shape}", element=element)
+    if array.size and not 0 <= array.min() <= array.max() < n_vertices:
+        raise ModelError(
+            f"faces must index {n_vertices} vertices, not {array.min()} to {array.max()}",
+            element=element,
+        )
+    return array
+
+
 @dataclass(frozen=True, eq=False)
 class Geometry(Frozen):
     """A shape fixed to a body, for drawing or for contact.
@@ -94,7 +106,7 @@ class Geometry(Frozen):
             vertices = np.asarray(self.vertices, dtype=np.float64)
             self._set(
                 vertices=frozen_array(vertices, (len(vertices), 3), "vertices", element),
-                faces=np.asarray(self.faces, dtype=np.int64),
+                faces=_checked_faces(self.faces, len(vertices), element),
             )
         self._set(
             size=tuple(float(s) for s in size),

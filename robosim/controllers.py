@@ -141,17 +141,17 @@ def check_torques(robot: Mechanism, tau: Any, source: str) -> Array:
     try:
         values = np.asarray(tau, dtype=float)
     except (TypeError, ValueError):
-        raise ControllerError(f"{source} returned {tau!r}, which is not torques") from None
+        raise ControllerError(f"{source} {tau!r}, which is not torques") from None
     if values.shape not in ((robot.nu,), (robot.nv,)):
         raise ControllerError(
-            f"{source} returned shape {values.shape}; robot '{robot.name}' takes ({robot.nu},) "
+            f"{source} shape {values.shape}; robot '{robot.name}' takes ({robot.nu},) "
             f"joint torques or ({robot.nv},) generalized forces"
         )
     if not np.all(np.isfinite(values)):
         index = int(np.flatnonzero(~np.isfinite(values))[0])
         names = robot.v_names
         name = names[index if len(values) == robot.nv else int(robot.actuated[index])]
-        raise ControllerError(f"{source} returned {values[index]} for '{name}'")
+        raise ControllerError(f"{source} {values[index]} for '{name}'")
     if len(values) == robot.nv:
         return values.copy()
     full[robot.actuated] = values

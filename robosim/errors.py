@@ -102,18 +102,29 @@ class ConvergenceError(RobosimError, RuntimeError):
         Number of substeps that were tried last.
     body : str
         The body with the largest residual.
+    hint : str
+        A sentence on what may have led there.
     """
 
     def __init__(
-        self, time: float, residual: float, iterations: int, substeps: int, body: str
+        self,
+        time: float,
+        residual: float,
+        iterations: int,
+        substeps: int,
+        body: str,
+        hint: str = "",
     ) -> None:
         self.time = time
         self.residual = residual
         self.iterations = iterations
         self.substeps = substeps
         self.body = body
+        self.hint = hint or (
+            "A smaller timestep, a smaller torque or a consistent initial state may help."
+        )
         super().__init__(
             f"the step at t = {time:.6g} s did not converge: residual {residual:.3g} m/s after "
             f"{iterations} iterations with {substeps} substeps, worst at body '{body}'. "
-            "A smaller timestep, a smaller torque or a consistent initial state may help."
+            f"{self.hint}"
         )

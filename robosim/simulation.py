@@ -150,6 +150,8 @@ class Simulation:
             g = np.full(3, np.nan)
         if g.shape != (3,) or not np.all(np.isfinite(g)):
             raise OptionError(f"gravity must be three finite numbers, not {gravity!r}")
+        if not isinstance(robot, Mechanism):
+            raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
         CompileNotice.install()
         self.robot = robot
         self.timestep = float(timestep)
@@ -221,7 +223,7 @@ class Simulation:
                         f"not {norm:.6g}"
                     )
                 q[begin : begin + 4] /= norm
-        if not np.isfinite(time):
+        if not (isinstance(time, int | float | np.number) and np.isfinite(time)):
             raise StateError(f"time must be finite, not {time}")
         # Nothing is touched before everything has been checked.
         self._state.q[:], self._state.v[:] = q, v
@@ -267,7 +269,7 @@ class Simulation:
         """
         if self.steps == 0:
             self._warn_below_ground()
-        self._work.tau[:] = check_torques(self.robot, tau, "step(tau)")
+        self._work.tau[:] = check_torques(self.robot, tau, "step(tau) was given")
         self._advance(NO_GAINS, *self._sample)
         info = self._sample[-1][0]
         return StepInfo(
@@ -286,7 +288,25 @@ class Simulation:
             int(info["iterations"]),
             int(info["substeps"]),
             self.robot.bodies[int(info["worst_body"])].name,
+            self._hint(),
         )
+
+    def _hint(self) -> str:
+        """What may have made a step unsolvable, in the order of how often it does."""
+        turns = np.linalg.norm(self._state.bodies["omega"], axis=1) * self.timestep
+        if turns.max() > 0.5:
+            name = self.robot.bodies[int(turns.argmax())].name
+            torque = float(np.abs(self._work.tau).max(initial=0.0))
+            return (
+                f"Body '{name}' turns by {turns.max():.3g} rad in a step, more than the scheme "
+                f"follows: the timestep is too long for it, or for the gains of a controller that "
+                f"oscillates (its largest torque is {torque:.3g})."
+            )
+        if self.steps == 0 and self.min_gap() < -1e-9:
+            return (
+                f"It starts {-self.min_gap():.3g} m below the ground: raise the base by that much."
+            )
+        return ""
 
     def run(
         self, seconds: float, controller: str | Controller | None = None, progress: bool = False
@@ -401,7 +421,9 @@ class Simulation:
         """The same with a controller in Python, which is asked before every step."""
         name = getattr(control, "__name__", type(control).__name__)
         for k in range(len(infos)):
-            self._work.tau[:] = check_torques(self.robot, control(self), f"controller '{name}'")
+            self._work.tau[:] = check_torques(
+                self.robot, control(self), f"controller '{name}' returned"
+            )
             one = slice(k, k + 1)
             self._advance(NO_GAINS, q[one], v[one], tau[one], infos[one])
 
@@ -452,7 +474,10 @@ class Simulation:
         return float(positions[:, 2].min()) if len(positions) else float("inf")
 
     def contact_forces(self) -> Array:
-        """Force of the ground on each contact, (nc, 3) [N], world, mean of the last interval."""
+        """Force of the ground on each contact, (nc, 3) [N], world, mean of the last interval.
+
+        Zero before the first step, as nothing has pushed yet.
+        """
         out = np.zeros((len(self._contact_order), 3))
         forces = np.zeros_like(out)
         active = self._state.contacts["active"] != 0

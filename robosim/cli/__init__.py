@@ -7,7 +7,9 @@ output, progress and remarks to the standard error.
 
 from __future__ import annotations
 
-from robosim.cli.application import app
+import warnings
+
+from robosim.cli.application import app, err
 
 # Imported for the commands that they add to the application.
 from robosim.cli import catalogue, runs, results  # isort: skip
@@ -15,6 +17,12 @@ from robosim.cli import catalogue, runs, results  # isort: skip
 __all__ = ["app", "catalogue", "main", "results", "runs"]
 
 
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning as the commands show their own, without the line of code that it came from."""
+    err.print(f"warning: {message}", style="yellow", markup=False, soft_wrap=True)
+
+
 def main() -> None:
     """Entry point of the ``robosim`` command."""
+    warnings.showwarning = _show_warning
     app(prog_name="robosim")

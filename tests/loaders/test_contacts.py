@@ -154,3 +154,20 @@ def test_friction_is_the_models_or_the_default(write):
     assert {contact.friction for contact in robosim.load(path).contacts} == {0.8, 0.3}
     with pytest.raises(robosim.ModelError, match="friction must not be negative"):
         robosim.load(path, friction=-1)
+
+
+def test_a_cylinder_as_a_wheel_is_warned_of(write):
+    rim = (
+        INERTIAL
+        + '<collision><geometry><cylinder radius="0.1" length="0.05"/></geometry></collision>'
+    )
+    path = write(
+        link_xml("cart"),
+        link_xml("wheel", rim),
+        joint_xml("axle", "cart", "wheel", "continuous", ""),
+    )
+    (warning,) = robosim.load(path).warnings
+    assert "rolls like a prism" in warning
+    assert "wheel" in warning
+    fixed = write(link_xml("cart"), link_xml("post", rim), joint_xml("axle", "cart", "post"))
+    assert not robosim.load(fixed).warnings

@@ -195,3 +195,12 @@ def test_what_was_handed_in_is_not_kept():
     made = body(inertia=inertia)
     inertia[0, 0] = 5
     assert made.inertia[0, 0] == 1
+
+
+@pytest.mark.parametrize(
+    ("faces", "message"),
+    [([[0, 1, 2]], "must index 1 vertices, not 0 to 2"), ([0, 0, 0], r"must have shape \(m, 3\)")],
+)
+def test_faces_that_are_not_there(faces, message):
+    with pytest.raises(ModelError, match=message):
+        Geometry("mesh", vertices=np.zeros((1, 3)), faces=np.array(faces), name="link")

@@ -9,6 +9,7 @@ from robosim import (
     Body,
     ContactPoint,
     ControllerError,
+    ConvergenceError,
     Joint,
     Mechanism,
     ModelError,
@@ -88,14 +89,14 @@ def test_a_quaternion_that_is_none():
 
 
 BAD_TORQUES = [
-    ([1.0], r"returned shape \(1,\); robot 'double_pendulum' takes \(2,\)"),
-    ([[1.0, 2.0]], r"returned shape \(1, 2\)"),
-    (1.0, r"returned shape \(\)"),
-    ([1.0, np.nan], "returned nan for 'joint2'"),
-    ([-np.inf, 0.0], "returned -inf for 'joint1'"),
-    ("hard", "returned 'hard', which is not torques"),
-    ([1.0, "x"], r"returned \[1.0, 'x'\], which is not torques"),
-    ([1.0, [2.0]], r"returned \[1.0, \[2.0\]\], which is not torques"),
+    ([1.0], r"shape \(1,\); robot 'double_pendulum' takes \(2,\)"),
+    ([[1.0, 2.0]], r"shape \(1, 2\)"),
+    (1.0, r"shape \(\)"),
+    ([1.0, np.nan], "nan for 'joint2'"),
+    ([-np.inf, 0.0], "-inf for 'joint1'"),
+    ("hard", "'hard', which is not torques"),
+    ([1.0, "x"], r"\[1.0, 'x'\], which is not torques"),
+    ([1.0, [2.0]], r"\[1.0, \[2.0\]\], which is not torques"),
 ]
 
 
@@ -103,9 +104,9 @@ BAD_TORQUES = [
 def test_bad_torques(tau, message):
     sim = Simulation(double_pendulum())
     sim.set_state([0.1, 0.2])
-    with pytest.raises(ControllerError, match=message):
+    with pytest.raises(ControllerError, match=rf"step\(tau\) was given {message}"):
         sim.step(tau)
-    with pytest.raises(ControllerError, match=f"controller 'clumsy' {message}"):
+    with pytest.raises(ControllerError, match=f"controller 'clumsy' returned {message}"):
         sim.run(0.01, clumsy_with(tau))
     assert sim.steps == 0
     np.testing.assert_array_equal(sim.q, [0.1, 0.2])
@@ -368,3 +369,15 @@ def test_a_robot_without_a_stance_holds_its_home():
     sim.set_state([0.05, -0.05])
     sim.run(2.0, "stand")
     np.testing.assert_allclose(sim.q, 0, atol=1e-4)
+
+
+def test_a_name_is_not_a_robot():
+    with pytest.raises(OptionError, match=r"must be a Mechanism, .* not 'a1'"):
+        Simulation("a1")
+
+
+def test_an_unstable_controller_is_named_as_such(a1):
+    """Gains beyond what the timestep allows: the error tells how fast a body has become."""
+    sim = Simulation(a1, 1e-2)
+    with pytest.raises(ConvergenceError, match=r"turns by .* rad in a step.* largest torque is"):
+        sim.run(4.0, "stand")
