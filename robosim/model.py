@@ -134,8 +134,7 @@ SCRATCH = np.dtype(
 CONTACT_WORK = np.dtype(
     [
         ("arm1", "f8", (3,)),  # from the centre of mass to the contact at the first knot, world
-        ("height1", "f8"),  # of the sphere's centre over the ground, and its place in the plane
-        ("tangent1", "f8", (2,)),
+        ("tangent1", "f8", (2,)),  # place of the sphere's centre in the plane at the first knot
         ("gap", "f8"),  # at the second knot [m]
         ("u", "f8", (3,)),  # slip velocity (x, y) and gap over dt (z) [m/s]
         ("J2", "f8", (3, 6)),

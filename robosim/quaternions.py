@@ -35,15 +35,19 @@ def normalized(q: ArrayLike) -> Array:
 
 
 def rotation_matrix(q: ArrayLike) -> Array:
-    """Rotation matrix (3, 3) of a unit quaternion, local to world [Bruedigam2023, Eq. A.6]."""
-    w, x, y, z = np.asarray(q, dtype=float)
-    return np.array(
+    """Rotation matrices (..., 3, 3) of unit quaternions (..., 4), local to world.
+
+    [Bruedigam2023, Eq. A.6]
+    """
+    w, x, y, z = np.moveaxis(np.asarray(q, dtype=float), -1, 0)
+    rows = np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
             [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
             [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
         ]
     )
+    return np.moveaxis(rows, (0, 1), (-2, -1))
 
 
 def from_matrix(R: ArrayLike) -> Array:

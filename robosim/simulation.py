@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim import quaternions
 from robosim.compile_notice import CompileNotice
 from robosim.controllers import GAINS, PD, Controller, check_torques, resolve
 from robosim.errors import ConvergenceError, OptionError, StateError
@@ -441,17 +442,9 @@ class Simulation:
         bodies, masses = self._state.bodies, self._model.bodies["mass"]
         linear = masses[:, None] * bodies["v"]
         spin = np.einsum("bij,bj->bi", self._model.bodies["inertia"], bodies["omega"])
-        own = np.einsum("bij,bj->bi", self._rotations(), spin)
+        rotations = quaternions.rotation_matrix(bodies["q"])
+        own = np.einsum("bij,bj->bi", rotations, spin)
         return linear.sum(axis=0), (own + np.cross(bodies["x"], linear)).sum(axis=0)
-
-    def _rotations(self) -> Array:
-        w, x, y, z = self._state.bodies["q"].T
-        rows = [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-        return np.array(rows).transpose(2, 0, 1)
 
     def constraint_violation(self) -> float:
         """Largest violation of a joint [m, or the sine of half an angle] at the knot."""
@@ -461,8 +454,9 @@ class Simulation:
         """Where each contact would touch, (nc, 3) [m], world, in the order of robot.contacts."""
         out = np.empty((len(self._contact_order), 3))
         contacts = self._model.contacts
+        rotations = quaternions.rotation_matrix(self._state.bodies["q"])
         centers = self._state.bodies["x"][contacts["body"]] + np.einsum(
-            "cij,cj->ci", self._rotations()[contacts["body"]], contacts["p"]
+            "cij,cj->ci", rotations[contacts["body"]], contacts["p"]
         )
         centers[:, 2] -= contacts["radius"]
         out[self._contact_order] = centers

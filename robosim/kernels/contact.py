@@ -22,7 +22,6 @@ def contact_start(contact, pose1, w):
     rotate(pose1.R, contact.p, w.arm1)
     w.tangent1[0] = pose1.x[0] + w.arm1[0]
     w.tangent1[1] = pose1.x[1] + w.arm1[1]
-    w.height1 = pose1.x[2] + w.arm1[2]
     w.arm1[2] -= contact.radius
 
 
