@@ -21,17 +21,11 @@ def body_poses(joints: Sequence[Joint], q: Array) -> dict[str | None, tuple[Arra
     start = 0
     for joint in joints:
         R_a, x_a = poses[joint.parent]
-        slides, turns = joint.C_T.shape[1], joint.C_R.shape[1]
+        slides = joint.C_T.shape[1]
         R_wj = R_a @ quaternions.rotation_matrix(np.asarray(joint.offset))
         point = x_a + R_a @ np.asarray(joint.parent_position)
         point = point + R_wj @ joint.C_T @ q[start : start + slides]
-        turn = q[start + slides : start + joint.nq]
-        R_wb = R_wj
-        if turns == 3:
-            R_wb = R_wj @ quaternions.rotation_matrix(quaternions.normalized(turn))
-        elif turns == 1:
-            turned = quaternions.from_axis_angle(joint.C_R[:, 0], turn[0])
-            R_wb = R_wj @ quaternions.rotation_matrix(turned)
+        R_wb = R_wj @ joint.rotation(q[start : start + joint.nq])
         poses[joint.child] = (R_wb, point - R_wb @ np.asarray(joint.child_position))
         start += joint.nq
     return poses

@@ -20,7 +20,6 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim import quaternions
 from robosim.errors import PeerError, StateError
 from robosim.joints import Joint
 from robosim.mechanism import Mechanism
@@ -136,7 +135,7 @@ def velocity_drift_from_pinocchio(
         translations = C_T.shape[1]
         if not _moves_with_child(slot.joint):
             continue
-        R = _rotation(slot.joint, q[slot.q])
+        R = slot.joint.rotation(q[slot.q])
         v_j = v[slot.v]
         omega = R @ (C_R @ v_j[translations:])
         begin = slot.v.start
@@ -304,16 +303,6 @@ def _moves_with_child(joint: Joint) -> bool:
     return joint.kind in ("floating", "planar")
 
 
-def _rotation(joint: Joint, q_j: Array) -> Array:
-    """Rotation of a joint (3, 3), child to joint frame."""
-    rest = q_j[joint.C_T.shape[1] :]
-    if joint.has_quaternion:
-        return quaternions.rotation_matrix(quaternions.normalized(rest))
-    if len(rest):
-        return quaternions.rotation_matrix(quaternions.from_axis_angle(joint.C_R[:, 0], rest[0]))
-    return np.eye(3)
-
-
 def _velocity_map(robot: Mechanism, slots: list[_Slot], q: Array) -> Array:
     T = np.zeros((robot.nv, robot.nv))
     for slot in slots:
@@ -322,7 +311,7 @@ def _velocity_map(robot: Mechanism, slots: list[_Slot], q: Array) -> Array:
         if _moves_with_child(joint):
             # A planar joint keeps the first two rows: its velocity stays in the plane.
             n = joint.C_T.shape[1]
-            block[:n, :n] = (_rotation(joint, q[slot.q]).T @ joint.C_T)[:n]
+            block[:n, :n] = (joint.rotation(q[slot.q]).T @ joint.C_T)[:n]
         if joint.kind == "planar":
             block[2, 2] = joint.C_R[2, 0]
         T[slot.v, slot.peer_v] = block.T

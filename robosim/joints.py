@@ -208,3 +208,13 @@ class Joint(Frozen):
     def has_quaternion(self) -> bool:
         """Whether the rotation is free, and so is kept as a quaternion in q."""
         return int(self.C_R.shape[1]) == 3
+
+    def rotation(self, coordinates: ArrayLike) -> Array:
+        """Rotation (3, 3), child to joint frame, at the joint's coordinates (nq,)."""
+        rest = np.asarray(coordinates, dtype=float)[self.C_T.shape[1] :]
+        if self.has_quaternion:
+            return quaternions.rotation_matrix(quaternions.normalized(rest))
+        if len(rest):
+            turn = quaternions.from_axis_angle(self.C_R[:, 0], rest[0])
+            return quaternions.rotation_matrix(turn)
+        return np.eye(3)
