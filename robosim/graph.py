@@ -1,13 +1,18 @@
 """The symbolic half of the sparse solver: who is eliminated when, and what that touches.
 
-Nodes are the bodies, then the joints that constrain anything. They are ordered by a depth-first
-search from the root, leaves first [Bruedigam2023, Sect. 4], and the elimination is carried out
-once on the pattern alone, so that fill-in of cycles, if any, is known before the first step.
+Nodes are the bodies, then what holds or couples them: constraints (joints, gears), whose diagonal
+block is zero, and soft elements (springs between points, contacts between bodies), whose diagonal
+block is not. Blocks are eliminated without exchanging them, so an order has to do two things: never
+meet a constraint whose block is still singular, and fill in little. `constrained_order` does both,
+on any graph; on trees it is the papers' depth-first search, leaves first, without fill-in
+[Bruedigam2023, Sect. 4]. The elimination is carried out once on the pattern alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -35,34 +40,168 @@ class Graph(NamedTuple):
     updates: NDArray[np.void]
 
 
-def depth_first_order(
-    n_nodes: int, edges: Sequence[tuple[int, int]], roots: Sequence[int] = ()
+def constrained_order(
+    n_bodies: int,
+    constraints: Sequence[Collection[int]],
+    grounded: Sequence[bool],
+    soft: Sequence[Collection[int]] = (),
 ) -> list[int]:
-    """Nodes in the order of elimination: every node after all that were found below it.
+    """An order of elimination with little fill-in that never meets a singular constraint.
 
-    The search starts from `roots`, then from whatever they did not reach. A joint to the world
-    has to be a root: its own diagonal block is zero until its body has been eliminated.
+    When a constraint is eliminated, its block is G M^-1 G^T over the bodies eliminated before it.
+    That has the rank of all its rows G if every body of the constraint is among them. One body may
+    be missing, the one at which all that is held together beyond it hangs on the rest: no
+    constraint there resists a motion of that body and everything beyond as one, so its columns of
+    G are combinations of the others. So in every biconnected component of the graph of bodies and
+    world, constraints do not wait for the body toward the world (in one that floats, the first
+    body found). In components of the world they wait for all. On a tree the components are single
+    joints: a joint follows its child and need not wait for its parent.
+
+    Constraints that are redundant together keep a singular block at the last of them, whatever the
+    order; it is decoupled from what is left, and any small number on its diagonal will do.
+
+    Soft elements bind no body, so they neither wait nor count for the components. Eliminated early
+    they add their stiffness to their bodies: as many digits of these are lost as it exceeds their
+    masses by. One that is that stiff can be given as a constraint, which waits.
+
+    Parameters
+    ----------
+    n_bodies : int
+        Bodies are nodes 0 to n_bodies - 1.
+    constraints : bodies of each constraint; they follow as nodes in this order
+    grounded : whether each constraint also holds the world; one that does not must not resist a
+        motion of its bodies as one
+    soft : bodies of each soft element; they follow as nodes, whether they touch the world or not
+
+    Returns
+    -------
+    list of all nodes, first to eliminate first. Of the nodes that may be next it takes one with
+    the fewest neighbours, and of those the one farthest in a depth-first search from the world.
+    """
+    world = n_bodies
+    adjacent: list[list[int]] = [[] for _ in range(n_bodies + 1)]
+    for bodies, to_world in zip(constraints, grounded, strict=True):
+        for a, b in permutations({*bodies, world} if to_world else {*bodies}, 2):
+            adjacent[a].append(b)
+    found, cut = component_roots(adjacent, world)
+    # found[v]: when the search came to v; all vertices of a constraint lie on one of its paths.
+    edges: list[tuple[int, int]] = []
+    after: dict[int, set[int]] = {}
+    ranks = [(-found[body], 0) for body in range(n_bodies)]
+    for k, bodies in enumerate((*constraints, *soft)):
+        node = n_bodies + k
+        last = max(bodies, key=found.__getitem__)
+        edges += [(node, body) for body in sorted(set(bodies))]
+        ranks.append((-found[last], 1))
+        if k < len(constraints):
+            after[node] = {*bodies} - {cut[last]}
+    return minimum_degree_order(len(ranks), edges, after, ranks)
+
+
+def component_roots(adjacent: Sequence[Sequence[int]], start: int) -> tuple[list[int], list[int]]:
+    """Where a graph falls apart: its biconnected components, by a depth-first search from `start`.
+
+    Returns
+    -------
+    found : when the search came to each vertex
+    roots : for each vertex, the one nearest to the start in the component of the edge by which it
+        was found; -1 where a search began
+    """
+    order, parents = depth_first_search(adjacent, [start])
+    found = [0] * len(order)
+    for time, vertex in enumerate(order):
+        found[vertex] = time
+    # Earliest vertex that any edge from here or from below leads to [Hopcroft and Tarjan, 1973].
+    low = [min((found[other] for other in others), default=0) for others in adjacent]
+    for vertex in reversed(order):
+        parent = parents[vertex]
+        if parent >= 0:
+            low[parent] = min(low[parent], low[vertex])
+    roots = [-1] * len(order)
+    for vertex in order:
+        parent = parents[vertex]
+        if parent >= 0:
+            roots[vertex] = parent if low[vertex] >= found[parent] else roots[parent]
+    return found, roots
+
+
+def minimum_degree_order(
+    n_nodes: int,
+    edges: Iterable[tuple[int, int]],
+    after: Mapping[int, Collection[int]],
+    ranks: Sequence[tuple[int, ...]],
+) -> list[int]:
+    """Eliminate whatever has the fewest neighbours left, lowest rank first among equals.
+
+    `after[node]`, if given, are nodes that have to be eliminated before it. Eliminating a node
+    connects all its neighbours.
+    """
+    adjacent: list[set[int]] = [set() for _ in range(n_nodes)]
+    for a, b in edges:
+        adjacent[a].add(b)
+        adjacent[b].add(a)
+    awaited = [set(after.get(node, ())) for node in range(n_nodes)]
+    followers: list[list[int]] = [[] for _ in range(n_nodes)]
+    for node, nodes in enumerate(awaited):
+        for other in nodes:
+            followers[other].append(node)
+    heap = [(len(adjacent[k]), ranks[k], k) for k in range(n_nodes) if not awaited[k]]
+    heapq.heapify(heap)
+    done = [False] * n_nodes
+    order: list[int] = []
+    while heap:
+        degree, _, node = heapq.heappop(heap)
+        if done[node] or degree != len(adjacent[node]):
+            continue  # an entry that a later one replaces
+        done[node] = True
+        order.append(node)
+        for other in followers[node]:
+            awaited[other].discard(node)
+        for other in adjacent[node]:
+            adjacent[other] |= adjacent[node]
+            adjacent[other] -= {node, other}
+        for other in adjacent[node].union(followers[node]):
+            if not (awaited[other] or done[other]):
+                heapq.heappush(heap, (len(adjacent[other]), ranks[other], other))
+    return order
+
+
+def depth_first_order(
+    n_nodes: int, edges: Iterable[tuple[int, int]], roots: Sequence[int] = ()
+) -> list[int]:
+    """Nodes in the papers' order: every node after all that were found below it.
+
+    The search starts from `roots`, then from whatever they did not reach.
     """
     adjacent: list[list[int]] = [[] for _ in range(n_nodes)]
     for a, b in edges:
         adjacent[a].append(b)
         adjacent[b].append(a)
-    found = [False] * n_nodes
+    return depth_first_search(adjacent, roots)[0][::-1]
+
+
+def depth_first_search(
+    adjacent: Sequence[Sequence[int]], roots: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Nodes in the order found, from `roots` first, and by which node each was (-1 for none)."""
+    parents = [-1] * len(adjacent)
+    found = [False] * len(adjacent)
     order: list[int] = []
-    for root in (*roots, *range(n_nodes)):
-        stack = [root]
+    for root in (*roots, *range(len(adjacent))):
+        stack = [(root, -1)]
         while stack:
-            node = stack.pop()
+            node, parent = stack.pop()
             if found[node]:
                 continue
             found[node] = True
+            parents[node] = parent
             order.append(node)
-            stack.extend(reversed([other for other in adjacent[node] if not found[other]]))
-    return order[::-1]
+            stack += [(other, node) for other in reversed(adjacent[node]) if not found[other]]
+    return order, parents
 
 
 def eliminate(
-    n_nodes: int, edges: Sequence[tuple[int, int]], roots: Sequence[int] = ()
+    n_nodes: int, edges: Collection[tuple[int, int]], order: Sequence[int]
 ) -> tuple[Graph, dict[tuple[int, int], int]]:
     """The elimination program, and the number of each block (row node, column node).
 
@@ -70,7 +209,7 @@ def eliminate(
     ----------
     n_nodes : int
     edges : pairs of nodes whose off-diagonal blocks are not zero
-    roots : nodes to eliminate last
+    order : all nodes, first to eliminate first
 
     Returns
     -------
@@ -78,7 +217,8 @@ def eliminate(
     blocks : dict
         (i, j) -> block number; diagonal blocks come first, (i, i) -> i.
     """
-    order = depth_first_order(n_nodes, edges, roots)
+    if len(order) < n_nodes:  # roots of a tree, until compile_model gives the order itself
+        order = depth_first_order(n_nodes, edges, order)
     position = {node: k for k, node in enumerate(order)}
     blocks: dict[tuple[int, int], int] = {(i, i): i for i in range(n_nodes)}
 

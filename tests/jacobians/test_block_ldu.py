@@ -4,6 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from constraint_graphs import (
+    ConstraintGraph,
+    chain_of_rings,
+    fixed_at,
+    floating,
+    ladder,
+    net,
+    random_graph,
+    random_rows,
+    random_tree_graph,
+    ring,
+    wheel,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernels_for_tests import factor_and_solve, start_newton
@@ -11,7 +24,7 @@ from random_mechanisms import random_coordinates, random_tree
 from test_newton_matrix import KAPPA, dense
 
 from robosim import Simulation
-from robosim.graph import depth_first_order, eliminate
+from robosim.graph import constrained_order, depth_first_order, eliminate
 from robosim.joints import KINDS
 from robosim.model import BLOCK, ROW
 from robosim.models.builders import chain
@@ -20,7 +33,7 @@ from robosim.models.builders import chain
 def solve_both(n: int, edges: list[tuple[int, int]], seed: int) -> tuple[np.ndarray, np.ndarray]:
     """A random system with the pattern of a graph, solved sparsely and densely."""
     rng = np.random.default_rng(seed)
-    graph, numbers = eliminate(n, edges)
+    graph, numbers = eliminate(n, edges, depth_first_order(n, edges))
     blocks, F = np.zeros(len(numbers), dtype=BLOCK), np.zeros((6 * n, 6 * n))
     pattern = {(i, i) for i in range(n)} | set(edges) | {(j, i) for i, j in edges}
     for i, j in sorted(pattern):
@@ -68,7 +81,7 @@ def test_depth_first_order(graph, root):
     order = depth_first_order(n, edges, [root])
     assert sorted(order) == list(range(n))
     assert order[-1] == root
-    program, _ = eliminate(n, edges, [root])
+    program, _ = eliminate(n, edges, order)
     neighbours = {
         int(p["node"]): set(program.neighbours["node"][p["neighbour_begin"] : p["neighbour_end"]])
         for p in program.pivots
@@ -85,7 +98,7 @@ def test_depth_first_order(graph, root):
 @given(graphs(cycles=False))
 def test_trees_have_no_fill_in_and_linear_work(graph):
     n, edges = graph
-    program, blocks = eliminate(n, edges)
+    program, blocks = eliminate(n, edges, depth_first_order(n, edges))
     assert len(blocks) == n + 2 * len(edges)
     assert len(program.pivots) == n
     assert len(program.neighbours) == len(program.updates) == len(edges)
@@ -95,10 +108,183 @@ def test_a_ring_fills_in_along_its_path():
     """n nodes in a ring: eliminated from one end, each but the last three fills one pair."""
     for n in (3, 4, 10, 50):
         edges = [(i, (i + 1) % n) for i in range(n)]
-        program, blocks = eliminate(n, edges)
+        program, blocks = eliminate(n, edges, depth_first_order(n, edges))
         assert len(blocks) == n + 2 * n + 2 * (n - 3)
         assert len(program.neighbours) == 2 * (n - 2) + 1
         assert len(program.updates) == 4 * (n - 2) + 1
+
+
+def random_definite(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Symmetric (n, n) with eigenvalues between 0.5 and 2, plus some of what is not symmetric."""
+    Q, _ = np.linalg.qr(rng.normal(size=(n, n)))
+    return Q * rng.uniform(0.5, 2.0, size=n) @ Q.T + 0.05 * rng.normal(size=(n, n))
+
+
+class System:
+    """[M, -G1^T; G2, eps] in blocks and dense, rows that nobody uses padded with an identity."""
+
+    def __init__(self, graph: ConstraintGraph) -> None:
+        self.nb = graph.n_bodies
+        self.order = constrained_order(self.nb, graph.constraints, graph.grounded, graph.soft)
+        self.program, self.numbers = eliminate(len(self.order), graph.edges, self.order)
+        self.F = np.eye(6 * len(self.order))
+
+    def set_body(self, body: int, M: np.ndarray) -> None:
+        self.F[6 * body : 6 * body + 6, 6 * body : 6 * body + 6] = M
+
+    def set_rows(self, k: int, G1: np.ndarray, G2: np.ndarray, diagonal: np.ndarray) -> None:
+        """Rows (n, 6 nb) of the k-th constraint or soft element."""
+        begin, n, width = 6 * (self.nb + k), len(G1), 6 * self.nb
+        self.F[begin : begin + n, :width] = G2
+        self.F[:width, begin : begin + n] = -G1.T
+        self.F[begin : begin + n, begin : begin + n] = diagonal
+
+    def solve(self, rhs: np.ndarray) -> np.ndarray:
+        """By blocks, in the order of elimination."""
+        blocks, rows = np.zeros(len(self.numbers), dtype=BLOCK), np.zeros(len(rhs) // 6, dtype=ROW)
+        for (i, j), number in self.numbers.items():
+            blocks["F"][number] = self.F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6]
+        rows["w"] = rhs.reshape(-1, 6)
+        assert factor_and_solve(self.program, blocks, rows) == 0
+        return rows["w"].ravel()
+
+
+def random_system(rng: np.random.Generator, graph: ConstraintGraph) -> System:
+    """One to three rows per constraint as long as all are well independent, else none.
+
+    G1 and G2 belong to positions that differ as those of two knots do.
+    """
+    nb, system = graph.n_bodies, System(graph)
+    x1 = rng.normal(size=(nb, 3))
+    x2 = x1 + 0.01 * rng.normal(size=(nb, 3))
+    for body in range(nb):
+        system.set_body(body, random_definite(rng, 6))
+    used = np.zeros((0, 6 * nb))
+    for k, (bodies, fixed) in enumerate(zip(graph.constraints, graph.grounded, strict=True)):
+        G1, G2 = random_rows(rng, bodies, fixed, [x1, x2], int(rng.integers(1, 4)))
+        both = np.vstack((used, G1))
+        if len(both) <= 6 * nb and np.linalg.svd(both, compute_uv=False)[-1] > 0.05:
+            used = both
+            system.set_rows(k, G1, G2, np.zeros((len(G1), len(G1))))
+    for k, bodies in enumerate(graph.soft, start=len(graph.constraints)):
+        G1, G2 = random_rows(rng, bodies, len(bodies) == 1, [x1, x2], 3)
+        compliance = random_definite(rng, 3) * 10 ** rng.uniform(-3, 3)
+        system.set_rows(k, G1, G2, compliance)
+    return system
+
+
+HELD = {
+    "ring": ring(8),
+    "ring on the world": fixed_at(ring(8), 5),
+    "loop through the world": fixed_at(floating(5, [(i, i + 1) for i in range(4)]), 0, 4),
+    "ladder": fixed_at(ladder(12), 0),
+    "floating ladder": ladder(12),
+    "net": fixed_at(net(4), 0),
+    "net held at two corners": fixed_at(net(4), 0, 15),
+    "wheel": wheel(10),
+    "wheel held at its rim": fixed_at(wheel(10), 4),
+    "chain of rings": fixed_at(chain_of_rings(8), 0),
+    "chain of rings held at both ends": fixed_at(chain_of_rings(8), 0, 30),
+    "gears": ConstraintGraph(
+        4, [(0,), (0, 1), (1, 2), (1, 3), (0, 1, 2), (0, 1, 2, 3)], [True, *[False] * 5]
+    ),
+    "chain with springs across": fixed_at(floating(8, [(i, i + 1) for i in range(7)]), 0)._replace(
+        soft=[(0, 7), (2, 5), (3,)]
+    ),
+    "pile": ConstraintGraph(16, [], [], [*net(4).constraints, *((i,) for i in range(4))]),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_constraints_in_loops_against_a_dense_solve(name):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        system = random_system(rng, HELD[name])
+        rhs = rng.normal(size=len(system.F))
+        expected = np.linalg.solve(system.F, rhs)
+        np.testing.assert_allclose(
+            system.solve(rhs), expected, rtol=0, atol=1e-9 * np.abs(expected).max()
+        )
+
+
+@pytest.mark.parametrize("family", [random_tree_graph, random_graph])
+def test_random_constraints_against_a_dense_solve(family):
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        system = random_system(rng, family(rng, int(rng.integers(1, 12))))
+        rhs = rng.normal(size=len(system.F))
+        expected = np.linalg.solve(system.F, rhs)
+        np.testing.assert_allclose(
+            system.solve(rhs), expected, rtol=0, atol=1e-9 * np.abs(expected).max()
+        )
+
+
+def hinge_rows(x: np.ndarray, bodies: tuple[int, ...], point: np.ndarray) -> np.ndarray:
+    """Rows (5, 6 nb) of a hinge about z: velocity at a point, and two angular velocities."""
+    G = np.zeros((5, 6 * len(x)))
+    for body, sign in zip(bodies, (1.0, -1.0), strict=False):
+        G[:3, 6 * body : 6 * body + 3] = sign * np.eye(3)
+        G[:3, 6 * body + 3 : 6 * body + 6] = -sign * np.cross(np.eye(3), point - x[body])
+        G[3:, 6 * body + 3 : 6 * body + 5] = sign * np.eye(2)
+    return G
+
+
+def parallelogram(angle: float, floating_base: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Centres (nb, 3) and joints (4, 3) of a four-bar with two cranks of one length.
+
+    Bodies are crank, coupler, crank and, where it floats, the base; the cranks' centres of mass
+    lie off the plane.
+    """
+    crank, base = np.array([np.cos(angle), np.sin(angle), 0]), np.array([1.5, 0, 0])
+    points = np.array([0 * base, crank, base + crank, base])
+    above = np.array([0, 0, 0.3])
+    centres = [crank / 2 + above, crank + base / 2, base + crank / 2 - above, base / 2]
+    return np.array(centres[: 4 if floating_base else 3]), points
+
+
+@pytest.mark.parametrize("floating_base", [False, True])
+@pytest.mark.parametrize("angle", [0.7, 0.0])
+def test_redundant_constraints_leave_the_motion_exact(angle, floating_base):
+    """A planar four-bar: 20 rows of rank 17, at the flat angle 16; eps holds the rest apart.
+
+    The motion is that of any independent rows, here from the null space of all.
+    """
+    nb = 4 if floating_base else 3
+    eps, rng = 1e-10, np.random.default_rng(0)
+    bars = [(0,), (0, 1), (1, 2), (2,)]
+    if floating_base:
+        bars = [(0, 3), (0, 1), (1, 2), (2, 3)]
+    graph = ConstraintGraph(nb, bars, [len(bodies) == 1 for bodies in bars])
+    system = System(graph)
+    knots = [
+        parallelogram(angle, floating_base),
+        parallelogram(angle + 0.01 * angle, floating_base),
+    ]
+    M = np.zeros((6 * nb, 6 * nb))
+    for body in range(nb):
+        part = slice(6 * body, 6 * body + 6)
+        M[part, part] = random_definite(rng, 6)
+        system.set_body(body, M[part, part])
+    both = [
+        np.vstack([hinge_rows(x, bodies, at) for bodies, at in zip(bars, points, strict=True)])
+        for x, points in knots
+    ]
+    for k in range(4):
+        G1, G2 = (G[5 * k : 5 * k + 5] for G in both)
+        system.set_rows(k, G1, G2, eps * np.eye(5))
+    G1, G2 = both
+    rank = 17 if angle else 16
+    assert np.linalg.matrix_rank(G1, tol=1e-9) == np.linalg.matrix_rank(G2, tol=1e-9) == rank
+
+    wanted, force = rng.normal(size=6 * nb), rng.normal(size=6 * nb)  # rows that can be met
+    rhs = np.concatenate((force, np.zeros(24)))
+    for k in range(4):
+        rhs[6 * (nb + k) : 6 * (nb + k) + 5] = (G2 @ wanted)[5 * k : 5 * k + 5]
+    null1, null2 = (np.linalg.svd(G)[2][rank:].T for G in both)
+    inner = np.linalg.solve(null1.T @ M @ null2, null1.T @ (force - M @ wanted))
+    expected = wanted + null2 @ inner
+    motion = system.solve(rhs)[: 6 * nb]
+    np.testing.assert_allclose(motion, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("n", [1, 10, 100])
@@ -134,7 +320,7 @@ def test_newton_systems_against_a_dense_solve(base, contacts):
 
 def test_a_singular_block_is_reported():
     """By its node, and not divided by."""
-    graph, numbers = eliminate(2, [(0, 1)])
+    graph, numbers = eliminate(2, [(0, 1)], [0, 1])
     blocks, rhs = np.zeros(len(numbers), dtype=BLOCK), np.zeros(2, dtype=ROW)
     blocks["F"][0] = np.eye(6)
     status = factor_and_solve(graph, blocks, rhs)

@@ -8,7 +8,7 @@ from kernels_for_tests import contact_answer, residual_along, start_newton
 from random_mechanisms import random_coordinates, random_tree
 
 from robosim import Simulation
-from robosim.graph import eliminate
+from robosim.graph import depth_first_order, eliminate
 
 STEP = 1e-6
 KAPPA = 0.05
@@ -118,6 +118,6 @@ def test_the_matrix_has_no_other_blocks():
         for role in ("child", "parent")
         if joint[role] < nb
     ]
-    _, blocks = eliminate(nb + len(joints), edges)
+    _, blocks = eliminate(nb + len(joints), edges, depth_first_order(nb + len(joints), edges))
     assert set(blocks) == set(graph_blocks(sim))
     assert len(sim._work.blocks) == len(blocks)
