@@ -43,8 +43,8 @@ class Graph(NamedTuple):
 def constrained_order(
     n_bodies: int,
     constraints: Sequence[Collection[int]],
+    soft: Sequence[Collection[int]],
     grounded: Sequence[bool],
-    soft: Sequence[Collection[int]] = (),
 ) -> list[int]:
     """An order of elimination with little fill-in that never meets a singular constraint.
 
@@ -69,9 +69,9 @@ def constrained_order(
     n_bodies : int
         Bodies are nodes 0 to n_bodies - 1.
     constraints : bodies of each constraint; they follow as nodes in this order
-    grounded : whether each constraint also holds the world; one that does not must not resist a
-        motion of its bodies as one
-    soft : bodies of each soft element; they follow as nodes, whether they touch the world or not
+    soft : bodies of each soft element; they follow the constraints as nodes
+    grounded : whether each constraint, then each soft element, also touches the world; a constraint
+        that does not must not resist a motion of its bodies as one
 
     Returns
     -------
@@ -80,7 +80,7 @@ def constrained_order(
     """
     world = n_bodies
     adjacent: list[list[int]] = [[] for _ in range(n_bodies + 1)]
-    for bodies, to_world in zip(constraints, grounded, strict=True):
+    for bodies, to_world in zip(constraints, grounded[: len(constraints)], strict=True):
         for a, b in permutations({*bodies, world} if to_world else {*bodies}, 2):
             adjacent[a].append(b)
     found, cut = component_roots(adjacent, world)

@@ -125,7 +125,7 @@ class System:
 
     def __init__(self, graph: ConstraintGraph) -> None:
         self.nb = graph.n_bodies
-        self.order = constrained_order(self.nb, graph.constraints, graph.grounded, graph.soft)
+        self.order = constrained_order(self.nb, graph.constraints, graph.soft, graph.grounded)
         self.program, self.numbers = eliminate(len(self.order), graph.edges, self.order)
         self.F = np.eye(6 * len(self.order))
 

@@ -30,7 +30,7 @@ from robosim.graph import (
 
 
 def order_of(graph: ConstraintGraph) -> list[int]:
-    return constrained_order(graph.n_bodies, graph.constraints, graph.grounded, graph.soft)
+    return constrained_order(graph.n_bodies, graph.constraints, graph.soft, graph.grounded)
 
 
 def fill_in(graph: ConstraintGraph) -> int:
