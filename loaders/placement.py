@@ -63,7 +63,7 @@ def place_on_ground(
 def within_limits(mechanism: Mechanism) -> Array:
     """q (nq,) with every joint at zero, or at the limit nearest to zero."""
     q = mechanism.neutral()
-    for start, joint in zip(mechanism.q_offsets, mechanism.joints, strict=False):
+    for start, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False):
         if not joint.has_quaternion:
             q[start : start + joint.nq] = np.clip(0.0, joint.lower, joint.upper)
     return q

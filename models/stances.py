@@ -43,7 +43,7 @@ def posed(robot: Mechanism, known: Stance) -> np.ndarray:
     q = np.array(robot.home, dtype=float)
     actuated = [
         start
-        for start, joint in zip(robot.q_offsets, robot.joints, strict=False)
+        for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False)
         if joint.actuated and joint.nv > 0
     ]
     q[actuated] = known.target

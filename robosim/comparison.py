@@ -200,7 +200,7 @@ def _load(
 def random_state(robot: Mechanism, rng: np.random.Generator) -> tuple[Array, Array]:
     """Random (q, v): within limits, quaternions uniform, velocities normal."""
     q = np.empty(robot.nq)
-    for joint, begin in zip(robot.joints, robot.q_offsets, strict=False):
+    for joint, begin in zip(robot.tree_joints, robot.q_offsets, strict=False):
         n = joint.C_T.shape[1]
         turns = 0 if joint.has_quaternion else joint.C_R.shape[1]
         reach = np.array([LARGEST_LENGTH] * n + [LARGEST_ANGLE] * turns)

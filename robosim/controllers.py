@@ -22,18 +22,31 @@ Array = NDArray[np.float64]
 Controller = Callable[["Simulation"], Any]
 
 GAINS = np.dtype(
-    [("q_index", "i8"), ("v_index", "i8"), ("target", "f8"), ("kp", "f8"), ("kd", "f8")]
+    [
+        ("q_index", "i8"),
+        ("v_index", "i8"),
+        ("target", "f8"),
+        ("kp", "f8"),
+        ("kd", "f8"),
+        ("implicit", "i8"),
+    ]
 )
 
 
 class PD:
-    """Joint PD control about fixed targets: tau = kp (target - q) - kd v, held over each step.
+    """Joint PD control about fixed targets: tau = kp (target - q) - kd v.
+
+    The torques are computed at the beginning of each step and held over it, as a digital
+    controller does, which is unstable where the gains are too stiff for the timestep. Implicit
+    ones are part of the step's equations, with q at its end and v over it: that of a servo with
+    a fast loop of its own, stable at any timestep.
 
     Parameters
     ----------
     robot : Mechanism
     target : (nu,) [rad or m], in the order of ``robot.actuated``
     kp, kd : (nu,) or float [N m/rad, N m s/rad; N/m, N s/m]
+    implicit : bool
 
     Raises
     ------
@@ -42,12 +55,21 @@ class PD:
         which can only be damped.
     """
 
-    def __init__(self, robot: Mechanism, target: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> None:
+    def __init__(
+        self,
+        robot: Mechanism,
+        target: ArrayLike,
+        kp: ArrayLike,
+        kd: ArrayLike,
+        *,
+        implicit: bool = False,
+    ) -> None:
         owner: dict[int, int] = {}
         for j, joint in enumerate(robot.joints):
             owner.update(dict.fromkeys(range(robot.v_offsets[j], robot.v_offsets[j] + joint.nv), j))
         self.gains = np.zeros(robot.nu, dtype=GAINS)
         self.gains["v_index"] = robot.actuated
+        self.gains["implicit"] = implicit
         self.gains["q_index"] = [
             v - robot.v_offsets[owner[v]] + robot.q_offsets[owner[v]] for v in robot.actuated
         ]
@@ -67,7 +89,11 @@ class PD:
                 )
 
     def __call__(self, sim: Simulation) -> Array:
-        """Torques (nu,) for the simulation's present state."""
+        """Torques (nu,) for the simulation's present state; for one that is not implicit."""
+        if self.gains["implicit"].any():
+            raise ControllerError(
+                "an implicit PD is part of the step: hand it to run() or stream() itself"
+            )
         g = self.gains
         state = sim.state
         return np.asarray(
@@ -131,11 +157,11 @@ def resolve(robot: Mechanism, controller: str | Controller | None) -> Controller
 
 
 def check_torques(robot: Mechanism, tau: Any, source: str) -> Array:
-    """Torques as generalized forces (nv,), from (nu,) or (nv,), or a ControllerError.
+    """Forces on every joint's coordinates, from (nu,) or (nv,), or a ControllerError.
 
-    ``None`` means zero.
+    Joints that close loops come last, behind the nv of the tree. ``None`` means zero.
     """
-    full = np.zeros(robot.nv)
+    full = np.zeros(robot.v_offsets[-1])
     if tau is None:
         return full
     try:
@@ -149,10 +175,10 @@ def check_torques(robot: Mechanism, tau: Any, source: str) -> Array:
         )
     if not np.all(np.isfinite(values)):
         index = int(np.flatnonzero(~np.isfinite(values))[0])
-        names = robot.v_names
-        name = names[index if len(values) == robot.nv else int(robot.actuated[index])]
+        name = (robot.v_names if len(values) == robot.nv else robot.actuated_names)[index]
         raise ControllerError(f"{source} {values[index]} for '{name}'")
     if len(values) == robot.nv:
-        return values.copy()
-    full[robot.actuated] = values
+        full[: robot.nv] = values
+    else:
+        full[robot.actuated] = values
     return full

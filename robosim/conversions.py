@@ -204,7 +204,7 @@ def _checked(name: str, value: ArrayLike, size: int) -> Array:
 
 def _ours(robot: Mechanism) -> Iterator[tuple[Joint, slice, slice]]:
     """Joints that can move, with their places in q and v."""
-    for j, joint in enumerate(robot.joints):
+    for j, joint in enumerate(robot.tree_joints):
         if joint.nv > 0:
             q = slice(robot.q_offsets[j], robot.q_offsets[j + 1])
             yield joint, q, slice(robot.v_offsets[j], robot.v_offsets[j + 1])
@@ -245,7 +245,7 @@ def _paths(robot: Mechanism) -> dict[str, tuple[str, ...]]:
     Their lexicographic order is the depth-first one in which siblings go by name.
     """
     paths: dict[str | None, tuple[str, ...]] = {None: ()}
-    for joint in robot.joints:
+    for joint in robot.tree_joints:
         paths[joint.child] = (*paths[joint.parent], *joint.via, joint.name)
     return {body: path for body, path in paths.items() if body is not None}
 

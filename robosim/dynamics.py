@@ -44,7 +44,7 @@ class Kinematics:
         self._masses = np.array([body.mass for body in robot.bodies])
         self._inertias = np.stack([np.asarray(body.inertia) for body in robot.bodies])
         index = {body.name: i for i, body in enumerate(robot.bodies)}
-        self._parents = [-1 if j.parent is None else index[j.parent] for j in robot.joints]
+        self._parents = [-1 if j.parent is None else index[j.parent] for j in robot.tree_joints]
         self.move_to(np.asarray(robot.home) if q is None else q)
 
     def move_to(self, q: ArrayLike) -> None:
@@ -105,7 +105,7 @@ class Kinematics:
         twists = np.vstack((self.twists(v), np.zeros(6)))
         x, R = np.vstack((self.x, np.zeros(3))), np.concatenate((self.R, np.eye(3)[None]))
         out = np.zeros((len(x), 6))
-        for b, (joint, a) in enumerate(zip(self.robot.joints, self._parents, strict=True)):
+        for b, (joint, a) in enumerate(zip(self.robot.tree_joints, self._parents, strict=True)):
             v_j = v[self.robot.v_offsets[b] : self.robot.v_offsets[b + 1]]
             out[b] = _child_acceleration(joint, v_j, x[[a, b]], R[[a, b]], twists[[a, b]], out[a])
         return out[:-1]
@@ -155,9 +155,9 @@ class Kinematics:
         bodies = self._state.bodies
         bodies["x"], bodies["q"], bodies["v"], bodies["omega"] = x, quaternion, v, omega
         near = self.robot.neutral() if near is None else near
-        self._state.q[:] = _shaped(near, "near", self.robot.nq)
+        self._state.q[: self.robot.nq] = _shaped(near, "near", self.robot.nq)
         read_bodies(self._model, self._state, self._work)
-        return self._state.q.copy(), self._state.v.copy()
+        return self._state.q[: self.robot.nq].copy(), self._state.v[: self.robot.nv].copy()
 
 
 def _shaped(value: ArrayLike, name: str, size: int) -> Array:

@@ -11,6 +11,7 @@ kind is nothing but a pair of names from Table B.1, so a new kind is one new row
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim import quaternions
+from robosim.elements import Potential
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, unit_quaternion
 
@@ -113,8 +115,20 @@ class Joint(Frozen):
     lower, upper : (nv,) [rad or m]
         Limits of the coordinates, in the order translations, rotations.
     velocity_limit, effort_limit : float [rad/s or m/s], [N m or N]
-    damping, friction, armature : float
-        Read and kept: [N m s/rad], [N m], [kg m^2] about a rotation axis, and the like for slides.
+    stiffness, rest : float or (nv,) [N m/rad, rad; N/m, m]
+        Spring towards the coordinate `rest`; of a free rotation towards its zero.
+    damping : float or (nv,) [N m s/rad, N s/m]
+    friction : float or (nv,) [N m, N]
+        Dry friction: what it takes to start a coordinate moving.
+    armature : float or (nv,) [kg m^2, kg]
+        Inertia of a rotor as seen at the joint, in addition to that of the bodies.
+    potential : Potential or None
+        Energy as a function of the coordinate, of a joint with a single one.
+    motion : callable or None
+        Coordinate as a function of time [s], of a joint with a single one: it is driven along it
+        by whatever force that takes.
+    cone : float [rad]
+        Largest angle between the child's z axis and the joint frame's, of a free rotation.
     actuated : bool
         Whether the joint takes a torque or force from the controller.
     via : tuple of str
@@ -134,9 +148,14 @@ class Joint(Frozen):
     upper: ArrayLike | None = None
     velocity_limit: float = np.inf
     effort_limit: float = np.inf
-    damping: float = 0.0
-    friction: float = 0.0
-    armature: float = 0.0
+    damping: ArrayLike = 0.0
+    friction: ArrayLike = 0.0
+    armature: ArrayLike = 0.0
+    stiffness: ArrayLike = 0.0
+    rest: ArrayLike = 0.0
+    potential: Potential | None = None
+    motion: Callable[[float], float] | None = None
+    cone: float = np.inf
     actuated: bool = True
     via: tuple[str, ...] = ()
     D_T: Array = field(init=False)
@@ -177,6 +196,59 @@ class Joint(Frozen):
                 f"upper {np.asarray(self.upper).tolist()}",
                 element=element,
             )
+        self._check_components(element)
+
+    def _check_components(self, element: str) -> None:
+        """Springs, dampers, friction, rotor, motion and the limits of a free rotation."""
+        for what in ("stiffness", "damping", "friction", "armature", "rest"):
+            values = self.per_coordinate(what)
+            if what != "rest" and np.any(values < 0):
+                raise ModelError(
+                    f"{what} must not be negative, not {getattr(self, what)}", element=element
+                )
+        free = slice(self.C_T.shape[1], None) if self.has_quaternion else slice(0, 0)
+        if np.any(self.per_coordinate("rest")[free]):
+            raise ModelError(
+                "the spring of a free rotation rests at its zero: turn `offset` instead of `rest`",
+                element=element,
+            )
+        if np.any(np.isfinite(np.asarray(self.lower)[free])) or np.any(
+            np.isfinite(np.asarray(self.upper)[free])
+        ):
+            raise ModelError(
+                "a free rotation has no lower and upper limit; give it a `cone`", element=element
+            )
+        for what in ("potential", "motion"):
+            if getattr(self, what) is not None and self.nv != 1:
+                raise ModelError(
+                    f"a {what} needs a joint with a single coordinate, not '{self.kind}'",
+                    element=element,
+                )
+        if self.motion is not None and not callable(self.motion):
+            raise ModelError(
+                f"motion must be a function of time, not {self.motion!r}", element=element
+            )
+        if not (self.cone == np.inf or (self.has_quaternion and 0 < self.cone < np.pi)):
+            raise ModelError(
+                f"a cone is for joints with a free rotation, between 0 and pi; not {self.cone} "
+                f"for '{self.kind}'",
+                element=element,
+            )
+
+    def per_coordinate(self, what: str) -> Array:
+        """`stiffness`, `damping`, ... for each of the joint's velocities, (nv,)."""
+        element = f"joint '{self.name}'"
+        try:
+            values = np.array(getattr(self, what), dtype=float)
+            values = np.broadcast_to(values, (self.nv,))
+        except (TypeError, ValueError):
+            raise ModelError(
+                f"{what} must be a number or {self.nv} of them, not {getattr(self, what)!r}",
+                element=element,
+            ) from None
+        if not np.all(np.isfinite(values)):
+            raise ModelError(f"{what} must be finite, not {getattr(self, what)}", element=element)
+        return values
 
     def _limit(self, value: ArrayLike | None, default: float, what: str, element: str) -> Array:
         if value is None:

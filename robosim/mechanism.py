@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.bodies import Body, ContactPoint, Frame, Geometry
+from robosim.elements import Coupling, PointSpring
 from robosim.errors import ModelError
 from robosim.joints import Joint
 from robosim.validation import Frozen, frozen_array
@@ -44,8 +45,10 @@ class Stance(Frozen):
 class Mechanism(Frozen):
     """Bodies connected by joints, with contact points; belongs to no simulation.
 
-    Bodies and joints are given in tree order: joint i leads to body i, and a parent comes before
-    its children. Coordinates q and velocities v follow the joints in that order. A joint holds,
+    Bodies and joints are put in tree order: joint i leads to body i, and a parent comes before
+    its children. A joint into a body that an earlier one leads to closes a loop; those follow
+    behind the tree's. Coordinates q and velocities v are those of the tree's joints, in that
+    order; a loop makes them depend on each other. A joint holds,
     in q, its translations (m), then its angle (rad) or its quaternion (w, x, y, z), child to
     joint frame; in v, the rate of the translations in the parent's joint axes and the angular
     velocity in the child's axes. A floating base is thus: position of the reference frame in the
@@ -58,6 +61,8 @@ class Mechanism(Frozen):
     joints : tuple of Joint
     contacts : tuple of ContactPoint
         All against the ground, the half-space z >= 0.
+    springs : tuple of PointSpring
+    couplings : tuple of Coupling
     warnings : tuple of str
         What was noticed while building or loading, one sentence each.
     source : str or None
@@ -76,7 +81,8 @@ class Mechanism(Frozen):
     Raises
     ------
     ModelError
-        For names that are not unique or not there, a body without a joint or with two, a cycle.
+        For names that are not unique or not there, a body that no joint leads to from the world,
+        or a coupling of joints with several coordinates.
     """
 
     name: str
@@ -90,15 +96,23 @@ class Mechanism(Frozen):
     stance: Stance | None = None
     world_frames: tuple[Frame, ...] = ()
     world_visuals: tuple[Geometry, ...] = ()
+    springs: tuple[PointSpring, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
 
     def __post_init__(self) -> None:
         self._set(
-            bodies=tuple(self.bodies), joints=tuple(self.joints), contacts=tuple(self.contacts)
+            bodies=tuple(self.bodies),
+            joints=tuple(self.joints),
+            contacts=tuple(self.contacts),
+            springs=tuple(self.springs),
+            couplings=tuple(self.couplings),
         )
         if not self.bodies:
             raise ModelError("has no bodies", element=f"mechanism '{self.name}'")
         _check_unique("body", (body.name for body in self.bodies))
         _check_unique("joint", (joint.name for joint in self.joints))
+        _check_unique("spring", (spring.name for spring in self.springs))
+        _check_unique("coupling", (coupling.name for coupling in self.couplings))
         frames = [*self.world_frames, *(frame for _, frame in self.frames())]
         _check_unique("frame", (frame.name for frame in frames))
         self._check_references()
@@ -112,14 +126,18 @@ class Mechanism(Frozen):
 
     def _check_references(self) -> None:
         names = [body.name for body in self.bodies]
+        for what, elements in (("joint", self.joints), ("spring", self.springs)):
+            for element in elements:
+                for role, body in (("parent", element.parent), ("child", element.child)):
+                    if body not in names and not (role == "parent" and body is None):
+                        raise ModelError(
+                            f"{role} '{body}' does not exist",
+                            element=f"{what} '{element.name}'",
+                            alternatives=names,
+                        )
         for joint in self.joints:
-            for role, body in (("parent", joint.parent), ("child", joint.child)):
-                if body not in names and not (role == "parent" and body is None):
-                    raise ModelError(
-                        f"{role} '{body}' does not exist",
-                        element=f"joint '{joint.name}'",
-                        alternatives=names,
-                    )
+            if joint.parent == joint.child:
+                raise ModelError("connects a body with itself", element=f"joint '{joint.name}'")
         for contact in self.contacts:
             if contact.body not in names:
                 raise ModelError(
@@ -127,18 +145,32 @@ class Mechanism(Frozen):
                     element=f"contact '{contact.name}'",
                     alternatives=names,
                 )
+        kinds = {joint.name: joint for joint in self.joints}
+        for coupling in self.couplings:
+            for name in (coupling.joint, coupling.source):
+                element_name = f"coupling '{coupling.name}'"
+                if name not in kinds:
+                    raise ModelError(
+                        f"joint '{name}' does not exist",
+                        element=element_name,
+                        alternatives=tuple(kinds),
+                    )
+                if kinds[name].nv != 1:
+                    raise ModelError(
+                        f"joint '{name}' is '{kinds[name].kind}'; a coupling needs joints with a "
+                        "single coordinate",
+                        element=element_name,
+                    )
 
     def _sort_tree(self) -> None:
-        """Depth-first order from the world, children in the order given."""
+        """Depth-first order from the world, children in the order given; then the loops' joints."""
         children: dict[str | None, list[Joint]] = {}
         into: dict[str, Joint] = {}
+        loops: list[Joint] = []
         for joint in self.joints:
             if joint.child in into:
-                raise ModelError(
-                    f"child '{joint.child}' already hangs on joint '{into[joint.child].name}'; "
-                    "closed loops are not supported yet",
-                    element=f"joint '{joint.name}'",
-                )
+                loops.append(joint)
+                continue
             into[joint.child] = joint
             children.setdefault(joint.parent, []).append(joint)
         for body in self.bodies:
@@ -153,15 +185,28 @@ class Mechanism(Frozen):
             joint = stack.pop()
             order.append(joint)
             stack.extend(reversed(children.get(joint.child, [])))
-        if len(order) < len(self.joints):
+        if len(order) < len(self.bodies):
             reached = {joint.name for joint in order}
-            cycle = [joint.name for joint in self.joints if joint.name not in reached]
+            cycle = [j.name for j in into.values() if j.name not in reached]
             raise ModelError(
-                f"joints {cycle} form a cycle that does not lead to the world",
+                f"joints {cycle} form a cycle that does not lead to the world: of the joints into "
+                "a body the first one given must lead there from the world; the others close loops",
                 element=f"mechanism '{self.name}'",
             )
         by_name = {body.name: body for body in self.bodies}
-        self._set(joints=tuple(order), bodies=tuple(by_name[joint.child] for joint in order))
+        self._set(
+            joints=(*order, *loops), bodies=tuple(by_name[joint.child] for joint in order)
+        )
+
+    @property
+    def tree_joints(self) -> tuple[Joint, ...]:
+        """The joints that lead to the bodies, one each, in the same order."""
+        return self.joints[: len(self.bodies)]
+
+    @property
+    def loop_joints(self) -> tuple[Joint, ...]:
+        """The joints that close loops."""
+        return self.joints[len(self.bodies) :]
 
     def frames(self) -> Iterator[tuple[int, Frame]]:
         """(body index, frame) of every frame, body by body."""
@@ -197,27 +242,36 @@ class Mechanism(Frozen):
 
     @cached_property
     def q_offsets(self) -> tuple[int, ...]:
-        """Where each joint's coordinates begin in q; one more entry, nq, at the end."""
+        """Where each joint's coordinates begin; one more entry, their number, at the end.
+
+        Those of the joints that close loops come after the nq of q.
+        """
         return tuple(int(n) for n in np.cumsum([0, *(joint.nq for joint in self.joints)]))
 
     @cached_property
     def v_offsets(self) -> tuple[int, ...]:
-        """Where each joint's velocities begin in v; one more entry, nv, at the end."""
+        """Where each joint's velocities begin; one more entry, their number, at the end.
+
+        Those of the joints that close loops come after the nv of v.
+        """
         return tuple(int(n) for n in np.cumsum([0, *(joint.nv for joint in self.joints)]))
 
     @property
     def nq(self) -> int:
         """Length of q."""
-        return self.q_offsets[-1]
+        return self.q_offsets[len(self.bodies)]
 
     @property
     def nv(self) -> int:
-        """Length of v: the degrees of freedom."""
-        return self.v_offsets[-1]
+        """Length of v: the degrees of freedom of the tree, from which loops take some."""
+        return self.v_offsets[len(self.bodies)]
 
     @cached_property
     def actuated(self) -> NDArray[np.int64]:
-        """Indices into v of the velocities that an actuator drives, (nu,)."""
+        """Indices of the velocities that an actuator drives, (nu,).
+
+        Into v; beyond its nv for joints that close loops.
+        """
         return np.array(
             [
                 start + k
@@ -228,6 +282,12 @@ class Mechanism(Frozen):
             dtype=np.int64,
         )
 
+    @cached_property
+    def actuated_names(self) -> tuple[str, ...]:
+        """A name for each entry of a torque vector (nu,)."""
+        rates = [n for joint in self.joints for n in _coordinate_names(joint, velocity=True)]
+        return tuple(rates[k] for k in self.actuated)
+
     @property
     def nu(self) -> int:
         """Number of actuated velocities: the length of a torque vector."""
@@ -237,14 +297,14 @@ class Mechanism(Frozen):
     def v_names(self) -> tuple[str, ...]:
         """A name for each entry of v: the joint's, with a suffix where a joint has several."""
         return tuple(
-            name for joint in self.joints for name in _coordinate_names(joint, velocity=True)
+            name for joint in self.tree_joints for name in _coordinate_names(joint, velocity=True)
         )
 
     @cached_property
     def q_names(self) -> tuple[str, ...]:
         """A name for each entry of q: the joint's, with a suffix where a joint has several."""
         return tuple(
-            name for joint in self.joints for name in _coordinate_names(joint, velocity=False)
+            name for joint in self.tree_joints for name in _coordinate_names(joint, velocity=False)
         )
 
     @property
@@ -260,7 +320,7 @@ class Mechanism(Frozen):
     def neutral(self) -> Array:
         """q (nq,) with every joint at zero, quaternions at identity."""
         q = np.zeros(self.nq)
-        for start, joint in zip(self.q_offsets, self.joints, strict=False):
+        for start, joint in zip(self.q_offsets, self.tree_joints, strict=False):
             if joint.has_quaternion:
                 q[start + joint.C_T.shape[1]] = 1.0
         return q

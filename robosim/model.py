@@ -6,24 +6,30 @@ from Python passes a dozen pointers instead of a hundred. It also tells the comp
 shape: a 6x6 product over ``blocks[n].F`` takes half of the time that it takes over a 3D array,
 whose strides are known only when it runs.
 
-Body i hangs on joint i. The world takes the last place of the pose arrays, index nb, so that a
+Body i hangs on joint i; joints that close loops follow, and after them the springs between points,
+which are joints without constraints whose one coordinate is a distance. The world takes the last place of the pose arrays, index nb, so that a
 joint to the world is no special case.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
-from robosim.graph import Graph, eliminate
+from robosim.elements import PointSpring
+from robosim.graph import Graph, constrained_order, eliminate
+from robosim.joints import Joint
 from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 
 MAX_FACETS = 16  # of the linearized friction cone
+# What a redundant constraint yields to, in parts of the inverse mass that it acts on: the multipliers
+# of a loop that is held twice are the least ones. Far below the tolerance, far above rounding.
+COMPLIANCE = 1e-10
 
 BODY = np.dtype(
     [
@@ -51,13 +57,43 @@ JOINT = np.dtype(
         ("m_R", "i8"),
         ("C_T", "f8", (3, 3)),
         ("C_R", "f8", (3, 3)),
+        ("distance", "i8"),  # 1 if its one coordinate is the distance of the two points
+        ("law", "i8"),  # 1 if its coordinates have springs, dampers, rotors or the like
+        ("compliance_T", "f8"),  # of its constraints, where loops may make them redundant [1/kg]
+        ("compliance_R", "f8"),
+        ("scale_T", "f8"),  # of an impulse as a velocity, for the residual of laws [1/kg]
+        ("scale_R", "f8"),
         ("q_begin", "i8"),
         ("v_begin", "i8"),
-        ("node", "i8"),  # of the graph; -1 for a joint without constraints
+        ("node", "i8"),  # of the graph; -1 for a joint without constraints and laws
         ("child_joint", "i8"),  # block (row child body, column joint), and so on
         ("joint_child", "i8"),
         ("parent_joint", "i8"),
         ("joint_parent", "i8"),
+    ]
+)
+COORDINATE = np.dtype(
+    [
+        ("stiffness", "f8"),
+        ("rest", "f8"),
+        ("damping", "f8"),
+        ("armature", "f8"),
+        ("piece_begin", "i8"),  # of its potential in Model.pieces; none if both are equal
+        ("piece_end", "i8"),
+        ("driven", "i8"),  # row of Workspace.motion if it follows a function of time, else -1
+    ]
+)
+PIECE = np.dtype([("begin", "f8"), ("c", "f8", (4,))])  # of a potential: sum c_k (x - begin)^k
+COUPLING = np.dtype(
+    [
+        ("joint", "i8", (2,)),  # the driven joint and its source
+        ("row", "i8", (2,)),  # of their coordinates in G
+        ("factor", "f8", (2,)),  # 1 and -ratio
+        ("offset", "f8"),
+        ("compliance", "f8"),
+        ("node", "i8"),
+        ("body_node", "i8", (4,)),  # blocks of (child, parent) of the driven joint, of the source
+        ("node_body", "i8", (4,)),
     ]
 )
 CONTACT = np.dtype(
@@ -83,11 +119,13 @@ BLOCK = np.dtype([("F", "f8", (6, 6))])
 ROW = np.dtype([("w", "f8", (6,))])
 JOINT_STATE = np.dtype(
     [
-        ("impulse", "f8", (6,)),  # multipliers of the last step, impulse units
-        ("G_a", "f8", (6, 6)),  # Jacobian of the constraints at the knot, by parent and child
-        ("G_b", "f8", (6, 6)),
+        ("impulse", "f8", (6,)),  # of the last step: multipliers, then what the laws gave
+        ("G_a", "f8", (6, 6)),  # Jacobian at the knot, constraints, then coordinates, by parent
+        ("G_b", "f8", (6, 6)),  # and by child
+        ("rotor", "f8", (6,)),  # momenta of the rotors that enter the next step, by coordinate
     ]
 )
+COUPLING_STATE = np.dtype([("impulse", "f8")])
 CONTACT_STATE = np.dtype(
     [
         ("active", "i8"),  # whether the last step had it in its equations
@@ -110,13 +148,29 @@ BODY_WORK = np.dtype(
 )
 JOINT_WORK = np.dtype(
     [
-        ("G_a", "f8", (6, 6)),  # Jacobian of the constraints at the second knot
+        ("G_a", "f8", (6, 6)),  # Jacobian at the second knot, constraints, then coordinates
         ("G_b", "f8", (6, 6)),
-        ("g", "f8", (6,)),
-        ("impulse", "f8", (6,)),
+        ("g", "f8", (6,)),  # constraints at the second knot
+        ("impulse", "f8", (6,)),  # unknown: multipliers, then the laws' impulses at knot 1
         ("impulse_old", "f8", (6,)),
+        ("rows", "i8"),  # in the equations: those of the constraints, and of coordinates with laws
+        ("held", "i8", (6,)),  # 1 for a coordinate that is constrained to `goal`
+        ("goal", "f8", (6,)),
+        ("goal_rate", "f8", (6,)),
+        ("law", "f8", (6,)),  # what the laws ask for, by coordinate
+        ("half", "f8", (6,)),  # the part of it that acts at the second knot as well
+        ("rotor", "f8", (6,)),  # momenta of rotors that leave the interval
+        ("A", "f8", (6, 6)),  # its derivative by the rates of the coordinates
     ]
 )
+COUPLING_WORK = np.dtype(
+    [("g", "f8"), ("impulse", "f8"), ("impulse_old", "f8")]
+)
+DRIVE = np.dtype(  # of an actuator that is part of the equations: position and velocity servo
+    [("kp", "f8"), ("kd", "f8"), ("target", "f8"), ("target_rate", "f8"), ("start", "f8")]
+)
+# A motion that a coordinate is driven along: its values and rates at the step's ends.
+MOTION = np.dtype([("q1", "f8"), ("q2", "f8"), ("v1", "f8"), ("v2", "f8")])
 SCRATCH = np.dtype(
     [
         ("R_J", "f8", (3, 3)),  # joint frame on the parent's side to world
@@ -164,7 +218,10 @@ class Model(NamedTuple):
     """The parameters of a mechanism, read-only."""
 
     bodies: NDArray[np.void]  # (nb,) BODY
-    joints: NDArray[np.void]  # (nb,) JOINT
+    joints: NDArray[np.void]  # (nj,) JOINT
+    coordinates: NDArray[np.void]  # (one for each velocity of a joint,) COORDINATE
+    pieces: NDArray[np.void]  # PIECE of all potentials
+    couplings: NDArray[np.void]  # COUPLING
     contacts: NDArray[np.void]  # (nc,) CONTACT, sorted by body
     facets: Array  # (nf, 2) directions of the linearized friction cone
     graph: Graph
@@ -174,10 +231,11 @@ class State(NamedTuple):
     """What a step starts from: the knot, momenta and joint directions there, and a guess."""
 
     bodies: NDArray[np.void]  # (nb,) BODY_STATE
-    joints: NDArray[np.void]  # (nb,) JOINT_STATE
+    joints: NDArray[np.void]  # (nj,) JOINT_STATE
+    couplings: NDArray[np.void]  # COUPLING_STATE
     contacts: NDArray[np.void]  # (nc,) CONTACT_STATE
-    q: Array  # (nq,) joint coordinates at the knot
-    v: Array  # (nv,) joint velocities at the knot
+    q: Array  # joint coordinates at the knot: the tree's nq, then those of other joints
+    v: Array  # joint velocities at the knot, in the same order
 
 
 class Options(NamedTuple):
@@ -208,7 +266,8 @@ class Workspace(NamedTuple):
     """Scratch memory of one step."""
 
     bodies: NDArray[np.void]  # (nb,) BODY_WORK
-    joints: NDArray[np.void]  # (nb,) JOINT_WORK
+    joints: NDArray[np.void]  # (nj,) JOINT_WORK
+    couplings: NDArray[np.void]  # COUPLING_WORK
     contacts: NDArray[np.void]  # (nc,) CONTACT_WORK
     pose1: NDArray[np.void]  # (nb + 1,) POSE at the first knot, the world last
     pose2: NDArray[np.void]  # (nb + 1,) POSE at the second knot, the world last
@@ -219,7 +278,11 @@ class Workspace(NamedTuple):
     residual: NDArray[np.void]  # (n_nodes,) ROW, left of the equations but for contacts' answer
     rhs: NDArray[np.void]  # (n_nodes,) ROW
     active: NDArray[np.int64]  # (nc + 1,) their count, then the contacts in the equations
-    tau: Array  # (nv,) generalized forces held over the step
+    tau: Array  # generalized forces held over the step, one for each velocity of a joint
+    drives: NDArray[np.void]  # DRIVE, one for each velocity of a joint
+    motion: NDArray[np.void]  # MOTION of the driven coordinates over the step
+    external: NDArray[np.void]  # (nb + 1,) ROW, wrenches on the bodies held over the step, world
+    q2: Array  # joint coordinates at the second knot, of joints with laws
     factored: NDArray[np.int64]  # (1,) 1 while blocks hold the factors of the knot's projection
     scratch: NDArray[np.void]  # (1,) SCRATCH
     saved: State  # what a step that fails goes back to
@@ -227,53 +290,168 @@ class Workspace(NamedTuple):
 
 def compile_model(mechanism: Mechanism, n_facets: int = 4) -> Model:
     """Flatten a mechanism for the kernels; contacts keep the mechanism's order within a body."""
-    nb = len(mechanism.bodies)
-    constrained = [j for j, joint in enumerate(mechanism.joints) if joint.n_constraints > 0]
-    node_of = {j: nb + k for k, j in enumerate(constrained)}
-    index = {body.name: i for i, body in enumerate(mechanism.bodies)}
-    edges: list[tuple[int, int]] = []
-    roots: list[int] = []
-    for j in constrained:
-        joint = mechanism.joints[j]
-        edges.append((node_of[j], index[joint.child]))
-        if joint.parent is None:
-            roots.append(node_of[j])
-        else:
-            edges.append((node_of[j], index[joint.parent]))
-    graph, blocks = eliminate(nb + len(constrained), edges, roots)
+    joints, coordinates, pieces = _joint_records(mechanism)
+    couplings = _coupling_records(mechanism, joints)
+    graph = _graph(len(mechanism.bodies), joints, couplings)
+    contacts = _contact_records(mechanism)
+    bodies = _body_records(mechanism, contacts)
+    angles = 2 * np.pi * np.arange(n_facets) / n_facets
+    facets = np.column_stack((np.cos(angles), np.sin(angles)))
+    arrays = (bodies, joints, coordinates, pieces, couplings, contacts, facets)
+    for array in (*arrays, *graph):
+        array.setflags(write=False)
+    return Model(*arrays, graph)
 
-    joints = np.zeros(nb, dtype=JOINT)
-    for j, joint in enumerate(mechanism.joints):
+
+def _all_joints(mechanism: Mechanism) -> list[Joint | PointSpring]:
+    """Joints of the tree, of loops, and the springs, which are compiled to joints as well."""
+    return [*mechanism.joints, *mechanism.springs]
+
+
+def _joint_records(
+    mechanism: Mechanism,
+) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.void]]:
+    """JOINT, COORDINATE and PIECE records."""
+    nb = len(mechanism.bodies)
+    index = {body.name: i for i, body in enumerate(mechanism.bodies)}
+    elements = _all_joints(mechanism)
+    joints = np.zeros(len(elements), dtype=JOINT)
+    n_rates = mechanism.v_offsets[-1] + len(mechanism.springs)
+    coordinates = np.zeros(n_rates, dtype=COORDINATE)
+    pieces: list[tuple[float, Array]] = []
+    nq = nv = driven = 0
+    for j, joint in enumerate(elements):
         record = joints[j]
         parent = nb if joint.parent is None else index[joint.parent]
         record["parent"], record["child"] = parent, index[joint.child]
         record["p_a"], record["p_b"] = joint.parent_position, joint.child_position
-        record["offset"] = joint.offset
-        record["R_offset"] = quaternions.rotation_matrix(joint.offset)
-        for letter, count, matrix in (
-            ("D_T", "n_T", joint.D_T),
-            ("D_R", "n_R", joint.D_R),
-            ("C_T", "m_T", joint.C_T),
-            ("C_R", "m_R", joint.C_R),
-        ):
-            record[count] = matrix.shape[1]
-            record[letter][: matrix.shape[1]] = matrix.T
-        record["q_begin"], record["v_begin"] = mechanism.q_offsets[j], mechanism.v_offsets[j]
-        record["node"] = node_of.get(j, -1)
-        if j in node_of:
-            node, child = node_of[j], index[joint.child]
-            record["child_joint"], record["joint_child"] = blocks[child, node], blocks[node, child]
-            if parent < nb:
-                record["parent_joint"] = blocks[parent, node]
-                record["joint_parent"] = blocks[node, parent]
+        record["q_begin"], record["v_begin"], record["node"] = nq, nv, -1
+        record["offset"], record["R_offset"] = quaternions.IDENTITY, np.eye(3)
+        _set_scales(mechanism, record)
+        if isinstance(joint, PointSpring):
+            # A joint with one free translation, of which only the length is looked at.
+            record["distance"], record["m_T"] = 1, 1
+            values = {"stiffness": joint.stiffness, "damping": joint.damping, "armature": 0.0}
+            rows = {**values, "rest": joint.rest_length}
+            size_q = size_v = 1
+            motion = None
+        else:
+            record["offset"] = joint.offset
+            record["R_offset"] = quaternions.rotation_matrix(joint.offset)
+            for letter, count, matrix in (
+                ("D_T", "n_T", joint.D_T),
+                ("D_R", "n_R", joint.D_R),
+                ("C_T", "m_T", joint.C_T),
+                ("C_R", "m_R", joint.C_R),
+            ):
+                record[count] = matrix.shape[1]
+                record[letter][: matrix.shape[1]] = matrix.T
+            names = ("stiffness", "rest", "damping", "armature")
+            rows = {name: joint.per_coordinate(name) for name in names}
+            size_q, size_v = joint.nq, joint.nv
+            motion = joint.motion
+        mine = coordinates[nv : nv + size_v]
+        for name, value in rows.items():
+            mine[name] = value
+        mine["driven"] = -1
+        mine["piece_begin"] = mine["piece_end"] = len(pieces)
+        if joint.potential is not None:
+            x = np.asarray(joint.potential.x)
+            pieces += list(zip(x[:-1].tolist(), joint.potential.pieces, strict=True))
+            mine["piece_end"] = len(pieces)
+        if motion is not None:
+            mine["driven"] = driven
+            driven += 1
+        acts = any(mine[name].any() for name in ("stiffness", "damping", "armature"))
+        record["law"] = acts or joint.potential is not None or motion is not None
+        nq, nv = nq + size_q, nv + size_v
+    return joints, coordinates, np.array(pieces, dtype=PIECE)
 
+
+def _set_scales(mechanism: Mechanism, record: Any) -> None:
+    """Inverse mass and inertia that a joint acts on."""
+    mass, inertia = 0.0, 0.0
+    for i in (int(record["parent"]), int(record["child"])):
+        if i < len(mechanism.bodies):
+            body = mechanism.bodies[i]
+            mass += 1.0 / body.mass
+            inertia += 3.0 / float(np.trace(np.asarray(body.inertia)))
+    record["scale_T"] = mass
+    record["scale_R"] = np.sqrt(mass * inertia)
+    record["compliance_T"], record["compliance_R"] = COMPLIANCE * mass, COMPLIANCE * inertia
+
+
+def _coupling_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[np.void]:
+    """COUPLING records; the joints that they couple get rows for their coordinates."""
+    names = [joint.name for joint in mechanism.joints]
+    couplings = np.zeros(len(mechanism.couplings), dtype=COUPLING)
+    for record, coupling in zip(couplings, mechanism.couplings, strict=True):
+        for k, name in enumerate((coupling.joint, coupling.source)):
+            joint = joints[names.index(name)]
+            joint["law"] = 1
+            record["joint"][k] = names.index(name)
+            record["row"][k] = joint["n_T"] + joint["n_R"]
+            record["compliance"] += joint["compliance_R" if joint["m_R"] else "compliance_T"]
+        record["factor"], record["offset"] = (1.0, -coupling.ratio), coupling.offset
+    return couplings
+
+
+def _graph(nb: int, joints: NDArray[np.void], couplings: NDArray[np.void]) -> Graph:
+    """Number the nodes, order and eliminate them; sets the joints' and couplings' blocks."""
+    nodes: list[tuple[Any, list[int]]] = []
+    soft: list[tuple[Any, list[int]]] = []
+    for joint in joints:
+        if joint["n_T"] + joint["n_R"] > 0:
+            nodes.append((joint, [int(joint["child"]), int(joint["parent"])]))
+        elif joint["law"]:
+            soft.append((joint, [int(joint["child"]), int(joint["parent"])]))
+    for coupling in couplings:
+        ends = [int(joints[j][role]) for j in coupling["joint"] for role in ("child", "parent")]
+        nodes.append((coupling, ends))
+    edges: list[tuple[int, int]] = []
+    for k, (record, ends) in enumerate((*nodes, *soft)):
+        record["node"] = nb + k
+        edges += [(nb + k, end) for end in dict.fromkeys(ends) if end < nb]
+    order = constrained_order(
+        nb,
+        [[end for end in ends if end < nb] for _, ends in nodes],
+        [[end for end in ends if end < nb] for _, ends in soft],
+        [nb in ends for _, ends in (*nodes, *soft)],
+    )
+    graph, blocks = eliminate(nb + len(nodes) + len(soft), edges, order)
+    loops = len(nodes) > sum(1 for joint in joints[:nb] if joint["n_T"] + joint["n_R"] > 0)
+    for record, ends in (*nodes, *soft):
+        node = int(record["node"])
+        if "body_node" in record.dtype.names:
+            for k, end in enumerate(ends):
+                if end < nb:
+                    record["body_node"][k], record["node_body"][k] = (
+                        blocks[end, node],
+                        blocks[node, end],
+                    )
+            continue
+        child, parent = ends
+        record["child_joint"], record["joint_child"] = blocks[child, node], blocks[node, child]
+        if parent < nb:
+            record["parent_joint"] = blocks[parent, node]
+            record["joint_parent"] = blocks[node, parent]
+    if not loops:
+        joints["compliance_T"], joints["compliance_R"] = 0.0, 0.0
+    return graph
+
+
+def _contact_records(mechanism: Mechanism) -> NDArray[np.void]:
+    index = {body.name: i for i, body in enumerate(mechanism.bodies)}
     order = contact_order(mechanism)
     contacts = np.zeros(len(order), dtype=CONTACT)
     for k, c in enumerate(order):
         point = mechanism.contacts[c]
         contacts[k] = (index[point.body], point.position, point.radius, point.friction)
+    return contacts
 
-    bodies = np.zeros(nb, dtype=BODY)
+
+def _body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np.void]:
+    bodies = np.zeros(len(mechanism.bodies), dtype=BODY)
     for i, body in enumerate(mechanism.bodies):
         mine = np.flatnonzero(contacts["body"] == i)
         begin = int(mine[0]) if len(mine) else 0
@@ -283,12 +461,7 @@ def compile_model(mechanism: Mechanism, n_facets: int = 4) -> Model:
             reach = float(np.max(distance))
         inverse = np.linalg.inv(np.asarray(body.inertia))
         bodies[i] = (body.mass, body.inertia, inverse, reach, begin, begin + len(mine))
-
-    angles = 2 * np.pi * np.arange(n_facets) / n_facets
-    facets = np.column_stack((np.cos(angles), np.sin(angles)))
-    for array in (bodies, joints, contacts, facets, *graph):
-        array.setflags(write=False)
-    return Model(bodies, joints, contacts, facets, graph)
+    return bodies
 
 
 def contact_order(mechanism: Mechanism) -> list[int]:
@@ -299,13 +472,13 @@ def contact_order(mechanism: Mechanism) -> list[int]:
 
 def make_state(mechanism: Mechanism, model: Model) -> State:
     """A state of zeros of the right sizes; set it before it is stepped."""
-    nb, nc = len(model.bodies), len(model.contacts)
     return State(
-        bodies=np.zeros(nb, dtype=BODY_STATE),
-        joints=np.zeros(nb, dtype=JOINT_STATE),
-        contacts=np.zeros(nc, dtype=CONTACT_STATE),
-        q=np.zeros(mechanism.nq),
-        v=np.zeros(mechanism.nv),
+        bodies=np.zeros(len(model.bodies), dtype=BODY_STATE),
+        joints=np.zeros(len(model.joints), dtype=JOINT_STATE),
+        couplings=np.zeros(len(model.couplings), dtype=COUPLING_STATE),
+        contacts=np.zeros(len(model.contacts), dtype=CONTACT_STATE),
+        q=np.zeros(mechanism.q_offsets[-1] + len(mechanism.springs)),
+        v=np.zeros(len(model.coordinates)),
     )
 
 
@@ -320,7 +493,8 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
     n_blocks = 1 + max([len(model.graph.pivots) - 1, *(int(b.max()) for b in blocks if len(b))])
     return Workspace(
         bodies=np.zeros(nb, dtype=BODY_WORK),
-        joints=np.zeros(nb, dtype=JOINT_WORK),
+        joints=np.zeros(len(model.joints), dtype=JOINT_WORK),
+        couplings=np.zeros(len(model.couplings), dtype=COUPLING_WORK),
         contacts=np.zeros(nc, dtype=CONTACT_WORK),
         pose1=poses[0],
         pose2=poses[1],
@@ -331,7 +505,11 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         residual=np.zeros(len(model.graph.pivots), dtype=ROW),
         rhs=np.zeros(len(model.graph.pivots), dtype=ROW),
         active=np.zeros(nc + 1, dtype=np.int64),
-        tau=np.zeros(mechanism.nv),
+        tau=np.zeros(len(model.coordinates)),
+        drives=np.zeros(len(model.coordinates), dtype=DRIVE),
+        motion=np.zeros(int(np.sum(model.coordinates["driven"] >= 0)), dtype=MOTION),
+        external=np.zeros(nb + 1, dtype=ROW),
+        q2=np.zeros(mechanism.q_offsets[-1] + len(mechanism.springs)),
         factored=np.zeros(1, dtype=np.int64),
         scratch=np.zeros(1, dtype=SCRATCH),
         saved=make_state(mechanism, model),

@@ -83,6 +83,15 @@ def from_axis_angle(axis: ArrayLike, angle: float) -> Array:
     return np.concatenate(([np.cos(angle / 2)], np.sin(angle / 2) * axis))
 
 
+def rotation_vector(q: ArrayLike) -> Array:
+    """Axis times angle (3,) [rad], at most pi long, of a unit quaternion (4,)."""
+    q = np.asarray(q, dtype=float)
+    sine = float(np.linalg.norm(q[1:]))
+    if sine < 1e-12:
+        return np.zeros(3)
+    return np.asarray(2 * np.arctan2(sine, abs(q[0])) * np.copysign(1.0, q[0]) / sine * q[1:])
+
+
 def from_rpy(rpy: ArrayLike) -> Array:
     """Unit quaternion (4,) of URDF's roll, pitch, yaw [rad]: Rz(yaw) Ry(pitch) Rx(roll)."""
     roll, pitch, yaw = np.asarray(rpy, dtype=float)

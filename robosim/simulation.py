@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -16,7 +16,9 @@ from robosim import quaternions
 from robosim.compile_notice import CompileNotice
 from robosim.controllers import GAINS, PD, Controller, check_torques, resolve
 from robosim.errors import ConvergenceError, OptionError, StateError
-from robosim.kernels.coordinates import largest_violation, set_bodies
+from robosim.kernels.assembly import close_loops, start_projected
+from robosim.kernels.coordinates import joint_violations, set_bodies
+from robosim.kernels.interior_point import CONVERGED
 from robosim.kernels.run import run_steps
 from robosim.log import Chunk, Log
 from robosim.mechanism import Mechanism
@@ -34,6 +36,7 @@ from robosim.model import (
 Array = NDArray[np.float64]
 CHUNK_STEPS = 1000
 NO_GAINS = np.zeros(0, dtype=GAINS)
+NO_MOTION = np.zeros((0, 0, 2))
 
 
 @dataclass(frozen=True)
@@ -73,8 +76,9 @@ class BodyState:
     q : (nb, 4), orientations, body to world
     v : (nb, 3) [m/s], velocities of the centres of mass, world axes
     omega : (nb, 3) [rad/s], angular velocities, body axes
-    joint_q : (nq,), joint_v : (nv,)
-        The same in joint coordinates.
+    joint_q, joint_v
+        The same in joint coordinates: the nq and nv of the tree, then those of joints that close
+        loops, then the lengths of springs between points.
     """
 
     def __init__(self, state: State) -> None:
@@ -169,6 +173,23 @@ class Simulation:
             int(max_iterations),
             int(max_substeps),
         )
+        self._n_rates = robot.v_offsets[-1]
+        # Where in q the coordinate of each velocity is; of no meaning for a free rotation.
+        joints = self._model.joints
+        self._q_index = np.concatenate(
+            [j["q_begin"] + np.arange(j["m_T"] + j["m_R"]) for j in joints]
+        )
+        self._constrained = bool(
+            robot.loop_joints
+            or robot.couplings
+            or any(joint.motion is not None for joint in robot.joints)
+        )
+        elements = [*robot.joints, *robot.springs]
+        self._potentials = [
+            (int(record["q_begin"]), element.potential)
+            for record, element in zip(joints, elements, strict=True)
+            if element.potential is not None
+        ]
         self._sample = self._samples(1)
         self._contact_order = contact_order(robot)
         self._start_time = 0.0
@@ -185,17 +206,25 @@ class Simulation:
     @property
     def q(self) -> Array:
         """Joint coordinates (nq,), a copy; angles go on over turns."""
-        return self._state.q.copy()
+        return self._state.q[: self.robot.nq].copy()
 
     @property
     def v(self) -> Array:
         """Joint velocities (nv,) at the knot, a copy."""
-        return self._state.v.copy()
+        return self._state.v[: self.robot.nv].copy()
 
     def set_state(
-        self, q: ArrayLike | None = None, v: ArrayLike | None = None, time: float = 0.0
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        time: float = 0.0,
+        hold: Sequence[str] = (),
     ) -> None:
         """Put the robot at joint coordinates q (nq,), moving at v (nv,).
+
+        Closed loops, couplings and driven joints are then satisfied by moving the bodies by as
+        little as possible in the mass metric, and their velocities likewise: q and v need to be
+        consistent only roughly, and what became of them is read from the simulation.
 
         Parameters
         ----------
@@ -204,12 +233,14 @@ class Simulation:
         v : (nv,) or None
             At rest if None.
         time : float [s]
+        hold : names of joints
+            Their coordinates are kept exactly as given while loops are closed.
 
         Raises
         ------
         StateError
-            For a wrong shape, a value that is not finite, or a quaternion that is not unit.
-
+            For a wrong shape, a value that is not finite, a quaternion that is not unit, or loops
+            that cannot be closed from there.
         """
         home = np.asarray(self.robot.home)
         q = self._checked("q", home if q is None else q, self.robot.q_names)
@@ -227,10 +258,103 @@ class Simulation:
         if not (isinstance(time, int | float | np.number) and np.isfinite(time)):
             raise StateError(f"time must be finite, not {time}")
         # Nothing is touched before everything has been checked.
-        self._state.q[:], self._state.v[:] = q, v
-        set_bodies(self._model, self._state, self._work, self._work.twists)
-        self._start_time = float(time)
-        self.steps = 0
+        self._place(q, v, float(time))
+        if self._constrained:
+            self._project(hold, float(time))
+
+    def set_body_state(
+        self,
+        x: ArrayLike,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        omega: ArrayLike | None = None,
+        time: float = 0.0,
+    ) -> None:
+        """Put the bodies near the given poses and velocities, where all joints are satisfied.
+
+        The bodies are moved by as little as possible in the mass metric.
+
+        Parameters
+        ----------
+        x : (nb, 3) [m], centres of mass, world
+        q : (nb, 4), orientations, body to world
+        v : (nb, 3) [m/s] or None, velocities of the centres of mass, world axes
+        omega : (nb, 3) [rad/s] or None, body axes
+        time : float [s]
+
+        Raises
+        ------
+        StateError
+            For a wrong shape, a value that is not finite, or joints that cannot be satisfied.
+        """
+        nb = len(self.robot.bodies)
+        given: dict[str, Array] = {}
+        for name, value, width in (("x", x, 3), ("q", q, 4), ("v", v, 3), ("omega", omega, 3)):
+            array = np.zeros((nb, width)) if value is None else np.array(value, dtype=float)
+            if array.shape != (nb, width) or not np.all(np.isfinite(array)):
+                raise StateError(f"{name} must be finite numbers of shape ({nb}, {width})")
+            given[name] = array
+        norms = np.linalg.norm(given["q"], axis=1, keepdims=True)
+        if np.any(np.abs(norms - 1) > 1e-3):
+            raise StateError(f"quaternions must have norm 1, not {norms.ravel().tolist()}")
+        given["q"] /= norms
+        self._place(self.robot.neutral(), np.zeros(self.robot.nv), float(time))
+        for name, array in given.items():
+            self._state.bodies[name] = array
+        self._project((), float(time))
+
+    def _place(self, q: Array, v: Array, time: float) -> None:
+        """Bodies where the tree's coordinates lead."""
+        state, robot = self._state, self.robot
+        state.q[: robot.nq], state.v[: robot.nv] = q, v
+        state.q[robot.nq :] = 0.0
+        for start, joint in zip(robot.q_offsets, robot.joints, strict=False):
+            if joint.has_quaternion and start >= robot.nq:
+                state.q[start + joint.C_T.shape[1]] = 1.0
+        set_bodies(self._model, state, self._work)
+        self._start_time, self.steps = time, 0
+
+    def _project(self, hold: Sequence[str], time: float) -> None:
+        """Satisfy all constraints from where the bodies are; nothing changes if that fails."""
+        model, state, work = self._model, self._state, self._work
+        motion = self._motions(time, 1)[0]
+        held = np.zeros(len(model.coordinates), dtype=np.int64)
+        goal, rate = state.q[self._q_index].copy(), state.v.copy()
+        for name in hold:
+            j = self.robot.joint_index(name)
+            if self.robot.joints[j].has_quaternion:
+                raise StateError(f"cannot hold joint '{name}': it has a free rotation")
+            held[self.robot.v_offsets[j] : self.robot.v_offsets[j + 1]] = 1
+        driven = model.coordinates["driven"]
+        for v in np.flatnonzero(driven >= 0):
+            held[v], (goal[v], rate[v]) = 1, motion[driven[v]]
+        left = float(close_loops(model, state, work, held, goal, 200))
+        if not left < 1e-9:
+            violations = np.zeros(len(model.joints))
+            joint_violations(model, state, work, violations)
+            worst = np.argsort(-violations)[: np.count_nonzero(violations > 1e-9)][:6]
+            names = [self.robot.joints[j].name for j in worst if j < len(self.robot.joints)]
+            raise StateError(
+                f"the constraints cannot be satisfied from here: {left:.3g} (m, or rad) is left, "
+                f"at joints {names}; links may be too short to close, or the start too far away"
+            )
+        if start_projected(model, state, work, held, rate) != CONVERGED:
+            raise StateError("the velocities cannot be projected: the mechanism is singular here")
+
+    def _motions(self, time: float, n: int) -> Array:
+        """Values and rates of the driven coordinates at n knots from `time` on, (n, nd, 2)."""
+        driven = [joint for joint in self.robot.joints if joint.motion is not None]
+        out = np.empty((n, len(driven), 2))
+        step = 1e-3 * self.timestep
+        for d, joint in enumerate(driven):
+            assert joint.motion is not None
+            for k in range(n):
+                t = time + k * self.timestep
+                before, here, after = (joint.motion(t + s) for s in (-step, 0.0, step))
+                out[k, d] = here, (after - before) / (2 * step)
+            if not np.all(np.isfinite(out[:, d])):
+                raise StateError(f"the motion of joint '{joint.name}' is not finite at {time} s")
+        return out
 
     def _warn_below_ground(self) -> None:
         """Say so before the first step: it takes a contact out of the ground, however deep."""
@@ -270,7 +394,7 @@ class Simulation:
         """
         if self.steps == 0:
             self._warn_below_ground()
-        self._work.tau[:] = check_torques(self.robot, tau, "step(tau) was given")
+        self._work.tau[: self._n_rates] = check_torques(self.robot, tau, "step(tau) was given")
         self._advance(NO_GAINS, *self._sample)
         info = self._sample[-1][0]
         return StepInfo(
@@ -379,6 +503,7 @@ class Simulation:
             try:
                 if isinstance(control, PD):
                     self._work.tau[:] = 0.0
+                    self._release_servos()
                     self._advance(control.gains, q, v, tau, infos)
                 else:
                     self._controlled_steps(control, q, v, tau, infos)
@@ -403,13 +528,19 @@ class Simulation:
 
     def _samples(self, n: int) -> tuple[Array, Array, Array, Any]:
         """Memory for n samples of q, v and tau, and for what their steps took."""
-        nq, nv = self.robot.nq, self.robot.nv
-        return np.empty((n, nq)), np.empty((n, nv)), np.empty((n, nv)), np.zeros(n, dtype=INFO)
+        nq, nv, rates = self.robot.nq, self.robot.nv, self._n_rates
+        return np.empty((n, nq)), np.empty((n, nv)), np.empty((n, rates)), np.zeros(n, dtype=INFO)
+
+    def _release_servos(self) -> None:
+        """Take all servos out of the equations; those of a controller are set step by step."""
+        for name in ("kp", "kd", "target_rate"):
+            self._work.drives[name] = 0.0
 
     def _advance(self, gains: Any, q: Array, v: Array, tau: Array, infos: Any) -> None:
         """Take len(infos) steps in compiled code; joints without gains get what work.tau holds."""
         model, state, work = self._model, self._state, self._work
-        done = int(run_steps(model, state, work, self._options, gains, q, v, tau, infos))
+        motions = self._motions(self.time, len(infos) + 1) if len(work.motion) else NO_MOTION
+        done = int(run_steps(model, state, work, self._options, gains, motions, q, v, tau, infos))
         self.steps += done
         if done:
             self._last_interval = self.timestep / int(infos[done - 1]["substeps"])
@@ -422,20 +553,43 @@ class Simulation:
         """The same with a controller in Python, which is asked before every step."""
         name = getattr(control, "__name__", type(control).__name__)
         for k in range(len(infos)):
-            self._work.tau[:] = check_torques(
+            self._work.tau[: self._n_rates] = check_torques(
                 self.robot, control(self), f"controller '{name}' returned"
             )
             one = slice(k, k + 1)
             self._advance(NO_GAINS, q[one], v[one], tau[one], infos[one])
 
     def energy(self) -> float:
-        """Kinetic plus potential energy at the knot [J]; potential zero at the world's origin."""
+        """Kinetic and potential energy at the knot [J], of bodies, rotors and springs.
+
+        The potential of gravity is zero at the world's origin.
+        """
         bodies, masses = self._state.bodies, self._model.bodies["mass"]
         kinetic = 0.5 * np.sum(masses * np.sum(bodies["v"] ** 2, axis=1))
         spin = np.einsum(
             "bi,bij,bj", bodies["omega"], self._model.bodies["inertia"], bodies["omega"]
         )
-        return float(kinetic + 0.5 * spin - masses @ (bodies["x"] @ self.gravity))
+        total = kinetic + 0.5 * spin - masses @ (bodies["x"] @ self.gravity)
+        return float(total + self._coordinate_energy())
+
+    def _coordinate_energy(self) -> float:
+        """Energy of rotors, springs and potentials at the knot [J]."""
+        coordinates, q, v = self._model.coordinates, self._state.q, self._state.v
+        energy = float(0.5 * coordinates["armature"] @ v**2)
+        for joint in self._model.joints[self._model.joints["law"] != 0]:
+            single = int(joint["m_T"]) + (int(joint["m_R"]) if joint["m_R"] == 1 else 0)
+            for row in range(single):
+                c = coordinates[joint["v_begin"] + row]
+                x = float(q[joint["q_begin"] + row])
+                energy += 0.5 * c["stiffness"] * (x - c["rest"]) ** 2
+            if joint["m_R"] == 3:
+                begin = joint["q_begin"] + joint["m_T"]
+                turn = quaternions.rotation_vector(q[begin : begin + 4])
+                stiffness = coordinates["stiffness"][joint["v_begin"] + joint["m_T"] :][:3]
+                energy += 0.5 * float(stiffness @ turn**2)
+        for begin, potential in self._potentials:
+            energy += float(potential(q[begin]))
+        return energy
 
     def momentum(self) -> tuple[Array, Array]:
         """Linear [kg m/s] and angular [kg m^2/s] momentum at the knot, about the world's origin."""
@@ -448,7 +602,9 @@ class Simulation:
 
     def constraint_violation(self) -> float:
         """Largest violation of a joint [m, or the sine of half an angle] at the knot."""
-        return float(largest_violation(self._model, self._state, self._work))
+        violations = np.zeros(len(self._model.joints))
+        joint_violations(self._model, self._state, self._work, violations)
+        return float(violations.max())
 
     def contact_positions(self) -> Array:
         """Where each contact would touch, (nc, 3) [m], world, in the order of robot.contacts."""

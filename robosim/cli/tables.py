@@ -146,7 +146,9 @@ def robot_tables(robot: Mechanism) -> list[Table]:
             escape(joint.child),
             _limits(joint),
             f"{joint.effort_limit:.4g}" if math.isfinite(joint.effort_limit) else "",
-            " ".join(f"{value:.4g}" for value in home[start : start + joint.nq]),
+            " ".join(f"{value:.4g}" for value in home[start : start + joint.nq])
+            if start < robot.nq
+            else "closes a loop",
         )
     return [summary, bodies, joints]
 

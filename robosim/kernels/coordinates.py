@@ -29,7 +29,7 @@ def load_poses(model, state, poses):
 def place_bodies(model, q, work, poses):
     """Poses of all bodies from joint coordinates q."""
     t = work.scratch[0]
-    for j in range(model.joints.shape[0]):
+    for j in range(model.bodies.shape[0]):
         joint = model.joints[j]
         place_child(joint, poses[joint.parent], q, t, poses[joint.child])
 
@@ -39,7 +39,7 @@ def move_bodies(model, poses, v, work, twists):
     """World twists (nb + 1,) of all bodies from joint velocities v; the world's, last, is 0."""
     t = work.scratch[0]
     fill(0.0, twists[model.bodies.shape[0]].w)
-    for j in range(model.joints.shape[0]):
+    for j in range(model.bodies.shape[0]):
         joint = model.joints[j]
         move_child(
             joint,
@@ -53,63 +53,77 @@ def move_bodies(model, poses, v, work, twists):
 
 
 @entry
-def set_bodies(model, state, work, twists):
-    """Put the bodies where state.q and state.v say, with the momenta that start a step there.
+def set_bodies(model, state, work):
+    """Put the bodies where state.q and state.v say, as the tree's joints lead to them."""
+    place_bodies(model, state.q, work, work.pose1)
+    move_bodies(model, work.pose1, state.v, work, work.twists)
+    for i in range(state.bodies.shape[0]):
+        body, pose = state.bodies[i], work.pose1[i]
+        for k in range(3):
+            body.x[k] = pose.x[k]
+            body.v[k] = work.twists[i].w[k]
+        for k in range(4):
+            body.q[k] = pose.q[k]
+        rotate_back(pose.R, work.twists[i].w[3:], body.omega)
+    read_joints(model, state, work, work.pose1, work.twists, model.bodies.shape[0])
+    start_knot(model, state, work, work.twists)
+
+
+@entry
+def start_knot(model, state, work, twists):
+    """Momenta, Jacobians and rotors that start a step from the bodies at work.pose1 and twists.
 
     The momentum of a knot velocity is the discrete Legendre transform of a start: the first
     step then receives half of the knot's impulse, as every later one does from either side.
     """
     work.factored[0] = 0
-    place_bodies(model, state.q, work, work.pose1)
-    move_bodies(model, work.pose1, state.v, work, twists)
     for i in range(state.bodies.shape[0]):
-        body, pose = state.bodies[i], work.pose1[i]
+        body, momentum = state.bodies[i], work.scratch[0].w
         for k in range(3):
-            body.x[k] = pose.x[k]
-            body.v[k] = twists[i].w[k]
             body.p[k] = model.bodies[i].mass * twists[i].w[k]
-        for k in range(4):
-            body.q[k] = pose.q[k]
-        rotate_back(pose.R, twists[i].w[3:], body.omega)
-        momentum = work.scratch[0].w
         rotate(model.bodies[i].inertia, body.omega, momentum)
-        rotate(pose.R, momentum, body.p[3:])
+        rotate(work.pose1[i].R, momentum, body.p[3:])
         for k in range(6):
             body.v_mid[k] = twists[i].w[k]
-            state.joints[i].impulse[k] = 0.0
     for j in range(model.joints.shape[0]):
         joint, knot = model.joints[j], state.joints[j]
-        a, b = work.pose1[joint.parent], work.pose1[joint.child]
+        a, b, n = work.pose1[joint.parent], work.pose1[joint.child], joint.n_T + joint.n_R
         joint_jacobian(joint, a, b, work.scratch[0], knot.G_a, knot.G_b)
+        joint_motion_map(joint, a, b, work.scratch[0], n, knot.G_a, knot.G_b)
+        fill(0.0, knot.impulse)
+        for row in range(joint.m_T + joint.m_R):
+            v = joint.v_begin + row
+            knot.rotor[row] = model.coordinates[v].armature * state.v[v]
+    for n in range(state.couplings.shape[0]):
+        state.couplings[n].impulse = 0.0
     for k in range(state.contacts.shape[0]):
         state.contacts[k].active = 0
 
 
 @kernel
-def read_joints(model, state, work, poses, twists):
-    """Joint coordinates and velocities at the knot into state.q, state.v."""
+def read_joints(model, state, work, poses, twists, first):
+    """Coordinates and velocities of the joints from `first` on into state.q, state.v."""
     t = work.scratch[0]
     fill(0.0, twists[model.bodies.shape[0]].w)
-    for j in range(model.joints.shape[0]):
+    for j in range(first, model.joints.shape[0]):
         joint = model.joints[j]
         a, b = poses[joint.parent], poses[joint.child]
         read_coordinates(joint, a, b, t, state.q)
-        joint_motion_map(joint, a, b, t, t.S_a, t.S_b)
+        joint_motion_map(joint, a, b, t, 0, t.S_a, t.S_b)
         read_velocities(t.S_a, t.S_b, twists[joint.parent].w, twists[joint.child].w, joint, state.v)
 
 
 @entry
-def largest_violation(model, state, work):
-    """Largest entry of the joints' residual at the knot [m, or the sine of half an angle]."""
+def joint_violations(model, state, work, out):
+    """Largest entry of each joint's residual at the knot, (nj,) [m, or sine of half an angle]."""
     load_poses(model, state, work.pose1)
     t = work.scratch[0]
-    largest = 0.0
     for j in range(model.joints.shape[0]):
         joint = model.joints[j]
         joint_residual(joint, work.pose1[joint.parent], work.pose1[joint.child], t, t.f)
+        out[j] = 0.0
         for row in range(joint.n_T + joint.n_R):
-            largest = max(largest, abs(t.f[row]))
-    return largest
+            out[j] = max(out[j], abs(t.f[row]))
 
 
 @entry
@@ -120,7 +134,7 @@ def read_bodies(model, state, work):
         twist = work.twists[i].w
         assign(state.bodies[i].v, twist[:3])
         rotate(work.pose1[i].R, state.bodies[i].omega, twist[3:])
-    read_joints(model, state, work, work.pose1, work.twists)
+    read_joints(model, state, work, work.pose1, work.twists, 0)
 
 
 @kernel
@@ -135,7 +149,7 @@ def add_joint_forces(model, poses, tau, scale, work, impulses):
             size += abs(tau[joint.v_begin + row])
         if size == 0.0:
             continue
-        joint_motion_map(joint, poses[joint.parent], poses[joint.child], t, t.S_a, t.S_b)
+        joint_motion_map(joint, poses[joint.parent], poses[joint.child], t, 0, t.S_a, t.S_b)
         for row in range(rows):
             force = scale * tau[joint.v_begin + row]
             for k in range(6):

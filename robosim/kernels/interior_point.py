@@ -30,7 +30,7 @@ def longest_feasible_step(model, state, work, dt, fraction):
     """The longest step up to 1 that keeps contact variables positive and turns below a radian."""
     longest = 1.0
     for i in range(model.bodies.shape[0]):
-        turn = dt * sqrt(dot(work.rhs[i].w[3:], work.rhs[i].w[3:]))
+        turn = abs(dt) * sqrt(dot(work.rhs[i].w[3:], work.rhs[i].w[3:]))
         if turn * longest > 1.0:
             longest = 1.0 / turn
     for n in range(1, work.active[0] + 1):

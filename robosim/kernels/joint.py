@@ -11,7 +11,7 @@ translations of D (or C), then the rotations. `t` is a SCRATCH record: an alloca
 than a whole row.
 """
 
-from math import atan2, cos, floor, pi, sin
+from math import atan2, cos, floor, pi, sin, sqrt
 
 from robosim.kernels.algebra import (
     cross,
@@ -49,13 +49,13 @@ def relative_rotation(joint, a, b, t):
 
 @kernel
 def relative_position(joint, a, b, t):
-    """t.y = g_T, the child's joint point from the parent's, joint frame."""
+    """t.y = g_T, the child's joint point from the parent's, joint frame; t.w the same, world."""
     rotate(b.R, joint.p_b, t.y)
     rotate(a.R, joint.p_a, t.w)
     for i in range(3):
-        t.y[i] += b.x[i] - a.x[i] - t.w[i]
-    rotate_back(a.R, t.y, t.w)
-    rotate_back(joint.R_offset, t.w, t.y)
+        t.w[i] = t.y[i] + b.x[i] - a.x[i] - t.w[i]
+    rotate_back(a.R, t.w, t.z)
+    rotate_back(joint.R_offset, t.z, t.y)
 
 
 @kernel
@@ -113,27 +113,36 @@ def translation_row(a, b, t, row_a, row_b):
 
 
 @kernel
-def joint_motion_map(joint, a, b, t, S_a, S_b):
-    """Joint velocities C^T g' by world twists: v_j = S_a twist_a + S_b twist_b, its rows only.
+def joint_motion_map(joint, a, b, t, first, S_a, S_b):
+    """Joint velocities C^T g' by world twists: v_j = S_a twist_a + S_b twist_b, from row `first`.
 
     Translations in the joint frame, the angular velocity in child axes. The transpose maps joint
     forces and torques to world wrenches.
     """
-    for row in range(joint.m_T + joint.m_R):
+    for row in range(first, first + joint.m_T + joint.m_R):
         for column in range(6):
             S_a[row, column] = 0.0
             S_b[row, column] = 0.0
+    if joint.distance != 0:
+        relative_position(joint, a, b, t)
+        length = sqrt(dot(t.w, t.w))
+        for i in range(3):
+            t.w[i] /= length
+        rotate(b.R, joint.p_b, t.arm)
+        translation_row(a, b, t, S_a[first], S_b[first])
+        return
     if joint.m_T > 0:
         multiply_offset(joint, a.R, t.R_J)
         rotate(b.R, joint.p_b, t.arm)
         for row in range(joint.m_T):
             rotate(t.R_J, joint.C_T[row], t.w)
-            translation_row(a, b, t, S_a[row], S_b[row])
+            translation_row(a, b, t, S_a[first + row], S_b[first + row])
+    first += joint.m_T
     for row in range(joint.m_R):
         rotate(b.R, joint.C_R[row], t.w)
         for i in range(3):
-            S_b[joint.m_T + row, 3 + i] = t.w[i]
-            S_a[joint.m_T + row, 3 + i] = -t.w[i]
+            S_b[first + row, 3 + i] = t.w[i]
+            S_a[first + row, 3 + i] = -t.w[i]
 
 
 @kernel
@@ -144,6 +153,10 @@ def read_coordinates(joint, a, b, t, q):
     is the quaternion r with the sign nearer to the last one.
     """
     begin = joint.q_begin
+    if joint.distance != 0:
+        relative_position(joint, a, b, t)
+        q[begin] = sqrt(dot(t.w, t.w))
+        return
     if joint.m_T > 0:
         relative_position(joint, a, b, t)
         for row in range(joint.m_T):

@@ -30,7 +30,8 @@ from robosim.kernels.contact import (
     contact_violation,
 )
 from robosim.kernels.jit import kernel
-from robosim.kernels.joint import joint_jacobian, joint_residual
+from robosim.kernels.joint import joint_jacobian, joint_motion_map, joint_residual
+from robosim.kernels.law import joint_law
 from robosim.kernels.ldu import ldu_solve
 
 
@@ -43,19 +44,11 @@ def evaluate(model, state, work, dt, info):
     worst = 0.0
     for i in range(nb):
         end_pose(work.pose1[i], work.bodies[i].v, work.bodies[i].P, dt, work.pose2[i])
-    for j in range(nb):
-        joint = model.joints[j]
-        if joint.node < 0:
-            continue
-        knot, w = state.joints[j], work.joints[j]
-        joint_residual(joint, work.pose2[joint.parent], work.pose2[joint.child], t, w.g)
-        for row in range(joint.n_T + joint.n_R):
-            value = w.g[row] / dt
-            work.residual[joint.node].w[row] = -value
-            worst = max(worst, abs(value))
-            for k in range(6):
-                work.impulse[joint.parent].w[k] += knot.G_a[row, k] * w.impulse[row]
-                work.impulse[joint.child].w[k] += knot.G_b[row, k] * w.impulse[row]
+    for j in range(model.joints.shape[0]):
+        if model.joints[j].node >= 0:
+            worst = max(worst, joint_equations(model, state, work, j, dt))
+    for n in range(model.couplings.shape[0]):
+        worst = max(worst, coupling_equation(model, state, work, n, dt))
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
@@ -68,6 +61,58 @@ def evaluate(model, state, work, dt, info):
     if not isfinite(dynamics):
         return dynamics
     return max(worst, dynamics)
+
+
+@kernel
+def joint_equations(model, state, work, j, dt):
+    """Rows of joint j into work.residual and its impulses on the bodies; the residual in m/s.
+
+    Constraints and driven coordinates are held at the second knot; other coordinates get the
+    impulse that their law asks for.
+    """
+    joint, knot, w = model.joints[j], state.joints[j], work.joints[j]
+    residual, worst, n = work.residual[joint.node].w, 0.0, joint.n_T + joint.n_R
+    a, b = work.pose2[joint.parent], work.pose2[joint.child]
+    joint_residual(joint, a, b, work.scratch[0], w.g)
+    for row in range(n):
+        compliance = joint.compliance_T if row < joint.n_T else joint.compliance_R
+        residual[row] = -w.g[row] / dt - compliance * w.impulse[row]
+        worst = max(worst, abs(residual[row]))
+    if w.rows > n:
+        joint_law(model, state, work, j, dt)
+    for row in range(w.rows - n):
+        turns = row >= joint.m_T
+        if w.held[row] != 0:
+            compliance = joint.compliance_R if turns else joint.compliance_T
+            value = (work.q2[joint.q_begin + row] - w.goal[row]) / dt
+            residual[n + row] = -value - compliance * w.impulse[n + row]
+            worst = max(worst, abs(residual[n + row]))
+        else:
+            residual[n + row] = w.law[row] - w.impulse[n + row]
+            scale = joint.scale_R if turns else joint.scale_T
+            worst = max(worst, scale * abs(residual[n + row]))
+    for row in range(w.rows):
+        for k in range(6):
+            work.impulse[joint.parent].w[k] += knot.G_a[row, k] * w.impulse[row]
+            work.impulse[joint.child].w[k] += knot.G_b[row, k] * w.impulse[row]
+    return worst
+
+
+@kernel
+def coupling_equation(model, state, work, n, dt):
+    """The row of coupling n into work.residual and its impulse on the bodies; its residual."""
+    coupling, w = model.couplings[n], work.couplings[n]
+    w.g = -coupling.offset
+    for i in range(2):
+        joint, knot = model.joints[coupling.joint[i]], state.joints[coupling.joint[i]]
+        w.g += coupling.factor[i] * work.q2[joint.q_begin]
+        impulse, row = coupling.factor[i] * w.impulse, coupling.row[i]
+        for k in range(6):
+            work.impulse[joint.parent].w[k] += knot.G_a[row, k] * impulse
+            work.impulse[joint.child].w[k] += knot.G_b[row, k] * impulse
+    value = w.g / dt + coupling.compliance * w.impulse
+    work.residual[coupling.node].w[0] = -value
+    return abs(value)
 
 
 @kernel
@@ -106,9 +151,10 @@ def assemble(model, state, work):
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
-            a, b = work.pose2[joint.parent], work.pose2[joint.child]
-            joint_jacobian(joint, a, b, t, w.G_a, w.G_b)
-            place_joint_blocks(model, joint, state.joints[j], w, work.blocks)
+            joint_jacobians(joint, work.pose2, t, w)
+            place_joint_blocks(model, joint, state.joints[j], w, w, work.blocks)
+    for n in range(model.couplings.shape[0]):
+        place_coupling_blocks(model, model.couplings[n], state.joints, work.joints, work.blocks)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, w = model.contacts[k], work.contacts[k]
@@ -118,18 +164,64 @@ def assemble(model, state, work):
 
 
 @kernel
-def place_joint_blocks(model, joint, left, right, blocks):
-    """Blocks of one joint: -left.G^T in its column, right.G in its row, identity where unused."""
-    for row in range(joint.n_T + joint.n_R, 6):
-        blocks[joint.node].F[row, row] = 1.0
-    with_parent = joint.parent < model.bodies.shape[0]
-    for row in range(joint.n_T + joint.n_R):
+def joint_jacobians(joint, poses, t, w):
+    """w.G_a, w.G_b at `poses`: rows of the constraints, then of the coordinates if in use."""
+    a, b, n = poses[joint.parent], poses[joint.child], joint.n_T + joint.n_R
+    joint_jacobian(joint, a, b, t, w.G_a, w.G_b)
+    if w.rows > n:
+        joint_motion_map(joint, a, b, t, n, w.G_a, w.G_b)
+
+
+@kernel
+def place_joint_blocks(model, joint, left, right, w, blocks):
+    """Blocks of one joint: -left.G^T in its column; in its row right.G for what is constrained.
+
+    The row of a coordinate with a law reads d impulse - A right.G = residual; rows that are not
+    in use are an identity.
+    """
+    n, with_parent = joint.n_T + joint.n_R, joint.parent < model.bodies.shape[0]
+    diagonal, own = blocks[joint.node].F, blocks[joint.joint_child].F
+    for row in range(6):
+        diagonal[row, row] = 1.0
+    for row in range(n):
+        diagonal[row, row] = joint.compliance_T if row < joint.n_T else joint.compliance_R
+    for row in range(w.rows):
         for k in range(6):
             blocks[joint.child_joint].F[k, row] = -left.G_b[row, k]
-            blocks[joint.joint_child].F[row, k] = right.G_b[row, k]
             if with_parent:
                 blocks[joint.parent_joint].F[k, row] = -left.G_a[row, k]
-                blocks[joint.joint_parent].F[row, k] = right.G_a[row, k]
+        if row < n or w.held[row - n] != 0:
+            if row >= n:
+                turns = row - n >= joint.m_T
+                diagonal[row, row] = joint.compliance_R if turns else joint.compliance_T
+            for k in range(6):
+                own[row, k] = right.G_b[row, k]
+                if with_parent:
+                    blocks[joint.joint_parent].F[row, k] = right.G_a[row, k]
+            continue
+        for i in range(n, w.rows):
+            slope = w.A[row - n, i - n]
+            for k in range(6):
+                own[row, k] -= slope * right.G_b[i, k]
+                if with_parent:
+                    blocks[joint.joint_parent].F[row, k] -= slope * right.G_a[i, k]
+
+
+@kernel
+def place_coupling_blocks(model, coupling, left, right, blocks):
+    """Blocks of one coupling: the coordinates' rows of its two joints, times their factors."""
+    blocks[coupling.node].F[0, 0] = coupling.compliance
+    for row in range(1, 6):
+        blocks[coupling.node].F[row, row] = 1.0
+    for i in range(2):
+        j, row, factor = coupling.joint[i], coupling.row[i], coupling.factor[i]
+        joint, L, R = model.joints[j], left[j], right[j]
+        for k in range(6):
+            blocks[coupling.body_node[2 * i]].F[k, 0] -= factor * L.G_b[row, k]
+            blocks[coupling.node_body[2 * i]].F[0, k] += factor * R.G_b[row, k]
+            if joint.parent < model.bodies.shape[0]:
+                blocks[coupling.body_node[2 * i + 1]].F[k, 0] -= factor * L.G_a[row, k]
+                blocks[coupling.node_body[2 * i + 1]].F[0, k] += factor * R.G_a[row, k]
 
 
 @kernel
@@ -177,7 +269,10 @@ def remember(model, state, work):
         w = work.bodies[i]
         assign(w.v, w.v_old)
         assign(w.P, w.P_old)
-        assign(work.joints[i].impulse, work.joints[i].impulse_old)
+    for j in range(model.joints.shape[0]):
+        assign(work.joints[j].impulse, work.joints[j].impulse_old)
+    for n in range(model.couplings.shape[0]):
+        work.couplings[n].impulse_old = work.couplings[n].impulse
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         c, w = state.contacts[k], work.contacts[k]
@@ -197,8 +292,11 @@ def take_step(model, state, work, dt, length):
         turn_by(w.P_old, direction[3:], dt * length, w.P)
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
-        for row in range(joint.n_T + joint.n_R):
+        for row in range(w.rows):
             w.impulse[row] = w.impulse_old[row] + length * work.rhs[joint.node].w[row]
+    for n in range(model.couplings.shape[0]):
+        w, node = work.couplings[n], model.couplings[n].node
+        w.impulse = w.impulse_old + length * work.rhs[node].w[0]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         c, w = state.contacts[k], work.contacts[k]

@@ -41,9 +41,15 @@ from robosim.kernels.interior_point import (
     solve,
 )
 from robosim.kernels.jit import kernel, stage
-from robosim.kernels.joint import joint_jacobian
 from robosim.kernels.ldu import ldu_factor, ldu_solve
-from robosim.kernels.newton import condense_contact, evaluate, place_joint_blocks
+from robosim.kernels.law import knot_law
+from robosim.kernels.newton import (
+    condense_contact,
+    evaluate,
+    joint_jacobians,
+    place_coupling_blocks,
+    place_joint_blocks,
+)
 
 
 @stage
@@ -56,8 +62,9 @@ def step(model, state, work, options, info):
     info.substeps = 1
     while True:
         gap, violation = np.inf, 0.0
-        for _ in range(info.substeps):
-            info.status = advance(model, state, work, options, options.dt / info.substeps, info)
+        for part in range(info.substeps):
+            end, dt = (part + 1) / info.substeps, options.dt / info.substeps
+            info.status = advance(model, state, work, options, dt, end, info)
             if info.status != CONVERGED:
                 break
             gap, violation = min(gap, info.gap), max(violation, info.violation)
@@ -79,7 +86,10 @@ def step(model, state, work, options, info):
 def copy_state(source, target):
     for i in range(source.bodies.shape[0]):
         target.bodies[i] = source.bodies[i]
-        target.joints[i] = source.joints[i]
+    for j in range(source.joints.shape[0]):
+        target.joints[j] = source.joints[j]
+    for n in range(source.couplings.shape[0]):
+        target.couplings[n] = source.couplings[n]
     for k in range(source.contacts.shape[0]):
         target.contacts[k] = source.contacts[k]
     assign(source.q, target.q)
@@ -87,30 +97,62 @@ def copy_state(source, target):
 
 
 @stage
-def advance(model, state, work, options, dt, info):
-    """Advance the state by one interval dt without substeps; returns a status."""
-    start_interval(model, state, work, options, dt)
+def advance(model, state, work, options, dt, end, info):
+    """Advance the state by one interval dt without substeps; returns a status.
+
+    `end` is where the interval ends within the step, as a fraction of it.
+    """
+    start_interval(model, state, work, options, dt, end)
     status = solve_interval(model, state, work, options, dt, info)
     if status == CONVERGED:
+        find_jacobians(model, work)
         gather_momenta(model, work, options, dt)
         status = project_velocities(model, state, work, dt)
     if status == CONVERGED:
         end_interval(model, state, work, dt, info)
-        read_joints(model, state, work, work.pose2, work.twists)
+        read_joints(model, state, work, work.pose2, work.twists, 0)
     return status
 
 
 @kernel
-def start_interval(model, state, work, options, dt):
+def start_interval(model, state, work, options, dt, end):
     """What the equations take from the first knot: poses, inertias, momenta, known impulses."""
     load_poses(model, state, work.pose1)
     for i in range(model.bodies.shape[0]):
         body = model.bodies[i]
         similarity(work.pose1[i].R, body.inertia, work.bodies[i].J)
+        for k in range(6):
+            work.known[i].w[k] = state.bodies[i].p[k] + 0.5 * dt * work.external[i].w[k]
         for k in range(3):
-            work.known[i].w[k] = state.bodies[i].p[k] + 0.5 * dt * body.mass * options.gravity[k]
-            work.known[i].w[3 + k] = state.bodies[i].p[3 + k]
+            work.known[i].w[k] += 0.5 * dt * body.mass * options.gravity[k]
     add_joint_forces(model, work.pose1, work.tau, 0.5 * dt, work, work.known)
+    for j in range(model.joints.shape[0]):
+        choose_rows(model, work, j, options.dt, end)
+
+
+@kernel
+def choose_rows(model, work, j, dt, end):
+    """Which rows of joint j are in the equations, and where its driven coordinates have to be."""
+    joint, w = model.joints[j], work.joints[j]
+    w.rows = joint.n_T + joint.n_R
+    for row in range(joint.m_T + joint.m_R):
+        v = joint.v_begin + row
+        drive, driven = work.drives[v], model.coordinates[v].driven
+        if joint.law != 0 or drive.kp != 0.0 or drive.kd != 0.0:
+            w.rows = joint.n_T + joint.n_R + joint.m_T + joint.m_R
+        w.held[row] = 1 if driven >= 0 else 0
+        if driven >= 0:
+            w.goal[row], w.goal_rate[row] = along_motion(work.motion[driven], dt, end)
+
+
+@kernel
+def along_motion(m, dt, s):
+    """(value, rate) at the fraction s of a step, by the cubic through the values at its ends."""
+    rise = m.q2 - m.q1
+    a, b = dt * m.v1 - rise, -dt * m.v2 + rise
+    r = 1.0 - s
+    value = r * m.q1 + s * m.q2 + s * r * (r * a + s * b)
+    return value, (rise + (r - s) * (r * a + s * b) + s * r * (b - a)) / dt
 
 
 @kernel
@@ -124,7 +166,10 @@ def guess_motion(model, state, work, dt, extrapolate):
             w.v[k] = body.v[k] + extrapolate * (body.v[k] - body.v_mid[k])
             t.w[k] += extrapolate * (t.w[k] - body.v_mid[3 + k])
         turn_from_rate(t.w, dt, w.P)
-        assign(state.joints[i].impulse, work.joints[i].impulse)
+    for j in range(model.joints.shape[0]):
+        assign(state.joints[j].impulse, work.joints[j].impulse)
+    for n in range(model.couplings.shape[0]):
+        work.couplings[n].impulse = state.couplings[n].impulse
 
 
 @stage
@@ -219,14 +264,30 @@ def admit_reached(model, state, work, options, kappa):
 
 
 @kernel
+def find_jacobians(model, work):
+    """Jacobians of all joints at the second knot, for its projection and for the next step."""
+    for j in range(model.joints.shape[0]):
+        if model.joints[j].node >= 0:
+            joint_jacobians(model.joints[j], work.pose2, work.scratch[0], work.joints[j])
+
+
+@kernel
 def gather_momenta(model, work, options, dt):
     """work.known = momenta that enter the second knot: impulses and the forces' half there."""
+    for j in range(model.joints.shape[0]):
+        joint, w = model.joints[j], work.joints[j]
+        n = joint.n_T + joint.n_R
+        for row in range(w.rows - n):
+            if w.held[row] == 0:
+                for k in range(6):
+                    work.known[joint.parent].w[k] += w.G_a[n + row, k] * w.half[row]
+                    work.known[joint.child].w[k] += w.G_b[n + row, k] * w.half[row]
     add_joint_forces(model, work.pose2, work.tau, 0.5 * dt, work, work.known)
     for i in range(model.bodies.shape[0]):
         for k in range(3):
             work.known[i].w[k] += 0.5 * dt * model.bodies[i].mass * options.gravity[k]
         for k in range(6):
-            work.known[i].w[k] += work.impulse[i].w[k]
+            work.known[i].w[k] += work.impulse[i].w[k] + 0.5 * dt * work.external[i].w[k]
 
 
 @kernel
@@ -239,7 +300,6 @@ def project_velocities(model, state, work, dt):
     """
     clear_blocks(work.blocks)
     clear_rows(work.rhs)
-    t = work.scratch[0]
     for i in range(model.bodies.shape[0]):
         D = work.blocks[i].F
         for k in range(3):
@@ -249,9 +309,15 @@ def project_velocities(model, state, work, dt):
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
-            a, b = work.pose2[joint.parent], work.pose2[joint.child]
-            joint_jacobian(joint, a, b, t, w.G_a, w.G_b)
-            place_joint_blocks(model, joint, w, w, work.blocks)
+            n = joint.n_T + joint.n_R
+            if w.rows > n:
+                knot_law(model, work, j)
+            place_joint_blocks(model, joint, w, w, w, work.blocks)
+            for row in range(w.rows - n):
+                rate = w.goal_rate[row] if w.held[row] != 0 else w.law[row]
+                work.rhs[joint.node].w[n + row] = rate
+    for n in range(model.couplings.shape[0]):
+        place_coupling_blocks(model, model.couplings[n], work.joints, work.joints, work.blocks)
     for n in range(1, work.active[0] + 1):
         hold_contact(model, state, work, dt, work.active[n])
     if ldu_factor(model.graph, work.blocks) != 0:
@@ -301,12 +367,17 @@ def end_interval(model, state, work, dt, info):
         assign(pose.q, body.q)
         assign(work.known[i].w, body.p)
         rotate_back(pose.R, work.twists[i].w[3:], body.omega)
-        joint, knot = work.joints[i], state.joints[i]
-        assign(joint.impulse, knot.impulse)
-        for k in range(6):
-            info.violation = max(info.violation, abs(joint.g[k]))
-            assign(joint.G_a[k], knot.G_a[k])
-            assign(joint.G_b[k], knot.G_b[k])
         if pose.x[2] - parameters.reach < info.gap:
             for k in range(parameters.contact_begin, parameters.contact_end):
                 info.gap = min(info.gap, contact_gap(model.contacts[k], pose))
+    for j in range(model.joints.shape[0]):
+        w, knot = work.joints[j], state.joints[j]
+        assign(w.impulse, knot.impulse)
+        assign(w.rotor, knot.rotor)
+        for k in range(6):
+            info.violation = max(info.violation, abs(w.g[k]))
+            assign(w.G_a[k], knot.G_a[k])
+            assign(w.G_b[k], knot.G_b[k])
+    for n in range(model.couplings.shape[0]):
+        info.violation = max(info.violation, abs(work.couplings[n].g))
+        state.couplings[n].impulse = work.couplings[n].impulse

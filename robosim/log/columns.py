@@ -94,15 +94,17 @@ class LogInfo:
         efforts: list[str] = []
         for joint in robot.joints:
             slides, turns = joint.C_T.shape[1], joint.C_R.shape[1]
+            efforts += ["N"] * slides + ["N m"] * turns
+        for joint in robot.tree_joints:
+            slides, turns = joint.C_T.shape[1], joint.C_R.shape[1]
             q_units += ["m"] * slides + (["1"] * 4 if joint.has_quaternion else ["rad"] * turns)
             v_units += ["m/s"] * slides + ["rad/s"] * turns
-            efforts += ["N"] * slides + ["N m"] * turns
         q = [name + POSITION for name in robot.q_names]
         v = [name + VELOCITY for name in robot.v_names]
         if robot.floating_base:
             q[: len(BASE_POSE)] = BASE_POSE
             v[: len(BASE_TWIST)] = BASE_TWIST
-        tau = [robot.v_names[k] + TORQUE for k in robot.actuated]
+        tau = [name + TORQUE for name in robot.actuated_names]
         units = dict(zip((*q, *v), (*q_units, *v_units), strict=True))
         units |= {name: efforts[k] for name, k in zip(tau, robot.actuated, strict=True)}
         units |= {"time": "s", "iterations": "1", "substeps": "1", "violation": "m", "gap": "m"}

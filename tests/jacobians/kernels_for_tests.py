@@ -28,7 +28,7 @@ def joint_at(model, work, j, q):
     a, b = work.pose2[joint.parent], work.pose2[joint.child]
     joint_residual(joint, a, b, t, w.g)
     joint_jacobian(joint, a, b, t, w.G_a, w.G_b)
-    joint_motion_map(joint, a, b, t, t.S_a, t.S_b)
+    joint_motion_map(joint, a, b, t, 0, t.S_a, t.S_b)
     read_coordinates(joint, a, b, t, q)
 
 
@@ -60,7 +60,7 @@ def contact_answer(model, state, work, k, kappa, du):
 @entry
 def start_newton(model, state, work, options, kappa, info):
     """The equations and their matrix at the start of an interval, with every contact in them."""
-    start_interval(model, state, work, options, options.dt)
+    start_interval(model, state, work, options, options.dt, 1.0)
     work.active[0] = 0
     for k in range(model.contacts.shape[0]):
         admit(model, state, work, k, kappa, options.contact_speed)

@@ -1,0 +1,116 @@
+"""What acts along a joint's coordinates: springs, dampers, rotors, potentials, servos.
+
+A law gives an impulse at the first knot for each free coordinate, as a function of where the
+coordinate is at both ends of the interval (derivation.md, Sect. 7):
+
+- Springs, potentials and dampers are taken at the middle of the interval and act half at either
+  knot, ``half = -dt/2 (k (q_mid - rest) + V'(q_mid) + d u)`` with ``u = (q2 - q1) / dt``: the
+  discrete Euler-Lagrange equations of the Lagrangian ``-dt V(q_mid)``.
+- A rotor of inertia I carries the momentum ``I u`` on from knot to knot.
+- A servo is taken at the end of the interval, ``dt (kp (target - q2) + kd (rate - u))``, which
+  is stable however stiff it is.
+
+A free rotation has no coordinate to take a middle of: ``u`` is the discrete angular velocity from
+``r1^-1 r2``, and its spring acts at either knot from the angle there.
+"""
+
+from math import atan2, sqrt
+
+from robosim.kernels.algebra import dot, quaternion_back
+from robosim.kernels.jit import kernel
+from robosim.kernels.joint import read_coordinates
+
+
+@kernel
+def potential_slope(pieces, begin, end, x):
+    """(V', V'') of a potential at x; its outermost pieces go on beyond the ends."""
+    low, high = begin, end - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if pieces[middle].begin <= x:
+            low = middle
+        else:
+            high = middle - 1
+    d, c = x - pieces[low].begin, pieces[low].c
+    return c[1] + d * (2.0 * c[2] + 3.0 * d * c[3]), 2.0 * c[2] + 6.0 * d * c[3]
+
+
+@kernel
+def joint_law(model, state, work, j, dt):
+    """Law, half and A of joint j's work, from its coordinates at the second knot, read here."""
+    joint, knot, w, t = model.joints[j], state.joints[j], work.joints[j], work.scratch[0]
+    a, b = work.pose2[joint.parent], work.pose2[joint.child]
+    single = joint.m_T + (joint.m_R if joint.m_R == 1 else 0)
+    rows = joint.m_T + joint.m_R
+    for k in range(rows + (1 if joint.m_R == 3 else 0)):
+        work.q2[joint.q_begin + k] = state.q[joint.q_begin + k]
+    read_coordinates(joint, a, b, t, work.q2)
+    for row in range(rows):
+        for k in range(rows):
+            w.A[row, k] = 0.0
+    for row in range(single):
+        c, drive = model.coordinates[joint.v_begin + row], work.drives[joint.v_begin + row]
+        q1, q2 = state.q[joint.q_begin + row], work.q2[joint.q_begin + row]
+        middle, u = 0.5 * (q1 + q2), (q2 - q1) / dt
+        force = c.stiffness * (middle - c.rest) + c.damping * u
+        slope = 0.5 * dt * c.stiffness + c.damping
+        if c.piece_end > c.piece_begin:
+            first, second = potential_slope(model.pieces, c.piece_begin, c.piece_end, middle)
+            force += first
+            slope += 0.5 * dt * second
+        w.half[row] = -0.5 * dt * force
+        servo = drive.kp * (drive.target - q2) + drive.kd * (drive.target_rate - u)
+        w.rotor[row] = c.armature * u
+        w.law[row] = w.half[row] + knot.rotor[row] - w.rotor[row] + dt * servo
+        w.A[row, row] = -0.5 * dt * slope - c.armature - dt * (dt * drive.kp + drive.kd)
+    if joint.m_R == 3:
+        rotation_law(model, state, work, j, dt)
+
+
+@kernel
+def rotation_law(model, state, work, j, dt):
+    """The three rows of a free rotation, in child axes."""
+    joint, knot, w, t = model.joints[j], state.joints[j], work.joints[j], work.scratch[0]
+    at, first = joint.q_begin + joint.m_T, joint.m_T
+    r1, r2 = state.q[at : at + 4], work.q2[at : at + 4]
+    quaternion_back(r1, r2, t.s)
+    e, p = t.s[0], t.s[1:]
+    log1, log2 = half_log(r1), half_log(r2)
+    for i in range(3):
+        c = model.coordinates[joint.v_begin + first + i]
+        u = 2.0 / dt * p[i]
+        damping = -0.5 * dt * c.damping * u
+        w.law[first + i] = damping - dt * c.stiffness * log1 * r1[1 + i]
+        w.half[first + i] = damping - dt * c.stiffness * log2 * r2[1 + i]
+        w.rotor[first + i] = c.armature * e * u
+        w.law[first + i] += knot.rotor[first + i] - w.rotor[first + i]
+        for k in range(3):
+            # d p = dt/2 (e I + [p]x) rate, d e = -dt/2 p . rate
+            turn = e if i == k else 0.0
+            if k == (i + 1) % 3:
+                turn -= p[(i + 2) % 3]
+            elif k == (i + 2) % 3:
+                turn += p[(i + 1) % 3]
+            w.A[first + i, first + k] = -(0.5 * dt * c.damping + c.armature * e) * turn
+            w.A[first + i, first + k] += c.armature * p[i] * p[k]
+
+
+@kernel
+def half_log(r):
+    """angle / (2 sin(angle / 2)) of a unit quaternion: twice its vector times this is the log."""
+    sine = sqrt(dot(r[1:], r[1:]))
+    if sine < 1e-9:
+        return 1.0
+    return atan2(sine, abs(r[0])) / sine * (1.0 if r[0] >= 0.0 else -1.0)
+
+
+@kernel
+def knot_law(model, work, j):
+    """Law and A at a knot, where only rotors act: momentum in, momentum of the velocity out."""
+    joint, w = model.joints[j], work.joints[j]
+    rows = joint.m_T + joint.m_R
+    for row in range(rows):
+        for k in range(rows):
+            w.A[row, k] = 0.0
+        w.A[row, row] = -model.coordinates[joint.v_begin + row].armature
+        w.law[row] = w.rotor[row]
