@@ -306,6 +306,7 @@ class Simulation:
     def _place(self, q: Array, v: Array, time: float) -> None:
         """Bodies where the tree's coordinates lead."""
         state, robot = self._state, self.robot
+        self._release_servos()
         state.q[: robot.nq], state.v[: robot.nv] = q, v
         state.q[robot.nq :] = 0.0
         for start, joint in zip(robot.q_offsets, robot.joints, strict=False):

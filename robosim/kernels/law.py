@@ -105,12 +105,21 @@ def half_log(r):
 
 
 @kernel
-def knot_law(model, work, j):
-    """Law and A at a knot, where only rotors act: momentum in, momentum of the velocity out."""
+def knot_law(model, work, j, dt):
+    """Law and A at a knot: rotors keep their momenta, and servos give half of their impulse.
+
+    That half is what the servo would give from here on, at the velocity that is looked for.
+    """
     joint, w = model.joints[j], work.joints[j]
     rows = joint.m_T + joint.m_R
     for row in range(rows):
         for k in range(rows):
             w.A[row, k] = 0.0
-        w.A[row, row] = -model.coordinates[joint.v_begin + row].armature
+        v, q = joint.v_begin + row, joint.q_begin + row
+        w.A[row, row] = -model.coordinates[v].armature
         w.law[row] = w.rotor[row]
+        drive = work.drives[v]
+        if drive.kp != 0.0 or drive.kd != 0.0:
+            w.A[row, row] -= 0.5 * dt * (dt * drive.kp + drive.kd)
+            push = drive.kp * (drive.target - work.q2[q]) + drive.kd * drive.target_rate
+            w.law[row] += 0.5 * dt * push

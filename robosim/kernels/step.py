@@ -311,7 +311,7 @@ def project_velocities(model, state, work, dt):
         if joint.node >= 0:
             n = joint.n_T + joint.n_R
             if w.rows > n:
-                knot_law(model, work, j)
+                knot_law(model, work, j, dt)
             place_joint_blocks(model, joint, w, w, w, work.blocks)
             for row in range(w.rows - n):
                 rate = w.goal_rate[row] if w.held[row] != 0 else w.law[row]
