@@ -21,6 +21,7 @@ EXAMPLES = (
     ("robosim simulate a1 --seconds 10 --log run.parquet", "simulate and log"),
     ("robosim compare a1 --peer pinocchio", "check against a peer"),
     ("robosim plot run.parquet", "a picture of the log"),
+    ("robosim reproduce fig7b --out figures", "a paper's figure, run again"),
 )
 EPILOG = "\n\n".join(
     (

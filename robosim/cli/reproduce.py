@@ -1,0 +1,121 @@
+"""``robosim reproduce``: the papers' figures, run again."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from robosim.cli import arguments
+from robosim.cli.application import app, err, out, remark, show
+from robosim.cli.tables import plain_table
+from robosim.errors import OptionError
+
+if TYPE_CHECKING:
+    from robosim.experiments import Result
+
+
+@app.command()
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A figure, or 'all'; without it, they are listed.", metavar="NAME"),
+    ] = None,
+    out_folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="The folder for NAME.json and NAME.png; made if it is not there.",
+            metavar="DIR",
+            show_default=False,
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Shorter runs and fewer points, to try it out.")
+    ] = False,
+    as_json: arguments.Json = False,
+) -> None:
+    """Run a paper's figure again: the numbers as JSON, the picture as PNG, ours beside MuJoCo.
+
+    [bold]Example:[/bold] robosim reproduce fig7b --out figures
+
+    Ends with exit code 1 if ours misses a target.
+    """
+    from robosim.experiments import EXPERIMENTS, find
+    from robosim.experiments import reproduce as run_again
+
+    if name is None:
+        _list(as_json)
+        return
+    names = [one.names[0] for one in EXPERIMENTS] if name == "all" else [name]
+    find(names[0])
+    if out_folder is None:
+        raise OptionError("say where to write to: --out DIR")
+    results: dict[str, Result] = {}
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    ) as bar:
+        task = bar.add_task("", total=len(names))
+        for one in names:
+            results[one] = run_again(
+                one,
+                out_folder,
+                quick,
+                lambda text, one=one: bar.update(task, description=f"{one}: {escape(text)}"),
+            )
+            bar.advance(task)
+    if as_json:
+        files = [out_folder / f"{one}.json" for one in results]
+        told = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+        typer.echo(json.dumps(told if name == "all" else told[0], indent=2))
+    else:
+        _tell(results)
+        remark(f"written to {out_folder}{', quick runs' if quick else ''}")
+    if not all(result.reached for result in results.values()):
+        raise typer.Exit(1)
+
+
+def _list(as_json: bool) -> None:
+    from robosim.experiments import EXPERIMENTS
+
+    if as_json:
+        rows = [{"names": one.names, "title": one.title, "claim": one.claim} for one in EXPERIMENTS]
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    table = plain_table("name", "what it is", "what ours must show")
+    for one in EXPERIMENTS:
+        table.add_row(", ".join(one.names), escape(one.title), escape(one.claim))
+    show(table)
+
+
+def _tell(results: dict[str, Result]) -> None:
+    table = plain_table("experiment", "target", "limit>", "measured>", "")
+    for name, result in results.items():
+        for k, target in enumerate(result.targets):
+            sign = ">=" if target.at_least else "<="
+            verdict = "[green]reached[/green]" if target.reached else "[bold red]missed[/bold red]"
+            table.add_row(
+                name if k == 0 else "",
+                escape(target.what),
+                f"{sign} {_number(target.limit)} {target.unit}".strip(),
+                f"{_number(target.measured)} {target.unit}".strip(),
+                verdict,
+            )
+    show(table)
+    for name, result in results.items():
+        out.print(f"\n{name}: {result.sentence}", markup=False, soft_wrap=True)
+
+
+def _number(value: Any) -> str:
+    return f"{value:.3g}" if math.isfinite(value) else str(value)

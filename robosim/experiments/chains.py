@@ -1,0 +1,186 @@
+"""Time over the number of links (Fig. 8a), and over the tolerance (Fig. 10)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robosim.errors import ConvergenceError
+from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
+from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.measuring import exponent, largest, us_per_step
+from robosim.experiments.mujoco_peer import LABELS, MuJoCoRun, Settings, said
+from robosim.mechanism import Mechanism
+from robosim.models.builders import chain
+from robosim.simulation import Simulation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DT = 0.01
+KINDS = {"revolute": "hinges", "spherical": "balls"}
+BENT = 20  # links from which on the exponents are taken: before, what is the same for all counts
+
+
+def bent_start(robot: Mechanism) -> np.ndarray:
+    """A chain at rest, its first joint at 45 degrees, hanging straight from there."""
+    q = np.array(robot.home)
+    half = np.pi / 8
+    if robot.joints[0].has_quaternion:
+        q[:4] = [np.cos(half), 0.0, np.sin(half), 0.0]
+    else:
+        q[0] = 2 * half
+    return q
+
+
+def run_times(setup: Setup) -> Result:
+    """[Bruedigam2023, Fig. 8a], [Bruedigam2020, Fig. 5a]: us per step for n links."""
+    counts = setup.choose((1, 2, 5, 10, 20, 50, 100, 150, 200), (1, 10, 20, 50, 100))
+    chunk, repetitions = setup.choose((50, 20), (25, 4))
+    settings = {"mujoco_default": Settings()}
+    ours: dict[str, Any] = {"n": counts}
+    peers: dict[str, Any] = {
+        key: {"settings": s.told(), "n": counts} for key, s in settings.items()
+    }
+    targets = []
+    for kind, told in KINDS.items():
+        rows = []
+        for n in counts:
+            setup.note(f"{n} {told}")
+            robot = chain(n, kind)
+            sim = Simulation(robot, timestep=DT)
+            sim.set_state(bent_start(robot))
+            rows.append(us_per_step(sim, chunk, repetitions))
+            for key, chosen in settings.items() if setup.mujoco else ():
+                peer = MuJoCoRun(robot, DT, chosen)
+                peer.set_state(bent_start(robot))
+                peers[key].setdefault(f"us_{kind}", []).append(peer.us_per_step(chunk, repetitions))
+        slope, offset = np.polyfit(counts, rows, 1, w=1.0 / np.array(rows))
+        line = slope * np.array(counts) + offset
+        long = np.array(counts) >= BENT
+        ours[f"us_{kind}"] = rows
+        ours[f"us_per_link_{kind}"] = slope
+        ours[f"exponent_{kind}"] = exponent(np.array(counts)[long], np.array(rows)[long])
+        ours[f"largest_deviation_from_line_{kind}"] = largest((line / rows - 1)[long])
+        targets.append(Target(
+            f"{told}: exponent of time over n, from n = {BENT} on", ours[f"exponent_{kind}"], 1.15
+        ))  # fmt: skip
+    sentence = "A step takes " + " and ".join(
+        f"{ours[f'us_per_link_{kind}']:.2f} us a link with {told} "
+        f"(time grows as n^{ours[f'exponent_{kind}']:.2f})"
+        for kind, told in KINDS.items()
+    )
+    for key, row in peers.items() if setup.mujoco else ():
+        for kind in KINDS:
+            long = np.isfinite(row[f"us_{kind}"]) & (np.array(counts) >= BENT)
+            row[f"exponent_{kind}"] = exponent(
+                np.array(counts)[long], np.array(row[f"us_{kind}"])[long]
+            )
+        sentence += f"; with {said(key, row['settings'])} it grows as " + " and ".join(
+            f"n^{row[f'exponent_{kind}']:.2f} with {told}, {row[f'us_{kind}'][-1]:.0f} us at "
+            f"n = {counts[-1]} against our {ours[f'us_{kind}'][-1]:.0f}"
+            for kind, told in KINDS.items()
+        )
+
+    def draw(figure: Figure) -> None:
+        axes = panels(figure, 1, 2)[0]
+        for ax, scale in zip(axes, ("linear", "log"), strict=True):
+            for kind, style in (("revolute", "o-"), ("spherical", "s--")):
+                label = f"robosim, {KINDS[kind]}"
+                ax.plot(counts, ours[f"us_{kind}"], style, color=COLOURS["ours"], label=label)
+                for key, row in peers.items() if setup.mujoco else ():
+                    label = f"{LABELS[key]}, {KINDS[kind]}"
+                    ax.plot(counts, row[f"us_{kind}"], style, color=COLOURS[key], label=label)
+            ax.set(xscale=scale, yscale=scale)
+            finish(ax, "links", "time of a step [us]")
+        axes[0].set_ylim(0, 3 * max(max(ours[f"us_{kind}"]) for kind in KINDS))
+
+    return Result(
+        {
+            "timestep_s": DT,
+            "links": "rods of 1 m and 1 kg",
+            "start": "at rest, straight, 45 degrees from hanging",
+            "time": f"shortest of {repetitions} repetitions of {chunk} steps",
+        },
+        ours,
+        peers if setup.mujoco else {},
+        tuple(targets),
+        sentence + ".",
+        draw,
+    )
+
+
+TIMES = Experiment(
+    ("fig8a", "wafr5a"),
+    "time of a step over the number of links",
+    "a straight line in n, with hinges and with balls, n = 1 to 200",
+    run_times,
+)
+
+
+def run_tolerances(setup: Setup) -> Result:
+    """[Bruedigam2023, Fig. 10], [Bruedigam2020, Fig. 8]: 1000 steps at three tolerances."""
+    counts = setup.choose((1, 2, 5, 10, 20, 50, 100), (1, 5, 20))
+    steps = setup.choose(1000, 100)
+    tolerances = (1e-6, 1e-8, 1e-10)
+    ours: dict[str, Any] = {}
+    failed = 0
+    worst = 0.0
+    for tolerance in tolerances:
+        row: dict[str, Any] = {"n": counts, "us": [], "iterations_mean": [], "violation_m": []}
+        for n in counts:
+            setup.note(f"tolerance {tolerance:g}, {n} links")
+            robot = chain(n)
+            sim = Simulation(robot, timestep=DT, tolerance=tolerance)
+            sim.set_state(bent_start(robot))
+            try:
+                log = sim.run(steps * DT)
+            except ConvergenceError:
+                failed += 1
+                for key in ("us", "iterations_mean", "violation_m"):
+                    row[key].append(float("nan"))
+                continue
+            worst = max(worst, float(log.violation.max()) / (DT * tolerance))
+            row["iterations_mean"].append(float(log.iterations.mean()))
+            row["violation_m"].append(float(log.violation.max()))
+            row["us"].append(us_per_step(sim, 50, setup.choose(10, 2)))
+        ours[f"{tolerance:g}"] = row
+    targets = (
+        Target("runs that failed", failed, 0),
+        Target("joint violation / (timestep x tolerance)", worst, 1.0),
+    )
+    told = ", ".join(
+        f"{np.mean(row['iterations_mean']):.2f} at {tolerance}" for tolerance, row in ours.items()
+    )
+    sentence = (
+        f"{steps} steps of chains of {counts[0]} to {counts[-1]} hinges converge at tolerances of "
+        f"1e-6, 1e-8 and 1e-10 m/s with {failed} failures; Newton iterations a step: {told}"
+    )
+
+    def draw(figure: Figure) -> None:
+        axes = panels(figure, 1, 2)[0]
+        for (tolerance, row), colour in zip(ours.items(), (COLOURS["ours"], *OTHERS), strict=False):
+            label = f"tolerance {tolerance} m/s"
+            axes[0].plot(counts, row["us"], "o-", color=colour, label=label)
+            axes[1].plot(counts, row["iterations_mean"], "o-", color=colour, label=label)
+        finish(axes[0], "links", "time of a step [us]")
+        finish(axes[1], "links", "Newton iterations a step")
+        axes[1].set_ylim(0, None)
+
+    return Result(
+        {"timestep_s": DT, "steps": steps, "tolerances_m_per_s": tolerances, "links": "as fig8a"},
+        {"tolerances": ours},
+        {},
+        targets,
+        sentence + ". MuJoCo has no equation to solve on a tree, and so no tolerance.",
+        draw,
+    )
+
+
+TOLERANCES = Experiment(
+    ("fig10", "wafr8"),
+    "chains at tolerances of 1e-6, 1e-8 and 1e-10",
+    "converges for all n and tolerances",
+    run_tolerances,
+)

@@ -1,0 +1,100 @@
+"""Runs of ours with what is read along the way, and what is told from the samples."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim.errors import ConvergenceError
+from robosim.simulation import Simulation
+
+Array = NDArray[np.float64]
+
+
+class Samples(NamedTuple):
+    """What was read from a run of ours.
+
+    Attributes
+    ----------
+    t : (n,) [s]
+    values : list of arrays
+        What each function read, (n, ...).
+    violation : float [m]
+        Largest violation of a joint, over all steps.
+    gap : float [m]
+        Smallest gap of a contact, over all steps; inf without contacts.
+    iterations : float
+        Newton iterations, mean over all steps.
+    divided : int
+        Steps that were divided into substeps.
+    failure : str
+        Why the run ended early; empty if it did not.
+    """
+
+    t: Array
+    values: list[NDArray[Any]]
+    violation: float
+    gap: float
+    iterations: float
+    divided: int
+    failure: str
+
+
+def sample(sim: Simulation, seconds: float, every: int, *reads: Callable[[], Any]) -> Samples:
+    """Run ours for some time and read at the start and after every `every` steps.
+
+    A step that could not be solved ends the run and is told in `failure`.
+    """
+    t, values = [sim.time], [[read() for read in reads]]
+    violation, gap, iterations, divided, failure = 0.0, np.inf, 0, 0, ""
+    try:
+        for chunk in sim.stream(seconds, chunk_steps=every):
+            violation = max(violation, float(chunk.violation.max()))
+            gap = min(gap, float(chunk.gap.min()))
+            iterations += int(chunk.iterations.sum())
+            divided += int((chunk.substeps > 1).sum())
+            t.append(sim.time)
+            values.append([read() for read in reads])
+    except ConvergenceError as error:
+        failure = str(error)
+    columns = [np.array(column) for column in zip(*values, strict=True)]
+    return Samples(
+        np.array(t), columns, violation, gap, iterations / max(sim.steps, 1), divided, failure
+    )
+
+
+def us_per_step(sim: Simulation, steps: int, repetitions: int) -> float:
+    """Shortest wall time of a step [us] over repetitions of `steps` steps; nan if one fails.
+
+    The shortest, as in [Bruedigam2023, Sec. 5.2]: what else the machine does only adds to it.
+    """
+    best = np.inf
+    try:
+        for _ in range(repetitions):
+            start = time.perf_counter()
+            for _ in sim.stream(steps * sim.timestep, chunk_steps=steps):
+                pass
+            best = min(best, time.perf_counter() - start)
+    except ConvergenceError:
+        return float("nan")
+    return float(best / steps * 1e6)
+
+
+def trend(t: ArrayLike, error: ArrayLike) -> float:
+    """What the straight line through the samples gains over the run, in the error's unit."""
+    t = np.asarray(t, dtype=float)
+    return float(np.polyfit(t - t[0], np.asarray(error), 1)[0] * (t[-1] - t[0]))
+
+
+def exponent(x: ArrayLike, y: ArrayLike) -> float:
+    """p of the power law y ~ x^p that fits best, by least squares of the logarithms."""
+    return float(np.polyfit(np.log(np.asarray(x)), np.log(np.asarray(y)), 1)[0])
+
+
+def largest(values: ArrayLike) -> float:
+    """Largest magnitude; nan if one of the values is."""
+    return float(np.max(np.abs(np.asarray(values, dtype=float))))

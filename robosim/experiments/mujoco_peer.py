@@ -1,0 +1,296 @@
+"""The same mechanism in MuJoCo: written as MJCF from ours, stepped with stated settings.
+
+Bodies keep their masses, inertias and frames (MuJoCo's body frame is put at the centre of mass),
+hinges, balls, slides and free bodies become MuJoCo's joints, joints that close a loop become its
+``connect`` equalities, and collision shapes touch the ground only, as ours do.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from lxml import etree
+from numpy.typing import ArrayLike, NDArray
+
+from robosim import quaternions
+from robosim.bodies import Body
+from robosim.errors import PeerError
+from robosim.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+JOINTS = {"revolute": "hinge", "prismatic": "slide", "spherical": "ball", "floating": "free"}
+LABELS = {"mujoco_default": "MuJoCo, default", "mujoco_best": "MuJoCo, best setting"}
+SAID = {"mujoco_default": "MuJoCo at its defaults", "mujoco_best": "MuJoCo at its best"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What MuJoCo is told beyond the model; the defaults are MuJoCo's own.
+
+    Attributes
+    ----------
+    integrator : str
+    solref : (2,) or None
+        Time constant [s] and damping ratio of contacts and equalities. Given, MuJoCo's rule that
+        the time constant be at least two timesteps is switched off.
+    solimp : (3,) or None
+    cone : str
+    impratio : float
+    """
+
+    integrator: str = "Euler"
+    solref: tuple[float, float] | None = None
+    solimp: tuple[float, float, float] | None = None
+    cone: str = "pyramidal"
+    impratio: float = 1.0
+
+    def told(self) -> str:
+        """The settings that are not MuJoCo's own, in a line."""
+        parts = [] if self.integrator == "Euler" else [self.integrator]
+        if self.solref is not None:
+            parts.append(f"solref {self.solref[0]:g} {self.solref[1]:g}, refsafe off")
+        if self.solimp is not None:
+            parts.append("solimp " + " ".join(f"{value:g}" for value in self.solimp))
+        if self.cone != "pyramidal":
+            parts.append(f"{self.cone} cone")
+        if self.impratio != 1.0:
+            parts.append(f"impratio {self.impratio:g}")
+        return ", ".join(parts) or "default"
+
+
+def said(key: str, settings: str) -> str:
+    """A peer's name in a sentence, with the settings that are not MuJoCo's own."""
+    return SAID[key] if settings == "default" else f"{SAID[key]} ({settings})"
+
+
+def available() -> bool:
+    """Whether MuJoCo is installed."""
+    return importlib.util.find_spec("mujoco") is not None
+
+
+def version() -> str | None:
+    """MuJoCo's version, or None without it."""
+    if not available():
+        return None
+    import mujoco
+
+    return str(mujoco.__version__)
+
+
+def mjcf(
+    robot: Mechanism,
+    timestep: float,
+    settings: Settings,
+    gravity: ArrayLike = (0.0, 0.0, -9.81),
+) -> str:
+    """A robosim mechanism as an MJCF text.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    timestep : float [s]
+    settings : Settings
+    gravity : (3,) [m/s^2]
+
+    Raises
+    ------
+    PeerError
+        For a joint that this writer does not know.
+    """
+    root = etree.Element("mujoco", model=robot.name)
+    etree.SubElement(root, "compiler", angle="radian")
+    option = etree.SubElement(
+        root,
+        "option",
+        timestep=_text(timestep),
+        gravity=_text(gravity),
+        integrator=settings.integrator,
+        cone=settings.cone,
+        impratio=_text(settings.impratio),
+    )
+    safe = "enable" if settings.solref is None else "disable"
+    etree.SubElement(option, "flag", energy="enable", refsafe=safe)
+    soft = _soft(settings)
+    world = etree.SubElement(root, "worldbody")
+    if robot.contacts:
+        # Friction is the larger of two geoms'; the plane leaves it to the body.
+        etree.SubElement(
+            world, "geom", type="plane", size="100 100 1", contype="2", conaffinity="1",
+            friction="0 0 0", **soft,
+        )  # fmt: skip
+    by_name = {body.name: body for body in robot.bodies}
+    elements: dict[str | None, Any] = {None: world}
+    for joint in robot.joints:
+        if joint.kind not in JOINTS:
+            raise PeerError(f"joint '{joint.name}': a {joint.kind} joint has no MJCF here")
+        body = by_name[joint.child]
+        R_offset = quaternions.rotation_matrix(np.asarray(joint.offset))
+        place = np.asarray(joint.parent_position) - R_offset @ np.asarray(joint.child_position)
+        element = etree.SubElement(
+            elements[joint.parent], "body", name=body.name, pos=_text(place),
+            quat=_text(joint.offset),
+        )  # fmt: skip
+        elements[joint.child] = element
+        _write_joint(element, joint)
+        _write_body(element, robot, body, soft)
+    return str(etree.tostring(root, encoding="unicode"))
+
+
+def _write_joint(element: Any, joint: Any) -> None:
+    attributes = {"name": joint.name, "type": JOINTS[joint.kind]}
+    if joint.kind != "floating":
+        attributes |= {"pos": _text(joint.child_position), "damping": _text(joint.damping)}
+    if joint.kind in ("revolute", "prismatic"):
+        attributes["axis"] = _text(joint.axis)
+    etree.SubElement(element, "joint", attributes)
+
+
+def _write_body(element: Any, robot: Mechanism, body: Body, soft: Mapping[str, str]) -> None:
+    J = np.asarray(body.inertia)
+    moments = (J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
+    etree.SubElement(
+        element, "inertial", pos="0 0 0", mass=_text(body.mass), fullinertia=_text(moments)
+    )
+    frictions = [contact.friction for contact in robot.contacts if contact.body == body.name]
+    for shape in body.collisions if frictions else ():
+        size = np.asarray(shape.size) / (2.0 if shape.kind == "box" else 1.0)
+        etree.SubElement(
+            element, "geom", type=shape.kind, size=_text(size), pos=_text(shape.position),
+            quat=_text(shape.quaternion), contype="1", conaffinity="2",
+            friction=_text((frictions[0], 0.0, 0.0)), condim="3", **soft,
+        )  # fmt: skip
+
+
+def _write_loop(equality: Any, elements: Mapping[Any, Any], joint: Any, soft: Any) -> None:
+    sites = {}
+    for side, body, position in (
+        ("site1", joint.parent, joint.parent_position),
+        ("site2", joint.child, joint.child_position),
+    ):
+        sites[side] = f"{joint.name}.{side}"
+        etree.SubElement(elements[body], "site", name=sites[side], pos=_text(position))
+    etree.SubElement(equality, "connect", name=joint.name, **sites, **soft)
+
+
+def _soft(settings: Settings) -> dict[str, str]:
+    values = {"solref": settings.solref, "solimp": settings.solimp}
+    return {name: _text(value) for name, value in values.items() if value is not None}
+
+
+def _text(values: ArrayLike) -> str:
+    return " ".join(repr(float(value)) for value in np.asarray(values).reshape(-1))
+
+
+class MuJoCoRun:
+    """A mechanism of ours, stepped by MuJoCo.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    timestep : float [s]
+    settings : Settings
+    gravity : (3,) [m/s^2]
+
+    Attributes
+    ----------
+    model, data
+        MuJoCo's own.
+    failed_at : float or None [s]
+        When it first said that the simulation is unstable; it is not stepped any further.
+    """
+
+    def __init__(
+        self,
+        robot: Mechanism,
+        timestep: float,
+        settings: Settings,
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+    ) -> None:
+        import mujoco
+
+        self._mujoco = mujoco
+        self.model = mujoco.MjModel.from_xml_string(mjcf(robot, timestep, settings, gravity))
+        self.data = mujoco.MjData(self.model)
+        self.failed_at: float | None = None
+        self._steps = 0
+
+    def set_state(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
+        """Coordinates and velocities in our order, which the MJCF was written in."""
+        self.data.qpos[:] = q
+        self.data.qvel[:] = 0.0 if v is None else v
+        self._mujoco.mj_forward(self.model, self.data)
+
+    @property
+    def time(self) -> float:
+        """Time of the present state [s]."""
+        return self._steps * float(self.model.opt.timestep)
+
+    def _look(self) -> None:
+        """Compute what depends on the present state; a step leaves that of the state before."""
+        with _quiet(self._mujoco):
+            self._mujoco.mj_step1(self.model, self.data)
+
+    def energy(self) -> float:
+        """Kinetic plus potential energy [J] of the present state."""
+        self._look()
+        return float(self.data.energy.sum())
+
+    def gap(self) -> float:
+        """Smallest distance from the ground of a body near it [m]; inf if none is near."""
+        self._look()
+        return float(self.data.contact.dist.min()) if self.data.ncon else float("inf")
+
+    def closure(self) -> float:
+        """Largest distance of two points that an equality should hold together [m]."""
+        self._look()
+        model, data = self.model, self.data
+        ends = data.site_xpos[model.eq_obj1id] - data.site_xpos[model.eq_obj2id]
+        return float(np.linalg.norm(ends, axis=1).max(initial=0.0))
+
+    def step(self, steps: int = 1) -> bool:
+        """Take some steps; False, and never any more, once MuJoCo has warned of an instability."""
+        if self.failed_at is None:
+            with _quiet(self._mujoco):
+                self._mujoco.mj_step(self.model, self.data, nstep=steps)
+            self._steps += steps
+            kinds = self._mujoco.mjtWarning
+            unstable = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
+            if any(self.data.warning[int(kind)].number for kind in unstable):
+                self.failed_at = self.time
+        return self.failed_at is None
+
+    def sample(
+        self, steps: int, every: int, *reads: Callable[[], Any]
+    ) -> tuple[Array, list[NDArray[Any]]]:
+        """Times [s] and what the functions read, at the start and after every `every` steps."""
+        t, values = [self.time], [[read() for read in reads]]
+        while self._steps < steps and self.step(every):
+            t.append(self.time)
+            values.append([read() for read in reads])
+        return np.array(t), [np.array(column) for column in zip(*values, strict=True)]
+
+    def us_per_step(self, steps: int, repetitions: int) -> float:
+        """Shortest wall time of a step [us] over repetitions of `steps` steps; nan if it fails."""
+        best = np.inf
+        for _ in range(repetitions):
+            start = time.perf_counter()
+            if not self.step(steps):
+                return float("nan")
+            best = min(best, time.perf_counter() - start)
+        return float(best / steps * 1e6)
+
+
+@contextmanager
+def _quiet(mujoco: Any) -> Iterator[None]:
+    """MuJoCo's warnings are counted in its data; here they are kept from the terminal."""
+    mujoco.set_mju_user_warning(lambda text: None)
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(None)

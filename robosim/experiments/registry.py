@@ -1,0 +1,136 @@
+"""All experiments by name, and one run of one of them with its files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import robosim
+from robosim.errors import OptionError, RobosimError
+from robosim.experiments import (
+    chains,
+    convergence,
+    drop,
+    friction,
+    pendulums,
+    spheres,
+    whip,
+)
+from robosim.experiments.experiment import Experiment, Result, Setup, Target, plain
+from robosim.experiments.mujoco_peer import available, version
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    pendulums.DOUBLE_PENDULUM,
+    drop.CUBE,
+    chains.TIMES,
+    spheres.SPHERES,
+    chains.TOLERANCES,
+    pendulums.SCALES,
+    convergence.NEWTON,
+    friction.FRICTION,
+    whip.WHIP,
+)
+
+
+def find(name: str) -> Experiment:
+    """The experiment of that name.
+
+    Raises
+    ------
+    OptionError
+        If there is none, with the names that there are.
+    """
+    for experiment in EXPERIMENTS:
+        if name in experiment.names:
+            return experiment
+    known = ", ".join(name for experiment in EXPERIMENTS for name in experiment.names)
+    raise OptionError(f"unknown experiment '{name}' (known: all, {known})")
+
+
+def reproduce(
+    name: str,
+    out: str | Path,
+    quick: bool = False,
+    note: Callable[[str], None] = lambda text: None,
+) -> Result:
+    """Run an experiment and write NAME.json and NAME.png.
+
+    Parameters
+    ----------
+    name : str
+    out : str or Path
+        The folder to write to; made if it is not there.
+    quick : bool
+        Shorter runs and fewer points.
+    note : callable
+        Told what is being run.
+
+    Returns
+    -------
+    Result
+        Also of a run that failed, with a target that was not reached.
+
+    Raises
+    ------
+    OptionError
+        For an unknown name, or a folder that cannot be written to.
+    """
+    experiment = find(name)
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"'{folder}' cannot be written to: {error}") from error
+    setup = Setup(quick, available(), note)
+    try:
+        result = experiment.run(setup)
+    except RobosimError as error:
+        result = Result({}, {}, {}, (Target("runs that failed", 1, 0),), f"The run failed: {error}")
+    if not setup.mujoco:
+        sentence = f"{result.sentence} MuJoCo is not installed, so only ours was run."
+        result = replace(result, sentence=sentence)
+    write(name, experiment, result, setup, folder)
+    return result
+
+
+def to_dict(name: str, experiment: Experiment, result: Result, quick: bool) -> dict[str, Any]:
+    """What NAME.json holds."""
+    return {
+        "name": name,
+        "title": experiment.title,
+        "claim": experiment.claim,
+        "quick": quick,
+        "versions": {
+            "robosim": robosim.__version__,
+            "numpy": np.__version__,
+            "mujoco": version(),
+        },
+        "parameters": plain(result.parameters),
+        "ours": plain(result.ours),
+        "peers": plain(result.peers),
+        "targets": plain([target.to_dict() for target in result.targets]),
+        "reached": result.reached,
+        "sentence": result.sentence,
+    }
+
+
+def write(name: str, experiment: Experiment, result: Result, setup: Setup, folder: Path) -> None:
+    """Write NAME.json and, where there is something to draw, NAME.png into a folder."""
+    told = to_dict(name, experiment, result, setup.quick)
+    text = json.dumps(told, indent=2, allow_nan=False) + "\n"
+    (folder / f"{name}.json").write_text(text, encoding="utf-8")
+    if result.draw is None:
+        return
+    # Without pyplot, which would look for a display.
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained")
+    result.draw(figure)
+    quick = " (quick run)" if setup.quick else ""
+    figure.suptitle(f"{name}: {experiment.title}{quick}", fontsize=12)
+    figure.savefig(folder / f"{name}.png", dpi=130)

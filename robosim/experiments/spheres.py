@@ -1,0 +1,161 @@
+"""A chain of spheres that falls on the ground (Fig. 8b)."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robosim.bodies import Body, ContactPoint, Geometry
+from robosim.experiments.drawing import COLOURS, finish, panels
+from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.measuring import exponent, sample
+from robosim.experiments.mujoco_peer import LABELS, MuJoCoRun, Settings, said
+from robosim.joints import Joint
+from robosim.mechanism import Mechanism
+from robosim.simulation import Simulation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DT, RADIUS, MASS, SPACING, FRICTION = 0.01, 0.25, 1.0, 1.0, 1.0
+
+
+def sphere_chain(n: int) -> Mechanism:
+    """n balls, their centres 1 m apart, each on a ball joint at its own centre.
+
+    As the authors' script has it: the first is free and rests on the ground, the others rise from
+    it at 45 degrees. Each joint is at the child's centre.
+    """
+    J = 0.4 * MASS * RADIUS**2 * np.eye(3)
+    shape = Geometry("sphere", (RADIUS,))
+    names = [f"sphere{k}" for k in range(1, n + 1)]
+    bodies = tuple(Body(name, MASS, J, visuals=(shape,), collisions=(shape,)) for name in names)
+    rise = SPACING * np.sqrt(0.5)
+    joints = [Joint("base", "floating", None, names[0])]
+    joints += [
+        Joint(f"joint{k}", "spherical", names[k - 1], names[k], parent_position=(rise, 0, rise))
+        for k in range(1, n)
+    ]
+    contacts = tuple(ContactPoint(name, name, (0, 0, 0), RADIUS, FRICTION) for name in names)
+    start = [0.0, 0.0, RADIUS, *([1.0, 0.0, 0.0, 0.0] * n)]
+    return Mechanism("sphere_chain", bodies, tuple(joints), contacts, home=start)
+
+
+def run_spheres(setup: Setup) -> Result:
+    """[Bruedigam2023, Fig. 8b]: 1000 steps of chains of up to 100 spheres."""
+    counts = setup.choose((1, 2, 5, 10, 20, 40, 60, 80, 100), (1, 5, 20))
+    steps = setup.choose(1000, 200)
+    settings = {
+        "mujoco_default": Settings(),
+        "mujoco_best": Settings("RK4", solref=(0.01, 1.0)),
+    }
+    ours: dict[str, list[Any]] = {
+        key: [] for key in ("us", "worst_gap_m", "iterations_mean", "divided_steps", "failure")
+    }
+    keys = ("us", "worst_gap_m", "failed_at_s")
+    peers: dict[str, Any] = {
+        name: {"settings": chosen.told(), **{key: [] for key in keys}}
+        for name, chosen in settings.items()
+    }
+    for n in counts:
+        setup.note(f"{n} spheres, ours")
+        robot = sphere_chain(n)
+        sim = Simulation(robot, timestep=DT)
+        run = _timed(lambda sim=sim: sample(sim, steps * DT, 100))
+        ours["us"].append(run[0] / max(sim.steps, 1) * 1e6)
+        ours["worst_gap_m"].append(run[1].gap)
+        ours["iterations_mean"].append(run[1].iterations)
+        ours["divided_steps"].append(run[1].divided)
+        ours["failure"].append(run[1].failure)
+        for name, chosen in settings.items() if setup.mujoco else ():
+            setup.note(f"{n} spheres, {LABELS[name]}")
+            peer = MuJoCoRun(robot, DT, chosen)
+            peer.set_state(np.asarray(robot.home))
+            for key, value in zip(keys, _peer_run(peer, steps), strict=True):
+                peers[name][key].append(value)
+    failed = sum(bool(text) for text in ours["failure"])
+    many = np.array(counts) >= 5
+    power = exponent(np.array(counts)[many], np.array(ours["us"])[many])
+    per_iteration = np.array(ours["us"]) / np.array(ours["iterations_mean"])
+    power_of_one = exponent(np.array(counts)[many], per_iteration[many])
+    lowest = min(ours["worst_gap_m"])
+    targets = (
+        Target("chains with a failed step", failed, 0),
+        Target("smallest gap", lowest, 0.0, "m", at_least=True),
+        Target("exponent of the time of a step over n, from n = 5 on", power, 1.3),
+    )
+    sentence = (
+        f"Chains of {counts[0]} to {counts[-1]} spheres: {failed} of {len(counts)} fail, the "
+        f"smallest gap is {lowest:.1e} m, the time of a step grows as n^{power:.2f} and that of a "
+        f"Newton iteration as n^{power_of_one:.2f}"
+    )
+    for name, row in peers.items() if setup.mujoco else ():
+        lost = [n for n, t in zip(counts, row["failed_at_s"], strict=True) if t is not None]
+        fails = f"fails for n = {', '.join(map(str, lost))}" if lost else "does not fail"
+        deepest = -100 * np.nanmin(row["worst_gap_m"])
+        sentence += f"; {said(name, row['settings'])} sinks {deepest:.1f} cm and {fails}"
+
+    def draw(figure: Figure) -> None:
+        axes = panels(figure, 1, 2)[0]
+        rows = {"ours": ours} | (peers if setup.mujoco else {})
+        for name, row in rows.items():
+            label = "robosim" if name == "ours" else LABELS[name]
+            us = np.array(row["us"], dtype=float)
+            axes[0].loglog(counts, us, "o-", color=COLOURS[name], label=label)
+            gap = -100 * np.minimum(np.array(row["worst_gap_m"], dtype=float), 0.0)
+            axes[1].plot(counts, gap, "o-", color=COLOURS[name], label=label)
+            lost = [k for k, t in enumerate(row.get("failed_at_s", ())) if t is not None]
+            axes[1].plot(np.array(counts)[lost], gap[lost], "kx", ms=9, mew=2)
+        finish(axes[0], "spheres", "time of a step [us]")
+        finish(
+            axes[1],
+            "spheres",
+            "deepest penetration [cm]",
+            "crosses: unstable, run lost",
+        )
+
+    return Result(
+        {
+            "timestep_s": DT,
+            "steps": steps,
+            "radius_m": RADIUS,
+            "mass_kg": MASS,
+            "spacing_m": SPACING,
+            "friction": FRICTION,
+            "start": "rising at 45 degrees, at rest; joint at the child's centre",
+            "n": counts,
+        },
+        {**ours, "exponent_of_a_step": power, "exponent_of_an_iteration": power_of_one},
+        peers if setup.mujoco else {},
+        targets,
+        sentence + ".",
+        draw,
+    )
+
+
+def _timed(run: Any) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = run()
+    return time.perf_counter() - start, result
+
+
+def _peer_run(peer: MuJoCoRun, steps: int) -> tuple[float, float, float | None]:
+    """(us per step, smallest gap, when it failed); the first is nan for a run that failed."""
+    lowest, us = np.inf, 0.0
+    while round(peer.time / DT) < steps:
+        seconds, fine = _timed(peer.step)
+        if not fine:
+            return float("nan"), float(lowest), peer.failed_at
+        us += seconds * 1e6 / steps
+        lowest = min(lowest, peer.gap())
+    return us, float(lowest), None
+
+
+SPHERES = Experiment(
+    ("fig8b",),
+    "chains of spheres on ball joints that fall on the ground",
+    "all converge, no penetration, a straight line in n up to 100",
+    run_spheres,
+)

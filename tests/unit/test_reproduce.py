@@ -1,0 +1,244 @@
+"""The experiments: what they write, how they tell a miss, and that MuJoCo gets the same model."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from robosim import ConvergenceError, OptionError, Simulation
+from robosim.cli import app
+from robosim.experiments import EXPERIMENTS, Experiment, Result, Setup, Target, find, registry
+from robosim.experiments.experiment import plain
+from robosim.experiments.measuring import exponent, largest, sample, trend
+from robosim.experiments.mujoco_peer import MuJoCoRun, Settings, available
+from robosim.models.builders import chain, cube
+from robosim.quaternions import normalized
+
+NAMES = [experiment.names[0] for experiment in EXPERIMENTS]
+with_mujoco = [
+    pytest.mark.peer,
+    pytest.mark.skipif(not available(), reason="MuJoCo is not installed"),
+]
+
+
+def command(*args: str) -> Any:
+    return CliRunner().invoke(app, ["reproduce", *args])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_quick_run_leaves_numbers_and_a_picture(name: str, tmp_path: Path) -> None:
+    """Without a peer, whose times would not be ours to test."""
+    setup = Setup(quick=True, mujoco=False)
+    experiment = find(name)
+    result = experiment.run(setup)
+    registry.write(name, experiment, result, setup, tmp_path)
+    told = json.loads((tmp_path / f"{name}.json").read_text())
+    assert told["name"] == name
+    assert told["quick"] is True
+    assert told["peers"] == {}
+    assert told["ours"]
+    assert told["parameters"]
+    assert told["targets"]
+    assert told["reached"] == all(target["reached"] for target in told["targets"])
+    for target in told["targets"]:
+        assert set(target) == {"what", "sense", "limit", "measured", "unit", "reached"}
+    assert told["sentence"].endswith(".")
+    assert "nan" not in told["sentence"]
+    picture = (tmp_path / f"{name}.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > 10_000
+
+
+def made_up(measured: float) -> Experiment:
+    def run(setup: Setup) -> Result:
+        return Result({}, {"x": measured}, {}, (Target("x", measured, 1.0, "m"),), "It is so.")
+
+    return Experiment(("figX", "figY"), "a figure", "x is small", run)
+
+
+@pytest.fixture
+def replaced(monkeypatch: pytest.MonkeyPatch) -> Callable[[Experiment], None]:
+    def replace(experiment: Experiment) -> None:
+        monkeypatch.setattr("robosim.experiments.registry.EXPERIMENTS", (experiment,))
+        monkeypatch.setattr("robosim.experiments.EXPERIMENTS", (experiment,))
+
+    return replace
+
+
+class TestCommand:
+    def test_lists_every_name_with_a_line(self) -> None:
+        listed = command()
+        assert listed.exit_code == 0
+        for experiment in EXPERIMENTS:
+            assert ", ".join(experiment.names) in listed.stdout
+            assert experiment.title in listed.stdout
+        rows = json.loads(command("--json").stdout)
+        assert [row["names"][0] for row in rows] == NAMES
+
+    def test_unknown_name(self, tmp_path: Path) -> None:
+        result = command("fig99", "--out", str(tmp_path / "figures"))
+        assert result.exit_code == 1
+        assert "unknown experiment 'fig99'" in result.stderr
+        assert "fig7b" in result.stderr
+        assert not (tmp_path / "figures").exists()
+
+    def test_without_a_folder(self) -> None:
+        result = command("fig7b")
+        assert result.exit_code == 1
+        assert "--out DIR" in result.stderr
+
+    def test_a_folder_that_cannot_be(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        result = command("wafr4", "--out", str(tmp_path / "file"))
+        assert result.exit_code == 1
+        assert "cannot be written to" in result.stderr
+
+    @pytest.mark.parametrize(("measured", "code"), [(0.5, 0), (1.0, 0), (2.0, 1), (math.nan, 1)])
+    @pytest.mark.parametrize("name", ["figY", "all"])
+    def test_exit_code_says_whether_ours_reached_all(
+        self, name: str, measured: float, code: int, replaced: Any, tmp_path: Path
+    ) -> None:
+        replaced(made_up(measured))
+        result = command(name, "--out", str(tmp_path))
+        assert result.exit_code == code
+        assert ("missed" in result.stdout) is (code == 1)
+        assert "It is so." in result.stdout
+        file = tmp_path / ("figX.json" if name == "all" else "figY.json")
+        assert json.loads(file.read_text())["reached"] is (code == 0)
+
+    def test_json(self, replaced: Any, tmp_path: Path) -> None:
+        replaced(made_up(0.5))
+        one = json.loads(command("figX", "--out", str(tmp_path), "--json").stdout)
+        assert one["ours"] == {"x": 0.5}
+        assert json.loads(command("all", "--out", str(tmp_path), "--json").stdout) == [one]
+
+    def test_a_run_that_fails_is_told_as_a_miss(self, replaced: Any, tmp_path: Path) -> None:
+        def run(setup: Setup) -> Result:
+            raise ConvergenceError(1.0, 1.0, 50, 64, "link1")
+
+        replaced(Experiment(("figX",), "a figure", "x is small", run))
+        result = command("figX", "--out", str(tmp_path))
+        assert result.exit_code == 1
+        assert "did not converge" in result.stdout
+        assert json.loads((tmp_path / "figX.json").read_text())["reached"] is False
+
+    def test_without_mujoco(
+        self, replaced: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("robosim.experiments.registry.available", lambda: False)
+        replaced(made_up(0.5))
+        result = command("figX", "--out", str(tmp_path))
+        assert result.exit_code == 0
+        assert "MuJoCo is not installed, so only ours was run." in result.stdout
+
+
+def test_names_are_unique() -> None:
+    names = [name for experiment in EXPERIMENTS for name in experiment.names]
+    assert len(set(names)) == len(names)
+    assert find("wafr5a") is find("fig8a")
+    with pytest.raises(OptionError, match="known: all, fig7"):
+        find("figure7")
+
+
+class TestMeasuring:
+    def test_targets(self) -> None:
+        assert Target("", 1.0, 1.0).reached
+        assert not Target("", 1.1, 1.0).reached
+        assert Target("", 1.0, 1.0, at_least=True).reached
+        assert not Target("", 0.9, 1.0, at_least=True).reached
+        assert not Target("", math.nan, 1.0).reached
+        assert not Target("", math.nan, 1.0, at_least=True).reached
+
+    def test_trend_is_the_line_s_gain(self) -> None:
+        t = np.linspace(5.0, 15.0, 101)
+        assert trend(t, 3.0 + 0.2 * t) == pytest.approx(2.0, rel=1e-12)
+        assert trend(t, np.cos(2 * np.pi * (t - 5.0) / 10.0)) == pytest.approx(0.0, abs=1e-12)
+
+    def test_exponent(self) -> None:
+        x = np.array([1.0, 3.0, 20.0])
+        assert exponent(x, 5.0 * x**1.5) == pytest.approx(1.5, rel=1e-12)
+
+    def test_largest_tells_nan(self) -> None:
+        assert largest([1.0, -3.0]) == 3.0
+        assert math.isnan(largest([1.0, math.nan]))
+
+    def test_plain(self) -> None:
+        told = plain({"a": np.array([1.0, np.inf]), 2: (np.float64(0.5), np.int64(3)), "c": None})
+        assert told == {"a": [1.0, None], "2": [0.5, 3], "c": None}
+
+    def test_sample_reads_at_knots(self) -> None:
+        sim = Simulation(chain(2), timestep=0.01)
+        sim.set_state([1.0, 0.0])
+        run = sample(sim, 0.1, 4, lambda: sim.time)
+        np.testing.assert_allclose(run.t, [0.0, 0.04, 0.08, 0.1], atol=1e-12)
+        np.testing.assert_allclose(run.values[0], run.t, atol=0)
+        assert run.failure == ""
+
+    def test_sample_tells_a_failure(self) -> None:
+        sim = Simulation(chain(2), timestep=0.01, tolerance=1e-300, max_substeps=1)
+        sim.set_state([1.0, 0.5], [1.0, 0.0])
+        run = sample(sim, 0.1, 1)
+        assert "did not converge" in run.failure
+        assert len(run.t) == 1
+
+
+class TestMuJoCo:
+    pytestmark = with_mujoco
+
+    @pytest.mark.parametrize(
+        "robot", [chain(3), chain(3, "spherical"), cube()], ids=["hinges", "balls", "cube"]
+    )
+    def test_has_the_same_mechanism(self, robot: Any) -> None:
+        """The energy of a random state is ours: masses, inertias, places, frames, orders."""
+        rng = np.random.default_rng(1)
+        q, v = np.array(robot.home), rng.normal(size=robot.nv)
+        q += rng.normal(size=robot.nq)
+        for start, joint in zip(robot.q_offsets, robot.joints, strict=False):
+            if joint.has_quaternion:
+                begin = start + joint.C_T.shape[1]
+                q[begin : begin + 4] = normalized(q[begin : begin + 4])
+        sim = Simulation(robot)
+        sim.set_state(q, v)
+        peer = MuJoCoRun(robot, 1e-3, Settings())
+        peer.set_state(q, v)
+        assert peer.energy() == pytest.approx(sim.energy(), rel=1e-12)
+        np.testing.assert_allclose(peer.data.xipos[1:], sim.state.x, atol=1e-12)
+        assert peer.model.body_mass.sum() == pytest.approx(robot.total_mass, rel=1e-15)
+
+    def test_an_instability_is_caught_and_not_printed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        peer = MuJoCoRun(chain(2), 0.01, Settings())
+        peer.set_state([0.0, 0.0], [1e12, 0.0])
+        t, (energies,) = peer.sample(100, 10, peer.energy)
+        assert peer.failed_at == pytest.approx(0.1)
+        assert len(t) == len(energies) == 1
+        assert not peer.step()
+        assert math.isnan(peer.us_per_step(10, 1))
+        assert capfd.readouterr() == ("", "")
+        assert not list(tmp_path.iterdir())
+
+    def test_settings_reach_the_model(self) -> None:
+        settings = Settings("RK4", (0.01, 1.0), (0.99, 0.98, 0.002), "elliptic", 100.0)
+        peer = MuJoCoRun(cube(friction=0.3), 0.02, settings, (0.0, 1.0, -5.0))
+        option = peer.model.opt
+        assert option.timestep == 0.02
+        assert option.impratio == 100.0
+        np.testing.assert_allclose(option.gravity, (0.0, 1.0, -5.0))
+        np.testing.assert_allclose(peer.model.geom_solref, np.tile((0.01, 1.0), (2, 1)))
+        np.testing.assert_allclose(
+            peer.model.geom_solimp[:, :3], np.tile((0.99, 0.98, 0.002), (2, 1))
+        )
+        assert peer.model.geom_friction[:, 0].max() == 0.3
+        assert settings.told() == (
+            "RK4, solref 0.01 1, refsafe off, solimp 0.99 0.98 0.002, elliptic cone, impratio 100"
+        )
+        assert Settings().told() == "default"
