@@ -68,12 +68,11 @@ def reproduce(
     ) as bar:
         task = bar.add_task("", total=len(names))
         for one in names:
-            results[one] = run_again(
-                one,
-                out_folder,
-                quick,
-                lambda text, one=one: bar.update(task, description=f"{one}: {escape(text)}"),
-            )
+
+            def note(text: str, one: str = one) -> None:
+                bar.update(task, description=f"{one}: {escape(text)}")
+
+            results[one] = run_again(one, out_folder, quick, note)
             bar.advance(task)
     if as_json:
         files = [out_folder / f"{one}.json" for one in results]

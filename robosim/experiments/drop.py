@@ -42,9 +42,9 @@ def run_cube(setup: Setup) -> Result:
         for key, chosen in settings.items() if setup.mujoco else ():
             peer = MuJoCoRun(robot, dt, chosen)
             peer.set_state(q)
+            _, (q_read,) = peer.sample(round(seconds / dt), 1, peer.data.qpos.copy)
             # Upright all the way, so the height says the gap, in the air too.
-            _, (z,) = peer.sample(round(seconds / dt), 1, lambda peer=peer: peer.data.qpos[2])
-            gaps.setdefault(key, []).append(z - EDGE / 2)
+            gaps.setdefault(key, []).append(q_read[:, 2] - EDGE / 2)
     numbers = {
         key: {
             "lowest_gap_m": [float(gap.min()) for gap in rows],

@@ -67,7 +67,7 @@ def run_friction(setup: Setup) -> Result:
     (below, _), (above, acceleration) = _incline(-OFF), _incline(OFF)
     exact_slide = acceleration * seconds**2 / 2
     numbers: dict[str, Any] = {}
-    lines: dict[str, Any] = {}
+    lines: dict[tuple[str, str], Any] = {}
     for key in runs:
         setup.note("ours" if key == "ours" else LABELS[key])
         row: dict[str, Any] = {"stops_after_m": {}, "stopping_error_m": {}, "failures": []}
@@ -88,8 +88,9 @@ def run_friction(setup: Setup) -> Result:
         row["creep_after_1_s_m"] = way[-1] - way[np.searchsorted(t, 1.0 - DT / 2)]
         row["slide_m"] = lines[key, "above"][1][-1]
         row["slide_relative_error"] = row["slide_m"] / exact_slide - 1.0
+        used = {"sliding": slides[key], "incline": inclines[key]}
         if key != "ours":
-            row["settings"] = {"sliding": slides[key].told(), "incline": inclines[key].told()}
+            row["settings"] = {what: chosen.told() for what, chosen in used.items() if chosen}
         numbers[key] = row
     ours = numbers.pop("ours")
     errors = ours["stopping_error_m"]

@@ -136,10 +136,10 @@ def run_scales(setup: Setup) -> Result:
         rows[f"{s:g}"] = row
     # Below some 1e-8 rad the tolerance of the step equations shows, not the scheme.
     orders = {}
-    for s, row in rows.items():
+    for scale, row in rows.items():
         error = np.array(row["angle_error_rad"])
         clear = error > 1e-7
-        orders[s] = exponent(np.array(row["timestep_s"])[clear], error[clear])
+        orders[scale] = exponent(np.array(row["timestep_s"])[clear], error[clear])
     off = max(abs(order - 2.0) for order in orders.values())
     worst = max(row["angle_error_rad"][-1] for row in rows.values())
     iterations = max(max(row["iterations_mean"]) for row in rows.values())
@@ -151,12 +151,12 @@ def run_scales(setup: Setup) -> Result:
         ),
         Target("Newton iterations a step, mean, worst case", iterations, 5.0),
     )  # fmt: skip
-    peers = {}
+    peers: dict[str, Any] = {}
     if setup.mujoco:
         peers = {
             key: {
                 "settings": chosen.told(),
-                "angle_error_rad": {s: row.pop(key) for s, row in rows.items()},
+                "angle_error_rad": {scale: row.pop(key) for scale, row in rows.items()},
             }
             for key, chosen in settings.items()
         }
