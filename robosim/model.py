@@ -247,6 +247,7 @@ class Options(NamedTuple):
     contact_speed: float  # creep and gap over dt that a resting contact may have [m/s]
     max_iterations: int
     max_substeps: int
+    order: int  # 2, or 4 where the motion is smooth
 
 
 INFO = np.dtype(
@@ -254,6 +255,7 @@ INFO = np.dtype(
         ("status", "i8"),  # 0 converged, else a status of kernels.interior_point
         ("iterations", "i8"),
         ("substeps", "i8"),
+        ("order", "i8"),
         ("residual", "f8"),  # [m/s]
         ("worst_body", "i8"),
         ("violation", "f8"),  # of the joints at the new knot [m or sine of a half angle]
@@ -283,6 +285,7 @@ class Workspace(NamedTuple):
     motion: NDArray[np.void]  # MOTION of the driven coordinates over the step
     external: NDArray[np.void]  # (nb + 1,) ROW, wrenches on the bodies held over the step, world
     q2: Array  # joint coordinates at the second knot, of joints with laws
+    last_dt: Array  # (1,) length of the interval that led to the knot [s]
     factored: NDArray[np.int64]  # (1,) 1 while blocks hold the factors of the knot's projection
     scratch: NDArray[np.void]  # (1,) SCRATCH
     saved: State  # what a step that fails goes back to
@@ -510,6 +513,7 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         motion=np.zeros(int(np.sum(model.coordinates["driven"] >= 0)), dtype=MOTION),
         external=np.zeros(nb + 1, dtype=ROW),
         q2=np.zeros(mechanism.q_offsets[-1] + len(mechanism.springs)),
+        last_dt=np.ones(1),
         factored=np.zeros(1, dtype=np.int64),
         scratch=np.zeros(1, dtype=SCRATCH),
         saved=make_state(mechanism, model),

@@ -57,6 +57,8 @@ class StepInfo:
         Largest violation of a joint at the new knot.
     gap : float [m]
         Smallest distance of a contact from the ground at the new knot; inf without contacts.
+    order : int
+        Of the step: 2, or 4 if that was asked for and the motion was smooth.
     """
 
     iterations: int
@@ -65,6 +67,7 @@ class StepInfo:
     substeps: int
     violation: float
     gap: float
+    order: int
 
 
 class BodyState:
@@ -116,6 +119,9 @@ class Simulation:
         Newton iterations per attempt.
     max_substeps : int
         Into how many parts at most a step is divided when its equations cannot be solved.
+    order : int
+        2, or 4: five steps of order two, combined. While a contact or a limit is active, or
+        with servos, steps are of order two all the same, and say so.
 
     Raises
     ------
@@ -134,6 +140,7 @@ class Simulation:
         friction_facets: int = 4,
         max_iterations: int = 50,
         max_substeps: int = 64,
+        order: int = 2,
     ) -> None:
         for name, value in (
             ("timestep", timestep),
@@ -149,6 +156,8 @@ class Simulation:
         for name, count in (("max_iterations", max_iterations), ("max_substeps", max_substeps)):
             if not (isinstance(count, Integral) and count >= 1):
                 raise OptionError(f"{name} must be at least 1, not {count!r}")
+        if order not in (2, 4):
+            raise OptionError(f"order must be 2 or 4, not {order!r}")
         try:
             g = np.array(gravity, dtype=float)
         except (TypeError, ValueError):
@@ -172,6 +181,7 @@ class Simulation:
             float(contact_speed),
             int(max_iterations),
             int(max_substeps),
+            int(order),
         )
         self._n_rates = robot.v_offsets[-1]
         # Where in q the coordinate of each velocity is; of no meaning for a free rotation.
@@ -405,6 +415,7 @@ class Simulation:
             int(info["substeps"]),
             float(info["violation"]),
             float(info["gap"]),
+            int(info["order"]),
         )
 
     def _failure(self, info: Any) -> ConvergenceError:

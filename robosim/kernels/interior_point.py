@@ -18,6 +18,7 @@ SINGULAR = 1
 STALLED = 2
 OUT_OF_ITERATIONS = 3
 NOT_FINITE = 4
+NOT_SMOOTH = 5  # a contact or limit is active in a composition of order four
 
 WARM = 0  # from the last step's variables, at the final barrier
 COLD = 1  # from far inside the cones, by Mehrotra's predictor and corrector
@@ -156,7 +157,7 @@ def final_barrier(model, state, work, options, dt):
     mass = 0.0
     for i in range(model.bodies.shape[0]):
         mass += model.bodies[i].mass
-    impulse = mass * dt * max(1.0, sqrt(dot(options.gravity, options.gravity)))
+    impulse = mass * abs(dt) * max(1.0, sqrt(dot(options.gravity, options.gravity)))
     for n in range(1, work.active[0] + 1):
         impulse = max(impulse, state.contacts[work.active[n]].gamma)
     return options.contact_speed * impulse
