@@ -553,9 +553,12 @@ class Simulation:
         model, state, work = self._model, self._state, self._work
         motions = self._motions(self.time, len(infos) + 1) if len(work.motion) else NO_MOTION
         done = int(run_steps(model, state, work, self._options, gains, motions, q, v, tau, infos))
-        self.steps += done
         if done:
             self._last_interval = self.timestep / int(infos[done - 1]["substeps"])
+            # A start gives the first interval only its own half of the impulses at its knot.
+            if self.steps + done == 1 and infos[0]["substeps"] == 1:
+                self._last_interval *= 0.5
+        self.steps += done
         if done < len(infos):
             raise self._failure(infos[done])
 
@@ -570,6 +573,62 @@ class Simulation:
             )
             one = slice(k, k + 1)
             self._advance(NO_GAINS, q[one], v[one], tau[one], infos[one])
+
+    def apply_wrench(
+        self,
+        body: str,
+        force: ArrayLike = (0.0, 0.0, 0.0),
+        torque: ArrayLike = (0.0, 0.0, 0.0),
+        point: ArrayLike | None = None,
+    ) -> None:
+        """Push a body from now on, until another wrench is applied to it.
+
+        Parameters
+        ----------
+        body : str
+        force : (3,) [N], world axes
+        torque : (3,) [N m], world axes
+        point : (3,) [m] or None
+            Where the force acts now, world coordinates; at the centre of mass if None. The wrench
+            is held as it is over the following steps, however the body moves.
+
+        Raises
+        ------
+        ModelError
+            If there is no such body.
+        StateError
+            For a wrong shape or a value that is not finite.
+        """
+        index = self.robot.body_index(body)
+        x = self._state.bodies["x"][index]
+        given = {"force": force, "torque": torque, "point": x if point is None else point}
+        values = {}
+        for name, value in given.items():
+            array = np.array(value, dtype=float)
+            if array.shape != (3,) or not np.all(np.isfinite(array)):
+                raise StateError(f"{name} must be three finite numbers, not {value!r}")
+            values[name] = array
+        moment = values["torque"] + np.cross(values["point"] - x, values["force"])
+        self._work.external["w"][index] = np.concatenate((values["force"], moment))
+
+    def joint_wrenches(self) -> dict[str, Array]:
+        """What each joint's constraints do to its child, (6,): force [N] and torque [N m], world.
+
+        At the joint's point on the child; the mean over the last interval, from the constraint
+        impulses at its beginning, in the joint's present directions. The forces along its free
+        coordinates (springs, limits, actuators) are not in it.
+        """
+        model, state = self._model, self._state
+        rotations = quaternions.rotation_matrix(state.bodies["q"])
+        out = {}
+        for j, joint in enumerate(self.robot.joints):
+            record, knot = model.joints[j], state.joints[j]
+            n = int(record["n_T"] + record["n_R"])
+            wrench = knot["G_b"][:n].T @ knot["impulse"][:n] / self._last_interval
+            arm = rotations[record["child"]] @ record["p_b"]
+            wrench[3:] -= np.cross(arm, wrench[:3])
+            out[joint.name] = wrench
+        return out
 
     def energy(self) -> float:
         """Kinetic and potential energy at the knot [J], of bodies, rotors and springs.
