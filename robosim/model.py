@@ -132,9 +132,9 @@ CONTACT_STATE = np.dtype(
         ("gamma", "f8"),  # normal impulse [N s]
         ("s", "f8"),  # slack: gap at the end of the step over dt [m/s]
         ("psi", "f8"),  # slip speed [m/s]
-        ("c", "f8"),  # slack of the friction cone [N s]
-        ("beta", "f8", (MAX_FACETS,)),  # friction impulses along the facets [N s]
-        ("eta", "f8", (MAX_FACETS,)),  # their slacks [m/s]
+        ("c", "f8"),  # slack of the linearized friction cone [N s]
+        ("beta", "f8", (MAX_FACETS,)),  # friction impulses along the facets, or along x, y [N s]
+        ("eta", "f8", (MAX_FACETS,)),  # their slacks, or the slip in x, y [m/s]
     ]
 )
 BODY_WORK = np.dtype(
@@ -188,13 +188,15 @@ SCRATCH = np.dtype(
 CONTACT_WORK = np.dtype(
     [
         ("arm1", "f8", (3,)),  # from the centre of mass to the contact at the first knot, world
-        ("tangent1", "f8", (2,)),  # place of the sphere's centre in the plane at the first knot
         ("gap", "f8"),  # at the second knot [m]
         ("u", "f8", (3,)),  # slip velocity (x, y) and gap over dt (z) [m/s]
         ("J2", "f8", (3, 6)),
         ("A", "f8", (3, 3)),  # condensed: dF = F + A du
         ("F", "f8", (3,)),
         ("weight", "f8"),  # of friction's products against s gamma on the path that is followed
+        ("aim", "f8"),
+        ("may_slide", "?"),
+        ("slides", "?"),  # whether it is moved along the central path, second-order cone
         ("d_gamma", "f8"),
         ("d_s", "f8"),
         ("d_psi", "f8"),
@@ -223,7 +225,7 @@ class Model(NamedTuple):
     pieces: NDArray[np.void]  # PIECE of all potentials
     couplings: NDArray[np.void]  # COUPLING
     contacts: NDArray[np.void]  # (nc,) CONTACT, sorted by body
-    facets: Array  # (nf, 2) directions of the linearized friction cone
+    facets: Array  # (nf, 2) directions of the linearized friction cone, none for the exact one
     graph: Graph
 
 
@@ -291,8 +293,11 @@ class Workspace(NamedTuple):
     saved: State  # what a step that fails goes back to
 
 
-def compile_model(mechanism: Mechanism, n_facets: int = 4) -> Model:
-    """Flatten a mechanism for the kernels; contacts keep the mechanism's order within a body."""
+def compile_model(mechanism: Mechanism, n_facets: int = 0) -> Model:
+    """Flatten a mechanism for the kernels; contacts keep the mechanism's order within a body.
+
+    Without facets friction has the exact second-order cone.
+    """
     joints, coordinates, pieces = _joint_records(mechanism)
     couplings = _coupling_records(mechanism, joints)
     graph = _graph(len(mechanism.bodies), joints, couplings)

@@ -113,6 +113,8 @@ class Simulation:
     contact_speed : float [m/s]
         Scale of the velocity with which a resting contact creeps, and of its gap over the
         timestep: the interior point stops there.
+    friction_cone : str
+        "second_order", the exact cone, or "linearized", the polygon of [Bruedigam2023, Eq. 29].
     friction_facets : int
         Facets of the linearized friction cone, even, 4 to 16.
     max_iterations : int
@@ -137,6 +139,7 @@ class Simulation:
         *,
         tolerance: float = 1e-8,
         contact_speed: float = 1e-8,
+        friction_cone: str = "second_order",
         friction_facets: int = 4,
         max_iterations: int = 50,
         max_substeps: int = 64,
@@ -149,6 +152,10 @@ class Simulation:
         ):
             if not (isinstance(value, Real) and np.isfinite(value) and value > 0):
                 raise OptionError(f"{name} must be a positive number, not {value!r}")
+        if friction_cone not in ("second_order", "linearized"):
+            raise OptionError(
+                f"friction_cone must be 'second_order' or 'linearized', not {friction_cone!r}"
+            )
         if friction_facets not in range(4, MAX_FACETS + 1, 2):
             raise OptionError(
                 f"friction_facets must be even and 4 to {MAX_FACETS}, not {friction_facets!r}"
@@ -171,7 +178,7 @@ class Simulation:
         self.timestep = float(timestep)
         self.gravity = g
         self.gravity.setflags(write=False)
-        self._model = compile_model(robot, friction_facets)
+        self._model = compile_model(robot, friction_facets if friction_cone == "linearized" else 0)
         self._state = make_state(robot, self._model)
         self._work = make_workspace(robot, self._model)
         self._options = Options(
@@ -702,9 +709,8 @@ class Simulation:
         out = np.zeros((len(self._contact_order), 3))
         forces = np.zeros_like(out)
         active = self._state.contacts["active"] != 0
-        forces[:, :2] = (
-            self._state.contacts["beta"][:, : len(self._model.facets)] @ self._model.facets
-        )
+        beta, facets = self._state.contacts["beta"], self._model.facets
+        forces[:, :2] = beta[:, : len(facets)] @ facets if len(facets) else beta[:, :2]
         forces[:, 2] = self._state.contacts["gamma"]
         out[self._contact_order] = np.where(active[:, None], forces / self._last_interval, 0.0)
         return out

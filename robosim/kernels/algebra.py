@@ -4,7 +4,7 @@ Quaternions are scalar first, Hamilton, local to world. `out` comes last and mus
 input unless a function says that it may.
 """
 
-from math import sqrt
+from math import inf, sqrt
 
 from robosim.kernels.jit import kernel
 
@@ -206,3 +206,9 @@ def clear_rows(rows):
     """All rows of 6 = 0."""
     for n in range(rows.shape[0]):
         fill(0.0, rows[n].w)
+
+
+@kernel
+def step_to_zero(value, direction):
+    """The step along `direction` at which a positive value comes to zero; inf if there is none."""
+    return -value / direction if direction < 0.0 else inf

@@ -8,7 +8,12 @@ to a final one. Several attempts are made at a step, each slower and surer than 
 from math import inf, isfinite, sqrt
 
 from robosim.kernels.algebra import dot, fill
-from robosim.kernels.contact import contact_center, contact_longest_step
+from robosim.kernels.contact import (
+    contact_center,
+    contact_longest_step,
+    contact_products,
+    contact_second_order,
+)
 from robosim.kernels.jit import kernel
 from robosim.kernels.ldu import ldu_factor
 from robosim.kernels.newton import assemble, evaluate, find_direction, remember, take_step
@@ -21,6 +26,7 @@ NOT_FINITE = 4
 NOT_SMOOTH = 5  # a contact or limit is active in a composition of order four
 
 WARM = 0  # from the last step's variables, at the final barrier
+WARM_LIMIT = 15  # iterations
 COLD = 1  # from far inside the cones, by Mehrotra's predictor and corrector
 CAREFUL = 2  # the same start, staying near the central path
 LAST = 6  # and from CAREFUL on along other paths
@@ -36,9 +42,8 @@ def longest_feasible_step(model, state, work, dt, fraction):
             longest = 1.0 / turn
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        facets = model.facets.shape[0]
         longest = contact_longest_step(
-            model.contacts[k], state.contacts[k], work.contacts[k], facets, fraction, longest
+            model.contacts[k], state.contacts[k], work.contacts[k], model.facets, fraction, longest
         )
     return longest
 
@@ -49,21 +54,12 @@ def complementarity(model, state, work, length):
     total, largest, smallest, pairs = 0.0, 0.0, inf, 0
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        c, w = state.contacts[k], work.contacts[k]
-        product = (c.s + length * w.d_s) * (c.gamma + length * w.d_gamma)
-        total += product
-        largest, smallest = max(largest, product), min(smallest, product)
-        pairs += 1
-        if model.contacts[k].mu > 0.0:
-            product = (c.c + length * w.d_c) * (c.psi + length * w.d_psi) / w.weight
-            total += product
-            largest, smallest = max(largest, product), min(smallest, product)
-            for i in range(model.facets.shape[0]):
-                product = (c.beta[i] + length * w.d_beta[i]) * (c.eta[i] + length * w.d_eta[i])
-                product /= w.weight
-                total += product
-                largest, smallest = max(largest, product), min(smallest, product)
-            pairs += 1 + model.facets.shape[0]
+        of_contact, above, below, count = contact_products(
+            model.contacts[k], state.contacts[k], work.contacts[k], model.facets, length
+        )
+        total += of_contact
+        largest, smallest = max(largest, above), min(smallest, below)
+        pairs += count
     return total / max(pairs, 1), largest, smallest
 
 
@@ -72,19 +68,16 @@ def set_second_order(model, state, work, on):
     """Mehrotra's second-order terms from the predictor's direction, or zero."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        w = work.contacts[k]
-        w.second_s = on * w.d_s * w.d_gamma
-        w.second_c = on * w.d_c * w.d_psi
-        for i in range(model.facets.shape[0]):
-            w.second[i] = on * w.d_beta[i] * w.d_eta[i]
+        contact_second_order(model.contacts[k], state.contacts[k], model.facets, on, work.contacts[k])
 
 
 @kernel
-def clear_directions(work):
+def clear_directions(work, attempt):
     """Forget the last directions of the contacts, which may not even be finite."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         w = work.contacts[k]
+        w.slides, w.may_slide = False, attempt == WARM
         w.d_s, w.d_gamma, w.d_c, w.d_psi = 0.0, 0.0, 0.0, 0.0
         fill(0.0, w.d_beta)
         fill(0.0, w.d_eta)
@@ -137,14 +130,12 @@ def center_contacts(model, state, work, kappa, speed, attempt):
     """
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        c, facets = state.contacts[k], model.facets.shape[0]
-        c.s = work.contacts[k].u[2]
         w = work.contacts[k]
         w.weight = 1.0
         if attempt > CAREFUL:
             # Spread over 1e-2..1e2 by a multiplicative hash: the same in every run.
             w.weight = 10.0 ** (4.0 * ((0.618034 * (k + 1) * attempt) % 1.0) - 2.0)
-        contact_center(model.contacts[k], c, facets, w.weight, kappa, speed)
+        contact_center(model.contacts[k], state.contacts[k], w, model.facets, kappa, speed)
 
 
 @kernel
@@ -166,13 +157,15 @@ def final_barrier(model, state, work, options, dt):
 @kernel
 def solve(model, state, work, options, dt, attempt, info):
     """Solve the step equations from the unknowns in `work`; returns a status."""
-    clear_directions(work)
+    clear_directions(work, attempt)
     # The projection at the end of the last step has factored nearly the same matrix. With contacts
     # those factors bring most steps to convergence; without, a fresh matrix takes one iteration to
     # an accuracy that they would need four for.
     stale = attempt != WARM or work.factored[0] == 0 or work.active[0] == 0
     merit = evaluate(model, state, work, dt, info)
-    for _ in range(options.max_iterations):
+    # A warm start that has not come home by then seldom does.
+    limit = options.max_iterations if attempt != WARM else min(WARM_LIMIT, options.max_iterations)
+    for _ in range(limit):
         info.residual = merit
         if not isfinite(merit):
             return NOT_FINITE

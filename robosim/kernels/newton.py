@@ -22,6 +22,7 @@ from robosim.kernels.body import (
 )
 from robosim.kernels.contact import (
     contact_direction,
+    contact_follow,
     contact_force,
     contact_impulse,
     contact_jacobian,
@@ -53,8 +54,8 @@ def evaluate(model, state, work, dt, info):
         k = work.active[n]
         contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
         mass = model.bodies[contact.body].mass
-        contact_motion(contact, work.pose2[contact.body], work.bodies[contact.body].P, dt, w)
-        contact_impulse(c, model.facets, t.w)
+        contact_motion(contact, work.pose2[contact.body], work.bodies[contact.body], dt, w)
+        contact_impulse(c.beta, c.gamma, model.facets, t.w)
         add_wrench(t.w, w.arm1, 1.0, work.impulse[contact.body].w)
         worst = max(worst, contact_violation(contact, c, model.facets, w.u, mass))
     dynamics = dynamics_residual(model, work, dt, info)
@@ -277,7 +278,7 @@ def remember(model, state, work):
         k = work.active[n]
         c, w = state.contacts[k], work.contacts[k]
         w.s_old, w.gamma_old, w.c_old, w.psi_old = c.s, c.gamma, c.c, c.psi
-        for i in range(model.facets.shape[0]):
+        for i in range(max(2, model.facets.shape[0])):
             w.beta_old[i] = c.beta[i]
             w.eta_old[i] = c.eta[i]
 
@@ -304,6 +305,7 @@ def take_step(model, state, work, dt, length):
         c.gamma = w.gamma_old + length * w.d_gamma
         c.c = w.c_old + length * w.d_c
         c.psi = w.psi_old + length * w.d_psi
-        for i in range(model.facets.shape[0]):
+        for i in range(max(2, model.facets.shape[0])):
             c.beta[i] = w.beta_old[i] + length * w.d_beta[i]
             c.eta[i] = w.eta_old[i] + length * w.d_eta[i]
+        contact_follow(model.contacts[k], c, w, model.facets)

@@ -276,13 +276,14 @@ def admit(model, state, work, k, kappa, speed):
     c, contact = state.contacts[k], model.contacts[k]
     work.active[0] += 1
     work.active[work.active[0]] = k
-    contact_start(contact, work.pose1[contact.body], work.contacts[k])
-    work.contacts[k].weight = 1.0
+    w = work.contacts[k]
+    contact_start(contact, work.pose1[contact.body], w)
+    w.weight = 1.0
     if c.active == 0:
         work.factored[0] = 0
         c.active = 1
-        c.s = 1.0
-        contact_center(contact, c, model.facets.shape[0], 1.0, kappa, speed)
+        w.u[0], w.u[1], w.u[2] = 0.0, 0.0, 1.0
+        contact_center(contact, c, w, model.facets, kappa, speed)
 
 
 @kernel
