@@ -26,7 +26,7 @@ NOT_FINITE = 4
 NOT_SMOOTH = 5  # a contact or limit is active in a composition of order four
 
 WARM = 0  # from the last step's variables, at the final barrier
-WARM_LIMIT = 15  # iterations
+WARM_LIMIT = 25  # iterations
 COLD = 1  # from far inside the cones, by Mehrotra's predictor and corrector
 CAREFUL = 2  # the same start, staying near the central path
 LAST = 6  # and from CAREFUL on along other paths
@@ -190,11 +190,13 @@ def solve(model, state, work, options, dt, attempt, info):
         if attempt != WARM:
             length = central_step(model, state, work, length)
         remember(model, state, work)
+        # As long as the barrier is high, its slacks are so long that smaller residuals mean nothing.
+        enough = max(options.tolerance, 0.1 * options.contact_speed * mean / kappa_end)
         accepted = False
         for _ in range(10):
             take_step(model, state, work, dt, length)
             trial = evaluate(model, state, work, dt, info)
-            if trial <= max((1.0 - 1e-4 * length) * merit, options.tolerance):
+            if trial <= max((1.0 - 1e-4 * length) * merit, enough):
                 accepted = True
                 break
             length *= 0.5
