@@ -215,38 +215,33 @@ def eliminate(
     -------
     graph : Graph
     blocks : dict
-        (i, j) -> block number; diagonal blocks come first, (i, i) -> i.
+        (i, j) -> block number; diagonal blocks come first, (i, i) -> i, then the others as the
+        elimination meets them.
     """
-    if len(order) < n_nodes:  # roots of a tree, until compile_model gives the order itself
-        order = depth_first_order(n_nodes, edges, order)
     position = {node: k for k, node in enumerate(order)}
-    blocks: dict[tuple[int, int], int] = {(i, i): i for i in range(n_nodes)}
-
-    def block(i: int, j: int) -> int:
-        return blocks.setdefault((i, j), len(blocks))
-
     later: list[set[int]] = [set() for _ in range(n_nodes)]
-
-    def connect(i: int, j: int) -> None:
+    for i, j in edges:
         first, second = (i, j) if position[i] < position[j] else (j, i)
         later[first].add(second)
-        block(i, j)
-        block(j, i)
-
-    for i, j in edges:
-        connect(i, j)
+    after: list[list[int]] = [[] for _ in range(n_nodes)]
+    blocks: dict[tuple[int, int], int] = {(i, i): i for i in range(n_nodes)}
+    for node in order:
+        after[node] = sorted(later[node], key=position.__getitem__)
+        for k, other in enumerate(after[node]):
+            later[other].update(after[node][k + 1 :])
+            blocks[node, other] = len(blocks)
+            blocks[other, node] = len(blocks)
     pivots: list[tuple[int, ...]] = []
     neighbours: list[tuple[int, int, int]] = []
     updates: list[tuple[int, int, int]] = []
     for node in order:
-        after = sorted(later[node], key=position.__getitem__)
         neighbour_begin, update_begin = len(neighbours), len(updates)
-        neighbours += [(other, block(node, other), block(other, node)) for other in after]
-        for i in after:
-            for j in after:
-                if i != j:
-                    connect(i, j)
-                updates.append((block(i, node), block(node, j), block(i, j)))
+        neighbours += [(i, blocks[node, i], blocks[i, node]) for i in after[node]]
+        updates += [
+            (blocks[i, node], blocks[node, j], blocks[i, j])
+            for i in after[node]
+            for j in after[node]
+        ]
         pivots.append((node, node, neighbour_begin, len(neighbours), update_begin, len(updates)))
     graph = Graph(
         np.array(pivots, dtype=PIVOT),
