@@ -241,6 +241,9 @@ def start_cold(model, state, work, dt, kappa, attempt, info):
         for i in range(3):
             speed = max(speed, abs(work.contacts[k].u[i]))
         mass = max(mass, model.bodies[model.contacts[k].body].mass)
+    # What is left of the equations without contacts is a motion that they have to take as well.
+    center_contacts(model, state, work, kappa, speed, attempt)
+    speed = max(speed, evaluate(model, state, work, dt, info))
     center_contacts(model, state, work, max(kappa, mass * speed * speed), speed, attempt)
 
 
