@@ -1,0 +1,251 @@
+"""The sparse solver on graphs with ever more cycles ([Bruedigam2023, Fig. 9b-d]).
+
+The systems have a random 6x6 block for every node and for both directions of every edge. They
+come from no mechanism: what is compared is the elimination alone, in two orders, with LAPACK on
+the same matrix written out. They are timed in a process of their own, whose LAPACK has one
+thread: the sparse solver has no more, and threads that wait for each other on a busy machine take
+times that say nothing of a solver.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
+from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.measuring import exponent
+from robosim.graph import Graph, depth_first_order, eliminate, minimum_degree_order
+from robosim.kernels.jit import entry
+from robosim.kernels.ldu import ldu_factor, ldu_solve
+from robosim.model import BLOCK, ROW
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+
+LINES = {
+    "least_neighbours": ("LDU, fewest neighbours first", COLOURS["ours"], "o-"),
+    "depth_first": ("LDU, depth first as in the paper", OTHERS[0], "s--"),
+    "dense": ("dense LAPACK", COLOURS["mujoco_default"], "^-"),
+}
+LEAD = (100.0, 10.0, 1.0)  # asked for on the largest ladder, net and crystal
+LONG = 20  # nodes from which on the exponents are taken: before, what each call costs anyway
+
+
+@entry
+def solve_sparse(graph: Graph, blocks: NDArray[np.void], rhs: NDArray[np.void]) -> int:
+    """rhs = F^-1 rhs and the factors of F, all in place; 0, or 1 + the singular node."""
+    status = ldu_factor(graph, blocks)
+    if status == 0:
+        ldu_solve(graph, blocks, rhs)
+    return status
+
+
+class Sparse(NamedTuple):
+    """A system in blocks, with the program of its elimination."""
+
+    graph: Graph
+    blocks: NDArray[np.void]
+    rhs: NDArray[np.void]
+
+
+def grid(*shape: int) -> tuple[int, list[tuple[int, int]]]:
+    """Number of nodes, and edges from every node to the next along each axis, last axis first.
+
+    A depth-first search follows the first edge that it finds. Up a ladder it zigzags so, and every
+    cycle is closed where it was opened; along one rail and back on the other it would close all
+    cycles at the end, and fill in half of the matrix.
+    """
+    nodes = np.arange(np.prod(shape)).reshape(shape)
+    edges: list[tuple[int, int]] = []
+    for axis, length in reversed(list(enumerate(shape))):
+        before = nodes.take(range(length - 1), axis).ravel().tolist()
+        after = nodes.take(range(1, length), axis).ravel().tolist()
+        edges += zip(before, after, strict=True)
+    return nodes.size, edges
+
+
+def dense_system(n: int, edges: list[tuple[int, int]], rng: np.random.Generator) -> Array:
+    """(6 n, 6 n) with normal entries, and diagonals that outweigh them: pivots stay in place."""
+    F = np.zeros((6 * n, 6 * n))
+    for i, j in [*((i, i) for i in range(n)), *edges, *((j, i) for i, j in edges)]:
+        F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] = rng.normal(size=(6, 6))
+    F[np.diag_indices(6 * n)] += 1.2 * np.abs(F).sum(axis=1)
+    return F
+
+
+def sparse_system(
+    n: int, edges: list[tuple[int, int]], order: list[int], F: Array, b: Array
+) -> Sparse:
+    """The same in blocks, with room for what the order fills in."""
+    graph, numbers = eliminate(n, edges, order)
+    blocks, rhs = np.zeros(len(numbers), dtype=BLOCK), np.zeros(n, dtype=ROW)
+    for (i, j), number in numbers.items():
+        blocks["F"][number] = F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6]
+    rhs["w"] = b.reshape(n, 6)
+    return Sparse(graph, blocks, rhs)
+
+
+def measure(shape: tuple[int, ...], repetitions: int) -> dict[str, Any]:
+    """Shortest times of the solvers on one graph, taken in turns, and how far they differ."""
+    rng = np.random.default_rng(0)
+    n, edges = grid(*shape)
+    F, b = dense_system(n, edges, rng), rng.normal(size=6 * n)
+    search = depth_first_order(n, edges)
+    ranks = [(rank,) for rank in np.argsort(search).tolist()]
+    orders = {
+        "least_neighbours": minimum_degree_order(n, edges, {}, ranks),
+        "depth_first": search,
+    }
+    row: dict[str, Any] = {"n": n}
+    solvers: dict[str, Callable[[], tuple[float, Array]]] = {}
+    for name, order in orders.items():
+        system = sparse_system(n, edges, order, F, b)
+        row[f"filled_{name}"] = len(system.blocks) / n**2
+        solvers[name] = partial(time_sparse, system)
+    solvers["dense"] = partial(time_dense, F, b)
+    times: dict[str, list[float]] = {name: [] for name in solvers}
+    found: dict[str, Array] = {}
+    for _ in range(repetitions):
+        for name, solve in solvers.items():
+            seconds, found[name] = solve()
+            times[name].append(seconds)
+    exact = found["dense"]
+    for name in solvers:
+        row[f"us_{name}"] = min(times[name]) * 1e6
+        row[f"difference_{name}"] = float(np.abs(found[name] - exact).max() / np.abs(exact).max())
+    return row
+
+
+def time_sparse(system: Sparse) -> tuple[float, Array]:
+    """Seconds of a factorization and a solve, and the solution (6 n,)."""
+    blocks, rhs = system.blocks.copy(), system.rhs.copy()
+    start = time.perf_counter()
+    status = solve_sparse(system.graph, blocks, rhs)
+    seconds = time.perf_counter() - start
+    if status != 0:
+        raise np.linalg.LinAlgError(f"the block of node {status - 1} is singular")
+    return seconds, rhs["w"].ravel()
+
+
+def time_dense(F: Array, b: Array) -> tuple[float, Array]:
+    """The same by numpy, which hands it to LAPACK's dgesv."""
+    start = time.perf_counter()
+    x = np.linalg.solve(F, b)
+    return time.perf_counter() - start, np.asarray(x, dtype=np.float64)
+
+
+def measure_apart(shapes: Sequence[tuple[int, ...]], repetitions: int) -> Iterator[dict[str, Any]]:
+    """`measure` for each shape, in a process whose linear algebra has one thread."""
+    threads = dict.fromkeys(
+        ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"),
+        "1",
+    )
+    command = f"from {__name__} import measure_all; measure_all({list(shapes)}, {repetitions})"
+    with subprocess.Popen(
+        [sys.executable, "-c", command], env={**os.environ, **threads}, stdout=subprocess.PIPE
+    ) as process:
+        for line in process.stdout or ():
+            yield json.loads(line)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, process.args)
+
+
+def measure_all(shapes: Sequence[tuple[int, ...]], repetitions: int) -> None:
+    """Print a line of JSON for each shape; runs in the other process."""
+    time_sparse(sparse_system(1, [], [0], np.eye(6), np.ones(6)))  # compiles
+    for shape in shapes:
+        print(json.dumps(measure(shape, repetitions)), flush=True)
+
+
+def run_graphs(setup: Setup) -> Result:
+    """[Bruedigam2023, Fig. 9b-d]: time to solve ladders, nets and crystals of n nodes."""
+    shapes: dict[str, list[tuple[int, ...]]] = {
+        "ladder": [(k, 2) for k in setup.choose((1, 2, 5, 10, 20, 50, 100), (2, 10, 20, 40))],
+        "net": [(k, k) for k in setup.choose((2, 3, 4, 6, 8, 10, 12, 14), (2, 5, 7, 9))],
+        "crystal": [(k, k, k) for k in setup.choose((1, 2, 3, 4, 5, 6), (2, 3, 4))],
+    }
+    repetitions = setup.choose(40, 9)
+    ours: dict[str, dict[str, list[float]]] = {}
+    for name, sizes in shapes.items():
+        rows = []
+        for row in measure_apart(sizes, repetitions):
+            rows.append(row)
+            setup.note(f"{name}, {row['n']} nodes")
+        ours[name] = {key: [row[key] for row in rows] for key in rows[0]}
+    shown = {name: told(columns) for name, columns in ours.items()}
+    ladder, net, crystal = (shown[name] for name in shapes)
+    worst = max(
+        max(columns[f"difference_{order}"])
+        for columns in ours.values()
+        for order in ("least_neighbours", "depth_first")
+    )
+    targets = (
+        Target("largest difference from the dense solution, relative", worst, 1e-12),
+        Target(f"ladder: exponent of time over n, from n = {LONG} on", ladder["exponent"], 1.15),
+        *(
+            Target(f"{name}: dense over sparse time, largest", row["gain"], limit, at_least=True)
+            for (name, row), limit in zip(
+                shown.items(), setup.choose(LEAD, (10, 1, 1)), strict=True
+            )
+        ),
+    )
+    sentence = (
+        f"Against dense LAPACK the sparse LDU is {ladder['gain']:.0f} times as fast on a ladder of "
+        f"{ladder['n']} nodes, where its time grows as n^{ladder['exponent']:.2f}, "
+        f"{net['gain']:.1f} times on a net of {net['n']} (n^{net['exponent']:.2f}) and "
+        f"{crystal['gain']:.1f} times on a crystal of {crystal['n']} "
+        f"(n^{crystal['exponent']:.2f}); in the paper's depth-first order "
+        f"{ladder['gain_dfs']:.0f}, {net['gain_dfs']:.1f} and {crystal['gain_dfs']:.1f} times."
+    )
+
+    def draw(figure: Figure) -> None:
+        for axes, (name, columns) in zip(panels(figure, 1, 3)[0], ours.items(), strict=True):
+            for key, (label, colour, style) in LINES.items():
+                axes.loglog(columns["n"], columns[f"us_{key}"], style, color=colour, label=label)
+            finish(axes, "nodes", "factor and solve [us]", name)
+
+    return Result(
+        {
+            "systems": "random 6x6 blocks, diagonally dominant, 6 n equations",
+            "graphs": shapes,
+            "time": f"shortest of {repetitions} solves of each, taken in turns",
+            "dense": "numpy.linalg.solve (LAPACK's dgesv), one thread",
+        },
+        {**ours, "largest": shown},
+        {},
+        targets,
+        sentence,
+        draw,
+    )
+
+
+def told(columns: dict[str, list[float]]) -> dict[str, float]:
+    """What a sentence says of one family: its largest graph, and how times grow."""
+    long = np.array(columns["n"]) >= LONG
+    n, us = np.array(columns["n"])[long], np.array(columns["us_least_neighbours"])[long]
+    return {
+        "n": columns["n"][-1],
+        "gain": columns["us_dense"][-1] / columns["us_least_neighbours"][-1],
+        "gain_dfs": columns["us_dense"][-1] / columns["us_depth_first"][-1],
+        "exponent": exponent(n, us),
+    }
+
+
+GRAPHS = Experiment(
+    ("fig9bcd",),
+    "solving systems on ladders, nets and crystals, sparse and dense",
+    "linear on ladders, far ahead of dense LAPACK there, less so the denser the graph",
+    run_graphs,
+)
