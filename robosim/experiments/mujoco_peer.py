@@ -126,7 +126,7 @@ def mjcf(
         )  # fmt: skip
     by_name = {body.name: body for body in robot.bodies}
     elements: dict[str | None, Any] = {None: world}
-    for joint in robot.joints:
+    for joint in robot.tree_joints:
         if joint.kind not in JOINTS:
             raise PeerError(f"joint '{joint.name}': a {joint.kind} joint has no MJCF here")
         body = by_name[joint.child]
@@ -139,6 +139,9 @@ def mjcf(
         elements[joint.child] = element
         _write_joint(element, joint)
         _write_body(element, robot, body, soft)
+    equality = etree.SubElement(root, "equality")
+    for joint in robot.loop_joints:
+        _write_loop(equality, elements, joint, soft)
     return str(etree.tostring(root, encoding="unicode"))
 
 

@@ -16,8 +16,10 @@ from robosim.experiments import (
     chains,
     convergence,
     drop,
+    four_bar,
     friction,
     graphs,
+    loops,
     pendulums,
     spheres,
     whip,
@@ -26,13 +28,16 @@ from robosim.experiments.experiment import Experiment, Result, Setup, Target, pl
 from robosim.experiments.mujoco_peer import available, version
 
 EXPERIMENTS: tuple[Experiment, ...] = (
+    loops.LOOPS,
     pendulums.DOUBLE_PENDULUM,
     drop.CUBE,
     chains.TIMES,
     spheres.SPHERES,
+    loops.SEGMENTS,
     graphs.GRAPHS,
     chains.TOLERANCES,
     pendulums.SCALES,
+    four_bar.FOUR_BAR,
     convergence.NEWTON,
     friction.FRICTION,
     whip.WHIP,

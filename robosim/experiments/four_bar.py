@@ -1,0 +1,171 @@
+"""The double four-bar benchmark with its singular poses (Fig. 12)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+
+from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
+from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.linkages import double_four_bar
+from robosim.experiments.measuring import largest, sample, trend
+from robosim.experiments.mujoco_peer import LABELS, MuJoCoRun, Settings
+from robosim.simulation import Simulation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+G = 9.81
+START = (np.pi, np.pi / 2, np.pi, np.pi / 2, np.pi)  # rad: upright, couplers level
+RATES = (1.0, -1.0, 1.0, -1.0, 1.0)  # rad/s: the upper ends move at 1 m/s
+A = 7.0 * G + 1.5  # J: from upright, moving, to hanging; 3.5 kg m of first moment either way
+LOST = 0.1  # rad: a coupler that is tilted so much is on another branch
+
+
+def reference(seconds: float) -> Any:
+    """theta(t) [rad] from upright on the parallelogram's branch: 3 theta'' = 3.5 g sin theta."""
+
+    def rates(t: float, y: Array) -> list[float]:
+        return [y[1], 3.5 / 3.0 * G * float(np.sin(y[0]))]
+
+    return solve_ivp(rates, (0, seconds), [0.0, 1.0], rtol=1e-12, atol=1e-12, dense_output=True).sol
+
+
+def _row(t: Array, q: Array, energies: Array, closure: float, exact: Any) -> dict[str, Any]:
+    theta = q[:, 0] - START[0]
+    # A coupler's own angle is the sum of its joint's and of the rod's that carries it.
+    tilt = np.abs(np.stack((q[:, 0] + q[:, 1], q[:, 2] + q[:, 3])) - 1.5 * np.pi).max(axis=0)
+    lost = np.flatnonzero(tilt > LOST)
+    error = (energies - energies[0]) / A
+    kept = slice(0, lost[0] if len(lost) else len(t))
+    return {
+        "leaves_the_branch_at_s": float(t[lost[0]]) if len(lost) else None,
+        "singular_crossings_passed": int(np.count_nonzero(np.diff(np.cos(theta[kept]) > 0))),
+        "largest_coupler_tilt_rad": float(tilt.max()),
+        "largest_angle_error_rad": largest(theta - exact(t)[0]),
+        "largest_energy_error": largest(error),
+        "energy_trend": trend(t, error),
+        "closure_m": closure,
+    }
+
+
+def run_four_bar(setup: Setup) -> Result:
+    """[Bruedigam2023, Fig. 12]: 10 s at 10 and 1 ms."""
+    seconds = 10.0
+    steps = setup.choose((0.01, 0.001), (0.01,))
+    robot = double_four_bar()
+    settings = {"mujoco_default": Settings(), "mujoco_best": Settings("RK4")}
+    exact = reference(seconds)
+    angle = exact(np.linspace(0, seconds, 100001))[0]
+    crossings = int(np.count_nonzero(np.diff(np.cos(angle) > 0)))
+    ours: dict[str, Any] = {}
+    peers: dict[str, Any] = {key: {"settings": s.told()} for key, s in settings.items()}
+    lines: dict[tuple[str, float], Any] = {}
+    targets: list[Target] = []
+    kinetic = np.zeros(0)
+    for dt in steps:
+        setup.note(f"dt {1e3 * dt:g} ms, ours")
+        sim = Simulation(robot, timestep=dt)
+        sim.set_state(START, RATES)
+        every = round(0.01 / dt)
+
+        def heights(sim: Simulation = sim) -> float:
+            return G * float(np.sum(sim.state.x[:, 2]))
+
+        run = sample(sim, seconds, every, lambda sim=sim: sim.q, sim.energy, heights)
+        q, energies, potential = run.values
+        row = ours[f"{dt:g}"] = _row(run.t, q, energies, run.violation, exact)
+        row |= {"failure": run.failure, "divided_steps": run.divided}
+        lines["ours", dt] = run.t, q[:, 0] - np.pi, (energies - energies[0]) / A
+        if dt == steps[0]:
+            kinetic = np.stack((run.t, energies - potential, potential, energies))
+        label = f"{1e3 * dt:g} ms"
+        targets += [
+            Target(
+                f"{label}: singular crossings passed on the branch",
+                row["singular_crossings_passed"], crossings, at_least=True,
+            ),
+            Target(f"{label}: tilt of a coupler", row["largest_coupler_tilt_rad"], 1e-6, "rad"),
+            Target(f"{label}: largest |E - E0| / A", row["largest_energy_error"], 0.02),
+            Target(f"{label}: |trend| over the run / A", abs(row["energy_trend"]), 1e-3),
+            Target(f"{label}: closure", run.violation, 1e-9, "m"),
+        ]  # fmt: skip
+        for key, chosen in settings.items() if setup.mujoco else ():
+            setup.note(f"dt {1e3 * dt:g} ms, {LABELS[key]}")
+            peer = MuJoCoRun(robot, dt, chosen)
+            peer.set_state(START, RATES)
+            t, (q, energies, closure) = peer.sample(
+                round(seconds / dt), every, peer.data.qpos.copy, peer.energy, peer.closure
+            )
+            peers[key][f"{dt:g}"] = _row(t, q, energies, largest(closure), exact)
+            lines[key, dt] = t, q[:, 0] - np.pi, (energies - energies[0]) / A
+    first = f"{steps[0]:g}"
+
+    def told(row: dict[str, Any]) -> str:
+        left = row["leaves_the_branch_at_s"]
+        where = "stays on the branch" if left is None else f"leaves the branch at {left:.2f} s"
+        return (
+            f"{where} through {row['singular_crossings_passed']} of {crossings} singular "
+            f"crossings, with an energy error of up to {100 * row['largest_energy_error']:.2g} % "
+            f"of A and a closure of {row['closure_m']:.1e} m"
+        )
+
+    sentence = f"At {1e3 * steps[0]:g} ms our linkage {told(ours[first])}"
+    for key, row in peers.items() if setup.mujoco else ():
+        sentence += f"; {LABELS[key]} ({row['settings']}) {told(row[first])}"
+
+    def draw(figure: Figure) -> None:
+        axes = panels(figure, 2, 2)
+        keys = ("ours", *LABELS) if setup.mujoco else ("ours",)
+        for key in keys:
+            t, theta, error = lines[key, steps[0]]
+            label = "robosim" if key == "ours" else LABELS[key]
+            axes[0, 0].plot(t, np.cos(theta), color=COLOURS[key], label=label)
+            axes[0, 1].plot(t, 100 * error, color=COLOURS[key], label=label)
+            if len(steps) > 1:
+                t, _, error = lines[key, steps[1]]
+                axes[1, 1].plot(t, 100 * error, color=COLOURS[key], label=label)
+        t = np.linspace(0, seconds, 1001)
+        axes[0, 0].plot(t, np.cos(exact(t)[0]), "k:", label="exact")
+        for y, name, colour in zip(
+            kinetic[1:], ("kinetic", "potential", "total"), OTHERS, strict=False
+        ):
+            axes[1, 0].plot(kinetic[0], y, color=colour, label=name)
+        finish(axes[0, 0], "time [s]", "height of the first rod's end [m]", "10 ms")
+        axes[0, 1].set_yscale("symlog", linthresh=0.1)
+        finish(axes[0, 1], "time [s]", "(E - E0) / A [%]", "10 ms")
+        finish(axes[1, 0], "time [s]", "energy [J]", "robosim, 10 ms")
+        if len(steps) > 1:
+            axes[1, 1].set_yscale("symlog", linthresh=0.001)
+            finish(axes[1, 1], "time [s]", "(E - E0) / A [%]", "1 ms")
+        else:
+            axes[1, 1].set_axis_off()
+
+    return Result(
+        {
+            "timesteps_s": steps,
+            "seconds": seconds,
+            "links": "rods of 1 m and 1 kg, pivots 1 m apart",
+            "start": "upright, the upper ends moving at 1 m/s",
+            "singular_crossings_of_the_reference": crossings,
+            "A_J": A,
+            "A": "E0 - Emin, Emin hanging at rest",
+        },
+        ours,
+        peers if setup.mujoco else {},
+        tuple(targets),
+        sentence + ".",
+        draw,
+    )
+
+
+FOUR_BAR = Experiment(
+    ("fig12",),
+    "the double four-bar benchmark for 10 s at 10 and 1 ms",
+    "passes all ten singular crossings on the parallelogram's branch, bounded energy error",
+    run_four_bar,
+)

@@ -1,0 +1,266 @@
+"""Closed loops: closure and energy (Fig. 7a), and chains of four-link segments (Fig. 9a)."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robosim.experiments.drawing import COLOURS, finish, panels
+from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.linkages import segments, segments_start, three_link_loop
+from robosim.experiments.measuring import exponent, largest, sample, trend
+from robosim.experiments.mujoco_peer import LABELS, MuJoCoRun, Settings, said
+from robosim.simulation import Simulation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DT, G = 0.01, 9.81
+LOOP_START = (-2.6, 0.86, -2.93)  # rad; the first is held, the others follow from the loop
+OPENING, TILT = np.pi / 8, np.pi / 4  # of a segment: its rods off its axis, that off the vertical
+
+
+def lowest_three_link() -> float:
+    """Lowest potential energy [J] of the three-link loop, over all its poses."""
+    angle = np.linspace(-np.pi, np.pi, 200001)
+    P = np.stack((-np.sin(angle), -np.cos(angle)), axis=1)  # end of the first rod, (x, z)
+    pivot, l2, l3 = np.array([1.0, 0.0]), np.sqrt(0.5), 1.0
+    span = pivot - P
+    d = np.linalg.norm(span, axis=1)
+    along = (d**2 + l2**2 - l3**2) / (2 * d)
+    with np.errstate(invalid="ignore"):
+        height = np.sqrt(l2**2 - along**2)
+    across = np.stack((-span[:, 1], span[:, 0]), axis=1)
+    ends = [
+        P + (along[:, None] * span + s * height[:, None] * across) / d[:, None] for s in (1, -1)
+    ]
+    # Masses are as the lengths; a rod's centre is half way between its ends.
+    energies = [G * (P[:, 1] / 2 + l2 * (P[:, 1] + Q[:, 1]) / 2 + l3 * Q[:, 1] / 2) for Q in ends]
+    return float(np.nanmin(energies))
+
+
+def lowest_segments(n: int) -> float:
+    """Lowest potential energy [J] of n segments: folded, hanging straight down."""
+    return -sum(4 * G * (2 * k + 1.0) for k in range(n))
+
+
+def run_loops(setup: Setup) -> Result:
+    """[Bruedigam2023, Fig. 7a], [Bruedigam2020, Fig. 4b]: three links and a rhombus, 100 s."""
+    seconds = setup.choose(100.0, 5.0)
+    every = setup.choose(5, 1)
+    rhombus = segments(1)
+    cases: dict[str, Any] = {
+        "three-link loop": (three_link_loop(), LOOP_START, ("joint1",), lowest_three_link()),
+        "rhombus": (rhombus, segments_start(rhombus, OPENING, TILT), (), lowest_segments(1)),
+    }
+    settings = {
+        "three-link loop": {
+            "mujoco_default": Settings(),
+            "mujoco_best": Settings("RK4", solimp=(0.9999, 0.9999, 0.001)),
+        },
+        "rhombus": {
+            "mujoco_default": Settings(),
+            "mujoco_best": Settings("RK4", solref=(0.005, 1.0)),
+        },
+    }
+    ours: dict[str, Any] = {}
+    peers: dict[str, dict[str, Any]] = {"mujoco_default": {}, "mujoco_best": {}}
+    lines: dict[tuple[str, str], Any] = {}
+    ranges = {}
+    targets: list[Target] = []
+    sentences = []
+    for name, (robot, start, hold, lowest) in cases.items():
+        setup.note(f"{name}, ours")
+        sim = Simulation(robot, timestep=DT)
+        sim.set_state(start, hold=hold)
+        q = sim.q
+        A = ranges[name] = sim.energy() - lowest
+        run = sample(sim, seconds, every, sim.energy, sim.constraint_violation)
+        error = (run.values[0] - run.values[0][0]) / A
+        lines[name, "ours"] = run.t, error, run.values[1]
+        row = ours[name] = {
+            "closure_m": run.violation,
+            "largest_deviation": largest(error),
+            "trend_over_the_run": trend(run.t, error),
+            "iterations_mean": run.iterations,
+            "divided_steps": run.divided,
+            "failure": run.failure,
+        }
+        targets += [
+            Target(f"{name}: simulated time", run.t[-1], seconds - DT / 2, "s", at_least=True),
+            Target(f"{name}: closure", run.violation, 1e-9, "m"),
+            Target(f"{name}: largest |E - E0| / A", row["largest_deviation"], 0.02),
+            Target(f"{name}: |trend| over the run / A", abs(row["trend_over_the_run"]), 1e-3),
+        ]
+        told = (
+            f"our {name} stays closed to {run.violation:.1e} m, its energy within "
+            f"{100 * row['largest_deviation']:.3g} % of A, with a trend of "
+            f"{100 * row['trend_over_the_run']:+.1e} %"
+        )
+        for key, chosen in settings[name].items() if setup.mujoco else ():
+            setup.note(f"{name}, {LABELS[key]}")
+            peer = MuJoCoRun(robot, DT, chosen)
+            peer.set_state(q)
+            t, (energies, closure) = peer.sample(
+                round(seconds / DT), every, peer.energy, peer.closure
+            )
+            error = (energies - energies[0]) / A
+            lines[name, key] = t, error, closure
+            peers[key][name] = {
+                "settings": chosen.told(),
+                "closure_m": largest(closure),
+                "largest_deviation": largest(error),
+                "unstable_at_s": peer.failed_at,
+            }
+            told += (
+                f"; {said(key, chosen.told())} opens it by {largest(closure):.1e} m, its energy "
+                f"is off by up to {100 * largest(error):.3g} %"
+            )
+        sentences.append(told[0].upper() + told[1:] + ".")
+
+    def draw(figure: Figure) -> None:
+        axes = panels(figure, 2, 2)
+        for row, name in zip(axes, cases, strict=True):
+            for key in ("ours", *LABELS) if setup.mujoco else ("ours",):
+                t, error, closure = lines[name, key]
+                label = "robosim" if key == "ours" else LABELS[key]
+                style = {"lw": 0.8, "color": COLOURS[key], "label": label}
+                style["zorder"] = 3 if key == "ours" else 2
+                row[0].semilogy(t, np.maximum(closure, 1e-17), **style)
+                row[1].plot(t, 100 * error, **style)
+            row[1].set_yscale("symlog", linthresh=1.0)
+            finish(row[0], "time [s]", "closure error [m]", name)
+            finish(row[1], "time [s]", "(E - E0) / A [%]", name)
+
+    return Result(
+        {
+            "timestep_s": DT,
+            "seconds": seconds,
+            "three_link_loop": "1, sqrt(1/2), 1 m and kg; pivots 1 m apart at the same height",
+            "rhombus": "four links of 1 m and 1 kg, an upper corner fixed",
+            "start_rad": {name: case[1] for name, case in cases.items()},
+            "A_J": ranges,
+            "A": "E0 - Emin; Emin over all poses of the loop, of the rhombus folded and hanging",
+            "steps_between_samples": every,
+        },
+        ours,
+        peers if setup.mujoco else {},
+        tuple(targets),
+        " ".join(sentences),
+        draw,
+    )
+
+
+LOOPS = Experiment(
+    ("fig7a",),
+    "a three-link loop and a rhombus for 100 s at 10 ms",
+    "closed to 1e-9 m, no trend in the energy, deviation below 2 %",
+    run_loops,
+)
+
+
+def run_segments(setup: Setup) -> Result:
+    """[Bruedigam2023, Fig. 9a], [Bruedigam2020, Fig. 6]: chains of four-link segments, 10 s."""
+    counts = setup.choose((1, 2, 3, 5, 7, 10, 15, 20), (1, 3, 6))
+    seconds = setup.choose(10.0, 1.0)
+    settings = {"mujoco_default": Settings(), "mujoco_best": Settings("RK4", solref=(0.01, 1.0))}
+    keys = ("us", "closure_m", "largest_deviation")
+    ours: dict[str, Any] = {
+        key: [] for key in (*keys, "iterations_mean", "divided_steps", "failure")
+    }
+    peers: dict[str, Any] = {
+        key: {"settings": chosen.told(), **{one: [] for one in (*keys, "unstable_at_s")}}
+        for key, chosen in settings.items()
+    }
+    for n in counts:
+        robot = segments(n)
+        q = segments_start(robot, OPENING, TILT)
+        setup.note(f"{n} segments, ours")
+        sim = Simulation(robot, timestep=DT)
+        sim.set_state(q)
+        A = sim.energy() - lowest_segments(n)
+        run = sample(sim, seconds, 1, sim.energy)
+        for key, value in (
+            ("closure_m", run.violation),
+            ("largest_deviation", largest(run.values[0] - run.values[0][0]) / A),
+            ("iterations_mean", run.iterations),
+            ("divided_steps", run.divided),
+            ("failure", run.failure),
+        ):
+            ours[key].append(value)
+        # Once more for the time, without reading anything.
+        sim.set_state(q)
+        begin = time.perf_counter()
+        sample(sim, seconds, 1000)
+        ours["us"].append((time.perf_counter() - begin) / max(sim.steps, 1) * 1e6)
+        for name, chosen in settings.items() if setup.mujoco else ():
+            setup.note(f"{n} segments, {LABELS[name]}")
+            peer = MuJoCoRun(robot, DT, chosen)
+            peer.set_state(q)
+            _, (energies, closure) = peer.sample(round(seconds / DT), 1, peer.energy, peer.closure)
+            timed = MuJoCoRun(robot, DT, chosen)
+            timed.set_state(q)
+            row = peers[name]
+            row["us"].append(timed.us_per_step(round(seconds / DT), 1))
+            row["closure_m"].append(largest(closure))
+            row["largest_deviation"].append(largest(energies - energies[0]) / A)
+            row["unstable_at_s"].append(peer.failed_at)
+    failed = sum(bool(text) for text in ours["failure"])
+    power = exponent(counts, ours["us"])
+    worst = max(ours["largest_deviation"])
+    targets = (
+        Target("chains with a failed step", failed, 0),
+        Target("closure", max(ours["closure_m"]), 1e-9, "m"),
+        Target("largest |E - E0| / A", worst, 0.02),
+        Target("exponent of the time of a step over n", power, 1.15),
+    )
+    sentence = (
+        f"Chains of {counts[0]} to {counts[-1]} segments stay closed to "
+        f"{max(ours['closure_m']):.1e} m, their energy within {100 * worst:.3g} % of A, "
+        f"{failed} fail, and the time of a step grows as n^{power:.2f}"
+    )
+    for key, row in peers.items() if setup.mujoco else ():
+        sentence += (
+            f"; {said(key, row['settings'])} opens them by up to {max(row['closure_m']):.1e} m, "
+            f"energy is off by {100 * min(row['largest_deviation']):.2g} to "
+            f"{100 * max(row['largest_deviation']):.2g} %"
+        )
+
+    def draw(figure: Figure) -> None:
+        axes = panels(figure, 1, 3)[0]
+        for name, row in ({"ours": ours} | (peers if setup.mujoco else {})).items():
+            label = "robosim" if name == "ours" else LABELS[name]
+            for ax, key, scale in zip(axes, keys, (1.0, 1.0, 100.0), strict=True):
+                y = scale * np.array(row[key], dtype=float)
+                ax.plot(counts, y, "o-", color=COLOURS[name], label=label)
+        for ax in axes[1:]:
+            ax.set_yscale("log")
+        finish(axes[0], "segments", "time of a step [us]")
+        finish(axes[1], "segments", "closure error [m]")
+        finish(axes[2], "segments", "largest |E - E0| / A [%]")
+
+    return Result(
+        {
+            "timestep_s": DT,
+            "seconds": seconds,
+            "n": counts,
+            "links": "rods of 1 m and 1 kg",
+            "start": "at rest, straight, 45 degrees off the vertical, each rhombus opened to 45 degrees",
+            "A": "E0 - Emin, Emin folded and hanging",
+        },
+        ours,
+        peers if setup.mujoco else {},
+        targets,
+        sentence + ".",
+        draw,
+    )
+
+
+SEGMENTS = Experiment(
+    ("fig9a", "wafr6"),
+    "chains of four-link segments for 10 s at 10 ms",
+    "closed to 1e-9 m, energy within 2 %, time linear in n, n = 1 to 20",
+    run_segments,
+)
