@@ -12,7 +12,7 @@ from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.linkages import double_four_bar
 from robosim.experiments.measuring import largest, sample, trend
-from robosim.experiments.mujoco_peer import LABELS, MuJoCoRun, Settings
+from robosim.experiments.mujoco_peer import LABELS, MuJoCoRun, Settings, said
 from robosim.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -73,11 +73,11 @@ def run_four_bar(setup: Setup) -> Result:
         sim.set_state(START, RATES)
         every = round(0.01 / dt)
 
-        def heights(sim: Simulation = sim) -> float:
-            return G * float(np.sum(sim.state.x[:, 2]))
+        def read(sim: Simulation = sim) -> Array:
+            return np.array([*sim.q, sim.energy(), G * np.sum(sim.state.x[:, 2])])
 
-        run = sample(sim, seconds, every, lambda sim=sim: sim.q, sim.energy, heights)
-        q, energies, potential = run.values
+        run = sample(sim, seconds, every, read)
+        q, energies, potential = run.values[0][:, :-2], *run.values[0][:, -2:].T
         row = ours[f"{dt:g}"] = _row(run.t, q, energies, run.violation, exact)
         row |= {"failure": run.failure, "divided_steps": run.divided}
         lines["ours", dt] = run.t, q[:, 0] - np.pi, (energies - energies[0]) / A
@@ -111,12 +111,13 @@ def run_four_bar(setup: Setup) -> Result:
         return (
             f"{where} through {row['singular_crossings_passed']} of {crossings} singular "
             f"crossings, with an energy error of up to {100 * row['largest_energy_error']:.2g} % "
-            f"of A and a closure of {row['closure_m']:.1e} m"
+            f"of A, a closure of {row['closure_m']:.1e} m and an angle that is off by up to "
+            f"{row['largest_angle_error_rad']:.2g} rad"
         )
 
     sentence = f"At {1e3 * steps[0]:g} ms our linkage {told(ours[first])}"
     for key, row in peers.items() if setup.mujoco else ():
-        sentence += f"; {LABELS[key]} ({row['settings']}) {told(row[first])}"
+        sentence += f"; {said(key, row['settings'])} {told(row[first])}"
 
     def draw(figure: Figure) -> None:
         axes = panels(figure, 2, 2)
@@ -136,6 +137,7 @@ def run_four_bar(setup: Setup) -> Result:
         ):
             axes[1, 0].plot(kinetic[0], y, color=colour, label=name)
         finish(axes[0, 0], "time [s]", "height of the first rod's end [m]", "10 ms")
+        axes[0, 0].legend(loc="lower left", fontsize=8)
         axes[0, 1].set_yscale("symlog", linthresh=0.1)
         finish(axes[0, 1], "time [s]", "(E - E0) / A [%]", "10 ms")
         finish(axes[1, 0], "time [s]", "energy [J]", "robosim, 10 ms")

@@ -15,6 +15,7 @@ from robosim.errors import OptionError, RobosimError
 from robosim.experiments import (
     chains,
     convergence,
+    damping,
     drop,
     four_bar,
     friction,
@@ -30,6 +31,7 @@ from robosim.experiments.mujoco_peer import available, version
 EXPERIMENTS: tuple[Experiment, ...] = (
     loops.LOOPS,
     pendulums.DOUBLE_PENDULUM,
+    damping.DAMPED,
     drop.CUBE,
     chains.TIMES,
     spheres.SPHERES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Callable
@@ -12,10 +13,27 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from robosim import ConvergenceError, OptionError, Simulation
+from robosim import ConvergenceError, OptionError, Simulation, StateError
 from robosim.cli import app
-from robosim.experiments import EXPERIMENTS, Experiment, Result, Setup, Target, find, registry
+from robosim.experiments import (
+    EXPERIMENTS,
+    Experiment,
+    Result,
+    Setup,
+    Target,
+    find,
+    four_bar,
+    registry,
+)
+from robosim.experiments.damping import START, damped_pendulum, exact_energy
 from robosim.experiments.experiment import plain
+from robosim.experiments.linkages import (
+    double_four_bar,
+    segments,
+    segments_start,
+    three_link_loop,
+)
+from robosim.experiments.loops import lowest_segments, lowest_three_link
 from robosim.experiments.measuring import exponent, largest, sample, trend
 from robosim.experiments.mujoco_peer import MuJoCoRun, Settings, available
 from robosim.models.builders import chain, cube
@@ -147,6 +165,34 @@ def test_names_are_unique() -> None:
         find("figure7")
 
 
+class TestLowestEnergies:
+    """The energies that A is counted from, against a search over poses."""
+
+    def test_three_link_loop(self) -> None:
+        sim = Simulation(three_link_loop())
+        found = []
+        for angle in np.linspace(-2.0, 0.4, 49):
+            with contextlib.suppress(StateError):  # a pose that the loop cannot take
+                sim.set_state([angle, -angle, angle], hold=("joint1",))
+                found.append(sim.energy())
+        assert min(found) == pytest.approx(lowest_three_link(), abs=0.05)
+        assert min(found) >= lowest_three_link() - 1e-6
+
+    @pytest.mark.parametrize("n", [1, 3])
+    def test_segments(self, n: int) -> None:
+        robot = segments(n)
+        sim = Simulation(robot)
+        sim.set_state(segments_start(robot, 0.0, 0.0))
+        assert sim.energy() == pytest.approx(lowest_segments(n), rel=1e-12)
+
+    def test_four_bar(self) -> None:
+        sim = Simulation(double_four_bar())
+        sim.set_state(four_bar.START, four_bar.RATES)
+        upright = sim.energy()
+        sim.set_state(np.array(four_bar.START) - [np.pi, -np.pi, np.pi, -np.pi, np.pi])
+        assert upright - sim.energy() == pytest.approx(four_bar.A, rel=1e-12)
+
+
 class TestMeasuring:
     def test_targets(self) -> None:
         assert Target("", 1.0, 1.0).reached
@@ -189,11 +235,22 @@ class TestMeasuring:
         assert len(run.t) == 1
 
 
+def test_damping_reaches_mujoco() -> None:
+    """Its energy at the end of a damped swing is the exact one, at a small timestep."""
+    pytest.importorskip("mujoco")
+    peer = MuJoCoRun(damped_pendulum(), 1e-3, Settings("RK4"))
+    peer.set_state([START])
+    assert peer.step(1000)
+    assert peer.energy() == pytest.approx(exact_energy(np.array([0.0, 1.0]))[1], abs=1e-6)
+
+
 class TestMuJoCo:
     pytestmark = with_mujoco
 
     @pytest.mark.parametrize(
-        "robot", [chain(3), chain(3, "spherical"), cube()], ids=["hinges", "balls", "cube"]
+        "robot",
+        [chain(3), chain(3, "spherical"), cube(), segments(2)],
+        ids=["hinges", "balls", "cube", "loops"],
     )
     def test_has_the_same_mechanism(self, robot: Any) -> None:
         """The energy of a random state is ours: masses, inertias, places, frames, orders."""
@@ -204,12 +261,18 @@ class TestMuJoCo:
             if joint.has_quaternion:
                 begin = start + joint.C_T.shape[1]
                 q[begin : begin + 4] = normalized(q[begin : begin + 4])
+        if robot.loop_joints:
+            q = segments_start(robot, 0.7, 0.3)
         sim = Simulation(robot)
         sim.set_state(q, v)
         peer = MuJoCoRun(robot, 1e-3, Settings())
-        peer.set_state(q, v)
-        assert peer.energy() == pytest.approx(sim.energy(), rel=1e-12)
-        np.testing.assert_allclose(peer.data.xipos[1:], sim.state.x, atol=1e-12)
+        peer.set_state(sim.q, sim.v)  # where loops are closed
+        # Bodies in loops are where the loops' constraints put them, up to 1e-10 m.
+        close = 1e-9 if robot.loop_joints else 1e-12
+        assert peer.energy() == pytest.approx(sim.energy(), rel=close)
+        np.testing.assert_allclose(peer.data.xipos[1:], sim.state.x, atol=close)
+        assert peer.model.neq == len(robot.loop_joints)
+        assert peer.closure() < 1e-9
         assert peer.model.body_mass.sum() == pytest.approx(robot.total_mass, rel=1e-15)
 
     def test_an_instability_is_caught_and_not_printed(
