@@ -194,9 +194,7 @@ class Mechanism(Frozen):
                 element=f"mechanism '{self.name}'",
             )
         by_name = {body.name: body for body in self.bodies}
-        self._set(
-            joints=(*order, *loops), bodies=tuple(by_name[joint.child] for joint in order)
-        )
+        self._set(joints=(*order, *loops), bodies=tuple(by_name[joint.child] for joint in order))
 
     @property
     def tree_joints(self) -> tuple[Joint, ...]:
@@ -231,6 +229,10 @@ class Mechanism(Frozen):
         if name not in self._frame_index:
             raise ModelError(f"no frame '{name}'", alternatives=tuple(self._frame_index))
         return self._frame_index[name]
+
+    def body(self, name: str) -> Body:
+        """A body by its name, or ModelError."""
+        return self.bodies[self.body_index(name)]
 
     def body_index(self, name: str) -> int:
         """Index of a body by its name, or ModelError."""

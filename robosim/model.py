@@ -7,8 +7,8 @@ shape: a 6x6 product over ``blocks[n].F`` takes half of the time that it takes o
 whose strides are known only when it runs.
 
 Body i hangs on joint i; joints that close loops follow, and after them the springs between points,
-which are joints without constraints whose one coordinate is a distance. The world takes the last place of the pose arrays, index nb, so that a
-joint to the world is no special case.
+which are joints without constraints whose one coordinate is a distance. The world takes the last
+place of the pose arrays, index nb, so that a joint to the world is no special case.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from robosim.mechanism import Mechanism
 Array = NDArray[np.float64]
 
 MAX_FACETS = 16  # of the linearized friction cone
-# What a redundant constraint yields to, in parts of the inverse mass that it acts on: the multipliers
+# What a redundant constraint yields to, in parts of the inverse mass that it acts on: multipliers
 # of a loop that is held twice are the least ones. Far below the tolerance, far above rounding.
 COMPLIANCE = 1e-10
 
@@ -96,12 +96,29 @@ COUPLING = np.dtype(
         ("node_body", "i8", (4,)),
     ]
 )
+# What an inequality holds apart: a point and a plane, two segments, two edges, a coordinate and its
+# limit, the axes of a free rotation, or nothing: dry friction of a coordinate.
+PLANE, ROUND, EDGE, LIMIT, CONE, DRY = range(6)
 CONTACT = np.dtype(
     [
-        ("body", "i8"),
-        ("p", "f8", (3,)),  # in body axes from the centre of mass
-        ("radius", "f8"),
+        ("kind", "i8"),
+        ("body", "i8"),  # nb for the world
+        ("other", "i8"),
+        # In body axes from the centres of mass; world coordinates for the world:
+        ("p", "f8", (3,)),  # of the body: point, beginning of a segment, point on an edge
+        ("p_end", "f8", (3,)),  # its segment's end, direction of its edge
+        ("o", "f8", (3,)),  # of the other: point in the plane, beginning of its segment, ...
+        ("o_end", "f8", (3,)),  # normal of the plane, its segment's end, direction of its edge
+        ("radius", "f8"),  # of the body's rounding
+        ("radius_o", "f8"),
         ("mu", "f8"),
+        ("mass", "f8"),  # that residuals of impulses are divided by
+        ("sign", "f8"),  # of the edges' cross product, of a limit (1 lower, -1 upper)
+        ("bound", "f8"),  # of a coordinate; cosine of a cone; force of dry friction
+        ("joint", "i8"),
+        ("row", "i8"),  # of the coordinate among those of the joint
+        ("body_other", "i8"),  # blocks (row body, column other) and (row other, column body)
+        ("other_body", "i8"),
     ]
 )
 POSE = np.dtype([("x", "f8", (3,)), ("q", "f8", (4,)), ("R", "f8", (3, 3))])
@@ -123,6 +140,7 @@ JOINT_STATE = np.dtype(
         ("G_a", "f8", (6, 6)),  # Jacobian at the knot, constraints, then coordinates, by parent
         ("G_b", "f8", (6, 6)),  # and by child
         ("rotor", "f8", (6,)),  # momenta of the rotors that enter the next step, by coordinate
+        ("rows", "i8"),  # of G that are there: those of the constraints, or of coordinates too
     ]
 )
 COUPLING_STATE = np.dtype([("impulse", "f8")])
@@ -163,9 +181,7 @@ JOINT_WORK = np.dtype(
         ("A", "f8", (6, 6)),  # its derivative by the rates of the coordinates
     ]
 )
-COUPLING_WORK = np.dtype(
-    [("g", "f8"), ("impulse", "f8"), ("impulse_old", "f8")]
-)
+COUPLING_WORK = np.dtype([("g", "f8"), ("impulse", "f8"), ("impulse_old", "f8")])
 DRIVE = np.dtype(  # of an actuator that is part of the equations: position and velocity servo
     [("kp", "f8"), ("kd", "f8"), ("target", "f8"), ("target_rate", "f8"), ("start", "f8")]
 )
@@ -187,16 +203,26 @@ SCRATCH = np.dtype(
 )
 CONTACT_WORK = np.dtype(
     [
+        ("frame", "f8", (3, 3)),  # rows: two tangents and the normal, from other to body, world
         ("arm1", "f8", (3,)),  # from the centre of mass to the contact at the first knot, world
+        ("arm_o", "f8", (3,)),  # the same of the other
+        ("center1", "f8", (3,)),  # from the centre of mass to the axis of the rounding, first knot
+        ("center_o", "f8", (3,)),  # the same of the other
+        ("step_back", "f8"),  # gap that the end of the interval is measured from, 0 or negative
         ("gap", "f8"),  # at the second knot [m]
-        ("u", "f8", (3,)),  # slip velocity (x, y) and gap over dt (z) [m/s]
-        ("J2", "f8", (3, 6)),
+        ("u", "f8", (3,)),  # slip along the tangents and gap over dt [m/s]
+        ("rate", "f8"),  # of a coordinate's gap or of its slip over the interval
+        ("L", "f8", (3, 6)),  # transposed: from impulse to wrench on the body, first knot
+        ("L_o", "f8", (3, 6)),
+        ("R", "f8", (3, 6)),  # derivative of u by the motion of the body, second knot
+        ("R_o", "f8", (3, 6)),
         ("A", "f8", (3, 3)),  # condensed: dF = F + A du
         ("F", "f8", (3,)),
+        ("f", "f8", (3,)),  # impulse, contact axes
         ("weight", "f8"),  # of friction's products against s gamma on the path that is followed
         ("aim", "f8"),
-        ("may_slide", "?"),
-        ("slides", "?"),  # whether it is moved along the central path, second-order cone
+        ("may_slide", "i8"),
+        ("slides", "i8"),  # whether it is moved along the central path, second-order cone
         ("d_gamma", "f8"),
         ("d_s", "f8"),
         ("d_psi", "f8"),
@@ -224,7 +250,8 @@ class Model(NamedTuple):
     coordinates: NDArray[np.void]  # (one for each velocity of a joint,) COORDINATE
     pieces: NDArray[np.void]  # PIECE of all potentials
     couplings: NDArray[np.void]  # COUPLING
-    contacts: NDArray[np.void]  # (nc,) CONTACT, sorted by body
+    contacts: NDArray[np.void]  # CONTACT: with the ground, sorted by body; then of coordinates
+    n_ground: int  # number of the former
     facets: Array  # (nf, 2) directions of the linearized friction cone, none for the exact one
     graph: Graph
 
@@ -269,7 +296,7 @@ INFO = np.dtype(
 class Workspace(NamedTuple):
     """Scratch memory of one step."""
 
-    bodies: NDArray[np.void]  # (nb,) BODY_WORK
+    bodies: NDArray[np.void]  # (nb + 1,) BODY_WORK, the world last
     joints: NDArray[np.void]  # (nj,) JOINT_WORK
     couplings: NDArray[np.void]  # COUPLING_WORK
     contacts: NDArray[np.void]  # (nc,) CONTACT_WORK
@@ -287,7 +314,7 @@ class Workspace(NamedTuple):
     motion: NDArray[np.void]  # MOTION of the driven coordinates over the step
     external: NDArray[np.void]  # (nb + 1,) ROW, wrenches on the bodies held over the step, world
     q2: Array  # joint coordinates at the second knot, of joints with laws
-    last_dt: Array  # (1,) length of the interval that led to the knot [s]
+    last_dt: Array  # (1,) length of the interval that led to the knot [s], 0 at a start
     factored: NDArray[np.int64]  # (1,) 1 while blocks hold the factors of the knot's projection
     scratch: NDArray[np.void]  # (1,) SCRATCH
     saved: State  # what a step that fails goes back to
@@ -301,14 +328,23 @@ def compile_model(mechanism: Mechanism, n_facets: int = 0) -> Model:
     joints, coordinates, pieces = _joint_records(mechanism)
     couplings = _coupling_records(mechanism, joints)
     graph = _graph(len(mechanism.bodies), joints, couplings)
-    contacts = _contact_records(mechanism)
+    contacts = _contact_records(mechanism, joints)
     bodies = _body_records(mechanism, contacts)
     angles = 2 * np.pi * np.arange(n_facets) / n_facets
     facets = np.column_stack((np.cos(angles), np.sin(angles)))
-    arrays = (bodies, joints, coordinates, pieces, couplings, contacts, facets)
-    for array in (*arrays, *graph):
+    for array in (bodies, joints, coordinates, pieces, couplings, contacts, facets, *graph):
         array.setflags(write=False)
-    return Model(*arrays, graph)
+    return Model(
+        bodies,
+        joints,
+        coordinates,
+        pieces,
+        couplings,
+        contacts,
+        len(mechanism.contacts),
+        facets,
+        graph,
+    )
 
 
 def _all_joints(mechanism: Mechanism) -> list[Joint | PointSpring]:
@@ -448,20 +484,50 @@ def _graph(nb: int, joints: NDArray[np.void], couplings: NDArray[np.void]) -> Gr
     return graph
 
 
-def _contact_records(mechanism: Mechanism) -> NDArray[np.void]:
+def _contact_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[np.void]:
+    """CONTACT records: points above the ground by body, then limits and dry friction of joints."""
+    nb = len(mechanism.bodies)
     index = {body.name: i for i, body in enumerate(mechanism.bodies)}
     order = contact_order(mechanism)
-    contacts = np.zeros(len(order), dtype=CONTACT)
-    for k, c in enumerate(order):
+    ground = np.zeros(len(order), dtype=CONTACT)
+    for record, c in zip(ground, order, strict=True):
         point = mechanism.contacts[c]
-        contacts[k] = (index[point.body], point.position, point.radius, point.friction)
-    return contacts
+        record["kind"], record["body"], record["other"] = PLANE, index[point.body], nb
+        record["p"], record["radius"] = point.position, point.radius
+        record["o_end"], record["mu"] = (0.0, 0.0, 1.0), point.friction
+        record["mass"], record["joint"] = mechanism.body(point.body).mass, -1
+    found: list[Any] = []
+    for j, joint in enumerate(mechanism.joints):
+        if joint.motion is not None:
+            continue
+        turns = joint.C_T.shape[1]
+        bounds: list[tuple[int, int, float, float]] = []
+        for row in range(joint.nv):
+            for sign, limits in ((1.0, joint.lower), (-1.0, joint.upper)):
+                bound = float(np.asarray(limits)[row])
+                if np.isfinite(bound):
+                    bounds.append((LIMIT, row, sign, bound))
+            friction = float(joint.per_coordinate("friction")[row])
+            if friction > 0:
+                bounds.append((DRY, row, 0.0, friction))
+        if np.isfinite(joint.cone):
+            bounds.append((CONE, turns, 0.0, float(np.cos(joint.cone))))
+        for kind, row, sign, bound in bounds:
+            record = np.zeros((), dtype=CONTACT)
+            record["kind"], record["body"], record["other"] = kind, nb, nb
+            record["joint"], record["row"] = j, row
+            record["sign"], record["bound"] = sign, bound
+            record["mu"] = 1.0 if kind == DRY else 0.0
+            record["mass"] = 1.0 / joints[j]["scale_R" if row >= turns else "scale_T"]
+            found.append(record)
+    return np.concatenate((ground, np.array(found, dtype=CONTACT)))
 
 
 def _body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np.void]:
-    bodies = np.zeros(len(mechanism.bodies), dtype=BODY)
+    nb = len(mechanism.bodies)
+    bodies = np.zeros(nb, dtype=BODY)
     for i, body in enumerate(mechanism.bodies):
-        mine = np.flatnonzero(contacts["body"] == i)
+        mine = np.flatnonzero((contacts["body"] == i) & (contacts["other"] == nb))
         begin = int(mine[0]) if len(mine) else 0
         reach = 0.0
         if len(mine):
@@ -497,10 +563,12 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
     for pose in poses:
         pose["q"][:, 0] = 1.0
         pose["R"][:] = np.eye(3)
+    world_last = np.zeros(nb + 1, dtype=BODY_WORK)
+    world_last["P"][:, 0] = 1.0
     blocks = [model.graph.neighbours["upper"], model.graph.neighbours["lower"]]
     n_blocks = 1 + max([len(model.graph.pivots) - 1, *(int(b.max()) for b in blocks if len(b))])
     return Workspace(
-        bodies=np.zeros(nb, dtype=BODY_WORK),
+        bodies=world_last,
         joints=np.zeros(len(model.joints), dtype=JOINT_WORK),
         couplings=np.zeros(len(model.couplings), dtype=COUPLING_WORK),
         contacts=np.zeros(nc, dtype=CONTACT_WORK),

@@ -687,7 +687,7 @@ class Simulation:
     def contact_positions(self) -> Array:
         """Where each contact would touch, (nc, 3) [m], world, in the order of robot.contacts."""
         out = np.empty((len(self._contact_order), 3))
-        contacts = self._model.contacts
+        contacts = self._model.contacts[: self._model.n_ground]
         rotations = quaternions.rotation_matrix(self._state.bodies["q"])
         centers = self._state.bodies["x"][contacts["body"]] + np.einsum(
             "cij,cj->ci", rotations[contacts["body"]], contacts["p"]
@@ -708,10 +708,11 @@ class Simulation:
         """
         out = np.zeros((len(self._contact_order), 3))
         forces = np.zeros_like(out)
-        active = self._state.contacts["active"] != 0
-        beta, facets = self._state.contacts["beta"], self._model.facets
+        contacts = self._state.contacts[: self._model.n_ground]
+        active = contacts["active"] != 0
+        beta, facets = contacts["beta"], self._model.facets
         forces[:, :2] = beta[:, : len(facets)] @ facets if len(facets) else beta[:, :2]
-        forces[:, 2] = self._state.contacts["gamma"]
+        forces[:, 2] = contacts["gamma"]
         out[self._contact_order] = np.where(active[:, None], forces / self._last_interval, 0.0)
         return out
 

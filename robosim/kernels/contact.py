@@ -1,82 +1,35 @@
-"""One contact in the interior point: its motion, its normal, and either cone for its friction.
+"""One inequality in the interior point: its normal, and either cone for its friction.
 
-Contact axes are the world's: x, y in the plane, z the normal. Motion: u = (slip x, slip y,
-gap / dt) at the end of the step, in m/s; impulse: gamma along z and friction in the plane, so that
-all products are energies. With a slack s the perturbed normal is
+In its own axes, two tangents and the normal, with motion u = (slip, slip, gap / dt) in m/s (see
+`touch`) and impulse (friction, friction, gamma), so that all products are energies. With a slack s
+the perturbed normal is
 
     u_z - s = 0                      s gamma = kappa                     (29c)
 
-and friction that of `cone_second_order`, or of `cone_linearized` where the model has facets.
+and friction that of `cone_second_order`, or of `cone_linearized` where the model has facets. The
+limit of a coordinate has no friction; dry friction of a coordinate has no normal, but a gamma that
+is given and stays.
 
-A contact with the world is a leaf of the graph. Eliminated in closed form it leaves
-``dF = F + A du`` for its impulse (x, y, z): no matrix larger than 3x3 (derivation.md, Sect. 5).
+Eliminated in closed form it leaves ``dF = F + A du`` for its impulse: no matrix larger than 3x3
+(derivation.md, Sect. 5).
 """
 
 from robosim.kernels import cone_linearized as linearized
 from robosim.kernels import cone_second_order as second_order
-from robosim.kernels.algebra import fill, rotate, step_to_zero
+from robosim.kernels.algebra import fill, step_to_zero
 from robosim.kernels.jit import kernel
-
-
-@kernel
-def contact_start(contact, pose1, w):
-    """w.arm1: from the centre of mass to where the contact would touch, at the first knot."""
-    rotate(pose1.R, contact.p, w.arm1)
-    w.arm1[2] -= contact.radius
-
-
-@kernel
-def contact_gap(contact, pose):
-    """Signed distance of the contact to the ground [m]."""
-    R, p = pose.R, contact.p
-    return pose.x[2] + R[2, 0] * p[0] + R[2, 1] * p[1] + R[2, 2] * p[2] - contact.radius
-
-
-@kernel
-def contact_motion(contact, pose2, motion, dt, w):
-    """w.u: slip of the material point that touches, and gap over dt, at the second knot.
-
-    The slip is taken from the velocity: differences of positions would round it far from the
-    origin to more than a resting contact's.
-    """
-    R, p, P = pose2.R, contact.p, motion.P
-    rate = 1.0 / dt
-    r0 = R[0, 0] * p[0] + R[0, 1] * p[1] + R[0, 2] * p[2]
-    r1 = R[1, 0] * p[0] + R[1, 1] * p[1] + R[1, 2] * p[2]
-    w.gap = contact_gap(contact, pose2)
-    w.u[0] = motion.v[0] + rate * (r0 - w.arm1[0] - 2.0 * contact.radius * P[2])
-    w.u[1] = motion.v[1] + rate * (r1 - w.arm1[1] + 2.0 * contact.radius * P[1])
-    w.u[2] = rate * w.gap
-
-
-@kernel
-def contact_jacobian(contact, pose2, P, w):
-    """w.J2: derivative of `contact_motion` by the direction (d v, psi), (3, 6)."""
-    R, p, J = pose2.R, contact.p, w.J2
-    r0 = R[0, 0] * p[0] + R[0, 1] * p[1] + R[0, 2] * p[2]
-    r1 = R[1, 0] * p[0] + R[1, 1] * p[1] + R[1, 2] * p[2]
-    r2 = R[2, 0] * p[0] + R[2, 1] * p[1] + R[2, 2] * p[2]
-    rho = contact.radius
-    for i in range(3):
-        for k in range(3):
-            J[i, k] = 1.0 if i == k else 0.0
-    # -[r]x, and for the turning of a sphere the rows of E^T = e I - [p]x.
-    J[0, 3] = rho * P[3]
-    J[0, 4] = r2 - rho * P[0]
-    J[0, 5] = -r1 - rho * P[1]
-    J[1, 3] = -r2 + rho * P[0]
-    J[1, 4] = rho * P[3]
-    J[1, 5] = r0 - rho * P[2]
-    J[2, 3] = r1
-    J[2, 4] = -r0
-    J[2, 5] = 0.0
+from robosim.model import DRY
 
 
 @kernel
 def contact_center(contact, c, w, facets, kappa, speed):
-    """Put a contact on the central path at `kappa` for the motion w.u, its slack at least `speed`."""
-    c.s = max(w.u[2], speed)
-    c.gamma = kappa / c.s
+    """Put a contact on the central path at `kappa` for the motion w.u, slack `speed` or more.
+
+    Dry friction has its gamma, the most that it can give, already.
+    """
+    if contact.kind != DRY:
+        c.s = max(w.u[2], speed)
+        c.gamma = kappa / c.s
     c.c, c.psi = 0.0, 0.0
     fill(0.0, c.beta)
     fill(0.0, c.eta)
@@ -91,7 +44,7 @@ def contact_center(contact, c, w, facets, kappa, speed):
 
 @kernel
 def contact_impulse(beta, gamma, facets, out):
-    """out (3,) = impulse on the body: friction from `beta`, gamma along z."""
+    """out (3,) = impulse in contact axes: friction from `beta`, gamma along the normal."""
     out[0], out[1], out[2] = beta[0], beta[1], gamma
     if facets.shape[0] > 0:
         linearized.friction(beta, facets, out)
@@ -104,7 +57,8 @@ def contact_stiffness(contact, c, facets, w):
     for i in range(3):
         for k in range(3):
             A[i, k] = 0.0
-    A[2, 2] = -c.gamma / c.s
+    if contact.kind != DRY:
+        A[2, 2] = -c.gamma / c.s
     if contact.mu == 0.0:
         return
     if facets.shape[0] == 0:
@@ -116,7 +70,7 @@ def contact_stiffness(contact, c, facets, w):
 @kernel
 def contact_violation(contact, c, facets, u, mass):
     """Largest residual of the linear equations [m/s]; impulses are divided by the body's mass."""
-    worst = abs(u[2] - c.s)
+    worst = abs(u[2] - c.s) if contact.kind != DRY else 0.0
     if contact.mu == 0.0:
         return worst
     if facets.shape[0] == 0:
@@ -135,8 +89,10 @@ def contact_force(contact, c, facets, kappa, w):
 @kernel
 def contact_direction(contact, c, facets, kappa, du, w):
     """Directions of all eliminated variables for the motion `du`, into w."""
-    w.d_s = du[2] + w.u[2] - c.s
-    w.d_gamma = (kappa - w.second_s - c.gamma * w.d_s) / c.s - c.gamma
+    w.d_s, w.d_gamma = 0.0, 0.0
+    if contact.kind != DRY:
+        w.d_s = du[2] + w.u[2] - c.s
+        w.d_gamma = (kappa - w.second_s - c.gamma * w.d_s) / c.s - c.gamma
     if contact.mu == 0.0:
         return
     aim = w.weight * kappa
@@ -179,6 +135,8 @@ def contact_products(contact, c, w, facets, length):
         total, largest, smallest = linearized.products(c, w, facets, length)
         pairs = 2 + facets.shape[0]
     total, largest, smallest = total / w.weight, largest / w.weight, smallest / w.weight
+    if contact.kind == DRY:
+        return total, largest, smallest, pairs - 1
     return product + total, max(product, largest), min(product, smallest), pairs
 
 

@@ -77,6 +77,7 @@ def start_knot(model, state, work, twists):
     step then receives half of the knot's impulse, as every later one does from either side.
     """
     work.factored[0] = 0
+    work.last_dt[0] = 0.0
     for i in range(state.bodies.shape[0]):
         body, momentum = state.bodies[i], work.scratch[0].w
         for k in range(3):
@@ -91,6 +92,7 @@ def start_knot(model, state, work, twists):
         joint_jacobian(joint, a, b, work.scratch[0], knot.G_a, knot.G_b)
         joint_motion_map(joint, a, b, work.scratch[0], n, knot.G_a, knot.G_b)
         fill(0.0, knot.impulse)
+        knot.rows = 6
         for row in range(joint.m_T + joint.m_R):
             v = joint.v_begin + row
             knot.rotor[row] = model.coordinates[v].armature * state.v[v]
@@ -111,6 +113,14 @@ def read_joints(model, state, work, poses, twists, first):
         read_coordinates(joint, a, b, t, state.q)
         joint_motion_map(joint, a, b, t, 0, t.S_a, t.S_b)
         read_velocities(t.S_a, t.S_b, twists[joint.parent].w, twists[joint.child].w, joint, state.v)
+
+
+@kernel
+def read_ahead(joint, q, work, t):
+    """Coordinates of one joint at the second knot into work.q2, continued from those in q."""
+    for k in range(joint.m_T + joint.m_R + (1 if joint.m_R == 3 else 0)):
+        work.q2[joint.q_begin + k] = q[joint.q_begin + k]
+    read_coordinates(joint, work.pose2[joint.parent], work.pose2[joint.child], t, work.q2)
 
 
 @entry

@@ -17,6 +17,7 @@ from robosim.kernels.contact import (
 from robosim.kernels.jit import kernel
 from robosim.kernels.ldu import ldu_factor
 from robosim.kernels.newton import assemble, evaluate, find_direction, remember, take_step
+from robosim.model import DRY
 
 CONVERGED = 0
 SINGULAR = 1
@@ -68,7 +69,9 @@ def set_second_order(model, state, work, on):
     """Mehrotra's second-order terms from the predictor's direction, or zero."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact_second_order(model.contacts[k], state.contacts[k], model.facets, on, work.contacts[k])
+        contact_second_order(
+            model.contacts[k], state.contacts[k], model.facets, on, work.contacts[k]
+        )
 
 
 @kernel
@@ -77,7 +80,7 @@ def clear_directions(work, attempt):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         w = work.contacts[k]
-        w.slides, w.may_slide = False, attempt == WARM
+        w.slides, w.may_slide = 0, 1 if attempt == WARM else 0
         w.d_s, w.d_gamma, w.d_c, w.d_psi = 0.0, 0.0, 0.0, 0.0
         fill(0.0, w.d_beta)
         fill(0.0, w.d_eta)
@@ -112,10 +115,12 @@ def central_step(model, state, work, length):
 
 
 @kernel
-def rests_above_ground(work):
-    """Whether every contact in the equations has a positive gap."""
+def keeps_apart(model, work):
+    """Whether every gap in the equations is positive, or less deep than it was."""
     for n in range(1, work.active[0] + 1):
-        if not work.contacts[work.active[n]].gap > 0.0:
+        k = work.active[n]
+        w = work.contacts[k]
+        if model.contacts[k].kind != DRY and not w.gap > w.step_back:
             return False
     return True
 
@@ -171,7 +176,7 @@ def solve(model, state, work, options, dt, attempt, info):
             return NOT_FINITE
         kappa_end = final_barrier(model, state, work, options, dt)
         mean, largest, _ = complementarity(model, state, work, 0.0)
-        if merit < options.tolerance and largest <= 10.0 * kappa_end and rests_above_ground(work):
+        if merit < options.tolerance and largest <= 10.0 * kappa_end and keeps_apart(model, work):
             return CONVERGED
         info.iterations += 1
         if stale:
@@ -190,7 +195,7 @@ def solve(model, state, work, options, dt, attempt, info):
         if attempt != WARM:
             length = central_step(model, state, work, length)
         remember(model, state, work)
-        # As long as the barrier is high, its slacks are so long that smaller residuals mean nothing.
+        # With a high barrier its slacks are so long that smaller residuals mean nothing.
         enough = max(options.tolerance, 0.1 * options.contact_speed * mean / kappa_end)
         accepted = False
         for _ in range(10):

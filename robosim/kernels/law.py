@@ -17,8 +17,8 @@ A free rotation has no coordinate to take a middle of: ``u`` is the discrete ang
 from math import atan2, sqrt
 
 from robosim.kernels.algebra import dot, quaternion_back
+from robosim.kernels.coordinates import read_ahead
 from robosim.kernels.jit import kernel
-from robosim.kernels.joint import read_coordinates
 
 
 @kernel
@@ -38,13 +38,10 @@ def potential_slope(pieces, begin, end, x):
 @kernel
 def joint_law(model, state, work, j, dt):
     """Law, half and A of joint j's work, from its coordinates at the second knot, read here."""
-    joint, knot, w, t = model.joints[j], state.joints[j], work.joints[j], work.scratch[0]
-    a, b = work.pose2[joint.parent], work.pose2[joint.child]
+    joint, knot, w = model.joints[j], state.joints[j], work.joints[j]
     single = joint.m_T + (joint.m_R if joint.m_R == 1 else 0)
     rows = joint.m_T + joint.m_R
-    for k in range(rows + (1 if joint.m_R == 3 else 0)):
-        work.q2[joint.q_begin + k] = state.q[joint.q_begin + k]
-    read_coordinates(joint, a, b, t, work.q2)
+    read_ahead(joint, state.q, work, work.scratch[0])
     for row in range(rows):
         for k in range(rows):
             w.A[row, k] = 0.0

@@ -11,10 +11,10 @@ from robosim.kernels.algebra import (
     clear_blocks,
     clear_rows,
     dot,
+    fill,
     rotate_back,
 )
 from robosim.kernels.body import (
-    add_wrench,
     angular_momentum,
     angular_momentum_tangent,
     end_pose,
@@ -25,8 +25,6 @@ from robosim.kernels.contact import (
     contact_follow,
     contact_force,
     contact_impulse,
-    contact_jacobian,
-    contact_motion,
     contact_stiffness,
     contact_violation,
 )
@@ -34,6 +32,12 @@ from robosim.kernels.jit import kernel
 from robosim.kernels.joint import joint_jacobian, joint_motion_map, joint_residual
 from robosim.kernels.law import joint_law
 from robosim.kernels.ldu import ldu_solve
+from robosim.kernels.touch import (
+    differentiate_contact,
+    move_contact,
+    move_coordinate,
+    on_joint,
+)
 
 
 @kernel
@@ -41,7 +45,6 @@ def evaluate(model, state, work, dt, info):
     """work.residual of Eqs. (29a), (29b) at the current unknowns; returns the residual in m/s."""
     nb = model.bodies.shape[0]
     clear_rows(work.impulse)
-    t = work.scratch[0]
     worst = 0.0
     for i in range(nb):
         end_pose(work.pose1[i], work.bodies[i].v, work.bodies[i].P, dt, work.pose2[i])
@@ -51,13 +54,9 @@ def evaluate(model, state, work, dt, info):
     for n in range(model.couplings.shape[0]):
         worst = max(worst, coupling_equation(model, state, work, n, dt))
     for n in range(1, work.active[0] + 1):
-        k = work.active[n]
-        contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
-        mass = model.bodies[contact.body].mass
-        contact_motion(contact, work.pose2[contact.body], work.bodies[contact.body], dt, w)
-        contact_impulse(c.beta, c.gamma, model.facets, t.w)
-        add_wrench(t.w, w.arm1, 1.0, work.impulse[contact.body].w)
-        worst = max(worst, contact_violation(contact, c, model.facets, w.u, mass))
+        worst = max(worst, contact_equations(model, state, work, work.active[n], dt))
+    for j in range(model.joints.shape[0]):
+        worst = max(worst, law_residual(model, work, j))
     dynamics = dynamics_residual(model, work, dt, info)
     if not isfinite(dynamics):
         return dynamics
@@ -90,12 +89,22 @@ def joint_equations(model, state, work, j, dt):
             worst = max(worst, abs(residual[n + row]))
         else:
             residual[n + row] = w.law[row] - w.impulse[n + row]
-            scale = joint.scale_R if turns else joint.scale_T
-            worst = max(worst, scale * abs(residual[n + row]))
     for row in range(w.rows):
         for k in range(6):
             work.impulse[joint.parent].w[k] += knot.G_a[row, k] * w.impulse[row]
             work.impulse[joint.child].w[k] += knot.G_b[row, k] * w.impulse[row]
+    return worst
+
+
+@kernel
+def law_residual(model, work, j):
+    """What is left of the laws of joint j, limits and friction included, as a velocity."""
+    joint, w = model.joints[j], work.joints[j]
+    n, worst = joint.n_T + joint.n_R, 0.0
+    for row in range(w.rows - n):
+        if w.held[row] == 0:
+            scale = joint.scale_R if row >= joint.m_T else joint.scale_T
+            worst = max(worst, scale * abs(work.residual[joint.node].w[n + row]))
     return worst
 
 
@@ -114,6 +123,37 @@ def coupling_equation(model, state, work, n, dt):
     value = w.g / dt + coupling.compliance * w.impulse
     work.residual[coupling.node].w[0] = -value
     return abs(value)
+
+
+@kernel
+def contact_equations(model, state, work, k, dt):
+    """Motion of contact k and its impulse on the bodies, or on a joint's coordinates."""
+    contact, c, w, t = model.contacts[k], state.contacts[k], work.contacts[k], work.scratch[0]
+    contact_impulse(c.beta, c.gamma, model.facets, w.f)
+    if on_joint(contact):
+        joint = model.joints[contact.joint]
+        move_coordinate(contact, joint, state.q, work.q2, dt, w, t)
+        add_coordinate_impulse(joint, w, w.f, work.residual[joint.node].w)
+    else:
+        move_contact(contact, work.pose2, work.bodies, dt, w, t)
+        add_transposed(w.L, w.f, work.impulse[contact.body].w)
+        add_transposed(w.L_o, w.f, work.impulse[contact.other].w)
+    return contact_violation(contact, c, model.facets, w.u, contact.mass)
+
+
+@kernel
+def add_transposed(L, f, out):
+    """out (6,) += L^T f for L (3, 6)."""
+    for k in range(6):
+        out[k] += L[0, k] * f[0] + L[1, k] * f[1] + L[2, k] * f[2]
+
+
+@kernel
+def add_coordinate_impulse(joint, w, f, out):
+    """Rows of a joint's coordinates += what an inequality asks of them."""
+    n = joint.n_T + joint.n_R
+    for row in range(joint.m_T + joint.m_R):
+        out[n + row] += w.L[0, row] * f[0] + w.L[2, row] * f[2]
 
 
 @kernel
@@ -149,6 +189,13 @@ def assemble(model, state, work):
         for k in range(3):
             D[k, k] = model.bodies[i].mass
         angular_momentum_tangent(work.bodies[i].J, work.bodies[i].P, D[3:, 3:])
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, w = model.contacts[k], work.contacts[k]
+        contact_stiffness(contact, state.contacts[k], model.facets, w)
+        if not on_joint(contact):
+            differentiate_contact(contact, work.pose2, work.bodies, w, t)
+        condense_contact(model, contact, w, work)
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
@@ -156,12 +203,6 @@ def assemble(model, state, work):
             place_joint_blocks(model, joint, state.joints[j], w, w, work.blocks)
     for n in range(model.couplings.shape[0]):
         place_coupling_blocks(model, model.couplings[n], state.joints, work.joints, work.blocks)
-    for n in range(1, work.active[0] + 1):
-        k = work.active[n]
-        contact, w = model.contacts[k], work.contacts[k]
-        contact_jacobian(contact, work.pose2[contact.body], work.bodies[contact.body].P, w)
-        contact_stiffness(contact, state.contacts[k], model.facets, w)
-        condense_contact(w, work.blocks[contact.body].F)
 
 
 @kernel
@@ -226,19 +267,31 @@ def place_coupling_blocks(model, coupling, left, right, blocks):
 
 
 @kernel
-def condense_contact(w, D):
-    """D -= J1^T A J2: the contact's answer to the motion of its body."""
-    r, A, J = w.arm1, w.A, w.J2
+def condense_contact(model, contact, w, work):
+    """The contact's answer to motion, -L^T A R, into the bodies' blocks or the joint's law."""
+    nb = model.bodies.shape[0]
+    if on_joint(contact):
+        subtract_answer(w.L, w.A, w.R, -1.0, work.joints[contact.joint].A)
+        return
+    if contact.body < nb:
+        subtract_answer(w.L, w.A, w.R, 1.0, work.blocks[contact.body].F)
+    if contact.other < nb:
+        subtract_answer(w.L_o, w.A, w.R_o, 1.0, work.blocks[contact.other].F)
+        if contact.body < nb:
+            subtract_answer(w.L, w.A, w.R_o, 1.0, work.blocks[contact.body_other].F)
+            subtract_answer(w.L_o, w.A, w.R, 1.0, work.blocks[contact.other_body].F)
+
+
+@kernel
+def subtract_answer(L, A, R, sign, out):
+    """out (6, 6) -= sign * L^T A R."""
     for column in range(6):
-        f0 = A[0, 0] * J[0, column] + A[0, 1] * J[1, column] + A[0, 2] * J[2, column]
-        f1 = A[1, 0] * J[0, column] + A[1, 1] * J[1, column] + A[1, 2] * J[2, column]
-        f2 = A[2, 0] * J[0, column] + A[2, 1] * J[1, column] + A[2, 2] * J[2, column]
-        D[0, column] -= f0
-        D[1, column] -= f1
-        D[2, column] -= f2
-        D[3, column] -= r[1] * f2 - r[2] * f1
-        D[4, column] -= r[2] * f0 - r[0] * f2
-        D[5, column] -= r[0] * f1 - r[1] * f0
+        r0, r1, r2 = sign * R[0, column], sign * R[1, column], sign * R[2, column]
+        f0 = A[0, 0] * r0 + A[0, 1] * r1 + A[0, 2] * r2
+        f1 = A[1, 0] * r0 + A[1, 1] * r1 + A[1, 2] * r2
+        f2 = A[2, 0] * r0 + A[2, 1] * r1 + A[2, 2] * r2
+        for row in range(6):
+            out[row, column] -= L[0, row] * f0 + L[1, row] * f1 + L[2, row] * f2
 
 
 @kernel
@@ -246,21 +299,54 @@ def find_direction(model, state, work, kappa):
     """Newton direction for the barrier `kappa` into work.rhs and the contacts' d_ fields."""
     for n in range(work.rhs.shape[0]):
         assign(work.residual[n].w, work.rhs[n].w)
-    t = work.scratch[0]
+    nb, t = model.bodies.shape[0], work.scratch[0]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
         contact_force(contact, c, model.facets, kappa, w)
-        add_wrench(w.F, w.arm1, 1.0, work.rhs[contact.body].w)
+        if on_joint(contact):
+            joint = model.joints[contact.joint]
+            add_coordinate_impulse(joint, w, w.F, work.rhs[joint.node].w)
+            continue
+        if contact.body < nb:
+            add_transposed(w.L, w.F, work.rhs[contact.body].w)
+        if contact.other < nb:
+            add_transposed(w.L_o, w.F, work.rhs[contact.other].w)
     ldu_solve(model.graph, work.blocks, work.rhs)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
-        for i in range(3):
-            t.w[i] = 0.0
-            for column in range(6):
-                t.w[i] += w.J2[i, column] * work.rhs[contact.body].w[column]
+        fill(0.0, t.w)
+        if on_joint(contact):
+            joint = model.joints[contact.joint]
+            coordinate_rates(model, joint, work.joints[contact.joint], work.rhs, t.f)
+            add_product(w.R, t.f, t.w)
+        else:
+            if contact.body < nb:
+                add_product(w.R, work.rhs[contact.body].w, t.w)
+            if contact.other < nb:
+                add_product(w.R_o, work.rhs[contact.other].w, t.w)
         contact_direction(contact, c, model.facets, kappa, t.w, w)
+
+
+@kernel
+def add_product(R, motion, out):
+    """out (3,) += R motion for R (3, 6)."""
+    for i in range(3):
+        for k in range(6):
+            out[i] += R[i, k] * motion[k]
+
+
+@kernel
+def coordinate_rates(model, joint, w, motions, out):
+    """Rates (6,) of a joint's coordinates for motions of the bodies, by w.G; zero beyond them."""
+    n, with_parent = joint.n_T + joint.n_R, joint.parent < model.bodies.shape[0]
+    fill(0.0, out)
+    for row in range(joint.m_T + joint.m_R):
+        for k in range(6):
+            out[row] += w.G_b[n + row, k] * motions[joint.child].w[k]
+            if with_parent:
+                out[row] += w.G_a[n + row, k] * motions[joint.parent].w[k]
 
 
 @kernel

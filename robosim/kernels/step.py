@@ -8,7 +8,7 @@ leaves of the equations does not add up: linear momentum is conserved to roundin
 but for x cross m v with the residual's share of v.
 """
 
-from math import sqrt
+from math import isfinite, sqrt
 
 import numpy as np
 
@@ -22,36 +22,40 @@ from robosim.kernels.algebra import (
     rotate_back,
     similarity,
 )
-from robosim.kernels.body import add_wrench, turn_from_rate
-from robosim.kernels.contact import (
-    contact_center,
-    contact_gap,
-    contact_start,
-    contact_stiffness,
-)
-from robosim.kernels.coordinates import add_joint_forces, load_poses, read_joints
+from robosim.kernels.body import turn_from_rate
+from robosim.kernels.contact import contact_center, contact_stiffness
+from robosim.kernels.coordinates import add_joint_forces, load_poses, read_ahead, read_joints
 from robosim.kernels.interior_point import (
     COLD,
     CONVERGED,
     LAST,
-    SINGULAR,
     NOT_SMOOTH,
+    SINGULAR,
     WARM,
     center_contacts,
     final_barrier,
     solve,
 )
 from robosim.kernels.jit import kernel, stage
-from robosim.kernels.ldu import ldu_factor, ldu_solve
+from robosim.kernels.joint import joint_motion_map
 from robosim.kernels.law import knot_law
+from robosim.kernels.ldu import ldu_factor, ldu_solve
 from robosim.kernels.newton import (
+    add_transposed,
     condense_contact,
     evaluate,
     joint_jacobians,
     place_coupling_blocks,
     place_joint_blocks,
 )
-
+from robosim.kernels.touch import (
+    coordinate_gap,
+    hold_rows,
+    on_joint,
+    start_contact,
+    start_coordinate,
+)
+from robosim.model import DRY
 
 SUZUKI = 1.0 / (4.0 - 4.0 ** (1.0 / 3.0))
 
@@ -65,6 +69,7 @@ def step(model, state, work, options, info):
     info.iterations = 0
     info.substeps = 1
     info.order = allowed_order(work, options)
+    last_dt = work.last_dt[0]
     if info.order == 4:
         copy_state(state, work.saved)
     while True:
@@ -87,6 +92,7 @@ def step(model, state, work, options, info):
         else:
             copy_state(work.saved, state)
             work.factored[0] = 0
+            work.last_dt[0] = last_dt
         if info.order == 4:
             info.order = 2
         elif 2 * info.substeps > options.max_substeps:
@@ -162,22 +168,40 @@ def start_interval(model, state, work, options, dt, end):
             work.known[i].w[k] += 0.5 * dt * body.mass * options.gravity[k]
     add_joint_forces(model, work.pose1, work.tau, 0.5 * dt, work, work.known)
     for j in range(model.joints.shape[0]):
-        choose_rows(model, work, j, options.dt, end)
+        choose_rows(model, state, work, j, options.dt, end)
 
 
 @kernel
-def choose_rows(model, work, j, dt, end):
+def choose_rows(model, state, work, j, dt, end):
     """Which rows of joint j are in the equations, and where its driven coordinates have to be."""
     joint, w = model.joints[j], work.joints[j]
     w.rows = joint.n_T + joint.n_R
+    fill(0.0, w.law)
+    fill(0.0, w.rotor)
+    if joint.law != 0:
+        use_coordinates(model, state, work, j)
     for row in range(joint.m_T + joint.m_R):
         v = joint.v_begin + row
         drive, driven = work.drives[v], model.coordinates[v].driven
-        if joint.law != 0 or drive.kp != 0.0 or drive.kd != 0.0:
-            w.rows = joint.n_T + joint.n_R + joint.m_T + joint.m_R
+        if drive.kp != 0.0 or drive.kd != 0.0:
+            use_coordinates(model, state, work, j)
         w.held[row] = 1 if driven >= 0 else 0
         if driven >= 0:
             w.goal[row], w.goal_rate[row] = along_motion(work.motion[driven], dt, end)
+
+
+@kernel
+def use_coordinates(model, state, work, j):
+    """Take the coordinates of joint j into the equations, with their directions at the knot."""
+    joint, knot, w = model.joints[j], state.joints[j], work.joints[j]
+    n = joint.n_T + joint.n_R
+    w.rows = n + joint.m_T + joint.m_R
+    if knot.rows < w.rows:
+        a, b = work.pose1[joint.parent], work.pose1[joint.child]
+        joint_motion_map(joint, a, b, work.scratch[0], n, knot.G_a, knot.G_b)
+        for row in range(n, w.rows):
+            knot.impulse[row] = 0.0
+        knot.rows = w.rows
 
 
 @kernel
@@ -192,8 +216,13 @@ def along_motion(m, dt, s):
 
 @kernel
 def guess_motion(model, state, work, dt, extrapolate):
-    """Unknowns of bodies and joints: knot velocities, continued from the last interval's."""
+    """Unknowns of bodies and joints: knot velocities, continued from the last interval's.
+
+    There is none after a start, where `extrapolate` is infinite.
+    """
     t = work.scratch[0]
+    if not isfinite(extrapolate):
+        extrapolate = 0.0
     for i in range(model.bodies.shape[0]):
         body, w = state.bodies[i], work.bodies[i]
         rotate(work.pose1[i].R, body.omega, t.w)
@@ -216,12 +245,14 @@ def solve_interval(model, state, work, options, dt, info):
     attempt = WARM
     while True:
         if attempt == WARM:
-            guess_motion(model, state, work, dt, dt / work.last_dt[0])
+            guess_motion(
+                model, state, work, dt, dt / work.last_dt[0] if work.last_dt[0] != 0.0 else 0.0
+            )
         else:
             start_cold(model, state, work, dt, kappa, attempt, info)
         status = solve(model, state, work, options, dt, attempt, info)
         if status == CONVERGED:
-            if not admit_reached(model, state, work, options, kappa):
+            if not admit_reached(model, state, work, options, dt, kappa):
                 return status
             attempt = COLD
         elif attempt == LAST or work.active[0] == 0:
@@ -240,7 +271,7 @@ def start_cold(model, state, work, dt, kappa, attempt, info):
         k = work.active[n]
         for i in range(3):
             speed = max(speed, abs(work.contacts[k].u[i]))
-        mass = max(mass, model.bodies[model.contacts[k].body].mass)
+        mass = max(mass, model.contacts[k].mass)
     # What is left of the equations without contacts is a motion that they have to take as well.
     center_contacts(model, state, work, kappa, speed, attempt)
     speed = max(speed, evaluate(model, state, work, dt, info))
@@ -249,39 +280,72 @@ def start_cold(model, state, work, dt, kappa, attempt, info):
 
 @kernel
 def choose_contacts(model, state, work, options, dt, kappa):
-    """List the contacts that may be reached within dt; the others are not in the equations.
+    """List the contacts and limits that may be reached within dt; the others are left out.
 
     The bound is generous, and `admit_reached` looks again after the solve, so that a contact
     that was left out has an impulse of exactly zero and a gap that is really open.
     """
     work.active[0] = 0
-    dt = abs(dt)
     fall = 2.0 * dt * dt * sqrt(dot(options.gravity, options.gravity))
     for i in range(model.bodies.shape[0]):
         body, pose, motion = model.bodies[i], work.pose1[i], state.bodies[i]
         spin = sqrt(dot(motion.omega, motion.omega))
-        travel = 2.0 * dt * (sqrt(dot(motion.v, motion.v)) + spin * body.reach) + fall
+        travel = 2.0 * abs(dt) * (sqrt(dot(motion.v, motion.v)) + spin * body.reach) + fall
         near = pose.x[2] - body.reach - travel < 0.0
         for k in range(body.contact_begin, body.contact_end):
-            c = state.contacts[k]
-            if near and contact_gap(model.contacts[k], pose) - travel < 0.0:
-                admit(model, state, work, k, kappa, options.contact_speed)
-            elif c.active != 0:
-                work.factored[0] = 0
-                c.active = 0
-                c.gamma = 0.0
-                fill(0.0, c.beta)
+            if near and ground_gap(model.contacts[k], pose) - travel < 0.0:
+                admit(model, state, work, k, kappa, dt, options.contact_speed)
+            else:
+                leave_out(state, work, k)
+    for k in range(model.n_ground, model.contacts.shape[0]):
+        contact = model.contacts[k]
+        joint = model.joints[contact.joint]
+        near = contact.kind == DRY
+        if not near:
+            speed = 0.0
+            for row in range(joint.m_T + joint.m_R):
+                speed = max(speed, abs(state.v[joint.v_begin + row]))
+            gap = coordinate_gap(contact, joint, state.q)
+            near = gap < 2.0 * abs(dt) * speed + fall
+        if near:
+            admit(model, state, work, k, kappa, dt, options.contact_speed)
+        else:
+            leave_out(state, work, k)
 
 
 @kernel
-def admit(model, state, work, k, kappa, speed):
+def ground_gap(contact, pose):
+    """Distance of a contact point to the ground z = 0 [m]."""
+    R, p = pose.R, contact.p
+    return pose.x[2] + R[2, 0] * p[0] + R[2, 1] * p[1] + R[2, 2] * p[2] - contact.radius
+
+
+@kernel
+def leave_out(state, work, k):
+    """Take contact k out of the equations."""
+    c = state.contacts[k]
+    if c.active != 0:
+        work.factored[0] = 0
+        c.active = 0
+        c.gamma = 0.0
+        fill(0.0, c.beta)
+
+
+@kernel
+def admit(model, state, work, k, kappa, dt, speed):
     """Put contact k into the equations, on the central path if it was not in them before."""
-    c, contact = state.contacts[k], model.contacts[k]
+    c, contact, w, t = state.contacts[k], model.contacts[k], work.contacts[k], work.scratch[0]
     work.active[0] += 1
     work.active[work.active[0]] = k
-    w = work.contacts[k]
-    contact_start(contact, work.pose1[contact.body], w)
+    if on_joint(contact):
+        use_coordinates(model, state, work, contact.joint)
+        start_coordinate(contact, model.joints[contact.joint], state.q, dt, w, t)
+    else:
+        start_contact(contact, work.pose1, dt, w, t)
     w.weight = 1.0
+    if contact.kind == DRY:
+        # The knot lies between two intervals; a start has only the half of the one ahead.
+        rescale_friction(c, 0.5 * contact.bound * (abs(dt) + abs(work.last_dt[0])))
     if c.active == 0:
         work.factored[0] = 0
         c.active = 1
@@ -290,16 +354,33 @@ def admit(model, state, work, k, kappa, speed):
 
 
 @kernel
-def admit_reached(model, state, work, options, kappa):
-    """Admit contacts that were left out but ended below the ground; whether there were any."""
+def rescale_friction(c, most):
+    """Set the most that dry friction can give over an interval; what it gave follows."""
+    ratio = most / c.gamma if c.gamma > 0.0 else 0.0
+    c.s, c.gamma = 1.0, most
+    c.c *= ratio
+    for i in range(c.beta.shape[0]):
+        c.beta[i] *= ratio
+
+
+@kernel
+def admit_reached(model, state, work, options, dt, kappa):
+    """Admit what was left out but ended beyond its bound; whether there was anything."""
     before = work.active[0]
     for i in range(model.bodies.shape[0]):
         body, pose = model.bodies[i], work.pose2[i]
         if pose.x[2] - body.reach >= 0.0:
             continue
         for k in range(body.contact_begin, body.contact_end):
-            if state.contacts[k].active == 0 and contact_gap(model.contacts[k], pose) <= 0.0:
-                admit(model, state, work, k, kappa, options.contact_speed)
+            if state.contacts[k].active == 0 and ground_gap(model.contacts[k], pose) <= 0.0:
+                admit(model, state, work, k, kappa, dt, options.contact_speed)
+    for k in range(model.n_ground, model.contacts.shape[0]):
+        contact = model.contacts[k]
+        if state.contacts[k].active == 0:
+            joint, t = model.joints[contact.joint], work.scratch[0]
+            read_ahead(joint, state.q, work, t)
+            if coordinate_gap(contact, joint, work.q2) <= 0.0:
+                admit(model, state, work, k, kappa, dt, options.contact_speed)
     return work.active[0] > before
 
 
@@ -347,19 +428,20 @@ def project_velocities(model, state, work, dt):
         similarity(work.pose2[i].R, model.bodies[i].inertia, D[3:, 3:])
         assign(work.known[i].w, work.rhs[i].w)
     for j in range(model.joints.shape[0]):
+        if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
+            knot_law(model, work, j, dt)
+    for n in range(1, work.active[0] + 1):
+        hold_contact(model, state, work, dt, work.active[n])
+    for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
             n = joint.n_T + joint.n_R
-            if w.rows > n:
-                knot_law(model, work, j, dt)
             place_joint_blocks(model, joint, w, w, w, work.blocks)
             for row in range(w.rows - n):
                 rate = w.goal_rate[row] if w.held[row] != 0 else w.law[row]
                 work.rhs[joint.node].w[n + row] = rate
     for n in range(model.couplings.shape[0]):
         place_coupling_blocks(model, model.couplings[n], work.joints, work.joints, work.blocks)
-    for n in range(1, work.active[0] + 1):
-        hold_contact(model, state, work, dt, work.active[n])
     if ldu_factor(model.graph, work.blocks) != 0:
         return SINGULAR
     ldu_solve(model.graph, work.blocks, work.rhs)
@@ -370,27 +452,39 @@ def project_velocities(model, state, work, dt):
 
 
 @kernel
-def hold_contact(model, state, work, dt, n):
-    """Let contact n resist the change from the interval's velocity to the knot's."""
-    contact, c, w = model.contacts[n], state.contacts[n], work.contacts[n]
-    pose, motion = work.pose2[contact.body], work.bodies[contact.body]
-    t = work.scratch[0]
-    contact_stiffness(contact, c, model.facets, w)
-    contact_start(contact, pose, w)
-    r, J, A = w.arm1, w.J2, w.A
+def hold_contact(model, state, work, dt, k):
+    """Let contact k resist the change from the interval's velocity to the knot's."""
+    contact, w, t, nb = model.contacts[k], work.contacts[k], work.scratch[0], model.bodies.shape[0]
+    contact_stiffness(contact, state.contacts[k], model.facets, w)
+    fill(0.0, w.F)
+    if on_joint(contact):
+        joint, law = model.joints[contact.joint], work.joints[contact.joint].law
+        condense_contact(model, contact, w, work)
+        axis = 0 if contact.kind == DRY else 2
+        w.F[axis] = -w.A[axis, axis] * w.rate
+        for row in range(joint.m_T + joint.m_R):
+            law[row] += w.L[axis, row] * w.F[axis]
+        return
+    hold_rows(contact, work.pose2, w, t)
+    condense_contact(model, contact, w, work)
+    fill(0.0, t.w)
+    add_motion(w.R, work.bodies[contact.body], dt, t.w)
+    add_motion(w.R_o, work.bodies[contact.other], dt, t.w)
+    rotate(w.A, t.w, w.F)
     for i in range(3):
-        for k in range(6):
-            J[i, k] = 1.0 if i == k else 0.0
-    J[0, 4], J[0, 5] = r[2], -r[1]
-    J[1, 3], J[1, 5] = -r[2], r[0]
-    J[2, 3], J[2, 4] = r[1], -r[0]
-    condense_contact(w, work.blocks[contact.body].F)
+        w.F[i] = -w.F[i]
+    if contact.body < nb:
+        add_transposed(w.L, w.F, work.rhs[contact.body].w)
+    if contact.other < nb:
+        add_transposed(w.L_o, w.F, work.rhs[contact.other].w)
+
+
+@kernel
+def add_motion(R, motion, dt, out):
+    """out (3,) += R times the velocities of a body over the interval."""
     for i in range(3):
-        t.w[i] = 0.0
         for k in range(3):
-            t.w[i] += J[i, k] * motion.v[k] + J[i, 3 + k] * 2.0 / dt * motion.P[1 + k]
-    rotate(A, t.w, t.y)
-    add_wrench(t.y, r, -1.0, work.rhs[contact.body].w)
+            out[i] += R[i, k] * motion.v[k] + R[i, 3 + k] * 2.0 / dt * motion.P[1 + k]
 
 
 @kernel
@@ -410,11 +504,14 @@ def end_interval(model, state, work, dt, info):
         rotate_back(pose.R, work.twists[i].w[3:], body.omega)
         if pose.x[2] - parameters.reach < info.gap:
             for k in range(parameters.contact_begin, parameters.contact_end):
-                info.gap = min(info.gap, contact_gap(model.contacts[k], pose))
+                info.gap = min(info.gap, ground_gap(model.contacts[k], pose))
     for j in range(model.joints.shape[0]):
         w, knot = work.joints[j], state.joints[j]
         assign(w.impulse, knot.impulse)
         assign(w.rotor, knot.rotor)
+        knot.rows = w.rows
+        for row in range(w.rows, 6):
+            knot.impulse[row] = 0.0
         for k in range(6):
             info.violation = max(info.violation, abs(w.g[k]))
             assign(w.G_a[k], knot.G_a[k])
