@@ -1,0 +1,549 @@
+"""Shapes for contact: world geometry, and all shapes of a scene compiled to flat arrays.
+
+`compile_shapes` turns geometry into records for `robosim.kernels.shapes.find_features`, which
+finds where two shapes may touch during a step. What it finds are features, FEATURE records:
+
+- PLANE (0): a point with a radius against a plane, gap = n . (p - o) - radius. The plane belongs
+  to shape A if `flip` is 0: o is `a0`, n is `a1` and p is `b0`. If `flip` is 1 it belongs to B:
+  o is `b0`, n is `b1` and p is `a0`. n points away from the plane's owner.
+- ROUND (1): segments with radii, gap = distance of (a0, a1) and (b0, b1) - radius. A point is a
+  segment whose ends are equal.
+- EDGE (2): edges of polytopes, through `a0` along the unit vector `a1` and through `b0` along
+  `b1`; n = sign a1 x b1 / |a1 x b1| points from A to B, gap = n . (b0 - a0).
+
+Points and directions are in the axes of the bodies that the shapes belong to, from their centres
+of mass. `radius` is the sum of both radii and `radius_a` is A's share: the shapes touch at
+distance `radius_a` from the point or segment on A. `id` stays the same from step to step while
+the same parts of the same pair of shapes are near.
+
+Accuracy: everything is exact but a cylinder whose side meets an edge, a corner, or a curved side
+obliquely. There it counts as a capsule (axis within 3 degrees of across the normal: off by less
+than 0.13 % of its radius), or as the prism of 24 sides around it (off by less than 0.87 %).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim import quaternions
+from robosim.bodies import Geometry
+from robosim.errors import ModelError
+from robosim.validation import Array, Frozen, frozen_array, unit_quaternion
+
+SPHERE, CAPSULE, CYLINDER, POLYTOPE, HALF_SPACE, HEIGHT_FIELD, MESH = range(7)
+PLANE, ROUND, EDGE = range(3)
+
+CYLINDER_SIDES = 24
+FLAT = 1e-9  # of a hull's size: thinner than this it has no volume
+
+SHAPE = np.dtype(
+    [
+        ("kind", "i8"),
+        ("x", "f8", (3,)),  # origin in body axes from the centre of mass
+        ("R", "f8", (3, 3)),  # shape to body axes
+        ("radius", "f8"),  # of a sphere, a capsule or a cylinder
+        ("half_length", "f8"),  # of the axis, along z
+        ("reach", "f8"),  # farthest point from the origin, inf for a half-space
+        ("lower", "f8", (3,)),  # bounds in the shape's axes
+        ("upper", "f8", (3,)),
+        ("vertex_begin", "i8"),
+        ("n_vertices", "i8"),
+        ("face_begin", "i8"),
+        ("n_faces", "i8"),
+        ("edge_begin", "i8"),
+        ("n_edges", "i8"),
+        ("grid", "i8", (2,)),  # points of a height field along x and y
+        ("spacing", "f8", (2,)),
+        ("height_begin", "i8"),
+        ("node_begin", "i8"),  # of a mesh's tree of bounds
+        ("node_end", "i8"),
+    ]
+)
+NODE = np.dtype(
+    [
+        ("lower", "f8", (3,)),
+        ("upper", "f8", (3,)),
+        ("skip", "i8"),  # the node after this one and all below it
+        ("triangle", "i8"),  # of a leaf, else -1
+    ]
+)
+FEATURE = np.dtype(
+    [
+        ("kind", "i8"),
+        ("flip", "i8"),  # 1: the plane belongs to B
+        ("sign", "f8"),  # of a1 x b1
+        ("id", "i8"),
+        ("radius", "f8"),
+        ("radius_a", "f8"),
+        ("gap", "f8"),  # when it was found [m]
+        ("a0", "f8", (3,)),
+        ("a1", "f8", (3,)),
+        ("b0", "f8", (3,)),
+        ("b1", "f8", (3,)),
+    ]
+)
+CANDIDATE = np.dtype(
+    [
+        ("kind", "i8"),
+        ("owner", "i8"),  # of the plane: 0 the first shape, 1 the second
+        ("sign", "f8"),
+        ("id", "i8"),
+        ("gap", "f8"),
+        ("radius_1", "f8"),
+        ("radius_2", "f8"),
+        ("a0", "f8", (3,)),
+        ("a1", "f8", (3,)),
+        ("b0", "f8", (3,)),
+        ("b1", "f8", (3,)),
+        ("normal", "f8", (3,)),  # from the first shape to the second
+        ("point", "f8", (3,)),  # where they would touch
+    ]
+)
+POLY = np.dtype(
+    [
+        ("kind", "i8"),
+        ("n_vertices", "i8"),
+        ("n_faces", "i8"),
+        ("n_edges", "i8"),
+        ("face_begin", "i8"),
+        ("edge_begin", "i8"),
+        ("radius", "f8"),  # around the vertices
+        ("touch", "f8"),  # around the points of the last outline
+        ("rim", "f8"),  # radius of a cylinder
+        ("half_length", "f8"),
+        ("axis", "f8", (3,)),
+        ("across", "f8", (3,)),
+        ("center", "f8", (3,)),
+        ("lower", "f8", (3,)),
+        ("upper", "f8", (3,)),
+    ]
+)
+PAIR = np.dtype(
+    [
+        ("R", "f8", (3, 3)),  # second shape in the frame of the first
+        ("t", "f8", (3,)),
+        ("R_1", "f8", (3, 3)),
+        ("R_2", "f8", (3, 3)),
+        ("identity", "f8", (3, 3)),
+        ("zero", "f8", (3,)),
+        ("margin", "f8"),
+        ("scale", "f8"),  # a length of the shapes, for tolerances
+        ("count", "i8"),  # of candidates
+        ("one_sided", "i8"),  # 1: the first shape is a triangle of a terrain
+        ("triangle", "i8"),
+        ("opposite", "f8", (3, 3)),  # corners of its neighbours
+        ("has_opposite", "i8", (3,)),
+        ("W", "f8", (4, 3)),  # simplex of the difference second - first
+        ("ia", "i8", (4,)),
+        ("ib", "i8", (4,)),
+        ("weight", "f8", (4,)),
+        ("v", "f8", (3,)),
+        ("n", "f8", (3,)),
+        ("pa", "f8", (3,)),
+        ("pb", "f8", (3,)),
+        ("separation", "f8"),
+        ("best_kind", "i8"),
+        ("best_1", "i8"),
+        ("best_2", "i8"),
+        ("axis", "f8", (3,)),
+        ("e", "f8", (3,)),
+        ("g", "f8", (3,)),
+        ("m", "f8", (3,)),
+        ("ba", "f8", (3,)),
+        ("dc", "f8", (3,)),
+    ]
+)
+
+
+class ShapeData(NamedTuple):
+    """What the shapes of a scene are made of, read-only. Indices count within a shape."""
+
+    vertices: Array  # (n, 3) in the shape's axes
+    normals: Array  # (n, 3) of faces, outwards
+    faces: NDArray[np.int64]  # (n, 2) begin and end in loops
+    loops: NDArray[np.int64]  # vertices around the faces, counterclockwise from outside
+    edges: NDArray[np.int64]  # (n, 4) two vertices, two faces
+    heights: Array  # (n,) of height fields, y runs first
+    triangles: NDArray[np.int64]  # (n, 6) corners, and their neighbours' opposite corners or -1
+    nodes: NDArray[np.void]  # (n,) NODE
+
+
+class ShapeScratch(NamedTuple):
+    """Scratch memory of one narrow phase."""
+
+    pair: NDArray[np.void]  # (1,) PAIR
+    poly: NDArray[np.void]  # (2,) POLY
+    vertices: Array  # (2, most vertices, 3)
+    normals: Array  # (2, most faces, 3)
+    polygon: Array  # (2, points of a clipped face, 3)
+    tags: NDArray[np.int64]  # (2, points)
+    near: NDArray[np.int64]  # (most edges,)
+    candidates: NDArray[np.void]  # (n,) CANDIDATE
+    chosen: NDArray[np.void]  # (4,) CANDIDATE
+    picks: NDArray[np.int64]  # (4,)
+
+
+def _friction(value: float, element: str) -> float:
+    friction = float(frozen_array(value, (), "friction", element))
+    if friction < 0:
+        raise ModelError(f"friction must not be negative, not {friction}", element=element)
+    return friction
+
+
+@dataclass(frozen=True, eq=False)
+class HalfSpace(Frozen):
+    """Solid ground of the world with a flat surface.
+
+    Attributes
+    ----------
+    normal : (3,), out of the ground, any length but zero
+    point : (3,) [m], on the surface, in world axes
+    friction : float, Coulomb coefficient
+    name : str
+    """
+
+    normal: ArrayLike = (0.0, 0.0, 1.0)
+    point: ArrayLike = (0.0, 0.0, 0.0)
+    friction: float = 0.8
+    name: str = "ground"
+
+    def __post_init__(self) -> None:
+        element = f"half-space '{self.name}'"
+        normal = frozen_array(self.normal, (3,), "normal", element)
+        length = float(np.linalg.norm(normal))
+        if length == 0:
+            raise ModelError("normal must not be zero", element=element)
+        self._set(
+            normal=frozen_array(normal / length, (3,), "normal", element),
+            point=frozen_array(self.point, (3,), "point", element),
+            friction=_friction(self.friction, element),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class HeightField(Frozen):
+    """Terrain of the world given by heights over a grid, two triangles for each cell.
+
+    Attributes
+    ----------
+    heights : (nx, ny) [m], along z, at least two by two
+    size : (2,) [m], full extent along x and y
+    position : (3,) [m], of the middle of the grid at height 0, in world axes
+    quaternion : (4,), field to world axes
+    friction : float, Coulomb coefficient
+    name : str
+    """
+
+    heights: ArrayLike
+    size: tuple[float, float]
+    position: ArrayLike = (0.0, 0.0, 0.0)
+    quaternion: ArrayLike = quaternions.IDENTITY
+    friction: float = 0.8
+    name: str = "terrain"
+
+    def __post_init__(self) -> None:
+        element = f"height field '{self.name}'"
+        shape = np.shape(self.heights)
+        if len(shape) != 2 or min(shape) < 2:
+            raise ModelError(f"heights must be at least 2 by 2, not {shape}", element=element)
+        size = frozen_array(self.size, (2,), "size", element)
+        if np.any(size <= 0):
+            raise ModelError(f"size must be positive, not {size.tolist()}", element=element)
+        self._set(
+            heights=frozen_array(self.heights, shape, "heights", element),
+            size=(float(size[0]), float(size[1])),
+            position=frozen_array(self.position, (3,), "position", element),
+            quaternion=unit_quaternion(self.quaternion, "quaternion", element),
+            friction=_friction(self.friction, element),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TriangleMesh(Frozen):
+    """Terrain of the world as a mesh of any form; its triangles can be touched from outside only.
+
+    Attributes
+    ----------
+    geometry : Geometry of kind "mesh", placed in the world; faces counterclockwise from outside
+    friction : float, Coulomb coefficient
+    """
+
+    geometry: Geometry
+    friction: float = 0.8
+
+    def __post_init__(self) -> None:
+        element = f"terrain '{self.geometry.name}'"
+        if self.geometry.kind != "mesh":
+            raise ModelError(f"must be a mesh, not a {self.geometry.kind}", element=element)
+        self._set(friction=_friction(self.friction, element))
+
+
+AnyShape = Geometry | HalfSpace | HeightField | TriangleMesh
+
+
+class _Builder:
+    """Lists that the shapes are appended to."""
+
+    def __init__(self) -> None:
+        self.vertices: list[Array] = []
+        self.normals: list[Array] = []
+        self.loops: list[list[int]] = [[0, 1, 2]]
+        # The faces and edges of a triangle of a terrain; its normals are found when it is met.
+        self.edges: list[tuple[int, int, int, int]] = [(0, 1, 0, 1), (1, 2, 0, 2), (2, 0, 0, 3)]
+        self.heights: list[Array] = []
+        self.triangles: list[NDArray[np.int64]] = []
+        self.nodes: list[tuple[Array, Array, int, int]] = []
+        self.n_vertices = 0
+        self.n_heights = 0
+        self.n_triangles = 0
+        self.normals.append(np.zeros((1, 3)))
+
+    def add_vertices(self, record: np.void, vertices: Array) -> None:
+        record["vertex_begin"], record["n_vertices"] = self.n_vertices, len(vertices)
+        self.vertices.append(vertices)
+        self.n_vertices += len(vertices)
+        record["lower"], record["upper"] = vertices.min(axis=0), vertices.max(axis=0)
+        record["reach"] = np.linalg.norm(vertices, axis=1).max()
+
+    def add_polytope(self, record: np.void, vertices: Array, faces: list[list[int]]) -> None:
+        """A convex polytope; faces counterclockwise from outside."""
+        self.add_vertices(record, vertices)
+        record["face_begin"], record["n_faces"] = len(self.loops), len(faces)
+        self.loops += faces
+        self.normals.append(np.array([_polygon_normal(vertices[face]) for face in faces]))
+        sides: dict[tuple[int, int], int] = {}
+        for f, face in enumerate(faces):
+            for v, w in zip(face, face[1:] + face[:1], strict=True):
+                sides[v, w] = f
+        record["edge_begin"] = len(self.edges)
+        self.edges += [(v, w, f, sides[w, v]) for (v, w), f in sides.items() if v < w]
+        record["n_edges"] = len(self.edges) - record["edge_begin"]
+
+    def add_mesh(self, record: np.void, vertices: Array, faces: NDArray[np.int64]) -> None:
+        """A triangle mesh with its tree of bounds."""
+        begin, first = self.n_vertices, self.n_triangles
+        self.add_vertices(record, vertices)
+        opposite = np.full((len(faces), 3), -1, dtype=np.int64)
+        sides: dict[tuple[int, int], tuple[int, int]] = {}
+        for f, face in enumerate(faces.tolist()):
+            for k in range(3):
+                sides[face[k], face[(k + 1) % 3]] = f, face[(k + 2) % 3]
+        for (v, w), (f, _) in sides.items():
+            if (w, v) in sides:
+                k = faces[f].tolist().index(v)
+                opposite[f, k] = begin + sides[w, v][1]
+        self.triangles.append(np.hstack((faces + begin, opposite)))
+        self.n_triangles += len(faces)
+        corners = vertices[faces]
+        record["node_begin"] = len(self.nodes)
+        self._add_node(corners.min(axis=1), corners.max(axis=1), np.arange(len(faces)), first)
+        record["node_end"] = len(self.nodes)
+
+    def _add_node(self, lower: Array, upper: Array, which: NDArray[np.int64], first: int) -> None:
+        """A node over some triangles, and all below it: halves along the longest side."""
+        low, high = lower[which].min(axis=0), upper[which].max(axis=0)
+        here = len(self.nodes)
+        triangle = first + int(which[0]) if len(which) == 1 else -1
+        self.nodes.append((low, high, 0, triangle))
+        if len(which) > 1:
+            axis = int(np.argmax(high - low))
+            order = which[np.argsort((lower + upper)[which, axis], kind="stable")]
+            for part in (order[: len(order) // 2], order[len(order) // 2 :]):
+                self._add_node(lower, upper, part, first)
+        self.nodes[here] = (low, high, len(self.nodes), triangle)
+
+    def data(self) -> ShapeData:
+        ends = np.cumsum([len(loop) for loop in self.loops])
+        begins = ends - [len(loop) for loop in self.loops]
+        nothing = np.zeros((0, 6), dtype=np.int64)
+        arrays = ShapeData(
+            vertices=np.vstack((*self.vertices, np.zeros((1, 3)))),
+            normals=np.vstack(self.normals),
+            faces=np.column_stack((begins, ends)).astype(np.int64),
+            loops=np.array([v for loop in self.loops for v in loop], dtype=np.int64),
+            edges=np.array(self.edges, dtype=np.int64),
+            heights=np.concatenate((*self.heights, np.zeros(1))),
+            triangles=np.vstack((*self.triangles, nothing)).astype(np.int64),
+            nodes=np.array(self.nodes, dtype=NODE),
+        )
+        for array in arrays:
+            array.setflags(write=False)
+        return arrays
+
+
+def _polygon_normal(points: Array) -> Array:
+    """Unit normal of a flat polygon (n, 3), by Newell's sum, which no short side spoils."""
+    normal = np.cross(points, np.roll(points, -1, axis=0)).sum(axis=0)
+    return normal / np.linalg.norm(normal)
+
+
+def _prism(radius: float, half_length: float) -> tuple[Array, list[list[int]]]:
+    """The prism with CYLINDER_SIDES sides around a cylinder: vertices and faces."""
+    n = CYLINDER_SIDES
+    angles = 2 * np.pi * np.arange(n) / n
+    outer = radius / np.cos(np.pi / n)
+    ring = np.column_stack((outer * np.cos(angles), outer * np.sin(angles)))
+    bottom = np.column_stack((ring, np.full(n, -half_length)))
+    top = np.column_stack((ring, np.full(n, half_length)))
+    sides = [[k, (k + 1) % n, n + (k + 1) % n, n + k] for k in range(n)]
+    return np.vstack((bottom, top)), [list(range(n))[::-1], list(range(n, 2 * n)), *sides]
+
+
+def _box(half: Array) -> tuple[Array, list[list[int]]]:
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    faces = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+    return signs * half, faces
+
+
+def _hull(points: Array, element: str) -> tuple[Array, list[list[int]]]:
+    """Vertices and merged faces of the convex hull of points (n, 3)."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    points = np.unique(points, axis=0)
+    size = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
+    if len(points) < 4 or np.linalg.svd(points - points.mean(axis=0))[1][2] < FLAT * size:
+        raise ModelError("a mesh without volume cannot be hit; make it thicker", element=element)
+    try:
+        hull = ConvexHull(points)
+    except QhullError as error:
+        raise ModelError(f"its convex hull fails: {error}", element=element) from error
+    # Qhull cuts a flat face into triangles of one equation, but for rounding.
+    groups: list[tuple[Array, set[int]]] = []
+    for equation, simplex in zip(hull.equations, hull.simplices, strict=True):
+        for known, members in groups:
+            near = np.abs(known[:3] - equation[:3]).max() < 1e-7
+            if near and abs(known[3] - equation[3]) < 1e-7 * size:
+                members.update(int(v) for v in simplex)
+                break
+        else:
+            groups.append((equation, {int(v) for v in simplex}))
+    faces = [_around(points, sorted(members), equation[:3]) for equation, members in groups]
+    used = sorted({v for face in faces for v in face})
+    index = {v: i for i, v in enumerate(used)}
+    return points[used], [[index[v] for v in face] for face in faces]
+
+
+def _around(points: Array, members: list[int], normal: Array) -> list[int]:
+    """Members of a convex face in counterclockwise order about its normal."""
+    arms = points[members] - points[members].mean(axis=0)
+    x = arms[0]
+    angles = np.arctan2(arms @ np.cross(normal, x), arms @ x)
+    return [members[k] for k in np.argsort(angles)]
+
+
+def _add_geometry(builder: _Builder, record: np.void, shape: Geometry) -> None:
+    element = f"geometry of '{shape.name}'" if shape.name else "geometry"
+    record["x"] = shape.position
+    record["R"] = quaternions.rotation_matrix(np.asarray(shape.quaternion))
+    if shape.kind == "box":
+        record["kind"] = POLYTOPE
+        builder.add_polytope(record, *_box(np.array(shape.size) / 2))
+    elif shape.kind == "mesh":
+        vertices, faces = _hull(np.asarray(shape.vertices), element)
+        middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
+        record["kind"] = POLYTOPE
+        record["x"] += record["R"] @ middle
+        builder.add_polytope(record, vertices - middle, faces)
+    else:
+        kinds = {"sphere": SPHERE, "capsule": CAPSULE, "cylinder": CYLINDER}
+        radius, length = shape.size[0], shape.size[1] if len(shape.size) > 1 else 0.0
+        record["kind"] = kinds[shape.kind]
+        record["radius"], record["half_length"] = radius, length / 2
+        if shape.kind == "cylinder":
+            builder.add_polytope(record, *_prism(radius, length / 2))
+        else:
+            half = np.array([radius, radius, radius + length / 2])
+            record["lower"], record["upper"], record["reach"] = -half, half, half[2]
+
+
+def _add_half_space(record: np.void, shape: HalfSpace) -> None:
+    normal = np.asarray(shape.normal)
+    across = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
+    across /= np.linalg.norm(across)
+    record["kind"], record["x"], record["reach"] = HALF_SPACE, shape.point, np.inf
+    record["R"] = np.column_stack((across, np.cross(normal, across), normal))
+    record["lower"], record["upper"] = -np.inf, (np.inf, np.inf, 0.0)
+
+
+def _add_height_field(builder: _Builder, record: np.void, shape: HeightField) -> None:
+    heights = np.asarray(shape.heights)
+    half = np.array(shape.size) / 2
+    record["kind"], record["x"] = HEIGHT_FIELD, shape.position
+    record["R"] = quaternions.rotation_matrix(np.asarray(shape.quaternion))
+    record["grid"], record["spacing"] = heights.shape, 2 * half / (np.array(heights.shape) - 1)
+    record["lower"], record["upper"] = (*-half, heights.min()), (*half, heights.max())
+    record["reach"] = np.linalg.norm((*half, np.abs(heights).max()))
+    record["height_begin"] = builder.n_heights
+    builder.heights.append(heights.ravel())
+    builder.n_heights += heights.size
+
+
+def _add_mesh(builder: _Builder, record: np.void, shape: TriangleMesh) -> None:
+    geometry = shape.geometry
+    vertices, faces = np.asarray(geometry.vertices), np.asarray(geometry.faces)
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    solid = np.linalg.norm(np.cross(b - a, c - a), axis=1) > 0
+    if not np.any(solid):
+        raise ModelError("a mesh without triangles", element=f"terrain '{geometry.name}'")
+    record["kind"], record["x"] = MESH, geometry.position
+    record["R"] = quaternions.rotation_matrix(np.asarray(geometry.quaternion))
+    # Files often repeat vertices, but neighbours are known by the vertices that they share.
+    merged, index = np.unique(vertices, axis=0, return_inverse=True)
+    builder.add_mesh(record, merged, index.reshape(-1)[faces[solid]])
+
+
+def compile_shapes(shapes: Sequence[AnyShape]) -> tuple[NDArray[np.void], ShapeData]:
+    """Shapes as records for the kernels, (n,) SHAPE read-only, and what they are made of.
+
+    The meshes of geometry count as their convex hulls. World geometry is placed in world axes,
+    geometry in the axes of its body from the centre of mass.
+
+    Raises
+    ------
+    ModelError
+        For a mesh without volume, or a terrain without triangles.
+    """
+    builder = _Builder()
+    records = np.zeros(len(shapes), dtype=SHAPE)
+    records["R"] = np.eye(3)
+    for record, shape in zip(records, shapes, strict=True):
+        if isinstance(shape, Geometry):
+            _add_geometry(builder, record, shape)
+        elif isinstance(shape, HalfSpace):
+            _add_half_space(record, shape)
+        elif isinstance(shape, HeightField):
+            _add_height_field(builder, record, shape)
+        else:
+            _add_mesh(builder, record, shape)
+    records.setflags(write=False)
+    return records, builder.data()
+
+
+def make_shape_scratch(shapes: NDArray[np.void], data: ShapeData) -> ShapeScratch:
+    """Scratch memory for the narrow phase of any two of the shapes."""
+    convex = shapes[shapes["kind"] <= POLYTOPE]
+    # A segment has 2 vertices, a triangle 3 and, with its neighbours, 4 normals.
+    n_vertices = max([3, *convex["n_vertices"]])
+    n_faces = max([4, *convex["n_faces"]])
+    n_edges = max([3, *convex["n_edges"]])
+    # Every side of a face that cuts a polygon adds one point to it.
+    n_points = max(6, 2 * int((data.faces[:, 1] - data.faces[:, 0]).max()) + 2)
+    pair = np.zeros(1, dtype=PAIR)
+    pair["identity"] = np.eye(3)
+    return ShapeScratch(
+        pair=pair,
+        poly=np.zeros(2, dtype=POLY),
+        vertices=np.zeros((2, n_vertices, 3)),
+        normals=np.zeros((2, n_faces, 3)),
+        polygon=np.zeros((2, n_points, 3)),
+        tags=np.zeros((2, n_points), dtype=np.int64),
+        near=np.zeros(n_edges, dtype=np.int64),
+        candidates=np.zeros(64 + max(2 * n_points, n_vertices), dtype=CANDIDATE),
+        chosen=np.zeros(4, dtype=CANDIDATE),
+        picks=np.zeros(4, dtype=np.int64),
+    )

@@ -1,0 +1,762 @@
+"""Two convex shapes: distance (GJK), separating axes, clipped faces, and candidates for contact.
+
+All is in the frame of the first shape. ``scratch.poly[0]`` is the first shape, a polytope or one
+triangle of a terrain, ``scratch.poly[1]`` the second one: a polytope, or a point or a segment
+with a radius around it. Vertices and face normals lie in ``scratch.vertices`` and
+``scratch.normals``, faces and edges in the flat arrays of ``data`` (robosim.collision). Normals
+point from the first shape to the second.
+
+A triangle of a terrain is one-sided and knows its neighbours: a normal that a neighbour would
+answer for is refused, so that nothing catches on an edge inside a flat or hollow surface.
+"""
+
+from math import inf, sqrt
+
+from robosim.kernels.algebra import assign, cross, dot
+from robosim.kernels.jit import kernel
+
+CYLINDER = 2  # a kind of shape, as in robosim.collision
+PLANE, ROUND, EDGE = 0, 1, 2  # kinds of features
+NOTHING, FACE_1, FACE_2, CROSSING = 0, 1, 2, 3  # what the best separating axis is made of
+ALIGNED = 0.95  # cosine below which a face takes no part in a contact
+UPRIGHT = 0.2  # sine of the angle of axis and normal below which a cylinder stands on its rim
+
+
+@kernel
+def offset_dot(n, a, b):
+    """n . (a - b)."""
+    return n[0] * (a[0] - b[0]) + n[1] * (a[1] - b[1]) + n[2] * (a[2] - b[2])
+
+
+@kernel
+def normalize(a):
+    """a / |a| in place; returns |a|."""
+    length = sqrt(dot(a, a))
+    if length > 0.0:
+        for i in range(3):
+            a[i] /= length
+    return length
+
+
+@kernel
+def clamp(value, low, high):
+    return min(max(value, low), high)
+
+
+# Distance
+
+
+@kernel
+def farthest(vertices, n, direction):
+    """Index of the vertex farthest along a direction."""
+    best, index = -inf, 0
+    for i in range(n):
+        s = dot(vertices[i], direction)
+        if s > best:
+            best, index = s, i
+    return index
+
+
+@kernel
+def nearest(vertices, n, direction):
+    """Index of the vertex least far along a direction."""
+    best, index = inf, 0
+    for i in range(n):
+        s = dot(vertices[i], direction)
+        if s < best:
+            best, index = s, i
+    return index
+
+
+@kernel
+def nearest_on_segment(W, i, j):
+    """Weights of the points i and j whose mean is nearest to the origin."""
+    length, along = 0.0, 0.0
+    for k in range(3):
+        e = W[j, k] - W[i, k]
+        length += e * e
+        along -= W[i, k] * e
+    if along <= 0.0:
+        return 1.0, 0.0
+    if along >= length:
+        return 0.0, 1.0
+    return 1.0 - along / length, along / length
+
+
+@kernel
+def nearest_on_triangle(W, i, j, k):
+    """Weights of the points i, j, k whose mean is nearest to the origin [Ericson2005, 5.1.5]."""
+    d1, d2, d3, d4, d5, d6 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for c in range(3):
+        ab, ac = W[j, c] - W[i, c], W[k, c] - W[i, c]
+        d1 -= ab * W[i, c]
+        d2 -= ac * W[i, c]
+        d3 -= ab * W[j, c]
+        d4 -= ac * W[j, c]
+        d5 -= ab * W[k, c]
+        d6 -= ac * W[k, c]
+    if d1 <= 0.0 and d2 <= 0.0:
+        return 1.0, 0.0, 0.0
+    if d3 >= 0.0 and d4 <= d3:
+        return 0.0, 1.0, 0.0
+    if d6 >= 0.0 and d5 <= d6:
+        return 0.0, 0.0, 1.0
+    vc = d1 * d4 - d3 * d2
+    if vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
+        t = d1 / (d1 - d3)
+        return 1.0 - t, t, 0.0
+    vb = d5 * d2 - d1 * d6
+    if vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
+        t = d2 / (d2 - d6)
+        return 1.0 - t, 0.0, t
+    va = d3 * d6 - d5 * d4
+    if va <= 0.0 and d4 - d3 >= 0.0 and d5 - d6 >= 0.0:
+        t = (d4 - d3) / ((d4 - d3) + (d5 - d6))
+        return 0.0, 1.0 - t, t
+    scale = 1.0 / (va + vb + vc)
+    return 1.0 - (vb + vc) * scale, vb * scale, vc * scale
+
+
+@kernel
+def volume(W, i, j, k, x0, x1, x2):
+    """Six times the signed volume of the tetrahedron of i, j, k and a point."""
+    a0, a1, a2 = W[i, 0] - x0, W[i, 1] - x1, W[i, 2] - x2
+    b0, b1, b2 = W[j, 0] - x0, W[j, 1] - x1, W[j, 2] - x2
+    c0, c1, c2 = W[k, 0] - x0, W[k, 1] - x1, W[k, 2] - x2
+    return a0 * (b1 * c2 - b2 * c1) + a1 * (b2 * c0 - b0 * c2) + a2 * (b0 * c1 - b1 * c0)
+
+
+@kernel
+def try_face(W, i, j, k, other, weight, best):
+    """Weights of the face i, j, k of a tetrahedron if the origin is beyond it and nearer."""
+    side = volume(W, i, j, k, 0.0, 0.0, 0.0)
+    inside = volume(W, i, j, k, W[other, 0], W[other, 1], W[other, 2])
+    # A flat tetrahedron has no inside: then every face is tried.
+    if side * inside > 0.0:
+        return best
+    u, v, w = nearest_on_triangle(W, i, j, k)
+    square = 0.0
+    for c in range(3):
+        x = u * W[i, c] + v * W[j, c] + w * W[k, c]
+        square += x * x
+    if square < best:
+        weight[i], weight[j], weight[k], weight[other] = u, v, w, 0.0
+        return square
+    return best
+
+
+@kernel
+def shrink_simplex(pair, n):
+    """The point of the simplex nearest to the origin into pair.v; the size of what it needs."""
+    W, weight = pair.W, pair.weight
+    if n == 1:
+        weight[0] = 1.0
+    elif n == 2:
+        weight[0], weight[1] = nearest_on_segment(W, 0, 1)
+    elif n == 3:
+        weight[0], weight[1], weight[2] = nearest_on_triangle(W, 0, 1, 2)
+    else:
+        best = try_face(W, 0, 1, 2, 3, weight, inf)
+        best = try_face(W, 0, 3, 1, 2, weight, best)
+        best = try_face(W, 0, 2, 3, 1, weight, best)
+        best = try_face(W, 1, 3, 2, 0, weight, best)
+        if best == inf:
+            return 4
+    kept = 0
+    for c in range(3):
+        pair.v[c] = 0.0
+    for i in range(n):
+        if weight[i] > 0.0:
+            for c in range(3):
+                pair.v[c] += weight[i] * W[i, c]
+                W[kept, c] = W[i, c]
+            weight[kept], pair.ia[kept], pair.ib[kept] = weight[i], pair.ia[i], pair.ib[i]
+            kept += 1
+    return kept
+
+
+@kernel
+def distance(scratch, margin):
+    """Distance of the two cores [m], 0 where they overlap, inf where it is above the margin.
+
+    Gilbert, Johnson and Keerthi: the point of the set of differences (second minus first) that
+    is nearest to the origin. pair.n is the normal, pair.pa and pair.pb are the nearest points;
+    of cores that overlap, pair.n is the last direction that was looked along.
+    """
+    pair, a, b = scratch.pair[0], scratch.vertices[0], scratch.vertices[1]
+    na, nb = scratch.poly[0].n_vertices, scratch.poly[1].n_vertices
+    W, v, n = pair.W, pair.v, pair.n
+    size, square = 0, inf
+    for c in range(3):
+        v[c] = b[0, c] - a[0, c]
+    if dot(v, v) == 0.0:
+        v[2] = pair.scale
+    smallest = 1e-14 * pair.scale
+    for _ in range(100):
+        vv = dot(v, v)
+        if vv < smallest * smallest or vv >= square:
+            break
+        if size > 0:
+            square = vv
+        assign(v, n)
+        normalize(n)
+        i, j = farthest(a, na, v), nearest(b, nb, v)
+        for c in range(3):
+            W[size, c] = b[j, c] - a[i, c]
+        vw = dot(v, W[size])
+        if vw > 0.0 and vw > margin * sqrt(vv):
+            return inf
+        known = False
+        for k in range(size):
+            if pair.ia[k] == i and pair.ib[k] == j:
+                known = True
+        if known or (size > 0 and vv - vw <= 1e-14 * vv):
+            break
+        pair.ia[size], pair.ib[size] = i, j
+        size = shrink_simplex(pair, size + 1)
+        if size == 4:
+            return 0.0
+    length = sqrt(dot(v, v))
+    if not length > 1e-9 * pair.scale:
+        # Too near to trust the direction: separating axes decide.
+        return 0.0
+    for c in range(3):
+        n[c] = v[c] / length
+        pair.pa[c], pair.pb[c] = 0.0, 0.0
+        for k in range(size):
+            pair.pa[c] += pair.weight[k] * a[pair.ia[k], c]
+            pair.pb[c] += pair.weight[k] * b[pair.ib[k], c]
+    return length
+
+
+# Separating axes
+
+
+@kernel
+def allowed(pair, vertices, n):
+    """Whether a triangle of a terrain, rather than its neighbours, may answer for a normal."""
+    if pair.one_sided == 0:
+        return True
+    top = farthest(vertices, 3, n)
+    height = dot(vertices[top], n)
+    for k in range(3):
+        following = 0 if k == 2 else k + 1
+        if pair.has_opposite[k] == 0:
+            continue
+        if k != top and following != top:
+            continue
+        if dot(pair.opposite[k], n) - height > 1e-6 * pair.scale:
+            return False
+    return True
+
+
+@kernel
+def is_far(vertices, loops, begin, end, poly, reach):
+    """Whether the vertices loops[begin:end] are farther than `reach` from a polytope's bounds."""
+    for c in range(3):
+        low, high = inf, -inf
+        for k in range(begin, end):
+            x = vertices[loops[k], c]
+            low, high = min(low, x), max(high, x)
+        if low > poly.upper[c] + reach or high < poly.lower[c] - reach:
+            return True
+    return False
+
+
+@kernel
+def try_faces(scratch, data, owner, reach):
+    """The face of polytope `owner` that separates best, if better than pair.separation."""
+    pair, poly, other = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
+    vertices, normals = scratch.vertices[owner], scratch.normals[owner]
+    points = scratch.vertices[1 - owner]
+    for f in range(poly.n_faces):
+        begin, end = data.faces[poly.face_begin + f, 0], data.faces[poly.face_begin + f, 1]
+        if is_far(vertices, data.loops, begin, end, other, reach):
+            continue
+        N = normals[f]
+        deepest = points[nearest(points, other.n_vertices, N)]
+        s = offset_dot(N, deepest, vertices[data.loops[begin]])
+        if s > pair.separation:
+            if owner == 1:
+                for c in range(3):
+                    pair.axis[c] = -N[c]
+                if not allowed(pair, scratch.vertices[0], pair.axis):
+                    continue
+            pair.separation, pair.best_kind, pair.best_1 = s, FACE_1 + owner, f
+
+
+@kernel
+def try_edges(scratch, data, reach, tolerance):
+    """The two edges that separate best, if better than pair.separation by the tolerance.
+
+    Only edges whose arcs on the sphere of normals cross make a face of the difference of the
+    two polytopes [Gregorius2013].
+    """
+    pair, first, second = scratch.pair[0], scratch.poly[0], scratch.poly[1]
+    a_points, b_points = scratch.vertices[0], scratch.vertices[1]
+    near, count = scratch.near, 0
+    if second.n_faces == 0:
+        return
+    for j in range(second.n_edges):
+        row = data.edges[second.edge_begin + j]
+        if not is_far(b_points, row, 0, 2, first, reach):
+            near[count] = j
+            count += 1
+    e, g, n, ba, dc = pair.e, pair.g, pair.m, pair.ba, pair.dc
+    for i in range(first.n_edges):
+        row = data.edges[first.edge_begin + i]
+        if is_far(a_points, row, 0, 2, second, reach):
+            continue
+        a, b = scratch.normals[0, row[2]], scratch.normals[0, row[3]]
+        cross(b, a, ba)
+        for c in range(3):
+            e[c] = a_points[row[1], c] - a_points[row[0], c]
+        length_e = dot(e, e)
+        for k in range(count):
+            column = data.edges[second.edge_begin + near[k]]
+            # The normals of the second shape count with the other sign.
+            c_normal, d_normal = scratch.normals[1, column[2]], scratch.normals[1, column[3]]
+            cba, dba = -dot(c_normal, ba), -dot(d_normal, ba)
+            if not cba * dba < 0.0:
+                continue
+            cross(d_normal, c_normal, dc)
+            adc, bdc = dot(a, dc), dot(b, dc)
+            if not (adc * bdc < 0.0 and cba * bdc > 0.0):
+                continue
+            for c in range(3):
+                g[c] = b_points[column[1], c] - b_points[column[0], c]
+            cross(e, g, n)
+            if dot(n, n) < 1e-12 * length_e * dot(g, g):
+                continue
+            normalize(n)
+            if dot(n, a) + dot(n, b) < 0.0:
+                for c in range(3):
+                    n[c] = -n[c]
+            s = offset_dot(n, b_points[column[0]], a_points[row[0]])
+            if s > pair.separation + tolerance:
+                pair.separation, pair.best_kind = s, CROSSING
+                pair.best_1, pair.best_2 = i, near[k]
+                assign(n, pair.axis)
+
+
+@kernel
+def separate(scratch, data, gap):
+    """The best separating axis into pair: separation, best_kind, best_1, best_2, axis."""
+    pair = scratch.pair[0]
+    pair.separation, pair.best_kind = -inf, NOTHING
+    reach = gap
+    if gap == 0.0:
+        a, b = scratch.vertices[0], scratch.vertices[1]
+        i = farthest(a, scratch.poly[0].n_vertices, pair.n)
+        j = nearest(b, scratch.poly[1].n_vertices, pair.n)
+        reach = max(offset_dot(pair.n, a[i], b[j]), 0.0)
+        if pair.one_sided == 1:
+            # Its own normal is the axis to fall back on, however deep.
+            reach = inf
+    reach += 1e-6 * pair.scale
+    try_faces(scratch, data, 0, reach)
+    try_faces(scratch, data, 1, reach)
+    try_edges(scratch, data, reach, 1e-10 * pair.scale)
+    if pair.best_kind == FACE_1:
+        assign(scratch.normals[0, pair.best_1], pair.axis)
+    elif pair.best_kind == FACE_2:
+        for c in range(3):
+            pair.axis[c] = -scratch.normals[1, pair.best_1, c]
+
+
+# Candidates
+
+
+@kernel
+def new_candidate(scratch, kind, gap, identifier):
+    """The next free candidate, common fields filled; the last one again once there are too many."""
+    pair = scratch.pair[0]
+    c = scratch.candidates[pair.count]
+    pair.count = min(pair.count + 1, scratch.candidates.shape[0] - 1)
+    c.kind, c.gap, c.owner, c.sign = kind, gap, 0, 1.0
+    c.id = (pair.triangle * 4 + kind) * 4294967296 + identifier
+    c.radius_1, c.radius_2 = 0.0, 0.0
+    for k in range(3):
+        c.a1[k], c.b1[k] = 0.0, 0.0
+    return c
+
+
+@kernel
+def add_plane(scratch, owner, origin, n, p, radius, identifier):
+    """Point p of one shape against a plane of the other; n from the owner to the point."""
+    pair = scratch.pair[0]
+    gap = offset_dot(n, p, origin) - radius
+    if not gap < pair.margin:
+        return
+    c = new_candidate(scratch, PLANE, gap, identifier)
+    c.owner = owner
+    if owner == 0:
+        assign(origin, c.a0)
+        assign(n, c.a1)
+        assign(p, c.b0)
+        c.radius_2 = radius
+    else:
+        assign(origin, c.b0)
+        assign(n, c.b1)
+        assign(p, c.a0)
+        c.radius_1 = radius
+    for k in range(3):
+        c.normal[k] = n[k] if owner == 0 else -n[k]
+        c.point[k] = p[k] - radius * n[k]
+
+
+@kernel
+def segment_parameters(a0, a1, b0, b1):
+    """Where two segments are nearest, as fractions of each [Ericson2005, 5.1.9]."""
+    a, e, f, c, b = 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(3):
+        d1, d2, r = a1[k] - a0[k], b1[k] - b0[k], a0[k] - b0[k]
+        a += d1 * d1
+        e += d2 * d2
+        f += d2 * r
+        c += d1 * r
+        b += d1 * d2
+    if a == 0.0:
+        return 0.0, clamp(f / e, 0.0, 1.0) if e > 0.0 else 0.0
+    if e == 0.0:
+        return clamp(-c / a, 0.0, 1.0), 0.0
+    sine2 = a * e - b * b
+    s = clamp((b * f - c * e) / sine2, 0.0, 1.0) if sine2 > 1e-14 * a * e else 0.0
+    t = (b * s + f) / e
+    if t < 0.0:
+        return clamp(-c / a, 0.0, 1.0), 0.0
+    if t > 1.0:
+        return clamp((b - c) / a, 0.0, 1.0), 1.0
+    return s, t
+
+
+@kernel
+def add_round(scratch, a0, a1, b0, b1, radius_1, radius_2, identifier):
+    """Two segments with radii, as one feature."""
+    pair = scratch.pair[0]
+    s, t = segment_parameters(a0, a1, b0, b1)
+    square = 0.0
+    for k in range(3):
+        x = (1.0 - t) * b0[k] + t * b1[k] - (1.0 - s) * a0[k] - s * a1[k]
+        square += x * x
+    length = sqrt(square)
+    gap = length - radius_1 - radius_2
+    if not gap < pair.margin:
+        return
+    c = new_candidate(scratch, ROUND, gap, identifier)
+    c.radius_1, c.radius_2 = radius_1, radius_2
+    assign(a0, c.a0)
+    assign(a1, c.a1)
+    assign(b0, c.b0)
+    assign(b1, c.b1)
+    for k in range(3):
+        p = (1.0 - s) * a0[k] + s * a1[k]
+        q = (1.0 - t) * b0[k] + t * b1[k]
+        c.normal[k] = (q - p) / length if length > 0.0 else pair.n[k]
+        c.point[k] = p + radius_1 * c.normal[k]
+
+
+@kernel
+def add_rounds(scratch, a0, a1, b0, b1, radius_1, radius_2, identifier):
+    """Two segments with radii: nearly parallel ones touch at both ends of where they overlap."""
+    aa, bb, ab, b0a, b1a = 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(3):
+        d, e = a1[k] - a0[k], b1[k] - b0[k]
+        aa += d * d
+        bb += e * e
+        ab += d * e
+        b0a += d * (b0[k] - a0[k])
+        b1a += d * (b1[k] - a0[k])
+    pair = scratch.pair[0]
+    smallest = inf
+    if aa > 0.0 and bb > 0.0 and aa * bb - ab * ab < 0.01 * aa * bb:
+        first = pair.count
+        t0, t1 = b0a / aa, b1a / aa
+        low, high = min(t0, t1), max(t0, t1)
+        if low < 1.0 and high > 0.0:
+            if t0 > 0.0 and t0 < 1.0:
+                add_round(scratch, a0, a1, b0, b0, radius_1, radius_2, identifier + 1)
+            if t1 > 0.0 and t1 < 1.0:
+                add_round(scratch, a0, a1, b1, b1, radius_1, radius_2, identifier + 2)
+            if low <= 0.0:
+                add_round(scratch, a0, a0, b0, b1, radius_1, radius_2, identifier + 3)
+            if high >= 1.0:
+                add_round(scratch, a1, a1, b0, b1, radius_1, radius_2, identifier + 4)
+        for i in range(first, pair.count):
+            smallest = min(smallest, scratch.candidates[i].gap)
+    before = pair.count
+    add_round(scratch, a0, a1, b0, b1, radius_1, radius_2, identifier)
+    if pair.count > before and scratch.candidates[before].gap > smallest - 1e-10 * pair.scale:
+        # An end is as near, and unlike the nearest point of parallel segments it is unique.
+        pair.count = before
+
+
+@kernel
+def outline(scratch, data, which, n):
+    """The outline of a shape where it faces along -n, into polygon 0; its size.
+
+    The face of a polytope that faces there most; a point or a segment itself; of a cylinder the
+    line, or the points of its rim, that lie lowest. poly.touch is the radius around these points.
+
+    The lowest point of a rim is c - r u, with u the part of n across the axis. It is also the
+    lowest point of a sphere of radius r / sin about the point c + r cot a of the axis, which
+    stays where it is while the cylinder rolls.
+    """
+    poly, vertices = scratch.poly[which], scratch.vertices[which]
+    polygon, tags = scratch.polygon[0], scratch.tags[0]
+    poly.touch = poly.radius
+    if poly.kind == CYLINDER:
+        return cylinder_outline(scratch, poly, n)
+    if poly.n_faces == 0:
+        for i in range(poly.n_vertices):
+            assign(vertices[i], polygon[i])
+            tags[i] = i
+        return poly.n_vertices
+    f = nearest(scratch.normals[which], poly.n_faces, n)
+    begin, end = data.faces[poly.face_begin + f, 0], data.faces[poly.face_begin + f, 1]
+    for k in range(begin, end):
+        assign(vertices[data.loops[k]], polygon[k - begin])
+        tags[k - begin] = data.loops[k]
+    return end - begin
+
+
+@kernel
+def cylinder_outline(scratch, poly, n):
+    """`outline` of a cylinder."""
+    polygon, tags = scratch.polygon[0], scratch.tags[0]
+    r, h, a, c = poly.rim, poly.half_length, poly.axis, poly.center
+    cosine = dot(a, n)
+    sine = sqrt(max(1.0 - cosine * cosine, 0.0))
+    if sine > UPRIGHT:
+        poly.touch = r / sine
+        for k in range(3):
+            middle = c[k] + r * cosine / sine * a[k]
+            polygon[0, k], polygon[1, k] = middle - h * a[k], middle + h * a[k]
+        tags[0], tags[1] = 0, 1
+        return 2
+    poly.touch = 0.0
+    u, w = scratch.pair[0].e, scratch.pair[0].g
+    for k in range(3):
+        # Without a lowest point any direction across the axis will do, if it is always the same.
+        u[k] = n[k] - cosine * a[k] if sine > 1e-6 else poly.across[k]
+    normalize(u)
+    cross(a, u, w)
+    side = -h if cosine > 0.0 else h
+    for k in range(3):
+        middle = c[k] + side * a[k]
+        polygon[0, k], polygon[1, k] = middle - r * u[k], middle - r * w[k]
+        polygon[2, k], polygon[3, k] = middle + r * u[k], middle + r * w[k]
+    for k in range(4):
+        tags[k] = 2 + k
+    return 4
+
+
+@kernel
+def clip(scratch, source, size, origin, outward, side):
+    """Polygon `source` cut at a side plane, into the other polygon; its size.
+
+    A polygon of two points is a segment, not a closed loop.
+    """
+    polygon, result = scratch.polygon[source], scratch.polygon[1 - source]
+    tags, result_tags = scratch.tags[source], scratch.tags[1 - source]
+    tolerance = 1e-10 * scratch.pair[0].scale
+    kept = 0
+    for i in range(size):
+        j = i + 1 if i + 1 < size else 0
+        s, t = offset_dot(outward, polygon[i], origin), offset_dot(outward, polygon[j], origin)
+        if s <= tolerance:
+            assign(polygon[i], result[kept])
+            result_tags[kept] = tags[i]
+            kept += 1
+        if (s > tolerance) != (t > tolerance) and (j > 0 or size > 2):
+            for k in range(3):
+                result[kept, k] = polygon[i, k] + s / (s - t) * (polygon[j, k] - polygon[i, k])
+            result_tags[kept] = (side + 1) * 4096 + tags[i] % 4096
+            kept += 1
+    return kept
+
+
+@kernel
+def add_face(scratch, data, owner, f):
+    """What of the other shape lies over face f of polytope `owner`, as points against its plane."""
+    pair, poly, other = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
+    vertices, N = scratch.vertices[owner], scratch.normals[owner, f]
+    begin, end = data.faces[poly.face_begin + f, 0], data.faces[poly.face_begin + f, 1]
+    size = outline(scratch, data, 1 - owner, N)
+    e, outward, source = pair.e, pair.g, 0
+    for k in range(begin, end):
+        following = k + 1 if k + 1 < end else begin
+        v, w = vertices[data.loops[k]], vertices[data.loops[following]]
+        for c in range(3):
+            e[c] = w[c] - v[c]
+        cross(e, N, outward)
+        normalize(outward)
+        size = clip(scratch, source, size, v, outward, k - begin)
+        source = 1 - source
+    origin = vertices[data.loops[begin]]
+    base = (owner * 16384 + f) * 65536
+    for i in range(size):
+        tag = scratch.tags[source, i] % 65536
+        add_plane(scratch, owner, origin, N, scratch.polygon[source, i], other.touch, base + tag)
+
+
+@kernel
+def add_deepest(scratch, data, owner, f, before):
+    """The vertex nearest to a face, if what was added for the face since `before` misses it.
+
+    The face that looks most towards another one need not hold the vertex that is nearest to it.
+    """
+    pair, poly, other = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
+    if pair.count == before or other.n_faces == 0:
+        return
+    smallest = inf
+    for i in range(before, pair.count):
+        smallest = min(smallest, scratch.candidates[i].gap)
+    # The prism around a cylinder comes nearer than the cylinder itself.
+    if smallest < pair.separation + 1e-10 * pair.scale + 0.01 * other.rim:
+        return
+    points, N = scratch.vertices[1 - owner], scratch.normals[owner, f]
+    i = nearest(points, other.n_vertices, N)
+    origin = scratch.vertices[owner, data.loops[data.faces[poly.face_begin + f, 0]]]
+    add_plane(scratch, owner, origin, N, points[i], 0.0, (owner * 16384 + f) * 65536 + i)
+
+
+@kernel
+def add_crossing(scratch, data):
+    """The two edges of the best axis."""
+    pair = scratch.pair[0]
+    if not pair.separation < pair.margin:
+        return
+    a, b = scratch.vertices[0], scratch.vertices[1]
+    row = data.edges[scratch.poly[0].edge_begin + pair.best_1]
+    column = data.edges[scratch.poly[1].edge_begin + pair.best_2]
+    c = new_candidate(scratch, EDGE, pair.separation, pair.best_1 * 65536 + pair.best_2)
+    assign(a[row[0]], c.a0)
+    assign(b[column[0]], c.b0)
+    for k in range(3):
+        c.a1[k] = a[row[1], k] - a[row[0], k]
+        c.b1[k] = b[column[1], k] - b[column[0], k]
+    s, t = segment_parameters(a[row[0]], a[row[1]], b[column[0]], b[column[1]])
+    for k in range(3):
+        p = a[row[0], k] + s * c.a1[k]
+        c.point[k] = 0.5 * (p + b[column[0], k] + t * c.b1[k])
+    normalize(c.a1)
+    normalize(c.b1)
+    cross(c.a1, c.b1, pair.m)
+    c.sign = 1.0 if dot(pair.m, pair.axis) > 0.0 else -1.0
+    assign(pair.axis, c.normal)
+
+
+@kernel
+def top_edge(data, poly, vertices, n, sign, tolerance):
+    """The edge whose both ends are farthest along sign * n, or -1."""
+    top = -inf
+    for i in range(poly.n_vertices):
+        top = max(top, sign * dot(vertices[i], n))
+    for i in range(poly.n_edges):
+        v, w = data.edges[poly.edge_begin + i, 0], data.edges[poly.edge_begin + i, 1]
+        low = min(sign * dot(vertices[v], n), sign * dot(vertices[w], n))
+        if low > top - tolerance:
+            return i
+    return -1
+
+
+@kernel
+def add_corner(scratch, data):
+    """A vertex against a vertex or an edge, or parallel edges: the plane between the two shapes."""
+    pair, n = scratch.pair[0], scratch.pair[0].n
+    a, b = scratch.vertices[0], scratch.vertices[1]
+    i = top_edge(data, scratch.poly[0], a, n, 1.0, 1e-8 * pair.scale)
+    j = top_edge(data, scratch.poly[1], b, n, -1.0, 1e-8 * pair.scale)
+    identifier = pair.ia[0] * 65536 + pair.ib[0]
+    if i < 0 or j < 0:
+        add_plane(scratch, 0, pair.pa, n, pair.pb, 0.0, identifier)
+        return
+    row = data.edges[scratch.poly[0].edge_begin + i]
+    column = data.edges[scratch.poly[1].edge_begin + j]
+    e, ends = pair.e, scratch.polygon[0]
+    for c in range(3):
+        e[c] = a[row[1], c] - a[row[0], c]
+        ends[0, c], ends[1, c] = b[column[0], c], b[column[1], c]
+    scratch.tags[0, 0], scratch.tags[0, 1] = 0, 1
+    size = clip(scratch, 0, 2, a[row[1]], e, 0)
+    for c in range(3):
+        e[c] = -e[c]
+    size = clip(scratch, 1, size, a[row[0]], e, 1)
+    if size == 0:
+        add_plane(scratch, 0, pair.pa, n, pair.pb, 0.0, identifier)
+    for k in range(size):
+        add_plane(scratch, 0, pair.pa, n, ends[k], 0.0, (i * 4 + k + 2) * 65536 + j)
+
+
+@kernel
+def add_nearest_edge(scratch, data):
+    """A point or segment with a radius against the nearest edge of the first shape."""
+    first, second = scratch.poly[0], scratch.poly[1]
+    a, b = scratch.vertices[0], scratch.vertices[1]
+    p, q = b[0], b[second.n_vertices - 1]
+    best, index = inf, 0
+    for i in range(first.n_edges):
+        v, w = data.edges[first.edge_begin + i, 0], data.edges[first.edge_begin + i, 1]
+        s, t = segment_parameters(a[v], a[w], p, q)
+        square = 0.0
+        for c in range(3):
+            x = (1.0 - t) * p[c] + t * q[c] - (1.0 - s) * a[v, c] - s * a[w, c]
+            square += x * x
+        if square < best:
+            best, index = square, i
+    v, w = data.edges[first.edge_begin + index, 0], data.edges[first.edge_begin + index, 1]
+    add_rounds(scratch, a[v], a[w], p, q, 0.0, second.radius, index * 65536)
+
+
+@kernel
+def add_aligned_face(scratch, data, n):
+    """Beside the nearest features: what lies over the face that is most nearly across n."""
+    first, second = scratch.poly[0], scratch.poly[1]
+    f, g, best_f, best_g = 0, 0, -inf, -inf
+    if first.n_faces > 0:
+        f = farthest(scratch.normals[0], first.n_faces, n)
+        best_f = dot(scratch.normals[0, f], n)
+    if second.n_faces > 0 and scratch.pair[0].one_sided == 0:
+        g = nearest(scratch.normals[1], second.n_faces, n)
+        best_g = -dot(scratch.normals[1, g], n)
+    if max(best_f, best_g) < ALIGNED:
+        return
+    if best_f >= best_g:
+        add_face(scratch, data, 0, f)
+    else:
+        add_face(scratch, data, 1, g)
+
+
+@kernel
+def add_contacts(scratch, data):
+    """Candidates of the first shape, a polytope or a triangle, and the second one."""
+    pair, second = scratch.pair[0], scratch.poly[1]
+    gap = distance(scratch, pair.margin + second.radius)
+    if gap == inf:
+        return
+    n, one_sided = pair.n, pair.one_sided == 1
+    if one_sided:
+        N = scratch.normals[0, 0]
+        if gap > 0.0 and dot(n, N) < -1e-9:
+            return
+        if gap == 0.0 and offset_dot(N, second.center, scratch.vertices[0, 0]) <= 0.0:
+            return
+    separate(scratch, data, gap)
+    # Where no face and no crossing is as near as the shapes are, a vertex or parallel edges are.
+    found = gap == 0.0 or pair.separation > gap - 1e-10 * pair.scale
+    if found and pair.best_kind == CROSSING:
+        add_crossing(scratch, data)
+        add_aligned_face(scratch, data, pair.axis)
+        return
+    before = pair.count
+    if found:
+        add_face(scratch, data, pair.best_kind - FACE_1, pair.best_1)
+        add_deepest(scratch, data, pair.best_kind - FACE_1, pair.best_1, before)
+    if pair.count == before and gap > 0.0:
+        if allowed(pair, scratch.vertices[0], n):
+            if second.n_faces == 0:
+                add_nearest_edge(scratch, data)
+            else:
+                add_corner(scratch, data)
+        add_aligned_face(scratch, data, n)
