@@ -16,9 +16,9 @@ of mass. `radius` is the sum of both radii and `radius_a` is A's share: the shap
 distance `radius_a` from the point or segment on A. `id` stays the same from step to step while
 the same parts of the same pair of shapes are near.
 
-Accuracy: everything is exact but a cylinder whose side meets an edge, a corner, or a curved side
-obliquely. There it counts as a capsule (axis within 3 degrees of across the normal: off by less
-than 0.13 % of its radius), or as the prism of 24 sides around it (off by less than 0.87 %).
+Accuracy: all is exact but a cylinder. That is exact against planes, faces and spheres, and where
+its round side is touched between its ends. Where its rim meets an edge, a corner or a curved side
+it counts as the prism of 24 sides around it, up to 0.87 % of the radius nearer than it is.
 """
 
 from __future__ import annotations
@@ -87,6 +87,8 @@ FEATURE = np.dtype(
         ("b1", "f8", (3,)),
     ]
 )
+POINT = np.dtype([("p", "f8", (3,))])
+CORNER = np.dtype([("p", "f8", (3,)), ("tag", "i8")])
 CANDIDATE = np.dtype(
     [
         ("kind", "i8"),
@@ -104,6 +106,7 @@ CANDIDATE = np.dtype(
         ("point", "f8", (3,)),  # where they would touch
     ]
 )
+PLACE = np.dtype([("x", "f8", (3,)), ("R", "f8", (3, 3))])
 POLY = np.dtype(
     [
         ("kind", "i8"),
@@ -125,19 +128,18 @@ POLY = np.dtype(
 )
 PAIR = np.dtype(
     [
-        ("R", "f8", (3, 3)),  # second shape in the frame of the first
-        ("t", "f8", (3,)),
-        ("R_1", "f8", (3, 3)),
+        ("R_1", "f8", (3, 3)),  # shapes to world
         ("R_2", "f8", (3, 3)),
-        ("identity", "f8", (3, 3)),
-        ("zero", "f8", (3,)),
         ("margin", "f8"),
         ("scale", "f8"),  # a length of the shapes, for tolerances
         ("count", "i8"),  # of candidates
+        ("cursor", "i8"),  # to the next piece of the first shape
+        ("owner", "i8"),  # of the plane of the next ones: 0 the first shape, 1 the second
         ("one_sided", "i8"),  # 1: the first shape is a triangle of a terrain
         ("triangle", "i8"),
-        ("opposite", "f8", (3, 3)),  # corners of its neighbours
-        ("has_opposite", "i8", (3,)),
+        ("has_opposite", "i8", (3,)),  # whether there is a neighbour at an edge
+        ("ring", "i8", (4,)),  # where the corners around each corner begin and end
+        ("cells", "i8", (4,)),  # of a height field: first and last but one along x, along y
         ("W", "f8", (4, 3)),  # simplex of the difference second - first
         ("ia", "i8", (4,)),
         ("ib", "i8", (4,)),
@@ -163,13 +165,15 @@ PAIR = np.dtype(
 class ShapeData(NamedTuple):
     """What the shapes of a scene are made of, read-only. Indices count within a shape."""
 
-    vertices: Array  # (n, 3) in the shape's axes
-    normals: Array  # (n, 3) of faces, outwards
+    vertices: NDArray[np.void]  # (n,) POINT in the shape's axes
+    normals: NDArray[np.void]  # (n,) POINT, of faces, outwards
     faces: NDArray[np.int64]  # (n, 2) begin and end in loops
     loops: NDArray[np.int64]  # vertices around the faces, counterclockwise from outside
     edges: NDArray[np.int64]  # (n, 4) two vertices, two faces
     heights: Array  # (n,) of height fields, y runs first
     triangles: NDArray[np.int64]  # (n, 6) corners, and their neighbours' opposite corners or -1
+    ring_begin: NDArray[np.int64]  # (n + 1,) where the vertices around a vertex of a mesh begin
+    rings: NDArray[np.int64]  # (m,) those vertices
     nodes: NDArray[np.void]  # (n,) NODE
 
 
@@ -177,11 +181,13 @@ class ShapeScratch(NamedTuple):
     """Scratch memory of one narrow phase."""
 
     pair: NDArray[np.void]  # (1,) PAIR
+    place: NDArray[np.void]  # (2,) PLACE of both shapes in the frame of the first
     poly: NDArray[np.void]  # (2,) POLY
-    vertices: Array  # (2, most vertices, 3)
-    normals: Array  # (2, most faces, 3)
-    polygon: Array  # (2, points of a clipped face, 3)
-    tags: NDArray[np.int64]  # (2, points)
+    vertices: NDArray[np.void]  # (2, most vertices) POINT
+    normals: NDArray[np.void]  # (2, most faces) POINT
+    opposite: NDArray[np.void]  # (3,) POINT, corners of a triangle's neighbours
+    around: NDArray[np.void]  # (n,) POINT, corners around each corner of a triangle
+    polygon: NDArray[np.void]  # (2, corners of a clipped face) CORNER
     near: NDArray[np.int64]  # (most edges,)
     candidates: NDArray[np.void]  # (n,) CANDIDATE
     chosen: NDArray[np.void]  # (4,) CANDIDATE
@@ -297,6 +303,7 @@ class _Builder:
         self.edges: list[tuple[int, int, int, int]] = [(0, 1, 0, 1), (1, 2, 0, 2), (2, 0, 0, 3)]
         self.heights: list[Array] = []
         self.triangles: list[NDArray[np.int64]] = []
+        self.sides: list[NDArray[np.int64]] = []  # of meshes, pairs of vertices
         self.nodes: list[tuple[Array, Array, int, int]] = []
         self.n_vertices = 0
         self.n_heights = 0
@@ -338,6 +345,7 @@ class _Builder:
                 k = faces[f].tolist().index(v)
                 opposite[f, k] = begin + sides[w, v][1]
         self.triangles.append(np.hstack((faces + begin, opposite)))
+        self.sides.append(begin + np.vstack([faces[:, [k, (k + 1) % 3]] for k in range(3)]))
         self.n_triangles += len(faces)
         corners = vertices[faces]
         record["node_begin"] = len(self.nodes)
@@ -361,19 +369,30 @@ class _Builder:
         ends = np.cumsum([len(loop) for loop in self.loops])
         begins = ends - [len(loop) for loop in self.loops]
         nothing = np.zeros((0, 6), dtype=np.int64)
+        sides = np.vstack((*self.sides, nothing[:, :2]))
+        sides = np.unique(np.vstack((sides, sides[:, ::-1])), axis=0)
         arrays = ShapeData(
-            vertices=np.vstack((*self.vertices, np.zeros((1, 3)))),
-            normals=np.vstack(self.normals),
+            vertices=_points(np.vstack((*self.vertices, np.zeros((1, 3))))),
+            normals=_points(np.vstack(self.normals)),
             faces=np.column_stack((begins, ends)).astype(np.int64),
             loops=np.array([v for loop in self.loops for v in loop], dtype=np.int64),
             edges=np.array(self.edges, dtype=np.int64),
             heights=np.concatenate((*self.heights, np.zeros(1))),
             triangles=np.vstack((*self.triangles, nothing)).astype(np.int64),
+            ring_begin=np.searchsorted(sides[:, 0], np.arange(self.n_vertices + 2)),
+            rings=sides[:, 1].copy(),
             nodes=np.array(self.nodes, dtype=NODE),
         )
         for array in arrays:
             array.setflags(write=False)
         return arrays
+
+
+def _points(array: Array) -> NDArray[np.void]:
+    """Rows of (n, 3) as records."""
+    points = np.zeros(len(array), dtype=POINT)
+    points["p"] = array
+    return points
 
 
 def _polygon_normal(points: Array) -> Array:
@@ -532,18 +551,20 @@ def make_shape_scratch(shapes: NDArray[np.void], data: ShapeData) -> ShapeScratc
     n_faces = max([4, *convex["n_faces"]])
     n_edges = max([3, *convex["n_edges"]])
     # Every side of a face that cuts a polygon adds one point to it.
-    n_points = max(6, 2 * int((data.faces[:, 1] - data.faces[:, 0]).max()) + 2)
-    pair = np.zeros(1, dtype=PAIR)
-    pair["identity"] = np.eye(3)
+    n_corners = max(6, 2 * int((data.faces[:, 1] - data.faces[:, 0]).max()) + 2)
+    place = np.zeros(2, dtype=PLACE)
+    place["R"] = np.eye(3)
     return ShapeScratch(
-        pair=pair,
+        pair=np.zeros(1, dtype=PAIR),
+        place=place,
         poly=np.zeros(2, dtype=POLY),
-        vertices=np.zeros((2, n_vertices, 3)),
-        normals=np.zeros((2, n_faces, 3)),
-        polygon=np.zeros((2, n_points, 3)),
-        tags=np.zeros((2, n_points), dtype=np.int64),
+        vertices=np.zeros((2, n_vertices), dtype=POINT),
+        normals=np.zeros((2, n_faces), dtype=POINT),
+        opposite=np.zeros(3, dtype=POINT),
+        around=np.zeros(3 * max(6, int(np.diff(data.ring_begin).max())) + 1, dtype=POINT),
+        polygon=np.zeros((2, n_corners), dtype=CORNER),
         near=np.zeros(n_edges, dtype=np.int64),
-        candidates=np.zeros(64 + max(2 * n_points, n_vertices), dtype=CANDIDATE),
+        candidates=np.zeros(64 + max(2 * n_corners, n_vertices), dtype=CANDIDATE),
         chosen=np.zeros(4, dtype=CANDIDATE),
         picks=np.zeros(4, dtype=np.int64),
     )

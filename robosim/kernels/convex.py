@@ -16,8 +16,14 @@ from robosim.kernels.algebra import assign, cross, dot
 from robosim.kernels.jit import kernel
 
 CYLINDER = 2  # a kind of shape, as in robosim.collision
-PLANE, ROUND, EDGE = 0, 1, 2  # kinds of features
-NOTHING, FACE_1, FACE_2, CROSSING = 0, 1, 2, 3  # what the best separating axis is made of
+PLANE = 0  # kinds of features
+ROUND = 1
+EDGE = 2
+NOTHING = 0  # what the best separating axis is made of
+FACE_1 = 1
+FACE_2 = 2
+CROSSING = 3
+FACES = ((0, 1, 2, 3), (0, 3, 1, 2), (0, 2, 3, 1), (1, 3, 2, 0))  # of a tetrahedron
 ALIGNED = 0.95  # cosine below which a face takes no part in a contact
 UPRIGHT = 0.2  # sine of the angle of axis and normal below which a cylinder stands on its rim
 
@@ -51,7 +57,7 @@ def farthest(vertices, n, direction):
     """Index of the vertex farthest along a direction."""
     best, index = -inf, 0
     for i in range(n):
-        s = dot(vertices[i], direction)
+        s = dot(vertices[i].p, direction)
         if s > best:
             best, index = s, i
     return index
@@ -62,7 +68,7 @@ def nearest(vertices, n, direction):
     """Index of the vertex least far along a direction."""
     best, index = inf, 0
     for i in range(n):
-        s = dot(vertices[i], direction)
+        s = dot(vertices[i].p, direction)
         if s < best:
             best, index = s, i
     return index
@@ -128,12 +134,7 @@ def volume(W, i, j, k, x0, x1, x2):
 
 @kernel
 def try_face(W, i, j, k, other, weight, best):
-    """Weights of the face i, j, k of a tetrahedron if the origin is beyond it and nearer."""
-    side = volume(W, i, j, k, 0.0, 0.0, 0.0)
-    inside = volume(W, i, j, k, W[other, 0], W[other, 1], W[other, 2])
-    # A flat tetrahedron has no inside: then every face is tried.
-    if side * inside > 0.0:
-        return best
+    """Weights of the face i, j, k of a tetrahedron if it is nearer to the origin than `best`."""
     u, v, w = nearest_on_triangle(W, i, j, k)
     square = 0.0
     for c in range(3):
@@ -146,22 +147,33 @@ def try_face(W, i, j, k, other, weight, best):
 
 
 @kernel
+def nearest_on_tetrahedron(W, weight):
+    """Weights of the point of four that is nearest to the origin; whether that is inside.
+
+    All faces are tried: signs tell too little about a tetrahedron that is nearly flat.
+    """
+    best, inside = inf, True
+    for face in range(4):
+        i, j, k, other = FACES[face]
+        side = volume(W, i, j, k, 0.0, 0.0, 0.0)
+        if not side * volume(W, i, j, k, W[other, 0], W[other, 1], W[other, 2]) > 0.0:
+            inside = False
+        best = try_face(W, i, j, k, other, weight, best)
+    return inside
+
+
+@kernel
 def shrink_simplex(pair, n):
     """The point of the simplex nearest to the origin into pair.v; the size of what it needs."""
     W, weight = pair.W, pair.weight
     if n == 1:
         weight[0] = 1.0
     elif n == 2:
-        weight[0], weight[1] = nearest_on_segment(W, 0, 1)
+        weight[0], weight[1] = nearest_on_segment(W, n - 2, n - 1)
     elif n == 3:
-        weight[0], weight[1], weight[2] = nearest_on_triangle(W, 0, 1, 2)
-    else:
-        best = try_face(W, 0, 1, 2, 3, weight, inf)
-        best = try_face(W, 0, 3, 1, 2, weight, best)
-        best = try_face(W, 0, 2, 3, 1, weight, best)
-        best = try_face(W, 1, 3, 2, 0, weight, best)
-        if best == inf:
-            return 4
+        weight[0], weight[1], weight[2] = nearest_on_triangle(W, n - 3, n - 2, n - 1)
+    elif nearest_on_tetrahedron(W, weight):
+        return 4
     kept = 0
     for c in range(3):
         pair.v[c] = 0.0
@@ -188,7 +200,7 @@ def distance(scratch, margin):
     W, v, n = pair.W, pair.v, pair.n
     size, square = 0, inf
     for c in range(3):
-        v[c] = b[0, c] - a[0, c]
+        v[c] = b[0].p[c] - a[0].p[c]
     if dot(v, v) == 0.0:
         v[2] = pair.scale
     smallest = 1e-14 * pair.scale
@@ -202,8 +214,8 @@ def distance(scratch, margin):
         normalize(n)
         i, j = farthest(a, na, v), nearest(b, nb, v)
         for c in range(3):
-            W[size, c] = b[j, c] - a[i, c]
-        vw = dot(v, W[size])
+            W[size, c] = b[j].p[c] - a[i].p[c]
+        vw = v[0] * W[size, 0] + v[1] * W[size, 1] + v[2] * W[size, 2]
         if vw > 0.0 and vw > margin * sqrt(vv):
             return inf
         known = False
@@ -224,8 +236,8 @@ def distance(scratch, margin):
         n[c] = v[c] / length
         pair.pa[c], pair.pb[c] = 0.0, 0.0
         for k in range(size):
-            pair.pa[c] += pair.weight[k] * a[pair.ia[k], c]
-            pair.pb[c] += pair.weight[k] * b[pair.ib[k], c]
+            pair.pa[c] += pair.weight[k] * a[pair.ia[k]].p[c]
+            pair.pb[c] += pair.weight[k] * b[pair.ib[k]].p[c]
     return length
 
 
@@ -233,19 +245,28 @@ def distance(scratch, margin):
 
 
 @kernel
-def allowed(pair, vertices, n):
-    """Whether a triangle of a terrain, rather than its neighbours, may answer for a normal."""
+def allowed(scratch, n):
+    """Whether a triangle of a terrain, rather than its neighbours, may answer for a normal.
+
+    Where it is farthest along the normal the terrain around it must not be farther: about an edge
+    the corner beyond it, about a corner all corners around.
+    """
+    pair, vertices = scratch.pair[0], scratch.vertices[0]
     if pair.one_sided == 0:
         return True
-    top = farthest(vertices, 3, n)
-    height = dot(vertices[top], n)
-    for k in range(3):
-        following = 0 if k == 2 else k + 1
-        if pair.has_opposite[k] == 0:
-            continue
-        if k != top and following != top:
-            continue
-        if dot(pair.opposite[k], n) - height > 1e-6 * pair.scale:
+    top = farthest(vertices, scratch.poly[0].n_vertices, n)
+    height, slack = dot(vertices[top].p, n), 1e-6 * pair.scale
+    following, previous = (top + 1) % 3, (top + 2) % 3
+    level_1 = dot(vertices[following].p, n) > height - slack
+    level_2 = dot(vertices[previous].p, n) > height - slack
+    if level_1 and level_2:
+        return True
+    if level_1 or level_2:
+        edge = top if level_1 else previous
+        beyond = scratch.opposite[edge].p
+        return pair.has_opposite[edge] == 0 or dot(beyond, n) < height + slack
+    for k in range(pair.ring[top], pair.ring[top + 1]):
+        if dot(scratch.around[k].p, n) > height + slack:
             return False
     return True
 
@@ -256,9 +277,18 @@ def is_far(vertices, loops, begin, end, poly, reach):
     for c in range(3):
         low, high = inf, -inf
         for k in range(begin, end):
-            x = vertices[loops[k], c]
+            x = vertices[loops[k]].p[c]
             low, high = min(low, x), max(high, x)
         if low > poly.upper[c] + reach or high < poly.lower[c] - reach:
+            return True
+    return False
+
+
+@kernel
+def is_edge_far(p, q, poly, reach):
+    """Whether an edge is farther than `reach` from a polytope's bounds."""
+    for c in range(3):
+        if min(p[c], q[c]) > poly.upper[c] + reach or max(p[c], q[c]) < poly.lower[c] - reach:
             return True
     return False
 
@@ -273,14 +303,14 @@ def try_faces(scratch, data, owner, reach):
         begin, end = data.faces[poly.face_begin + f, 0], data.faces[poly.face_begin + f, 1]
         if is_far(vertices, data.loops, begin, end, other, reach):
             continue
-        N = normals[f]
-        deepest = points[nearest(points, other.n_vertices, N)]
-        s = offset_dot(N, deepest, vertices[data.loops[begin]])
+        N = normals[f].p
+        deepest = points[nearest(points, other.n_vertices, N)].p
+        s = offset_dot(N, deepest, vertices[data.loops[begin]].p)
         if s > pair.separation:
             if owner == 1:
                 for c in range(3):
                     pair.axis[c] = -N[c]
-                if not allowed(pair, scratch.vertices[0], pair.axis):
+                if not allowed(scratch, pair.axis):
                     continue
             pair.separation, pair.best_kind, pair.best_1 = s, FACE_1 + owner, f
 
@@ -299,23 +329,24 @@ def try_edges(scratch, data, reach, tolerance):
         return
     for j in range(second.n_edges):
         row = data.edges[second.edge_begin + j]
-        if not is_far(b_points, row, 0, 2, first, reach):
+        if not is_edge_far(b_points[row[0]].p, b_points[row[1]].p, first, reach):
             near[count] = j
             count += 1
     e, g, n, ba, dc = pair.e, pair.g, pair.m, pair.ba, pair.dc
     for i in range(first.n_edges):
         row = data.edges[first.edge_begin + i]
-        if is_far(a_points, row, 0, 2, second, reach):
+        if is_edge_far(a_points[row[0]].p, a_points[row[1]].p, second, reach):
             continue
-        a, b = scratch.normals[0, row[2]], scratch.normals[0, row[3]]
+        a, b = scratch.normals[0, row[2]].p, scratch.normals[0, row[3]].p
         cross(b, a, ba)
         for c in range(3):
-            e[c] = a_points[row[1], c] - a_points[row[0], c]
+            e[c] = a_points[row[1]].p[c] - a_points[row[0]].p[c]
         length_e = dot(e, e)
         for k in range(count):
             column = data.edges[second.edge_begin + near[k]]
             # The normals of the second shape count with the other sign.
-            c_normal, d_normal = scratch.normals[1, column[2]], scratch.normals[1, column[3]]
+            c_normal = scratch.normals[1, column[2]].p
+            d_normal = scratch.normals[1, column[3]].p
             cba, dba = -dot(c_normal, ba), -dot(d_normal, ba)
             if not cba * dba < 0.0:
                 continue
@@ -324,7 +355,7 @@ def try_edges(scratch, data, reach, tolerance):
             if not (adc * bdc < 0.0 and cba * bdc > 0.0):
                 continue
             for c in range(3):
-                g[c] = b_points[column[1], c] - b_points[column[0], c]
+                g[c] = b_points[column[1]].p[c] - b_points[column[0]].p[c]
             cross(e, g, n)
             if dot(n, n) < 1e-12 * length_e * dot(g, g):
                 continue
@@ -332,7 +363,7 @@ def try_edges(scratch, data, reach, tolerance):
             if dot(n, a) + dot(n, b) < 0.0:
                 for c in range(3):
                     n[c] = -n[c]
-            s = offset_dot(n, b_points[column[0]], a_points[row[0]])
+            s = offset_dot(n, b_points[column[0]].p, a_points[row[0]].p)
             if s > pair.separation + tolerance:
                 pair.separation, pair.best_kind = s, CROSSING
                 pair.best_1, pair.best_2 = i, near[k]
@@ -349,32 +380,32 @@ def separate(scratch, data, gap):
         a, b = scratch.vertices[0], scratch.vertices[1]
         i = farthest(a, scratch.poly[0].n_vertices, pair.n)
         j = nearest(b, scratch.poly[1].n_vertices, pair.n)
-        reach = max(offset_dot(pair.n, a[i], b[j]), 0.0)
+        reach = max(offset_dot(pair.n, a[i].p, b[j].p), 0.0)
         if pair.one_sided == 1:
             # Its own normal is the axis to fall back on, however deep.
             reach = inf
     reach += 1e-6 * pair.scale
-    try_faces(scratch, data, 0, reach)
-    try_faces(scratch, data, 1, reach)
+    for owner in range(2):
+        try_faces(scratch, data, owner, reach)
     try_edges(scratch, data, reach, 1e-10 * pair.scale)
     if pair.best_kind == FACE_1:
-        assign(scratch.normals[0, pair.best_1], pair.axis)
+        assign(scratch.normals[0, pair.best_1].p, pair.axis)
     elif pair.best_kind == FACE_2:
         for c in range(3):
-            pair.axis[c] = -scratch.normals[1, pair.best_1, c]
+            pair.axis[c] = -scratch.normals[1, pair.best_1].p[c]
 
 
 # Candidates
 
 
 @kernel
-def new_candidate(scratch, kind, gap, identifier):
+def new_candidate(scratch, gap, identifier):
     """The next free candidate, common fields filled; the last one again once there are too many."""
     pair = scratch.pair[0]
     c = scratch.candidates[pair.count]
     pair.count = min(pair.count + 1, scratch.candidates.shape[0] - 1)
-    c.kind, c.gap, c.owner, c.sign = kind, gap, 0, 1.0
-    c.id = (pair.triangle * 4 + kind) * 4294967296 + identifier
+    c.gap, c.owner, c.sign = gap, 0, 1.0
+    c.id = pair.triangle * 4294967296 + identifier
     c.radius_1, c.radius_2 = 0.0, 0.0
     for k in range(3):
         c.a1[k], c.b1[k] = 0.0, 0.0
@@ -382,14 +413,15 @@ def new_candidate(scratch, kind, gap, identifier):
 
 
 @kernel
-def add_plane(scratch, owner, origin, n, p, radius, identifier):
-    """Point p of one shape against a plane of the other; n from the owner to the point."""
+def add_plane(scratch, origin, n, p, radius, identifier):
+    """Point p of one shape against a plane of the other, pair.owner; n from there to the point."""
     pair = scratch.pair[0]
+    owner = pair.owner
     gap = offset_dot(n, p, origin) - radius
     if not gap < pair.margin:
         return
-    c = new_candidate(scratch, PLANE, gap, identifier)
-    c.owner = owner
+    c = new_candidate(scratch, gap, identifier)
+    c.kind, c.owner = PLANE, owner
     if owner == 0:
         assign(origin, c.a0)
         assign(n, c.a1)
@@ -443,7 +475,8 @@ def add_round(scratch, a0, a1, b0, b1, radius_1, radius_2, identifier):
     gap = length - radius_1 - radius_2
     if not gap < pair.margin:
         return
-    c = new_candidate(scratch, ROUND, gap, identifier)
+    c = new_candidate(scratch, gap, identifier)
+    c.kind = ROUND
     c.radius_1, c.radius_2 = radius_1, radius_2
     assign(a0, c.a0)
     assign(a1, c.a1)
@@ -503,27 +536,27 @@ def outline(scratch, data, which, n):
     stays where it is while the cylinder rolls.
     """
     poly, vertices = scratch.poly[which], scratch.vertices[which]
-    polygon, tags = scratch.polygon[0], scratch.tags[0]
+    polygon = scratch.polygon[0]
     poly.touch = poly.radius
     if poly.kind == CYLINDER:
         return cylinder_outline(scratch, poly, n)
     if poly.n_faces == 0:
         for i in range(poly.n_vertices):
-            assign(vertices[i], polygon[i])
-            tags[i] = i
+            assign(vertices[i].p, polygon[i].p)
+            polygon[i].tag = i
         return poly.n_vertices
     f = nearest(scratch.normals[which], poly.n_faces, n)
     begin, end = data.faces[poly.face_begin + f, 0], data.faces[poly.face_begin + f, 1]
     for k in range(begin, end):
-        assign(vertices[data.loops[k]], polygon[k - begin])
-        tags[k - begin] = data.loops[k]
+        assign(vertices[data.loops[k]].p, polygon[k - begin].p)
+        polygon[k - begin].tag = data.loops[k]
     return end - begin
 
 
 @kernel
 def cylinder_outline(scratch, poly, n):
     """`outline` of a cylinder."""
-    polygon, tags = scratch.polygon[0], scratch.tags[0]
+    polygon = scratch.polygon[0]
     r, h, a, c = poly.rim, poly.half_length, poly.axis, poly.center
     cosine = dot(a, n)
     sine = sqrt(max(1.0 - cosine * cosine, 0.0))
@@ -531,8 +564,8 @@ def cylinder_outline(scratch, poly, n):
         poly.touch = r / sine
         for k in range(3):
             middle = c[k] + r * cosine / sine * a[k]
-            polygon[0, k], polygon[1, k] = middle - h * a[k], middle + h * a[k]
-        tags[0], tags[1] = 0, 1
+            polygon[0].p[k], polygon[1].p[k] = middle - h * a[k], middle + h * a[k]
+        polygon[0].tag, polygon[1].tag = 0, 1
         return 2
     poly.touch = 0.0
     u, w = scratch.pair[0].e, scratch.pair[0].g
@@ -544,10 +577,10 @@ def cylinder_outline(scratch, poly, n):
     side = -h if cosine > 0.0 else h
     for k in range(3):
         middle = c[k] + side * a[k]
-        polygon[0, k], polygon[1, k] = middle - r * u[k], middle - r * w[k]
-        polygon[2, k], polygon[3, k] = middle + r * u[k], middle + r * w[k]
+        polygon[0].p[k], polygon[1].p[k] = middle - r * u[k], middle - r * w[k]
+        polygon[2].p[k], polygon[3].p[k] = middle + r * u[k], middle + r * w[k]
     for k in range(4):
-        tags[k] = 2 + k
+        polygon[k].tag = 2 + k
     return 4
 
 
@@ -558,20 +591,20 @@ def clip(scratch, source, size, origin, outward, side):
     A polygon of two points is a segment, not a closed loop.
     """
     polygon, result = scratch.polygon[source], scratch.polygon[1 - source]
-    tags, result_tags = scratch.tags[source], scratch.tags[1 - source]
     tolerance = 1e-10 * scratch.pair[0].scale
     kept = 0
     for i in range(size):
         j = i + 1 if i + 1 < size else 0
-        s, t = offset_dot(outward, polygon[i], origin), offset_dot(outward, polygon[j], origin)
+        s, t = offset_dot(outward, polygon[i].p, origin), offset_dot(outward, polygon[j].p, origin)
         if s <= tolerance:
-            assign(polygon[i], result[kept])
-            result_tags[kept] = tags[i]
+            assign(polygon[i].p, result[kept].p)
+            result[kept].tag = polygon[i].tag
             kept += 1
         if (s > tolerance) != (t > tolerance) and (j > 0 or size > 2):
             for k in range(3):
-                result[kept, k] = polygon[i, k] + s / (s - t) * (polygon[j, k] - polygon[i, k])
-            result_tags[kept] = (side + 1) * 4096 + tags[i] % 4096
+                p, q = polygon[i].p[k], polygon[j].p[k]
+                result[kept].p[k] = p + s / (s - t) * (q - p)
+            result[kept].tag = (side + 1) * 4096 + polygon[i].tag % 4096
             kept += 1
     return kept
 
@@ -580,24 +613,25 @@ def clip(scratch, source, size, origin, outward, side):
 def add_face(scratch, data, owner, f):
     """What of the other shape lies over face f of polytope `owner`, as points against its plane."""
     pair, poly, other = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
-    vertices, N = scratch.vertices[owner], scratch.normals[owner, f]
+    vertices, N = scratch.vertices[owner], scratch.normals[owner, f].p
     begin, end = data.faces[poly.face_begin + f, 0], data.faces[poly.face_begin + f, 1]
     size = outline(scratch, data, 1 - owner, N)
     e, outward, source = pair.e, pair.g, 0
     for k in range(begin, end):
         following = k + 1 if k + 1 < end else begin
-        v, w = vertices[data.loops[k]], vertices[data.loops[following]]
+        v, w = vertices[data.loops[k]].p, vertices[data.loops[following]].p
         for c in range(3):
             e[c] = w[c] - v[c]
         cross(e, N, outward)
         normalize(outward)
         size = clip(scratch, source, size, v, outward, k - begin)
         source = 1 - source
-    origin = vertices[data.loops[begin]]
+    origin = vertices[data.loops[begin]].p
     base = (owner * 16384 + f) * 65536
+    pair.owner = owner
     for i in range(size):
-        tag = scratch.tags[source, i] % 65536
-        add_plane(scratch, owner, origin, N, scratch.polygon[source, i], other.touch, base + tag)
+        point = scratch.polygon[source, i]
+        add_plane(scratch, origin, N, point.p, other.touch, base + point.tag % 65536)
 
 
 @kernel
@@ -607,18 +641,20 @@ def add_deepest(scratch, data, owner, f, before):
     The face that looks most towards another one need not hold the vertex that is nearest to it.
     """
     pair, poly, other = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
-    if pair.count == before or other.n_faces == 0:
-        return
-    smallest = inf
+    points, N = scratch.vertices[1 - owner], scratch.normals[owner, f].p
+    origin = scratch.vertices[owner, data.loops[data.faces[poly.face_begin + f, 0]]].p
+    wanted = pair.separation - other.radius
+    if other.kind == CYLINDER:
+        # The prism around a cylinder comes nearer than the cylinder itself.
+        cosine = dot(N, other.axis)
+        lowest = other.rim * sqrt(max(1.0 - cosine * cosine, 0.0)) + other.half_length * abs(cosine)
+        wanted = offset_dot(N, other.center, origin) - lowest
     for i in range(before, pair.count):
-        smallest = min(smallest, scratch.candidates[i].gap)
-    # The prism around a cylinder comes nearer than the cylinder itself.
-    if smallest < pair.separation + 1e-10 * pair.scale + 0.01 * other.rim:
-        return
-    points, N = scratch.vertices[1 - owner], scratch.normals[owner, f]
+        if scratch.candidates[i].gap < wanted + 1e-10 * pair.scale:
+            return
     i = nearest(points, other.n_vertices, N)
-    origin = scratch.vertices[owner, data.loops[data.faces[poly.face_begin + f, 0]]]
-    add_plane(scratch, owner, origin, N, points[i], 0.0, (owner * 16384 + f) * 65536 + i)
+    identifier = (owner * 16384 + f) * 65536 + i
+    add_plane(scratch, origin, N, points[i].p, other.radius, identifier)
 
 
 @kernel
@@ -630,16 +666,17 @@ def add_crossing(scratch, data):
     a, b = scratch.vertices[0], scratch.vertices[1]
     row = data.edges[scratch.poly[0].edge_begin + pair.best_1]
     column = data.edges[scratch.poly[1].edge_begin + pair.best_2]
-    c = new_candidate(scratch, EDGE, pair.separation, pair.best_1 * 65536 + pair.best_2)
-    assign(a[row[0]], c.a0)
-    assign(b[column[0]], c.b0)
+    c = new_candidate(scratch, pair.separation, pair.best_1 * 65536 + pair.best_2)
+    c.kind = EDGE
+    assign(a[row[0]].p, c.a0)
+    assign(b[column[0]].p, c.b0)
     for k in range(3):
-        c.a1[k] = a[row[1], k] - a[row[0], k]
-        c.b1[k] = b[column[1], k] - b[column[0], k]
-    s, t = segment_parameters(a[row[0]], a[row[1]], b[column[0]], b[column[1]])
+        c.a1[k] = a[row[1]].p[k] - a[row[0]].p[k]
+        c.b1[k] = b[column[1]].p[k] - b[column[0]].p[k]
+    s, t = segment_parameters(c.a0, a[row[1]].p, c.b0, b[column[1]].p)
     for k in range(3):
-        p = a[row[0], k] + s * c.a1[k]
-        c.point[k] = 0.5 * (p + b[column[0], k] + t * c.b1[k])
+        p = c.a0[k] + s * c.a1[k]
+        c.point[k] = 0.5 * (p + c.b0[k] + t * c.b1[k])
     normalize(c.a1)
     normalize(c.b1)
     cross(c.a1, c.b1, pair.m)
@@ -652,10 +689,10 @@ def top_edge(data, poly, vertices, n, sign, tolerance):
     """The edge whose both ends are farthest along sign * n, or -1."""
     top = -inf
     for i in range(poly.n_vertices):
-        top = max(top, sign * dot(vertices[i], n))
+        top = max(top, sign * dot(vertices[i].p, n))
     for i in range(poly.n_edges):
         v, w = data.edges[poly.edge_begin + i, 0], data.edges[poly.edge_begin + i, 1]
-        low = min(sign * dot(vertices[v], n), sign * dot(vertices[w], n))
+        low = min(sign * dot(vertices[v].p, n), sign * dot(vertices[w].p, n))
         if low > top - tolerance:
             return i
     return -1
@@ -669,24 +706,26 @@ def add_corner(scratch, data):
     i = top_edge(data, scratch.poly[0], a, n, 1.0, 1e-8 * pair.scale)
     j = top_edge(data, scratch.poly[1], b, n, -1.0, 1e-8 * pair.scale)
     identifier = pair.ia[0] * 65536 + pair.ib[0]
+    pair.owner = 0
     if i < 0 or j < 0:
-        add_plane(scratch, 0, pair.pa, n, pair.pb, 0.0, identifier)
+        add_plane(scratch, pair.pa, n, pair.pb, 0.0, identifier)
         return
     row = data.edges[scratch.poly[0].edge_begin + i]
     column = data.edges[scratch.poly[1].edge_begin + j]
     e, ends = pair.e, scratch.polygon[0]
     for c in range(3):
-        e[c] = a[row[1], c] - a[row[0], c]
-        ends[0, c], ends[1, c] = b[column[0], c], b[column[1], c]
-    scratch.tags[0, 0], scratch.tags[0, 1] = 0, 1
-    size = clip(scratch, 0, 2, a[row[1]], e, 0)
-    for c in range(3):
-        e[c] = -e[c]
-    size = clip(scratch, 1, size, a[row[0]], e, 1)
+        e[c] = a[row[1]].p[c] - a[row[0]].p[c]
+        ends[0].p[c], ends[1].p[c] = b[column[0]].p[c], b[column[1]].p[c]
+    ends[0].tag, ends[1].tag = 0, 1
+    size = 2
+    for side in range(2):
+        size = clip(scratch, side, size, a[row[1 - side]].p, e, side)
+        for c in range(3):
+            e[c] = -e[c]
     if size == 0:
-        add_plane(scratch, 0, pair.pa, n, pair.pb, 0.0, identifier)
+        add_plane(scratch, pair.pa, n, pair.pb, 0.0, identifier)
     for k in range(size):
-        add_plane(scratch, 0, pair.pa, n, ends[k], 0.0, (i * 4 + k + 2) * 65536 + j)
+        add_plane(scratch, pair.pa, n, ends[k].p, 0.0, (i * 4 + k + 2) * 65536 + j)
 
 
 @kernel
@@ -694,19 +733,19 @@ def add_nearest_edge(scratch, data):
     """A point or segment with a radius against the nearest edge of the first shape."""
     first, second = scratch.poly[0], scratch.poly[1]
     a, b = scratch.vertices[0], scratch.vertices[1]
-    p, q = b[0], b[second.n_vertices - 1]
+    p, q = b[0].p, b[second.n_vertices - 1].p
     best, index = inf, 0
     for i in range(first.n_edges):
         v, w = data.edges[first.edge_begin + i, 0], data.edges[first.edge_begin + i, 1]
-        s, t = segment_parameters(a[v], a[w], p, q)
+        s, t = segment_parameters(a[v].p, a[w].p, p, q)
         square = 0.0
         for c in range(3):
-            x = (1.0 - t) * p[c] + t * q[c] - (1.0 - s) * a[v, c] - s * a[w, c]
+            x = (1.0 - t) * p[c] + t * q[c] - (1.0 - s) * a[v].p[c] - s * a[w].p[c]
             square += x * x
         if square < best:
             best, index = square, i
     v, w = data.edges[first.edge_begin + index, 0], data.edges[first.edge_begin + index, 1]
-    add_rounds(scratch, a[v], a[w], p, q, 0.0, second.radius, index * 65536)
+    add_rounds(scratch, a[v].p, a[w].p, p, q, 0.0, second.radius, index * 65536)
 
 
 @kernel
@@ -716,16 +755,14 @@ def add_aligned_face(scratch, data, n):
     f, g, best_f, best_g = 0, 0, -inf, -inf
     if first.n_faces > 0:
         f = farthest(scratch.normals[0], first.n_faces, n)
-        best_f = dot(scratch.normals[0, f], n)
+        best_f = dot(scratch.normals[0, f].p, n)
     if second.n_faces > 0 and scratch.pair[0].one_sided == 0:
         g = nearest(scratch.normals[1], second.n_faces, n)
-        best_g = -dot(scratch.normals[1, g], n)
+        best_g = -dot(scratch.normals[1, g].p, n)
     if max(best_f, best_g) < ALIGNED:
         return
-    if best_f >= best_g:
-        add_face(scratch, data, 0, f)
-    else:
-        add_face(scratch, data, 1, g)
+    owner = 0 if best_f >= best_g else 1
+    add_face(scratch, data, owner, g if owner == 1 else f)
 
 
 @kernel
@@ -737,14 +774,15 @@ def add_contacts(scratch, data):
         return
     n, one_sided = pair.n, pair.one_sided == 1
     if one_sided:
-        N = scratch.normals[0, 0]
+        N = scratch.normals[0, 0].p
         if gap > 0.0 and dot(n, N) < -1e-9:
             return
-        if gap == 0.0 and offset_dot(N, second.center, scratch.vertices[0, 0]) <= 0.0:
+        if gap == 0.0 and offset_dot(N, second.center, scratch.vertices[0, 0].p) <= 0.0:
             return
     separate(scratch, data, gap)
     # Where no face and no crossing is as near as the shapes are, a vertex or parallel edges are.
-    found = gap == 0.0 or pair.separation > gap - 1e-10 * pair.scale
+    enough = gap - 1e-10 * pair.scale if gap > 0.0 else -inf
+    found = pair.separation > enough
     if found and pair.best_kind == CROSSING:
         add_crossing(scratch, data)
         add_aligned_face(scratch, data, pair.axis)
@@ -752,9 +790,13 @@ def add_contacts(scratch, data):
     before = pair.count
     if found:
         add_face(scratch, data, pair.best_kind - FACE_1, pair.best_1)
-        add_deepest(scratch, data, pair.best_kind - FACE_1, pair.best_1, before)
+        if one_sided and second.kind == CYLINDER:
+            # What of the prism around it is over this triangle, the cylinder has over another.
+            return
+        if gap == 0.0 or pair.count > before:
+            add_deepest(scratch, data, pair.best_kind - FACE_1, pair.best_1, before)
     if pair.count == before and gap > 0.0:
-        if allowed(pair, scratch.vertices[0], n):
+        if allowed(scratch, n):
             if second.n_faces == 0:
                 add_nearest_edge(scratch, data)
             else:

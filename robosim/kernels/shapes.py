@@ -14,19 +14,27 @@ from robosim.kernels.algebra import assign, cross, dot, rotate, rotate_back
 from robosim.kernels.convex import (
     add_contacts,
     add_plane,
+    add_round,
     add_rounds,
+    cylinder_outline,
     distance,
     normalize,
-    offset_dot,
-    outline,
     segment_parameters,
 )
 from robosim.kernels.jit import entry, kernel
 
-CAPSULE, CYLINDER, POLYTOPE, HALF_SPACE, HEIGHT_FIELD, MESH = 1, 2, 3, 4, 5, 6
-PLANE, EDGE = 0, 2
-LYING = 0.05  # cosine of axis and normal up to which a cylinder counts as a capsule
+CYLINDER = 2
+POLYTOPE = 3
+HALF_SPACE = 4
+HEIGHT_FIELD = 5
+MESH = 6
+PLANE = 0
+ROUND = 1
+LYING = 1e-7  # cosine of axis and normal below which a cylinder is touched at its round side
 FULL = 40  # candidates that are kept before they are reduced to four
+# Steps from a point of a height field to those around it.
+RING_X = (1, 0, -1, 0, 1, -1)
+RING_Y = (0, 1, 0, -1, 1, -1)
 # Corners of the two triangles of a cell of a height field, then those of their neighbours that
 # lie opposite of each edge, as steps along x and y.
 CELL_X = ((0, 1, 1, 0, 2, 0), (0, 1, 0, 1, 1, -1))
@@ -49,256 +57,315 @@ def place_shape(pose, shape, R, x):
 
 
 @kernel
-def place_pair(pair, pose_1, shape_1, pose_2, shape_2):
-    """pair.R, pair.t: the second shape's axes and origin in the frame of the first."""
+def place_pair(scratch, pose_1, shape_1, pose_2, shape_2):
+    """scratch.place: the axes and origins of both shapes in the frame of the first."""
+    pair, place = scratch.pair[0], scratch.place[1]
     place_shape(pose_1, shape_1, pair.R_1, pair.ba)
     place_shape(pose_2, shape_2, pair.R_2, pair.dc)
     for i in range(3):
         pair.e[i] = pair.dc[i] - pair.ba[i]
-    rotate_back(pair.R_1, pair.e, pair.t)
-    for k in range(3):
-        for i in range(3):
-            pair.e[i] = pair.R_2[i, k]
-        rotate_back(pair.R_1, pair.e, pair.g)
-        for i in range(3):
-            pair.R[i, k] = pair.g[i]
+    rotate_back(pair.R_1, pair.e, place.x)
+    for i in range(3):
+        for k in range(3):
+            place.R[i, k] = (
+                pair.R_1[0, i] * pair.R_2[0, k]
+                + pair.R_1[1, i] * pair.R_2[1, k]
+                + pair.R_1[2, i] * pair.R_2[2, k]
+            )
 
 
 @kernel
-def bound(poly, vertices, radius):
-    """poly.lower, poly.upper: bounds of the vertices and a radius around them."""
+def bound(poly, vertices):
+    """poly.lower, poly.upper: bounds of the vertices and the radius around them."""
     for c in range(3):
         low, high = inf, -inf
         for i in range(poly.n_vertices):
-            low, high = min(low, vertices[i, c]), max(high, vertices[i, c])
-        poly.lower[c], poly.upper[c] = low - radius, high + radius
+            low, high = min(low, vertices[i].p[c]), max(high, vertices[i].p[c])
+        poly.lower[c], poly.upper[c] = low - poly.radius, high + poly.radius
 
 
 @kernel
-def load(scratch, data, which, shape, as_segment):
-    """Put a shape into place `which`: the first one as it is, the second in the first one's frame.
-
-    A cylinder is the polytope around it, or its axis with its radius `as_segment`.
-    """
-    pair, poly = scratch.pair[0], scratch.poly[which]
+def load_polytope(scratch, data, which, shape):
+    """Put a polytope, or the prism around a cylinder, in its place in the frame of the pair."""
+    place, poly = scratch.place[which], scratch.poly[which]
     vertices, normals = scratch.vertices[which], scratch.normals[which]
-    R, t = pair.identity, pair.zero
-    if which == 1:
-        R, t = pair.R, pair.t
-    poly.kind, poly.radius, poly.rim = shape.kind, 0.0, shape.radius
-    poly.half_length = shape.half_length
-    poly.n_faces, poly.n_edges = 0, 0
-    for c in range(3):
-        poly.across[c], poly.axis[c], poly.center[c] = R[c, 0], R[c, 2], t[c]
-    if shape.kind >= POLYTOPE or (shape.kind == CYLINDER and not as_segment):
-        poly.n_vertices, poly.n_faces, poly.n_edges = shape.n_vertices, shape.n_faces, shape.n_edges
-        poly.face_begin, poly.edge_begin = shape.face_begin, shape.edge_begin
-        for i in range(shape.n_vertices):
-            rotate(R, data.vertices[shape.vertex_begin + i], vertices[i])
-            for c in range(3):
-                vertices[i, c] += t[c]
-        for i in range(shape.n_faces):
-            rotate(R, data.normals[shape.face_begin + i], normals[i])
-    else:
-        poly.radius = shape.radius
-        poly.n_vertices = 1 if shape.half_length == 0.0 else 2
+    poly.n_vertices, poly.n_faces, poly.n_edges = shape.n_vertices, shape.n_faces, shape.n_edges
+    poly.face_begin, poly.edge_begin, poly.radius = shape.face_begin, shape.edge_begin, 0.0
+    for i in range(shape.n_vertices):
+        rotate(place.R, data.vertices[shape.vertex_begin + i].p, vertices[i].p)
         for c in range(3):
-            vertices[0, c] = t[c] - shape.half_length * R[c, 2]
-            vertices[1, c] = t[c] + shape.half_length * R[c, 2]
-    bound(poly, vertices, poly.radius)
+            vertices[i].p[c] += place.x[c]
+    for i in range(shape.n_faces):
+        rotate(place.R, data.normals[shape.face_begin + i].p, normals[i].p)
+    bound(poly, vertices)
 
 
 @kernel
-def plane_contacts(scratch, data):
+def load_axis(scratch, which, shape):
+    """Put the axis of a cylinder or a capsule, or the middle of a sphere, in its place."""
+    place, poly, vertices = scratch.place[which], scratch.poly[which], scratch.vertices[which]
+    poly.n_vertices, poly.n_faces, poly.n_edges = 1 if shape.half_length == 0.0 else 2, 0, 0
+    poly.radius = shape.radius
+    for c in range(3):
+        along = shape.half_length * place.R[c, 2]
+        vertices[0].p[c], vertices[1].p[c] = place.x[c] - along, place.x[c] + along
+    bound(poly, vertices)
+
+
+@kernel
+def load(scratch, data, which, shape):
+    """Put a shape in its place; a cylinder first as its axis."""
+    poly, place = scratch.poly[which], scratch.place[which]
+    poly.kind, poly.rim, poly.half_length = shape.kind, shape.radius, shape.half_length
+    for c in range(3):
+        poly.across[c], poly.axis[c] = place.R[c, 0], place.R[c, 2]
+        poly.center[c] = place.x[c]
+    if shape.kind == POLYTOPE:
+        load_polytope(scratch, data, which, shape)
+    elif shape.kind < POLYTOPE:
+        load_axis(scratch, which, shape)
+
+
+# Pairs
+
+
+@kernel
+def plane_contacts(scratch):
     """A half-space, z > 0 free, and the second shape."""
     pair, second = scratch.pair[0], scratch.poly[1]
-    N = pair.axis
+    N, o = pair.axis, scratch.place[0].x
     N[0], N[1], N[2] = 0.0, 0.0, 1.0
+    pair.owner = 0
     if second.kind == POLYTOPE:
         for i in range(second.n_vertices):
-            add_plane(scratch, 0, pair.zero, N, scratch.vertices[1, i], 0.0, i)
+            add_plane(scratch, o, N, scratch.vertices[1, i].p, 0.0, i)
         return
-    size = outline(scratch, data, 1, N)
+    second.touch = second.radius
+    size = second.n_vertices
+    if second.kind == CYLINDER:
+        size = cylinder_outline(scratch, second, N)
     for i in range(size):
-        point, tag = scratch.polygon[0, i], scratch.tags[0, i]
-        add_plane(scratch, 0, pair.zero, N, point, second.touch, tag)
+        point = scratch.vertices[1, i].p
+        if second.kind == CYLINDER:
+            point = scratch.polygon[0, i].p
+        add_plane(scratch, o, N, point, second.touch, i)
 
 
 @kernel
-def sphere_on_cylinder(scratch, radius, half_length):
+def sphere_on_cylinder(scratch):
     """A cylinder and a sphere: its side, its cap or its rim is nearest."""
-    pair, second = scratch.pair[0], scratch.poly[1]
-    center, n, o = second.center, pair.n, pair.pa
+    pair, first, second = scratch.pair[0], scratch.poly[0], scratch.poly[1]
+    center, n, o, rim = second.center, pair.n, pair.pa, first.rim
     across = sqrt(center[0] * center[0] + center[1] * center[1])
-    above = abs(center[2]) - half_length
-    end = half_length if center[2] > 0.0 else -half_length
-    n[0], n[1], n[2] = 0.0, 0.0, 1.0 if center[2] > 0.0 else -1.0
-    o[0], o[1], o[2] = 0.0, 0.0, end
-    if above > across - radius and across <= radius:
-        add_plane(scratch, 0, o, n, center, second.radius, 0)
+    above = abs(center[2]) - first.half_length
+    up = 1.0 if center[2] > 0.0 else -1.0
+    n[0], n[1], n[2] = 0.0, 0.0, up
+    o[0], o[1], o[2] = 0.0, 0.0, up * first.half_length
+    if above > across - rim and across <= rim:
+        pair.owner = 0
+        add_plane(scratch, o, n, center, second.radius, first.kind)
     elif above <= 0.0:
-        pair.pb[0], pair.pb[1], pair.pb[2] = 0.0, 0.0, -end
-        add_rounds(scratch, o, pair.pb, center, center, radius, second.radius, 0)
+        axis = scratch.vertices[0]
+        add_round(scratch, axis[0].p, axis[1].p, center, center, rim, second.radius, first.kind)
     else:
-        o[0], o[1] = center[0] * radius / across, center[1] * radius / across
-        add_rounds(scratch, o, o, center, center, 0.0, second.radius, 8)
+        o[0], o[1] = center[0] * rim / across, center[1] * rim / across
+        no_radius = 0.0
+        add_round(scratch, o, o, center, center, no_radius, second.radius, second.kind)
 
 
 @kernel
-def lies_across(pair, axis):
-    """Whether the last normal is so nearly across the axis that a cylinder counts as a capsule."""
-    return abs(dot(pair.n, axis)) < LYING
+def lies_across(pair, poly):
+    """Whether the last normal is across a cylinder's axis, so that a capsule is as near."""
+    return poly.kind != CYLINDER or abs(dot(pair.n, poly.axis)) < LYING
 
 
 @kernel
-def cylinder_and_round(scratch, data, first, second):
-    """A cylinder and a sphere, a capsule or a cylinder."""
-    pair = scratch.pair[0]
-    load(scratch, data, 0, first, True)
-    load(scratch, data, 1, second, True)
-    a, b = scratch.vertices[0], scratch.vertices[1]
-    last = scratch.poly[1].n_vertices - 1
-    if last == 0:
-        sphere_on_cylinder(scratch, first.radius, first.half_length)
-        return
-    s, t = segment_parameters(a[0], a[1], b[0], b[1])
+def round_contacts(scratch):
+    """Two of sphere, capsule and cylinder, of which the axes are loaded; whether they are done."""
+    pair, first, second = scratch.pair[0], scratch.poly[0], scratch.poly[1]
+    if first.kind == CYLINDER and second.n_vertices == 1:
+        sphere_on_cylinder(scratch)
+        return True
+    a0, a1 = scratch.vertices[0, 0].p, scratch.vertices[0, first.n_vertices - 1].p
+    b0, b1 = scratch.vertices[1, 0].p, scratch.vertices[1, second.n_vertices - 1].p
+    s, t = segment_parameters(a0, a1, b0, b1)
     for c in range(3):
-        p = (1.0 - s) * a[0, c] + s * a[1, c]
-        pair.n[c] = (1.0 - t) * b[0, c] + t * b[1, c] - p
-    if normalize(pair.n) > 0.0 and lies_across(pair, scratch.poly[0].axis):
-        if second.kind != CYLINDER or lies_across(pair, scratch.poly[1].axis):
-            add_rounds(scratch, a[0], a[1], b[0], b[1], first.radius, second.radius, 0)
-            return
-    load(scratch, data, 0, first, False)
-    convex_contacts(scratch, data, second)
+        p = (1.0 - s) * a0[c] + s * a1[c]
+        pair.n[c] = (1.0 - t) * b0[c] + t * b1[c] - p
+    length = normalize(pair.n)
+    if first.kind == CYLINDER and length == 0.0:
+        return False
+    if lies_across(pair, first) and lies_across(pair, second):
+        add_rounds(scratch, a0, a1, b0, b1, first.radius, second.radius, first.kind)
+        return True
+    return False
 
 
 @kernel
 def convex_contacts(scratch, data, second):
-    """The polytope or triangle in the first place and a shape of any convex kind."""
+    """The piece in the first place and a second shape of any kind."""
     pair = scratch.pair[0]
     if second.kind == CYLINDER:
-        load(scratch, data, 1, second, True)
+        load_axis(scratch, 1, second)
         gap = distance(scratch, pair.margin + second.radius)
         if gap == inf:
             return
-        if gap == 0.0 or not lies_across(pair, scratch.poly[1].axis):
-            load(scratch, data, 1, second, False)
+        if gap == 0.0 or not lies_across(pair, scratch.poly[1]):
+            load_polytope(scratch, data, 1, second)
     add_contacts(scratch, data)
 
 
-# Terrain
+# The convex pieces of the first shape
 
 
 @kernel
 def load_triangle(scratch, index):
-    """Finish the first polytope as a triangle of a terrain: its vertices and `opposite` are set.
+    """Finish the first piece as a triangle of a terrain, and say whether the second is near.
 
-    Three edges with the normals of both sides: towards a neighbour that bends upwards there is
-    no normal between, and past the border one may look sideways.
+    Its vertices and `opposite` are set. It has three edges with the normals of both sides: towards
+    a neighbour that bends upwards there is no normal between, and past the border one may look
+    sideways.
     """
-    pair, poly = scratch.pair[0], scratch.poly[0]
+    pair, poly, other = scratch.pair[0], scratch.poly[0], scratch.poly[1]
     vertices, normals, e, g = scratch.vertices[0], scratch.normals[0], pair.e, pair.g
-    poly.kind, poly.radius = MESH, 0.0
     poly.n_vertices, poly.n_faces, poly.n_edges = 3, 1, 3
-    poly.face_begin, poly.edge_begin = 0, 0
+    poly.face_begin, poly.edge_begin, poly.radius = 0, 0, 0.0
     pair.one_sided, pair.triangle = 1, index + 1
-    N = normals[0]
+    bound(poly, vertices)
     for c in range(3):
-        e[c] = vertices[1, c] - vertices[0, c]
-        g[c] = vertices[2, c] - vertices[0, c]
+        if other.lower[c] - pair.margin > poly.upper[c]:
+            return False
+        if other.upper[c] + pair.margin < poly.lower[c]:
+            return False
+        e[c] = vertices[1].p[c] - vertices[0].p[c]
+        g[c] = vertices[2].p[c] - vertices[0].p[c]
+    N = normals[0].p
     cross(e, g, N)
     normalize(N)
     for k in range(3):
-        v, w = vertices[k], vertices[0 if k == 2 else k + 1]
-        side = normals[k + 1]
+        v, w, side = vertices[k].p, vertices[0 if k == 2 else k + 1].p, normals[k + 1].p
         for c in range(3):
             e[c] = w[c] - v[c]
-            g[c] = pair.opposite[k, c] - v[c]
+            g[c] = scratch.opposite[k].p[c] - v[c]
         if pair.has_opposite[k] == 0:
             cross(e, N, side)
-            normalize(side)
         elif dot(N, g) < 0.0:
             cross(g, e, side)
-            normalize(side)
         else:
             assign(N, side)
-    bound(poly, vertices, 0.0)
-
-
-@kernel
-def terrain_contacts(scratch, data, second, index):
-    """One triangle of a terrain and the second shape; sets candidates of a full list in order."""
-    pair, first, other = scratch.pair[0], scratch.poly[0], scratch.poly[1]
-    load_triangle(scratch, index)
-    for c in range(3):
-        if other.lower[c] - pair.margin > first.upper[c]:
-            return
-        if other.upper[c] + pair.margin < first.lower[c]:
-            return
-    convex_contacts(scratch, data, second)
-    if pair.count > FULL:
-        reduce(scratch)
+        normalize(side)
+    return True
 
 
 @kernel
 def grid_range(low, high, spacing, cells):
     """First and last but one of the cells that an interval from the grid's corner meets."""
-    begin = floor(low / spacing)
-    end = floor(high / spacing) + 1.0
+    begin, end = floor(low / spacing), floor(high / spacing) + 1.0
     return int(min(max(begin, 0.0), cells)), int(min(max(end, 0.0), cells))
 
 
 @kernel
-def height_field_contacts(scratch, data, field, second):
-    """A height field and the second shape."""
-    pair, poly = scratch.pair[0], scratch.poly[1]
-    nx, ny = field.grid[0], field.grid[1]
-    dx, dy, m = field.spacing[0], field.spacing[1], pair.margin
-    x0, y0 = field.lower[0], field.lower[1]
-    i0, i1 = grid_range(poly.lower[0] - m - x0, poly.upper[0] + m - x0, dx, nx - 1.0)
-    j0, j1 = grid_range(poly.lower[1] - m - y0, poly.upper[1] + m - y0, dy, ny - 1.0)
-    for i in range(i0, i1):
-        for j in range(j0, j1):
-            for half in range(2):
-                for k in range(6):
-                    a, b = i + CELL_X[half][k], j + CELL_Y[half][k]
-                    inside = a >= 0 and a < nx and b >= 0 and b < ny
-                    point = scratch.vertices[0, k] if k < 3 else pair.opposite[k - 3]
-                    if k >= 3:
-                        pair.has_opposite[k - 3] = 1 if inside else 0
-                    if inside:
-                        point[0], point[1] = x0 + a * dx, y0 + b * dy
-                        point[2] = data.heights[field.height_begin + a * ny + b]
-                terrain_contacts(scratch, data, second, (i * ny + j) * 2 + half)
+def load_grid_point(data, field, i, j, out):
+    """A point of a height field into out.p; whether there is one."""
+    inside = i >= 0 and i < field.grid[0] and j >= 0 and j < field.grid[1]
+    if inside:
+        out.p[0] = field.lower[0] + i * field.spacing[0]
+        out.p[1] = field.lower[1] + j * field.spacing[1]
+        out.p[2] = data.heights[field.height_begin + i * field.grid[1] + j]
+    return inside
 
 
 @kernel
-def mesh_contacts(scratch, data, mesh, second):
-    """A triangle mesh and the second shape, by its tree of bounds."""
+def load_field_ring(scratch, data, field, i, j, half):
+    """The points around the corners of a triangle of a height field."""
+    ring, count = scratch.pair[0].ring, 0
+    for k in range(3):
+        ring[k] = count
+        for step in range(6):
+            a, b = i + CELL_X[half][k] + RING_X[step], j + CELL_Y[half][k] + RING_Y[step]
+            if load_grid_point(data, field, a, b, scratch.around[count]):
+                count += 1
+    ring[3] = count
+
+
+@kernel
+def next_of_field(scratch, data, field):
+    """`next_piece` of a height field."""
+    pair, poly, cells = scratch.pair[0], scratch.poly[1], scratch.pair[0].cells
+    if pair.cursor == 0:
+        for k in range(2):
+            low = poly.lower[k] - pair.margin - field.lower[k]
+            high = poly.upper[k] + pair.margin - field.lower[k]
+            begin, end = grid_range(low, high, field.spacing[k], field.grid[k] - 1.0)
+            cells[2 * k], cells[2 * k + 1] = begin, end
+    width = cells[3] - cells[2]
+    while pair.cursor < 2 * width * (cells[1] - cells[0]):
+        half, cell = pair.cursor % 2, pair.cursor // 2
+        i, j = cells[0] + cell // width, cells[2] + cell % width
+        pair.cursor += 1
+        for k in range(3):
+            a, b = i + CELL_X[half][k], j + CELL_Y[half][k]
+            load_grid_point(data, field, a, b, scratch.vertices[0, k])
+            a, b = i + CELL_X[half][k + 3], j + CELL_Y[half][k + 3]
+            inside = load_grid_point(data, field, a, b, scratch.opposite[k])
+            pair.has_opposite[k] = 1 if inside else 0
+        if load_triangle(scratch, (i * field.grid[1] + j) * 2 + half):
+            load_field_ring(scratch, data, field, i, j, half)
+            return True
+    return False
+
+
+@kernel
+def next_of_mesh(scratch, data, mesh):
+    """`next_piece` of a triangle mesh, by its tree of bounds."""
     pair, poly = scratch.pair[0], scratch.poly[1]
-    i = mesh.node_begin
-    while i < mesh.node_end:
+    while mesh.node_begin + pair.cursor < mesh.node_end:
+        i = mesh.node_begin + pair.cursor
         node = data.nodes[i]
-        apart = False
+        far = False
         for c in range(3):
             if node.lower[c] > poly.upper[c] + pair.margin:
-                apart = True
+                far = True
             if node.upper[c] < poly.lower[c] - pair.margin:
-                apart = True
-        if apart:
-            i = node.skip
+                far = True
+        pair.cursor = (node.skip if far else i + 1) - mesh.node_begin
+        if far or node.triangle < 0:
             continue
-        if node.triangle >= 0:
-            corners = data.triangles[node.triangle]
+        corners = data.triangles[node.triangle]
+        for k in range(3):
+            assign(data.vertices[corners[k]].p, scratch.vertices[0, k].p)
+            opposite = corners[k + 3]
+            pair.has_opposite[k] = 1 if opposite >= 0 else 0
+            if opposite >= 0:
+                assign(data.vertices[opposite].p, scratch.opposite[k].p)
+        if load_triangle(scratch, node.triangle):
+            count = 0
             for k in range(3):
-                assign(data.vertices[corners[k]], scratch.vertices[0, k])
-                opposite = corners[k + 3]
-                pair.has_opposite[k] = 1 if opposite >= 0 else 0
-                if opposite >= 0:
-                    assign(data.vertices[opposite], pair.opposite[k])
-            terrain_contacts(scratch, data, second, node.triangle)
-        i += 1
+                pair.ring[k] = count
+                for m in range(data.ring_begin[corners[k]], data.ring_begin[corners[k] + 1]):
+                    assign(data.vertices[data.rings[m]].p, scratch.around[count].p)
+                    count += 1
+            pair.ring[3] = count
+            return True
+    return False
+
+
+@kernel
+def next_piece(scratch, data, first):
+    """Load the next convex piece of the first shape: all of it, or a triangle near the second.
+
+    pair.cursor is 0 to begin with. False when there is no more.
+    """
+    pair = scratch.pair[0]
+    if first.kind == HEIGHT_FIELD:
+        return next_of_field(scratch, data, first)
+    if first.kind == MESH:
+        return next_of_mesh(scratch, data, first)
+    if pair.cursor > 0:
+        return False
+    pair.cursor = 1
+    load_polytope(scratch, data, 0, first)
+    return True
 
 
 # The four best
@@ -361,10 +428,21 @@ def choose(scratch):
     pair, picks = scratch.pair[0], scratch.picks
     if pair.count == 0:
         return 0
-    picks[0] = 0
+    smallest = inf
+    for k in range(3):
+        pair.e[k] = 0.0
     for i in range(pair.count):
-        if scratch.candidates[i].gap < scratch.candidates[picks[0]].gap:
-            picks[0] = i
+        smallest = min(smallest, scratch.candidates[i].gap)
+        for k in range(3):
+            pair.e[k] += scratch.candidates[i].point[k] / pair.count
+    farthest = -1.0
+    for i in range(pair.count):
+        c, square = scratch.candidates[i], 0.0
+        for k in range(3):
+            square += (c.point[k] - pair.e[k]) ** 2
+        # Of those that are as deep but for rounding, one at the rim.
+        if c.gap < smallest + 1e-10 * pair.scale and square > farthest:
+            farthest, picks[0] = square, i
     for n in range(1, 4):
         best = 0.0
         for i in range(pair.count):
@@ -389,45 +467,39 @@ def reduce(scratch):
 
 
 @kernel
-def to_body(shape, R, t, p, point, out):
-    """out: a point, or a direction, of the first shape's frame in the axes of a shape's body.
-
-    R, t place the shape in that frame.
-    """
-    x0, x1, x2 = p[0], p[1], p[2]
-    if point:
-        x0, x1, x2 = x0 - t[0], x1 - t[1], x2 - t[2]
+def to_body(shape, place, p, shift, out):
+    """out: a point (shift 1) or a direction (shift 0) of the pair's frame in axes of the body."""
+    x0, x1, x2 = p[0] - shift * place.x[0], p[1] - shift * place.x[1], p[2] - shift * place.x[2]
+    R = place.R
     y0 = R[0, 0] * x0 + R[1, 0] * x1 + R[2, 0] * x2
     y1 = R[0, 1] * x0 + R[1, 1] * x1 + R[2, 1] * x2
     y2 = R[0, 2] * x0 + R[1, 2] * x1 + R[2, 2] * x2
     for i in range(3):
-        out[i] = shape.R[i, 0] * y0 + shape.R[i, 1] * y1 + shape.R[i, 2] * y2
-        if point:
-            out[i] += shape.x[i]
+        turned = shape.R[i, 0] * y0 + shape.R[i, 1] * y1 + shape.R[i, 2] * y2
+        out[i] = turned + shift * shape.x[i]
 
 
 @kernel
-def write_feature(pair, c, shape_1, shape_2, swapped, out):
+def write_feature(scratch, c, first, second, swapped, out):
     """A candidate as a feature of the shapes in the order of the caller."""
-    out.kind, out.id, out.sign, out.gap = c.kind, c.id, c.sign, c.gap
+    place_1, place_2 = scratch.place[0], scratch.place[1]
+    out.kind, out.id, out.sign, out.gap, out.flip = c.kind, c.id, c.sign, c.gap, 0
     out.radius = c.radius_1 + c.radius_2
-    is_a1_point = c.kind != PLANE and c.kind != EDGE
+    shift = 1.0 if c.kind == ROUND else 0.0
     if swapped:
-        out.flip = 1 - c.owner
         out.radius_a = c.radius_2
-        to_body(shape_2, pair.R, pair.t, c.b0, True, out.a0)
-        to_body(shape_2, pair.R, pair.t, c.b1, is_a1_point, out.a1)
-        to_body(shape_1, pair.identity, pair.zero, c.a0, True, out.b0)
-        to_body(shape_1, pair.identity, pair.zero, c.a1, is_a1_point, out.b1)
+        to_body(second, place_2, c.b0, 1.0, out.a0)
+        to_body(second, place_2, c.b1, shift, out.a1)
+        to_body(first, place_1, c.a0, 1.0, out.b0)
+        to_body(first, place_1, c.a1, shift, out.b1)
     else:
-        out.flip = c.owner
         out.radius_a = c.radius_1
-        to_body(shape_1, pair.identity, pair.zero, c.a0, True, out.a0)
-        to_body(shape_1, pair.identity, pair.zero, c.a1, is_a1_point, out.a1)
-        to_body(shape_2, pair.R, pair.t, c.b0, True, out.b0)
-        to_body(shape_2, pair.R, pair.t, c.b1, is_a1_point, out.b1)
-    if c.kind != PLANE:
-        out.flip = 0
+        to_body(first, place_1, c.a0, 1.0, out.a0)
+        to_body(first, place_1, c.a1, shift, out.a1)
+        to_body(second, place_2, c.b0, 1.0, out.b0)
+        to_body(second, place_2, c.b1, shift, out.b1)
+    if c.kind == PLANE:
+        out.flip = 1 - c.owner if swapped else c.owner
 
 
 # Entries
@@ -447,38 +519,29 @@ def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, scratc
     """
     swapped = shapes[shape_a].kind < shapes[shape_b].kind
     first, second = shapes[shape_b if swapped else shape_a], shapes[shape_a if swapped else shape_b]
-    pair = scratch.pair[0]
-    if swapped:
-        place_pair(pair, pose_b, first, pose_a, second)
-    else:
-        place_pair(pair, pose_a, first, pose_b, second)
-    pair.margin, pair.count, pair.one_sided, pair.triangle = margin, 0, 0, 0
+    pair, place = scratch.pair[0], scratch.place[1]
+    place_pair(scratch, pose_b if swapped else pose_a, first, pose_a if swapped else pose_b, second)
+    pair.margin, pair.count, pair.cursor = margin, 0, 0
+    pair.one_sided, pair.triangle = 0, 0
     pair.scale = second.reach if first.kind >= HALF_SPACE else first.reach + second.reach
-    if first.kind < HALF_SPACE:
-        reach = pair.scale + margin
-        if dot(pair.t, pair.t) > reach * reach:
-            return 0
-    load(scratch, data, 1, second, False)
+    if first.kind < HALF_SPACE and dot(place.x, place.x) > (pair.scale + margin) ** 2:
+        return 0
+    load(scratch, data, 0, first)
+    load(scratch, data, 1, second)
+    done = False
     if first.kind == HALF_SPACE:
-        plane_contacts(scratch, data)
-    elif first.kind == HEIGHT_FIELD:
-        height_field_contacts(scratch, data, first, second)
-    elif first.kind == MESH:
-        mesh_contacts(scratch, data, first, second)
-    elif first.kind <= CAPSULE:
-        load(scratch, data, 0, first, False)
-        a, b = scratch.vertices[0], scratch.vertices[1]
-        p, q = a[scratch.poly[0].n_vertices - 1], b[scratch.poly[1].n_vertices - 1]
-        add_rounds(scratch, a[0], p, b[0], q, first.radius, second.radius, 0)
-    elif first.kind == CYLINDER:
-        cylinder_and_round(scratch, data, first, second)
-    else:
-        load(scratch, data, 0, first, False)
+        plane_contacts(scratch)
+        done = True
+    elif first.kind <= CYLINDER:
+        done = round_contacts(scratch)
+    while not done and next_piece(scratch, data, first):
         convex_contacts(scratch, data, second)
+        if pair.count > FULL:
+            reduce(scratch)
     count = choose(scratch)
     for k in range(count):
         c = scratch.candidates[scratch.picks[k]]
-        write_feature(pair, c, first, second, swapped, out[k])
+        write_feature(scratch, c, first, second, swapped, out[k])
     return count
 
 

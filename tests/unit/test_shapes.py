@@ -1,0 +1,494 @@
+"""Where two shapes may touch: distances by a peer, normals, invariances, terrain."""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from robosim import ModelError, quaternions
+from robosim.bodies import Geometry
+from robosim.collision import (
+    EDGE,
+    FEATURE,
+    PLANE,
+    ROUND,
+    HalfSpace,
+    HeightField,
+    TriangleMesh,
+    compile_shapes,
+    make_shape_scratch,
+)
+from robosim.kernels.shapes import find_features
+from robosim.model import POSE
+
+EXACT = 1e-9  # [m], of distances of shapes of about 1 m; those of the peer hold to 1e-9
+WORLD = np.zeros(1, dtype=POSE)[0]
+WORLD["q"], WORLD["R"] = (1, 0, 0, 0), np.eye(3)
+
+
+def hull(n, seed, radii=(0.5, 0.4, 0.3)):
+    points = np.random.default_rng(seed).normal(size=(n, 3))
+    points *= np.array(radii) / np.linalg.norm(points, axis=1)[:, None]
+    return Geometry("mesh", vertices=points, faces=[[0, 1, 2]])
+
+
+SHAPES = {
+    "sphere": Geometry("sphere", (0.3,)),
+    "capsule": Geometry("capsule", (0.2, 0.6)),
+    "box": Geometry("box", (0.6, 0.8, 0.4)),
+    "hull": hull(30, 1),
+    "cylinder": Geometry("cylinder", (0.3, 0.5)),
+}
+PAIRS = list(itertools.product(SHAPES, SHAPES))
+EXACT_PAIRS = [pair for pair in PAIRS if "cylinder" not in pair]
+
+
+def pose(x=(0, 0, 0), q=(1, 0, 0, 0)):
+    record = np.zeros(1, dtype=POSE)[0]
+    record["x"], record["q"] = x, np.array(q) / np.linalg.norm(q)
+    record["R"] = quaternions.rotation_matrix(record["q"])
+    return record
+
+
+def random_pose(rng, spread):
+    return pose(spread * rng.normal(size=3), rng.normal(size=4))
+
+
+class Scene(NamedTuple):
+    """Some shapes, and what may touch of any two of them."""
+
+    shapes: np.ndarray
+    data: tuple
+    scratch: tuple
+
+    def find(self, pose_a, pose_b, a=0, b=1, margin=0.1):
+        out = np.zeros(4, dtype=FEATURE)
+        count = find_features(
+            self.shapes, self.data, pose_a, pose_b, a, b, margin, self.scratch, out
+        )
+        return out[:count]
+
+
+def scene(*shapes):
+    records, data = compile_shapes(shapes)
+    return Scene(records, data, make_shape_scratch(records, data))
+
+
+ALL = scene(*SHAPES.values())
+INDEX = {name: i for i, name in enumerate(SHAPES)}
+
+
+def to_world(pose, p):
+    return pose["x"] + pose["R"] @ p
+
+
+def nearest_points(a0, a1, b0, b1):
+    """The nearest points of two segments: inside of both or at an end of one."""
+    d, e, r = a1 - a0, b1 - b0, b0 - a0
+    trials = [(s, np.clip((s * d - r) @ e / max(e @ e, 1e-300), 0, 1)) for s in (0.0, 1.0)]
+    trials += [(np.clip((r + t * e) @ d / max(d @ d, 1e-300), 0, 1), t) for t in (0.0, 1.0)]
+    matrix = np.array([[d @ d, -d @ e], [-d @ e, e @ e]])
+    if np.linalg.det(matrix) > 1e-12 * (d @ d) * (e @ e):
+        s, t = np.linalg.solve(matrix, [r @ d, -r @ e])
+        if 0 <= s <= 1 and 0 <= t <= 1:
+            trials.append((s, t))
+    points = [(a0 + s * d, b0 + t * e) for s, t in trials]
+    return min(points, key=lambda pair: np.linalg.norm(pair[1] - pair[0]))
+
+
+def measure(feature, pose_a, pose_b):
+    """Gap and normal (3,), A to B, of a feature, by its definition in robosim.collision."""
+    a0, b0 = to_world(pose_a, feature["a0"]), to_world(pose_b, feature["b0"])
+    if feature["kind"] == PLANE and feature["flip"] == 0:
+        n = pose_a["R"] @ feature["a1"]
+        return n @ (b0 - a0) - feature["radius"], n
+    if feature["kind"] == PLANE:
+        n = pose_b["R"] @ feature["b1"]
+        return n @ (a0 - b0) - feature["radius"], -n
+    if feature["kind"] == ROUND:
+        a1, b1 = to_world(pose_a, feature["a1"]), to_world(pose_b, feature["b1"])
+        p, q = nearest_points(a0, a1, b0, b1)
+        length = np.linalg.norm(q - p)
+        return length - feature["radius"], (q - p) / length
+    n = feature["sign"] * np.cross(pose_a["R"] @ feature["a1"], pose_b["R"] @ feature["b1"])
+    n /= np.linalg.norm(n)
+    return n @ (b0 - a0), n
+
+
+def support(shape, pose, direction):
+    """How far a convex shape reaches along a direction (3,) in the world."""
+    local = pose["R"].T @ direction
+    at = pose["x"] @ direction
+    if shape.kind == "mesh":
+        return at + (np.asarray(shape.vertices) @ local).max()
+    if shape.kind == "box":
+        return at + np.abs(local) @ np.array(shape.size) / 2
+    radius, length = shape.size[0], (*shape.size, 0.0)[1]
+    if shape.kind == "cylinder":
+        return at + radius * np.hypot(local[0], local[1]) + length / 2 * abs(local[2])
+    return at + radius + length / 2 * abs(local[2])
+
+
+class Peer:
+    """Distances of convex shapes by coal, which comes with Pinocchio."""
+
+    def __init__(self):
+        self.coal = pytest.importorskip("coal")
+        self.request = self.coal.DistanceRequest()
+        self.request.gjk_tolerance = 1e-13
+        self.request.gjk_max_iterations = 1000
+        self.shapes = {name: self.shape(shape) for name, shape in SHAPES.items()}
+
+    def convex(self, points):
+        vertices = self.coal.StdVec_Vec3s()
+        vertices.extend(list(np.array(points)))
+        return self.coal.Convex.convexHull(vertices, False, "")
+
+    def shape(self, shape):
+        if shape.kind == "sphere":
+            return self.coal.Sphere(*shape.size)
+        if shape.kind == "capsule":
+            return self.coal.Capsule(*shape.size)
+        if shape.kind == "box":
+            return self.coal.Box(*shape.size)
+        if shape.kind == "mesh":
+            return self.convex(shape.vertices)
+        # Its own distances of cylinders are off by up to 0.1 m: a prism of 720 sides is not.
+        angles = 2 * np.pi * np.arange(720) / 720
+        x, y = shape.size[0] * np.cos(angles), shape.size[0] * np.sin(angles)
+        half = np.full(720, shape.size[1] / 2)
+        return self.convex(
+            np.vstack((np.column_stack((x, y, -half)), np.column_stack((x, y, half))))
+        )
+
+    def surface(self, mesh):
+        """A triangle mesh that is not filled."""
+        model = self.coal.BVHModelOBBRSS()
+        model.beginModel(len(mesh.faces), len(mesh.vertices))
+        vertices = self.coal.StdVec_Vec3s()
+        vertices.extend(list(np.array(mesh.vertices)))
+        triangles = self.coal.StdVec_Triangle()
+        triangles.extend([self.coal.Triangle(*(int(v) for v in face)) for face in mesh.faces])
+        model.addSubModel(vertices, triangles)
+        model.endModel()
+        return model
+
+    def distance(self, a, pose_a, b, pose_b):
+        places = [
+            self.coal.Transform3s(np.array(p["R"]), np.array(p["x"])) for p in (pose_a, pose_b)
+        ]
+        result = self.coal.DistanceResult()
+        return self.coal.distance(a, places[0], b, places[1], self.request, result)
+
+
+@pytest.fixture(scope="module")
+def peer():
+    return Peer()
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize(("a", "b"), EXACT_PAIRS)
+def test_least_gap_is_the_distance(peer, a, b):
+    rng = np.random.default_rng(3)
+    compared = 0
+    for _ in range(150):
+        pose_a, pose_b = random_pose(rng, 0.1), random_pose(rng, 0.7)
+        distance = peer.distance(peer.shapes[a], pose_a, peer.shapes[b], pose_b)
+        if distance > 1e-6:
+            features = ALL.find(pose_a, pose_b, INDEX[a], INDEX[b], margin=5.0)
+            assert features["gap"].min() == pytest.approx(distance, abs=EXACT)
+            compared += 1
+    assert compared > 50
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("other", SHAPES)
+def test_a_cylinder_is_as_near_as_is_said(peer, other):
+    """Never farther than it is, nor nearer by more than 0.87 % of the radii."""
+    rng = np.random.default_rng(4)
+    slack = 0.0087 * 0.3 * (2 if other == "cylinder" else 1)
+    inside = 0.3 * (1 - np.cos(np.pi / 720)) * 2  # of the peer's prism
+    for _ in range(150):
+        pose_a, pose_b = random_pose(rng, 0.1), random_pose(rng, 0.7)
+        distance = peer.distance(peer.shapes["cylinder"], pose_a, peer.shapes[other], pose_b)
+        if distance > 1e-2:
+            features = ALL.find(pose_a, pose_b, INDEX["cylinder"], INDEX[other], margin=5.0)
+            assert distance - slack - inside <= features["gap"].min() <= distance + EXACT
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_features_measure_what_they_say(a, b):
+    """Gap by definition, along a unit normal that parts the shapes by no more than the gap."""
+    rng = np.random.default_rng(5)
+    found = 0
+    for _ in range(100):
+        pose_a, pose_b = random_pose(rng, 0.1), random_pose(rng, 0.6)
+        features = ALL.find(pose_a, pose_b, INDEX[a], INDEX[b], margin=1.0)
+        for k, feature in enumerate(features[np.argsort(features["gap"])]):
+            if feature["kind"] == ROUND and feature["gap"] < -0.9 * feature["radius"]:
+                continue
+            gap, n = measure(feature, pose_a, pose_b)
+            assert gap == pytest.approx(feature["gap"], abs=1e-12)
+            assert np.linalg.norm(n) == pytest.approx(1, abs=1e-12)
+            if k == 0 and gap > 1e-6:
+                reach_a = support(SHAPES[a], pose_a, n)
+                reach_b = -support(SHAPES[b], pose_b, -n)
+                assert 0 < reach_b - reach_a <= gap + 0.006
+            found += 1
+    assert found > 50
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_moving_both_or_swapping_them_changes_nothing(a, b):
+    rng = np.random.default_rng(6)
+    for _ in range(40):
+        pose_a, pose_b, motion = (random_pose(rng, s) for s in (0.1, 0.6, 3.0))
+        gaps = ALL.find(pose_a, pose_b, INDEX[a], INDEX[b], margin=1.0)["gap"]
+        moved = [
+            pose(to_world(motion, p["x"]), quaternions.multiply(motion["q"], p["q"]))
+            for p in (pose_a, pose_b)
+        ]
+        again = ALL.find(*moved, INDEX[a], INDEX[b], margin=1.0)["gap"]
+        swapped = ALL.find(pose_b, pose_a, INDEX[b], INDEX[a], margin=1.0)["gap"]
+        if len(gaps) and gaps.min() > 1e-6:
+            # Of two polytopes the frame is that of the first: as near, along other features.
+            slack = 0.006 if (a, b) == ("cylinder", "cylinder") else EXACT
+            assert again.min() == pytest.approx(gaps.min(), abs=EXACT)
+            assert swapped.min() == pytest.approx(gaps.min(), abs=slack)
+
+
+def test_a_shape_off_its_body_is_where_it_is_put():
+    place = pose((0.3, -0.2, 0.5), (0.9, 0.1, -0.3, 0.2))
+    size = (0.6, 0.8, 0.4)
+    off = Geometry("box", size, position=place["x"], quaternion=place["q"])
+    pair = scene(off, SHAPES["hull"], SHAPES["box"])
+    body, other = pose((1, 2, 3), (0.5, 0.5, -0.1, 0.7)), pose((1.1, 2.3, 4.3), (1, 2, 0, 1))
+    box = pose(to_world(body, place["x"]), quaternions.multiply(body["q"], place["q"]))
+    features = pair.find(body, other, 0, 1, margin=2.0)
+    expected = pair.find(box, other, 2, 1, margin=2.0)
+    np.testing.assert_allclose(features["gap"], expected["gap"], atol=1e-12)
+    for one, two in zip(features, expected, strict=True):
+        gap, n = measure(one, body, other)
+        assert gap == pytest.approx(one["gap"], abs=1e-12)
+        np.testing.assert_allclose(n, measure(two, box, other)[1], atol=1e-9)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-9, 0.0, -1e-9, -1e-2])
+@pytest.mark.parametrize("turn", [0.0, 0.3, np.pi / 4])
+def test_stacked_boxes_touch_in_four_points(gap, turn):
+    pair = scene(Geometry("box", (1, 1, 1)), Geometry("box", (0.5, 0.5, 0.5)))
+    upper = pose((0.1, 0, 0.75 + gap), quaternions.from_axis_angle((0, 0, 1), turn))
+    features = pair.find(WORLD, upper)
+    assert len(features) == 4
+    assert set(features["kind"]) == {PLANE}
+    np.testing.assert_allclose(features["gap"], gap, atol=1e-12)
+    for feature in features:
+        np.testing.assert_allclose(measure(feature, WORLD, upper)[1], (0, 0, 1), atol=1e-12)
+    points = features["b0"] if features["flip"][0] == 0 else features["a0"]
+    widths = np.ptp(points, axis=0)
+    assert np.sort(widths)[1:] == pytest.approx((0.5, 0.5), abs=1e-9)
+
+
+def test_a_box_that_hangs_over_is_held_where_they_overlap():
+    pair = scene(Geometry("box", (1, 1, 1)), Geometry("box", (1, 1, 1)))
+    features = pair.find(WORLD, pose((0.7, 0.2, 1.0)))
+    assert len(features) == 4
+    x = features["b0"][:, 0] + 0.7 if features["flip"][0] == 0 else features["a0"][:, 0]
+    assert sorted(x) == pytest.approx([0.2, 0.2, 0.5, 0.5], abs=1e-12)
+
+
+def test_crossing_edges():
+    """Two boxes, each on an edge, crossed: the normal is the edges' common perpendicular."""
+    pair = scene(Geometry("box", (1, 1, 1)), Geometry("box", (1, 1, 1)))
+    lower = pose((0, 0, 0), quaternions.from_axis_angle((1, 0, 0), np.pi / 4))
+    for gap in (1e-3, 1e-10, -1e-4):
+        height = np.sqrt(2) + gap
+        upper = pose((0.1, 0.2, height), quaternions.from_axis_angle((0, 1, 0), np.pi / 4))
+        (feature,) = pair.find(lower, upper)
+        assert feature["kind"] == EDGE
+        assert feature["gap"] == pytest.approx(gap, abs=1e-12)
+        np.testing.assert_allclose(measure(feature, lower, upper)[1], (0, 0, 1), atol=1e-12)
+
+
+def test_parallel_edges_touch_at_both_ends_of_their_overlap():
+    pair = scene(Geometry("box", (1, 1, 1)), Geometry("box", (1, 1, 1)))
+    turn = quaternions.from_axis_angle((1, 0, 0), np.pi / 4)
+    features = pair.find(pose(q=turn), pose((0.3, 0, np.sqrt(2) + 1e-3), turn))
+    np.testing.assert_allclose(features["gap"], 1e-3, atol=1e-12)
+    assert sorted(features["b0"][:, 0]) == pytest.approx([-0.5, 0.2], abs=1e-9)
+
+
+def test_parallel_capsules_touch_at_both_ends_of_their_overlap():
+    pair = scene(Geometry("capsule", (0.1, 1.0)), Geometry("capsule", (0.2, 1.0)))
+    features = pair.find(WORLD, pose((0.35, 0, 0.4)))
+    assert list(features["kind"]) == [ROUND, ROUND]
+    np.testing.assert_allclose(features["gap"], 0.05, atol=1e-12)
+    np.testing.assert_allclose(features["radius_a"], 0.1)
+
+
+def test_nothing_beyond_the_margin():
+    for a, b in PAIRS:
+        assert len(ALL.find(WORLD, pose((2, 0.1, 0.2)), INDEX[a], INDEX[b], margin=0.05)) == 0
+
+
+# The ground
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_least_gap_to_the_ground(name):
+    """By how far the shape reaches, with the ground as A and as B."""
+    rng = np.random.default_rng(7)
+    ground = HalfSpace(normal=(0.3, -0.2, 1.0), point=(0.1, 0.2, 0.3))
+    pair = scene(ground, SHAPES[name])
+    for _ in range(50):
+        body = random_pose(rng, 0.5)
+        features = pair.find(WORLD, body, margin=10.0)
+        height = -support(SHAPES[name], body, -ground.normal) - ground.normal @ ground.point
+        # A cylinder that hardly leans lies on four points of its rim.
+        assert features["gap"].min() == pytest.approx(height, abs=1e-12)
+        for feature in features:
+            gap, n = measure(feature, WORLD, body)
+            assert gap == pytest.approx(feature["gap"], abs=1e-12)
+            np.testing.assert_allclose(n, ground.normal, atol=1e-12)
+        swapped = pair.find(body, WORLD, 1, 0, margin=10.0)
+        np.testing.assert_allclose(swapped["gap"], features["gap"])
+        assert set(swapped["flip"]) == {1}
+
+
+def test_a_cylinder_rolls_and_stands():
+    pair = scene(HalfSpace(), SHAPES["cylinder"])
+    lying = quaternions.from_axis_angle((1, 0, 0), np.pi / 2)
+    features = pair.find(WORLD, pose((0, 0, 0.3), lying))
+    assert sorted(features["b0"][:, 2]) == pytest.approx([-0.25, 0.25], abs=1e-12)
+    # The points are on the axis, so that rolling leaves the gap as it is.
+    np.testing.assert_allclose(features["b0"][:, :2], 0, atol=1e-12)
+    np.testing.assert_allclose(features["radius"], 0.3)
+    standing = pair.find(WORLD, pose((0, 0, 0.25)))
+    assert len(standing) == 4
+    np.testing.assert_allclose(standing["gap"], 0, atol=1e-12)
+
+
+# Terrain
+
+
+def bumpy(rng, n=9, size=2.0, height=0.3):
+    return HeightField(height * rng.random((n, n + 2)), (size, size))
+
+
+def as_mesh(field):
+    """The triangles of a height field."""
+    heights = np.asarray(field.heights)
+    nx, ny = heights.shape
+    x, y = (np.linspace(-s / 2, s / 2, n) for s, n in zip(field.size, (nx, ny), strict=True))
+    vertices = np.column_stack((np.repeat(x, ny), np.tile(y, nx), heights.ravel()))
+    faces = []
+    for i, j in itertools.product(range(nx - 1), range(ny - 1)):
+        k = i * ny + j
+        faces += [[k, k + ny, k + ny + 1], [k, k + ny + 1, k + 1]]
+    return Geometry("mesh", vertices=vertices, faces=faces)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_height_field_and_mesh_agree(name):
+    rng = np.random.default_rng(8)
+    field = bumpy(rng)
+    mesh = TriangleMesh(as_mesh(field))
+    three = scene(field, mesh, SHAPES[name])
+    found = 0
+    for _ in range(100):
+        body = pose((*rng.uniform(-0.8, 0.8, 2), rng.uniform(0.4, 0.9)), rng.normal(size=4))
+        one = three.find(WORLD, body, 0, 2, margin=0.2)
+        two = three.find(WORLD, body, 1, 2, margin=0.2)
+        assert len(one) == len(two)
+        if len(one):
+            assert one["gap"].min() == pytest.approx(two["gap"].min(), abs=1e-12)
+            found += 1
+    assert found > 20
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("name", ["sphere", "capsule", "box", "hull"])
+def test_distance_to_terrain(peer, name):
+    rng = np.random.default_rng(9)
+    field = bumpy(rng)
+    mesh = as_mesh(field)
+    pair = scene(field, SHAPES[name])
+    surface = peer.surface(mesh)
+    compared = 0
+    for _ in range(40):
+        body = pose((*rng.uniform(-0.4, 0.4, 2), rng.uniform(0.5, 1.0)), rng.normal(size=4))
+        distance = peer.distance(surface, WORLD, peer.shapes[name], body)
+        if 1e-3 < distance < 0.3:
+            gap = pair.find(WORLD, body, margin=1.0)["gap"].min()
+            assert gap == pytest.approx(distance, abs=1e-8)
+            compared += 1
+    assert compared > 5
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("gap", [5e-3, 1e-9, -5e-3])
+def test_flat_terrain_catches_nothing(name, gap):
+    """On a flat grid, at any place on its edges, every normal is straight up."""
+    field = HeightField(np.zeros((21, 21)), (2.0, 2.0))
+    pair = scene(field, SHAPES[name])
+    rng = np.random.default_rng(10)
+    for _ in range(60):
+        place = pose((*(rng.integers(-4, 4, 2) * 0.05), 1.0), rng.normal(size=4))
+        place["x"][2] += gap + support(SHAPES[name], place, np.array([0, 0, -1.0]))
+        features = pair.find(WORLD, place, margin=0.02)
+        assert features["gap"].min() == pytest.approx(gap, abs=1e-9)
+        for feature in features:
+            np.testing.assert_allclose(measure(feature, WORLD, place)[1], (0, 0, 1), atol=1e-6)
+
+
+def test_a_box_on_flat_terrain_stands_on_its_corners():
+    field = HeightField(np.zeros((21, 21)), (2.0, 2.0))
+    features = scene(field, SHAPES["box"]).find(WORLD, pose((0.013, 0.021, 0.2)), margin=0.01)
+    np.testing.assert_allclose(features["gap"], 0, atol=1e-12)
+    corners = {(x, y) for x, y in np.round(features["b0"][:, :2], 9)}
+    assert corners == {(x, y) for x in (-0.3, 0.3) for y in (-0.4, 0.4)}
+
+
+def test_a_ridge_is_touched_as_an_edge():
+    """A convex edge of the terrain has the normals between those of its sides."""
+    roof = HeightField([[0, 0, 0], [0.5, 0.5, 0.5], [0, 0, 0]], (1.0, 1.0))
+    ball, ridge = pose((0.05, 0.1, 0.8)), np.array([0, 0.1, 0.5])
+    (feature,) = scene(roof, SHAPES["sphere"]).find(WORLD, ball)
+    assert feature["kind"] == ROUND
+    distance = np.linalg.norm(ball["x"] - ridge)
+    assert feature["gap"] == pytest.approx(distance - 0.3, abs=1e-12)
+    n = measure(feature, WORLD, ball)[1]
+    np.testing.assert_allclose(n, (ball["x"] - ridge) / distance, atol=1e-12)
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: HalfSpace(normal=(0, 0, 0)), "normal must not be zero"),
+        (lambda: HalfSpace(friction=-1), "friction must not be negative, not -1.0"),
+        (lambda: HeightField([[1.0, 2.0]], (1, 1)), r"at least 2 by 2, not \(1, 2\)"),
+        (lambda: HeightField(np.zeros((3, 3)), (1, -1)), "size must be positive"),
+        (lambda: HeightField([[0, np.nan], [0, 0]], (1, 1)), "heights must be finite"),
+        (lambda: TriangleMesh(Geometry("sphere", (1,))), "must be a mesh, not a sphere"),
+    ],
+)
+def test_bad_world_geometry_is_refused(make, message):
+    with pytest.raises(ModelError, match=message):
+        make()
+
+
+def test_a_mesh_without_volume_is_refused():
+    flat = Geometry(
+        "mesh", vertices=[[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]], faces=[[0, 1, 2]]
+    )
+    with pytest.raises(ModelError, match="geometry: a mesh without volume"):
+        compile_shapes([flat])
+    line = Geometry("mesh", vertices=[[0, 0, 0], [1, 0, 0], [2, 0, 0]], faces=[[0, 1, 2]])
+    with pytest.raises(ModelError, match="terrain '': a mesh without triangles"):
+        compile_shapes([TriangleMesh(line)])
