@@ -58,7 +58,10 @@ def run_four_bar(setup: Setup) -> Result:
     seconds = 10.0
     steps = setup.choose((0.01, 0.001), (0.01,))
     robot = double_four_bar()
-    settings = {"mujoco_default": Settings(), "mujoco_best": Settings("RK4")}
+    settings = {
+        "mujoco_default": Settings(),
+        "mujoco_best": Settings("RK4", (0.005, 1.0), (0.99, 0.99, 0.001)),
+    }
     exact = reference(seconds)
     angle = exact(np.linspace(0, seconds, 100001))[0]
     crossings = int(np.count_nonzero(np.diff(np.cos(angle) > 0)))

@@ -93,9 +93,10 @@ def run_spheres(setup: Setup) -> Result:
     )
     for name, row in peers.items() if setup.mujoco else ():
         lost = [n for n, t in zip(counts, row["failed_at_s"], strict=True) if t is not None]
-        fails = f"fails for n = {', '.join(map(str, lost))}" if lost else "does not fail"
-        deepest = -100 * np.nanmin(row["worst_gap_m"])
-        sentence += f"; {said(name, row['settings'])} sinks {deepest:.1f} cm and {fails}"
+        fails = f"is unstable for n = {', '.join(map(str, lost))}" if lost else "loses none"
+        kept = [gap for n, gap in zip(counts, row["worst_gap_m"], strict=True) if n not in lost]
+        deepest = -100 * min(kept, default=float("nan"))
+        sentence += f"; {said(name, row['settings'])} {fails} and sinks {deepest:.1f} cm in others"
 
     def draw(figure: Figure) -> None:
         axes = panels(figure, 1, 2)[0]
