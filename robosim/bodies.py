@@ -73,6 +73,7 @@ class Geometry(Frozen):
         For messages: the link that it came from.
     uv : (n, 2) or None, texture : encoded image bytes or None
         Texture coordinates of the vertices and a PNG or JPEG image, where a mesh has them.
+    friction : float, Coulomb coefficient; of two shapes that touch the lower one counts
     """
 
     kind: str
@@ -85,6 +86,7 @@ class Geometry(Frozen):
     name: str = ""
     uv: NDArray[np.float64] | None = None
     texture: bytes | None = None
+    friction: float = 0.8
 
     def __post_init__(self) -> None:
         element = f"geometry of '{self.name}'" if self.name else "geometry"
@@ -95,6 +97,9 @@ class Geometry(Frozen):
                 element=element,
                 alternatives=GEOMETRY_KINDS,
             )
+        friction = float(frozen_array(self.friction, (), "friction", element))
+        if friction < 0:
+            raise ModelError(f"friction must not be negative, not {friction}", element=element)
         size = frozen_array(self.size, (lengths[self.kind],), f"size of a {self.kind}", element)
         if np.any(size <= 0):
             raise ModelError(

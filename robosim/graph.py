@@ -45,6 +45,7 @@ def constrained_order(
     constraints: Sequence[Collection[int]],
     soft: Sequence[Collection[int]],
     grounded: Sequence[bool],
+    touching: Iterable[tuple[int, int]] = (),
 ) -> list[int]:
     """An order of elimination with little fill-in that never meets a singular constraint.
 
@@ -72,6 +73,7 @@ def constrained_order(
     soft : bodies of each soft element; they follow the constraints as nodes
     grounded : whether each constraint, then each soft element, also touches the world; a constraint
         that does not must not resist a motion of its bodies as one
+    touching : pairs of bodies with a block of their own, such as those in contact
 
     Returns
     -------
@@ -85,7 +87,7 @@ def constrained_order(
             adjacent[a].append(b)
     found, cut = component_roots(adjacent, world)
     # found[v]: when the search came to v; all vertices of a constraint lie on one of its paths.
-    edges: list[tuple[int, int]] = []
+    edges = list(touching)
     after: dict[int, set[int]] = {}
     ranks = [(-found[body], 0) for body in range(n_bodies)]
     for k, bodies in enumerate((*constraints, *soft)):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.bodies import Body, ContactPoint, Frame, Geometry
+from robosim.collision import AnyShape
 from robosim.elements import Coupling, PointSpring
 from robosim.errors import ModelError
 from robosim.joints import Joint
@@ -63,6 +64,12 @@ class Mechanism(Frozen):
         All against the ground, the half-space z >= 0.
     springs : tuple of PointSpring
     couplings : tuple of Coupling
+    obstacles : tuple of HalfSpace, HeightField, TriangleMesh or Geometry
+        Things of the world that the bodies' collision geometry cannot pass, in world coordinates.
+    contact_pairs : tuple of pairs of names
+        Bodies whose collision geometries cannot pass each other.
+    self_collision : bool
+        Whether that holds for all pairs of bodies without a joint between them.
     warnings : tuple of str
         What was noticed while building or loading, one sentence each.
     source : str or None
@@ -98,6 +105,9 @@ class Mechanism(Frozen):
     world_visuals: tuple[Geometry, ...] = ()
     springs: tuple[PointSpring, ...] = ()
     couplings: tuple[Coupling, ...] = ()
+    obstacles: tuple[AnyShape, ...] = ()
+    contact_pairs: tuple[tuple[str, str], ...] = ()
+    self_collision: bool = False
 
     def __post_init__(self) -> None:
         self._set(
@@ -106,6 +116,8 @@ class Mechanism(Frozen):
             contacts=tuple(self.contacts),
             springs=tuple(self.springs),
             couplings=tuple(self.couplings),
+            obstacles=tuple(self.obstacles),
+            contact_pairs=tuple((str(a), str(b)) for a, b in self.contact_pairs),
         )
         if not self.bodies:
             raise ModelError("has no bodies", element=f"mechanism '{self.name}'")
@@ -145,6 +157,16 @@ class Mechanism(Frozen):
                     element=f"contact '{contact.name}'",
                     alternatives=names,
                 )
+        for pair in self.contact_pairs:
+            for body in pair:
+                if body not in names:
+                    raise ModelError(
+                        f"body '{body}' does not exist",
+                        element=f"contact pair {pair}",
+                        alternatives=names,
+                    )
+            if pair[0] == pair[1]:
+                raise ModelError("a body cannot touch itself", element=f"contact pair {pair}")
         kinds = {joint.name: joint for joint in self.joints}
         for coupling in self.couplings:
             for name in (coupling.joint, coupling.source):
@@ -205,6 +227,27 @@ class Mechanism(Frozen):
     def loop_joints(self) -> tuple[Joint, ...]:
         """The joints that close loops."""
         return self.joints[len(self.bodies) :]
+
+    def touching_shapes(
+        self,
+    ) -> list[tuple[tuple[int | None, AnyShape], tuple[int | None, AnyShape]]]:
+        """All pairs ((body, shape), (body, shape)) that may touch; the world's body is None."""
+        index = {body.name: i for i, body in enumerate(self.bodies)}
+        pairs = {tuple(sorted((index[a], index[b]))) for a, b in self.contact_pairs}
+        if self.self_collision:
+            joined = {frozenset((joint.parent, joint.child)) for joint in self.joints}
+            for a, first in enumerate(self.bodies):
+                for b in range(a + 1, len(self.bodies)):
+                    if frozenset((first.name, self.bodies[b].name)) not in joined:
+                        pairs.add((a, b))
+        found: list[tuple[tuple[int | None, AnyShape], tuple[int | None, AnyShape]]] = []
+        for obstacle in self.obstacles:
+            for i, body in enumerate(self.bodies):
+                found += [((None, obstacle), (i, shape)) for shape in body.collisions]
+        for a, b in sorted(pairs):
+            for shape in self.bodies[a].collisions:
+                found += [((a, shape), (b, other)) for other in self.bodies[b].collisions]
+        return found
 
     def frames(self) -> Iterator[tuple[int, Frame]]:
         """(body index, frame) of every frame, body by body."""

@@ -19,6 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.collision import (
+    CAPSULE,
+    FEATURE,
+    SPHERE,
+    AnyShape,
+    ShapeData,
+    ShapeScratch,
+    compile_shapes,
+    make_shape_scratch,
+)
 from robosim.elements import PointSpring
 from robosim.graph import Graph, constrained_order, eliminate
 from robosim.joints import Joint
@@ -242,6 +252,40 @@ CONTACT_WORK = np.dtype(
 )
 
 
+PAIR = np.dtype(
+    [
+        ("shape_a", "i8"),
+        ("shape_b", "i8"),
+        ("body_a", "i8"),  # nb for the world
+        ("body_b", "i8"),
+        ("reach_a", "f8"),  # from the body's centre of mass to the farthest point of the shape
+        ("reach_b", "f8"),
+        ("mu", "f8"),
+        ("slot_begin", "i8"),  # of Workspace.slots, room for its features
+        ("slot_end", "i8"),
+        ("block_ab", "i8"),  # (row body a, column body b), -1 while there is none
+        ("block_ba", "i8"),
+    ]
+)
+
+
+class Collision(NamedTuple):
+    """Shapes that may touch each other, read-only."""
+
+    shapes: NDArray[np.void]  # (ns,) SHAPE of robosim.collision
+    data: ShapeData
+    pairs: NDArray[np.void]  # (np,) PAIR
+
+
+class CollisionWork(NamedTuple):
+    """Scratch memory of finding where shapes touch."""
+
+    scratch: ShapeScratch
+    features: NDArray[np.void]  # (4,) FEATURE of robosim.collision
+    near: NDArray[np.int64]  # (np,) 1 for a pair of moving bodies that has features
+    ids: NDArray[np.int64]  # (n_slots,) of the feature in a slot, -1 for none
+
+
 class Model(NamedTuple):
     """The parameters of a mechanism, read-only."""
 
@@ -252,6 +296,7 @@ class Model(NamedTuple):
     couplings: NDArray[np.void]  # COUPLING
     contacts: NDArray[np.void]  # CONTACT: with the ground, sorted by body; then of coordinates
     n_ground: int  # number of the former
+    collision: Collision | None
     facets: Array  # (nf, 2) directions of the linearized friction cone, none for the exact one
     graph: Graph
 
@@ -304,6 +349,8 @@ class Workspace(NamedTuple):
     pose2: NDArray[np.void]  # (nb + 1,) POSE at the second knot, the world last
     twists: NDArray[np.void]  # (nb + 1,) ROW, world twists, the world last
     known: NDArray[np.void]  # (nb + 1,) ROW, momenta of the bodies plus the forces' half at a knot
+    slots: NDArray[np.void]  # CONTACT: the model's contacts, then room for features of pairs
+    collision: CollisionWork | None
     impulse: NDArray[np.void]  # (nb + 1,) ROW, impulses of joints and contacts at knot 1
     blocks: NDArray[np.void]  # (n_blocks,) BLOCK
     residual: NDArray[np.void]  # (n_nodes,) ROW, left of the equations but for contacts' answer
@@ -327,8 +374,9 @@ def compile_model(mechanism: Mechanism, n_facets: int = 0) -> Model:
     """
     joints, coordinates, pieces = _joint_records(mechanism)
     couplings = _coupling_records(mechanism, joints)
-    graph = _graph(len(mechanism.bodies), joints, couplings)
     contacts = _contact_records(mechanism, joints)
+    collision = _collision(mechanism, len(contacts))
+    graph = _graph(len(mechanism.bodies), joints, couplings)
     bodies = _body_records(mechanism, contacts)
     angles = 2 * np.pi * np.arange(n_facets) / n_facets
     facets = np.column_stack((np.cos(angles), np.sin(angles)))
@@ -342,9 +390,65 @@ def compile_model(mechanism: Mechanism, n_facets: int = 0) -> Model:
         couplings,
         contacts,
         len(mechanism.contacts),
+        collision,
         facets,
         graph,
     )
+
+
+def connect_pairs(model: Model, near: NDArray[np.bool_]) -> Model:
+    """The model with blocks of their own for the pairs of bodies that are `near`, and no others.
+
+    Parameters
+    ----------
+    model : Model
+    near : (np,) for each pair of shapes; those with the world need no blocks
+    """
+    assert model.collision is not None
+    joints, couplings = model.joints.copy(), model.couplings.copy()
+    pairs = model.collision.pairs.copy()
+    graph = _graph(len(model.bodies), joints, couplings, pairs, near)
+    for array in (joints, couplings, pairs, *graph):
+        array.setflags(write=False)
+    return model._replace(
+        joints=joints,
+        couplings=couplings,
+        collision=model.collision._replace(pairs=pairs),
+        graph=graph,
+    )
+
+
+def _collision(mechanism: Mechanism, n_contacts: int) -> Collision | None:
+    """Shapes and pairs of a mechanism, or None if nothing but the ground can be touched."""
+    scene = mechanism.touching_shapes()
+    if not scene:
+        return None
+    nb = len(mechanism.bodies)
+    index: dict[int, int] = {}
+    shapes: list[AnyShape] = []
+    for sides in scene:
+        for _, shape in sides:
+            if id(shape) not in index:
+                index[id(shape)] = len(shapes)
+                shapes.append(shape)
+    records, data = compile_shapes(shapes)
+    pairs = np.zeros(len(scene), dtype=PAIR)
+    slot = n_contacts
+    for record, sides in zip(pairs, scene, strict=True):
+        for letter, (body, shape) in zip("ab", sides, strict=True):
+            i = index[id(shape)]
+            record[f"shape_{letter}"] = i
+            record[f"body_{letter}"] = nb if body is None else body
+            record[f"reach_{letter}"] = np.linalg.norm(records["x"][i]) + records["reach"][i]
+        # The more slippery of the two decides.
+        record["mu"] = min(shape.friction for _, shape in sides)
+        kinds = [int(records["kind"][index[id(shape)]]) for _, shape in sides]
+        n_slots = 1 if max(kinds) == SPHERE else 2 if max(kinds) <= CAPSULE else 4
+        record["slot_begin"], record["slot_end"] = slot, slot + n_slots
+        record["block_ab"] = record["block_ba"] = -1
+        slot += n_slots
+    pairs.setflags(write=False)
+    return Collision(records, data, pairs)
 
 
 def _all_joints(mechanism: Mechanism) -> list[Joint | PointSpring]:
@@ -440,8 +544,14 @@ def _coupling_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray
     return couplings
 
 
-def _graph(nb: int, joints: NDArray[np.void], couplings: NDArray[np.void]) -> Graph:
-    """Number the nodes, order and eliminate them; sets the joints' and couplings' blocks."""
+def _graph(
+    nb: int,
+    joints: NDArray[np.void],
+    couplings: NDArray[np.void],
+    pairs: NDArray[np.void] | None = None,
+    near: NDArray[np.bool_] | None = None,
+) -> Graph:
+    """Number the nodes, order and eliminate them; sets the blocks of joints, couplings, pairs."""
     nodes: list[tuple[Any, list[int]]] = []
     soft: list[tuple[Any, list[int]]] = []
     for joint in joints:
@@ -456,13 +566,23 @@ def _graph(nb: int, joints: NDArray[np.void], couplings: NDArray[np.void]) -> Gr
     for k, (record, ends) in enumerate((*nodes, *soft)):
         record["node"] = nb + k
         edges += [(nb + k, end) for end in dict.fromkeys(ends) if end < nb]
+    touching: list[tuple[int, int]] = []
+    if pairs is not None and near is not None:
+        ends_of = {(int(p["body_a"]), int(p["body_b"])) for p in pairs[near]}
+        touching = sorted({(min(ends), max(ends)) for ends in ends_of})
     order = constrained_order(
         nb,
         [[end for end in ends if end < nb] for _, ends in nodes],
         [[end for end in ends if end < nb] for _, ends in soft],
         [nb in ends for _, ends in (*nodes, *soft)],
+        touching,
     )
-    graph, blocks = eliminate(nb + len(nodes) + len(soft), edges, order)
+    graph, blocks = eliminate(nb + len(nodes) + len(soft), edges + touching, order)
+    if pairs is not None and near is not None:
+        pairs["block_ab"] = pairs["block_ba"] = -1
+        for k in np.flatnonzero(near):
+            a, b = int(pairs[k]["body_a"]), int(pairs[k]["body_b"])
+            pairs[k]["block_ab"], pairs[k]["block_ba"] = blocks[a, b], blocks[b, a]
     loops = len(nodes) > sum(1 for joint in joints[:nb] if joint["n_T"] + joint["n_R"] > 0)
     for record, ends in (*nodes, *soft):
         node = int(record["node"])
@@ -544,13 +664,27 @@ def contact_order(mechanism: Mechanism) -> list[int]:
     return sorted(range(len(mechanism.contacts)), key=lambda c: index[mechanism.contacts[c].body])
 
 
+def make_blocks(model: Model) -> NDArray[np.void]:
+    """Memory for the blocks of the linear system."""
+    used = [model.graph.neighbours["upper"], model.graph.neighbours["lower"]]
+    last = max([len(model.graph.pivots) - 1, *(int(b.max()) for b in used if len(b))])
+    return np.zeros(last + 1, dtype=BLOCK)
+
+
+def n_slots(model: Model) -> int:
+    """Number of contacts of the model and of the features that its pairs have room for."""
+    if model.collision is None:
+        return len(model.contacts)
+    return int(model.collision.pairs["slot_end"][-1])
+
+
 def make_state(mechanism: Mechanism, model: Model) -> State:
     """A state of zeros of the right sizes; set it before it is stepped."""
     return State(
         bodies=np.zeros(len(model.bodies), dtype=BODY_STATE),
         joints=np.zeros(len(model.joints), dtype=JOINT_STATE),
         couplings=np.zeros(len(model.couplings), dtype=COUPLING_STATE),
-        contacts=np.zeros(len(model.contacts), dtype=CONTACT_STATE),
+        contacts=np.zeros(n_slots(model), dtype=CONTACT_STATE),
         q=np.zeros(mechanism.q_offsets[-1] + len(mechanism.springs)),
         v=np.zeros(len(model.coordinates)),
     )
@@ -565,22 +699,34 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         pose["R"][:] = np.eye(3)
     world_last = np.zeros(nb + 1, dtype=BODY_WORK)
     world_last["P"][:, 0] = 1.0
-    blocks = [model.graph.neighbours["upper"], model.graph.neighbours["lower"]]
-    n_blocks = 1 + max([len(model.graph.pivots) - 1, *(int(b.max()) for b in blocks if len(b))])
+    collision = None
+    slots = model.contacts.copy()
+    if model.collision is not None:
+        shapes, data, pairs = model.collision
+        room = np.zeros(n_slots(model) - len(slots), dtype=CONTACT)
+        slots = np.concatenate((slots, room))
+        collision = CollisionWork(
+            make_shape_scratch(shapes, data),
+            np.zeros(4, dtype=FEATURE),
+            np.zeros(len(pairs), dtype=np.int64),
+            np.full(len(slots), -1, dtype=np.int64),
+        )
     return Workspace(
         bodies=world_last,
         joints=np.zeros(len(model.joints), dtype=JOINT_WORK),
         couplings=np.zeros(len(model.couplings), dtype=COUPLING_WORK),
-        contacts=np.zeros(nc, dtype=CONTACT_WORK),
+        contacts=np.zeros(len(slots), dtype=CONTACT_WORK),
+        slots=slots,
+        collision=collision,
         pose1=poses[0],
         pose2=poses[1],
         twists=np.zeros(nb + 1, dtype=ROW),
         known=np.zeros(nb + 1, dtype=ROW),
         impulse=np.zeros(nb + 1, dtype=ROW),
-        blocks=np.zeros(n_blocks, dtype=BLOCK),
+        blocks=make_blocks(model),
         residual=np.zeros(len(model.graph.pivots), dtype=ROW),
         rhs=np.zeros(len(model.graph.pivots), dtype=ROW),
-        active=np.zeros(nc + 1, dtype=np.int64),
+        active=np.zeros(len(slots) + 1, dtype=np.int64),
         tau=np.zeros(len(model.coordinates)),
         drives=np.zeros(len(model.coordinates), dtype=DRIVE),
         motion=np.zeros(int(np.sum(model.coordinates["driven"] >= 0)), dtype=MOTION),

@@ -18,17 +18,20 @@ from robosim.controllers import GAINS, PD, Controller, check_torques, resolve
 from robosim.errors import ConvergenceError, OptionError, StateError
 from robosim.kernels.assembly import close_loops, start_projected
 from robosim.kernels.coordinates import joint_violations, set_bodies
-from robosim.kernels.interior_point import CONVERGED
+from robosim.kernels.interior_point import CONVERGED, NEEDS_BLOCKS
 from robosim.kernels.run import run_steps
 from robosim.log import Chunk, Log
 from robosim.mechanism import Mechanism
 from robosim.model import (
     INFO,
     MAX_FACETS,
+    Model,
     Options,
     State,
     compile_model,
+    connect_pairs,
     contact_order,
+    make_blocks,
     make_state,
     make_workspace,
 )
@@ -190,6 +193,7 @@ class Simulation:
             int(max_substeps),
             int(order),
         )
+        self._connected: dict[bytes, tuple[Model, Any]] = {}
         self._n_rates = robot.v_offsets[-1]
         # Where in q the coordinate of each velocity is; of no meaning for a free rotation.
         joints = self._model.joints
@@ -557,17 +561,38 @@ class Simulation:
 
     def _advance(self, gains: Any, q: Array, v: Array, tau: Array, infos: Any) -> None:
         """Take len(infos) steps in compiled code; joints without gains get what work.tau holds."""
-        model, state, work = self._model, self._state, self._work
-        motions = self._motions(self.time, len(infos) + 1) if len(work.motion) else NO_MOTION
-        done = int(run_steps(model, state, work, self._options, gains, motions, q, v, tau, infos))
-        if done:
-            self._last_interval = self.timestep / int(infos[done - 1]["substeps"])
-            # A start gives the first interval only its own half of the impulses at its knot.
-            if self.steps + done == 1 and infos[0]["substeps"] == 1:
-                self._last_interval *= 0.5
-        self.steps += done
-        if done < len(infos):
-            raise self._failure(infos[done])
+        motions = self._motions(self.time, len(infos) + 1) if len(self._work.motion) else None
+        done = 0
+        while done < len(infos):
+            rest = slice(done, None)
+            logs = (q[rest], v[rest], tau[rest], infos[rest])
+            driven = NO_MOTION if motions is None else motions[rest]
+            parts = (self._model, self._state, self._work, self._options)
+            steps = int(run_steps(*parts, gains, driven, *logs))
+            if steps:
+                last = infos[done + steps - 1]
+                self._last_interval = self.timestep / int(last["substeps"])
+                # A start gives the first interval only its own half of the impulses at its knot.
+                if self.steps + steps == 1 and last["substeps"] == 1:
+                    self._last_interval *= 0.5
+            self.steps += steps
+            done += steps
+            if done < len(infos):
+                if infos[done]["status"] != NEEDS_BLOCKS:
+                    raise self._failure(infos[done])
+                self._connect_pairs()
+
+    def _connect_pairs(self) -> None:
+        """Make room in the linear system for the pairs of bodies that have come near each other."""
+        assert self._work.collision is not None
+        near = self._work.collision.near != 0
+        key = near.tobytes()
+        if key not in self._connected:
+            model = connect_pairs(self._model, near)
+            self._connected[key] = model, make_blocks(model)
+        self._model, blocks = self._connected[key]
+        self._work = self._work._replace(blocks=blocks)
+        self._work.factored[0] = 0
 
     def _controlled_steps(
         self, control: Controller, q: Array, v: Array, tau: Array, infos: Any

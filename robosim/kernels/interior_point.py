@@ -25,6 +25,7 @@ STALLED = 2
 OUT_OF_ITERATIONS = 3
 NOT_FINITE = 4
 NOT_SMOOTH = 5  # a contact or limit is active in a composition of order four
+NEEDS_BLOCKS = 6  # bodies have come near each other that the system has no blocks for
 
 WARM = 0  # from the last step's variables, at the final barrier
 WARM_LIMIT = 25  # iterations
@@ -44,7 +45,7 @@ def longest_feasible_step(model, state, work, dt, fraction):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         longest = contact_longest_step(
-            model.contacts[k], state.contacts[k], work.contacts[k], model.facets, fraction, longest
+            work.slots[k], state.contacts[k], work.contacts[k], model.facets, fraction, longest
         )
     return longest
 
@@ -56,7 +57,7 @@ def complementarity(model, state, work, length):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         of_contact, above, below, count = contact_products(
-            model.contacts[k], state.contacts[k], work.contacts[k], model.facets, length
+            work.slots[k], state.contacts[k], work.contacts[k], model.facets, length
         )
         total += of_contact
         largest, smallest = max(largest, above), min(smallest, below)
@@ -69,9 +70,7 @@ def set_second_order(model, state, work, on):
     """Mehrotra's second-order terms from the predictor's direction, or zero."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact_second_order(
-            model.contacts[k], state.contacts[k], model.facets, on, work.contacts[k]
-        )
+        contact_second_order(work.slots[k], state.contacts[k], model.facets, on, work.contacts[k])
 
 
 @kernel
@@ -120,7 +119,7 @@ def keeps_apart(model, work):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         w = work.contacts[k]
-        if model.contacts[k].kind != DRY and not w.gap > w.step_back:
+        if work.slots[k].kind != DRY and not w.gap > w.step_back:
             return False
     return True
 
@@ -140,7 +139,7 @@ def center_contacts(model, state, work, kappa, speed, attempt):
         if attempt > CAREFUL:
             # Spread over 1e-2..1e2 by a multiplicative hash: the same in every run.
             w.weight = 10.0 ** (4.0 * ((0.618034 * (k + 1) * attempt) % 1.0) - 2.0)
-        contact_center(model.contacts[k], state.contacts[k], w, model.facets, kappa, speed)
+        contact_center(work.slots[k], state.contacts[k], w, model.facets, kappa, speed)
 
 
 @kernel

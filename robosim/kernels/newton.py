@@ -128,7 +128,7 @@ def coupling_equation(model, state, work, n, dt):
 @kernel
 def contact_equations(model, state, work, k, dt):
     """Motion of contact k and its impulse on the bodies, or on a joint's coordinates."""
-    contact, c, w, t = model.contacts[k], state.contacts[k], work.contacts[k], work.scratch[0]
+    contact, c, w, t = work.slots[k], state.contacts[k], work.contacts[k], work.scratch[0]
     contact_impulse(c.beta, c.gamma, model.facets, w.f)
     if on_joint(contact):
         joint = model.joints[contact.joint]
@@ -191,7 +191,7 @@ def assemble(model, state, work):
         angular_momentum_tangent(work.bodies[i].J, work.bodies[i].P, D[3:, 3:])
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact, w = model.contacts[k], work.contacts[k]
+        contact, w = work.slots[k], work.contacts[k]
         contact_stiffness(contact, state.contacts[k], model.facets, w)
         if not on_joint(contact):
             differentiate_contact(contact, work.pose2, work.bodies, w, t)
@@ -302,7 +302,7 @@ def find_direction(model, state, work, kappa):
     nb, t = model.bodies.shape[0], work.scratch[0]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
+        contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
         contact_force(contact, c, model.facets, kappa, w)
         if on_joint(contact):
             joint = model.joints[contact.joint]
@@ -315,7 +315,7 @@ def find_direction(model, state, work, kappa):
     ldu_solve(model.graph, work.blocks, work.rhs)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
+        contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
         fill(0.0, t.w)
         if on_joint(contact):
             joint = model.joints[contact.joint]
@@ -394,4 +394,4 @@ def take_step(model, state, work, dt, length):
         for i in range(max(2, model.facets.shape[0])):
             c.beta[i] = w.beta_old[i] + length * w.d_beta[i]
             c.eta[i] = w.eta_old[i] + length * w.d_eta[i]
-        contact_follow(model.contacts[k], c, w, model.facets)
+        contact_follow(work.slots[k], c, w, model.facets)

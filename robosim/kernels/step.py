@@ -23,12 +23,14 @@ from robosim.kernels.algebra import (
     similarity,
 )
 from robosim.kernels.body import turn_from_rate
+from robosim.kernels.collide import assign_slots, find_pair
 from robosim.kernels.contact import contact_center, contact_stiffness
 from robosim.kernels.coordinates import add_joint_forces, load_poses, read_ahead, read_joints
 from robosim.kernels.interior_point import (
     COLD,
     CONVERGED,
     LAST,
+    NEEDS_BLOCKS,
     NOT_SMOOTH,
     SINGULAR,
     WARM,
@@ -78,7 +80,7 @@ def step(model, state, work, options, info):
             fraction = part_of_step(info, part)
             end += fraction
             info.status = advance(model, state, work, options, fraction * options.dt, end, info)
-            if info.order == 4 and work.active[0] > 0:
+            if info.order == 4 and info.status == CONVERGED and work.active[0] > 0:
                 info.status = NOT_SMOOTH
             if info.status != CONVERGED:
                 break
@@ -93,6 +95,8 @@ def step(model, state, work, options, info):
             copy_state(work.saved, state)
             work.factored[0] = 0
             work.last_dt[0] = last_dt
+        if info.status == NEEDS_BLOCKS:
+            return info.status
         if info.order == 4:
             info.order = 2
         elif 2 * info.substeps > options.max_substeps:
@@ -144,7 +148,10 @@ def advance(model, state, work, options, dt, end, info):
     `end` is where the interval ends within the step, as a fraction of it.
     """
     start_interval(model, state, work, options, dt, end)
-    status = solve_interval(model, state, work, options, dt, info)
+    kappa = final_barrier(model, state, work, options, dt)
+    status = choose_contacts(model, state, work, options, dt, kappa)
+    if status == CONVERGED:
+        status = solve_interval(model, state, work, options, dt, kappa, info)
     if status == CONVERGED:
         find_jacobians(model, work)
         gather_momenta(model, work, options, dt)
@@ -237,11 +244,8 @@ def guess_motion(model, state, work, dt, extrapolate):
 
 
 @stage
-def solve_interval(model, state, work, options, dt, info):
+def solve_interval(model, state, work, options, dt, kappa, info):
     """Try a warm start, then colder ones; let contacts in that were reached unexpectedly."""
-    work.active[0] = 0
-    kappa = final_barrier(model, state, work, options, dt)
-    choose_contacts(model, state, work, options, dt, kappa)
     attempt = WARM
     while True:
         if attempt == WARM:
@@ -271,7 +275,7 @@ def start_cold(model, state, work, dt, kappa, attempt, info):
         k = work.active[n]
         for i in range(3):
             speed = max(speed, abs(work.contacts[k].u[i]))
-        mass = max(mass, model.contacts[k].mass)
+        mass = max(mass, work.slots[k].mass)
     # What is left of the equations without contacts is a motion that they have to take as well.
     center_contacts(model, state, work, kappa, speed, attempt)
     speed = max(speed, evaluate(model, state, work, dt, info))
@@ -280,9 +284,9 @@ def start_cold(model, state, work, dt, kappa, attempt, info):
 
 @kernel
 def choose_contacts(model, state, work, options, dt, kappa):
-    """List the contacts and limits that may be reached within dt; the others are left out.
+    """List the contacts and limits that may be reached within dt; returns a status.
 
-    The bound is generous, and `admit_reached` looks again after the solve, so that a contact
+    The others are left out. The bound is generous, and `admit_reached` looks again after the solve, so that a contact
     that was left out has an impulse of exactly zero and a gap that is really open.
     """
     work.active[0] = 0
@@ -293,12 +297,12 @@ def choose_contacts(model, state, work, options, dt, kappa):
         travel = 2.0 * abs(dt) * (sqrt(dot(motion.v, motion.v)) + spin * body.reach) + fall
         near = pose.x[2] - body.reach - travel < 0.0
         for k in range(body.contact_begin, body.contact_end):
-            if near and ground_gap(model.contacts[k], pose) - travel < 0.0:
+            if near and ground_gap(work.slots[k], pose) - travel < 0.0:
                 admit(model, state, work, k, kappa, dt, options.contact_speed)
             else:
                 leave_out(state, work, k)
     for k in range(model.n_ground, model.contacts.shape[0]):
-        contact = model.contacts[k]
+        contact = work.slots[k]
         joint = model.joints[contact.joint]
         near = contact.kind == DRY
         if not near:
@@ -311,6 +315,33 @@ def choose_contacts(model, state, work, options, dt, kappa):
             admit(model, state, work, k, kappa, dt, options.contact_speed)
         else:
             leave_out(state, work, k)
+    return choose_features(model, model.collision, state, work, options, dt, kappa, fall)
+
+
+@kernel
+def choose_features(model, collision, state, work, options, dt, kappa, fall):
+    """Find where shapes may touch within dt and list it; returns a status.
+
+    Two moving bodies that touch need a block in the system for each other. NEEDS_BLOCKS tells
+    that some have none: work.collision.near marks all that need one.
+    """
+    if collision is None:
+        return CONVERGED
+    status, nb = CONVERGED, model.bodies.shape[0]
+    for p in range(collision.pairs.shape[0]):
+        pair = collision.pairs[p]
+        count = find_pair(model, state, work, p, dt, fall)
+        moving = pair.body_a < nb and pair.body_b < nb
+        work.collision.near[p] = 1 if count > 0 and moving else 0
+        if work.collision.near[p] != 0 and pair.block_ab < 0:
+            status = NEEDS_BLOCKS
+        assign_slots(model, work, p, count)
+        for slot in range(pair.slot_begin, pair.slot_end):
+            if work.collision.ids[slot] >= 0:
+                admit(model, state, work, slot, kappa, dt, options.contact_speed)
+            else:
+                leave_out(state, work, slot)
+    return status
 
 
 @kernel
@@ -334,7 +365,7 @@ def leave_out(state, work, k):
 @kernel
 def admit(model, state, work, k, kappa, dt, speed):
     """Put contact k into the equations, on the central path if it was not in them before."""
-    c, contact, w, t = state.contacts[k], model.contacts[k], work.contacts[k], work.scratch[0]
+    c, contact, w, t = state.contacts[k], work.slots[k], work.contacts[k], work.scratch[0]
     work.active[0] += 1
     work.active[work.active[0]] = k
     if on_joint(contact):
@@ -372,10 +403,10 @@ def admit_reached(model, state, work, options, dt, kappa):
         if pose.x[2] - body.reach >= 0.0:
             continue
         for k in range(body.contact_begin, body.contact_end):
-            if state.contacts[k].active == 0 and ground_gap(model.contacts[k], pose) <= 0.0:
+            if state.contacts[k].active == 0 and ground_gap(work.slots[k], pose) <= 0.0:
                 admit(model, state, work, k, kappa, dt, options.contact_speed)
     for k in range(model.n_ground, model.contacts.shape[0]):
-        contact = model.contacts[k]
+        contact = work.slots[k]
         if state.contacts[k].active == 0:
             joint, t = model.joints[contact.joint], work.scratch[0]
             read_ahead(joint, state.q, work, t)
@@ -454,7 +485,7 @@ def project_velocities(model, state, work, dt):
 @kernel
 def hold_contact(model, state, work, dt, k):
     """Let contact k resist the change from the interval's velocity to the knot's."""
-    contact, w, t, nb = model.contacts[k], work.contacts[k], work.scratch[0], model.bodies.shape[0]
+    contact, w, t, nb = work.slots[k], work.contacts[k], work.scratch[0], model.bodies.shape[0]
     contact_stiffness(contact, state.contacts[k], model.facets, w)
     fill(0.0, w.F)
     if on_joint(contact):
@@ -504,7 +535,7 @@ def end_interval(model, state, work, dt, info):
         rotate_back(pose.R, work.twists[i].w[3:], body.omega)
         if pose.x[2] - parameters.reach < info.gap:
             for k in range(parameters.contact_begin, parameters.contact_end):
-                info.gap = min(info.gap, ground_gap(model.contacts[k], pose))
+                info.gap = min(info.gap, ground_gap(work.slots[k], pose))
     for j in range(model.joints.shape[0]):
         w, knot = work.joints[j], state.joints[j]
         assign(w.impulse, knot.impulse)
@@ -519,3 +550,7 @@ def end_interval(model, state, work, dt, info):
     for n in range(model.couplings.shape[0]):
         info.violation = max(info.violation, abs(work.couplings[n].g))
         state.couplings[n].impulse = work.couplings[n].impulse
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        if k >= model.contacts.shape[0]:
+            info.gap = min(info.gap, work.contacts[k].gap)
