@@ -692,7 +692,7 @@ def make_state(mechanism: Mechanism, model: Model) -> State:
 
 def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
     """Scratch memory for stepping one state of the model."""
-    nb, nc = len(model.bodies), len(model.contacts)
+    nb = len(model.bodies)
     poses = [np.zeros(nb + 1, dtype=POSE) for _ in range(2)]
     for pose in poses:
         pose["q"][:, 0] = 1.0

@@ -286,8 +286,8 @@ def start_cold(model, state, work, dt, kappa, attempt, info):
 def choose_contacts(model, state, work, options, dt, kappa):
     """List the contacts and limits that may be reached within dt; returns a status.
 
-    The others are left out. The bound is generous, and `admit_reached` looks again after the solve, so that a contact
-    that was left out has an impulse of exactly zero and a gap that is really open.
+    The others are left out. The bound is generous, and `admit_reached` looks again after the
+    solve, so that what was left out has an impulse of exactly zero and a gap that is really open.
     """
     work.active[0] = 0
     fall = 2.0 * dt * dt * sqrt(dot(options.gravity, options.gravity))
