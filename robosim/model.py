@@ -230,9 +230,9 @@ CONTACT_WORK = np.dtype(
         ("F", "f8", (3,)),
         ("f", "f8", (3,)),  # impulse, contact axes
         ("weight", "f8"),  # of friction's products against s gamma on the path that is followed
-        ("aim", "f8"),
-        ("may_slide", "i8"),
-        ("slides", "i8"),  # whether it is moved along the central path, second-order cone
+        ("aim", "f8"),  # what the products of friction aim at
+        ("warm", "i8"),  # whether the attempt starts from the last step's variables
+        ("slides", "i8"),  # whether friction is moved along the central path, not straight
         ("d_gamma", "f8"),
         ("d_s", "f8"),
         ("d_psi", "f8"),

@@ -117,9 +117,9 @@ class Simulation:
         Scale of the velocity with which a resting contact creeps, and of its gap over the
         timestep: the interior point stops there.
     friction_cone : str
-        "second_order", the exact cone, or "linearized", the polygon of [Bruedigam2023, Eq. 29].
+        "second_order", the exact cone, or "linearized", a polygon [Bruedigam2023, Eqs. 29d-f].
     friction_facets : int
-        Facets of the linearized friction cone, even, 4 to 16.
+        Facets of the linearized cone, even, 4 to 16.
     max_iterations : int
         Newton iterations per attempt.
     max_substeps : int
@@ -141,7 +141,7 @@ class Simulation:
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         *,
         tolerance: float = 1e-8,
-        contact_speed: float = 1e-8,
+        contact_speed: float = 1e-10,
         friction_cone: str = "second_order",
         friction_facets: int = 4,
         max_iterations: int = 50,

@@ -1,18 +1,19 @@
 """Friction with the exact cone: of all impulses up to mu gamma the one that opposes the slip most.
 
-The impulse is beta (2,), its dual is the slip sigma (2,) with the slip speed psi beside it:
+The impulse is beta (2,), and eta (2,) the slip, with its speed psi beside it:
 
-    u_t - sigma = 0        x o y = aim (1, 0, 0),   x = (mu gamma, beta),  y = (psi, sigma)
+    u_t - eta = 0        x o y = aim (1, 0, 0),   x = (mu gamma, beta),  y = (psi, eta)
 
-with the product of the second-order cone, (x . y, x_0 y_t + y_0 x_t), and x and y inside it. In
-the limit aim -> 0 that is Coulomb's law: |beta| < mu gamma without slip, or beta = -mu gamma
-sigma / |sigma|. `aim` is the barrier kappa times the weight of friction in this contact.
+with the product of the second-order cone, x o y = (x . y, x_0 y_t + y_0 x_t), and x and y inside
+the cone. In the limit aim -> 0 that is Coulomb's law: no slip where |beta| < mu gamma, and beta =
+-mu gamma eta / |eta| where there is. `aim` is the barrier kappa times the weight of friction in
+this contact.
 
-The products are linearized after the scaling by Nesterov and Todd, which leaves friction's answer
-to the slip symmetric and negative definite wherever x and y are in the cone: with det x =
-x_0^2 - |x_t|^2, J = diag(1, -1, -1) and H the scaling matrix that takes x to y,
+The product is linearized in the axes of Nesterov and Todd, in which friction answers the slip by
+a symmetric negative definite matrix wherever x and y are in their cones. With det x = x_0^2 -
+|x_t|^2, J = diag(1, -1, -1), and r, w such that H takes x to y and det w = 1,
 
-    H dx + dy = aim J x / det x - y,    H = eta (2 w w^T - J),    det w = 1.
+    H dx + dy = aim J x / det x - y,    H = r (2 w w^T - J)
 """
 
 from math import inf, sqrt
@@ -22,46 +23,46 @@ from robosim.kernels.jit import kernel
 
 @kernel
 def determinant(a0, a1, a2):
-    """det a = a_0^2 - a_1^2 - a_2^2, as exact for a vector near the cone's surface as it can be."""
+    """det a = a_0^2 - a_1^2 - a_2^2, as exact near the surface of the cone as it can be."""
     length = sqrt(a1 * a1 + a2 * a2)
     return (a0 - length) * (a0 + length)
 
 
 @kernel
-def scaling(x0, beta, psi, sigma):
-    """(eta, w_0, w_1, w_2) of the matrix H that takes x = (x0, beta) to y = (psi, sigma)."""
+def scaling(x0, c):
+    """(r, d, w_0, w_1, w_2) of H, with d = w_0^2 + w_1^2 + w_2^2."""
+    beta, psi, eta = c.beta, c.psi, c.eta
     size_x = sqrt(determinant(x0, beta[0], beta[1]))
-    size_y = sqrt(determinant(psi, sigma[0], sigma[1]))
-    cosine = (x0 * psi + beta[0] * sigma[0] + beta[1] * sigma[1]) / (size_x * size_y)
+    size_y = sqrt(determinant(psi, eta[0], eta[1]))
+    cosine = (x0 * psi + beta[0] * eta[0] + beta[1] * eta[1]) / (size_x * size_y)
     scale = 1.0 / sqrt(2.0 + 2.0 * max(1.0, cosine))
     w0 = scale * (psi / size_y + x0 / size_x)
-    w1 = scale * (sigma[0] / size_y - beta[0] / size_x)
-    w2 = scale * (sigma[1] / size_y - beta[1] / size_x)
-    return size_y / size_x, w0, w1, w2
+    w1 = scale * (eta[0] / size_y - beta[0] / size_x)
+    w2 = scale * (eta[1] / size_y - beta[1] / size_x)
+    return size_y / size_x, 1.0 + 2.0 * (w1 * w1 + w2 * w2), w0, w1, w2
 
 
 @kernel
-def center(mu, c, aim, u):
-    """All variables for the normal impulse c.gamma and the slip of u."""
+def center(mu, c, aim, slip):
+    """All variables for the normal impulse c.gamma and a slip, which may be c.eta itself."""
     x0 = mu * c.gamma
     half = 0.5 * aim / x0
-    c.psi = half + sqrt(half * half + u[0] * u[0] + u[1] * u[1])
+    c.psi = half + sqrt(half * half + slip[0] * slip[0] + slip[1] * slip[1])
     for i in range(2):
-        c.eta[i] = u[i]
-        c.beta[i] = -x0 / c.psi * u[i]
+        c.eta[i] = slip[i]
+        c.beta[i] = -x0 / c.psi * slip[i]
 
 
 @kernel
 def stiffness(mu, c, A):
     """Friction's rows of A, whose normal A[2, 2] is known."""
-    eta, w0, w1, w2 = scaling(mu * c.gamma, c.beta, c.psi, c.eta)
-    D = 1.0 + 2.0 * (w1 * w1 + w2 * w2)
-    A[0, 0] = -(1.0 + 2.0 * w2 * w2) / (eta * D)
-    A[1, 1] = -(1.0 + 2.0 * w1 * w1) / (eta * D)
-    A[0, 1] = 2.0 * w1 * w2 / (eta * D)
+    r, d, w0, w1, w2 = scaling(mu * c.gamma, c)
+    A[0, 0] = -(1.0 + 2.0 * w2 * w2) / (r * d)
+    A[1, 1] = -(1.0 + 2.0 * w1 * w1) / (r * d)
+    A[0, 1] = 2.0 * w1 * w2 / (r * d)
     A[1, 0] = A[0, 1]
-    A[0, 2] = -mu * 2.0 * w0 * w1 / D * A[2, 2]
-    A[1, 2] = -mu * 2.0 * w0 * w2 / D * A[2, 2]
+    A[0, 2] = -2.0 * mu * w0 * w1 / d * A[2, 2]
+    A[1, 2] = -2.0 * mu * w0 * w2 / d * A[2, 2]
 
 
 @kernel
@@ -73,43 +74,42 @@ def violation(c, u):
 @kernel
 def direction(mu, c, aim, du, w):
     """Directions for the motion `du` and the known w.d_gamma, into w."""
-    x0 = mu * c.gamma
-    eta, w0, w1, w2 = scaling(x0, c.beta, c.psi, c.eta)
-    D = 1.0 + 2.0 * (w1 * w1 + w2 * w2)
-    h1, h2 = 2.0 * w0 * w1 / D, 2.0 * w0 * w2 / D
+    x0, d_x0 = mu * c.gamma, mu * w.d_gamma
+    r, d, w0, w1, w2 = scaling(x0, c)
+    h1, h2 = 2.0 * w0 * w1 / d, 2.0 * w0 * w2 / d
     ratio = aim / determinant(x0, c.beta[0], c.beta[1])
-    # Right-hand side less d sigma; H's lower right block is inverted as in `stiffness`.
+    # The right-hand side less d eta, in which eta cancels.
     g1 = -ratio * c.beta[0] - w.u[0] - du[0]
     g2 = -ratio * c.beta[1] - w.u[1] - du[1]
-    w.d_psi = ratio * x0 - c.psi - h1 * g1 - h2 * g2 - eta / D * mu * w.d_gamma
-    along = 2.0 * (w1 * g2 - w2 * g1)
-    w.d_beta[0] = (g1 - w2 * along) / (eta * D) - h1 * mu * w.d_gamma
-    w.d_beta[1] = (g2 + w1 * along) / (eta * D) - h2 * mu * w.d_gamma
+    across = 2.0 * (w1 * g2 - w2 * g1)
+    w.d_beta[0] = (g1 - w2 * across) / (r * d) - h1 * d_x0
+    w.d_beta[1] = (g2 + w1 * across) / (r * d) - h2 * d_x0
+    w.d_psi = ratio * x0 - c.psi - h1 * g1 - h2 * g2 - r / d * d_x0
     for i in range(2):
         w.d_eta[i] = du[i] + w.u[i] - c.eta[i]
     w.aim = aim
-    w.slides = w.may_slide and slides_on(x0, c, aim, w)
+    w.slides = w.warm != 0 and slides_on(x0, c, w)
 
 
 @kernel
-def slides_on(x0, c, aim, w):
+def slides_on(x0, c, w):
     """Whether a contact is on the central path, slides, and will in much the same direction.
 
-    There x lies so near to the surface of its cone that no straight step could turn it. It is
-    moved along the path instead, on which the slip tells all else (`follow`).
+    Then x lies so near to the surface of the cone that no straight step could turn it. It is moved
+    along the path instead, on which the slip tells all else (`follow`).
     """
     slip = c.eta[0] * c.eta[0] + c.eta[1] * c.eta[1]
     change = w.d_eta[0] * w.d_eta[0] + w.d_eta[1] * w.d_eta[1]
     if change > 0.25 * slip or determinant(x0, c.beta[0], c.beta[1]) > 0.01 * x0 * x0:
         return False
     _, largest, smallest = eigenvalues(x0, c.beta, c.psi, c.eta)
-    return largest < 10.0 * aim and smallest > 0.1 * aim
+    return largest < 10.0 * w.aim and smallest > 0.1 * w.aim
 
 
 @kernel
 def follow(mu, c, w):
     """After a step: put a contact that slides on back on the central path."""
-    if w.slides:
+    if w.slides != 0:
         center(mu, c, w.aim, c.eta)
 
 
@@ -127,8 +127,8 @@ def step_to_surface(a0, a, d0, d):
 
 @kernel
 def longest_step(mu, c, w):
-    """The step at which x or y comes to the cone's surface."""
-    if w.slides:
+    """The step at which x or y comes to the surface of the cone."""
+    if w.slides != 0:
         return inf
     return min(
         step_to_surface(mu * c.gamma, c.beta, mu * w.d_gamma, w.d_beta),
@@ -138,9 +138,7 @@ def longest_step(mu, c, w):
 
 @kernel
 def products(mu, c, w, length):
-    """(sum, largest, smallest) eigenvalue of the product after `length`."""
-    if w.slides and length > 0.0:
-        return 2.0 * w.aim, w.aim, w.aim
+    """(sum, largest, smallest) eigenvalue of x o y after a straight step of `length`."""
     x0, y0 = mu * (c.gamma + length * w.d_gamma), c.psi + length * w.d_psi
     x1, y1 = c.beta[0] + length * w.d_beta[0], c.eta[0] + length * w.d_eta[0]
     x2, y2 = c.beta[1] + length * w.d_beta[1], c.eta[1] + length * w.d_eta[1]
@@ -149,9 +147,9 @@ def products(mu, c, w, length):
 
 @kernel
 def eigenvalues(x0, x, y0, y):
-    """(sum, largest, smallest) eigenvalue of x o y in scaled axes, positive anywhere inside.
+    """(sum, largest, smallest) eigenvalue of x o y in the axes of Nesterov and Todd.
 
-    Their sum is 2 x . y, their product det x det y.
+    All are positive inside the cones: their sum is 2 x . y, their product det x det y.
     """
     mean = x0 * y0 + x[0] * y[0] + x[1] * y[1]
     both = determinant(x0, x[0], x[1]) * determinant(y0, y[0], y[1])

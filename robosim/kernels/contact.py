@@ -103,10 +103,13 @@ def contact_direction(contact, c, facets, kappa, du, w):
 
 
 @kernel
-def contact_second_order(contact, c, facets, on, w):
-    """Mehrotra's second-order terms from the last direction (`on` = 1), or zero (`on` = 0)."""
+def contact_second_order(facets, on, w):
+    """Mehrotra's second-order terms from the last direction (`on` = 1), or zero (`on` = 0).
+
+    The second-order cone does without: its products are not those of Newton's method.
+    """
     w.second_s = on * w.d_s * w.d_gamma
-    if contact.mu > 0.0 and facets.shape[0] > 0:
+    if facets.shape[0] > 0:
         linearized.second_order(facets, on, w)
 
 
@@ -142,5 +145,6 @@ def contact_products(contact, c, w, facets, length):
 
 @kernel
 def contact_follow(contact, c, w, facets):
+    """After a step: put sliding friction where no straight step gets it."""
     if contact.mu > 0.0 and facets.shape[0] == 0:
         second_order.follow(contact.mu, c, w)

@@ -1,14 +1,7 @@
 """Entries into single kernels, which have no Python wrapper of their own; each costs compiling."""
 
 from robosim.kernels.body import angular_momentum, angular_momentum_tangent
-from robosim.kernels.contact import (
-    contact_direction,
-    contact_force,
-    contact_jacobian,
-    contact_motion,
-    contact_start,
-    contact_stiffness,
-)
+from robosim.kernels.contact import contact_direction, contact_force, contact_stiffness
 from robosim.kernels.jit import entry
 from robosim.kernels.joint import (
     joint_jacobian,
@@ -19,6 +12,7 @@ from robosim.kernels.joint import (
 from robosim.kernels.ldu import ldu_factor, ldu_solve
 from robosim.kernels.newton import assemble, evaluate, remember, take_step
 from robosim.kernels.step import admit, guess_motion, start_interval
+from robosim.kernels.touch import differentiate_contact, move_contact, start_contact
 
 
 @entry
@@ -40,12 +34,12 @@ def momentum_at(J, P, dt, out, tangent):
 
 
 @entry
-def contact_at(model, work, k, P, dt):
-    """u and J2 of contact k for its body's poses at both knots and the turn P between them."""
-    contact, w = model.contacts[k], work.contacts[k]
-    contact_start(contact, work.pose1[contact.body], w)
-    contact_motion(contact, work.pose2[contact.body], P, dt, w)
-    contact_jacobian(contact, work.pose2[contact.body], P, w)
+def contact_at(model, work, k, dt):
+    """u, R and R_o of contact k for the poses of its bodies at both knots and their motions."""
+    contact, w, t = model.contacts[k], work.contacts[k], work.scratch[0]
+    start_contact(contact, work.pose1, dt, w, t)
+    move_contact(contact, work.pose2, work.bodies, dt, w, t)
+    differentiate_contact(contact, work.pose2, work.bodies, w, t)
 
 
 @entry
@@ -63,7 +57,7 @@ def start_newton(model, state, work, options, kappa, info):
     start_interval(model, state, work, options, options.dt, 1.0)
     work.active[0] = 0
     for k in range(model.contacts.shape[0]):
-        admit(model, state, work, k, kappa, options.contact_speed)
+        admit(model, state, work, k, kappa, options.dt, options.contact_speed)
     guess_motion(model, state, work, options.dt, 0.0)
     evaluate(model, state, work, options.dt, info)
     assemble(model, state, work)

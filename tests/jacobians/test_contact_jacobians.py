@@ -1,4 +1,7 @@
-"""Contacts: their motion, and the closed form that condenses (29c) to (29f) onto the body."""
+"""Contacts: their motion, and the closed form that condenses their equations onto the body.
+
+Facets of the linearized cone, (29c) to (29f), or none: the exact second-order cone.
+"""
 
 from __future__ import annotations
 
@@ -33,15 +36,17 @@ class OneContact:
         pose["x"], pose["q"], pose["R"] = rng.normal(size=3), q, rotation_matrix(q)
 
     def evaluate(self, direction: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
-        """u and J2 after a step along (d v, psi)."""
+        """u and R after a step along (d v, psi)."""
         first, second = self.work.pose1[0], self.work.pose2[0]
         P = turned(self.P, DT * length * direction[3:])
-        second["x"] = first["x"] + DT * (self.v + length * direction[:3])
+        motion = self.work.bodies[0]
+        motion["v"], motion["P"] = self.v + length * direction[:3], P
+        second["x"] = first["x"] + DT * motion["v"]
         second["q"] = multiply(P, first["q"])
         second["R"] = rotation_matrix(second["q"])
-        contact_at(self.model, self.work, 0, P, DT)
+        contact_at(self.model, self.work, 0, DT)
         w = self.work.contacts[0]
-        return w["u"].copy(), w["J2"].copy()
+        return w["u"].copy(), w["R"].copy()
 
     def random_interior(self) -> None:
         """Variables anywhere inside the cones, and a motion that does not match them."""
@@ -51,6 +56,19 @@ class OneContact:
         for name in ("u", "second_s", "second_c", "second"):
             w[name] = self.rng.normal(size=np.shape(w[name]))
         w["weight"] = self.rng.uniform(0.5, 2.0)
+        if len(self.model.facets) == 0:
+            # Friction and slip anywhere inside the circles that mu gamma and psi allow.
+            for name, size in (("beta", self.mu * c["gamma"]), ("eta", c["psi"])):
+                angle = self.rng.uniform(0, 2 * np.pi)
+                c[name][:2] = size * self.rng.uniform(0.1, 0.9) * direction_at(angle)
+
+    @property
+    def mu(self) -> float:
+        return self.robot.contacts[0].friction
+
+
+def direction_at(angle: float) -> np.ndarray:
+    return np.array([np.cos(angle), np.sin(angle)])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -90,9 +108,14 @@ def test_a_rolling_sphere_does_not_slip():
 
 
 def dense_directions(case: OneContact, kappa: float, du: np.ndarray) -> dict[str, np.ndarray]:
-    """Solve the linearised (29c) to (29f) of one contact for a given motion, all at once."""
+    """Solve the linearised equations of one contact for a given motion, all at once."""
+    return (dense_facets if len(case.model.facets) else dense_cone)(case, kappa, du)
+
+
+def dense_facets(case: OneContact, kappa: float, du: np.ndarray) -> dict[str, np.ndarray]:
+    """Equations (29c) to (29f)."""
     c, w = case.state.contacts[0], case.work.contacts[0]
-    facets, mu = case.model.facets, case.robot.contacts[0].friction
+    facets, mu = case.model.facets, case.mu
     n, aim = len(facets), w["weight"] * kappa
     # Unknowns: gamma, s, psi, c, beta (n), eta (n).
     A, rhs = np.zeros((4 + 2 * n, 4 + 2 * n)), np.zeros(4 + 2 * n)
@@ -121,7 +144,59 @@ def dense_directions(case: OneContact, kappa: float, du: np.ndarray) -> dict[str
     }
 
 
-@pytest.mark.parametrize("facets", [4, 6, 16])
+J = np.diag([1.0, -1.0, -1.0])
+
+
+def square_root(x: np.ndarray) -> np.ndarray:
+    """The root in the Jordan algebra of the second-order cone, from eigenvalues."""
+    length = np.linalg.norm(x[1:])
+    high, low = np.sqrt(x[0] + length), np.sqrt(x[0] - length)
+    return np.append((high + low) / 2, (high - low) / 2 * x[1:] / length)
+
+
+def quadratic(x: np.ndarray) -> np.ndarray:
+    """The matrix of the quadratic representation, P(x)."""
+    return 2 * np.outer(x, x) - (x @ J @ x) * J
+
+
+def scaling_matrix(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The matrix of Nesterov and Todd that takes x to y: P(w)^-1 with P(w) y = x."""
+    root = square_root(x)
+    inner = square_root(quadratic(root) @ y)
+    w = quadratic(root) @ (J @ inner / (inner @ J @ inner))
+    return np.linalg.inv(quadratic(w))
+
+
+def dense_cone(case: OneContact, kappa: float, du: np.ndarray) -> dict[str, np.ndarray]:
+    """The normal and the scaled product of the second-order cone."""
+    c, w, mu = case.state.contacts[0], case.work.contacts[0], case.mu
+    x, y = np.append(mu * c["gamma"], c["beta"][:2]), np.append(c["psi"], c["eta"][:2])
+    H = scaling_matrix(x, y)
+    np.testing.assert_allclose(H @ x, y, rtol=1e-10)
+    # Unknowns: gamma, s, psi, beta (2), eta (2).
+    A, rhs = np.zeros((7, 7)), np.zeros(7)
+    u = w["u"] + du
+    A[0, 1], rhs[0] = 1, u[2] - c["s"]
+    A[1, 0], A[1, 1] = c["s"], c["gamma"]
+    rhs[1] = kappa - w["second_s"] - c["s"] * c["gamma"]
+    A[2:5, 0], A[2:5, 3:5] = mu * H[:, 0], H[:, 1:]
+    A[2, 2] = A[3, 5] = A[4, 6] = 1
+    rhs[2:5] = w["weight"] * kappa * J @ x / (x @ J @ x) - y
+    A[5, 5] = A[6, 6] = 1
+    rhs[5:] = u[:2] - c["eta"][:2]
+    d = np.linalg.solve(A, rhs)
+    return {
+        "d_gamma": d[0],
+        "d_s": d[1],
+        "d_psi": d[2],
+        "d_c": 0.0,
+        "d_beta": d[3:5],
+        "d_eta": d[5:],
+        "impulse": np.append(d[3:5], d[0]),
+    }
+
+
+@pytest.mark.parametrize("facets", [0, 4, 6, 16])
 @pytest.mark.parametrize("seed", range(5))
 def test_condensed_contact_against_a_dense_solve(seed, facets):
     case = OneContact(seed, facets=facets)
@@ -131,15 +206,16 @@ def test_condensed_contact_against_a_dense_solve(seed, facets):
     w = case.work.contacts[0]
     expected = dense_directions(case, kappa, du)
     for name in ("d_gamma", "d_s", "d_psi", "d_c", "d_beta", "d_eta"):
-        value = w[name][:facets] if name in ("d_beta", "d_eta") else w[name]
+        value = w[name][: facets or 2] if name in ("d_beta", "d_eta") else w[name]
         np.testing.assert_allclose(value, expected[name], rtol=1e-10, atol=1e-10, err_msg=name)
     np.testing.assert_allclose(w["F"] + w["A"] @ du, expected["impulse"], rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("facets", [0, 4])
 @pytest.mark.parametrize("seed", range(5))
-def test_condensed_onto_a_body(seed):
+def test_condensed_onto_a_body(seed, facets):
     """(D - J1^T A J2) xi = r + J1^T F solves the body and all contact equations together."""
-    case = OneContact(seed)
+    case = OneContact(seed, facets=facets)
     case.random_interior()
     rng, kappa = case.rng, 0.3
     J1, J2 = rng.normal(size=(3, 6)), rng.normal(size=(3, 6))
@@ -152,8 +228,51 @@ def test_condensed_onto_a_body(seed):
     np.testing.assert_allclose(D @ xi, r + J1.T @ impulse, rtol=1e-10, atol=1e-10)
 
 
-def test_without_friction_there_is_only_a_normal_impulse():
-    case = OneContact(0, friction=0.0)
+def law(mu: float, aim: float, kappa: float, u: np.ndarray) -> np.ndarray:
+    """Impulse on the central path of the second-order cone, in closed form, (3,)."""
+    gamma = kappa / u[2]
+    half = aim / (2 * mu * gamma)
+    psi = half + np.sqrt(half**2 + u[:2] @ u[:2])
+    return np.append(-mu * gamma / psi * u[:2], gamma)
+
+
+@pytest.mark.parametrize("slip", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("seed", range(5))
+def test_stiffness_on_the_central_path_is_the_derivative_of_the_law(seed, slip):
+    """There A is dF / du of the smoothed Coulomb law, stuck or sliding, and F vanishes."""
+    case = OneContact(seed, facets=0)
+    kappa, weight = 0.3, 0.7
+    u = np.append(slip * direction_at(case.rng.uniform(0, 2 * np.pi)), 0.5)
+    c, w = case.state.contacts[0], case.work.contacts[0]
+    F = law(case.mu, weight * kappa, kappa, u)
+    c["s"], c["gamma"], c["beta"][:2], c["eta"][:2] = u[2], F[2], F[:2], u[:2]
+    c["psi"] = -case.mu * F[2] * u[0] / F[0]
+    w["u"], w["weight"] = u, weight
+    contact_answer(case.model, case.state, case.work, 0, kappa, np.zeros(3))
+    columns = []
+    for axis in np.eye(3):
+        step = STEP * max(1.0, slip) * axis if axis[2] == 0 else STEP * axis
+        ends = [law(case.mu, weight * kappa, kappa, u + sign * step) for sign in (1, -1)]
+        columns.append((ends[0] - ends[1]) / (2 * np.linalg.norm(step)))
+    # Rounding 1e-16 over a step of 1e-6, of impulses of size 1.
+    np.testing.assert_allclose(w["A"], np.column_stack(columns), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(w["F"], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_exact_cone_resists_every_slip(seed):
+    """Its part of A that answers the slip is symmetric and negative definite, anywhere inside."""
+    case = OneContact(seed, facets=0)
+    case.random_interior()
+    contact_answer(case.model, case.state, case.work, 0, 0.3, np.zeros(3))
+    A = case.work.contacts[0]["A"][:2, :2]
+    assert A[0, 1] == A[1, 0]
+    assert np.linalg.eigvalsh(A).max() < 0
+
+
+@pytest.mark.parametrize("facets", [0, 4])
+def test_without_friction_there_is_only_a_normal_impulse(facets):
+    case = OneContact(0, friction=0.0, facets=facets)
     case.random_interior()
     contact_answer(case.model, case.state, case.work, 0, 0.3, np.ones(3))
     c, w = case.state.contacts[0], case.work.contacts[0]

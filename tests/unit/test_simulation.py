@@ -34,6 +34,10 @@ BAD_OPTIONS = [
     ({"gravity": "down"}, "gravity must be three finite numbers, not 'down'"),
     ({"tolerance": 0}, "tolerance must be a positive number, not 0"),
     ({"contact_speed": -1}, "contact_speed must be a positive number, not -1"),
+    (
+        {"friction_cone": "round"},
+        "friction_cone must be 'second_order' or 'linearized', not 'round'",
+    ),
     ({"friction_facets": 5}, "friction_facets must be even and 4 to 16, not 5"),
     ({"friction_facets": 2}, "friction_facets must be even and 4 to 16, not 2"),
     ({"friction_facets": 18}, "friction_facets must be even and 4 to 16, not 18"),
