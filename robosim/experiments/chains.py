@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from robosim.errors import ConvergenceError
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import exponent, largest, us_per_step
+from robosim.experiments.measuring import exponent, largest, shortest_us, stepper
 from robosim.experiments.mujoco_peer import LABELS, MuJoCoRun, Settings, said
 from robosim.mechanism import Mechanism
 from robosim.models.builders import chain
@@ -45,17 +46,19 @@ def run_times(setup: Setup) -> Result:
     }
     targets = []
     for kind, told in KINDS.items():
-        rows = []
-        for n in counts:
-            setup.note(f"{n} {told}")
-            robot = chain(n, kind)
-            sim = Simulation(robot, timestep=DT)
+        setup.note(f"chains of {told}")
+        robots = [chain(n, kind) for n in counts]
+        sims = [Simulation(robot, timestep=DT) for robot in robots]
+        for sim, robot in zip(sims, robots, strict=True):
             sim.set_state(bent_start(robot))
-            rows.append(us_per_step(sim, chunk, repetitions))
-            for key, chosen in settings.items() if setup.mujoco else ():
-                peer = MuJoCoRun(robot, DT, chosen)
+        rows = shortest_us([stepper(sim, chunk) for sim in sims], chunk, repetitions)
+        for key, chosen in settings.items() if setup.mujoco else ():
+            setup.note(f"chains of {told}, {LABELS[key]}")
+            runs = [MuJoCoRun(robot, DT, chosen) for robot in robots]
+            for peer, robot in zip(runs, robots, strict=True):
                 peer.set_state(bent_start(robot))
-                peers[key].setdefault(f"us_{kind}", []).append(peer.us_per_step(chunk, repetitions))
+            steppers = [partial(peer.step, chunk) for peer in runs]
+            peers[key][f"us_{kind}"] = shortest_us(steppers, chunk, repetitions)
         slope, offset = np.polyfit(counts, rows, 1, w=1.0 / np.array(rows))
         line = slope * np.array(counts) + offset
         long = np.array(counts) >= BENT
@@ -101,7 +104,7 @@ def run_times(setup: Setup) -> Result:
             "timestep_s": DT,
             "links": "rods of 1 m and 1 kg",
             "start": "at rest, straight, 45 degrees from hanging",
-            "time": f"shortest of {repetitions} repetitions of {chunk} steps",
+            "time": f"shortest CPU time of {repetitions} repetitions of {chunk} steps",
         },
         ours,
         peers if setup.mujoco else {},
@@ -144,7 +147,7 @@ def run_tolerances(setup: Setup) -> Result:
             worst = max(worst, float(log.violation.max()) / (DT * tolerance))
             row["iterations_mean"].append(float(log.iterations.mean()))
             row["violation_m"].append(float(log.violation.max()))
-            row["us"].append(us_per_step(sim, 50, setup.choose(10, 2)))
+            row["us"] += shortest_us([stepper(sim, 50)], 50, setup.choose(10, 2))
         ours[f"{tolerance:g}"] = row
     targets = (
         Target("runs that failed", failed, 0),

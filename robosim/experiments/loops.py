@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from robosim.experiments.drawing import COLOURS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.linkages import segments, segments_start, three_link_loop
-from robosim.experiments.measuring import exponent, largest, sample, trend
+from robosim.experiments.measuring import exponent, largest, sample, shortest_us, stepper, trend
 from robosim.experiments.mujoco_peer import LABELS, MuJoCoRun, Settings, said
 from robosim.simulation import Simulation
 
@@ -195,18 +195,17 @@ def run_segments(setup: Setup) -> Result:
             ours[key].append(value)
         # Once more for the time, without reading anything.
         sim.set_state(q)
-        begin = time.perf_counter()
-        sample(sim, seconds, 1000)
-        ours["us"].append((time.perf_counter() - begin) / max(sim.steps, 1) * 1e6)
+        steps = round(seconds / DT)
+        ours["us"] += shortest_us([stepper(sim, steps)], steps, 1)
         for name, chosen in settings.items() if setup.mujoco else ():
             setup.note(f"{n} segments, {LABELS[name]}")
             peer = MuJoCoRun(robot, DT, chosen)
             peer.set_state(q)
-            _, (energies, closure) = peer.sample(round(seconds / DT), 1, peer.energy, peer.closure)
+            _, (energies, closure) = peer.sample(steps, 1, peer.energy, peer.closure)
             timed = MuJoCoRun(robot, DT, chosen)
             timed.set_state(q)
             row = peers[name]
-            row["us"].append(timed.us_per_step(round(seconds / DT), 1))
+            row["us"] += shortest_us([partial(timed.step, steps)], steps, 1)
             row["closure_m"].append(largest(closure))
             row["largest_deviation"].append(largest(energies - energies[0]) / A)
             row["unstable_at_s"].append(peer.failed_at)

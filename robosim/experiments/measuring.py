@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from robosim.errors import ConvergenceError
 from robosim.simulation import Simulation
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
 
 class Samples(NamedTuple):
@@ -67,21 +68,39 @@ def sample(sim: Simulation, seconds: float, every: int, *reads: Callable[[], Any
     )
 
 
-def us_per_step(sim: Simulation, steps: int, repetitions: int) -> float:
-    """Shortest wall time of a step [us] over repetitions of `steps` steps; nan if one fails.
+def stepper(sim: Simulation, steps: int) -> Callable[[], bool]:
+    """A function that takes some steps and says whether they could be solved."""
 
-    The shortest, as in [Bruedigam2023, Sec. 5.2]: what else the machine does only adds to it.
-    """
-    best = np.inf
-    try:
-        for _ in range(repetitions):
-            start = time.perf_counter()
+    def take() -> bool:
+        try:
             for _ in sim.stream(steps * sim.timestep, chunk_steps=steps):
                 pass
-            best = min(best, time.perf_counter() - start)
-    except ConvergenceError:
-        return float("nan")
-    return float(best / steps * 1e6)
+        except ConvergenceError:
+            return False
+        return True
+
+    return take
+
+
+def shortest_us(runs: Sequence[Callable[[], bool]], steps: int, rounds: int) -> list[float]:
+    """Shortest CPU time of a step [us] of each run, nan for one that returns False.
+
+    The shortest, as in [Bruedigam2023, Sec. 5.2]: what else the machine does only adds to it. Each
+    round takes `steps` steps of every run in turn, so that a busy minute does not fall on one.
+    """
+    best = [float("inf")] * len(runs)
+    for _ in range(rounds):
+        for k, run in enumerate(runs):
+            seconds, fine = cpu_time(run)
+            best[k] = min(best[k], seconds) if fine else float("nan")
+    return [seconds / steps * 1e6 for seconds in best]
+
+
+def cpu_time(run: Callable[[], T]) -> tuple[float, T]:
+    """(CPU time [s], result) of a call in this thread."""
+    start = time.thread_time()
+    result = run()
+    return time.thread_time() - start, result
 
 
 def trend(t: ArrayLike, error: ArrayLike) -> float:

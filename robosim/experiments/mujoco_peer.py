@@ -8,7 +8,6 @@ hinges, balls, slides and free bodies become MuJoCo's joints, joints that close 
 from __future__ import annotations
 
 import importlib.util
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -277,16 +276,6 @@ class MuJoCoRun:
             t.append(self.time)
             values.append([read() for read in reads])
         return np.array(t), [np.array(column) for column in zip(*values, strict=True)]
-
-    def us_per_step(self, steps: int, repetitions: int) -> float:
-        """Shortest wall time of a step [us] over repetitions of `steps` steps; nan if it fails."""
-        best = np.inf
-        for _ in range(repetitions):
-            start = time.perf_counter()
-            if not self.step(steps):
-                return float("nan")
-            best = min(best, time.perf_counter() - start)
-        return float(best / steps * 1e6)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from robosim.bodies import Body, ContactPoint, Geometry
 from robosim.experiments.drawing import COLOURS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import exponent, sample
+from robosim.experiments.measuring import cpu_time, exponent, sample
 from robosim.experiments.mujoco_peer import LABELS, MuJoCoRun, Settings, said
 from robosim.joints import Joint
 from robosim.mechanism import Mechanism
@@ -63,7 +63,7 @@ def run_spheres(setup: Setup) -> Result:
         setup.note(f"{n} spheres, ours")
         robot = sphere_chain(n)
         sim = Simulation(robot, timestep=DT)
-        run = _timed(lambda sim=sim: sample(sim, steps * DT, 100))
+        run = cpu_time(partial(sample, sim, steps * DT, 100))
         ours["us"].append(run[0] / max(sim.steps, 1) * 1e6)
         ours["worst_gap_m"].append(run[1].gap)
         ours["iterations_mean"].append(run[1].iterations)
@@ -136,17 +136,11 @@ def run_spheres(setup: Setup) -> Result:
     )
 
 
-def _timed(run: Any) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = run()
-    return time.perf_counter() - start, result
-
-
 def _peer_run(peer: MuJoCoRun, steps: int) -> tuple[float, float, float | None]:
     """(us per step, smallest gap, when it failed); the first is nan for a run that failed."""
     lowest, us = np.inf, 0.0
     while round(peer.time / DT) < steps:
-        seconds, fine = _timed(peer.step)
+        seconds, fine = cpu_time(peer.step)
         if not fine:
             return float("nan"), float(lowest), peer.failed_at
         us += seconds * 1e6 / steps

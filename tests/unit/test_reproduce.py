@@ -34,7 +34,14 @@ from robosim.experiments.linkages import (
     three_link_loop,
 )
 from robosim.experiments.loops import lowest_segments, lowest_three_link
-from robosim.experiments.measuring import exponent, largest, sample, trend
+from robosim.experiments.measuring import (
+    exponent,
+    largest,
+    sample,
+    shortest_us,
+    stepper,
+    trend,
+)
 from robosim.experiments.mujoco_peer import MuJoCoRun, Settings, available
 from robosim.models.builders import chain, cube
 from robosim.quaternions import normalized
@@ -99,6 +106,9 @@ class TestCommand:
             assert experiment.title in listed.stdout
         rows = json.loads(command("--json").stdout)
         assert [row["names"][0] for row in rows] == NAMES
+
+    def test_help_has_an_example(self) -> None:
+        assert "Example: robosim reproduce" in command("--help").stdout
 
     def test_unknown_name(self, tmp_path: Path) -> None:
         result = command("fig99", "--out", str(tmp_path / "figures"))
@@ -215,6 +225,13 @@ class TestMeasuring:
         assert largest([1.0, -3.0]) == 3.0
         assert math.isnan(largest([1.0, math.nan]))
 
+    def test_times(self) -> None:
+        sim = Simulation(chain(2), timestep=0.01)
+        good, bad = shortest_us([stepper(sim, 5), lambda: False], 5, 3)
+        assert sim.steps == 15
+        assert 0 < good < math.inf
+        assert math.isnan(bad)
+
     def test_plain(self) -> None:
         told = plain({"a": np.array([1.0, np.inf]), 2: (np.float64(0.5), np.int64(3)), "c": None})
         assert told == {"a": [1.0, None], "2": [0.5, 3], "c": None}
@@ -285,7 +302,7 @@ class TestMuJoCo:
         assert peer.failed_at == pytest.approx(0.1)
         assert len(t) == len(energies) == 1
         assert not peer.step()
-        assert math.isnan(peer.us_per_step(10, 1))
+        assert math.isnan(shortest_us([peer.step], 1, 2)[0])
         assert capfd.readouterr() == ("", "")
         assert not list(tmp_path.iterdir())
 
