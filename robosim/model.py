@@ -330,6 +330,7 @@ INFO = np.dtype(
         ("iterations", "i8"),
         ("substeps", "i8"),
         ("order", "i8"),
+        ("attempt", "i8"),  # that led to the last solution, of kernels.interior_point
         ("residual", "f8"),  # [m/s]
         ("worst_body", "i8"),
         ("violation", "f8"),  # of the joints at the new knot [m or sine of a half angle]

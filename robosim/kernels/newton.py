@@ -200,7 +200,8 @@ def assemble(model, state, work):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
             joint_jacobians(joint, work.pose2, t, w)
-            place_joint_blocks(model, joint, state.joints[j], w, w, work.blocks)
+            knot = state.joints[j]
+            place_joint_blocks(model, joint, knot.G_a, knot.G_b, w, work.blocks)
     for n in range(model.couplings.shape[0]):
         place_coupling_blocks(model, model.couplings[n], state.joints, work.joints, work.blocks)
 
@@ -215,11 +216,11 @@ def joint_jacobians(joint, poses, t, w):
 
 
 @kernel
-def place_joint_blocks(model, joint, left, right, w, blocks):
-    """Blocks of one joint: -left.G^T in its column; in its row right.G for what is constrained.
+def place_joint_blocks(model, joint, left_a, left_b, w, blocks):
+    """Blocks of one joint: -left^T in its column; in its row w.G for what is constrained.
 
-    The row of a coordinate with a law reads d impulse - A right.G = residual; rows that are not
-    in use are an identity.
+    The row of a coordinate with a law reads d impulse - A w.G = residual; rows that are not in
+    use are an identity.
     """
     n, with_parent = joint.n_T + joint.n_R, joint.parent < model.bodies.shape[0]
     diagonal, own = blocks[joint.node].F, blocks[joint.joint_child].F
@@ -229,24 +230,24 @@ def place_joint_blocks(model, joint, left, right, w, blocks):
         diagonal[row, row] = joint.compliance_T if row < joint.n_T else joint.compliance_R
     for row in range(w.rows):
         for k in range(6):
-            blocks[joint.child_joint].F[k, row] = -left.G_b[row, k]
+            blocks[joint.child_joint].F[k, row] = -left_b[row, k]
             if with_parent:
-                blocks[joint.parent_joint].F[k, row] = -left.G_a[row, k]
+                blocks[joint.parent_joint].F[k, row] = -left_a[row, k]
         if row < n or w.held[row - n] != 0:
             if row >= n:
                 turns = row - n >= joint.m_T
                 diagonal[row, row] = joint.compliance_R if turns else joint.compliance_T
             for k in range(6):
-                own[row, k] = right.G_b[row, k]
+                own[row, k] = w.G_b[row, k]
                 if with_parent:
-                    blocks[joint.joint_parent].F[row, k] = right.G_a[row, k]
+                    blocks[joint.joint_parent].F[row, k] = w.G_a[row, k]
             continue
         for i in range(n, w.rows):
             slope = w.A[row - n, i - n]
             for k in range(6):
-                own[row, k] -= slope * right.G_b[i, k]
+                own[row, k] -= slope * w.G_b[i, k]
                 if with_parent:
-                    blocks[joint.joint_parent].F[row, k] -= slope * right.G_a[i, k]
+                    blocks[joint.joint_parent].F[row, k] -= slope * w.G_a[i, k]
 
 
 @kernel

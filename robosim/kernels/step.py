@@ -246,27 +246,28 @@ def guess_motion(model, state, work, dt, extrapolate):
 @stage
 def solve_interval(model, state, work, options, dt, kappa, info):
     """Try a warm start, then colder ones; let contacts in that were reached unexpectedly."""
-    attempt = WARM
+    # In a record, as the compiler would make a copy of all that follows for the constant.
+    info.attempt = WARM
     while True:
-        if attempt == WARM:
+        if info.attempt == WARM:
             guess_motion(
                 model, state, work, dt, dt / work.last_dt[0] if work.last_dt[0] != 0.0 else 0.0
             )
         else:
-            start_cold(model, state, work, dt, kappa, attempt, info)
-        status = solve(model, state, work, options, dt, attempt, info)
+            start_cold(model, state, work, dt, kappa, info)
+        status = solve(model, state, work, options, dt, info.attempt, info)
         if status == CONVERGED:
             if not admit_reached(model, state, work, options, dt, kappa):
                 return status
-            attempt = COLD
-        elif attempt == LAST or work.active[0] == 0:
+            info.attempt = COLD
+        elif info.attempt == LAST or work.active[0] == 0:
             return status
         else:
-            attempt += 1
+            info.attempt += 1
 
 
 @kernel
-def start_cold(model, state, work, dt, kappa, attempt, info):
+def start_cold(model, state, work, dt, kappa, info):
     """Start far inside the cones, to follow the central path down to `kappa`."""
     guess_motion(model, state, work, dt, 0.0)
     evaluate(model, state, work, dt, info)
@@ -277,9 +278,9 @@ def start_cold(model, state, work, dt, kappa, attempt, info):
             speed = max(speed, abs(work.contacts[k].u[i]))
         mass = max(mass, work.slots[k].mass)
     # What is left of the equations without contacts is a motion that they have to take as well.
-    center_contacts(model, state, work, kappa, speed, attempt)
+    center_contacts(model, state, work, kappa, speed, info.attempt)
     speed = max(speed, evaluate(model, state, work, dt, info))
-    center_contacts(model, state, work, max(kappa, mass * speed * speed), speed, attempt)
+    center_contacts(model, state, work, max(kappa, mass * speed * speed), speed, info.attempt)
 
 
 @kernel
@@ -467,7 +468,7 @@ def project_velocities(model, state, work, dt):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
             n = joint.n_T + joint.n_R
-            place_joint_blocks(model, joint, w, w, w, work.blocks)
+            place_joint_blocks(model, joint, w.G_a, w.G_b, w, work.blocks)
             for row in range(w.rows - n):
                 rate = w.goal_rate[row] if w.held[row] != 0 else w.law[row]
                 work.rhs[joint.node].w[n + row] = rate

@@ -1,21 +1,26 @@
-"""Blocks and balls on the ground: Coulomb friction with its linearized cone, by hand.
+"""Blocks and balls on the ground: Coulomb friction with the exact cone and the linearized, by hand.
 
-The cone of n facets is the polygon through their ends: friction opposes the slip along the facet
-that opposes it most. With four facets along x and y, a block that slides along neither slows in
-its faster direction alone until both are equal, then in both at mu g / 2.
+The exact cone slows a block alike in all directions. The linearized cone of n facets is the polygon
+through their ends: friction opposes the slip along the facet that opposes it most. With four facets
+along x and y, a block that slides along neither slows in its faster direction alone until both are
+equal, then in both at mu g / 2.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from random_mechanisms import random_quaternion
 
 from robosim import Body, ContactPoint, Joint, Mechanism, Simulation
 from robosim.models.builders import cube, sphere
 
 G = 9.81
 MU = 0.3
-CREEP = 1e-8  # the default contact_speed [m/s]
+CREEP = 1e-10  # the default contact_speed [m/s]
+
+
+LINEARIZED = {"friction_cone": "linearized"}
 
 
 def slide(velocity, dt: float = 1e-3, **options) -> tuple[np.ndarray, Simulation]:
@@ -34,16 +39,22 @@ def slide(velocity, dt: float = 1e-3, **options) -> tuple[np.ndarray, Simulation
 WAY = 5e-6
 
 
+@pytest.mark.parametrize("degrees", [0.0, 90.0, 180.0, 270.0, 45.0, -17.0, 111.0])
+def test_a_block_stops_after_v2_over_2_mu_g_in_any_direction(degrees):
+    direction = np.array([np.cos(np.radians(degrees)), np.sin(np.radians(degrees))])
+    way, _ = slide(direction)
+    np.testing.assert_allclose(way, direction / (2 * MU * G), rtol=0, atol=WAY)
+
+
 @pytest.mark.parametrize("direction", [(1, 0), (-1, 0), (0, 1), (0, -1)])
-def test_a_block_stops_after_v2_over_2_mu_g(direction):
-    way, _ = slide(np.array(direction, dtype=float))
-    expected = np.array(direction) / (2 * MU * G)
-    np.testing.assert_allclose(way, expected, rtol=0, atol=WAY)
+def test_along_the_facets_the_linearized_cone_is_exact(direction):
+    way, _ = slide(np.array(direction, dtype=float), **LINEARIZED)
+    np.testing.assert_allclose(way, np.array(direction) / (2 * MU * G), rtol=0, atol=WAY)
 
 
 def test_across_the_facets_the_four_sided_cone_is_weaker():
     """Along the diagonal the polygon is 1 / sqrt(2) of the circle: sqrt(2) times the way."""
-    way, _ = slide(np.array([1.0, 1.0]) / np.sqrt(2))
+    way, _ = slide(np.array([1.0, 1.0]) / np.sqrt(2), **LINEARIZED)
     length = np.sqrt(2) / (2 * MU * G)
     np.testing.assert_allclose(way, length / np.sqrt(2), rtol=0, atol=WAY)
 
@@ -51,7 +62,7 @@ def test_across_the_facets_the_four_sided_cone_is_weaker():
 @pytest.mark.parametrize("degrees", [20.0, 30.0])
 def test_between_the_facets_the_faster_direction_slows_first(degrees):
     fast, slow = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
-    way, _ = slide((fast, slow))
+    way, _ = slide((fast, slow), **LINEARIZED)
     alone = (fast - slow) / (MU * G)  # until both are equal
     together = slow**2 / (MU * G)  # at mu g / 2 each
     expected = [(fast**2 - slow**2) / (2 * MU * G) + together, slow * alone + together]
@@ -61,8 +72,75 @@ def test_between_the_facets_the_faster_direction_slows_first(degrees):
 
 @pytest.mark.parametrize("facets", [8, 16])
 def test_more_facets_restore_the_diagonal(facets):
-    way, _ = slide(np.array([1.0, 1.0]) / np.sqrt(2), friction_facets=facets)
+    way, _ = slide(np.array([1.0, 1.0]) / np.sqrt(2), friction_facets=facets, **LINEARIZED)
     np.testing.assert_allclose(way, 1 / (2 * MU * G) / np.sqrt(2), rtol=0, atol=WAY)
+
+
+@pytest.mark.parametrize("degrees", [0.0, 45.0, 100.0, -77.7])
+def test_sliding_friction_is_mu_times_the_normal_against_the_slip(degrees):
+    """At every contact of a block that slides and turns: the angle is each contact's own."""
+    sim = Simulation(cube(0.5, 1.0, MU), 1e-3)
+    direction = np.array([np.cos(np.radians(degrees)), np.sin(np.radians(degrees))])
+    sim.set_state(None, [*direction, 0, 0, 0, 0.5])
+    before = sim.contact_positions()
+    for _ in range(100):
+        before = sim.contact_positions()
+        sim.step()
+    touching = before[:, 2] < 1e-3
+    slip = (sim.contact_positions() - before)[touching, :2]
+    forces = sim.contact_forces()[touching]
+    assert len(forces) == 4
+    friction = np.linalg.norm(forces[:, :2], axis=1)
+    # The barrier leaves kappa / (2 mu gamma |slip|) of the cone's radius.
+    np.testing.assert_allclose(friction, MU * forces[:, 2], rtol=1e-7)
+    unit = slip / np.linalg.norm(slip, axis=1)[:, None]
+    # Slips from positions: rounding 1e-16 of a way of 1e-3.
+    np.testing.assert_allclose(forces[:, :2] / friction[:, None], -unit, atol=1e-7)
+
+
+@pytest.mark.parametrize("direction", [(1.0, 0.0), (np.sqrt(0.5), np.sqrt(0.5))])
+def test_long_steps_stop_a_block_as_well(direction):
+    """At 10 ms, coefficient 0.5: the last step ends within it, by at most mu g dt^2 / 8."""
+    sim = Simulation(cube(0.5, 1.0, 0.5), 1e-2)
+    sim.set_state(None, [*direction, 0, 0, 0, 0])
+    start = sim.q[:2]
+    sim.run(1.0)
+    way = np.linalg.norm(sim.q[:2] - start)
+    assert way == pytest.approx(1 / (2 * 0.5 * G), abs=0.5 * G * 1e-4 / 8)
+
+
+@pytest.mark.parametrize("timestep", [1e-2, 1e-3])
+def test_one_degree_decides_whether_a_block_slides(timestep):
+    """For ten seconds on slopes below and above the angle of friction of 0.5."""
+    ways = []
+    for degrees in (-1.0, 1.0):
+        angle = np.arctan(0.5) + np.radians(degrees)
+        gravity = G * np.array([np.sin(angle), 0, -np.cos(angle)])
+        sim = Simulation(cube(0.5, 1.0, 0.5), timestep, gravity)
+        samples = sim.run(10.0).samples
+        assert samples.substeps.max() == 1
+        ways.append(sim.q[0])
+    assert 0 <= ways[0] < 2e-7
+    # An acceleration from rest has no error of the scheme.
+    expected = 50 * G * (np.sin(angle) - 0.5 * np.cos(angle))
+    assert expected == pytest.approx(9.571, abs=2e-4)
+    assert ways[1] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.8])
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("cone", ["second_order", "linearized"])
+def test_tumbling_blocks_need_no_substeps(cone, seed, mu):
+    """Let fall with spin, they hit, jam, slide and turn: every step is solved as a whole."""
+    rng = np.random.default_rng(seed)
+    sim = Simulation(cube(0.5, 1.0, mu), [1e-3, 2e-3, 5e-3, 1e-2][seed % 4], friction_cone=cone)
+    q = np.concatenate(([0, 0, rng.uniform(0.6, 1.4)], random_quaternion(rng)))
+    sim.set_state(q, rng.normal(size=6) * [3, 3, 1, 10, 10, 10])
+    samples = sim.run(3.0).samples
+    assert samples.substeps.max() == 1
+    assert samples.gap.min() >= 0
+    # Most steps are warm starts; one that fails costs at most 12 iterations before a cold one.
+    assert samples.iterations.mean() < 10
 
 
 def pushed(force: float, seconds: float = 1.0, dt: float = 1e-3) -> Simulation:
