@@ -87,7 +87,7 @@ FEATURE = np.dtype(
         ("b1", "f8", (3,)),
     ]
 )
-POINT = np.dtype([("p", "f8", (3,))])
+POINT = np.dtype([("p", "f8", (3,)), ("height", "f8")])  # height: scratch
 CORNER = np.dtype([("p", "f8", (3,)), ("tag", "i8")])
 CANDIDATE = np.dtype(
     [
@@ -116,6 +116,7 @@ POLY = np.dtype(
         ("face_begin", "i8"),
         ("edge_begin", "i8"),
         ("radius", "f8"),  # around the vertices
+        ("level", "f8"),  # height from which a vertex is in reach of the other shape
         ("touch", "f8"),  # around the points of the last outline
         ("rim", "f8"),  # radius of a cylinder
         ("half_length", "f8"),
@@ -148,6 +149,7 @@ PAIR = np.dtype(
         ("n", "f8", (3,)),
         ("pa", "f8", (3,)),
         ("pb", "f8", (3,)),
+        ("shift", "f8", (3,)),  # of the second shape, 0 but for a while
         ("separation", "f8"),
         ("best_kind", "i8"),
         ("best_1", "i8"),

@@ -193,14 +193,15 @@ def distance(scratch, margin):
 
     Gilbert, Johnson and Keerthi: the point of the set of differences (second minus first) that
     is nearest to the origin. pair.n is the normal, pair.pa and pair.pb are the nearest points;
-    of cores that overlap, pair.n is the last direction that was looked along.
+    of cores that overlap, pair.n is the last direction that was looked along. The second one
+    counts as moved by pair.shift.
     """
     pair, a, b = scratch.pair[0], scratch.vertices[0], scratch.vertices[1]
     na, nb = scratch.poly[0].n_vertices, scratch.poly[1].n_vertices
     W, v, n = pair.W, pair.v, pair.n
     size, square = 0, inf
     for c in range(3):
-        v[c] = b[0].p[c] - a[0].p[c]
+        v[c] = b[0].p[c] + pair.shift[c] - a[0].p[c]
     if dot(v, v) == 0.0:
         v[2] = pair.scale
     smallest = 1e-14 * pair.scale
@@ -214,7 +215,7 @@ def distance(scratch, margin):
         normalize(n)
         i, j = farthest(a, na, v), nearest(b, nb, v)
         for c in range(3):
-            W[size, c] = b[j].p[c] - a[i].p[c]
+            W[size, c] = b[j].p[c] + pair.shift[c] - a[i].p[c]
         vw = v[0] * W[size, 0] + v[1] * W[size, 1] + v[2] * W[size, 2]
         if vw > 0.0 and vw > margin * sqrt(vv):
             return inf
@@ -272,8 +273,68 @@ def allowed(scratch, n):
 
 
 @kernel
-def is_far(vertices, loops, begin, end, poly, reach):
-    """Whether the vertices loops[begin:end] are farther than `reach` from a polytope's bounds."""
+def depth(scratch, n):
+    """How far the cores overlap along a direction, negative where it parts them."""
+    a, b = scratch.vertices[0], scratch.vertices[1]
+    i = farthest(a, scratch.poly[0].n_vertices, n)
+    j = nearest(b, scratch.poly[1].n_vertices, n)
+    return offset_dot(n, a[i].p, b[j].p)
+
+
+@kernel
+def find_reach(scratch, gap):
+    """How far the best axis may part the cores from touching, along a good direction, pair.n.
+
+    The depth along any direction is a bound. Of cores that overlap it is the direction between
+    them once they are moved apart, which is near the best one where they overlap little.
+    """
+    pair = scratch.pair[0]
+    if gap > 0.0:
+        return gap
+    if pair.one_sided == 1:
+        assign(scratch.normals[0, 0].p, pair.n)
+        return max(depth(scratch, pair.n), 0.0)
+    bound = depth(scratch, pair.n)
+    for c in range(3):
+        pair.m[c] = pair.n[c]
+        pair.shift[c] = (bound + 1e-3 * pair.scale) * pair.n[c]
+    distance(scratch, inf)
+    for c in range(3):
+        pair.shift[c] = 0.0
+    better = depth(scratch, pair.n)
+    if better < bound:
+        return max(better, 0.0)
+    assign(pair.m, pair.n)
+    return max(bound, 0.0)
+
+
+@kernel
+def mark_heights(scratch, reach):
+    """Heights of all vertices towards the other core, and the level that is in reach of it.
+
+    What the best axis is made of lies within reach of the other core: within its bounds, and no
+    deeper behind the plane between the two.
+    """
+    n = scratch.pair[0].n
+    sign = 1.0
+    for k in range(2):
+        poly, vertices = scratch.poly[k], scratch.vertices[k]
+        top = -inf
+        for i in range(poly.n_vertices):
+            vertices[i].height = sign * dot(vertices[i].p, n)
+            top = max(top, vertices[i].height)
+        scratch.poly[1 - k].level = -top - reach
+        sign = -1.0
+
+
+@kernel
+def is_far(vertices, loops, begin, end, level, poly, reach):
+    """Whether the vertices loops[begin:end] are out of reach of a polytope."""
+    top = -inf
+    for k in range(begin, end):
+        top = max(top, vertices[loops[k]].height)
+    if top < level:
+        return True
     for c in range(3):
         low, high = inf, -inf
         for k in range(begin, end):
@@ -285,8 +346,11 @@ def is_far(vertices, loops, begin, end, poly, reach):
 
 
 @kernel
-def is_edge_far(p, q, poly, reach):
-    """Whether an edge is farther than `reach` from a polytope's bounds."""
+def is_edge_far(v, w, level, poly, reach):
+    """Whether the edge of two vertices is out of reach of a polytope."""
+    if max(v.height, w.height) < level:
+        return True
+    p, q = v.p, w.p
     for c in range(3):
         if min(p[c], q[c]) > poly.upper[c] + reach or max(p[c], q[c]) < poly.lower[c] - reach:
             return True
@@ -301,7 +365,7 @@ def try_faces(scratch, data, owner, reach):
     points = scratch.vertices[1 - owner]
     for f in range(poly.n_faces):
         begin, end = data.faces[poly.face_begin + f, 0], data.faces[poly.face_begin + f, 1]
-        if is_far(vertices, data.loops, begin, end, other, reach):
+        if is_far(vertices, data.loops, begin, end, poly.level, other, reach):
             continue
         N = normals[f].p
         deepest = points[nearest(points, other.n_vertices, N)].p
@@ -329,13 +393,13 @@ def try_edges(scratch, data, reach, tolerance):
         return
     for j in range(second.n_edges):
         row = data.edges[second.edge_begin + j]
-        if not is_edge_far(b_points[row[0]].p, b_points[row[1]].p, first, reach):
+        if not is_edge_far(b_points[row[0]], b_points[row[1]], second.level, first, reach):
             near[count] = j
             count += 1
     e, g, n, ba, dc = pair.e, pair.g, pair.m, pair.ba, pair.dc
     for i in range(first.n_edges):
         row = data.edges[first.edge_begin + i]
-        if is_edge_far(a_points[row[0]].p, a_points[row[1]].p, second, reach):
+        if is_edge_far(a_points[row[0]], a_points[row[1]], first.level, second, reach):
             continue
         a, b = scratch.normals[0, row[2]].p, scratch.normals[0, row[3]].p
         cross(b, a, ba)
@@ -375,16 +439,8 @@ def separate(scratch, data, gap):
     """The best separating axis into pair: separation, best_kind, best_1, best_2, axis."""
     pair = scratch.pair[0]
     pair.separation, pair.best_kind = -inf, NOTHING
-    reach = gap
-    if gap == 0.0:
-        a, b = scratch.vertices[0], scratch.vertices[1]
-        i = farthest(a, scratch.poly[0].n_vertices, pair.n)
-        j = nearest(b, scratch.poly[1].n_vertices, pair.n)
-        reach = max(offset_dot(pair.n, a[i].p, b[j].p), 0.0)
-        if pair.one_sided == 1:
-            # Its own normal is the axis to fall back on, however deep.
-            reach = inf
-    reach += 1e-6 * pair.scale
+    reach = find_reach(scratch, gap) + 1e-6 * pair.scale
+    mark_heights(scratch, reach)
     for owner in range(2):
         try_faces(scratch, data, owner, reach)
     try_edges(scratch, data, reach, 1e-10 * pair.scale)
@@ -801,4 +857,5 @@ def add_contacts(scratch, data):
                 add_nearest_edge(scratch, data)
             else:
                 add_corner(scratch, data)
-        add_aligned_face(scratch, data, n)
+        if second.n_vertices > 1:
+            add_aligned_face(scratch, data, n)

@@ -265,25 +265,25 @@ def grid_range(low, high, spacing, cells):
 
 
 @kernel
-def load_grid_point(data, field, i, j, out):
+def load_grid_point(heights, field, i, j, out):
     """A point of a height field into out.p; whether there is one."""
     inside = i >= 0 and i < field.grid[0] and j >= 0 and j < field.grid[1]
     if inside:
         out.p[0] = field.lower[0] + i * field.spacing[0]
         out.p[1] = field.lower[1] + j * field.spacing[1]
-        out.p[2] = data.heights[field.height_begin + i * field.grid[1] + j]
+        out.p[2] = heights[field.height_begin + i * field.grid[1] + j]
     return inside
 
 
 @kernel
-def load_field_ring(scratch, data, field, i, j, half):
+def load_field_ring(pair, around, heights, field, i, j, half):
     """The points around the corners of a triangle of a height field."""
-    ring, count = scratch.pair[0].ring, 0
+    ring, count = pair.ring, 0
     for k in range(3):
         ring[k] = count
         for step in range(6):
             a, b = i + CELL_X[half][k] + RING_X[step], j + CELL_Y[half][k] + RING_Y[step]
-            if load_grid_point(data, field, a, b, scratch.around[count]):
+            if load_grid_point(heights, field, a, b, around[count]):
                 count += 1
     ring[3] = count
 
@@ -305,12 +305,12 @@ def next_of_field(scratch, data, field):
         pair.cursor += 1
         for k in range(3):
             a, b = i + CELL_X[half][k], j + CELL_Y[half][k]
-            load_grid_point(data, field, a, b, scratch.vertices[0, k])
+            load_grid_point(data.heights, field, a, b, scratch.vertices[0, k])
             a, b = i + CELL_X[half][k + 3], j + CELL_Y[half][k + 3]
-            inside = load_grid_point(data, field, a, b, scratch.opposite[k])
+            inside = load_grid_point(data.heights, field, a, b, scratch.opposite[k])
             pair.has_opposite[k] = 1 if inside else 0
         if load_triangle(scratch, (i * field.grid[1] + j) * 2 + half):
-            load_field_ring(scratch, data, field, i, j, half)
+            load_field_ring(pair, scratch.around, data.heights, field, i, j, half)
             return True
     return False
 
