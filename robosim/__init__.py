@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robosim.bodies import Body, ContactPoint, Frame, Geometry
+from robosim.elements import Coupling, PointSpring, Potential
 from robosim.errors import (
     ControllerError,
     ConvergenceError,
@@ -62,6 +63,7 @@ __all__ = [
     "ContactPoint",
     "ControllerError",
     "ConvergenceError",
+    "Coupling",
     "Frame",
     "Geometry",
     "Joint",
@@ -72,6 +74,8 @@ __all__ = [
     "ModelError",
     "OptionError",
     "PeerError",
+    "PointSpring",
+    "Potential",
     "RobosimError",
     "Simulation",
     "Stance",

@@ -266,7 +266,7 @@ class Simulation:
         home = np.asarray(self.robot.home)
         q = self._checked("q", home if q is None else q, self.robot.q_names)
         v = self._checked("v", np.zeros(self.robot.nv) if v is None else v, self.robot.v_names)
-        for start, joint in zip(self.robot.q_offsets, self.robot.joints, strict=False):
+        for start, joint in zip(self.robot.q_offsets, self.robot.tree_joints, strict=False):
             if joint.has_quaternion:
                 begin = start + joint.C_T.shape[1]
                 norm = float(np.linalg.norm(q[begin : begin + 4]))

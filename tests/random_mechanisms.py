@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim import Body, ContactPoint, Frame, Joint, Mechanism
+from robosim import Body, ContactPoint, Frame, Joint, Mechanism, Simulation
 from robosim.joints import KINDS
-from robosim.quaternions import from_axis_angle, rotation_matrix
+from robosim.quaternions import from_axis_angle, normalized, rotation_matrix
 
 Array = NDArray[np.float64]
 
@@ -77,7 +79,7 @@ def random_tree(
 def random_coordinates(rng: np.random.Generator, robot: Mechanism) -> Array:
     """q (nq,) in general position, angles within half a turn."""
     q = rng.uniform(-1.0, 1.0, size=robot.nq)
-    for start, joint in zip(robot.q_offsets, robot.joints, strict=False):
+    for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
         if joint.has_quaternion:
             begin = start + joint.C_T.shape[1]
             q[begin : begin + 4] = random_quaternion(rng)
@@ -97,3 +99,58 @@ def multiply(a: Array, b: Array) -> Array:
     w, x, y, z = a
     left = np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
     return left @ b
+
+
+def closing_joint(
+    rng: np.random.Generator,
+    name: str,
+    kind: str,
+    ends: tuple[str | None, str],
+    poses: dict[str | None, tuple[Array, Array]],
+    **components: Any,
+) -> Joint:
+    """A joint between two bodies that is satisfied, at its zero, where they are.
+
+    `poses` are (centre of mass, orientation) by the name of the body.
+    """
+    parent, child = ends
+    (x_a, q_a), (x_b, q_b) = poses[parent], poses[child]
+    p_b = rng.uniform(-0.3, 0.3, size=3)
+    point = x_b + rotation_matrix(q_b) @ p_b - x_a
+    return Joint(
+        name,
+        kind,
+        parent,
+        child,
+        axis=rng.normal(size=3),
+        parent_position=rotation_matrix(q_a).T @ point,
+        child_position=p_b,
+        offset=normalized(multiply(q_a * [1, -1, -1, -1], q_b)),
+        **components,
+    )
+
+
+def body_poses(robot: Mechanism, q: Array) -> dict[str | None, tuple[Array, Array]]:
+    """(centre of mass, orientation) of all bodies and the world at tree coordinates q."""
+    tree = replace(robot, joints=robot.tree_joints, couplings=(), home=None)
+    sim = Simulation(tree)
+    sim.set_state(q)
+    poses: dict[str | None, tuple[Array, Array]] = {None: (np.zeros(3), np.array([1.0, 0, 0, 0]))}
+    for body, x, turn in zip(tree.bodies, sim.state.x, sim.state.q, strict=True):
+        poses[body.name] = (x.copy(), turn.copy())
+    return poses
+
+
+def close_at(
+    rng: np.random.Generator,
+    robot: Mechanism,
+    q: Array,
+    loops: Sequence[tuple[str, str | None, str]],
+) -> Mechanism:
+    """The tree `robot` with joints (kind, parent, child) added that are satisfied at q."""
+    poses = body_poses(robot, q)
+    joints = [
+        closing_joint(rng, f"loop{k}", kind, (parent, child), poses)
+        for k, (kind, parent, child) in enumerate(loops)
+    ]
+    return replace(robot, joints=(*robot.joints, *joints), home=q)

@@ -16,7 +16,7 @@ A free rotation has no coordinate to take a middle of: ``u`` is the discrete ang
 
 from math import atan2, sqrt
 
-from robosim.kernels.algebra import dot, quaternion_back
+from robosim.kernels.algebra import cross, dot, quaternion_back
 from robosim.kernels.coordinates import read_ahead
 from robosim.kernels.jit import kernel
 
@@ -69,27 +69,49 @@ def rotation_law(model, state, work, j, dt):
     """The three rows of a free rotation, in child axes."""
     joint, knot, w, t = model.joints[j], state.joints[j], work.joints[j], work.scratch[0]
     at, first = joint.q_begin + joint.m_T, joint.m_T
+    c = model.coordinates[joint.v_begin + first : joint.v_begin + first + 3]
     r1, r2 = state.q[at : at + 4], work.q2[at : at + 4]
+    turn_moment(c, r1, t, t.y)
+    turn_moment(c, r2, t, t.z)
     quaternion_back(r1, r2, t.s)
-    e, p = t.s[0], t.s[1:]
-    log1, log2 = half_log(r1), half_log(r2)
+    e, p, T, S = t.s[0], t.s[1:], t.S_a, t.S_b
     for i in range(3):
-        c = model.coordinates[joint.v_begin + first + i]
-        u = 2.0 / dt * p[i]
-        damping = -0.5 * dt * c.damping * u
-        w.law[first + i] = damping - dt * c.stiffness * log1 * r1[1 + i]
-        w.half[first + i] = damping - dt * c.stiffness * log2 * r2[1 + i]
-        w.rotor[first + i] = c.armature * e * u
-        w.law[first + i] += knot.rotor[first + i] - w.rotor[first + i]
+        # T = e I + [p]x: d p = dt/2 T rate, d e = -dt/2 p . rate; S = T I - [I p]x + dt/2 d.
+        k, m = (i + 1) % 3, (i + 2) % 3
+        difference = c[m].armature - c[k].armature
+        T[i, i], T[i, k], T[i, m] = e, -p[m], p[k]
+        S[i, i] = e * c[i].armature + 0.5 * dt * c[i].damping
+        S[i, k], S[i, m] = p[m] * difference, p[k] * difference
+        # In child axes a rotor's momentum turns with the child between the two knots.
+        along, across = e * c[i].armature * p[i], difference * p[k] * p[m]
+        w.rotor[first + i] = 2.0 / dt * (along - across)
+        leaves = 2.0 / dt * (along + across)
+        damping = -c[i].damping * p[i]
+        w.half[first + i] = damping - 0.5 * dt * t.z[i]
+        w.law[first + i] = damping - 0.5 * dt * t.y[i] + knot.rotor[first + i] - leaves
+    for i in range(3):
         for k in range(3):
-            # d p = dt/2 (e I + [p]x) rate, d e = -dt/2 p . rate
-            turn = e if i == k else 0.0
-            if k == (i + 1) % 3:
-                turn -= p[(i + 2) % 3]
-            elif k == (i + 2) % 3:
-                turn += p[(i + 1) % 3]
-            w.A[first + i, first + k] = -(0.5 * dt * c.damping + c.armature * e) * turn
-            w.A[first + i, first + k] += c.armature * p[i] * p[k]
+            slope = S[i, 0] * T[0, k] + S[i, 1] * T[1, k] + S[i, 2] * T[2, k]
+            w.A[first + i, first + k] = c[i].armature * p[i] * p[k] - slope
+
+
+@kernel
+def turn_moment(c, r, t, out):
+    """out (3,) = derivative of the springs' energy by a turn of the child, in its axes.
+
+    Of 1/2 log . k log, for the log of the rotation r; if all k are alike it is k log.
+    """
+    half = half_log(r)
+    for i in range(3):
+        t.w[i] = 2.0 * half * r[1 + i]
+        out[i] = c[i].stiffness * t.w[i]
+    square = dot(t.w, t.w)
+    # (1 - x cot(x)) / (4 x^2) for half of the angle x, whose cotangent is |r0| / |r_v|.
+    factor = (1.0 - abs(r[0]) * abs(half)) / square if square > 1e-6 else 1.0 / 12.0
+    cross(t.w, out, t.arm)
+    cross(t.w, t.arm, t.r[1:])
+    for i in range(3):
+        out[i] += factor * t.r[1 + i] - 0.5 * t.arm[i]
 
 
 @kernel

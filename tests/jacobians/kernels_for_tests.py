@@ -9,6 +9,7 @@ from robosim.kernels.joint import (
     joint_residual,
     read_coordinates,
 )
+from robosim.kernels.law import joint_law
 from robosim.kernels.ldu import ldu_factor, ldu_solve
 from robosim.kernels.newton import assemble, evaluate, remember, take_step
 from robosim.kernels.step import admit, guess_motion, start_interval
@@ -43,6 +44,12 @@ def contact_at(model, work, k, dt):
 
 
 @entry
+def law_at(model, state, work, j, dt):
+    """Law, half and A of joint j between the state's coordinates and those at work.pose2."""
+    joint_law(model, state, work, j, dt)
+
+
+@entry
 def contact_answer(model, state, work, k, kappa, du):
     """A, F and all directions of contact k for the motion du (3,), from its state and work."""
     contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
@@ -53,13 +60,21 @@ def contact_answer(model, state, work, k, kappa, du):
 
 @entry
 def start_newton(model, state, work, options, kappa, info):
-    """The equations and their matrix at the start of an interval, with every contact in them."""
+    """The equations and their matrix at an interval's start, all contacts and limits in them."""
     start_interval(model, state, work, options, options.dt, 1.0)
     work.active[0] = 0
     for k in range(model.contacts.shape[0]):
         admit(model, state, work, k, kappa, options.dt, options.contact_speed)
     guess_motion(model, state, work, options.dt, 0.0)
     evaluate(model, state, work, options.dt, info)
+    assemble(model, state, work)
+    remember(model, state, work)
+
+
+@entry
+def continue_newton(model, state, work, dt, info):
+    """The equations and their matrix at the motion that work has."""
+    evaluate(model, state, work, dt, info)
     assemble(model, state, work)
     remember(model, state, work)
 
