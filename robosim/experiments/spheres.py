@@ -84,7 +84,7 @@ def run_spheres(setup: Setup) -> Result:
     targets = (
         Target("chains with a failed step", failed, 0),
         Target("smallest gap", lowest, 0.0, "m", at_least=True),
-        Target("exponent of the time of a step over n, from n = 5 on", power, 1.3),
+        Target("exponent of the time of a step over n, from n = 5 on", power, 1.15),
     )
     sentence = (
         f"Chains of {counts[0]} to {counts[-1]} spheres: {failed} of {len(counts)} fail, the "
