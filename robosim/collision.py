@@ -106,7 +106,6 @@ CANDIDATE = np.dtype(
         ("point", "f8", (3,)),  # where they would touch
     ]
 )
-PLACE = np.dtype([("x", "f8", (3,)), ("R", "f8", (3, 3))])
 POLY = np.dtype(
     [
         ("kind", "i8"),
@@ -117,12 +116,12 @@ POLY = np.dtype(
         ("edge_begin", "i8"),
         ("radius", "f8"),  # around the vertices
         ("level", "f8"),  # height from which a vertex is in reach of the other shape
+        ("x", "f8", (3,)),  # the shape in the frame of the first
+        ("R", "f8", (3, 3)),
         ("touch", "f8"),  # around the points of the last outline
         ("rim", "f8"),  # radius of a cylinder
         ("half_length", "f8"),
         ("axis", "f8", (3,)),
-        ("across", "f8", (3,)),
-        ("center", "f8", (3,)),
         ("lower", "f8", (3,)),
         ("upper", "f8", (3,)),
     ]
@@ -134,6 +133,7 @@ PAIR = np.dtype(
         ("margin", "f8"),
         ("scale", "f8"),  # a length of the shapes, for tolerances
         ("count", "i8"),  # of candidates
+        ("picks", "i8", (4,)),  # the best of them
         ("cursor", "i8"),  # to the next piece of the first shape
         ("owner", "i8"),  # of the plane of the next ones: 0 the first shape, 1 the second
         ("one_sided", "i8"),  # 1: the first shape is a triangle of a terrain
@@ -164,14 +164,20 @@ PAIR = np.dtype(
 )
 
 
+class Topology(NamedTuple):
+    """Faces and edges of all polytopes. A tuple of its own: what a kernel is handed is copied."""
+
+    faces: NDArray[np.int64]  # (n, 2) begin and end in loops
+    loops: NDArray[np.int64]  # vertices around the faces, counterclockwise from outside
+    edges: NDArray[np.int64]  # (n, 4) two vertices, two faces
+
+
 class ShapeData(NamedTuple):
     """What the shapes of a scene are made of, read-only. Indices count within a shape."""
 
     vertices: NDArray[np.void]  # (n,) POINT in the shape's axes
     normals: NDArray[np.void]  # (n,) POINT, of faces, outwards
-    faces: NDArray[np.int64]  # (n, 2) begin and end in loops
-    loops: NDArray[np.int64]  # vertices around the faces, counterclockwise from outside
-    edges: NDArray[np.int64]  # (n, 4) two vertices, two faces
+    topology: Topology
     heights: Array  # (n,) of height fields, y runs first
     triangles: NDArray[np.int64]  # (n, 6) corners, and their neighbours' opposite corners or -1
     ring_begin: NDArray[np.int64]  # (n + 1,) where the vertices around a vertex of a mesh begin
@@ -183,7 +189,6 @@ class ShapeScratch(NamedTuple):
     """Scratch memory of one narrow phase."""
 
     pair: NDArray[np.void]  # (1,) PAIR
-    place: NDArray[np.void]  # (2,) PLACE of both shapes in the frame of the first
     poly: NDArray[np.void]  # (2,) POLY
     vertices: NDArray[np.void]  # (2, most vertices) POINT
     normals: NDArray[np.void]  # (2, most faces) POINT
@@ -193,7 +198,6 @@ class ShapeScratch(NamedTuple):
     near: NDArray[np.int64]  # (most edges,)
     candidates: NDArray[np.void]  # (n,) CANDIDATE
     chosen: NDArray[np.void]  # (4,) CANDIDATE
-    picks: NDArray[np.int64]  # (4,)
 
 
 def _friction(value: float, element: str) -> float:
@@ -373,20 +377,24 @@ class _Builder:
         nothing = np.zeros((0, 6), dtype=np.int64)
         sides = np.vstack((*self.sides, nothing[:, :2]))
         sides = np.unique(np.vstack((sides, sides[:, ::-1])), axis=0)
-        arrays = ShapeData(
-            vertices=_points(np.vstack((*self.vertices, np.zeros((1, 3))))),
-            normals=_points(np.vstack(self.normals)),
+        topology = Topology(
             faces=np.column_stack((begins, ends)).astype(np.int64),
             loops=np.array([v for loop in self.loops for v in loop], dtype=np.int64),
             edges=np.array(self.edges, dtype=np.int64),
+        )
+        arrays = ShapeData(
+            vertices=_points(np.vstack((*self.vertices, np.zeros((1, 3))))),
+            normals=_points(np.vstack(self.normals)),
+            topology=topology,
             heights=np.concatenate((*self.heights, np.zeros(1))),
             triangles=np.vstack((*self.triangles, nothing)).astype(np.int64),
             ring_begin=np.searchsorted(sides[:, 0], np.arange(self.n_vertices + 2)),
             rings=sides[:, 1].copy(),
             nodes=np.array(self.nodes, dtype=NODE),
         )
-        for array in arrays:
-            array.setflags(write=False)
+        for array in (*topology, *arrays):
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
         return arrays
 
 
@@ -553,13 +561,12 @@ def make_shape_scratch(shapes: NDArray[np.void], data: ShapeData) -> ShapeScratc
     n_faces = max([4, *convex["n_faces"]])
     n_edges = max([3, *convex["n_edges"]])
     # Every side of a face that cuts a polygon adds one point to it.
-    n_corners = max(6, 2 * int((data.faces[:, 1] - data.faces[:, 0]).max()) + 2)
-    place = np.zeros(2, dtype=PLACE)
-    place["R"] = np.eye(3)
+    n_corners = max(6, 2 * int(np.diff(data.topology.faces).max()) + 2)
+    poly = np.zeros(2, dtype=POLY)
+    poly["R"] = np.eye(3)
     return ShapeScratch(
         pair=np.zeros(1, dtype=PAIR),
-        place=place,
-        poly=np.zeros(2, dtype=POLY),
+        poly=poly,
         vertices=np.zeros((2, n_vertices), dtype=POINT),
         normals=np.zeros((2, n_faces), dtype=POINT),
         opposite=np.zeros(3, dtype=POINT),
@@ -568,5 +575,4 @@ def make_shape_scratch(shapes: NDArray[np.void], data: ShapeData) -> ShapeScratc
         near=np.zeros(n_edges, dtype=np.int64),
         candidates=np.zeros(64 + max(2 * n_corners, n_vertices), dtype=CANDIDATE),
         chosen=np.zeros(4, dtype=CANDIDATE),
-        picks=np.zeros(4, dtype=np.int64),
     )

@@ -3,7 +3,7 @@
 All is in the frame of the first shape. ``scratch.poly[0]`` is the first shape, a polytope or one
 triangle of a terrain, ``scratch.poly[1]`` the second one: a polytope, or a point or a segment
 with a radius around it. Vertices and face normals lie in ``scratch.vertices`` and
-``scratch.normals``, faces and edges in the flat arrays of ``data`` (robosim.collision). Normals
+``scratch.normals``, faces and edges in the flat arrays of ``topology`` (robosim.collision). Normals
 point from the first shape to the second.
 
 A triangle of a terrain is one-sided and knows its neighbours: a normal that a neighbour would
@@ -358,18 +358,18 @@ def is_edge_far(v, w, level, poly, reach):
 
 
 @kernel
-def try_faces(scratch, data, owner, reach):
+def try_faces(scratch, topology, owner, reach):
     """The face of polytope `owner` that separates best, if better than pair.separation."""
     pair, poly, other = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
     vertices, normals = scratch.vertices[owner], scratch.normals[owner]
     points = scratch.vertices[1 - owner]
     for f in range(poly.n_faces):
-        begin, end = data.faces[poly.face_begin + f, 0], data.faces[poly.face_begin + f, 1]
-        if is_far(vertices, data.loops, begin, end, poly.level, other, reach):
+        begin, end = topology.faces[poly.face_begin + f, 0], topology.faces[poly.face_begin + f, 1]
+        if is_far(vertices, topology.loops, begin, end, poly.level, other, reach):
             continue
         N = normals[f].p
         deepest = points[nearest(points, other.n_vertices, N)].p
-        s = offset_dot(N, deepest, vertices[data.loops[begin]].p)
+        s = offset_dot(N, deepest, vertices[topology.loops[begin]].p)
         if s > pair.separation:
             if owner == 1:
                 for c in range(3):
@@ -380,7 +380,7 @@ def try_faces(scratch, data, owner, reach):
 
 
 @kernel
-def try_edges(scratch, data, reach, tolerance):
+def try_edges(scratch, topology, reach, tolerance):
     """The two edges that separate best, if better than pair.separation by the tolerance.
 
     Only edges whose arcs on the sphere of normals cross make a face of the difference of the
@@ -392,13 +392,13 @@ def try_edges(scratch, data, reach, tolerance):
     if second.n_faces == 0:
         return
     for j in range(second.n_edges):
-        row = data.edges[second.edge_begin + j]
+        row = topology.edges[second.edge_begin + j]
         if not is_edge_far(b_points[row[0]], b_points[row[1]], second.level, first, reach):
             near[count] = j
             count += 1
     e, g, n, ba, dc = pair.e, pair.g, pair.m, pair.ba, pair.dc
     for i in range(first.n_edges):
-        row = data.edges[first.edge_begin + i]
+        row = topology.edges[first.edge_begin + i]
         if is_edge_far(a_points[row[0]], a_points[row[1]], first.level, second, reach):
             continue
         a, b = scratch.normals[0, row[2]].p, scratch.normals[0, row[3]].p
@@ -407,7 +407,7 @@ def try_edges(scratch, data, reach, tolerance):
             e[c] = a_points[row[1]].p[c] - a_points[row[0]].p[c]
         length_e = dot(e, e)
         for k in range(count):
-            column = data.edges[second.edge_begin + near[k]]
+            column = topology.edges[second.edge_begin + near[k]]
             # The normals of the second shape count with the other sign.
             c_normal = scratch.normals[1, column[2]].p
             d_normal = scratch.normals[1, column[3]].p
@@ -435,15 +435,15 @@ def try_edges(scratch, data, reach, tolerance):
 
 
 @kernel
-def separate(scratch, data, gap):
+def separate(scratch, topology, gap):
     """The best separating axis into pair: separation, best_kind, best_1, best_2, axis."""
     pair = scratch.pair[0]
     pair.separation, pair.best_kind = -inf, NOTHING
     reach = find_reach(scratch, gap) + 1e-6 * pair.scale
     mark_heights(scratch, reach)
     for owner in range(2):
-        try_faces(scratch, data, owner, reach)
-    try_edges(scratch, data, reach, 1e-10 * pair.scale)
+        try_faces(scratch, topology, owner, reach)
+    try_edges(scratch, topology, reach, 1e-10 * pair.scale)
     if pair.best_kind == FACE_1:
         assign(scratch.normals[0, pair.best_1].p, pair.axis)
     elif pair.best_kind == FACE_2:
@@ -581,7 +581,7 @@ def add_rounds(scratch, a0, a1, b0, b1, radius_1, radius_2, identifier):
 
 
 @kernel
-def outline(scratch, data, which, n):
+def outline(scratch, topology, which, n):
     """The outline of a shape where it faces along -n, into polygon 0; its size.
 
     The face of a polytope that faces there most; a point or a segment itself; of a cylinder the
@@ -602,10 +602,10 @@ def outline(scratch, data, which, n):
             polygon[i].tag = i
         return poly.n_vertices
     f = nearest(scratch.normals[which], poly.n_faces, n)
-    begin, end = data.faces[poly.face_begin + f, 0], data.faces[poly.face_begin + f, 1]
+    begin, end = topology.faces[poly.face_begin + f, 0], topology.faces[poly.face_begin + f, 1]
     for k in range(begin, end):
-        assign(vertices[data.loops[k]].p, polygon[k - begin].p)
-        polygon[k - begin].tag = data.loops[k]
+        assign(vertices[topology.loops[k]].p, polygon[k - begin].p)
+        polygon[k - begin].tag = topology.loops[k]
     return end - begin
 
 
@@ -613,7 +613,7 @@ def outline(scratch, data, which, n):
 def cylinder_outline(scratch, poly, n):
     """`outline` of a cylinder."""
     polygon = scratch.polygon[0]
-    r, h, a, c = poly.rim, poly.half_length, poly.axis, poly.center
+    r, h, a, c = poly.rim, poly.half_length, poly.axis, poly.x
     cosine = dot(a, n)
     sine = sqrt(max(1.0 - cosine * cosine, 0.0))
     if sine > UPRIGHT:
@@ -627,7 +627,7 @@ def cylinder_outline(scratch, poly, n):
     u, w = scratch.pair[0].e, scratch.pair[0].g
     for k in range(3):
         # Without a lowest point any direction across the axis will do, if it is always the same.
-        u[k] = n[k] - cosine * a[k] if sine > 1e-6 else poly.across[k]
+        u[k] = n[k] - cosine * a[k] if sine > 1e-6 else poly.R[k, 0]
     normalize(u)
     cross(a, u, w)
     side = -h if cosine > 0.0 else h
@@ -666,23 +666,23 @@ def clip(scratch, source, size, origin, outward, side):
 
 
 @kernel
-def add_face(scratch, data, owner, f):
+def add_face(scratch, topology, owner, f):
     """What of the other shape lies over face f of polytope `owner`, as points against its plane."""
     pair, poly, other = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
     vertices, N = scratch.vertices[owner], scratch.normals[owner, f].p
-    begin, end = data.faces[poly.face_begin + f, 0], data.faces[poly.face_begin + f, 1]
-    size = outline(scratch, data, 1 - owner, N)
+    begin, end = topology.faces[poly.face_begin + f, 0], topology.faces[poly.face_begin + f, 1]
+    size = outline(scratch, topology, 1 - owner, N)
     e, outward, source = pair.e, pair.g, 0
     for k in range(begin, end):
         following = k + 1 if k + 1 < end else begin
-        v, w = vertices[data.loops[k]].p, vertices[data.loops[following]].p
+        v, w = vertices[topology.loops[k]].p, vertices[topology.loops[following]].p
         for c in range(3):
             e[c] = w[c] - v[c]
         cross(e, N, outward)
         normalize(outward)
         size = clip(scratch, source, size, v, outward, k - begin)
         source = 1 - source
-    origin = vertices[data.loops[begin]].p
+    origin = vertices[topology.loops[begin]].p
     base = (owner * 16384 + f) * 65536
     pair.owner = owner
     for i in range(size):
@@ -691,20 +691,20 @@ def add_face(scratch, data, owner, f):
 
 
 @kernel
-def add_deepest(scratch, data, owner, f, before):
+def add_deepest(scratch, topology, owner, f, before):
     """The vertex nearest to a face, if what was added for the face since `before` misses it.
 
     The face that looks most towards another one need not hold the vertex that is nearest to it.
     """
     pair, poly, other = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
     points, N = scratch.vertices[1 - owner], scratch.normals[owner, f].p
-    origin = scratch.vertices[owner, data.loops[data.faces[poly.face_begin + f, 0]]].p
+    origin = scratch.vertices[owner, topology.loops[topology.faces[poly.face_begin + f, 0]]].p
     wanted = pair.separation - other.radius
     if other.kind == CYLINDER:
         # The prism around a cylinder comes nearer than the cylinder itself.
         cosine = dot(N, other.axis)
         lowest = other.rim * sqrt(max(1.0 - cosine * cosine, 0.0)) + other.half_length * abs(cosine)
-        wanted = offset_dot(N, other.center, origin) - lowest
+        wanted = offset_dot(N, other.x, origin) - lowest
     for i in range(before, pair.count):
         if scratch.candidates[i].gap < wanted + 1e-10 * pair.scale:
             return
@@ -714,14 +714,14 @@ def add_deepest(scratch, data, owner, f, before):
 
 
 @kernel
-def add_crossing(scratch, data):
+def add_crossing(scratch, topology):
     """The two edges of the best axis."""
     pair = scratch.pair[0]
     if not pair.separation < pair.margin:
         return
     a, b = scratch.vertices[0], scratch.vertices[1]
-    row = data.edges[scratch.poly[0].edge_begin + pair.best_1]
-    column = data.edges[scratch.poly[1].edge_begin + pair.best_2]
+    row = topology.edges[scratch.poly[0].edge_begin + pair.best_1]
+    column = topology.edges[scratch.poly[1].edge_begin + pair.best_2]
     c = new_candidate(scratch, pair.separation, pair.best_1 * 65536 + pair.best_2)
     c.kind = EDGE
     assign(a[row[0]].p, c.a0)
@@ -741,13 +741,13 @@ def add_crossing(scratch, data):
 
 
 @kernel
-def top_edge(data, poly, vertices, n, sign, tolerance):
+def top_edge(topology, poly, vertices, n, sign, tolerance):
     """The edge whose both ends are farthest along sign * n, or -1."""
     top = -inf
     for i in range(poly.n_vertices):
         top = max(top, sign * dot(vertices[i].p, n))
     for i in range(poly.n_edges):
-        v, w = data.edges[poly.edge_begin + i, 0], data.edges[poly.edge_begin + i, 1]
+        v, w = topology.edges[poly.edge_begin + i, 0], topology.edges[poly.edge_begin + i, 1]
         low = min(sign * dot(vertices[v].p, n), sign * dot(vertices[w].p, n))
         if low > top - tolerance:
             return i
@@ -755,19 +755,19 @@ def top_edge(data, poly, vertices, n, sign, tolerance):
 
 
 @kernel
-def add_corner(scratch, data):
+def add_corner(scratch, topology):
     """A vertex against a vertex or an edge, or parallel edges: the plane between the two shapes."""
     pair, n = scratch.pair[0], scratch.pair[0].n
     a, b = scratch.vertices[0], scratch.vertices[1]
-    i = top_edge(data, scratch.poly[0], a, n, 1.0, 1e-8 * pair.scale)
-    j = top_edge(data, scratch.poly[1], b, n, -1.0, 1e-8 * pair.scale)
+    i = top_edge(topology, scratch.poly[0], a, n, 1.0, 1e-8 * pair.scale)
+    j = top_edge(topology, scratch.poly[1], b, n, -1.0, 1e-8 * pair.scale)
     identifier = pair.ia[0] * 65536 + pair.ib[0]
     pair.owner = 0
     if i < 0 or j < 0:
         add_plane(scratch, pair.pa, n, pair.pb, 0.0, identifier)
         return
-    row = data.edges[scratch.poly[0].edge_begin + i]
-    column = data.edges[scratch.poly[1].edge_begin + j]
+    row = topology.edges[scratch.poly[0].edge_begin + i]
+    column = topology.edges[scratch.poly[1].edge_begin + j]
     e, ends = pair.e, scratch.polygon[0]
     for c in range(3):
         e[c] = a[row[1]].p[c] - a[row[0]].p[c]
@@ -785,14 +785,14 @@ def add_corner(scratch, data):
 
 
 @kernel
-def add_nearest_edge(scratch, data):
+def add_nearest_edge(scratch, topology):
     """A point or segment with a radius against the nearest edge of the first shape."""
     first, second = scratch.poly[0], scratch.poly[1]
     a, b = scratch.vertices[0], scratch.vertices[1]
     p, q = b[0].p, b[second.n_vertices - 1].p
     best, index = inf, 0
     for i in range(first.n_edges):
-        v, w = data.edges[first.edge_begin + i, 0], data.edges[first.edge_begin + i, 1]
+        v, w = topology.edges[first.edge_begin + i, 0], topology.edges[first.edge_begin + i, 1]
         s, t = segment_parameters(a[v].p, a[w].p, p, q)
         square = 0.0
         for c in range(3):
@@ -800,12 +800,12 @@ def add_nearest_edge(scratch, data):
             square += x * x
         if square < best:
             best, index = square, i
-    v, w = data.edges[first.edge_begin + index, 0], data.edges[first.edge_begin + index, 1]
+    v, w = topology.edges[first.edge_begin + index, 0], topology.edges[first.edge_begin + index, 1]
     add_rounds(scratch, a[v].p, a[w].p, p, q, 0.0, second.radius, index * 65536)
 
 
 @kernel
-def add_aligned_face(scratch, data, n):
+def add_aligned_face(scratch, topology, n):
     """Beside the nearest features: what lies over the face that is most nearly across n."""
     first, second = scratch.poly[0], scratch.poly[1]
     f, g, best_f, best_g = 0, 0, -inf, -inf
@@ -818,11 +818,11 @@ def add_aligned_face(scratch, data, n):
     if max(best_f, best_g) < ALIGNED:
         return
     owner = 0 if best_f >= best_g else 1
-    add_face(scratch, data, owner, g if owner == 1 else f)
+    add_face(scratch, topology, owner, g if owner == 1 else f)
 
 
 @kernel
-def add_contacts(scratch, data):
+def add_contacts(scratch, topology):
     """Candidates of the first shape, a polytope or a triangle, and the second one."""
     pair, second = scratch.pair[0], scratch.poly[1]
     gap = distance(scratch, pair.margin + second.radius)
@@ -833,29 +833,31 @@ def add_contacts(scratch, data):
         N = scratch.normals[0, 0].p
         if gap > 0.0 and dot(n, N) < -1e-9:
             return
-        if gap == 0.0 and offset_dot(N, second.center, scratch.vertices[0, 0].p) <= 0.0:
+        if gap > 0.0 and second.n_vertices == 1 and not allowed(scratch, n):
             return
-    separate(scratch, data, gap)
+        if gap == 0.0 and offset_dot(N, second.x, scratch.vertices[0, 0].p) <= 0.0:
+            return
+    separate(scratch, topology, gap)
     # Where no face and no crossing is as near as the shapes are, a vertex or parallel edges are.
     enough = gap - 1e-10 * pair.scale if gap > 0.0 else -inf
     found = pair.separation > enough
     if found and pair.best_kind == CROSSING:
-        add_crossing(scratch, data)
-        add_aligned_face(scratch, data, pair.axis)
+        add_crossing(scratch, topology)
+        add_aligned_face(scratch, topology, pair.axis)
         return
     before = pair.count
     if found:
-        add_face(scratch, data, pair.best_kind - FACE_1, pair.best_1)
+        add_face(scratch, topology, pair.best_kind - FACE_1, pair.best_1)
         if one_sided and second.kind == CYLINDER:
             # What of the prism around it is over this triangle, the cylinder has over another.
             return
         if gap == 0.0 or pair.count > before:
-            add_deepest(scratch, data, pair.best_kind - FACE_1, pair.best_1, before)
+            add_deepest(scratch, topology, pair.best_kind - FACE_1, pair.best_1, before)
     if pair.count == before and gap > 0.0:
         if allowed(scratch, n):
             if second.n_faces == 0:
-                add_nearest_edge(scratch, data)
+                add_nearest_edge(scratch, topology)
             else:
-                add_corner(scratch, data)
+                add_corner(scratch, topology)
         if second.n_vertices > 1:
-            add_aligned_face(scratch, data, n)
+            add_aligned_face(scratch, topology, n)

@@ -58,16 +58,16 @@ def place_shape(pose, shape, R, x):
 
 @kernel
 def place_pair(scratch, pose_1, shape_1, pose_2, shape_2):
-    """scratch.place: the axes and origins of both shapes in the frame of the first."""
-    pair, place = scratch.pair[0], scratch.place[1]
+    """Axes and origin of the second shape in the frame of the first, where that has its own."""
+    pair, second = scratch.pair[0], scratch.poly[1]
     place_shape(pose_1, shape_1, pair.R_1, pair.ba)
     place_shape(pose_2, shape_2, pair.R_2, pair.dc)
     for i in range(3):
         pair.e[i] = pair.dc[i] - pair.ba[i]
-    rotate_back(pair.R_1, pair.e, place.x)
+    rotate_back(pair.R_1, pair.e, second.x)
     for i in range(3):
         for k in range(3):
-            place.R[i, k] = (
+            second.R[i, k] = (
                 pair.R_1[0, i] * pair.R_2[0, k]
                 + pair.R_1[1, i] * pair.R_2[1, k]
                 + pair.R_1[2, i] * pair.R_2[2, k]
@@ -87,39 +87,38 @@ def bound(poly, vertices):
 @kernel
 def load_polytope(scratch, data, which, shape):
     """Put a polytope, or the prism around a cylinder, in its place in the frame of the pair."""
-    place, poly = scratch.place[which], scratch.poly[which]
+    poly = scratch.poly[which]
     vertices, normals = scratch.vertices[which], scratch.normals[which]
     poly.n_vertices, poly.n_faces, poly.n_edges = shape.n_vertices, shape.n_faces, shape.n_edges
     poly.face_begin, poly.edge_begin, poly.radius = shape.face_begin, shape.edge_begin, 0.0
     for i in range(shape.n_vertices):
-        rotate(place.R, data.vertices[shape.vertex_begin + i].p, vertices[i].p)
+        rotate(poly.R, data.vertices[shape.vertex_begin + i].p, vertices[i].p)
         for c in range(3):
-            vertices[i].p[c] += place.x[c]
+            vertices[i].p[c] += poly.x[c]
     for i in range(shape.n_faces):
-        rotate(place.R, data.normals[shape.face_begin + i].p, normals[i].p)
+        rotate(poly.R, data.normals[shape.face_begin + i].p, normals[i].p)
     bound(poly, vertices)
 
 
 @kernel
 def load_axis(scratch, which, shape):
-    """Put the axis of a cylinder or a capsule, or the middle of a sphere, in its place."""
-    place, poly, vertices = scratch.place[which], scratch.poly[which], scratch.vertices[which]
+    """Put the axis of a cylinder or a capsule, or the middle of a sphere, in its poly."""
+    poly, vertices = scratch.poly[which], scratch.vertices[which]
     poly.n_vertices, poly.n_faces, poly.n_edges = 1 if shape.half_length == 0.0 else 2, 0, 0
     poly.radius = shape.radius
     for c in range(3):
-        along = shape.half_length * place.R[c, 2]
-        vertices[0].p[c], vertices[1].p[c] = place.x[c] - along, place.x[c] + along
+        along = shape.half_length * poly.R[c, 2]
+        vertices[0].p[c], vertices[1].p[c] = poly.x[c] - along, poly.x[c] + along
     bound(poly, vertices)
 
 
 @kernel
 def load(scratch, data, which, shape):
     """Put a shape in its place; a cylinder first as its axis."""
-    poly, place = scratch.poly[which], scratch.place[which]
+    poly = scratch.poly[which]
     poly.kind, poly.rim, poly.half_length = shape.kind, shape.radius, shape.half_length
     for c in range(3):
-        poly.across[c], poly.axis[c] = place.R[c, 0], place.R[c, 2]
-        poly.center[c] = place.x[c]
+        poly.axis[c] = poly.R[c, 2]
     if shape.kind == POLYTOPE:
         load_polytope(scratch, data, which, shape)
     elif shape.kind < POLYTOPE:
@@ -133,7 +132,7 @@ def load(scratch, data, which, shape):
 def plane_contacts(scratch):
     """A half-space, z > 0 free, and the second shape."""
     pair, second = scratch.pair[0], scratch.poly[1]
-    N, o = pair.axis, scratch.place[0].x
+    N, o = pair.axis, scratch.poly[0].x
     N[0], N[1], N[2] = 0.0, 0.0, 1.0
     pair.owner = 0
     if second.kind == POLYTOPE:
@@ -155,7 +154,7 @@ def plane_contacts(scratch):
 def sphere_on_cylinder(scratch):
     """A cylinder and a sphere: its side, its cap or its rim is nearest."""
     pair, first, second = scratch.pair[0], scratch.poly[0], scratch.poly[1]
-    center, n, o, rim = second.center, pair.n, pair.pa, first.rim
+    center, n, o, rim = second.x, pair.n, pair.pa, first.rim
     across = sqrt(center[0] * center[0] + center[1] * center[1])
     above = abs(center[2]) - first.half_length
     up = 1.0 if center[2] > 0.0 else -1.0
@@ -212,7 +211,7 @@ def convex_contacts(scratch, data, second):
             return
         if gap == 0.0 or not lies_across(pair, scratch.poly[1]):
             load_polytope(scratch, data, 1, second)
-    add_contacts(scratch, data)
+    add_contacts(scratch, data.topology)
 
 
 # The convex pieces of the first shape
@@ -392,7 +391,7 @@ def area(a, b, p, out):
 @kernel
 def worth(scratch, n, i):
     """What candidate i adds to the n that are chosen: length, then area, then area beside it."""
-    pair, all_c, picks = scratch.pair[0], scratch.candidates, scratch.picks
+    pair, all_c, picks = scratch.pair[0], scratch.candidates, scratch.pair[0].picks
     c = all_c[i]
     lonely = inf
     for k in range(n):
@@ -425,7 +424,7 @@ def worth(scratch, n, i):
 @kernel
 def choose(scratch):
     """Up to four candidates into picks: the deepest, and those that span most; their count."""
-    pair, picks = scratch.pair[0], scratch.picks
+    pair, picks = scratch.pair[0], scratch.pair[0].picks
     if pair.count == 0:
         return 0
     smallest = inf
@@ -460,7 +459,7 @@ def reduce(scratch):
     pair, candidates = scratch.pair[0], scratch.candidates
     count = choose(scratch)
     for k in range(count):
-        scratch.chosen[k] = candidates[scratch.picks[k]]
+        scratch.chosen[k] = candidates[scratch.pair[0].picks[k]]
     for k in range(count):
         candidates[k] = scratch.chosen[k]
     pair.count = count
@@ -482,7 +481,7 @@ def to_body(shape, place, p, shift, out):
 @kernel
 def write_feature(scratch, c, first, second, swapped, out):
     """A candidate as a feature of the shapes in the order of the caller."""
-    place_1, place_2 = scratch.place[0], scratch.place[1]
+    place_1, place_2 = scratch.poly[0], scratch.poly[1]
     out.kind, out.id, out.sign, out.gap, out.flip = c.kind, c.id, c.sign, c.gap, 0
     out.radius = c.radius_1 + c.radius_2
     shift = 1.0 if c.kind == ROUND else 0.0
@@ -519,7 +518,7 @@ def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, scratc
     """
     swapped = shapes[shape_a].kind < shapes[shape_b].kind
     first, second = shapes[shape_b if swapped else shape_a], shapes[shape_a if swapped else shape_b]
-    pair, place = scratch.pair[0], scratch.place[1]
+    pair, place = scratch.pair[0], scratch.poly[1]
     place_pair(scratch, pose_b if swapped else pose_a, first, pose_a if swapped else pose_b, second)
     pair.margin, pair.count, pair.cursor = margin, 0, 0
     pair.one_sided, pair.triangle = 0, 0
@@ -540,7 +539,7 @@ def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, scratc
             reduce(scratch)
     count = choose(scratch)
     for k in range(count):
-        c = scratch.candidates[scratch.picks[k]]
+        c = scratch.candidates[scratch.pair[0].picks[k]]
         write_feature(scratch, c, first, second, swapped, out[k])
     return count
 
