@@ -123,8 +123,9 @@ CONTACT = np.dtype(
         ("radius_o", "f8"),
         ("mu", "f8"),
         ("mass", "f8"),  # that residuals of impulses are divided by
-        ("sign", "f8"),  # of the edges' cross product, of a limit (1 lower, -1 upper)
-        ("bound", "f8"),  # of a coordinate; cosine of a cone; force of dry friction
+        ("sign", "f8"),  # of the edges' cross product; of a limit (lower 1), times scale
+        ("scale", "f8"),  # of a coordinate: length of an arc over its angle, 1 for a translation
+        ("bound", "f8"),  # of a coordinate; cosine of a cone; force of dry friction over scale
         ("joint", "i8"),
         ("row", "i8"),  # of the coordinate among those of the joint
         ("body_other", "i8"),  # blocks (row body, column other) and (row other, column body)
@@ -637,9 +638,14 @@ def _contact_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[
             record = np.zeros((), dtype=CONTACT)
             record["kind"], record["body"], record["other"] = kind, nb, nb
             record["joint"], record["row"] = j, row
-            record["sign"], record["bound"] = sign, bound
-            record["mu"] = 1.0 if kind == DRY else 0.0
-            record["mass"] = 1.0 / joints[j]["scale_R" if row >= turns else "scale_T"]
+            # Angles count as arcs of the child's radius of gyration, so that all that is held
+            # apart moves at speeds in m/s and answers with the child's mass.
+            body = mechanism.body(joint.child)
+            arm = np.sqrt(np.trace(np.asarray(body.inertia)) / 3 / body.mass)
+            scale = float(arm) if row >= turns else 1.0
+            record["mass"], record["scale"] = body.mass, scale
+            record["sign"], record["mu"] = sign * scale, 1.0 if kind == DRY else 0.0
+            record["bound"] = bound / scale if kind == DRY else bound
             found.append(record)
     return np.concatenate((ground, np.array(found, dtype=CONTACT)))
 

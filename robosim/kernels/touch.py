@@ -227,10 +227,10 @@ def hold_rows(contact, poses, w, t):
 
 @kernel
 def coordinate_gap(contact, joint, q):
-    """How far a coordinate, or the axis of a free rotation, is from its limit."""
+    """How far a coordinate, or the axis of a free rotation, is from its limit [m], as an arc."""
     if contact.kind == CONE:
         x, y = q[joint.q_begin + joint.m_T + 1], q[joint.q_begin + joint.m_T + 2]
-        return 1.0 - 2.0 * (x * x + y * y) - contact.bound
+        return contact.scale * (1.0 - 2.0 * (x * x + y * y) - contact.bound)
     return contact.sign * (q[joint.q_begin + contact.row] - contact.bound)
 
 
@@ -266,13 +266,13 @@ def start_coordinate(contact, joint, q, dt, w, t):
 def coordinate_rows(contact, joint, q, out, t):
     """Derivative of u by the rates of the joint's coordinates, into the rows that are not zero."""
     if contact.kind == DRY:
-        out[0, contact.row] = 1.0
+        out[0, contact.row] = contact.scale
     elif contact.kind == LIMIT:
         out[2, contact.row] = contact.sign
     else:
         cone_slope(joint, q, t.y)
         for k in range(3):
-            out[2, joint.m_T + k] = t.y[k]
+            out[2, joint.m_T + k] = contact.scale * t.y[k]
 
 
 @kernel
@@ -287,10 +287,10 @@ def move_coordinate(contact, joint, q1, q2, dt, w, t):
         return
     if joint.m_R == 3 and contact.row >= joint.m_T:
         at, axis = joint.q_begin + joint.m_T, contact.row - joint.m_T
-        w.u[0] = 2.0 / dt * relative_vector(q1, q2, at, axis)
+        w.u[0] = contact.scale * 2.0 / dt * relative_vector(q1, q2, at, axis)
     else:
         at = joint.q_begin + contact.row
-        w.u[0] = (q2[at] - q1[at]) / dt
+        w.u[0] = contact.scale * (q2[at] - q1[at]) / dt
     w.rate = w.u[0]
 
 
