@@ -190,6 +190,7 @@ JOINT_WORK = np.dtype(
         ("half", "f8", (6,)),  # the part of it that acts at the second knot as well
         ("rotor", "f8", (6,)),  # momenta of rotors that leave the interval
         ("A", "f8", (6, 6)),  # its derivative by the rates of the coordinates
+        ("asked", "f8", (6,)),  # right-hand sides of its rows in the last linear solve
     ]
 )
 COUPLING_WORK = np.dtype([("g", "f8"), ("impulse", "f8"), ("impulse_old", "f8")])

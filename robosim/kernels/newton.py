@@ -313,6 +313,9 @@ def find_direction(model, state, work, kappa):
             add_transposed(w.L, w.F, work.rhs[contact.body].w)
         if contact.other < nb:
             add_transposed(w.L_o, w.F, work.rhs[contact.other].w)
+    for j in range(model.joints.shape[0]):
+        if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
+            assign(work.rhs[model.joints[j].node].w, work.joints[j].asked)
     ldu_solve(model.graph, work.blocks, work.rhs)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
@@ -320,7 +323,7 @@ def find_direction(model, state, work, kappa):
         fill(0.0, t.w)
         if on_joint(contact):
             joint = model.joints[contact.joint]
-            coordinate_rates(model, joint, work.joints[contact.joint], work.rhs, t.f)
+            coordinate_rates(model, joint, work.joints[contact.joint], work, t.f)
             add_product(w.R, t.f, t.w)
         else:
             if contact.body < nb:
@@ -339,15 +342,31 @@ def add_product(R, motion, out):
 
 
 @kernel
-def coordinate_rates(model, joint, w, motions, out):
-    """Rates (6,) of a joint's coordinates for motions of the bodies, by w.G; zero beyond them."""
+def coordinate_rates(model, joint, w, work, out):
+    """Rates (6,) of a joint's coordinates in the direction work.rhs; zero beyond them.
+
+    A limit's answer to a rate is so stiff that the rounding of a difference of motions would show
+    in it. The row of the law that was solved, d impulse - A rate = asked, gives the same rate the
+    more exactly the stiffer A is.
+    """
     n, with_parent = joint.n_T + joint.n_R, joint.parent < model.bodies.shape[0]
+    child, parent, own = work.rhs[joint.child].w, work.rhs[joint.parent].w, work.rhs[joint.node].w
     fill(0.0, out)
     for row in range(joint.m_T + joint.m_R):
+        size = 0.0
         for k in range(6):
-            out[row] += w.G_b[n + row, k] * motions[joint.child].w[k]
+            part = w.G_b[n + row, k] * child[k]
+            out[row] += part
+            size += abs(part)
             if with_parent:
-                out[row] += w.G_a[n + row, k] * motions[joint.parent].w[k]
+                part = w.G_a[n + row, k] * parent[k]
+                out[row] += part
+                size += abs(part)
+        single = row < joint.m_T or joint.m_R == 1
+        stiffness = abs(w.A[row, row])
+        if single and work.factored[0] == 0 and w.held[row] == 0:
+            if abs(own[n + row]) + abs(w.asked[n + row]) < stiffness * size:
+                out[row] = (own[n + row] - w.asked[n + row]) / w.A[row, row]
 
 
 @kernel
