@@ -39,7 +39,7 @@ Array = NDArray[np.float64]
 MAX_FACETS = 16  # of the linearized friction cone
 # What a redundant constraint yields to, in parts of the inverse mass that it acts on: multipliers
 # of a loop that is held twice are the least ones. Far below the tolerance, far above rounding.
-COMPLIANCE = 1e-10
+COMPLIANCE = 1e-12
 
 BODY = np.dtype(
     [

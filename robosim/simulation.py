@@ -125,7 +125,7 @@ class Simulation:
     max_substeps : int
         Into how many parts at most a step is divided when its equations cannot be solved.
     order : int
-        2, or 4: five steps of order two, combined. While a contact or a limit is active, or
+        2, or 4: seven steps of order two, combined. While a contact or a limit is active, or
         with servos, steps are of order two all the same, and say so.
 
     Raises

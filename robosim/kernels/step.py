@@ -59,7 +59,9 @@ from robosim.kernels.touch import (
 )
 from robosim.model import DRY
 
-SUZUKI = 1.0 / (4.0 - 4.0 ** (1.0 / 3.0))
+# Of the composition of order four: (PARTS - 1) PART^3 + (1 - (PARTS - 1) PART)^3 = 0.
+PARTS = 7
+PART = 1.0 / (PARTS - 1.0 - (PARTS - 1.0) ** (1.0 / 3.0))
 
 
 @stage
@@ -76,7 +78,7 @@ def step(model, state, work, options, info):
         copy_state(state, work.saved)
     while True:
         gap, violation, end = np.inf, 0.0, 0.0
-        for part in range(5 if info.order == 4 else info.substeps):
+        for part in range(PARTS if info.order == 4 else info.substeps):
             fraction = part_of_step(info, part)
             end += fraction
             info.status = advance(model, state, work, options, fraction * options.dt, end, info)
@@ -119,12 +121,12 @@ def allowed_order(work, options):
 def part_of_step(info, part):
     """Length of a part as a fraction of the step.
 
-    Order four is Suzuki's composition of five symmetric steps of order two, of which the middle
-    one goes back [Suzuki1990]: its error is some twenty times smaller than that of three.
+    Order four is a symmetric composition of steps of order two, of which the middle one goes
+    back [Suzuki1990]. Seven of them have an eighth of the error of the usual five.
     """
     if info.order == 2:
         return 1.0 / info.substeps
-    return 1.0 - 4.0 * SUZUKI if part == 2 else SUZUKI
+    return 1.0 - (PARTS - 1) * PART if part == PARTS // 2 else PART
 
 
 @kernel
