@@ -88,13 +88,14 @@ def robot_dictionary(robot: Mechanism) -> dict[str, Any]:
                 "kind": joint.kind,
                 "parent": joint.parent,
                 "child": joint.child,
+                "closes_loop": j >= len(robot.bodies),
                 "actuated": joint.actuated,
                 "lower": [_finite(x) for x in np.asarray(joint.lower)],
                 "upper": [_finite(x) for x in np.asarray(joint.upper)],
                 "velocity_limit": _finite(joint.velocity_limit),
                 "effort_limit": _finite(joint.effort_limit),
             }
-            for joint in robot.joints
+            for j, joint in enumerate(robot.joints)
         ],
         "contacts": [
             {
@@ -105,6 +106,27 @@ def robot_dictionary(robot: Mechanism) -> dict[str, Any]:
                 "friction": contact.friction,
             }
             for contact in robot.contacts
+        ],
+        "springs": [
+            {
+                "name": spring.name,
+                "parent": spring.parent,
+                "child": spring.child,
+                "stiffness": spring.stiffness,
+                "rest_length": spring.rest_length,
+                "damping": spring.damping,
+            }
+            for spring in robot.springs
+        ],
+        "couplings": [
+            {
+                "name": coupling.name,
+                "joint": coupling.joint,
+                "source": coupling.source,
+                "ratio": coupling.ratio,
+                "offset": coupling.offset,
+            }
+            for coupling in robot.couplings
         ],
         "home": dict(zip(robot.q_names, np.asarray(robot.home).tolist(), strict=True)),
         "warnings": list(robot.warnings),
@@ -119,7 +141,7 @@ def robot_tables(robot: Mechanism) -> list[Table]:
     for what, told in (
         ("loaded from", robot.source or "a builder"),
         ("base", base),
-        ("degrees of freedom", f"{robot.nv}, of which {robot.nu} actuated"),
+        ("degrees of freedom", _freedom_told(robot)),
         ("coordinates", str(robot.nq)),
         ("mass", f"{robot.total_mass:.6g} kg in {len(robot.bodies)} bodies"),
         ("contacts", _contacts_told(robot)),
@@ -150,7 +172,42 @@ def robot_tables(robot: Mechanism) -> list[Table]:
             if start < robot.nq
             else "closes a loop",
         )
-    return [summary, bodies, joints]
+    tables = [summary, bodies, joints]
+    if robot.springs:
+        springs = plain_table("spring", "parent", "child", "N/m>", "rest length [m]>", "N s/m>")
+        for spring in robot.springs:
+            springs.add_row(
+                escape(spring.name),
+                escape(spring.parent or "the world"),
+                escape(spring.child),
+                f"{spring.stiffness:.4g}",
+                f"{spring.rest_length:.4g}",
+                f"{spring.damping:.4g}",
+            )
+        tables.append(springs)
+    if robot.couplings:
+        couplings = plain_table("coupling", "joint", "follows", "ratio>", "offset>")
+        for coupling in robot.couplings:
+            couplings.add_row(
+                escape(coupling.name),
+                escape(coupling.joint),
+                escape(coupling.source),
+                f"{coupling.ratio:.4g}",
+                f"{coupling.offset:.4g}",
+            )
+        tables.append(couplings)
+    return tables
+
+
+def _freedom_told(robot: Mechanism) -> str:
+    told = f"{robot.nv}, of which {robot.nu} actuated"
+    match len(robot.loop_joints):
+        case 0:
+            return told
+        case 1:
+            return f"{told}; a closed loop takes some"
+        case n:
+            return f"{told}; {n} closed loops take some"
 
 
 def _contacts_told(robot: Mechanism) -> str:

@@ -1,0 +1,52 @@
+"""Mechanisms built in Python, with sizes as arguments; `robosim.load` makes each by its name.
+
+Every builder validates its arguments (`ModelError`) and gives a `home` that closes its loops. SI
+units and radians. Planar mechanisms move in the plane y = 0, with hinges about y: a rod at the
+angle phi points along (-sin phi, 0, -cos phi), straight down at zero.
+"""
+
+from robosim.models.builders.chains import (
+    CHAIN_JOINTS,
+    chain,
+    double_pendulum,
+    pendulum,
+    sphere_chain,
+)
+from robosim.models.builders.linkages import (
+    double_four_bar,
+    double_four_bar_start,
+    rhombus,
+    segments,
+    three_link_loop,
+)
+from robosim.models.builders.machines import scissor_lift, slider_crank
+from robosim.models.builders.minitaur import minitaur, minitaur_legs
+from robosim.models.builders.single_bodies import (
+    cube,
+    free_body,
+    sphere,
+    spinning_top,
+    steady_precession,
+)
+
+__all__ = [
+    "CHAIN_JOINTS",
+    "chain",
+    "cube",
+    "double_four_bar",
+    "double_four_bar_start",
+    "double_pendulum",
+    "free_body",
+    "minitaur",
+    "minitaur_legs",
+    "pendulum",
+    "rhombus",
+    "scissor_lift",
+    "segments",
+    "slider_crank",
+    "sphere",
+    "sphere_chain",
+    "spinning_top",
+    "steady_precession",
+    "three_link_loop",
+]
