@@ -76,7 +76,7 @@ def constraint_matrix(model, work):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
             joint_jacobians(joint, work.pose2, work.scratch[0], w)
-            place_joint_blocks(model, joint, w.G_a, w.G_b, w, work.blocks)
+            place_joint_blocks(model.bodies.shape[0], joint, w.G_a, w.G_b, w, work.blocks)
     for n in range(model.couplings.shape[0]):
         place_coupling_blocks(model, model.couplings[n], work.joints, work.joints, work.blocks)
 

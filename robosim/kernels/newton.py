@@ -48,15 +48,35 @@ def evaluate(model, state, work, dt, info):
     worst = 0.0
     for i in range(nb):
         end_pose(work.pose1[i], work.bodies[i].v, work.bodies[i].P, dt, work.pose2[i])
+    t = work.scratch[0]
     for j in range(model.joints.shape[0]):
-        if model.joints[j].node >= 0:
-            worst = max(worst, joint_equations(model, state, work, j, dt))
+        joint, w = model.joints[j], work.joints[j]
+        if joint.node >= 0:
+            if w.rows > joint.n_T + joint.n_R:
+                joint_law(model, state, work, j, dt)
+            knot, residual = state.joints[j], work.residual[joint.node].w
+            left = joint_equations(joint, knot, w, work.pose2, work.q2, t, dt, residual)
+            worst = max(worst, left)
+            add_joint_impulses(joint, knot, w, work.impulse)
     for n in range(model.couplings.shape[0]):
         worst = max(worst, coupling_equation(model, state, work, n, dt))
     for n in range(1, work.active[0] + 1):
-        worst = max(worst, contact_equations(model, state, work, work.active[n], dt))
+        k = work.active[n]
+        contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
+        contact_impulse(c.beta, c.gamma, model.facets, w.f)
+        if on_joint(contact):
+            joint = model.joints[contact.joint]
+            move_coordinate(contact, joint, state.q, work.q2, dt, w, t)
+            add_coordinate_impulse(joint, w, w.f, work.residual[joint.node].w)
+        else:
+            move_contact(contact, work.pose2, work.bodies, dt, w, t)
+            add_transposed(w.L, w.f, work.impulse[contact.body].w)
+            add_transposed(w.L_o, w.f, work.impulse[contact.other].w)
+        worst = max(worst, contact_violation(contact, c, model.facets, w.u, contact.mass))
     for j in range(model.joints.shape[0]):
-        worst = max(worst, law_residual(model, work, j))
+        joint, w = model.joints[j], work.joints[j]
+        if w.rows > joint.n_T + joint.n_R:
+            worst = max(worst, law_residual(joint, w, work.residual[joint.node].w))
     dynamics = dynamics_residual(model, work, dt, info)
     if not isfinite(dynamics):
         return dynamics
@@ -64,47 +84,47 @@ def evaluate(model, state, work, dt, info):
 
 
 @kernel
-def joint_equations(model, state, work, j, dt):
-    """Rows of joint j into work.residual and its impulses on the bodies; the residual in m/s.
+def joint_equations(joint, knot, w, poses, q2, t, dt, residual):
+    """Rows of one joint into `residual` (6,); what is left of its constraints in m/s.
 
     Constraints and driven coordinates are held at the second knot; other coordinates get the
     impulse that their law asks for.
     """
-    joint, knot, w = model.joints[j], state.joints[j], work.joints[j]
-    residual, worst, n = work.residual[joint.node].w, 0.0, joint.n_T + joint.n_R
-    a, b = work.pose2[joint.parent], work.pose2[joint.child]
-    joint_residual(joint, a, b, work.scratch[0], w.g)
+    worst, n = 0.0, joint.n_T + joint.n_R
+    joint_residual(joint, poses[joint.parent], poses[joint.child], t, w.g)
     for row in range(n):
         compliance = joint.compliance_T if row < joint.n_T else joint.compliance_R
         residual[row] = -w.g[row] / dt - compliance * w.impulse[row]
         worst = max(worst, abs(residual[row]))
-    if w.rows > n:
-        joint_law(model, state, work, j, dt)
     for row in range(w.rows - n):
-        turns = row >= joint.m_T
         if w.held[row] != 0:
-            compliance = joint.compliance_R if turns else joint.compliance_T
-            value = (work.q2[joint.q_begin + row] - w.goal[row]) / dt
+            compliance = joint.compliance_R if row >= joint.m_T else joint.compliance_T
+            value = (q2[joint.q_begin + row] - w.goal[row]) / dt
             residual[n + row] = -value - compliance * w.impulse[n + row]
             worst = max(worst, abs(residual[n + row]))
         else:
             residual[n + row] = w.law[row] - w.impulse[n + row]
-    for row in range(w.rows):
-        for k in range(6):
-            work.impulse[joint.parent].w[k] += knot.G_a[row, k] * w.impulse[row]
-            work.impulse[joint.child].w[k] += knot.G_b[row, k] * w.impulse[row]
     return worst
 
 
 @kernel
-def law_residual(model, work, j):
-    """What is left of the laws of joint j, limits and friction included, as a velocity."""
-    joint, w = model.joints[j], work.joints[j]
+def add_joint_impulses(joint, knot, w, impulses):
+    """What a joint does to its bodies at the first knot."""
+    parent, child = impulses[joint.parent].w, impulses[joint.child].w
+    for row in range(w.rows):
+        for k in range(6):
+            parent[k] += knot.G_a[row, k] * w.impulse[row]
+            child[k] += knot.G_b[row, k] * w.impulse[row]
+
+
+@kernel
+def law_residual(joint, w, residual):
+    """What is left of the laws of a joint, limits and friction included, as a velocity."""
     n, worst = joint.n_T + joint.n_R, 0.0
     for row in range(w.rows - n):
         if w.held[row] == 0:
             scale = joint.scale_R if row >= joint.m_T else joint.scale_T
-            worst = max(worst, scale * abs(work.residual[joint.node].w[n + row]))
+            worst = max(worst, scale * abs(residual[n + row]))
     return worst
 
 
@@ -123,22 +143,6 @@ def coupling_equation(model, state, work, n, dt):
     value = w.g / dt + coupling.compliance * w.impulse
     work.residual[coupling.node].w[0] = -value
     return abs(value)
-
-
-@kernel
-def contact_equations(model, state, work, k, dt):
-    """Motion of contact k and its impulse on the bodies, or on a joint's coordinates."""
-    contact, c, w, t = work.slots[k], state.contacts[k], work.contacts[k], work.scratch[0]
-    contact_impulse(c.beta, c.gamma, model.facets, w.f)
-    if on_joint(contact):
-        joint = model.joints[contact.joint]
-        move_coordinate(contact, joint, state.q, work.q2, dt, w, t)
-        add_coordinate_impulse(joint, w, w.f, work.residual[joint.node].w)
-    else:
-        move_contact(contact, work.pose2, work.bodies, dt, w, t)
-        add_transposed(w.L, w.f, work.impulse[contact.body].w)
-        add_transposed(w.L_o, w.f, work.impulse[contact.other].w)
-    return contact_violation(contact, c, model.facets, w.u, contact.mass)
 
 
 @kernel
@@ -183,7 +187,7 @@ def dynamics_residual(model, work, dt, info):
 def assemble(model, state, work):
     """work.blocks of the Newton system at the current unknowns [Bruedigam2023, Eq. 32]."""
     clear_blocks(work.blocks)
-    t = work.scratch[0]
+    t, nb = work.scratch[0], model.bodies.shape[0]
     for i in range(model.bodies.shape[0]):
         D = work.blocks[i].F
         for k in range(3):
@@ -195,13 +199,13 @@ def assemble(model, state, work):
         contact_stiffness(contact, state.contacts[k], model.facets, w)
         if not on_joint(contact):
             differentiate_contact(contact, work.pose2, work.bodies, w, t)
-        condense_contact(model, contact, w, work)
+        condense_contact(model.bodies.shape[0], contact, w, work.blocks, work.joints)
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
             joint_jacobians(joint, work.pose2, t, w)
             knot = state.joints[j]
-            place_joint_blocks(model, joint, knot.G_a, knot.G_b, w, work.blocks)
+            place_joint_blocks(nb, joint, knot.G_a, knot.G_b, w, work.blocks)
     for n in range(model.couplings.shape[0]):
         place_coupling_blocks(model, model.couplings[n], state.joints, work.joints, work.blocks)
 
@@ -216,13 +220,13 @@ def joint_jacobians(joint, poses, t, w):
 
 
 @kernel
-def place_joint_blocks(model, joint, left_a, left_b, w, blocks):
+def place_joint_blocks(nb, joint, left_a, left_b, w, blocks):
     """Blocks of one joint: -left^T in its column; in its row w.G for what is constrained.
 
     The row of a coordinate with a law reads d impulse - A w.G = residual; rows that are not in
     use are an identity.
     """
-    n, with_parent = joint.n_T + joint.n_R, joint.parent < model.bodies.shape[0]
+    n, with_parent = joint.n_T + joint.n_R, joint.parent < nb
     diagonal, own = blocks[joint.node].F, blocks[joint.joint_child].F
     for row in range(6):
         diagonal[row, row] = 1.0
@@ -268,19 +272,18 @@ def place_coupling_blocks(model, coupling, left, right, blocks):
 
 
 @kernel
-def condense_contact(model, contact, w, work):
+def condense_contact(nb, contact, w, blocks, joints):
     """The contact's answer to motion, -L^T A R, into the bodies' blocks or the joint's law."""
-    nb = model.bodies.shape[0]
     if on_joint(contact):
-        subtract_answer(w.L, w.A, w.R, -1.0, work.joints[contact.joint].A)
+        subtract_answer(w.L, w.A, w.R, -1.0, joints[contact.joint].A)
         return
     if contact.body < nb:
-        subtract_answer(w.L, w.A, w.R, 1.0, work.blocks[contact.body].F)
+        subtract_answer(w.L, w.A, w.R, 1.0, blocks[contact.body].F)
     if contact.other < nb:
-        subtract_answer(w.L_o, w.A, w.R_o, 1.0, work.blocks[contact.other].F)
+        subtract_answer(w.L_o, w.A, w.R_o, 1.0, blocks[contact.other].F)
         if contact.body < nb:
-            subtract_answer(w.L, w.A, w.R_o, 1.0, work.blocks[contact.body_other].F)
-            subtract_answer(w.L_o, w.A, w.R, 1.0, work.blocks[contact.other_body].F)
+            subtract_answer(w.L, w.A, w.R_o, 1.0, blocks[contact.body_other].F)
+            subtract_answer(w.L_o, w.A, w.R, 1.0, blocks[contact.other_body].F)
 
 
 @kernel

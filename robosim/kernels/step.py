@@ -177,23 +177,28 @@ def start_interval(model, state, work, options, dt, end):
             work.known[i].w[k] += 0.5 * dt * body.mass * options.gravity[k]
     add_joint_forces(model, work.pose1, work.tau, 0.5 * dt, work, work.known)
     for j in range(model.joints.shape[0]):
-        choose_rows(model, state, work, j, options.dt, end)
+        joint = model.joints[j]
+        work.joints[j].rows = joint.n_T + joint.n_R
+        if joint.law != 0 or has_servo(joint, work.drives):
+            choose_rows(model, state, work, j, options.dt, end)
+
+
+@kernel
+def has_servo(joint, drives):
+    """Whether a servo drives a coordinate of a joint."""
+    for v in range(joint.v_begin, joint.v_begin + joint.m_T + joint.m_R):
+        if drives[v].kp != 0.0 or drives[v].kd != 0.0:
+            return True
+    return False
 
 
 @kernel
 def choose_rows(model, state, work, j, dt, end):
-    """Which rows of joint j are in the equations, and where its driven coordinates have to be."""
+    """Take joint j's coordinates into the equations, and see where driven ones have to be."""
     joint, w = model.joints[j], work.joints[j]
-    w.rows = joint.n_T + joint.n_R
-    fill(0.0, w.law)
-    fill(0.0, w.rotor)
-    if joint.law != 0:
-        use_coordinates(model, state, work, j)
+    use_coordinates(model, state, work, j)
     for row in range(joint.m_T + joint.m_R):
-        v = joint.v_begin + row
-        drive, driven = work.drives[v], model.coordinates[v].driven
-        if drive.kp != 0.0 or drive.kd != 0.0:
-            use_coordinates(model, state, work, j)
+        driven = model.coordinates[joint.v_begin + row].driven
         w.held[row] = 1 if driven >= 0 else 0
         if driven >= 0:
             w.goal[row], w.goal_rate[row] = along_motion(work.motion[driven], dt, end)
@@ -204,7 +209,10 @@ def use_coordinates(model, state, work, j):
     """Take the coordinates of joint j into the equations, with their directions at the knot."""
     joint, knot, w = model.joints[j], state.joints[j], work.joints[j]
     n = joint.n_T + joint.n_R
+    if w.rows > n:
+        return
     w.rows = n + joint.m_T + joint.m_R
+    fill(0, w.held)
     if knot.rows < w.rows:
         a, b = work.pose1[joint.parent], work.pose1[joint.child]
         joint_motion_map(joint, a, b, work.scratch[0], n, knot.G_a, knot.G_b)
@@ -293,6 +301,7 @@ def choose_contacts(model, state, work, options, dt, kappa):
     solve, so that what was left out has an impulse of exactly zero and a gap that is really open.
     """
     work.active[0] = 0
+    speed = options.contact_speed
     fall = 2.0 * dt * dt * sqrt(dot(options.gravity, options.gravity))
     for i in range(model.bodies.shape[0]):
         body, pose, motion = model.bodies[i], work.pose1[i], state.bodies[i]
@@ -300,24 +309,26 @@ def choose_contacts(model, state, work, options, dt, kappa):
         travel = 2.0 * abs(dt) * (sqrt(dot(motion.v, motion.v)) + spin * body.reach) + fall
         near = pose.x[2] - body.reach - travel < 0.0
         for k in range(body.contact_begin, body.contact_end):
-            if near and ground_gap(work.slots[k], pose) - travel < 0.0:
-                admit(model, state, work, k, kappa, dt, options.contact_speed)
+            contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
+            if near and ground_gap(contact, pose) - travel < 0.0:
+                start_contact(contact, work.pose1, dt, w, work.scratch[0])
+                enter(contact, c, w, k, work.active, work.factored, model.facets, kappa, speed)
             else:
-                leave_out(state, work, k)
+                leave_out(c, work.factored)
     for k in range(model.n_ground, model.contacts.shape[0]):
         contact = work.slots[k]
         joint = model.joints[contact.joint]
         near = contact.kind == DRY
         if not near:
-            speed = 0.0
+            rate = 0.0
             for row in range(joint.m_T + joint.m_R):
-                speed = max(speed, abs(state.v[joint.v_begin + row]))
+                rate = max(rate, abs(state.v[joint.v_begin + row]))
             gap = coordinate_gap(contact, joint, state.q)
-            near = gap < 2.0 * abs(dt) * speed + fall
+            near = gap < 2.0 * abs(dt) * contact.scale * rate + fall
         if near:
-            admit(model, state, work, k, kappa, dt, options.contact_speed)
+            admit_limit(model, state, work, k, kappa, dt, speed)
         else:
-            leave_out(state, work, k)
+            leave_out(state.contacts[k], work.factored)
     return choose_features(model, model.collision, state, work, options, dt, kappa, fall)
 
 
@@ -330,7 +341,7 @@ def choose_features(model, collision, state, work, options, dt, kappa, fall):
     """
     if collision is None:
         return CONVERGED
-    status, nb = CONVERGED, model.bodies.shape[0]
+    status, nb, speed = CONVERGED, model.bodies.shape[0], options.contact_speed
     for p in range(collision.pairs.shape[0]):
         pair = collision.pairs[p]
         count = find_pair(model, state, work, p, dt, fall)
@@ -340,10 +351,12 @@ def choose_features(model, collision, state, work, options, dt, kappa, fall):
             status = NEEDS_BLOCKS
         assign_slots(model, work, p, count)
         for slot in range(pair.slot_begin, pair.slot_end):
+            contact, c, w = work.slots[slot], state.contacts[slot], work.contacts[slot]
             if work.collision.ids[slot] >= 0:
-                admit(model, state, work, slot, kappa, dt, options.contact_speed)
+                start_contact(contact, work.pose1, dt, w, work.scratch[0])
+                enter(contact, c, w, slot, work.active, work.factored, model.facets, kappa, speed)
             else:
-                leave_out(state, work, slot)
+                leave_out(c, work.factored)
     return status
 
 
@@ -355,36 +368,38 @@ def ground_gap(contact, pose):
 
 
 @kernel
-def leave_out(state, work, k):
-    """Take contact k out of the equations."""
-    c = state.contacts[k]
+def leave_out(c, factored):
+    """Take a contact out of the equations."""
     if c.active != 0:
-        work.factored[0] = 0
+        factored[0] = 0
         c.active = 0
         c.gamma = 0.0
         fill(0.0, c.beta)
 
 
 @kernel
-def admit(model, state, work, k, kappa, dt, speed):
-    """Put contact k into the equations, on the central path if it was not in them before."""
-    c, contact, w, t = state.contacts[k], work.slots[k], work.contacts[k], work.scratch[0]
-    work.active[0] += 1
-    work.active[work.active[0]] = k
-    if on_joint(contact):
-        use_coordinates(model, state, work, contact.joint)
-        start_coordinate(contact, model.joints[contact.joint], state.q, dt, w, t)
-    else:
-        start_contact(contact, work.pose1, dt, w, t)
-    w.weight = 1.0
+def admit_limit(model, state, work, k, kappa, dt, speed):
+    """Put a limit or the dry friction of a coordinate into the equations."""
+    contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
+    use_coordinates(model, state, work, contact.joint)
+    start_coordinate(contact, model.joints[contact.joint], state.q, dt, w, work.scratch[0])
     if contact.kind == DRY:
         # The knot lies between two intervals; a start has only the half of the one ahead.
         rescale_friction(c, 0.5 * contact.bound * (abs(dt) + abs(work.last_dt[0])))
+    enter(contact, c, w, k, work.active, work.factored, model.facets, kappa, speed)
+
+
+@kernel
+def enter(contact, c, w, k, active, factored, facets, kappa, speed):
+    """List contact k, on the central path if it was not in the equations before."""
+    active[0] += 1
+    active[active[0]] = k
+    w.weight = 1.0
     if c.active == 0:
-        work.factored[0] = 0
+        factored[0] = 0
         c.active = 1
         w.u[0], w.u[1], w.u[2] = 0.0, 0.0, 1.0
-        contact_center(contact, c, w, model.facets, kappa, speed)
+        contact_center(contact, c, w, facets, kappa, speed)
 
 
 @kernel
@@ -400,21 +415,23 @@ def rescale_friction(c, most):
 @kernel
 def admit_reached(model, state, work, options, dt, kappa):
     """Admit what was left out but ended beyond its bound; whether there was anything."""
-    before = work.active[0]
+    before, speed = work.active[0], options.contact_speed
     for i in range(model.bodies.shape[0]):
         body, pose = model.bodies[i], work.pose2[i]
         if pose.x[2] - body.reach >= 0.0:
             continue
         for k in range(body.contact_begin, body.contact_end):
-            if state.contacts[k].active == 0 and ground_gap(work.slots[k], pose) <= 0.0:
-                admit(model, state, work, k, kappa, dt, options.contact_speed)
+            contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
+            if c.active == 0 and ground_gap(contact, pose) <= 0.0:
+                start_contact(contact, work.pose1, dt, w, work.scratch[0])
+                enter(contact, c, w, k, work.active, work.factored, model.facets, kappa, speed)
     for k in range(model.n_ground, model.contacts.shape[0]):
         contact = work.slots[k]
         if state.contacts[k].active == 0:
             joint, t = model.joints[contact.joint], work.scratch[0]
             read_ahead(joint, state.q, work, t)
             if coordinate_gap(contact, joint, work.q2) <= 0.0:
-                admit(model, state, work, k, kappa, dt, options.contact_speed)
+                admit_limit(model, state, work, k, kappa, dt, speed)
     return work.active[0] > before
 
 
@@ -465,12 +482,15 @@ def project_velocities(model, state, work, dt):
         if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
             knot_law(model, work, j, dt)
     for n in range(1, work.active[0] + 1):
-        hold_contact(model, state, work, dt, work.active[n])
+        k = work.active[n]
+        contact, w = work.slots[k], work.contacts[k]
+        contact_stiffness(contact, state.contacts[k], model.facets, w)
+        hold_contact(model.bodies.shape[0], model.joints, contact, w, work, dt)
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
             n = joint.n_T + joint.n_R
-            place_joint_blocks(model, joint, w.G_a, w.G_b, w, work.blocks)
+            place_joint_blocks(model.bodies.shape[0], joint, w.G_a, w.G_b, w, work.blocks)
             for row in range(w.rows - n):
                 rate = w.goal_rate[row] if w.held[row] != 0 else w.law[row]
                 work.rhs[joint.node].w[n + row] = rate
@@ -486,21 +506,20 @@ def project_velocities(model, state, work, dt):
 
 
 @kernel
-def hold_contact(model, state, work, dt, k):
-    """Let contact k resist the change from the interval's velocity to the knot's."""
-    contact, w, t, nb = work.slots[k], work.contacts[k], work.scratch[0], model.bodies.shape[0]
-    contact_stiffness(contact, state.contacts[k], model.facets, w)
+def hold_contact(nb, joints, contact, w, work, dt):
+    """Let a contact resist the change from the interval's velocity to the knot's."""
+    t = work.scratch[0]
     fill(0.0, w.F)
     if on_joint(contact):
-        joint, law = model.joints[contact.joint], work.joints[contact.joint].law
-        condense_contact(model, contact, w, work)
+        joint, law = joints[contact.joint], work.joints[contact.joint].law
+        condense_contact(nb, contact, w, work.blocks, work.joints)
         axis = 0 if contact.kind == DRY else 2
         w.F[axis] = -w.A[axis, axis] * w.rate
         for row in range(joint.m_T + joint.m_R):
             law[row] += w.L[axis, row] * w.F[axis]
         return
     hold_rows(contact, work.pose2, w, t)
-    condense_contact(model, contact, w, work)
+    condense_contact(nb, contact, w, work.blocks, work.joints)
     fill(0.0, t.w)
     add_motion(w.R, work.bodies[contact.body], dt, t.w)
     add_motion(w.R_o, work.bodies[contact.other], dt, t.w)
