@@ -20,7 +20,7 @@ from robosim.models.builders.linkages import (
     three_link_loop,
 )
 from robosim.models.builders.machines import scissor_lift, slider_crank
-from robosim.models.builders.minitaur import minitaur, minitaur_legs
+from robosim.models.builders.legged import minitaur, minitaur_legs
 from robosim.models.builders.single_bodies import (
     cube,
     free_body,

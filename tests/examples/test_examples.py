@@ -27,6 +27,11 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
     "06_compare_with_pinocchio": ((), r"all agree|skipped: "),
     "07_live_view": (("replay.html",), r"live at http://127\.0\.0\.1:\d+/"),
     "08_your_own_urdf": (("crane.urdf", "crane.csv"), r"boom ends at (0\.9|1\.0)\d\d m"),
+    "09_closed_loops": (
+        ("loops.png",),
+        r"(.*closed to \d\.\de-1\d m.* 0 steps.*\n){4}.*0\.69\d+ m",
+    ),
+    "10_minitaur": (("hop.parquet",), r"carry 1\.0000(.*\n)+  base up to 0\.5\d\d m, feet to 0\.3"),
 }
 OPTIONS = {"07_live_view": ("--seconds", "1")}
 

@@ -67,7 +67,7 @@ def test_loops_stay_closed_and_energy_has_no_trend(robot: Mechanism, scale: floa
     for chunk in sim.stream(10.0, chunk_steps=10):
         energies.append(sim.energy())
         violation = max(violation, float(chunk.violation.max()))
-    assert violation < 1e-8
+    assert violation < 1e-9
     error = (np.array(energies) - energies[0]) / scale
     assert np.abs(error).max() < 0.02
     halves = error[: len(error) // 2].mean(), error[len(error) // 2 :].mean()
