@@ -16,7 +16,6 @@ import robosim
 from robosim.controllers import PD
 from robosim.models.builders import minitaur_legs
 
-LEGS = ("FL", "FR", "RL", "RR")
 LIMIT = 3.5  # N m, of a motor
 
 
@@ -32,7 +31,7 @@ class Hop:
             length = 0.17 - 0.06 * sim.time / 0.3
         elif not self.left:
             length, kp, kd = 0.22, 20.0, 0.2
-        target = minitaur_legs(dict.fromkeys(LEGS, (0.0, -length)))
+        target = minitaur_legs(dict.fromkeys(("FL", "FR", "RL", "RR"), (0.0, -length)))
         motors = sim.robot.actuated  # their velocities; the base has a coordinate more than those
         tau = kp * (target - sim.q[motors + 1]) - kd * sim.v[motors]
         return np.clip(tau, -LIMIT, LIMIT)

@@ -12,6 +12,7 @@ from robosim.models.builders.chains import (
     pendulum,
     sphere_chain,
 )
+from robosim.models.builders.legged import minitaur, minitaur_legs
 from robosim.models.builders.linkages import (
     double_four_bar,
     double_four_bar_start,
@@ -20,7 +21,6 @@ from robosim.models.builders.linkages import (
     three_link_loop,
 )
 from robosim.models.builders.machines import scissor_lift, slider_crank
-from robosim.models.builders.legged import minitaur, minitaur_legs
 from robosim.models.builders.single_bodies import (
     cube,
     free_body,
