@@ -61,11 +61,21 @@ def place_on_ground(
 
 
 def within_limits(mechanism: Mechanism) -> Array:
-    """q (nq,) with every joint at zero, or at the limit nearest to zero."""
+    """q (nq,) with every joint at zero, or at the limit nearest to zero; coupled ones follow."""
     q = mechanism.neutral()
+    starts = {}
     for start, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False):
+        starts[joint.name] = start
         if not joint.has_quaternion:
             q[start : start + joint.nq] = np.clip(0.0, joint.lower, joint.upper)
+    waiting = {coupling.joint: coupling for coupling in mechanism.couplings}
+    while waiting:
+        # Those whose source waits itself come after it; there are no circles.
+        ready = [c for c in waiting.values() if c.source not in waiting]
+        for coupling in ready:
+            q[starts[coupling.joint]] = coupling.ratio * q[starts[coupling.source]]
+            q[starts[coupling.joint]] += coupling.offset
+            del waiting[coupling.joint]
     return q
 
 

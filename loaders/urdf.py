@@ -23,7 +23,7 @@ from robosim import quaternions
 from robosim.bodies import Body, Frame
 from robosim.errors import LoadError, ModelError
 from robosim.joints import Joint
-from robosim.loaders import inertials, placement, safe_xml, schema
+from robosim.loaders import inertials, mimics, placement, safe_xml, schema
 from robosim.loaders.contacts import DEFAULT_FRICTION, contacts_of
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.joints import root_joint, urdf_joint
@@ -92,12 +92,14 @@ def _build(
             joints.append(urdf_joint(group, inertial, parent, merged[group.parent], warnings))
         elif floats is not None:
             joints.append(root_joint(group, inertial, floats, taken))
-    _notice_unsimulated(robot, joints, warnings)
+    coupled, couplings = mimics.couple(robot, joints, warnings)
+    _notice_wheels(robot, warnings)
 
     mechanism = Mechanism(
         name=robot.name,
         bodies=tuple(bodies),
-        joints=tuple(joints),
+        joints=coupled,
+        couplings=couplings,
         warnings=tuple(warnings),
         source=str(path),
         world_frames=_frames(groups[0], np.zeros(3)) if to_world else (),
@@ -170,11 +172,8 @@ def _body(group: Group, inertial: Inertial, shapes: Shapes) -> Body:
     )
 
 
-def _notice_unsimulated(robot: Any, joints: list[Joint], warnings: list[str]) -> None:
-    """One warning for each thing that is read but does not act, with the joints it is about."""
-    mimics = [joint.name for joint in robot.joints if joint.mimic is not None]
-    if mimics:
-        warnings.append(f"mimic joints are loaded as independent ones: {', '.join(mimics)}")
+def _notice_wheels(robot: Any, warnings: list[str]) -> None:
+    """One warning for the wheels that are cylinders, whose rims are made of points."""
     wheels = [joint.child for joint in robot.joints if joint.type == "continuous"]
     rims = [
         link.name
@@ -185,11 +184,6 @@ def _notice_unsimulated(robot: Any, joints: list[Joint], warnings: list[str]) ->
         warnings.append(
             "a cylinder touches the ground with 12 points on each rim, so as a wheel it rolls like "
             f"a prism and is braked; a sphere rolls truly: {', '.join(rims)}"
-        )
-    resisting = [joint.name for joint in joints if joint.damping or joint.friction]
-    if resisting:
-        warnings.append(
-            f"joint damping and friction are read but not simulated yet: {', '.join(resisting)}"
         )
 
 
