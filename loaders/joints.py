@@ -84,6 +84,7 @@ def urdf_joint(
         offset=quaternions.from_matrix(R),
         damping=damping,
         friction=friction,
+        continuous=joint.type == "continuous",
         via=() if placed is None else placed.via,
         **limits,
     )
@@ -116,7 +117,14 @@ def _limits(joint: Any, element: str, warnings: list[str]) -> dict[str, Any]:
                 f"limits are the wrong way round: lower {lower}, upper {upper}",
                 element=f"{element}: <limit>",
             )
-        found |= {"lower": (lower,), "upper": (upper,)}
+        if lower == upper:
+            # As MuJoCo reads it, and as published files mean it: wheels and knees have such limits.
+            warnings.append(
+                f"{element}: <limit> from {lower:g} to {upper:g} is taken as unlimited; the type "
+                "'fixed' is for joints that do not move"
+            )
+        else:
+            found |= {"lower": (lower,), "upper": (upper,)}
     return found
 
 

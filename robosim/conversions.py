@@ -74,7 +74,8 @@ def to_pinocchio(
     StateError
         For a wrong shape or a value that is not finite.
     PeerError
-        For a joint that Pinocchio does not have, or a model of another robot.
+        For a joint that Pinocchio does not have, a model of another robot, or closed loops: no
+        URDF has them. With `model`, the coordinates are those of the tree.
     """
     q = _checked("q", q, robot.nq)
     slots = _pinocchio_slots(robot, model)
@@ -230,6 +231,7 @@ def _pinocchio_slots(robot: Mechanism, model: Any) -> list[_Slot]:
             slots.append(_Slot(joint, q, v, peer_q, slice(theirs.idx_v, theirs.idx_v + theirs.nv)))
         _refuse_others("Pinocchio", robot, model.nv)
         return slots
+    refuse_loops("Pinocchio", robot)
     paths = _paths(robot)
     begin_q = begin_v = 0
     for joint, q, v in sorted(_ours(robot), key=lambda ours: paths[ours[0].child]):
@@ -268,10 +270,12 @@ def _pinocchio_joint(joint: Joint, model: Any) -> Any:
 
 
 def _pinocchio_nq(joint: Joint) -> int:
-    """Coordinates of a joint; only a continuous one, in a URDF, has no limits."""
+    """Coordinates of a joint; a continuous hinge has two."""
     _refuse_kind("Pinocchio", joint)
-    unlimited = not np.any(np.isfinite(np.array((joint.lower, joint.upper), float)))
-    if joint.kind == "planar" or (joint.kind == "revolute" and unlimited):
+    continuous = joint.continuous
+    if continuous is None:
+        continuous = not np.any(np.isfinite(np.array((joint.lower, joint.upper), float)))
+    if joint.kind == "planar" or (joint.kind == "revolute" and continuous):
         return joint.nq + 1
     return joint.nq
 
@@ -295,6 +299,16 @@ def _refuse_others(peer: str, robot: Mechanism, nv: int) -> None:
     if nv != robot.nv:
         raise PeerError(
             f"the {peer} model has {nv} velocities, not {robot.nv} as robot '{robot.name}'"
+        )
+
+
+def refuse_loops(peer: str, robot: Mechanism) -> None:
+    """Raise a PeerError that names the joints which close loops, if there are any."""
+    if robot.loop_joints:
+        names = ", ".join(f"'{joint.name}'" for joint in robot.loop_joints)
+        raise PeerError(
+            f"robot '{robot.name}' has closed loops, which a URDF file for {peer} cannot have: "
+            f"joints {names}"
         )
 
 
@@ -345,6 +359,8 @@ def _from_pinocchio_q(slot: _Slot, q_j: Array) -> Array:
 
 
 def _mujoco_slots(robot: Mechanism, model: Any) -> list[_Slot]:
+    if model is None:
+        refuse_loops("MuJoCo", robot)
     slots = []
     for joint, q, v in _ours(robot):
         _refuse_kind("MuJoCo", joint)

@@ -131,6 +131,9 @@ class Joint(Frozen):
         Largest angle between the child's z axis and the joint frame's, of a free rotation.
     actuated : bool
         Whether the joint takes a torque or force from the controller.
+    continuous : bool or None
+        Whether the model file calls a hinge continuous, which Pinocchio keeps as (cos, sin). None,
+        without a model file: one without limits is.
     via : tuple of str
         Names of the fixed joints of the model file that were merged between the parent's
         reference frame and this joint, outermost first; Pinocchio's order depends on them.
@@ -157,6 +160,7 @@ class Joint(Frozen):
     motion: Callable[[float], float] | None = None
     cone: float = np.inf
     actuated: bool = True
+    continuous: bool | None = None
     via: tuple[str, ...] = ()
     D_T: Array = field(init=False)
     D_R: Array = field(init=False)

@@ -51,17 +51,12 @@ def open_peer(name: str, robot: Mechanism) -> Peer:
     Raises
     ------
     PeerError
-        For a peer that is unknown or not installed, a robot with closed loops or that was not
+        For a peer that is unknown or not installed, a robot with closed loops, one that was not
         loaded from a URDF file, or one that the peer cannot load.
     """
     if name not in PEERS:
         raise PeerError(f"unknown peer '{name}' (known: {', '.join(PEERS)})")
-    if robot.loop_joints:
-        names = ", ".join(f"'{joint.name}'" for joint in robot.loop_joints)
-        raise PeerError(
-            f"robot '{robot.name}' has closed loops, which a URDF file for {name} cannot have: "
-            f"joints {names}"
-        )
+    conversions.refuse_loops(name, robot)
     if robot.source is None:
         raise PeerError(
             f"robot '{robot.name}' was built in Python: there is no model file that {name} could "

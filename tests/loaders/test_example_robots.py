@@ -126,7 +126,10 @@ def test_mass_centre_and_inertia_together(pair, seed):
 
 def test_limits(pair):
     robot, model = pair
+    led = {coupling.joint for coupling in robot.couplings}  # has those of what it follows
     for joint in robot.joints:
+        if joint.name in led:
+            continue
         if joint.nq == 1 and model.joints[model.getJointId(joint.name)].nq == 1:
             at = model.joints[model.getJointId(joint.name)].idx_q
             assert joint.lower[0] == model.lowerPositionLimit[at]

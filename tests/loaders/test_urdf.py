@@ -11,6 +11,7 @@ from robosim import quaternions
 from robosim.loaders import placement
 
 A, B, C = link_xml("a"), link_xml("b"), link_xml("c")
+J = joint_xml("j", "a", "b")
 BALL = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
 
 
@@ -43,12 +44,21 @@ def test_joint_types(write, urdf, kind, nq, nv):
         np.testing.assert_allclose(joint.axis, (0, 1, 0))
 
 
-def test_the_axis_is_x_without_one_and_zero_without_bounds(write):
-    limit = '<limit effort="1" velocity="2"/>'
+def test_the_axis_is_x_without_one(write):
+    joint = robosim.load(write(A, B, J)).joints[1]
+    np.testing.assert_array_equal(joint.axis, (1, 0, 0))
+
+
+@pytest.mark.parametrize("bounds", ["", 'lower="0" upper="0"', 'lower="0.3" upper="0.3"'])
+def test_limits_without_room_between_them_are_none_and_told(write, bounds):
+    limit = f'<limit {bounds} effort="1" velocity="2"/>'
     robot = robosim.load(write(A, B, joint_xml("j", "a", "b", inside=limit)))
     joint = robot.joints[1]
-    np.testing.assert_array_equal(joint.axis, (1, 0, 0))
-    assert (joint.lower, joint.upper, joint.effort_limit, joint.velocity_limit) == (0, 0, 1, 2)
+    assert (joint.lower, joint.upper) == (-np.inf, np.inf)
+    assert (joint.effort_limit, joint.velocity_limit) == (1, 2)
+    assert any("joint 'j'" in text and "unlimited" in text for text in robot.warnings)
+    # Pinocchio knows it by its type, which so must be kept.
+    assert len(robosim.to_pinocchio(robot, robot.home)) == robot.nq
 
 
 def test_joint_geometry_is_from_the_centres_of_mass(write):

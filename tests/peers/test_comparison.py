@@ -135,6 +135,22 @@ def test_pinocchios_order_is_known_for_real_robots(name):
     check_same_with_and_without_model(robot, pin.buildModelFromUrdf(robot.source, *root))
 
 
+@needs_pinocchio
+@needs_robots
+@pytest.mark.parametrize("name", ["panda_description/panda", "quadruped_description"])
+def test_mimics_and_joints_without_room_are_compared_as_free_ones(name):
+    import pinocchio as pin
+
+    robot = robosim.load(name, ground=False)
+    comparison = robosim.compare(robot, states=3)
+    assert comparison.passed, str(comparison)
+    assert ("couplings" in comparison.left_out) == bool(robot.couplings)
+    root = (pin.JointModelFreeFlyer(),) if robot.floating_base else ()
+    check_same_with_and_without_model(
+        replace(robot, couplings=()), pin.buildModelFromUrdf(robot.source, *root)
+    )
+
+
 def check_same_with_and_without_model(robot, model):
     q, v = random_state(robot, np.random.default_rng(1))
     with_model = robosim.to_pinocchio(robot, q, v, model=model)
@@ -190,6 +206,30 @@ def altered(robot, index, **changes):
 @pytest.fixture(scope="module")
 def a1():
     return robosim.load("a1", ground=False)
+
+
+@needs_pinocchio
+def test_what_is_simulated_but_not_compared_is_told(a1):
+    limited = robosim.compare(a1, states=1)
+    assert limited.left_out == ("limits",)
+    assert "not compared, but simulated: limits" in str(limited)
+    more = {"damping": 1.0, "friction": 0.1, "armature": 0.01, "stiffness": 2.0}
+    joints = (*a1.joints[:-1], replace(a1.joints[-1], **more))
+    gear = robosim.Coupling("gear", "FL_calf_joint", "FR_calf_joint")
+    other = robosim.compare(replace(a1, joints=joints, couplings=(gear,)), states=1)
+    assert other.passed
+    told = json.loads(json.dumps(other.to_dict()))
+    assert set(told["left_out"]) == {*more, "limits", "couplings"}
+
+
+@pytest.mark.parametrize("convert", [robosim.to_pinocchio, robosim.to_mujoco])
+def test_closed_loops_are_refused_by_the_names_of_their_joints(a1, convert):
+    rod = robosim.Joint("rod", "spherical", "FL_calf", "FR_calf")
+    looped = replace(a1, joints=(*a1.joints, rod))
+    with pytest.raises(PeerError, match="closed loops.*joints 'rod'"):
+        robosim.compare(looped)
+    with pytest.raises(PeerError, match="joints 'rod'"):
+        convert(looped, looped.home)
 
 
 @pytest.mark.parametrize("peer", PEERS)
