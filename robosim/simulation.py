@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim import quaternions
 from robosim.compile_notice import CompileNotice
 from robosim.controllers import GAINS, PD, Controller, check_torques, resolve
-from robosim.errors import ConvergenceError, OptionError, StateError
+from robosim.errors import ConvergenceError, OptionError, RobosimError, StateError
 from robosim.kernels.assembly import close_loops, start_projected
 from robosim.kernels.coordinates import joint_violations, set_bodies
 from robosim.kernels.interior_point import CONVERGED, NEEDS_BLOCKS
@@ -278,10 +278,11 @@ class Simulation:
                 q[begin : begin + 4] /= norm
         if not (isinstance(time, int | float | np.number) and np.isfinite(time)):
             raise StateError(f"time must be finite, not {time}")
-        # Nothing is touched before everything has been checked.
-        self._place(q, v, float(time))
-        if self._constrained:
-            self._project(hold, float(time))
+        with self._restored_if_refused():
+            self._place(q, v, float(time))
+            self._check_springs()
+            if self._constrained:
+                self._project(hold, float(time))
 
     def set_body_state(
         self,
@@ -319,10 +320,41 @@ class Simulation:
         if np.any(np.abs(norms - 1) > 1e-3):
             raise StateError(f"quaternions must have norm 1, not {norms.ravel().tolist()}")
         given["q"] /= norms
-        self._place(self.robot.neutral(), np.zeros(self.robot.nv), float(time))
-        for name, array in given.items():
-            self._state.bodies[name] = array
-        self._project((), float(time))
+        with self._restored_if_refused():
+            self._place(self.robot.neutral(), np.zeros(self.robot.nv), float(time))
+            for name, array in given.items():
+                self._state.bodies[name] = array
+            self._check_springs()
+            self._project((), float(time))
+
+    @contextmanager
+    def _restored_if_refused(self) -> Iterator[None]:
+        """Put everything back if the state that is being set turns out to be impossible."""
+        saved = [array.copy() for array in self._state]
+        start = self._start_time, self.steps, float(self._work.last_dt[0])
+        try:
+            yield
+        except RobosimError:
+            for array, before in zip(self._state, saved, strict=True):
+                array[...] = before
+            self._start_time, self.steps, self._work.last_dt[0] = start
+            raise
+
+    def _check_springs(self) -> None:
+        """Refuse springs between points that coincide: there is no direction to pull in."""
+        rotations = quaternions.rotation_matrix(self._state.bodies["q"])
+        for spring in self.robot.springs:
+            ends = [np.asarray(spring.parent_position), np.asarray(spring.child_position)]
+            for k, name in enumerate((spring.parent, spring.child)):
+                if name is not None:
+                    i = self.robot.body_index(name)
+                    ends[k] = self._state.bodies["x"][i] + rotations[i] @ ends[k]
+            length = float(np.linalg.norm(ends[1] - ends[0]))
+            if length < 1e-9:
+                raise StateError(
+                    f"spring '{spring.name}' has a length of {length:.3g} m, and so no direction: "
+                    "start with its ends apart"
+                )
 
     def _place(self, q: Array, v: Array, time: float) -> None:
         """Bodies where the tree's coordinates lead."""
@@ -337,7 +369,7 @@ class Simulation:
         self._start_time, self.steps = time, 0
 
     def _project(self, hold: Sequence[str], time: float) -> None:
-        """Satisfy all constraints from where the bodies are; nothing changes if that fails."""
+        """Satisfy all constraints from where the bodies are."""
         model, state, work = self._model, self._state, self._work
         motion = self._motions(time, 1)[0]
         held = np.zeros(len(model.coordinates), dtype=np.int64)
@@ -360,8 +392,11 @@ class Simulation:
                 f"the constraints cannot be satisfied from here: {left:.3g} (m, or rad) is left, "
                 f"at joints {names}; links may be too short to close, or the start too far away"
             )
-        if start_projected(model, state, work, held, rate) != CONVERGED:
-            raise StateError("the velocities cannot be projected: the mechanism is singular here")
+        # What constraints yield, as some may be redundant, leaves a little of a first projection.
+        for _ in range(2):
+            if start_projected(model, state, work, held, rate) != CONVERGED:
+                raise StateError("velocities cannot be projected: the mechanism is singular here")
+        self._check_springs()
 
     def _motions(self, time: float, n: int) -> Array:
         """Values and rates of the driven coordinates at n knots from `time` on, (n, nd, 2)."""

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim import Body, ContactPoint, Frame, Joint, Mechanism, Simulation
+from robosim import (
+    Body,
+    ContactPoint,
+    Coupling,
+    Frame,
+    Joint,
+    Mechanism,
+    PointSpring,
+    Simulation,
+)
 from robosim.joints import KINDS
 from robosim.quaternions import from_axis_angle, normalized, rotation_matrix
 
@@ -154,3 +163,49 @@ def close_at(
         for k, (kind, parent, child) in enumerate(loops)
     ]
     return replace(robot, joints=(*robot.joints, *joints), home=q)
+
+
+def sprung(rng: np.random.Generator, joint: Joint) -> Joint:
+    """With a spring, and sometimes a rotor, on each coordinate of a joint between bodies."""
+    if joint.parent is None or rng.random() < 0.5:
+        return joint
+    return replace(
+        joint,
+        stiffness=rng.uniform(0.1, 2.0, size=joint.nv),
+        armature=rng.uniform(0.0, 0.05, size=joint.nv),
+    )
+
+
+def random_mechanism(seed: int, n: int, loops: int, copies: int) -> tuple[Mechanism, Array, Array]:
+    """A floating mechanism with loops closed at the pose that is returned; none to the world.
+
+    `copies` of its joints are given twice, so that each of their constraints is redundant.
+    """
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng, n)
+    tree = replace(tree, joints=tuple(sprung(rng, joint) for joint in tree.joints))
+    q = random_coordinates(rng, tree)
+    closing = []
+    for _ in range(loops if n > 1 else 0):
+        a, b = rng.choice(n, size=2, replace=False)
+        # Those of few constraints leave something to move.
+        kind = rng.choice(["spherical", "cylindrical_free_orientation", "planar_free_orientation"])
+        closing.append((str(rng.choice([kind, rng.choice(list(KINDS))])), f"b{a}", f"b{b}"))
+    robot = close_at(rng, tree, q, closing)
+    chosen = rng.choice(len(robot.joints), size=min(copies, len(robot.joints)), replace=False)
+    twice = [replace(robot.joints[j], name=f"copy{j}", stiffness=0.0, armature=0.0) for j in chosen]
+    springs = []
+    if n > 1:
+        a, b = rng.choice(n, size=2, replace=False)
+        ends = rng.uniform(-0.2, 0.2, size=(2, 3))
+        springs.append(PointSpring("s", f"b{a}", f"b{b}", *ends, 5.0, 1.0))
+    single = [joint.name for joint in robot.tree_joints if joint.nv == 1]
+    couplings = []
+    if not loops and len(single) > 1:
+        # At the pose as it is.
+        at = [float(q[robot.q_offsets[robot.joint_index(name)]]) for name in single[:2]]
+        couplings.append(Coupling("gear", *single[:2], -1.5, at[0] + 1.5 * at[1]))
+    robot = replace(
+        robot, joints=(*robot.joints, *twice), springs=tuple(springs), couplings=tuple(couplings)
+    )
+    return robot, q, rng.normal(size=robot.nv)

@@ -22,6 +22,7 @@ from robosim.kernels.newton import (
     place_joint_blocks,
 )
 from robosim.kernels.step import find_jacobians, project_velocities
+from robosim.model import COMPLIANCE
 
 
 @kernel
@@ -64,8 +65,11 @@ def constraint_residual(model, state, work, held, goal):
 
 
 @kernel
-def constraint_matrix(model, work):
-    """Blocks of the projection in the mass metric at pose2."""
+def constraint_matrix(model, work, yielding):
+    """Blocks of the projection in the mass metric at pose2.
+
+    What redundant constraints yield to is multiplied by `yielding`.
+    """
     clear_blocks(work.blocks)
     for i in range(model.bodies.shape[0]):
         D = work.blocks[i].F
@@ -77,8 +81,13 @@ def constraint_matrix(model, work):
         if joint.node >= 0:
             joint_jacobians(joint, work.pose2, work.scratch[0], w)
             place_joint_blocks(model.bodies.shape[0], joint, w.G_a, w.G_b, w, work.blocks)
+            n = joint.n_T + joint.n_R
+            for row in range(w.rows):
+                if row < n or w.held[row - n] != 0:
+                    work.blocks[joint.node].F[row, row] *= yielding
     for n in range(model.couplings.shape[0]):
         place_coupling_blocks(model, model.couplings[n], work.joints, work.joints, work.blocks)
+        work.blocks[model.couplings[n].node].F[0, 0] *= yielding
 
 
 @entry
@@ -86,7 +95,9 @@ def close_loops(model, state, work, held, goal, max_iterations):
     """Move the bodies onto all constraints, by as little as can be; returns what is left of them.
 
     Gauss-Newton: every iteration is the smallest motion in the mass metric that satisfies the
-    linearized constraints. `held` and `goal` (one for each velocity of a joint) fix coordinates.
+    linearized constraints. Those that are redundant contradict each other a little as long as they
+    are violated, which would be met by a large motion: so all yield, the less the nearer they are
+    to being satisfied. `held` and `goal` (one for each velocity of a joint) fix coordinates.
     The result, in m or sines of half angles or held coordinates, is for the caller to judge.
     """
     load_poses(model, state, work.pose2)
@@ -94,7 +105,7 @@ def close_loops(model, state, work, held, goal, max_iterations):
     for _ in range(max_iterations):
         if worst < 1e-14:
             break
-        constraint_matrix(model, work)
+        constraint_matrix(model, work, 1.0 + worst / COMPLIANCE)
         for n in range(work.rhs.shape[0]):
             for k in range(6):
                 work.rhs[n].w[k] = work.residual[n].w[k]

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from kernels_for_tests import continue_newton, factor_and_solve, law_at, start_newton
 from random_mechanisms import (
     Array,
@@ -16,6 +18,7 @@ from random_mechanisms import (
     random_body,
     random_coordinates,
     random_joint,
+    random_mechanism,
     turned,
 )
 from test_newton_matrix import KAPPA, assert_newton_matrix, dense, used_rows
@@ -270,3 +273,20 @@ def test_everything_against_a_dense_solve(seed):
     assert factor_and_solve(sim._model.graph, sim._work.blocks, rhs) == 0
     scale = np.abs(expected).max()
     np.testing.assert_allclose(rhs["w"].ravel(), expected, rtol=0, atol=1e-9 * scale)
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 7), st.integers(0, 3), st.integers(0, 2))
+def test_sparse_and_dense_newton_directions(seed, n, loops, copies):
+    """Of the bodies; multipliers of redundant constraints are what their compliance makes them."""
+    robot, q, v = random_mechanism(seed, n, loops, copies)
+    sim = Simulation(robot, 1e-3, (0, 0, 0))
+    sim.set_state(q, v)
+    sim.run(0.005)
+    start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, sim._sample[-1][0])
+    rhs = np.zeros(len(sim._model.graph.pivots), dtype=ROW)
+    rhs["w"] = sim._work.residual["w"]
+    expected = np.linalg.solve(dense(sim), rhs["w"].ravel())[: 6 * n]
+    assert factor_and_solve(sim._model.graph, sim._work.blocks, rhs) == 0
+    found = rhs["w"].ravel()[: 6 * n]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max() + 1e-15)
