@@ -353,7 +353,7 @@ class Simulation:
             if length < 1e-9:
                 raise StateError(
                     f"spring '{spring.name}' has a length of {length:.3g} m, and so no direction: "
-                    "start with its ends apart"
+                    "start with its ends apart, in the mechanism's home pose too"
                 )
 
     def _place(self, q: Array, v: Array, time: float) -> None:

@@ -102,10 +102,12 @@ def close_loops(model, state, work, held, goal, max_iterations):
     """
     load_poses(model, state, work.pose2)
     worst = constraint_residual(model, state, work, held, goal)
-    for _ in range(max_iterations):
+    for iteration in range(max_iterations):
         if worst < 1e-14:
             break
-        constraint_matrix(model, work, 1.0 + worst / COMPLIANCE)
+        # From far away that may lead nowhere; then what is large is allowed.
+        yields = iteration < max_iterations // 2
+        constraint_matrix(model, work, 1.0 + worst / COMPLIANCE if yields else 1.0)
         for n in range(work.rhs.shape[0]):
             for k in range(6):
                 work.rhs[n].w[k] = work.residual[n].w[k]
