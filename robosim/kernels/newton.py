@@ -367,9 +367,9 @@ def coordinate_rates(model, joint, w, work, out):
                 size += abs(part)
         single = row < joint.m_T or joint.m_R == 1
         stiffness = abs(w.A[row, row])
-        if single and work.factored[0] == 0 and w.held[row] == 0:
-            if abs(own[n + row]) + abs(w.asked[n + row]) < stiffness * size:
-                out[row] = (own[n + row] - w.asked[n + row]) / w.A[row, row]
+        fresh = single and work.factored[0] == 0 and w.held[row] == 0
+        if fresh and abs(own[n + row]) + abs(w.asked[n + row]) < stiffness * size:
+            out[row] = (own[n + row] - w.asked[n + row]) / w.A[row, row]
 
 
 @kernel

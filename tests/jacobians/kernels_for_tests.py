@@ -12,7 +12,7 @@ from robosim.kernels.joint import (
 from robosim.kernels.law import joint_law
 from robosim.kernels.ldu import ldu_factor, ldu_solve
 from robosim.kernels.newton import assemble, evaluate, remember, take_step
-from robosim.kernels.step import admit, guess_motion, start_interval
+from robosim.kernels.step import admit_limit, enter, guess_motion, start_interval
 from robosim.kernels.touch import differentiate_contact, move_contact, start_contact
 
 
@@ -63,8 +63,14 @@ def start_newton(model, state, work, options, kappa, info):
     """The equations and their matrix at an interval's start, all contacts and limits in them."""
     start_interval(model, state, work, options, options.dt, 1.0)
     work.active[0] = 0
+    speed = options.contact_speed
     for k in range(model.contacts.shape[0]):
-        admit(model, state, work, k, kappa, options.dt, options.contact_speed)
+        contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
+        if contact.joint >= 0:
+            admit_limit(model, state, work, k, kappa, options.dt, speed)
+        else:
+            start_contact(contact, work.pose1, options.dt, w, work.scratch[0])
+            enter(contact, c, w, k, work.active, work.factored, model.facets, kappa, speed)
     guess_motion(model, state, work, options.dt, 0.0)
     evaluate(model, state, work, options.dt, info)
     assemble(model, state, work)
