@@ -7,7 +7,7 @@ None of them raises: a division by zero gives inf or nan.
 
 numba's cache looks at the file of the function that is called, and would go on serving it after
 a kernel that it calls in another file has changed. So the cache is kept in a folder that is named
-after a hash of all kernel sources.
+after a hash of all kernel sources, and of `model.py`, whose constants are compiled into them.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ def cache_folder() -> str:
     """Where the compiled kernels of exactly these sources are kept."""
     here = Path(__file__).parent
     digest = hashlib.sha256()
-    for source in sorted(here.glob("*.py")):
+    for source in (*sorted(here.glob("*.py")), here.parent / "model.py"):
         digest.update(source.read_bytes())
     base = config.CACHE_DIR
     if not base and os.access(here, os.W_OK):
