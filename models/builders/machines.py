@@ -27,7 +27,7 @@ from robosim.models.builders.parts import (
     rod,
 )
 
-FLATTEST = 0.05  # rad: where the scissor lift's drive stops on the way down
+FLATTEST = 0.05  # rad: how near the scissor lift's bars come to level, and to upright
 STIFFNESS = 2 * np.pi * 5  # rad/s: the scissor lift's stance is a damped spring of 5 Hz
 
 
@@ -104,7 +104,8 @@ def scissor_lift(
 
     It has one degree of freedom and n + 1 loops: n of the pairs, and one through the platform,
     along which the other side slides. Only the foot is actuated, towards the origin for up.
-    Folded flat it is singular: no force on the foot can raise it.
+    Folded flat it would be singular, no force on the foot could raise it; so the lowest pair's
+    hinge has a stop 0.05 rad before that, and another one before the bars are upright.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def scissor_lift(
     length : float [m], of a bar
     bar_mass, platform_mass : float [kg]
     angle : float [rad]
-        Of the bars over the ground at home, between 0 and pi / 2.
+        Of the bars over the ground at home, between the stops.
 
     Raises
     ------
@@ -121,7 +122,7 @@ def scissor_lift(
     element = "mechanism 'scissor_lift'"
     check_count(element, n, "pair of bars")
     check_positive(element, length=length, bar_mass=bar_mass, platform_mass=platform_mass)
-    check_within(element, "angle", angle, 0.0, np.pi / 2)
+    check_within(element, "angle", angle, FLATTEST, np.pi / 2 - FLATTEST)
     shoe, bar = (0.08 * length, 0.12 * length, 0.05 * length), 0.015 * length
     reach, height = length * np.cos(angle), length * np.sin(angle)
     foot = block("foot", shoe, 0.2 * bar_mass)
@@ -131,16 +132,7 @@ def scissor_lift(
     # Rods run upwards here: their frames are at their lower ends.
     lefts = [rod(f"left{k}", length, bar_mass, bar, BLUE, bar) for k in range(1, n + 1)]
     rights = [rod(f"right{k}", length, bar_mass, bar, ORANGE, -bar) for k in range(1, n + 1)]
-    drive = Joint(
-        "drive",
-        "prismatic",
-        None,
-        "foot",
-        axis=(1, 0, 0),
-        lower=[0.05 * length],
-        upper=[length * np.cos(FLATTEST)],
-    )
-    joints = [drive]
+    joints = [Joint("drive", "prismatic", None, "foot", axis=(1, 0, 0))]
     below: tuple[Body | None, Body] = None, foot
     for k, (left, right) in enumerate(zip(lefts, rights, strict=True), start=1):
         joints += [
@@ -149,6 +141,9 @@ def scissor_lift(
             hinge(f"loop{k}", below[1], right, CENTRE if k == 1 else None),
         ]
         below = right, left
+    # At the drive, the leverage of nearly flat bars would make a stop hit by the platform's weight
+    # many times over; here it is as stiff as the bars.
+    joints[2] = replace(joints[2], lower=[2 * FLATTEST - np.pi], upper=[-2 * FLATTEST])
     joints += [
         hinge("deck", rights[-1], platform),
         Joint(

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
+import re
+
 import numpy as np
 import pytest
+from rich.console import Console
 from scipy.integrate import solve_ivp
 
 import robosim
-from robosim import Mechanism, ModelError, PeerError, Simulation
+from robosim import Coupling, Mechanism, ModelError, PeerError, PointSpring, Simulation
+from robosim.cli.tables import robot_dictionary, robot_tables
 from robosim.controllers import PD
 from robosim.models import builders
 
@@ -140,6 +146,16 @@ def test_the_scissor_lift_stands_and_sinks_by_its_weight_over_the_stiffness() ->
     assert kp * (target - drive) == pytest.approx(push, rel=1e-5)
 
 
+def test_the_scissor_lift_falls_onto_its_stop() -> None:
+    robot = builders.scissor_lift(3)
+    sim = Simulation(robot, timestep=0.005)
+    log = sim.run(1.5, controller="zero")
+    cross = log.q[:, robot.q_names.index("cross1")]
+    assert cross.min() > 0.1 - np.pi - 1e-9
+    assert sim.q[robot.q_names.index("cross1")] == pytest.approx(0.1 - np.pi, abs=1e-6)
+    assert log.violation.max() < 1e-9
+
+
 def test_the_top_precesses_steadily() -> None:
     top = builders.spinning_top(tilt=0.4)
     v = builders.steady_precession(top, 400.0)
@@ -226,7 +242,7 @@ class TestMinitaur:
         (lambda: builders.double_four_bar(np.inf), "angle must be between"),
         (lambda: builders.slider_crank(crank=0.6), "0.5 m is too short for a crank of 0.6 m"),
         (lambda: builders.slider_crank(slider_mass=0), "slider_mass must be positive, not 0"),
-        (lambda: builders.scissor_lift(angle=0.0), "angle must be between 0 and"),
+        (lambda: builders.scissor_lift(angle=0.0), "angle must be between 0.05 and"),
         (lambda: builders.scissor_lift(0), "at least one pair of bars"),
         (lambda: builders.sphere_chain(0), "at least one sphere"),
         (lambda: builders.spinning_top(tilt=4), "tilt must be between"),
@@ -239,6 +255,26 @@ class TestMinitaur:
 def test_sizes_are_checked(build, said: str) -> None:
     with pytest.raises(ModelError, match=said):
         build()
+
+
+def test_info_tells_loops_springs_and_couplings() -> None:
+    robot = builders.scissor_lift(1)
+    spring = PointSpring("pull", None, "platform", stiffness=123.0, rest_length=0.5)
+    gear = Coupling("gear", "slide", "drive", ratio=0.75)
+    robot = dataclasses.replace(robot, springs=(spring,), couplings=(gear,))
+    console = Console(width=200, file=io.StringIO())
+    for table in robot_tables(robot):
+        console.print(table)
+    text = console.file.getvalue()
+    assert "5, of which 1 actuated; 2 closed loops take some" in text
+    for words in (r"loop1 .* foot +right1 .*closes a loop", "pull +the world +platform +123 +0.5 "):
+        assert re.search(words, text), text
+    assert re.search(r"gear +slide +drive +0\.75 +0", text), text
+    told = robot_dictionary(robot)
+    closing = [joint["name"] for joint in told["joints"] if joint["closes_loop"]]
+    assert closing == ["loop1", "loop2"]
+    assert told["springs"][0]["parent"] is None
+    assert (told["couplings"][0]["source"], told["couplings"][0]["ratio"]) == ("drive", 0.75)
 
 
 def test_a_peer_is_told_which_loops_it_cannot_have() -> None:
