@@ -299,7 +299,7 @@ class Model(NamedTuple):
     contacts: NDArray[np.void]  # CONTACT: with the ground, sorted by body; then of coordinates
     n_ground: int  # number of the former
     collision: Collision | None
-    facets: Array  # (nf, 2) directions of the linearized friction cone, none for the exact one
+    facets: Array | None  # (nf, 2) of the linearized friction cone; None for the exact one
     graph: Graph
 
 
@@ -382,8 +382,8 @@ def compile_model(mechanism: Mechanism, n_facets: int = 0) -> Model:
     graph = _graph(len(mechanism.bodies), joints, couplings)
     bodies = _body_records(mechanism, contacts)
     angles = 2 * np.pi * np.arange(n_facets) / n_facets
-    facets = np.column_stack((np.cos(angles), np.sin(angles)))
-    for array in (bodies, joints, coordinates, pieces, couplings, contacts, facets, *graph):
+    facets = np.column_stack((np.cos(angles), np.sin(angles))) if n_facets else None
+    for array in (bodies, joints, coordinates, pieces, couplings, contacts, *graph):
         array.setflags(write=False)
     return Model(
         bodies,

@@ -771,7 +771,7 @@ class Simulation:
         contacts = self._state.contacts[: self._model.n_ground]
         active = contacts["active"] != 0
         beta, facets = contacts["beta"], self._model.facets
-        forces[:, :2] = beta[:, : len(facets)] @ facets if len(facets) else beta[:, :2]
+        forces[:, :2] = beta[:, :2] if facets is None else beta[:, : len(facets)] @ facets
         forces[:, 2] = contacts["gamma"]
         out[self._contact_order] = np.where(active[:, None], forces / self._last_interval, 0.0)
         return out

@@ -10,6 +10,9 @@ and friction that of `cone_second_order`, or of `cone_linearized` where the mode
 limit of a coordinate has no friction; dry friction of a coordinate has no normal, but a gamma that
 is given and stays.
 
+Which cone it is, is known when the kernels are compiled, so that only one of them has to be:
+`facets` is None for the exact one.
+
 Eliminated in closed form it leaves ``dF = F + A du`` for its impulse: no matrix larger than 3x3
 (derivation.md, Sect. 5).
 """
@@ -19,6 +22,14 @@ from robosim.kernels import cone_second_order as second_order
 from robosim.kernels.algebra import fill, step_to_zero
 from robosim.kernels.jit import kernel
 from robosim.model import DRY
+
+
+@kernel
+def friction_size(facets):
+    """Number of impulses that friction is made of."""
+    if facets is None:
+        return 2
+    return facets.shape[0]
 
 
 @kernel
@@ -36,7 +47,7 @@ def contact_center(contact, c, w, facets, kappa, speed):
     aim = w.weight * kappa
     if contact.mu == 0.0:
         return
-    if facets.shape[0] == 0:
+    if facets is None:
         second_order.center(contact.mu, c, aim, w.u)
     else:
         linearized.center(contact.mu, c, facets, aim)
@@ -46,7 +57,7 @@ def contact_center(contact, c, w, facets, kappa, speed):
 def contact_impulse(beta, gamma, facets, out):
     """out (3,) = impulse in contact axes: friction from `beta`, gamma along the normal."""
     out[0], out[1], out[2] = beta[0], beta[1], gamma
-    if facets.shape[0] > 0:
+    if facets is not None:
         linearized.friction(beta, facets, out)
 
 
@@ -61,7 +72,7 @@ def contact_stiffness(contact, c, facets, w):
         A[2, 2] = -c.gamma / c.s
     if contact.mu == 0.0:
         return
-    if facets.shape[0] == 0:
+    if facets is None:
         second_order.stiffness(contact.mu, c, A)
     else:
         linearized.stiffness(contact.mu, c, facets, A)
@@ -73,7 +84,7 @@ def contact_violation(contact, c, facets, u, mass):
     worst = abs(u[2] - c.s) if contact.kind != DRY else 0.0
     if contact.mu == 0.0:
         return worst
-    if facets.shape[0] == 0:
+    if facets is None:
         return max(worst, second_order.violation(c, u))
     return max(worst, linearized.violation(contact.mu, c, facets, u, mass))
 
@@ -96,7 +107,7 @@ def contact_direction(contact, c, facets, kappa, du, w):
     if contact.mu == 0.0:
         return
     aim = w.weight * kappa
-    if facets.shape[0] == 0:
+    if facets is None:
         second_order.direction(contact.mu, c, aim, du, w)
     else:
         linearized.direction(contact.mu, c, facets, aim, du, w)
@@ -109,7 +120,7 @@ def contact_second_order(facets, on, w):
     The second-order cone does without: its products are not those of Newton's method.
     """
     w.second_s = on * w.d_s * w.d_gamma
-    if facets.shape[0] > 0:
+    if facets is not None:
         linearized.second_order(facets, on, w)
 
 
@@ -120,7 +131,7 @@ def contact_longest_step(contact, c, w, facets, fraction, longest):
     longest = min(longest, fraction * step_to_zero(c.gamma, w.d_gamma))
     if contact.mu == 0.0:
         return longest
-    if facets.shape[0] == 0:
+    if facets is None:
         return min(longest, fraction * second_order.longest_step(contact.mu, c, w))
     return min(longest, fraction * linearized.longest_step(c, w, facets))
 
@@ -131,7 +142,7 @@ def contact_products(contact, c, w, facets, length):
     product = (c.s + length * w.d_s) * (c.gamma + length * w.d_gamma)
     if contact.mu == 0.0:
         return product, product, product, 1
-    if facets.shape[0] == 0:
+    if facets is None:
         total, largest, smallest = second_order.products(contact.mu, c, w, length)
         pairs = 3
     else:
@@ -146,5 +157,6 @@ def contact_products(contact, c, w, facets, length):
 @kernel
 def contact_follow(contact, c, w, facets):
     """After a step: put sliding friction where no straight step gets it."""
-    if contact.mu > 0.0 and facets.shape[0] == 0:
-        second_order.follow(contact.mu, c, w)
+    if facets is None:
+        if contact.mu > 0.0:
+            second_order.follow(contact.mu, c, w)

@@ -27,6 +27,7 @@ from robosim.kernels.contact import (
     contact_impulse,
     contact_stiffness,
     contact_violation,
+    friction_size,
 )
 from robosim.kernels.jit import kernel
 from robosim.kernels.joint import joint_jacobian, joint_motion_map, joint_residual
@@ -387,7 +388,7 @@ def remember(model, state, work):
         k = work.active[n]
         c, w = state.contacts[k], work.contacts[k]
         w.s_old, w.gamma_old, w.c_old, w.psi_old = c.s, c.gamma, c.c, c.psi
-        for i in range(max(2, model.facets.shape[0])):
+        for i in range(friction_size(model.facets)):
             w.beta_old[i] = c.beta[i]
             w.eta_old[i] = c.eta[i]
 
@@ -414,7 +415,7 @@ def take_step(model, state, work, dt, length):
         c.gamma = w.gamma_old + length * w.d_gamma
         c.c = w.c_old + length * w.d_c
         c.psi = w.psi_old + length * w.d_psi
-        for i in range(max(2, model.facets.shape[0])):
+        for i in range(friction_size(model.facets)):
             c.beta[i] = w.beta_old[i] + length * w.d_beta[i]
             c.eta[i] = w.eta_old[i] + length * w.d_eta[i]
         contact_follow(work.slots[k], c, w, model.facets)
