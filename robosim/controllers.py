@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.errors import ControllerError, ModelError
+from robosim.errors import ControllerError, ModelError, OptionError
 from robosim.mechanism import Mechanism
 
 if TYPE_CHECKING:
@@ -102,41 +102,99 @@ class PD:
         )
 
 
-def zero(robot: Mechanism) -> PD:
-    """No torques at all."""
+def zero(robot: Mechanism, timestep: float | None = None) -> PD:
+    """No torques at all, whatever the timestep."""
     return PD(robot, 0.0, 0.0, 0.0)
 
 
-def stand(robot: Mechanism) -> PD:
+def stand(robot: Mechanism, timestep: float | None = None, *, implicit: bool | None = None) -> PD:
     """Hold a standing pose: the robot's stance if it has one, or else its home pose.
 
     For robots without a stance the gains are chosen from the inertia that each joint carries, as
     a critically damped spring of 5 Hz.
 
+    Parameters
+    ----------
+    robot : Mechanism
+    timestep : float [s] or None
+        Of the simulation. Where torques that are held over it would be unstable (see
+        `holds_over`), the gains are implicit ones.
+    implicit : bool or None
+        Whether they are, whatever the timestep. None: as `timestep` needs it, or not if that is
+        None as well.
+
     Raises
     ------
     ModelError
         If the robot has no actuated joint.
+    OptionError
+        For a timestep that is not positive.
     """
     if robot.nu == 0:
         raise ModelError("has no actuated joint to stand with", element=f"robot '{robot.name}'")
+    if timestep is not None and not (np.isfinite(timestep) and timestep > 0):
+        raise OptionError(f"timestep must be a positive number, not {timestep!r}")
+    inertia = _inertia(robot)
     if robot.stance is not None:
-        return PD(robot, robot.stance.target, robot.stance.kp, robot.stance.kd)
+        known = robot.stance
+        target, kp, kd = np.asarray(known.target), np.asarray(known.kp), np.asarray(known.kd)
+    else:
+        gains = zero(robot).gains
+        ours = gains["v_index"] < robot.nv  # the tree leads the joints that close its loops
+        carried = np.zeros(robot.nu)
+        carried[ours] = np.diag(inertia)[gains["v_index"][ours]]
+        frequency = 2 * np.pi * 5.0
+        target, kp, kd = np.zeros(robot.nu), carried * frequency**2, 2 * carried * frequency
+        target[ours] = np.asarray(robot.home)[gains["q_index"][ours]]
+    pd = PD(robot, target, kp, kd)
+    if implicit is None:
+        implicit = timestep is not None and not holds_over(pd, inertia, timestep)
+    pd.gains["implicit"] = implicit
+    return pd
+
+
+def holds_over(pd: PD, inertia: Array, timestep: float) -> bool:
+    """Whether a PD is stable with its torques held over the timestep.
+
+    Of a free motion with eigenvector v and factor z per step, the integrator leaves
+    ``m (z-1)^2 + h d (z-1) + h^2 k (z+1)/2 = 0`` with m, d, k the quadratic forms in v of inertia,
+    kd and kp. Its roots are within the unit circle if ``h d < 2 m`` and ``h k < 2 d``: if h times
+    the largest eigenvalue of ``M^-1 kd`` is below 2, and h kp below 2 kd joint by joint. Contacts
+    and loops only add to the inertia.
+
+    Parameters
+    ----------
+    pd : PD
+    inertia : (nv, nv), mass matrix of the tree with its rotors
+    timestep : float [s]
+    """
+    g = pd.gains[pd.gains["v_index"] < len(inertia)]
+    columns = np.zeros((len(inertia), len(g)))
+    columns[g["v_index"], np.arange(len(g))] = np.sqrt(g["kd"])
+    fastest = np.linalg.eigvalsh(columns.T @ np.linalg.solve(inertia, columns)).max(initial=0.0)
+    active = (g["kp"] != 0.0) | (g["kd"] != 0.0)
+    stiff = np.any(timestep * g["kp"][active] >= 2 * g["kd"][active])
+    return bool(timestep * fastest < 2 and not stiff)
+
+
+def _inertia(robot: Mechanism) -> Array:
+    """Mass matrix of the tree at its home pose with the rotors' inertia, (nv, nv)."""
     # Here, so that naming a controller does not wait for numba.
     from robosim.dynamics import mass_matrix
 
-    home = np.asarray(robot.home)
-    carried = np.diag(mass_matrix(robot, home))[robot.actuated]
-    frequency = 2 * np.pi * 5.0
-    target = home[zero(robot).gains["q_index"]]
-    return PD(robot, target, carried * frequency**2, 2 * carried * frequency)
+    rotors = [joint.per_coordinate("armature") for joint in robot.tree_joints]
+    return np.asarray(mass_matrix(robot, np.asarray(robot.home)) + np.diag(np.hstack(rotors)))
 
 
-BUILT_IN: dict[str, Callable[[Mechanism], PD]] = {"stand": stand, "zero": zero}
+BUILT_IN: dict[str, Callable[[Mechanism, float | None], PD]] = {"stand": stand, "zero": zero}
 
 
-def resolve(robot: Mechanism, controller: str | Controller | None) -> Controller:
+def resolve(
+    robot: Mechanism, controller: str | Controller | None, timestep: float | None = None
+) -> Controller:
     """The controller meant by a name, a callable or None (no torques).
+
+    A named one is made for the timestep [s] of the simulation, where that is given.
 
     Raises
     ------
@@ -150,7 +208,7 @@ def resolve(robot: Mechanism, controller: str | Controller | None) -> Controller
             raise ControllerError(
                 f"unknown controller '{controller}' (known: {', '.join(BUILT_IN)})"
             )
-        return BUILT_IN[controller](robot)
+        return BUILT_IN[controller](robot, timestep)
     if not callable(controller):
         raise ControllerError(f"a controller must be callable, not {controller!r}")
     return controller

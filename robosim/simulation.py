@@ -128,6 +128,11 @@ class Simulation:
         2, or 4: seven steps of order two, combined. While a contact or a limit is active, or
         with servos, steps are of order two all the same, and say so.
 
+    Attributes
+    ----------
+    steps, fourth_order_steps : int
+        Done since the state was set: all, and those of order four.
+
     Raises
     ------
     OptionError
@@ -215,7 +220,8 @@ class Simulation:
         self._contact_order = contact_order(robot)
         self._start_time = 0.0
         self._last_interval = self.timestep
-        self.steps = 0
+        self.steps = self.fourth_order_steps = 0
+        self.order = int(order)
         self.state = BodyState(self._state)
         self.set_state()
 
@@ -366,7 +372,7 @@ class Simulation:
             if joint.has_quaternion and start >= robot.nq:
                 state.q[start + joint.C_T.shape[1]] = 1.0
         set_bodies(self._model, state, self._work)
-        self._start_time, self.steps = time, 0
+        self._start_time, self.steps, self.fourth_order_steps = time, 0, 0
 
     def _project(self, hold: Sequence[str], time: float) -> None:
         """Satisfy all constraints from where the bodies are."""
@@ -538,7 +544,7 @@ class Simulation:
             Samples since the last one. If a step fails, what was done before it is yielded first.
         """
         left = self._steps_of(seconds)
-        control = resolve(self.robot, controller)
+        control = resolve(self.robot, controller, self.timestep)
         size = CHUNK_STEPS if chunk_steps is None else int(chunk_steps)
         if size < 1:
             raise OptionError(f"chunk_steps must be at least 1, not {chunk_steps}")
@@ -611,6 +617,8 @@ class Simulation:
                 if self.steps + steps == 1 and last["substeps"] == 1:
                     self._last_interval *= 0.5
             self.steps += steps
+            if self.order == 4:
+                self.fourth_order_steps += int(np.count_nonzero(logs[-1]["order"][:steps] == 4))
             done += steps
             if done < len(infos):
                 if infos[done]["status"] != NEEDS_BLOCKS:

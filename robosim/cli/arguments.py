@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import robosim
-from robosim.errors import ControllerError, RobosimError
+from robosim.cli.application import remark
+from robosim.errors import ControllerError, OptionError, RobosimError
 from robosim.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from robosim.simulation import Simulation
 
 _LOADING = "Loading"
+_STEPPING = "Stepping"
 
 Model = Annotated[
     str,
@@ -61,6 +63,49 @@ NoGround = Annotated[
     bool,
     typer.Option("--no-ground", help="Without contacts.", rich_help_panel=_LOADING),
 ]
+SelfCollision = Annotated[
+    bool,
+    typer.Option(
+        "--self-collision",
+        help="Bodies without a joint between them cannot pass each other.",
+        rich_help_panel=_LOADING,
+    ),
+]
+Order = Annotated[
+    int,
+    typer.Option(
+        help="2, or 4 while no contact, limit or servo acts: some seven times the time.",
+        metavar="N",
+        rich_help_panel=_STEPPING,
+    ),
+]
+FrictionCone = Annotated[
+    str,
+    typer.Option(
+        help="second_order, the exact cone, or linearized, a polygon as in the paper.",
+        metavar="KIND",
+        rich_help_panel=_STEPPING,
+    ),
+]
+Facets = Annotated[
+    int | None,
+    typer.Option(
+        help="Of the linearized cone, even, 4 to 16; by default 4.",
+        metavar="N",
+        show_default=False,
+        rich_help_panel=_STEPPING,
+    ),
+]
+Implicit = Annotated[
+    bool | None,
+    typer.Option(
+        "--implicit/--explicit",
+        help="Whether 'stand' is a servo within the step, stable at any timestep, or holds torques "
+        "over it; by default a servo where holding them would be unstable.",
+        show_default=False,
+        rich_help_panel=_STEPPING,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
@@ -70,35 +115,52 @@ def load(
     package_dirs: list[Path] | None = None,
     friction: float | None = None,
     no_ground: bool = False,
+    self_collision: bool = False,
 ) -> Mechanism:
     """The robot that the options of the command line ask for."""
     robot = robosim.load(
         model, floating_base=floating_base, ground=not no_ground, package_dirs=package_dirs or None
     )
+    if self_collision:
+        robot = replace(robot, self_collision=True)
     if friction is None:
         return robot
     contacts = tuple(replace(contact, friction=friction) for contact in robot.contacts)
     return replace(robot, contacts=contacts)
 
 
-def controller(name: str | None, robot: Mechanism) -> Callable[[Simulation], Any]:
+def controller(
+    name: str | None, robot: Mechanism, timestep: float, implicit: bool | None = None
+) -> Callable[[Simulation], Any]:
     """The controller that ``--controller NAME`` asks for.
 
     ``stand`` and ``zero`` are built in; by default a robot with actuators and a floating base
     stands and any other moves freely. ``module:function`` is a Python function: one whose first
     parameter is called ``robot`` is called once with the robot and returns the controller, as
     ``robosim.controllers.stand`` does; any other is the controller itself, called with the
-    simulation before every step.
+    simulation before every step. What ``--implicit`` says is for ``stand`` only.
 
     Raises
     ------
     ControllerError
         If there is no such controller; and, from the controller, instead of what it raises.
+    OptionError
+        For ``--implicit`` or ``--explicit`` with another controller.
     """
     from robosim import controllers
 
     if name is None:
         name = "stand" if robot.nu and robot.floating_base else "zero"
+    if name == "stand":
+        control = controllers.stand(robot, timestep, implicit=implicit)
+        if implicit is None and control.gains["implicit"].any():
+            remark(
+                f"note: with torques held over {1e3 * timestep:g} ms 'stand' would be unstable: it "
+                "acts as a servo within the step (--implicit says so, --explicit holds them)"
+            )
+        return control
+    if implicit is not None:
+        raise OptionError(f"--implicit and --explicit are for the controller 'stand', not '{name}'")
     if ":" not in name:
         return controllers.resolve(robot, name)
     found = _find(name)

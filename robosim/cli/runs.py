@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +19,7 @@ from robosim.errors import ConvergenceError, OptionError
 
 if TYPE_CHECKING:
     from robosim.log import RunStatistics
+    from robosim.mechanism import Mechanism
     from robosim.simulation import Simulation
     from robosim.viz import Recorder, Viewer
 
@@ -83,6 +83,11 @@ def simulate(
     package_dir: arguments.PackageDirs = None,
     friction: arguments.Friction = None,
     no_ground: arguments.NoGround = False,
+    self_collision: arguments.SelfCollision = False,
+    order: arguments.Order = 2,
+    friction_cone: arguments.FrictionCone = "second_order",
+    facets: arguments.Facets = None,
+    implicit: arguments.Implicit = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Simulate a robot for some time; log it, record it, watch it.
@@ -98,9 +103,12 @@ def simulate(
     _check_seconds(seconds)
     if log is not None:
         check_log_path(log)
-    sim, control = _prepare(
-        model, timestep, controller, drop, record, floating_base, package_dir, friction, no_ground
-    )
+    _check_record(record)
+    robot = arguments.load(model, floating_base, package_dir, friction, no_ground, self_collision)
+    for warning in robot.warnings:
+        remark(f"warning: {warning}")
+    control = arguments.controller(controller, robot, timestep, implicit)
+    sim = _start(robot, timestep, drop, order, friction_cone, facets)
     with interruptible() as interrupted, ExitStack() as stack:
         viewer = stack.enter_context(_viewer(sim, port)) if view else None
         recorder = _recorder(sim) if record is not None else None
@@ -155,6 +163,11 @@ def view(
     package_dir: arguments.PackageDirs = None,
     friction: arguments.Friction = None,
     no_ground: arguments.NoGround = False,
+    self_collision: arguments.SelfCollision = False,
+    order: arguments.Order = 2,
+    friction_cone: arguments.FrictionCone = "second_order",
+    facets: arguments.Facets = None,
+    implicit: arguments.Implicit = None,
 ) -> None:
     """Show a robot live in the browser, in real time.
 
@@ -166,9 +179,12 @@ def view(
 
     if not math.isinf(seconds):
         _check_seconds(seconds)
-    sim, control = _prepare(
-        model, timestep, controller, drop, record, floating_base, package_dir, friction, no_ground
-    )
+    _check_record(record)
+    robot = arguments.load(model, floating_base, package_dir, friction, no_ground, self_collision)
+    for warning in robot.warnings:
+        remark(f"warning: {warning}")
+    control = arguments.controller(controller, robot, timestep, implicit)
+    sim = _start(robot, timestep, drop, order, friction_cone, facets)
     recorder = _recorder(sim) if record is not None else None
     with interruptible() as interrupted, _viewer(sim, port, open_browser) as viewer:
         statistics = RunStatistics(sim)
@@ -195,41 +211,45 @@ def _check_seconds(seconds: float) -> None:
         raise OptionError(f"--seconds must be a positive number, not {seconds}")
 
 
-def _prepare(
-    model: str,
-    timestep: float,
-    controller: str | None,
-    drop: float,
-    record: Path | None,
-    floating_base: bool | None,
-    package_dirs: list[Path] | None,
-    friction: float | None,
-    no_ground: bool,
-) -> tuple[Simulation, Callable[[Simulation], Any]]:
-    """The simulation at its start, and the controller; wrong options are found here."""
+def _check_record(record: Path | None) -> None:
     if record is not None:
         if record.suffix.lower() not in (".html", ".htm"):
             raise OptionError(f"--record writes a page: '{record}' must end in .html")
         if not record.absolute().parent.is_dir():
             raise OptionError(f"--record {record}: the directory does not exist")
-    robot = arguments.load(model, floating_base, package_dirs, friction, no_ground)
-    for warning in robot.warnings:
-        remark(f"warning: {warning}")
+
+
+def _start(
+    robot: Mechanism,
+    timestep: float,
+    drop: float,
+    order: int,
+    friction_cone: str,
+    facets: int | None,
+) -> Simulation:
+    """The simulation at its start, with its kernels compiled."""
     if not math.isfinite(drop):
         raise OptionError(f"--drop must be a finite number, not {drop}")
     if drop and not robot.floating_base:
         raise OptionError(f"--drop needs a floating base, which '{robot.name}' does not have")
-    control = arguments.controller(controller, robot)
+    if facets is not None and friction_cone != "linearized":
+        raise OptionError("--facets is for --friction-cone linearized")
 
     from robosim.simulation import Simulation, warmup
 
-    sim = Simulation(robot, timestep)
+    sim = Simulation(
+        robot,
+        timestep,
+        order=order,
+        friction_cone=friction_cone,
+        friction_facets=4 if facets is None else facets,
+    )
     if drop:
         q = sim.q
         q[2] += drop
         sim.set_state(q)
     warmup()
-    return sim, control
+    return sim
 
 
 def _viewer(sim: Simulation, port: int | None, open_browser: bool = False) -> Viewer:

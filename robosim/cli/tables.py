@@ -43,6 +43,8 @@ def outcome_table(summary: dict[str, Any]) -> Table:
             "Newton iterations",
             f"{s['newton_iterations_mean']:.2f} a step, {s['newton_iterations_max']} at most",
         )
+    if s["fourth_order_fraction"] is not None:
+        row("order", f"4 in {100 * s['fourth_order_fraction']:.3g} % of the steps, 2 in the others")
     row("failed steps", str(s["failed_steps"]))
     if s["divided_steps"]:
         row("divided steps", f"{s['divided_steps']}, into {s['substeps']} substeps together")

@@ -60,7 +60,8 @@ class RunStatistics:
         Returns
         -------
         dict
-            steps; seconds, simulated [s]; wall_seconds, spent on simulating them [s];
+            order, that was asked for, and fourth_order_fraction, of the steps that had it, None
+            unless order is 4; steps; seconds, simulated [s]; wall_seconds, spent on simulating them [s];
             us_per_step; real_time_factor; newton_iterations_mean, newton_iterations_max;
             failed_steps; divided_steps, that took substeps, and substeps, how many these took
             together; max_constraint_violation_m; min_gap_m, None without contacts;
@@ -72,6 +73,10 @@ class RunStatistics:
         return {
             "robot": sim.robot.name,
             "timestep": float(sim.timestep),
+            "order": sim.order,
+            "fourth_order_fraction": (
+                sim.fourth_order_steps / steps if sim.order == 4 and steps else None
+            ),
             "steps": steps,
             "seconds": seconds,
             "wall_seconds": wall,

@@ -234,6 +234,59 @@ class TestSimulate:
         assert (tmp_path / "run.png").stat().st_size > 10_000
 
 
+class TestStepping:
+    def test_a1_stands_at_ten_milliseconds(self, run: Run) -> None:
+        line = ("simulate", "a1", "--seconds", "2", "--timestep", "0.01", "--json")
+        alone, asked = run(*line), run(*line, "--controller", "stand", "--implicit")
+        assert "acts as a servo" in alone.stderr
+        assert "acts as a servo" not in asked.stderr
+        for result in (alone, asked):
+            assert result.exit_code == 0, result.output
+            told = json.loads(result.stdout)
+            assert told["failed_steps"] == 0
+            assert told["min_gap_m"] >= 0
+            assert told["final_base_position"][2] == pytest.approx(0.286, abs=0.002)
+
+    def test_explicit_is_obeyed(self, run: Run) -> None:
+        line = ("simulate", "a1", "--seconds", "0.2", "--timestep", "0.01", "--json")
+        result = run(*line, "--controller", "stand", "--explicit")
+        assert "acts as a servo" not in result.stderr
+        told = json.loads(result.stdout)
+        assert told["failed_steps"] or abs(told["final_base_position"][2] - 0.286) > 0.01
+
+    def test_order_four_and_how_much_of_it(self, run: Run) -> None:
+        line = ("simulate", "pendulum", "--seconds", "0.1", "--json")
+        assert json.loads(run(*line).stdout)["fourth_order_fraction"] is None
+        told = json.loads(run(*line, "--order", "4").stdout)
+        assert (told["order"], told["fourth_order_fraction"]) == (4, 1.0)
+        # In the air first, then on the ground.
+        line = ("simulate", "cube", "--drop", "0.1", "--seconds", "0.5", "--order", "4")
+        told = json.loads(run(*line, "--json").stdout)
+        assert 0.1 < told["fourth_order_fraction"] < 0.9
+        assert "% of the steps, 2 in the others" in run(*line).stdout
+
+    def test_linearized_cone(self, run: Run) -> None:
+        line = ("simulate", "cube", "--seconds", "0.05", "--friction-cone", "linearized")
+        assert run(*line, "--facets", "8").exit_code == 0
+        fails(run(*line, "--facets", "5"), "friction_facets must be even")
+
+    def test_self_collision(self, run: Run) -> None:
+        line = ("simulate", "minitaur", "--seconds", "0.05", "--self-collision", "--json")
+        assert json.loads(run(*line).stdout)["failed_steps"] == 0
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            (["--facets", "8"], "--facets is for --friction-cone linearized"),
+            (["--friction-cone", "round"], "'second_order' or 'linearized', not 'round'"),
+            (["--order", "3"], "order must be 2 or 4, not 3"),
+            (["--implicit"], "for the controller 'stand', not 'zero'"),
+        ],
+    )
+    def test_wrong(self, options: list[str], words: str, run: Run) -> None:
+        fails(run("simulate", "cube", *options), words)
+
+
 class TestControllers:
     @pytest.mark.parametrize(
         ("name", "torque"), [("push", 1.0), ("made", 2.0), ("holder.push", 3.0)]

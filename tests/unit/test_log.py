@@ -466,6 +466,7 @@ class FakeSimulation:
         self.time = 0.0
         self.q = np.arange(float(robot.nq))
         self.now = 2.5
+        self.order, self.fourth_order_steps = 4, 6
 
     def energy(self) -> float:
         return self.now
@@ -487,6 +488,7 @@ class TestStatistics:
         sim.time, sim.now = 8e-3, 2.0
         summary = statistics.summary()
         assert summary["steps"] == 8
+        assert (summary["order"], summary["fourth_order_fraction"]) == (4, 0.75)
         assert summary["seconds"] == pytest.approx(8e-3)
         assert summary["us_per_step"] == pytest.approx(1000.0)
         assert summary["real_time_factor"] == pytest.approx(1.0)
@@ -507,6 +509,7 @@ class TestStatistics:
         summary = statistics.summary()
         assert summary["steps"] == 0
         assert summary["us_per_step"] is None
+        assert summary["fourth_order_fraction"] is None
         assert summary["min_gap_m"] is None
         assert summary["final_base_position"] is None
         json.dumps(summary, allow_nan=False)
