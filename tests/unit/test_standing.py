@@ -25,7 +25,7 @@ def grows(robot, pd, steps=400):
     sizes = []
     for _ in range(steps):
         sim.step(pd(sim))
-        sizes.append(np.abs(sim.q).max())
+        sizes.append(np.abs(sim.v).max())
     return max(sizes[steps // 2 :]) > max(sizes[: steps // 2])
 
 
