@@ -396,7 +396,8 @@ class Simulation:
             names = [self.robot.joints[j].name for j in worst if j < len(self.robot.joints)]
             raise StateError(
                 f"the constraints cannot be satisfied from here: {left:.3g} (m, or rad) is left, "
-                f"at joints {names}; links may be too short to close, or the start too far away"
+                f"at joints {names}; links may be too short to close, or the start too far away: "
+                "give the mechanism a `home`, or set_state a q, that nearly satisfies them"
             )
         # What constraints yield, as some may be redundant, leaves a little of a first projection.
         for _ in range(2):
