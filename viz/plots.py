@@ -164,6 +164,7 @@ def _draw_joints(
 ) -> None:
     axes = part.subplots(len(quantities), len(groups), sharex=True, squeeze=False)
     said: dict[str, str] = {}  # the label of each row so far, to be said where it changes
+    tops: list[Axes] = []  # the highest panel of each column: joints that close loops have no q
     for k, (title, joints) in enumerate(groups):
         lowest = axes[0, k]
         known: list[str] = []  # labels of the column's first panel, and so its legend
@@ -174,6 +175,8 @@ def _draw_joints(
                 ax.set_axis_off()
                 continue
             lowest = ax
+            if len(tops) == k:
+                tops.append(ax)
             labels = [_label(name, title) for name in names]
             known = known or labels
             _draw(ax, log, names, labels, known)
@@ -186,7 +189,7 @@ def _draw_joints(
                 said[quantity] = label
         lowest.set_xlabel("time [s]")
         lowest.tick_params(labelbottom=True)
-    _legends(part, axes[0], [title for title, _ in groups])
+    _legends(part, tops, [title for title, _ in groups])
     part.align_ylabels()
 
 

@@ -139,6 +139,15 @@ def test_a_log_without_units_or_name(tmp_path: Path) -> None:
     assert figure.get_suptitle() == "0.05 s in steps of 1 ms"
 
 
+def test_a_joint_that_closes_a_loop_has_torques_only() -> None:
+    tree = robot(["crank", "rocker"])
+    loop = Joint("closing", "revolute", "link_0", "link_1")
+    figure = plot_log(log_of(Mechanism("loop", tree.bodies, (*tree.joints, loop))))
+    shown = [ax.get_legend() for ax in figure.axes if ax.get_legend()]
+    said = [[text.get_text() for text in legend.get_texts()] for legend in shown]
+    assert said == [["crank", "rocker"], ["closing"]]
+
+
 @pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
 def test_written_without_a_display(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
