@@ -20,10 +20,12 @@ from robosim.kernels.assembly import close_loops, start_projected
 from robosim.kernels.coordinates import joint_violations, set_bodies
 from robosim.kernels.interior_point import CONVERGED, NEEDS_BLOCKS
 from robosim.kernels.run import run_steps
+from robosim.kernels.touch import RECOVERY_SPEED
 from robosim.log import Chunk, Log
 from robosim.mechanism import Mechanism
 from robosim.model import (
     INFO,
+    LIMIT,
     MAX_FACETS,
     Model,
     Options,
@@ -288,7 +290,7 @@ class Simulation:
             self._place(q, v, float(time))
             self._check_springs()
             if self._constrained:
-                self._project(hold, float(time))
+                self._project(hold, float(time), from_tree=True)
 
     def set_body_state(
         self,
@@ -331,7 +333,7 @@ class Simulation:
             for name, array in given.items():
                 self._state.bodies[name] = array
             self._check_springs()
-            self._project((), float(time))
+            self._project((), float(time), from_tree=False)
 
     @contextmanager
     def _restored_if_refused(self) -> Iterator[None]:
@@ -374,9 +376,10 @@ class Simulation:
         set_bodies(self._model, state, self._work)
         self._start_time, self.steps, self.fourth_order_steps = time, 0, 0
 
-    def _project(self, hold: Sequence[str], time: float) -> None:
-        """Satisfy all constraints from where the bodies are."""
+    def _project(self, hold: Sequence[str], time: float, *, from_tree: bool) -> None:
+        """Satisfy all constraints from where the bodies are, or else from near the tree's q."""
         model, state, work = self._model, self._state, self._work
+        tree_v = self.v
         motion = self._motions(time, 1)[0]
         held = np.zeros(len(model.coordinates), dtype=np.int64)
         goal, rate = state.q[self._q_index].copy(), state.v.copy()
@@ -389,6 +392,12 @@ class Simulation:
         for v in np.flatnonzero(driven >= 0):
             held[v], (goal[v], rate[v]) = 1, motion[driven[v]]
         left = float(close_loops(model, state, work, held, goal, 200))
+        for other in self._other_starts(held) if from_tree else ():
+            if left < 1e-9:
+                break
+            # Straight links, for one, have no direction in which to begin to close.
+            self._place(other, tree_v, time)
+            left = float(close_loops(model, state, work, held, goal, 200))
         if not left < 1e-9:
             violations = np.zeros(len(model.joints))
             joint_violations(model, state, work, violations)
@@ -405,6 +414,18 @@ class Simulation:
                 raise StateError("velocities cannot be projected: the mechanism is singular here")
         self._check_springs()
 
+    def _other_starts(self, held: NDArray[np.int64]) -> Iterator[Array]:
+        """Coordinates of the tree, ever farther from the present ones; always the same."""
+        rng = np.random.default_rng(0)
+        q = self.q
+        free = np.zeros(self.robot.nq, dtype=bool)
+        for j, joint in enumerate(self.robot.tree_joints):
+            if not joint.has_quaternion:
+                v = slice(self.robot.v_offsets[j], self.robot.v_offsets[j + 1])
+                free[self.robot.q_offsets[j] : self.robot.q_offsets[j + 1]] = held[v] == 0
+        for spread in np.geomspace(0.05, 2.0, 20):
+            yield q + np.where(free, rng.normal(scale=spread, size=len(q)), 0.0)
+
     def _motions(self, time: float, n: int) -> Array:
         """Values and rates of the driven coordinates at n knots from `time` on, (n, nd, 2)."""
         driven = [joint for joint in self.robot.joints if joint.motion is not None]
@@ -420,16 +441,30 @@ class Simulation:
                 raise StateError(f"the motion of joint '{joint.name}' is not finite at {time} s")
         return out
 
-    def _warn_below_ground(self) -> None:
-        """Say so before the first step: it takes a contact out of the ground, however deep."""
+    def _warn_of_start(self) -> None:
+        """Say before the first step what starts in the ground or beyond its limit."""
         heights = self.contact_positions()[:, 2]
         if len(heights) and heights.min() < -1e-9:
             name = self.robot.contacts[int(heights.argmin())].name
             warnings.warn(
                 f"contact '{name}' starts {-heights.min():.3g} m below the ground and will be "
-                "thrown out of it within one step; raise the base by that much",
+                f"pushed out of it at no more than {RECOVERY_SPEED} m/s; raise the base by that "
+                "much",
                 stacklevel=3,
             )
+        q = self._state.q
+        for slot in self._work.slots[self._model.n_ground :]:
+            if slot["kind"] == LIMIT:
+                joint = self._model.joints[slot["joint"]]
+                here = float(q[joint["q_begin"] + slot["row"]])
+                if slot["sign"] * (here - slot["bound"]) < -1e-9 * slot["scale"]:
+                    name = self.robot.joints[int(slot["joint"])].name
+                    side = "lower" if slot["sign"] > 0 else "upper"
+                    warnings.warn(
+                        f"joint '{name}' starts at {here:.6g}, beyond its {side} limit of "
+                        f"{slot['bound']:.6g}, and will be pushed back slowly",
+                        stacklevel=3,
+                    )
 
     def _checked(self, name: str, value: ArrayLike, names: tuple[str, ...]) -> Array:
         try:
@@ -457,7 +492,7 @@ class Simulation:
             For a wrong shape or a value that is not finite.
         """
         if self.steps == 0:
-            self._warn_below_ground()
+            self._warn_of_start()
         self._work.tau[: self._n_rates] = check_torques(self.robot, tau, "step(tau) was given")
         self._advance(NO_GAINS, *self._sample)
         info = self._sample[-1][0]
@@ -559,7 +594,7 @@ class Simulation:
 
     def _stream(self, control: Controller, size: int, left: int | None) -> Iterator[Chunk]:
         if self.steps == 0:
-            self._warn_below_ground()
+            self._warn_of_start()
         while left is None or left > 0:
             n = size if left is None else min(size, left)
             begin = self.steps

@@ -157,6 +157,5 @@ def contact_products(contact, c, w, facets, length):
 @kernel
 def contact_follow(contact, c, w, facets):
     """After a step: put sliding friction where no straight step gets it."""
-    if facets is None:
-        if contact.mu > 0.0:
-            second_order.follow(contact.mu, c, w)
+    if facets is None and contact.mu > 0.0:
+        second_order.follow(contact.mu, c, w)
