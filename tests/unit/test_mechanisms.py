@@ -81,6 +81,18 @@ def test_loops_stay_closed_and_energy_has_no_trend(robot: Mechanism, scale: floa
     assert np.ptp(sim.q - np.asarray(robot.home)) > 0.1  # it moved
 
 
+@pytest.mark.parametrize("name", ["three_link_loop", "rhombus", "segments", "slider_crank"])
+def test_loops_stay_closed_from_wherever_they_start(name: str) -> None:
+    robot = LOOPS[name]()
+    rng = np.random.default_rng(7)
+    for _ in range(4):
+        sim = Simulation(robot, timestep=0.01)
+        q = np.asarray(robot.home) + 0.5 * rng.normal(size=robot.nq)
+        sim.set_state(q, 2.0 * rng.normal(size=robot.nv))
+        assert sim.constraint_violation() < 1e-9
+        assert sim.run(2.0).violation.max() < 1e-9
+
+
 def test_the_double_four_bar_stays_parallel_through_its_singular_poses() -> None:
     q, v = builders.double_four_bar_start()
 
