@@ -28,13 +28,16 @@ GAINS = np.dtype(
         ("target", "f8"),
         ("kp", "f8"),
         ("kd", "f8"),
+        ("velocity", "f8"),
         ("implicit", "i8"),
     ]
 )
 
 
 class PD:
-    """Joint PD control about fixed targets: tau = kp (target - q) - kd v.
+    """Joint PD control: tau = kp (target - q) + kd (velocity - v).
+
+    A controller of one's own may return one as well: it then holds for that step.
 
     The torques are computed at the beginning of each step and held over it, as a digital
     controller does, which is unstable where the gains are too stiff for the timestep. Implicit
@@ -46,6 +49,8 @@ class PD:
     robot : Mechanism
     target : (nu,) [rad or m], in the order of ``robot.actuated``
     kp, kd : (nu,) or float [N m/rad, N m s/rad; N/m, N s/m]
+    velocity : (nu,) or float [rad/s or m/s]
+        With kp = 0 it makes a velocity servo.
     implicit : bool
 
     Raises
@@ -62,6 +67,7 @@ class PD:
         kp: ArrayLike,
         kd: ArrayLike,
         *,
+        velocity: ArrayLike = 0.0,
         implicit: bool = False,
     ) -> None:
         owner: dict[int, int] = {}
@@ -73,7 +79,12 @@ class PD:
         self.gains["q_index"] = [
             v - robot.v_offsets[owner[v]] + robot.q_offsets[owner[v]] for v in robot.actuated
         ]
-        for name, value in (("target", target), ("kp", kp), ("kd", kd)):
+        for name, value in (
+            ("target", target),
+            ("kp", kp),
+            ("kd", kd),
+            ("velocity", velocity),
+        ):
             values = np.asarray(value, dtype=float)
             if values.shape not in ((), (robot.nu,)) or not np.all(np.isfinite(values)):
                 raise ControllerError(
@@ -98,7 +109,7 @@ class PD:
         state = sim.state
         return np.asarray(
             g["kp"] * (g["target"] - state.joint_q[g["q_index"]])
-            - g["kd"] * state.joint_v[g["v_index"]]
+            + g["kd"] * (g["velocity"] - state.joint_v[g["v_index"]])
         )
 
 

@@ -541,7 +541,7 @@ class Simulation:
         Parameters
         ----------
         seconds : float [s]
-        controller : callable(sim) -> torques (nu,), or the name of a built-in one, or None
+        controller : callable(sim) -> torques (nu,) or a PD, or the name of a built-in one, or None
         progress : bool
             Whether to show a progress bar on stderr.
 
@@ -679,11 +679,14 @@ class Simulation:
         """The same with a controller in Python, which is asked before every step."""
         name = getattr(control, "__name__", type(control).__name__)
         for k in range(len(infos)):
+            answer = control(self)
+            gains = answer.gains if isinstance(answer, PD) else NO_GAINS
             self._work.tau[: self._n_rates] = check_torques(
-                self.robot, control(self), f"controller '{name}' returned"
+                self.robot, None if len(gains) else answer, f"controller '{name}' returned"
             )
+            self._release_servos()
             one = slice(k, k + 1)
-            self._advance(NO_GAINS, q[one], v[one], tau[one], infos[one])
+            self._advance(gains, q[one], v[one], tau[one], infos[one])
 
     def apply_wrench(
         self,

@@ -16,11 +16,12 @@ def control(gains, state, work):
         g = gains[k]
         if g.implicit != 0:
             drive = work.drives[g.v_index]
-            drive.kp, drive.kd, drive.target = g.kp, g.kd, g.target
+            drive.kp, drive.kd = g.kp, g.kd
+            drive.target, drive.target_rate = g.target, g.velocity
             drive.start = state.q[g.q_index]
         else:
             position, rate = state.q[g.q_index], state.v[g.v_index]
-            work.tau[g.v_index] = g.kp * (g.target - position) - g.kd * rate
+            work.tau[g.v_index] = g.kp * (g.target - position) + g.kd * (g.velocity - rate)
 
 
 @kernel
@@ -31,7 +32,7 @@ def servo_torques(gains, state, work, dt, tau):
         if g.implicit != 0:
             end = state.q[g.q_index]
             rate = (end - work.drives[g.v_index].start) / dt
-            tau[g.v_index] = g.kp * (g.target - end) - g.kd * rate
+            tau[g.v_index] = g.kp * (g.target - end) + g.kd * (g.velocity - rate)
 
 
 @entry
