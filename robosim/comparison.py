@@ -209,7 +209,9 @@ def _left_out(robot: Mechanism) -> tuple[str, ...]:
         what: any(np.any(joint.per_coordinate(what)) for joint in joints)
         for what in ("damping", "friction", "stiffness", "armature")
     }
-    limited = any(np.any(np.isfinite((joint.lower, joint.upper))) for joint in joints)
+    limited = any(
+        np.any(np.isfinite(np.array((joint.lower, joint.upper), float))) for joint in joints
+    )
     found |= {
         "limits": limited or any(np.isfinite(joint.cone) for joint in joints),
         "potentials": any(joint.potential is not None for joint in joints),
