@@ -113,7 +113,8 @@ class Joint(Frozen):
     offset : (4,)
         q_off: joint frame to parent axes at zero.
     lower, upper : (nv,) [rad or m]
-        Limits of the coordinates, in the order translations, rotations.
+        Limits of the coordinates, in the order translations, rotations. A joint whose limits are
+        equal is held there.
     velocity_limit, effort_limit : float [rad/s or m/s], [N m or N]
     stiffness, rest : float or (nv,) [N m/rad, rad; N/m, m]
         Spring towards the coordinate `rest`; of a free rotation towards its zero.
@@ -201,6 +202,18 @@ class Joint(Frozen):
                 element=element,
             )
         self._check_components(element)
+        lower, upper = np.asarray(self.lower), np.asarray(self.upper)
+        stuck = lower == upper
+        if np.any(stuck):
+            if self.nv > 1:
+                raise ModelError(
+                    f"limits leave no room: lower and upper are {lower[stuck].tolist()}; choose a "
+                    "kind without that coordinate",
+                    element=element,
+                )
+            if self.motion is None:
+                value = float(lower[0])
+                self._set(motion=lambda time: value)
 
     def _check_components(self, element: str) -> None:
         """Springs, dampers, friction, rotor, motion and the limits of a free rotation."""
