@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from robosim import models
+from robosim.collision import AnyShape
 from robosim.errors import LoadError
 from robosim.loaders import safe_xml
 from robosim.loaders.contacts import DEFAULT_FRICTION
@@ -29,6 +30,8 @@ def load(
     package_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
     *,
     friction: float = DEFAULT_FRICTION,
+    obstacles: Iterable[AnyShape] = (),
+    self_collision: bool = False,
 ) -> Mechanism:
     """Load a robot or mechanism.
 
@@ -47,6 +50,8 @@ def load(
         Where to look for ``package://`` addresses first.
     friction : float
         Coulomb coefficient of contacts for which the file says none.
+    obstacles, self_collision
+        What else its collision geometry cannot pass; see `Mechanism.with_contacts`.
 
     Raises
     ------
@@ -57,6 +62,18 @@ def load(
         name = os.fspath(source)
     except TypeError:
         raise LoadError(f"a robot is a name or a path, not {source!r}") from None
+    mechanism = _load(name, floating_base, ground, package_dirs, friction)
+    return mechanism.with_contacts(obstacles, self_collision=self_collision)
+
+
+def _load(
+    name: str,
+    floating_base: bool | None,
+    ground: bool,
+    package_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None,
+    friction: float,
+) -> Mechanism:
+    """`load` from a name or a path."""
     if isinstance(package_dirs, (str, os.PathLike)):
         package_dirs = (package_dirs,)
     if name in models.BUILT:

@@ -105,8 +105,10 @@ def _build(
         world_frames=_frames(groups[0], np.zeros(3)) if to_world else (),
         world_visuals=shapes.visuals(groups[0], np.zeros(3)) if to_world else (),
     )
+    frictions = _gazebo_friction(root, path)
+    mechanism = _with_friction(mechanism, frictions, friction)
     if ground:
-        mechanism = _with_contacts(mechanism, _gazebo_friction(root, path), friction)
+        mechanism = _with_contacts(mechanism, frictions, friction)
         if mechanism.floating_base and not mechanism.contacts:
             warning = "has no collision geometry: the ground will not hold it"
             mechanism = replace(mechanism, warnings=(*mechanism.warnings, warning))
@@ -200,6 +202,20 @@ def _gazebo_friction(root: etree._Element, path: Path) -> dict[str, float]:
             raise LoadError(f"must not be negative, not {value}", file=path, element=element)
         friction[link] = value
     return friction
+
+
+def _with_friction(
+    mechanism: Mechanism, friction: dict[str, float], default_friction: float
+) -> Mechanism:
+    """The collision geometry with the friction of the links that it came from."""
+    bodies = []
+    for body in mechanism.bodies:
+        shapes = [
+            replace(shape, friction=friction.get(shape.name, default_friction))
+            for shape in body.collisions
+        ]
+        bodies.append(replace(body, collisions=tuple(shapes)))
+    return replace(mechanism, bodies=tuple(bodies))
 
 
 def _with_contacts(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robosim.bodies import Body, ContactPoint, Frame, Geometry
+from robosim.collision import HalfSpace, HeightField, TriangleMesh
 from robosim.elements import Coupling, PointSpring, Potential
 from robosim.errors import (
     ControllerError,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from robosim.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
     from robosim.loaders import load
     from robosim.log import Log
+    from robosim.readout import Contact
     from robosim.simulation import Simulation, StepInfo, warmup
 
 __version__ = "0.1.0"
@@ -45,6 +47,7 @@ if (_SOURCE_TREE / "pyproject.toml").is_file() and (_SOURCE_TREE / "loaders").is
 # Imported on first use, so that building and loading a model does not wait for numba.
 _LAZY = {
     "Comparison": "robosim.comparison",
+    "Contact": "robosim.readout",
     "Log": "robosim.log",
     "Simulation": "robosim.simulation",
     "StepInfo": "robosim.simulation",
@@ -60,12 +63,15 @@ _LAZY = {
 __all__ = [
     "Body",
     "Comparison",
+    "Contact",
     "ContactPoint",
     "ControllerError",
     "ConvergenceError",
     "Coupling",
     "Frame",
     "Geometry",
+    "HalfSpace",
+    "HeightField",
     "Joint",
     "LoadError",
     "Log",
@@ -81,6 +87,7 @@ __all__ = [
     "Stance",
     "StateError",
     "StepInfo",
+    "TriangleMesh",
     "ViewerError",
     "__version__",
     "compare",

@@ -6,7 +6,7 @@ The world is written as ``None`` where a body's name is expected. SI units and r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -70,6 +70,8 @@ class Mechanism(Frozen):
         Bodies whose collision geometries cannot pass each other.
     self_collision : bool
         Whether that holds for all pairs of bodies without a joint between them.
+    excluded_pairs : tuple of pairs of names
+        Bodies that may pass through each other nevertheless.
     warnings : tuple of str
         What was noticed while building or loading, one sentence each.
     source : str or None
@@ -108,6 +110,7 @@ class Mechanism(Frozen):
     obstacles: tuple[AnyShape, ...] = ()
     contact_pairs: tuple[tuple[str, str], ...] = ()
     self_collision: bool = False
+    excluded_pairs: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         self._set(
@@ -118,6 +121,7 @@ class Mechanism(Frozen):
             couplings=tuple(self.couplings),
             obstacles=tuple(self.obstacles),
             contact_pairs=tuple((str(a), str(b)) for a, b in self.contact_pairs),
+            excluded_pairs=tuple((str(a), str(b)) for a, b in self.excluded_pairs),
         )
         if not self.bodies:
             raise ModelError("has no bodies", element=f"mechanism '{self.name}'")
@@ -157,16 +161,7 @@ class Mechanism(Frozen):
                     element=f"contact '{contact.name}'",
                     alternatives=names,
                 )
-        for pair in self.contact_pairs:
-            for body in pair:
-                if body not in names:
-                    raise ModelError(
-                        f"body '{body}' does not exist",
-                        element=f"contact pair {pair}",
-                        alternatives=names,
-                    )
-            if pair[0] == pair[1]:
-                raise ModelError("a body cannot touch itself", element=f"contact pair {pair}")
+        self._check_what_touches(names)
         kinds = {joint.name: joint for joint in self.joints}
         for coupling in self.couplings:
             for name in (coupling.joint, coupling.source):
@@ -183,6 +178,98 @@ class Mechanism(Frozen):
                         "single coordinate",
                         element=element_name,
                     )
+
+    def _check_what_touches(self, names: list[str]) -> None:
+        pairs = [("contact pair", pair) for pair in self.contact_pairs]
+        for what, pair in (*pairs, *(("excluded pair", pair) for pair in self.excluded_pairs)):
+            element = f"{what} {pair}"
+            for body in pair:
+                if body not in names:
+                    raise ModelError(
+                        f"body '{body}' does not exist", element=element, alternatives=names
+                    )
+            if pair[0] == pair[1]:
+                raise ModelError("a body cannot touch itself", element=element)
+        for pair in self.contact_pairs:
+            for name in pair:
+                if not self.bodies[names.index(name)].collisions:
+                    raise ModelError(
+                        f"body '{name}' has no collision geometry; give it some, or leave the "
+                        "pair out",
+                        element=f"contact pair {pair}",
+                    )
+        for obstacle in self.obstacles:
+            if not isinstance(obstacle, AnyShape):
+                raise ModelError(
+                    f"an obstacle cannot be {obstacle!r}",
+                    element=f"mechanism '{self.name}'",
+                    alternatives=("HalfSpace", "HeightField", "TriangleMesh", "Geometry"),
+                )
+        solid = any(body.collisions for body in self.bodies)
+        if (self.obstacles or self.self_collision) and not solid:
+            what = "obstacles are" if self.obstacles else "self-collision is"
+            text = f"no body has collision geometry: {what} without effect"
+            self._set(warnings=(*self.warnings, text))
+
+    def with_contacts(
+        self,
+        obstacles: Iterable[AnyShape] = (),
+        pairs: Iterable[tuple[str, str]] = (),
+        self_collision: bool | None = None,
+        ground: bool = True,
+    ) -> Mechanism:
+        """The same mechanism with more that its bodies' collision geometry cannot pass.
+
+        Self-collision is of use only for bodies that do not touch at home. Pairs that do, as
+        neighbours often overlap in model files, become `excluded_pairs`, and a warning lists
+        them. That compiles the kernels which find them, some ten seconds in the first run.
+
+        Parameters
+        ----------
+        obstacles : iterable of HalfSpace, HeightField, TriangleMesh or Geometry
+            In world coordinates, in addition to those that there are.
+        pairs : iterable of pairs of bodies' names
+            In addition to those that there are, and not excluded any more.
+        self_collision : bool or None
+            Whether all pairs of bodies without a joint between them touch; None leaves it as
+            it is.
+        ground : bool
+            False takes the contact points with the ground z = 0 away, as for a robot that
+            stands on an obstacle with its collision geometry.
+
+        Raises
+        ------
+        ModelError
+            For an unknown body, or one without collision geometry in `pairs`.
+        """
+        added = tuple((str(a), str(b)) for a, b in pairs)
+        wanted = {frozenset(pair) for pair in added}
+        mechanism = replace(
+            self,
+            contacts=self.contacts if ground else (),
+            obstacles=(*self.obstacles, *obstacles),
+            contact_pairs=(*self.contact_pairs, *added),
+            excluded_pairs=tuple(p for p in self.excluded_pairs if frozenset(p) not in wanted),
+            self_collision=self.self_collision if self_collision is None else self_collision,
+        )
+        if not self_collision:
+            return mechanism
+        # Here, so that numba is imported only where it is needed.
+        from robosim.readout import overlapping_pairs
+
+        asked = {frozenset(pair) for pair in mechanism.contact_pairs}
+        found = [pair for pair in overlapping_pairs(mechanism) if frozenset(pair) not in asked]
+        if not found:
+            return mechanism
+        listed = ", ".join(f"{a} - {b}" for a, b in found)
+        return replace(
+            mechanism,
+            excluded_pairs=(*mechanism.excluded_pairs, *found),
+            warnings=(
+                *mechanism.warnings,
+                f"self-collision leaves out what overlaps at home: {listed}",
+            ),
+        )
 
     def _sort_tree(self) -> None:
         """Depth-first order from the world, children in the order given; then the loops' joints."""
@@ -235,10 +322,11 @@ class Mechanism(Frozen):
         index = {body.name: i for i, body in enumerate(self.bodies)}
         pairs = {tuple(sorted((index[a], index[b]))) for a, b in self.contact_pairs}
         if self.self_collision:
-            joined = {frozenset((joint.parent, joint.child)) for joint in self.joints}
+            apart = {frozenset((joint.parent, joint.child)) for joint in self.joints}
+            apart |= {frozenset(pair) for pair in self.excluded_pairs}
             for a, first in enumerate(self.bodies):
                 for b in range(a + 1, len(self.bodies)):
-                    if frozenset((first.name, self.bodies[b].name)) not in joined:
+                    if frozenset((first.name, self.bodies[b].name)) not in apart:
                         pairs.add((a, b))
         found: list[tuple[tuple[int | None, AnyShape], tuple[int | None, AnyShape]]] = []
         for obstacle in self.obstacles:

@@ -253,6 +253,17 @@ CONTACT_WORK = np.dtype(
     ]
 )
 
+CONTACT_READING = np.dtype(
+    [
+        ("slot", "i8"),
+        ("body", "i8"),
+        ("other", "i8"),  # nb for the world
+        ("position", "f8", (3,)),
+        ("normal", "f8", (3,)),  # from the other to the body
+        ("gap", "f8"),
+        ("impulse", "f8", (3,)),  # on the body, world
+    ]
+)
 
 PAIR = np.dtype(
     [
@@ -446,7 +457,7 @@ def _collision(mechanism: Mechanism, n_contacts: int) -> Collision | None:
         # The more slippery of the two decides.
         record["mu"] = min(shape.friction for _, shape in sides)
         kinds = [int(records["kind"][index[id(shape)]]) for _, shape in sides]
-        n_slots = 1 if max(kinds) == SPHERE else 2 if max(kinds) <= CAPSULE else 4
+        n_slots = 1 if max(kinds) == SPHERE else 2 if max(kinds) <= CAPSULE else 8
         record["slot_begin"], record["slot_end"] = slot, slot + n_slots
         record["block_ab"] = record["block_ba"] = -1
         slot += n_slots

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim import quaternions
+from robosim import quaternions, readout
 from robosim.compile_notice import CompileNotice
 from robosim.controllers import GAINS, PD, Controller, check_torques, resolve
 from robosim.errors import ConvergenceError, OptionError, RobosimError, StateError
@@ -37,6 +37,7 @@ from robosim.model import (
     make_state,
     make_workspace,
 )
+from robosim.readout import Contact
 
 Array = NDArray[np.float64]
 CHUNK_STEPS = 1000
@@ -61,7 +62,7 @@ class StepInfo:
     violation : float [m, or the sine of half an angle]
         Largest violation of a joint at the new knot.
     gap : float [m]
-        Smallest distance of a contact from the ground at the new knot; inf without contacts.
+        Smallest gap of a contact at the new knot; inf without contacts.
     order : int
         Of the step: 2, or 4 if that was asked for and the motion was smooth.
     """
@@ -528,9 +529,7 @@ class Simulation:
                 f"oscillates (its largest torque is {torque:.3g})."
             )
         if self.steps == 0 and self.min_gap() < -1e-9:
-            return (
-                f"It starts {-self.min_gap():.3g} m below the ground: raise the base by that much."
-            )
+            return f"It starts {-self.min_gap():.3g} m inside of what it cannot pass: move it out."
         return ""
 
     def run(
@@ -803,10 +802,41 @@ class Simulation:
         out[self._contact_order] = centers
         return out
 
-    def min_gap(self) -> float:
-        """Smallest distance of a contact from the ground [m]; inf without contacts."""
-        positions = self.contact_positions()
-        return float(positions[:, 2].min()) if len(positions) else float("inf")
+    def min_gap(self, within: float = 0.1) -> float:
+        """Smallest gap at the knot [m]: of contact points, and of shapes nearer than `within`.
+
+        Infinite without contacts, or if no shapes are as near.
+        """
+        heights = self.contact_positions()[:, 2]
+        return float(min([*heights, *self.shape_gaps(within)], default=np.inf))
+
+    def shape_gaps(self, within: float = 0.1) -> Array:
+        """Smallest gap of each pair of ``robot.touching_shapes()``, (np,) [m].
+
+        Infinite for pairs that are not nearer than `within` [m].
+        """
+        return readout.shape_gaps(self._model, self._state, self._work, within)
+
+    def contacts(self, ground: bool = True) -> list[Contact]:
+        """All contacts near enough to have been in the equations of the last interval.
+
+        Contact points with the ground (unless `ground` is False), shapes with obstacles and with
+        each other; none before the first step.
+        """
+        if not ground and self._model.collision is None:
+            return []
+        parts = (self._model, self._state, self._work)
+        found = readout.contacts(self.robot, *parts, self._last_interval)
+        return [contact for contact in found if ground or not contact.is_point]
+
+    def limit_forces(self) -> Array:
+        """Generalized forces of joint limits and of dry joint friction, (nv,) [N, N m].
+
+        The mean over the last interval. Constraints of the joints are in `joint_wrenches`.
+        """
+        model, state = self._model, self._state
+        forces = readout.limit_forces(model, state, self._last_interval, self._n_rates)
+        return forces[: self.robot.nv]
 
     def contact_forces(self) -> Array:
         """Force of the ground on each contact, (nc, 3) [N], world, mean of the last interval.

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from robosim.errors import OptionError
 from robosim.viz.recorder import Recorder
 from robosim.viz.viewer import MAX_FPS, Viewer
@@ -151,6 +153,10 @@ def _show(sim: Any, viewer: Viewer | None, recorder: Recorder | None) -> None:
         return
     state = sim.state
     positions, forces = sim.contact_positions(), sim.contact_forces()
+    shapes = sim.contacts(ground=False)
+    if shapes:
+        positions = np.vstack((positions, [contact.position for contact in shapes]))
+        forces = np.vstack((forces, [contact.force for contact in shapes]))
     if viewer is not None:
         viewer.update(state.x, state.q, positions, forces, sim.time)
     if recorder is not None:

@@ -23,6 +23,7 @@ from robosim.bodies import Body, Geometry
 from robosim.errors import StateError
 from robosim.mechanism import Mechanism
 from robosim.quaternions import IDENTITY, from_matrix
+from robosim.viz.obstacles import draws_ground, drawn_obstacles
 from robosim.viz.shapes import triangles
 
 Array = NDArray[np.float64]
@@ -63,7 +64,8 @@ def encode_scene(robot: Mechanism, *, ground: bool = True) -> bytes:
     """The scene message of a robot: its bodies with their visual shapes.
 
     Bodies without visuals show their collision shapes; bodies without either show, translucent,
-    the box of uniform density that has their mass and inertia.
+    the box of uniform density that has their mass and inertia. Obstacles are drawn with what is
+    fixed to the world; the plane z = 0 is not drawn where only obstacles hold the robot.
     """
     blob = _Blob()
     shapes: dict[bytes, int] = {}
@@ -94,10 +96,10 @@ def encode_scene(robot: Mechanism, *, ground: bool = True) -> bytes:
         }
         for body in robot.bodies
     ]
-    fixed = describe(robot.world_visuals)
+    fixed = describe((*robot.world_visuals, *drawn_obstacles(robot)))
     header = {
         "name": robot.name,
-        "ground": bool(ground),
+        "ground": bool(ground) and draws_ground(robot),
         "follow": robot.floating_base,
         "weight": robot.total_mass * STANDARD_GRAVITY,
         "max_contacts": MAX_CONTACTS,
@@ -172,7 +174,6 @@ class FrameEncoder:
 
     def __init__(self, robot: Mechanism) -> None:
         self.n_bodies = len(robot.bodies)
-        self.n_contacts = len(robot.contacts)
         self._no_force = _NO_FORCE * robot.total_mass * STANDARD_GRAVITY
 
     def encode(
@@ -191,8 +192,8 @@ class FrameEncoder:
         x : (nb, 3) [m], q : (nb, 4)
             Of the bodies' centres of mass, in the world; quaternions body to world.
         contact_positions : (nc, 3) [m], contact_forces : (nc, 3) [N], or None
-            In world axes, forces on the body. Contacts without a force and far from the ground
-            are left out.
+            Of any number of contacts, in world axes, forces on the body. Contacts without a force
+            and far from the ground are left out.
 
         Raises
         ------
@@ -217,10 +218,10 @@ class FrameEncoder:
             if forces is not None:
                 raise StateError("contact_forces need contact_positions")
             return np.zeros((0, 6))
-        points = _checked(positions, (self.n_contacts, 3), "contact_positions")
+        points = _checked(positions, (len(np.atleast_1d(positions)), 3), "contact_positions")
         acting = np.zeros_like(points)
         if forces is not None:
-            acting = _checked(forces, (self.n_contacts, 3), "contact_forces")
+            acting = _checked(forces, points.shape, "contact_forces")
         size = np.sqrt(np.einsum("ij,ij->i", acting, acting))
         pressed = size > self._no_force
         drawn = np.flatnonzero(pressed | (points[:, 2] < NEAR_GROUND))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -173,7 +175,7 @@ def _free(
     friction: float | None,
 ) -> Mechanism:
     """One floating body of one shape; `friction` None leaves it without contacts."""
-    solid = () if friction is None else (shape,)
+    solid = () if friction is None else (replace(shape, friction=friction),)
     body = Body(name, mass, inertia, visuals=(shape,), collisions=solid)
     contacts = () if friction is None else contacts_of([body], default_friction=friction)
     return Mechanism(

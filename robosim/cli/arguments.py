@@ -119,10 +119,12 @@ def load(
 ) -> Mechanism:
     """The robot that the options of the command line ask for."""
     robot = robosim.load(
-        model, floating_base=floating_base, ground=not no_ground, package_dirs=package_dirs or None
+        model,
+        floating_base=floating_base,
+        ground=not no_ground,
+        package_dirs=package_dirs or None,
+        self_collision=self_collision,
     )
-    if self_collision:
-        robot = replace(robot, self_collision=True)
     if friction is None:
         return robot
     contacts = tuple(replace(contact, friction=friction) for contact in robot.contacts)

@@ -4,12 +4,16 @@ A pair of shapes has room for its features among the workspace's slots. A featur
 at the last step keeps its slot, and with it the impulse that the solver starts from.
 """
 
-from math import sqrt
+from math import inf, sqrt
 
 from robosim.kernels.algebra import assign, dot
 from robosim.kernels.jit import kernel
 from robosim.kernels.shapes import find_features
+from robosim.kernels.touch import depth_left, place_contact
 from robosim.model import EDGE, PLANE, ROUND
+
+THIS_STEP = 2**62  # id of a feature that no feature of the next step takes over
+OVERLAP = 1e-8  # of the smaller shape, that an interval may end beyond a feature without notice
 
 
 @kernel
@@ -26,33 +30,93 @@ def reach_of(model, state, body, reach, dt):
 def find_pair(model, state, work, p, dt, fall):
     """Features of pair p that may be reached within dt, into work.collision; their count."""
     pair = model.collision.pairs[p]
-    shapes = model.collision.shapes
-    a, b = work.pose1[pair.body_a], work.pose1[pair.body_b]
-    reach_a = shapes[pair.shape_a].reach
-    reach_b = shapes[pair.shape_b].reach
-    margin = fall + 1e-6 * min(reach_a, reach_b)
+    margin = fall + 1e-6 * smaller_reach(model, pair)
     # A half-space reaches without end, but it does not move.
     if pair.body_a < model.bodies.shape[0]:
         margin += reach_of(model, state, pair.body_a, pair.reach_a, dt)
     if pair.body_b < model.bodies.shape[0]:
         margin += reach_of(model, state, pair.body_b, pair.reach_b, dt)
+    return find_near(model, work, work.pose1, p, margin)
+
+
+@kernel
+def find_near(model, work, poses, p, margin):
+    """Features of pair p that are nearer than a margin, into work.collision; their count."""
+    pair, found = model.collision.pairs[p], work.collision
+    a, b = poses[pair.body_a], poses[pair.body_b]
     distance = 0.0
     for i in range(3):
         distance += (b.x[i] - a.x[i]) ** 2
     if distance > (pair.reach_a + pair.reach_b + margin) ** 2:
         return 0
-    work_of = work.collision
     return find_features(
-        shapes,
+        model.collision.shapes,
         model.collision.data,
         a,
         b,
         pair.shape_a,
         pair.shape_b,
         margin,
-        work_of.scratch,
-        work_of.features,
+        found.scratch,
+        found.features,
     )
+
+
+@kernel
+def smaller_reach(model, pair):
+    """A length of the smaller one of two shapes, for tolerances [m]."""
+    shapes = model.collision.shapes
+    return min(shapes[pair.shape_a].reach, shapes[pair.shape_b].reach)
+
+
+@kernel
+def moved_by(work, body, reach, dt):
+    """How far a shape may have moved over the interval [m]."""
+    if reach == inf:
+        return 0.0
+    motion = work.bodies[body]
+    turn = 2.0 * sqrt(motion.P[1] ** 2 + motion.P[2] ** 2 + motion.P[3] ** 2)
+    return abs(dt) * sqrt(dot(motion.v, motion.v)) + turn * reach
+
+
+@kernel
+def find_entered(model, work, p, dt):
+    """Put features of pair p that the interval ends beyond into free slots; their number.
+
+    Features of the first knot are all that is touched unless the bodies turn by much: then
+    another corner comes down, or the lowest point of a rim is another one.
+    """
+    pair, ids, features = model.collision.pairs[p], work.collision.ids, work.collision.features
+    slot = pair.slot_begin
+    while slot < pair.slot_end and ids[slot] >= 0:
+        slot += 1
+    allowed = OVERLAP * smaller_reach(model, pair)
+    moved = moved_by(work, pair.body_a, pair.reach_a, dt)
+    if slot == pair.slot_end or moved + moved_by(work, pair.body_b, pair.reach_b, dt) < allowed:
+        return 0
+    found, t = 0, work.scratch[0]
+    count = find_near(model, work, work.pose2, p, allowed)
+    for n in range(count):
+        if features[n].gap < -allowed and slot < pair.slot_end:
+            contact = work.slots[slot]
+            describe(model, pair, features[n], contact)
+            left = depth_left(place_contact(contact, work.pose1, t), dt)
+            if place_contact(contact, work.pose2, t) < left - allowed:
+                # One that is there already, but elsewhere, as on a rim: for this step only.
+                ids[slot] = THIS_STEP if holds(ids, pair, features[n].id) else features[n].id
+                found += 1
+                while slot < pair.slot_end and ids[slot] >= 0:
+                    slot += 1
+    return found
+
+
+@kernel
+def holds(ids, pair, feature_id):
+    """Whether one of a pair's slots has a feature."""
+    for slot in range(pair.slot_begin, pair.slot_end):
+        if ids[slot] == feature_id:
+            return True
+    return False
 
 
 @kernel

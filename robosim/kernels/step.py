@@ -23,7 +23,7 @@ from robosim.kernels.algebra import (
     similarity,
 )
 from robosim.kernels.body import turn_from_rate
-from robosim.kernels.collide import assign_slots, find_pair
+from robosim.kernels.collide import assign_slots, find_entered, find_pair
 from robosim.kernels.contact import contact_center, contact_stiffness
 from robosim.kernels.coordinates import add_joint_forces, load_poses, read_ahead, read_joints
 from robosim.kernels.interior_point import (
@@ -267,7 +267,10 @@ def solve_interval(model, state, work, options, dt, kappa, info):
             start_cold(model, state, work, dt, kappa, info)
         status = solve(model, state, work, options, dt, info.attempt, info)
         if status == CONVERGED:
-            if not admit_reached(model, state, work, options, dt, kappa):
+            before = work.active[0]
+            admit_reached(model, state, work, options, dt, kappa)
+            status = admit_entered(model, model.collision, state, work, options, dt, kappa)
+            if status != CONVERGED or work.active[0] == before:
                 return status
             info.attempt = COLD
         elif info.attempt == LAST or work.active[0] == 0:
@@ -414,8 +417,8 @@ def rescale_friction(c, most):
 
 @kernel
 def admit_reached(model, state, work, options, dt, kappa):
-    """Admit what was left out but ended beyond its bound; whether there was anything."""
-    before, speed = work.active[0], options.contact_speed
+    """Admit what was left out but ended beyond its bound."""
+    speed = options.contact_speed
     for i in range(model.bodies.shape[0]):
         body, pose = model.bodies[i], work.pose2[i]
         if pose.x[2] - body.reach >= 0.0:
@@ -432,7 +435,28 @@ def admit_reached(model, state, work, options, dt, kappa):
             read_ahead(joint, state.q, work, t)
             if coordinate_gap(contact, joint, work.q2) <= 0.0:
                 admit_limit(model, state, work, k, kappa, dt, speed)
-    return work.active[0] > before
+
+
+@kernel
+def admit_entered(model, collision, state, work, options, dt, kappa):
+    """Admit features of shapes that have entered each other; a status as in `choose_features`."""
+    if collision is None:
+        return CONVERGED
+    status, nb, speed = CONVERGED, model.bodies.shape[0], options.contact_speed
+    for p in range(collision.pairs.shape[0]):
+        pair = collision.pairs[p]
+        if find_entered(model, work, p, dt) == 0:
+            continue
+        if pair.body_a < nb and pair.body_b < nb:
+            work.collision.near[p] = 1
+            if pair.block_ab < 0:
+                status = NEEDS_BLOCKS
+        for slot in range(pair.slot_begin, pair.slot_end):
+            contact, c, w = work.slots[slot], state.contacts[slot], work.contacts[slot]
+            if work.collision.ids[slot] >= 0 and c.active == 0:
+                start_contact(contact, work.pose1, dt, w, work.scratch[0])
+                enter(contact, c, w, slot, work.active, work.factored, model.facets, kappa, speed)
+    return status
 
 
 @kernel

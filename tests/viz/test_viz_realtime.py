@@ -105,6 +105,9 @@ class FakeSimulation:
     def contact_forces(self):
         return np.zeros((2, 3))
 
+    def contacts(self, ground):
+        return []
+
     def stream(self, seconds, controller=None, chunk_steps=None):
         left = round(seconds / self.timestep) if math.isfinite(seconds) else math.inf
         while left > 0:

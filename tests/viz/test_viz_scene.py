@@ -158,7 +158,8 @@ def test_of_very_many_contacts_the_strongest_are_sent():
         ({"x": np.zeros((3, 3))}, r"x must have shape \(2, 3\), not \(3, 3\)"),
         ({"q": np.full((2, 4), np.nan)}, "q must be finite"),
         ({"q": "upright"}, "q must be numbers"),
-        ({"contact_positions": np.zeros((1, 3))}, "contact_positions must have shape"),
+        ({"contact_positions": np.zeros((2, 2))}, "contact_positions must have shape"),
+        ({"contact_positions": np.zeros((1, 3))}, "contact_forces must have shape"),
         ({"contact_positions": None}, "contact_forces need contact_positions"),
     ],
 )

@@ -1,0 +1,137 @@
+"""What touches what, and how hard: contacts and joint limits of a simulation, read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.bodies import Geometry
+from robosim.collision import AnyShape, TriangleMesh
+from robosim.kernels.readout import pair_gaps, read_contacts
+from robosim.mechanism import Mechanism
+from robosim.model import CONE, CONTACT_READING, DRY, LIMIT, Model, State, Workspace
+
+if TYPE_CHECKING:
+    from robosim.simulation import Simulation
+
+Array = NDArray[np.float64]
+
+GROUND = "ground"
+TOUCHING = 1e-6  # [m]: shapes that overlap by less only touch, as neighbours are drawn
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Where a body touches another one, or nearly does.
+
+    Attributes
+    ----------
+    body : str
+    other : str
+        Another body, an obstacle by its name, or "ground".
+    position : (3,) [m], on the surface of one of the two, world
+    normal : (3,), from the other to the body, world
+    gap : float [m]
+    force : (3,) [N], of the other on the body, world; the mean over the last interval
+    is_point : bool
+        Whether it is one of ``robot.contacts`` with the ground.
+    """
+
+    body: str
+    other: str
+    position: Array
+    normal: Array
+    gap: float
+    force: Array
+    is_point: bool
+
+
+def obstacle_name(obstacle: AnyShape) -> str:
+    """What an obstacle is called in contacts: its name, or the kind of a nameless geometry."""
+    geometry = obstacle.geometry if isinstance(obstacle, TriangleMesh) else obstacle
+    if isinstance(geometry, Geometry):
+        return geometry.name or geometry.kind
+    return geometry.name
+
+
+def contacts(
+    robot: Mechanism, model: Model, state: State, work: Workspace, interval: float
+) -> list[Contact]:
+    """All contacts that were in the equations of the last interval, of that length [s]."""
+    readings = np.zeros(len(work.slots), dtype=CONTACT_READING)
+    count = int(read_contacts(model, state, work, readings))
+    scene = robot.touching_shapes() if model.collision is not None else []
+    found = []
+    for reading in readings[:count]:
+        other, slot = int(reading["other"]), int(reading["slot"])
+        if other < len(robot.bodies):
+            name = robot.bodies[other].name
+        elif slot < model.n_ground:
+            name = GROUND
+        else:
+            assert model.collision is not None
+            ends = model.collision.pairs["slot_end"]
+            name = obstacle_name(scene[int(np.searchsorted(ends, slot, side="right"))][0][1])
+        found.append(
+            Contact(
+                robot.bodies[int(reading["body"])].name,
+                name,
+                reading["position"].copy(),
+                reading["normal"].copy(),
+                float(reading["gap"]),
+                reading["impulse"] / interval,
+                slot < model.n_ground,
+            )
+        )
+    return found
+
+
+def limit_forces(model: Model, state: State, interval: float, n_rates: int) -> Array:
+    """Generalized forces of limits and of dry friction on the joints' velocities, (n_rates,)."""
+    out = np.zeros(n_rates)
+    for k in range(model.n_ground, len(model.contacts)):
+        record, c = model.contacts[k], state.contacts[k]
+        joint = model.joints[record["joint"]]
+        v = int(joint["v_begin"])
+        if not c["active"]:
+            continue
+        if record["kind"] == LIMIT:
+            out[v + record["row"]] += record["sign"] * c["gamma"]
+        elif record["kind"] == DRY:
+            facets, beta = model.facets, c["beta"]
+            slip = beta[0] if facets is None else beta[: len(facets)] @ facets[:, 0]
+            out[v + record["row"]] += record["scale"] * slip
+        elif record["kind"] == CONE:
+            q = int(joint["q_begin"] + joint["m_T"])
+            w, x, y, z = state.q[q : q + 4]
+            slope = -2.0 * np.array([y * z + w * x, w * y - x * z])
+            begin = v + int(joint["m_T"])
+            out[begin : begin + 2] += record["scale"] * c["gamma"] * slope
+    return out / interval
+
+
+def shape_gaps(model: Model, state: State, work: Workspace, margin: float) -> Array:
+    """The smallest gap of each pair of shapes, (np,) [m]; inf beyond the margin [m]."""
+    if model.collision is None:
+        return np.zeros(0)
+    out = np.empty(len(model.collision.pairs))
+    pair_gaps(model, state, work, float(margin), out)
+    return out
+
+
+def overlapping_pairs(robot: Mechanism) -> list[tuple[str, str]]:
+    """Pairs of moving bodies whose collision geometries overlap in the home pose."""
+    from robosim.simulation import Simulation
+
+    sim: Simulation = Simulation(robot)
+    gaps = sim.shape_gaps(TOUCHING)
+    scene = robot.touching_shapes()
+    found = {
+        (robot.bodies[a].name, robot.bodies[b].name): None
+        for ((a, _), (b, _)), gap in zip(scene, gaps, strict=True)
+        if a is not None and b is not None and gap < -TOUCHING
+    }
+    return list(found)
