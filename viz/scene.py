@@ -23,7 +23,7 @@ from robosim.bodies import Body, Geometry
 from robosim.errors import StateError
 from robosim.mechanism import Mechanism
 from robosim.quaternions import IDENTITY, from_matrix
-from robosim.viz.obstacles import draws_ground, drawn_obstacles
+from robosim.viz.obstacles import drawn_obstacles, draws_ground
 from robosim.viz.shapes import triangles
 
 Array = NDArray[np.float64]
