@@ -62,8 +62,11 @@ def load(
         name = os.fspath(source)
     except TypeError:
         raise LoadError(f"a robot is a name or a path, not {source!r}") from None
-    mechanism = _load(name, floating_base, ground, package_dirs, friction)
-    return mechanism.with_contacts(obstacles, self_collision=self_collision)
+    obstacles = tuple(obstacles)
+    # With the ground at first, where there are obstacles: it tells how high the base is at home.
+    on_ground = ground or bool(obstacles)
+    mechanism = _load(name, floating_base, on_ground, package_dirs, friction)
+    return mechanism.with_contacts(obstacles, self_collision=self_collision, ground=ground)
 
 
 def _load(

@@ -75,6 +75,35 @@ def place_pair(scratch, pose_1, shape_1, pose_2, shape_2):
 
 
 @kernel
+def boxes_apart(first, second, place, margin):
+    """Whether an axis of one of the shapes' boxes tells that they are farther apart than margin.
+
+    `place` has the second shape in the frame of the first.
+    """
+    R, x = place.R, place.x
+    for k in range(3):
+        low, high = x[k], x[k]
+        for i in range(3):
+            at_low, at_high = R[k, i] * second.lower[i], R[k, i] * second.upper[i]
+            low += min(at_low, at_high)
+            high += max(at_low, at_high)
+        if low > first.upper[k] + margin or high < first.lower[k] - margin:
+            return True
+    if first.kind == HALF_SPACE:
+        return False
+    for k in range(3):
+        low = -(R[0, k] * x[0] + R[1, k] * x[1] + R[2, k] * x[2])
+        high = low
+        for i in range(3):
+            at_low, at_high = R[i, k] * first.lower[i], R[i, k] * first.upper[i]
+            low += min(at_low, at_high)
+            high += max(at_low, at_high)
+        if low > second.upper[k] + margin or high < second.lower[k] - margin:
+            return True
+    return False
+
+
+@kernel
 def bound(poly, vertices):
     """poly.lower, poly.upper: bounds of the vertices and the radius around them."""
     for c in range(3):
@@ -523,7 +552,7 @@ def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, scratc
     pair.margin, pair.count, pair.cursor = margin, 0, 0
     pair.one_sided, pair.triangle = 0, 0
     pair.scale = second.reach if first.kind >= HALF_SPACE else first.reach + second.reach
-    if first.kind < HALF_SPACE and dot(place.x, place.x) > (pair.scale + margin) ** 2:
+    if boxes_apart(first, second, place, margin):
         return 0
     load(scratch, data, 0, first)
     load(scratch, data, 1, second)
