@@ -145,7 +145,6 @@ def stand(robot: Mechanism, timestep: float | None = None, *, implicit: bool | N
         raise ModelError("has no actuated joint to stand with", element=f"robot '{robot.name}'")
     if timestep is not None and not (np.isfinite(timestep) and timestep > 0):
         raise OptionError(f"timestep must be a positive number, not {timestep!r}")
-    inertia = _inertia(robot)
     if robot.stance is not None:
         known = robot.stance
         target, kp, kd = np.asarray(known.target), np.asarray(known.kp), np.asarray(known.kd)
@@ -153,13 +152,13 @@ def stand(robot: Mechanism, timestep: float | None = None, *, implicit: bool | N
         gains = zero(robot).gains
         ours = gains["v_index"] < robot.nv  # the tree leads the joints that close its loops
         carried = np.zeros(robot.nu)
-        carried[ours] = np.diag(inertia)[gains["v_index"][ours]]
+        carried[ours] = np.diag(_inertia(robot))[gains["v_index"][ours]]
         frequency = 2 * np.pi * 5.0
         target, kp, kd = np.zeros(robot.nu), carried * frequency**2, 2 * carried * frequency
         target[ours] = np.asarray(robot.home)[gains["q_index"][ours]]
     pd = PD(robot, target, kp, kd)
     if implicit is None:
-        implicit = timestep is not None and not holds_over(pd, inertia, timestep)
+        implicit = timestep is not None and not holds_over(pd, _inertia(robot), timestep)
     pd.gains["implicit"] = implicit
     return pd
 
