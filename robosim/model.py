@@ -494,7 +494,7 @@ def _joint_records(
             # A joint with one free translation, of which only the length is looked at.
             record["distance"], record["m_T"] = 1, 1
             values = {"stiffness": joint.stiffness, "damping": joint.damping, "armature": 0.0}
-            rows = {**values, "rest": joint.rest_length}
+            rows: dict[str, Any] = {**values, "rest": joint.rest_length}
             size_q = size_v = 1
             motion = None
         else:
@@ -594,9 +594,9 @@ def _graph(
     graph, blocks = eliminate(nb + len(nodes) + len(soft), edges + touching, order)
     if pairs is not None and near is not None:
         pairs["block_ab"] = pairs["block_ba"] = -1
-        for k in np.flatnonzero(near):
-            a, b = int(pairs[k]["body_a"]), int(pairs[k]["body_b"])
-            pairs[k]["block_ab"], pairs[k]["block_ba"] = blocks[a, b], blocks[b, a]
+        for pair in (pairs[n] for n in np.flatnonzero(near)):
+            a, b = int(pair["body_a"]), int(pair["body_b"])
+            pair["block_ab"], pair["block_ba"] = blocks[a, b], blocks[b, a]
     loops = len(nodes) > sum(1 for joint in joints[:nb] if joint["n_T"] + joint["n_R"] > 0)
     for record, ends in (*nodes, *soft):
         node = int(record["node"])
@@ -647,18 +647,18 @@ def _contact_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[
         if np.isfinite(joint.cone):
             bounds.append((CONE, turns, 0.0, float(np.cos(joint.cone))))
         for kind, row, sign, bound in bounds:
-            record = np.zeros((), dtype=CONTACT)
-            record["kind"], record["body"], record["other"] = kind, nb, nb
-            record["joint"], record["row"] = j, row
+            limit: Any = np.zeros((), dtype=CONTACT)
+            limit["kind"], limit["body"], limit["other"] = kind, nb, nb
+            limit["joint"], limit["row"] = j, row
             # Angles count as arcs of the child's radius of gyration, so that all that is held
             # apart moves at speeds in m/s and answers with the child's mass.
             body = mechanism.body(joint.child)
             arm = np.sqrt(np.trace(np.asarray(body.inertia)) / 3 / body.mass)
             scale = float(arm) if row >= turns else 1.0
-            record["mass"], record["scale"] = body.mass, scale
-            record["sign"], record["mu"] = sign * scale, 1.0 if kind == DRY else 0.0
-            record["bound"] = bound / scale if kind == DRY else bound
-            found.append(record)
+            limit["mass"], limit["scale"] = body.mass, scale
+            limit["sign"], limit["mu"] = sign * scale, 1.0 if kind == DRY else 0.0
+            limit["bound"] = bound / scale if kind == DRY else bound
+            found.append(limit)
     return np.concatenate((ground, np.array(found, dtype=CONTACT)))
 
 

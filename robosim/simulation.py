@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from robosim import quaternions, readout
 from robosim.compile_notice import CompileNotice
 from robosim.controllers import GAINS, PD, Controller, check_torques, resolve
+from robosim.elements import PointSpring
 from robosim.errors import ConvergenceError, OptionError, RobosimError, StateError
+from robosim.joints import Joint
 from robosim.kernels.assembly import close_loops, start_projected
 from robosim.kernels.coordinates import joint_violations, set_bodies
 from robosim.kernels.interior_point import CONVERGED, NEEDS_BLOCKS
@@ -213,7 +215,7 @@ class Simulation:
             or robot.couplings
             or any(joint.motion is not None for joint in robot.joints)
         )
-        elements = [*robot.joints, *robot.springs]
+        elements: list[Joint | PointSpring] = [*robot.joints, *robot.springs]
         self._potentials = [
             (int(record["q_begin"]), element.potential)
             for record, element in zip(joints, elements, strict=True)
@@ -857,7 +859,6 @@ class Simulation:
 def warmup() -> None:
     """Compile every kernel of a step now, rather than in the first one."""
     from robosim.bodies import Body, ContactPoint
-    from robosim.joints import Joint
 
     bodies = (Body("a", 1.0, np.eye(3)), Body("b", 1.0, np.eye(3)))
     joints = (Joint("base", "floating", None, "a"), Joint("hinge", "revolute", "a", "b"))

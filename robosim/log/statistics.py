@@ -61,8 +61,8 @@ class RunStatistics:
         -------
         dict
             order, that was asked for, and fourth_order_fraction, of the steps that had it, None
-            unless order is 4; steps; seconds, simulated [s]; wall_seconds, spent on simulating them [s];
-            us_per_step; real_time_factor; newton_iterations_mean, newton_iterations_max;
+            unless order is 4; steps; seconds, simulated [s]; wall_seconds, spent on simulating
+            them [s]; us_per_step; real_time_factor; newton_iterations_mean, newton_iterations_max;
             failed_steps; divided_steps, that took substeps, and substeps, how many these took
             together; max_constraint_violation_m; min_gap_m, None without contacts;
             energy_initial, energy_final [J]; final_base_position [m], None without a floating

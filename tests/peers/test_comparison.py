@@ -226,7 +226,7 @@ def test_what_is_simulated_but_not_compared_is_told(a1):
 def test_closed_loops_are_refused_by_the_names_of_their_joints(a1, convert):
     rod = robosim.Joint("rod", "spherical", "FL_calf", "FR_calf")
     looped = replace(a1, joints=(*a1.joints, rod))
-    with pytest.raises(PeerError, match="closed loops.*joints 'rod'"):
+    with pytest.raises(PeerError, match=r"closed loops.*joints 'rod'"):
         robosim.compare(looped)
     with pytest.raises(PeerError, match="joints 'rod'"):
         convert(looped, looped.home)
