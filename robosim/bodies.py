@@ -73,7 +73,7 @@ class Geometry(Frozen):
         For messages: the link that it came from.
     uv : (n, 2) or None, texture : encoded image bytes or None
         Texture coordinates of the vertices and a PNG or JPEG image, where a mesh has them.
-    friction : float, Coulomb coefficient; of two shapes that touch the lower one counts
+    friction : float, Coulomb coefficient; of two shapes that touch the lower one counts, at most 10
     """
 
     kind: str
@@ -196,7 +196,7 @@ class ContactPoint(Frozen):
     body : str
     position : (3,) [m], in body axes from the centre of mass
     radius : float [m], 0 for a corner
-    friction : float, Coulomb coefficient
+    friction : float, Coulomb coefficient; one above 10 counts as 10
     """
 
     name: str

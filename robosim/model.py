@@ -36,6 +36,9 @@ from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 
+# Files write 1e14 for a wheel that must not slip. A cone of 84 degrees does not let it either, and
+# leaves the solver's scales where they can be computed with.
+MAX_FRICTION = 10.0
 MAX_FACETS = 16  # of the linearized friction cone
 # What a redundant constraint yields to, in parts of the inverse mass that it acts on: multipliers
 # of a loop that is held twice are the least ones. Far below the tolerance, far above rounding.
@@ -455,7 +458,7 @@ def _collision(mechanism: Mechanism, n_contacts: int) -> Collision | None:
             record[f"body_{letter}"] = nb if body is None else body
             record[f"reach_{letter}"] = np.linalg.norm(records["x"][i]) + records["reach"][i]
         # The more slippery of the two decides.
-        record["mu"] = min(shape.friction for _, shape in sides)
+        record["mu"] = min(MAX_FRICTION, *(shape.friction for _, shape in sides))
         kinds = [int(records["kind"][index[id(shape)]]) for _, shape in sides]
         n_slots = 1 if max(kinds) == SPHERE else 2 if max(kinds) <= CAPSULE else 8
         record["slot_begin"], record["slot_end"] = slot, slot + n_slots
@@ -628,7 +631,7 @@ def _contact_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[
         point = mechanism.contacts[c]
         record["kind"], record["body"], record["other"] = PLANE, index[point.body], nb
         record["p"], record["radius"] = point.position, point.radius
-        record["o_end"], record["mu"] = (0.0, 0.0, 1.0), point.friction
+        record["o_end"], record["mu"] = (0.0, 0.0, 1.0), min(point.friction, MAX_FRICTION)
         record["mass"], record["joint"] = mechanism.body(point.body).mass, -1
     found: list[Any] = []
     for j, joint in enumerate(mechanism.joints):
