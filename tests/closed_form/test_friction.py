@@ -230,3 +230,12 @@ def test_a_contact_on_a_rail_carries_the_weight():
     assert sim.q[0] == pytest.approx(0.12, abs=1e-6)
     assert sim.v[0] == pytest.approx(0.0, abs=1e-6)
     assert sim.contact_forces()[0, 2] == pytest.approx(2 * G, abs=1e-4)
+
+
+def test_friction_without_bounds_is_that_of_a_wheel_that_does_not_slip():
+    """Model files write 1e14; a ball thrown without spin rolls from the first step on."""
+    sim = Simulation(sphere(friction=1e14), 1e-3)
+    sim.set_state([0, 0, 0.25, 1, 0, 0, 0], [1, 0, 0, 0, 0, 0])
+    infos = [sim.step() for _ in range(20)]
+    assert max(info.substeps for info in infos) == 1
+    np.testing.assert_allclose(sim.v[0], 5 / 7, rtol=1e-6)
