@@ -284,6 +284,13 @@ PAIR = np.dtype(
     ]
 )
 
+FOUND = np.dtype(  # of a pair in a step
+    [
+        ("margin", "f8"),  # what it may come nearer [m], 0 if it is out of reach
+        ("near", "i8"),  # 1 for two moving bodies that have features
+    ]
+)
+
 
 class Collision(NamedTuple):
     """Shapes that may touch each other, read-only."""
@@ -298,7 +305,7 @@ class CollisionWork(NamedTuple):
 
     scratch: ShapeScratch
     features: NDArray[np.void]  # (4,) FEATURE of robosim.collision
-    near: NDArray[np.int64]  # (np,) 1 for a pair of moving bodies that has features
+    found: NDArray[np.void]  # (np,) FOUND
     ids: NDArray[np.int64]  # (n_slots,) of the feature in a slot, -1 for none
 
 
@@ -730,7 +737,7 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         collision = CollisionWork(
             make_shape_scratch(shapes, data),
             np.zeros(4, dtype=FEATURE),
-            np.zeros(len(pairs), dtype=np.int64),
+            np.zeros(len(pairs), dtype=FOUND),
             np.full(len(slots), -1, dtype=np.int64),
         )
     return Workspace(

@@ -204,6 +204,7 @@ class Simulation:
             int(order),
         )
         self._connected: dict[bytes, tuple[Model, Any]] = {}
+        self._near = -1, np.zeros(0, dtype=bool)
         self._n_rates = robot.v_offsets[-1]
         # Where in q the coordinate of each velocity is; of no meaning for a free rotation.
         joints = self._model.joints
@@ -665,7 +666,11 @@ class Simulation:
     def _connect_pairs(self) -> None:
         """Make room in the linear system for the pairs of bodies that have come near each other."""
         assert self._work.collision is not None
-        near = self._work.collision.near != 0
+        near = self._work.collision.found["near"] != 0
+        if self._near[0] == self.steps:
+            # The step's parts may need different ones: it must not go back and forth.
+            near |= self._near[1]
+        self._near = self.steps, near
         key = near.tobytes()
         if key not in self._connected:
             model = connect_pairs(self._model, near)

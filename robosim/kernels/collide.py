@@ -17,49 +17,73 @@ OVERLAP = 1e-8  # of the smaller shape, that an interval may end beyond a featur
 
 
 @kernel
-def reach_of(model, state, body, reach, dt):
-    """How far a shape may come within dt by its body's present motion, twice for safety."""
-    if body == model.bodies.shape[0]:
+def mark_in_reach(pairs, shapes, motions, poses, dt, fall, found):
+    """found[p].margin: what pair p may come nearer within dt [m]; 0 if it cannot touch.
+
+    A body's present motion counts twice for safety. A half-space comes first in its pairs. What is
+    handed over are arrays and no tuples of them, which take longer than most pairs do.
+    """
+    for p in range(pairs.shape[0]):
+        pair = pairs[p]
+        first, second = shapes[pair.shape_a], shapes[pair.shape_b]
+        margin = fall + 1e-6 * min(first.reach, second.reach)
+        margin += reach_of(motions, pair.body_a, pair.reach_a, dt)
+        margin += reach_of(motions, pair.body_b, pair.reach_b, dt)
+        a, b, square, height = poses[pair.body_a], poses[pair.body_b], 0.0, 0.0
+        for i in range(3):
+            d, n = b.x[i] - a.x[i], 0.0
+            for k in range(3):
+                d += b.R[i, k] * second.x[k] - a.R[i, k] * first.x[k]
+                n += a.R[i, k] * first.R[k, 2]
+            square += d * d
+            height += d * n
+        if first.reach == inf:
+            far = height > second.reach + margin
+        else:
+            far = square > (first.reach + second.reach + margin) ** 2
+        found[p].margin = 0.0 if far else margin
+
+
+@kernel
+def reach_of(motions, body, reach, dt):
+    """Twice how far a shape comes within dt by its body's present motion [m]."""
+    if body == motions.shape[0]:
         return 0.0
-    motion = state.bodies[body]
+    motion = motions[body]
     spin = sqrt(dot(motion.omega, motion.omega))
     return 2.0 * abs(dt) * (sqrt(dot(motion.v, motion.v)) + spin * reach)
 
 
 @kernel
-def find_pair(model, state, work, p, dt, fall):
-    """Features of pair p that may be reached within dt, into work.collision; their count."""
-    pair = model.collision.pairs[p]
-    margin = fall + 1e-6 * smaller_reach(model, pair)
-    # A half-space reaches without end, but it does not move.
-    if pair.body_a < model.bodies.shape[0]:
-        margin += reach_of(model, state, pair.body_a, pair.reach_a, dt)
-    if pair.body_b < model.bodies.shape[0]:
-        margin += reach_of(model, state, pair.body_b, pair.reach_b, dt)
-    return find_near(model, work, work.pose1, p, margin)
+def find_pair(model, work, p):
+    """Features of pair p that may be reached, into work.collision; their count."""
+    return find_near(model, work, work.pose1, p, work.collision.found[p].margin)
 
 
 @kernel
 def find_near(model, work, poses, p, margin):
     """Features of pair p that are nearer than a margin, into work.collision; their count."""
-    pair, found = model.collision.pairs[p], work.collision
-    a, b = poses[pair.body_a], poses[pair.body_b]
-    distance = 0.0
-    for i in range(3):
-        distance += (b.x[i] - a.x[i]) ** 2
-    if distance > (pair.reach_a + pair.reach_b + margin) ** 2:
-        return 0
+    pair, into = model.collision.pairs[p], work.collision
     return find_features(
         model.collision.shapes,
         model.collision.data,
-        a,
-        b,
+        poses[pair.body_a],
+        poses[pair.body_b],
         pair.shape_a,
         pair.shape_b,
         margin,
-        found.scratch,
-        found.features,
+        into.scratch,
+        into.features,
     )
+
+
+@kernel
+def in_use(ids, pair):
+    """Whether any of a pair's slots has a feature."""
+    for slot in range(pair.slot_begin, pair.slot_end):
+        if ids[slot] >= 0:
+            return True
+    return False
 
 
 @kernel

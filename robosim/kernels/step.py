@@ -23,7 +23,13 @@ from robosim.kernels.algebra import (
     similarity,
 )
 from robosim.kernels.body import turn_from_rate
-from robosim.kernels.collide import assign_slots, find_entered, find_pair
+from robosim.kernels.collide import (
+    assign_slots,
+    find_entered,
+    find_pair,
+    in_use,
+    mark_in_reach,
+)
 from robosim.kernels.contact import contact_center, contact_stiffness
 from robosim.kernels.coordinates import add_joint_forces, load_poses, read_ahead, read_joints
 from robosim.kernels.interior_point import (
@@ -340,22 +346,25 @@ def choose_features(model, collision, state, work, options, dt, kappa, fall):
     """Find where shapes may touch within dt and list it; returns a status.
 
     Two moving bodies that touch need a block in the system for each other. NEEDS_BLOCKS tells
-    that some have none: work.collision.near marks all that need one.
+    that some have none: work.collision.found marks all that need one.
     """
     if collision is None:
         return CONVERGED
     status, nb, speed = CONVERGED, model.bodies.shape[0], options.contact_speed
-    for p in range(collision.pairs.shape[0]):
-        pair = collision.pairs[p]
-        count = find_pair(model, state, work, p, dt, fall)
-        moving = pair.body_a < nb and pair.body_b < nb
-        work.collision.near[p] = 1 if count > 0 and moving else 0
-        if work.collision.near[p] != 0 and pair.block_ab < 0:
+    pairs, found, ids = collision.pairs, work.collision.found, work.collision.ids
+    mark_in_reach(pairs, collision.shapes, state.bodies, work.pose1, dt, fall, found)
+    for p in range(pairs.shape[0]):
+        pair = pairs[p]
+        count = find_pair(model, work, p) if found[p].margin > 0.0 else 0
+        found[p].near = 1 if count > 0 and pair.body_a < nb and pair.body_b < nb else 0
+        if found[p].near != 0 and pair.block_ab < 0:
             status = NEEDS_BLOCKS
+        if count == 0 and not in_use(ids, pair):
+            continue
         assign_slots(model, work, p, count)
         for slot in range(pair.slot_begin, pair.slot_end):
             contact, c, w = work.slots[slot], state.contacts[slot], work.contacts[slot]
-            if work.collision.ids[slot] >= 0:
+            if ids[slot] >= 0:
                 start_contact(contact, work.pose1, dt, w, work.scratch[0])
                 enter(contact, c, w, slot, work.active, work.factored, model.facets, kappa, speed)
             else:
@@ -443,12 +452,13 @@ def admit_entered(model, collision, state, work, options, dt, kappa):
     if collision is None:
         return CONVERGED
     status, nb, speed = CONVERGED, model.bodies.shape[0], options.contact_speed
-    for p in range(collision.pairs.shape[0]):
-        pair = collision.pairs[p]
-        if find_entered(model, work, p, dt) == 0:
+    pairs, found = collision.pairs, work.collision.found
+    for p in range(pairs.shape[0]):
+        pair = pairs[p]
+        if found[p].margin <= 0.0 or find_entered(model, work, p, dt) == 0:
             continue
         if pair.body_a < nb and pair.body_b < nb:
-            work.collision.near[p] = 1
+            found[p].near = 1
             if pair.block_ab < 0:
                 status = NEEDS_BLOCKS
         for slot in range(pair.slot_begin, pair.slot_end):
