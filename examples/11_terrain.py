@@ -52,10 +52,11 @@ def main(out: Path) -> None:
     print(f"smallest gap on the way  {smallest:+.1e} m")
     pressed: dict[tuple[str, str], float] = {}
     for contact in sim.contacts():
-        pair = (contact.body, contact.other)
-        pressed[pair] = pressed.get(pair, 0.0) + contact.force[2]
-    for (body, other), force in pressed.items():
-        print(f"{other} carries {body} with {force:6.3f} N")
+        up = contact.force[2] > 0
+        pair = (contact.other, contact.body) if up else (contact.body, contact.other)
+        pressed[pair] = pressed.get(pair, 0.0) + abs(contact.force[2])
+    for (lower, upper), force in pressed.items():
+        print(f"{lower} carries {upper} with {force:6.3f} N")
     print(f"recording: {recorder.save(out / 'terrain.html')}")
 
 
