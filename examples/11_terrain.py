@@ -52,8 +52,7 @@ def main(out: Path) -> None:
     print(f"smallest gap on the way  {smallest:+.1e} m")
     pressed: dict[tuple[str, str], float] = {}
     for contact in sim.contacts():
-        up = contact.force[2] > 0
-        pair = (contact.other, contact.body) if up else (contact.body, contact.other)
+        pair = (contact.other, contact.body)[:: 1 if contact.force[2] > 0 else -1]
         pressed[pair] = pressed.get(pair, 0.0) + abs(contact.force[2])
     for (lower, upper), force in pressed.items():
         print(f"{lower} carries {upper} with {force:6.3f} N")
