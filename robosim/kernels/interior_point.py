@@ -26,6 +26,7 @@ OUT_OF_ITERATIONS = 3
 NOT_FINITE = 4
 NOT_SMOOTH = 5  # a contact or limit is active in a composition of order four
 NEEDS_BLOCKS = 6  # bodies have come near each other that the system has no blocks for
+TURNS_FAR = 7  # a body turns farther than the discrete momentum can tell
 
 WARM = 0  # from the last step's variables, at the final barrier
 WARM_LIMIT = 12  # iterations; a cold start is quicker than what takes more

@@ -7,7 +7,7 @@ import pytest
 from random_mechanisms import random_coordinates, random_tree
 
 from robosim import Mechanism, Simulation
-from robosim.models.builders import chain, cube, double_pendulum
+from robosim.models.builders import chain, cube, double_pendulum, free_body
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
 KINDS = ("revolute", "spherical", "prismatic", "planar", "fixed", "cylindrical")
@@ -142,3 +142,14 @@ def test_interrupting_a_run_does_not_change_it(every):
         stopped.set_state(stopped.q, stopped.v, time=stopped.time)
     np.testing.assert_allclose(stopped.q, straight.q, rtol=0, atol=1e-7)
     np.testing.assert_allclose(stopped.v, straight.v, rtol=0, atol=1e-6)
+
+
+def test_a_spin_too_fast_for_the_timestep_is_divided():
+    """Beyond a quarter turn a step the discrete momentum of a spin falls again."""
+    robot = free_body()
+    sim = Simulation(robot, 0.02, gravity=(0, 0, 0))
+    sim.set_state(robot.home, [0, 0, 0, 0, 0, 60.0])
+    before = sim.momentum()[1]
+    infos = [sim.step() for _ in range(20)]
+    assert all(info.substeps == 2 for info in infos)
+    np.testing.assert_allclose(sim.momentum()[1], before, rtol=1e-9)
