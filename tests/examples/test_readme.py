@@ -1,4 +1,4 @@
-"""The snippets of the README run as they are printed."""
+"""The snippets of the README, and those of docs/building.md in a row, run as they are printed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,20 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[2] / "README.md"
-SNIPPETS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+ROOT = Path(__file__).parents[2]
+
+
+def snippets(path: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+
+
+README = snippets(ROOT / "README.md")
+BUILDING = snippets(ROOT / "docs/building.md")
+SNIPPETS = [*README, "\n".join(BUILDING)]
 
 
 def test_there_are_some() -> None:
-    assert len(SNIPPETS) == 2
+    assert (len(README), len(BUILDING)) == (2, 3)
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
