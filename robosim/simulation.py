@@ -407,6 +407,9 @@ class Simulation:
             joint_violations(model, state, work, violations)
             worst = np.argsort(-violations)[: np.count_nonzero(violations > 1e-9)][:6]
             names = [self.robot.joints[j].name for j in worst if j < len(self.robot.joints)]
+            if not names:
+                names = [coupling.name for coupling in self.robot.couplings]
+                names += [joint.name for joint in self.robot.joints if joint.motion is not None]
             raise StateError(
                 f"the constraints cannot be satisfied from here: {left:.3g} (m, or rad) is left, "
                 f"at joints {names}; links may be too short to close, or the start too far away: "

@@ -566,6 +566,9 @@ def hold_contact(nb, joints, contact, w, work, dt):
         condense_contact(nb, contact, w, work.blocks, work.joints)
         axis = 0 if contact.kind == DRY else 2
         w.F[axis] = -w.A[axis, axis] * w.rate
+        if contact.kind == DRY:
+            # What slides on is held back by the half of the friction that belongs to the interval.
+            w.F[axis] += 0.5 * w.f[axis]
         for row in range(joint.m_T + joint.m_R):
             law[row] += w.L[axis, row] * w.F[axis]
         return
