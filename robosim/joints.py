@@ -114,7 +114,7 @@ class Joint(Frozen):
         q_off: joint frame to parent axes at zero.
     lower, upper : (nv,) [rad or m]
         Limits of the coordinates, in the order translations, rotations. A joint whose limits are
-        equal is held there.
+        equal is held there; other limits nearer to each other than 1e-9 are moved that far apart.
     velocity_limit, effort_limit : float [rad/s or m/s], [N m or N]
     stiffness, rest : float or (nv,) [N m/rad, rad; N/m, m]
         Spring towards the coordinate `rest`; of a free rotation towards its zero.
@@ -292,6 +292,12 @@ class Joint(Frozen):
     def nq(self) -> int:
         """Number of coordinates: one more than nv where the rotation is free (a quaternion)."""
         return self.nv + (1 if self.C_R.shape[1] == 3 else 0)
+
+    @property
+    def resists(self) -> bool:
+        """Whether a coordinate has limits or dry friction."""
+        limits = np.concatenate((np.asarray(self.lower), np.asarray(self.upper), [self.cone]))
+        return bool(np.any(np.isfinite(limits)) or np.any(self.per_coordinate("friction") > 0))
 
     @property
     def has_quaternion(self) -> bool:

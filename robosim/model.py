@@ -43,6 +43,9 @@ MAX_FACETS = 16  # of the linearized friction cone
 # What a redundant constraint yields to, in parts of the inverse mass that it acts on: multipliers
 # of a loop that is held twice are the least ones. Far below the tolerance, far above rounding.
 COMPLIANCE = 1e-12
+# Limits of a coordinate that leave less [m or rad] are moved apart: an interior point has to have
+# an interior, and one of no width is all surface.
+LEAST_ROOM = 1e-9
 
 BODY = np.dtype(
     [
@@ -536,6 +539,10 @@ def _joint_records(
             driven += 1
         acts = any(mine[name].any() for name in ("stiffness", "damping", "armature"))
         record["law"] = acts or joint.potential is not None or motion is not None
+        if isinstance(joint, Joint) and joint.n_constraints == 0 and joint.resists:
+            # Limits and friction act on coordinates, and with no constraints nothing else asks
+            # for a node to have them on.
+            record["law"] = 1
         nq, nv = nq + size_q, nv + size_v
     return joints, coordinates, np.array(pieces, dtype=PIECE)
 
@@ -647,8 +654,9 @@ def _contact_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[
         turns = joint.C_T.shape[1]
         bounds: list[tuple[int, int, float, float]] = []
         for row in range(joint.nv):
-            for sign, limits in ((1.0, joint.lower), (-1.0, joint.upper)):
-                bound = float(np.asarray(limits)[row])
+            lower, upper = (float(np.asarray(side)[row]) for side in (joint.lower, joint.upper))
+            widen = 0.5 * max(0.0, LEAST_ROOM - (upper - lower))
+            for sign, bound in ((1.0, lower - widen), (-1.0, upper + widen)):
                 if np.isfinite(bound):
                     bounds.append((LIMIT, row, sign, bound))
             friction = float(joint.per_coordinate("friction")[row])
