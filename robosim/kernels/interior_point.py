@@ -169,7 +169,7 @@ def solve(model, state, work, options, dt, attempt, info):
     # an accuracy that they would need four for.
     stale = attempt != WARM or work.factored[0] == 0 or work.active[0] == 0
     merit = evaluate(model, state, work, dt, info)
-    limit = options.max_iterations
+    limit, length = options.max_iterations, 1.0
     if attempt == WARM and work.active[0] > 0:
         limit = min(limit, WARM_LIMIT)
     for n in range(limit):
@@ -193,7 +193,8 @@ def solve(model, state, work, options, dt, attempt, info):
         if attempt == COLD and work.active[0] > 0:
             kappa = predict_barrier(model, state, work, dt, kappa_end)
         elif attempt >= CAREFUL:
-            kappa = max(kappa_end, (0.3 if largest < 3.0 * mean else 1.0) * mean)
+            lower = largest < 3.0 * mean and (length > 0.5 or attempt % 2 == 0)
+            kappa = max(kappa_end, (0.3 if lower else 1.0) * mean)
         find_direction(model, state, work, kappa)
         length = longest_feasible_step(model, state, work, dt, 0.99)
         if attempt != WARM:

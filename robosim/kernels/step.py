@@ -33,6 +33,7 @@ from robosim.kernels.collide import (
 from robosim.kernels.contact import contact_center, contact_stiffness
 from robosim.kernels.coordinates import add_joint_forces, load_poses, read_ahead, read_joints
 from robosim.kernels.interior_point import (
+    CAREFUL,
     COLD,
     CONVERGED,
     LAST,
@@ -42,7 +43,10 @@ from robosim.kernels.interior_point import (
     TURNS_FAR,
     WARM,
     center_contacts,
+    clear_directions,
     final_barrier,
+    longest_feasible_step,
+    set_second_order,
     solve,
 )
 from robosim.kernels.jit import kernel, stage
@@ -51,8 +55,10 @@ from robosim.kernels.law import knot_law
 from robosim.kernels.ldu import ldu_factor, ldu_solve
 from robosim.kernels.newton import (
     add_transposed,
+    assemble,
     condense_contact,
     evaluate,
+    find_direction,
     joint_jacobians,
     place_coupling_blocks,
     place_joint_blocks,
@@ -316,7 +322,29 @@ def start_cold(model, state, work, dt, kappa, info):
     # What is left of the equations without contacts is a motion that they have to take as well.
     center_contacts(model, state, work, kappa, speed, info.attempt)
     speed = max(speed, evaluate(model, state, work, dt, info))
-    center_contacts(model, state, work, max(kappa, mass * speed * speed), speed, info.attempt)
+    kappa = max(kappa, mass * speed * speed)
+    center_contacts(model, state, work, kappa, speed, info.attempt)
+    if info.attempt > CAREFUL and info.attempt % 2 != 0:
+        raise_barrier(model, state, work, dt, kappa, speed, info)
+
+
+@kernel
+def raise_barrier(model, state, work, dt, kappa, speed, info):
+    """Raise the barrier until a whole Newton step stays inside the cones."""
+    for _ in range(8):
+        info.iterations += 1
+        evaluate(model, state, work, dt, info)
+        clear_directions(work, info.attempt)
+        work.factored[0] = 0
+        assemble(model, state, work)
+        if ldu_factor(model.graph, work.blocks) != 0:
+            return
+        set_second_order(model, state, work, 0.0)
+        find_direction(model, state, work, kappa)
+        if longest_feasible_step(model, state, work, dt, 1.0) > 0.9:
+            return
+        kappa *= 10.0
+        center_contacts(model, state, work, kappa, speed, info.attempt)
 
 
 @kernel
