@@ -382,6 +382,7 @@ class Workspace(NamedTuple):
     blocks: NDArray[np.void]  # (n_blocks,) BLOCK
     residual: NDArray[np.void]  # (n_nodes,) ROW, left of the equations but for contacts' answer
     rhs: NDArray[np.void]  # (n_nodes,) ROW
+    correction: NDArray[np.void]  # (n_nodes,) ROW, what refining adds to a direction
     active: NDArray[np.int64]  # (nc + 1,) their count, then the contacts in the equations
     tau: Array  # generalized forces held over the step, one for each velocity of a joint
     drives: NDArray[np.void]  # DRIVE, one for each velocity of a joint
@@ -763,6 +764,7 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         blocks=make_blocks(model),
         residual=np.zeros(len(model.graph.pivots), dtype=ROW),
         rhs=np.zeros(len(model.graph.pivots), dtype=ROW),
+        correction=np.zeros(len(model.graph.pivots), dtype=ROW),
         active=np.zeros(len(slots) + 1, dtype=np.int64),
         tau=np.zeros(len(model.coordinates)),
         drives=np.zeros(len(model.coordinates), dtype=DRIVE),

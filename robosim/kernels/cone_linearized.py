@@ -67,11 +67,11 @@ def violation(mu, c, facets, u, mass):
 
 
 @kernel
-def direction(mu, c, facets, aim, du, w):
-    """Directions for the motion `du` and the known w.d_gamma, into w."""
+def direction(mu, c, facets, aim, w):
+    """Directions at rest for the known w.d_gamma, into w."""
     total, sum_h, cone = 0.0, 0.0, mu * c.gamma - c.c
     for i in range(facets.shape[0]):
-        slip = facets[i, 0] * (w.u[0] + du[0]) + facets[i, 1] * (w.u[1] + du[1])
+        slip = facets[i, 0] * w.u[0] + facets[i, 1] * w.u[1]
         w.d_eta[i] = slip + c.psi - c.eta[i]
         ratio = c.beta[i] / c.eta[i]
         w.d_beta[i] = (aim - w.second[i]) / c.eta[i] - c.beta[i] - ratio * w.d_eta[i]
@@ -85,6 +85,23 @@ def direction(mu, c, facets, aim, du, w):
         w.d_eta[i] += w.d_psi
     # From its product rather than from the cone: that difference cancels where c is small.
     w.d_c = (aim - w.second_c - c.c * w.d_psi) / c.psi - c.c
+
+
+@kernel
+def answer(mu, c, facets, du, d_gamma, w):
+    """Add to the directions what answers a motion `du` and a change `d_gamma` of the normal."""
+    total, rise = 0.0, mu * d_gamma
+    for i in range(facets.shape[0]):
+        ratio = c.beta[i] / c.eta[i]
+        total += ratio
+        rise += ratio * (facets[i, 0] * du[0] + facets[i, 1] * du[1])
+    rise *= -c.psi / (c.c + c.psi * total)
+    for i in range(facets.shape[0]):
+        change = facets[i, 0] * du[0] + facets[i, 1] * du[1] + rise
+        w.d_eta[i] += change
+        w.d_beta[i] -= c.beta[i] / c.eta[i] * change
+    w.d_psi += rise
+    w.d_c -= c.c / c.psi * rise
 
 
 @kernel

@@ -72,32 +72,47 @@ def violation(c, u):
 
 
 @kernel
-def direction(mu, c, aim, du, w):
-    """Directions for the motion `du` and the known w.d_gamma, into w."""
+def direction(mu, c, aim, w):
+    """Directions at rest for the known w.d_gamma, into w."""
     x0, d_x0 = mu * c.gamma, mu * w.d_gamma
     r, d, w0, w1, w2 = scaling(x0, c)
     h1, h2 = 2.0 * w0 * w1 / d, 2.0 * w0 * w2 / d
     ratio = aim / determinant(x0, c.beta[0], c.beta[1])
     # The right-hand side less d eta, in which eta cancels.
-    g1 = -ratio * c.beta[0] - w.u[0] - du[0]
-    g2 = -ratio * c.beta[1] - w.u[1] - du[1]
+    g1 = -ratio * c.beta[0] - w.u[0]
+    g2 = -ratio * c.beta[1] - w.u[1]
     across = 2.0 * (w1 * g2 - w2 * g1)
     w.d_beta[0] = (g1 - w2 * across) / (r * d) - h1 * d_x0
     w.d_beta[1] = (g2 + w1 * across) / (r * d) - h2 * d_x0
     w.d_psi = ratio * x0 - c.psi - h1 * g1 - h2 * g2 - r / d * d_x0
     for i in range(2):
-        w.d_eta[i] = du[i] + w.u[i] - c.eta[i]
+        w.d_eta[i] = w.u[i] - c.eta[i]
     w.aim = aim
-    w.slides = w.warm != 0 and slides_on(x0, c, w)
 
 
 @kernel
-def slides_on(x0, c, w):
-    """Whether a contact is on the central path, slides, and will in much the same direction.
+def answer(mu, c, du, d_gamma, w):
+    """Add to the directions what answers a motion `du` and a change `d_gamma` of the normal."""
+    r, d, w0, w1, w2 = scaling(mu * c.gamma, c)
+    h1, h2 = 2.0 * w0 * w1 / d, 2.0 * w0 * w2 / d
+    across = 2.0 * (w2 * du[0] - w1 * du[1])
+    w.d_beta[0] -= (du[0] + w2 * across) / (r * d) + h1 * mu * d_gamma
+    w.d_beta[1] -= (du[1] - w1 * across) / (r * d) + h2 * mu * d_gamma
+    w.d_psi += h1 * du[0] + h2 * du[1] - r / d * mu * d_gamma
+    w.d_eta[0] += du[0]
+    w.d_eta[1] += du[1]
+
+
+@kernel
+def slides_on(mu, c, w):
+    """Whether, in a warm start, a contact is on the central path, slides, and will in much the same direction.
 
     Then x lies so near to the surface of the cone that no straight step could turn it. It is moved
     along the path instead, on which the slip tells all else (`follow`).
     """
+    if w.warm == 0:
+        return False
+    x0 = mu * c.gamma
     slip = c.eta[0] * c.eta[0] + c.eta[1] * c.eta[1]
     change = w.d_eta[0] * w.d_eta[0] + w.d_eta[1] * w.d_eta[1]
     if change > 0.25 * slip or determinant(x0, c.beta[0], c.beta[1]) > 0.01 * x0 * x0:

@@ -91,26 +91,38 @@ def contact_violation(contact, c, facets, u, mass):
 
 @kernel
 def contact_force(contact, c, facets, kappa, w):
-    """w.F: the impulse's change at rest (du = 0) for target `kappa` and second-order terms."""
-    fill(0.0, w.F)
-    contact_direction(contact, c, facets, kappa, w.F, w)
+    """w.F: the impulse's change at rest for target `kappa` and second-order terms.
+
+    Leaves in w the directions of all eliminated variables at rest; `contact_answer` adds the rest.
+    """
+    w.d_s, w.d_gamma = 0.0, 0.0
+    if contact.kind != DRY:
+        w.d_s = w.u[2] - c.s
+        w.d_gamma = (kappa - w.second_s - c.gamma * w.d_s) / c.s - c.gamma
+    if contact.mu > 0.0:
+        aim = w.weight * kappa
+        if facets is None:
+            second_order.direction(contact.mu, c, aim, w)
+        else:
+            linearized.direction(contact.mu, c, facets, aim, w)
     contact_impulse(w.d_beta, w.d_gamma, facets, w.F)
 
 
 @kernel
-def contact_direction(contact, c, facets, kappa, du, w):
-    """Directions of all eliminated variables for the motion `du`, into w."""
-    w.d_s, w.d_gamma = 0.0, 0.0
+def contact_answer(contact, c, facets, du, w):
+    """Add to the directions in w what answers the motion `du`."""
+    d_gamma = 0.0
     if contact.kind != DRY:
-        w.d_s = du[2] + w.u[2] - c.s
-        w.d_gamma = (kappa - w.second_s - c.gamma * w.d_s) / c.s - c.gamma
+        w.d_s += du[2]
+        d_gamma = -c.gamma / c.s * du[2]
+        w.d_gamma += d_gamma
     if contact.mu == 0.0:
         return
-    aim = w.weight * kappa
     if facets is None:
-        second_order.direction(contact.mu, c, aim, du, w)
+        second_order.answer(contact.mu, c, du, d_gamma, w)
+        w.slides = second_order.slides_on(contact.mu, c, w)
     else:
-        linearized.direction(contact.mu, c, facets, aim, du, w)
+        linearized.answer(contact.mu, c, facets, du, d_gamma, w)
 
 
 @kernel

@@ -32,6 +32,7 @@ WARM = 0  # from the last step's variables, at the final barrier
 WARM_LIMIT = 12  # iterations; a cold start is quicker than what takes more
 WARM_PATIENCE = 4  # iterations, after which one that hardly moves is given up
 COLD = 1  # from far inside the cones, by Mehrotra's predictor and corrector
+REFINE = 1e-4
 CAREFUL = 2  # the same start, staying near the central path
 LAST = 6  # and from CAREFUL on along other paths
 
@@ -91,7 +92,7 @@ def clear_directions(work, attempt):
 def predict_barrier(model, state, work, dt, kappa_end):
     """Mehrotra's predictor: the barrier to aim at; leaves the second-order terms set."""
     set_second_order(model, state, work, 0.0)
-    find_direction(model, state, work, 0.0)
+    find_direction(model, state, work, dt, 0.0, False)
     length = longest_feasible_step(model, state, work, dt, 1.0)
     mean = complementarity(model, state, work, 0.0)[0]
     ahead = complementarity(model, state, work, length)[0]
@@ -195,7 +196,7 @@ def solve(model, state, work, options, dt, attempt, info):
         elif attempt >= CAREFUL:
             lower = largest < 3.0 * mean and (length > 0.5 or attempt % 2 == 0)
             kappa = max(kappa_end, (0.3 if lower else 1.0) * mean)
-        find_direction(model, state, work, kappa)
+        find_direction(model, state, work, dt, kappa, n > 1 and merit < REFINE)
         length = longest_feasible_step(model, state, work, dt, 0.99)
         if attempt != WARM:
             length = central_step(model, state, work, length)

@@ -21,7 +21,7 @@ from robosim.kernels.body import (
     turn_by,
 )
 from robosim.kernels.contact import (
-    contact_direction,
+    contact_answer,
     contact_follow,
     contact_force,
     contact_impulse,
@@ -300,11 +300,16 @@ def subtract_answer(L, A, R, sign, out):
 
 
 @kernel
-def find_direction(model, state, work, kappa):
-    """Newton direction for the barrier `kappa` into work.rhs and the contacts' d_ fields."""
+def find_direction(model, state, work, dt, kappa, refine):
+    """Newton direction for the barrier `kappa` into work.rhs and the contacts' d_ fields.
+
+    A closed contact is so stiff that the rounding of the motion shows in its impulse. With
+    `refine`, what that leaves of the momentum balance is solved for once more: the motion which
+    that takes is tiny, and so is its rounding.
+    """
     for n in range(work.rhs.shape[0]):
         assign(work.residual[n].w, work.rhs[n].w)
-    nb, t = model.bodies.shape[0], work.scratch[0]
+    nb = model.bodies.shape[0]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
@@ -317,24 +322,78 @@ def find_direction(model, state, work, kappa):
             add_transposed(w.L, w.F, work.rhs[contact.body].w)
         if contact.other < nb:
             add_transposed(w.L_o, w.F, work.rhs[contact.other].w)
+    solve_motion(model, state, work, work.rhs)
+    if refine:
+        unbalanced_momenta(model, state, work, work.correction)
+        solve_motion(model, state, work, work.correction)
+        for n in range(work.rhs.shape[0]):
+            for k in range(6):
+                work.rhs[n].w[k] += work.correction[n].w[k]
+
+
+@kernel
+def solve_motion(model, state, work, x):
+    """x = motion and impulses for the right-hand side x; the contacts' directions answer it."""
+    nb, t = model.bodies.shape[0], work.scratch[0]
     for j in range(model.joints.shape[0]):
         if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
-            assign(work.rhs[model.joints[j].node].w, work.joints[j].asked)
-    ldu_solve(model.graph, work.blocks, work.rhs)
+            assign(x[model.joints[j].node].w, work.joints[j].asked)
+    ldu_solve(model.graph, work.blocks, x)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
         fill(0.0, t.w)
         if on_joint(contact):
             joint = model.joints[contact.joint]
-            coordinate_rates(model, joint, work.joints[contact.joint], work, t.f)
+            coordinate_rates(model, joint, work.joints[contact.joint], work.factored, x, t.f)
             add_product(w.R, t.f, t.w)
         else:
             if contact.body < nb:
-                add_product(w.R, work.rhs[contact.body].w, t.w)
+                add_product(w.R, x[contact.body].w, t.w)
             if contact.other < nb:
-                add_product(w.R_o, work.rhs[contact.other].w, t.w)
-        contact_direction(contact, c, model.facets, kappa, t.w, w)
+                add_product(w.R_o, x[contact.other].w, t.w)
+        contact_answer(contact, c, model.facets, t.w, w)
+
+
+@kernel
+def unbalanced_momenta(model, state, work, out):
+    """out = what the direction leaves of the bodies' linearized equations; zero in other rows."""
+    nb, t = model.bodies.shape[0], work.scratch[0]
+    clear_rows(out)
+    for i in range(nb):
+        x, r, residual = work.rhs[i].w, out[i].w, work.residual[i].w
+        angular_momentum_tangent(work.bodies[i].J, work.bodies[i].P, t.R_J)
+        for k in range(3):
+            r[k] = residual[k] - model.bodies[i].mass * x[k]
+            r[3 + k] = residual[3 + k] - dot(t.R_J[k], x[3:])
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, w = work.slots[k], work.contacts[k]
+        if not on_joint(contact):
+            contact_impulse(w.d_beta, w.d_gamma, model.facets, w.F)
+            if contact.body < nb:
+                add_transposed(w.L, w.F, out[contact.body].w)
+            if contact.other < nb:
+                add_transposed(w.L_o, w.F, out[contact.other].w)
+    for j in range(model.joints.shape[0]):
+        joint, knot = model.joints[j], state.joints[j]
+        if joint.node < 0:
+            continue
+        impulse = work.rhs[joint.node].w
+        for row in range(work.joints[j].rows):
+            for k in range(6):
+                out[joint.child].w[k] += knot.G_b[row, k] * impulse[row]
+                if joint.parent < nb:
+                    out[joint.parent].w[k] += knot.G_a[row, k] * impulse[row]
+    for n in range(model.couplings.shape[0]):
+        coupling = model.couplings[n]
+        for i in range(2):
+            joint, knot = model.joints[coupling.joint[i]], state.joints[coupling.joint[i]]
+            impulse, row = coupling.factor[i] * work.rhs[coupling.node].w[0], coupling.row[i]
+            for k in range(6):
+                out[joint.child].w[k] += knot.G_b[row, k] * impulse
+                if joint.parent < nb:
+                    out[joint.parent].w[k] += knot.G_a[row, k] * impulse
 
 
 @kernel
@@ -346,15 +405,16 @@ def add_product(R, motion, out):
 
 
 @kernel
-def coordinate_rates(model, joint, w, work, out):
-    """Rates (6,) of a joint's coordinates in the direction work.rhs; zero beyond them.
+def coordinate_rates(model, joint, w, factored, x, out):
+    """Rates (6,) of a joint's coordinates in the direction x; zero beyond them.
 
     A limit's answer to a rate is so stiff that the rounding of a difference of motions would show
     in it. The row of the law that was solved, d impulse - A rate = asked, gives the same rate the
     more exactly the stiffer A is.
     """
     n, with_parent = joint.n_T + joint.n_R, joint.parent < model.bodies.shape[0]
-    child, parent, own = work.rhs[joint.child].w, work.rhs[joint.parent].w, work.rhs[joint.node].w
+    child, own = x[joint.child].w, x[joint.node].w
+    parent = x[joint.parent if with_parent else joint.child].w
     fill(0.0, out)
     for row in range(joint.m_T + joint.m_R):
         size = 0.0
@@ -368,7 +428,7 @@ def coordinate_rates(model, joint, w, work, out):
                 size += abs(part)
         single = row < joint.m_T or joint.m_R == 1
         stiffness = abs(w.A[row, row])
-        fresh = single and work.factored[0] == 0 and w.held[row] == 0
+        fresh = single and factored[0] == 0 and w.held[row] == 0
         if fresh and abs(own[n + row]) + abs(w.asked[n + row]) < stiffness * size:
             out[row] = (own[n + row] - w.asked[n + row]) / w.A[row, row]
 

@@ -340,7 +340,7 @@ def raise_barrier(model, state, work, dt, kappa, speed, info):
         if ldu_factor(model.graph, work.blocks) != 0:
             return
         set_second_order(model, state, work, 0.0)
-        find_direction(model, state, work, kappa)
+        find_direction(model, state, work, dt, kappa, False)
         if longest_feasible_step(model, state, work, dt, 1.0) > 0.9:
             return
         kappa *= 10.0
