@@ -105,10 +105,10 @@ def answer(mu, c, du, d_gamma, w):
 
 @kernel
 def slides_on(mu, c, w):
-    """Whether, in a warm start, a contact is on the central path, slides, and will in much the same direction.
+    """Whether a contact is on the central path, slides, and will in much the same direction.
 
-    Then x lies so near to the surface of the cone that no straight step could turn it. It is moved
-    along the path instead, on which the slip tells all else (`follow`).
+    Only in a warm start. Then x lies so near to the surface of the cone that no straight step
+    could turn it. It is moved along the path instead, on which the slip tells all else (`follow`).
     """
     if w.warm == 0:
         return False

@@ -32,9 +32,9 @@ WARM = 0  # from the last step's variables, at the final barrier
 WARM_LIMIT = 12  # iterations; a cold start is quicker than what takes more
 WARM_PATIENCE = 4  # iterations, after which one that hardly moves is given up
 COLD = 1  # from far inside the cones, by Mehrotra's predictor and corrector
-REFINE = 1e-4
 CAREFUL = 2  # the same start, staying near the central path
 LAST = 6  # and from CAREFUL on along other paths
+REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
 
 
 @kernel
@@ -45,6 +45,12 @@ def longest_feasible_step(model, state, work, dt, fraction):
         turn = abs(dt) * sqrt(dot(work.rhs[i].w[3:], work.rhs[i].w[3:]))
         if turn * longest > 1.0:
             longest = 1.0 / turn
+    return longest_inside(model, state, work, fraction, longest)
+
+
+@kernel
+def longest_inside(model, state, work, fraction, longest):
+    """The longest step up to `longest` that keeps contact variables positive."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         longest = contact_longest_step(
@@ -92,13 +98,23 @@ def clear_directions(work, attempt):
 def predict_barrier(model, state, work, dt, kappa_end):
     """Mehrotra's predictor: the barrier to aim at; leaves the second-order terms set."""
     set_second_order(model, state, work, 0.0)
-    find_direction(model, state, work, dt, 0.0, False)
+    find_direction(model, state, work, 0.0, False)
     length = longest_feasible_step(model, state, work, dt, 1.0)
     mean = complementarity(model, state, work, 0.0)[0]
     ahead = complementarity(model, state, work, length)[0]
     ratio = max(ahead, 0.0) / mean
     set_second_order(model, state, work, 1.0 if length > 0.1 else 0.0)
     return max(kappa_end, min(1.0, ratio * ratio * ratio) * mean)
+
+
+@kernel
+def raises_barrier(attempt):
+    """Whether an attempt starts where whole Newton steps are free: every other careful one.
+
+    Behind a lever a contact has to give much more than the masses that touch suggest. But where
+    bodies whirl, what is far up leads far away.
+    """
+    return attempt > CAREFUL and attempt % 2 != 0
 
 
 @kernel
@@ -194,9 +210,9 @@ def solve(model, state, work, options, dt, attempt, info):
         if attempt == COLD and work.active[0] > 0:
             kappa = predict_barrier(model, state, work, dt, kappa_end)
         elif attempt >= CAREFUL:
-            lower = largest < 3.0 * mean and (length > 0.5 or attempt % 2 == 0)
-            kappa = max(kappa_end, (0.3 if lower else 1.0) * mean)
-        find_direction(model, state, work, dt, kappa, n > 1 and merit < REFINE)
+            alike = largest < 3.0 * mean and (length > 0.5 or not raises_barrier(attempt))
+            kappa = max(kappa_end, (0.3 if alike else 1.0) * mean)
+        find_direction(model, state, work, kappa, n > 1 and merit < REFINE)
         length = longest_feasible_step(model, state, work, dt, 0.99)
         if attempt != WARM:
             length = central_step(model, state, work, length)

@@ -300,7 +300,7 @@ def subtract_answer(L, A, R, sign, out):
 
 
 @kernel
-def find_direction(model, state, work, dt, kappa, refine):
+def find_direction(model, state, work, kappa, refine):
     """Newton direction for the barrier `kappa` into work.rhs and the contacts' d_ fields.
 
     A closed contact is so stiff that the rounding of the motion shows in its impulse. With

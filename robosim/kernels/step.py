@@ -33,7 +33,6 @@ from robosim.kernels.collide import (
 from robosim.kernels.contact import contact_center, contact_stiffness
 from robosim.kernels.coordinates import add_joint_forces, load_poses, read_ahead, read_joints
 from robosim.kernels.interior_point import (
-    CAREFUL,
     COLD,
     CONVERGED,
     LAST,
@@ -45,7 +44,8 @@ from robosim.kernels.interior_point import (
     center_contacts,
     clear_directions,
     final_barrier,
-    longest_feasible_step,
+    longest_inside,
+    raises_barrier,
     set_second_order,
     solve,
 )
@@ -324,14 +324,14 @@ def start_cold(model, state, work, dt, kappa, info):
     speed = max(speed, evaluate(model, state, work, dt, info))
     kappa = max(kappa, mass * speed * speed)
     center_contacts(model, state, work, kappa, speed, info.attempt)
-    if info.attempt > CAREFUL and info.attempt % 2 != 0:
+    if raises_barrier(info.attempt):
         raise_barrier(model, state, work, dt, kappa, speed, info)
 
 
 @kernel
 def raise_barrier(model, state, work, dt, kappa, speed, info):
     """Raise the barrier until a whole Newton step stays inside the cones."""
-    for _ in range(8):
+    for _ in range(5):
         info.iterations += 1
         evaluate(model, state, work, dt, info)
         clear_directions(work, info.attempt)
@@ -340,8 +340,8 @@ def raise_barrier(model, state, work, dt, kappa, speed, info):
         if ldu_factor(model.graph, work.blocks) != 0:
             return
         set_second_order(model, state, work, 0.0)
-        find_direction(model, state, work, dt, kappa, False)
-        if longest_feasible_step(model, state, work, dt, 1.0) > 0.9:
+        find_direction(model, state, work, kappa, False)
+        if longest_inside(model, state, work, 1.0, 1.0) > 0.9:
             return
         kappa *= 10.0
         center_contacts(model, state, work, kappa, speed, info.attempt)

@@ -1,7 +1,8 @@
 """Entries into single kernels, which have no Python wrapper of their own; each costs compiling."""
 
 from robosim.kernels.body import angular_momentum, angular_momentum_tangent
-from robosim.kernels.contact import contact_answer, contact_force, contact_stiffness
+from robosim.kernels.contact import contact_answer as add_answer
+from robosim.kernels.contact import contact_force, contact_stiffness
 from robosim.kernels.jit import entry
 from robosim.kernels.joint import (
     joint_jacobian,
@@ -55,7 +56,7 @@ def contact_answer(model, state, work, k, kappa, du):
     contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
     contact_stiffness(contact, c, model.facets, w)
     contact_force(contact, c, model.facets, kappa, w)
-    contact_answer(contact, c, model.facets, du, w)
+    add_answer(contact, c, model.facets, du, w)
 
 
 @entry

@@ -1,0 +1,113 @@
+"""Mechanisms at which a step once failed, or had to be divided over and over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robosim import Body, ContactPoint, Joint, Mechanism, Simulation
+from robosim.controllers import PD
+from robosim.models import builders
+
+
+@pytest.mark.parametrize(
+    "resisted",
+    [
+        {"friction": 0.1},
+        {"lower": [-0.1] * 3 + [-np.inf] * 3, "upper": [0.1] * 3 + [np.inf] * 3},
+        {"cone": 0.3},
+    ],
+    ids=["friction", "limits", "cone"],
+)
+def test_a_free_joint_between_bodies_with_nothing_but_limits_or_friction(resisted):
+    """They act on its coordinates, which no constraint or spring has brought into the equations."""
+    bodies = [Body(name, 1.0, 0.1 * np.eye(3)) for name in "ab"]
+    base, free = Joint("base", "floating", None, "a"), Joint("free", "floating", "a", "b")
+    robot = Mechanism("pair", tuple(bodies), (base, replace(free, **resisted)))
+    sim = Simulation(robot, 1e-2, gravity=(0, 0, 0))
+    q = np.array(robot.home)
+    sim.set_state(q, [0, 0, 0, 0, 0, 0, 0.5, 0, 0, 1.0, 0, 0])
+    before = np.concatenate(sim.momentum())
+    sim.run(1.0)
+    np.testing.assert_allclose(np.concatenate(sim.momentum()), before, rtol=0, atol=1e-12)
+    if "friction" in resisted:
+        assert np.linalg.norm(sim.v[6:9]) < 0.5 - 0.1
+    elif "cone" in resisted:
+        x, y = sim.q[11:13]
+        assert np.arccos(1 - 2 * (x * x + y * y)) <= 0.3 + 1e-9
+    else:
+        assert sim.q[7] <= 0.1 + 1e-9
+
+
+@pytest.mark.parametrize("dt", [1e-3, 1e-2])
+@pytest.mark.parametrize("room", [0.0, 1e-12, 1e-6])
+def test_limits_that_leave_no_room(room, dt):
+    """Every other joint of a chain is locked by limits that are equal, or nearly so."""
+    robot = builders.chain(6)
+    q = np.random.default_rng(5).normal(scale=0.4, size=robot.nq)
+    joints = [
+        replace(joint, lower=[q[i] - room / 2], upper=[q[i] + room / 2]) if i % 2 else joint
+        for i, joint in enumerate(robot.joints)
+    ]
+    sim = Simulation(replace(robot, joints=tuple(joints)), dt)
+    sim.set_state(q)
+    for chunk in sim.stream(1.0):
+        assert chunk.substeps.max() == 1
+        assert np.abs(chunk.q[:, 1::2] - q[1::2]).max() <= max(room, 1e-9) / 2 + 1e-12
+    assert np.abs(sim.q[::2] - q[::2]).max() > 0.1  # the others swing
+
+
+@pytest.mark.parametrize("n", [3, 10])
+def test_a_scissor_lift_falls_on_its_end_stop(n):
+    """Behind so long a lever the stop's impulse is a hundred times what its bodies suggest."""
+    sim = Simulation(builders.scissor_lift(n), 1e-2)
+    energy = sim.energy()
+    log = sim.run(3.0)
+    assert log.samples.substeps.max() == 1
+    assert log.samples.violation.max() < 1e-8
+    assert sim.energy() < energy
+
+
+def test_a_thrown_minitaur_on_its_servos():
+    """Redundant constraints beside stiff contacts: rounding must not show in the impulses."""
+    robot = builders.minitaur()
+    stance = robot.stance
+    servos = PD(robot, stance.target, stance.kp, stance.kd, implicit=True)
+    sim = Simulation(robot, 1e-2)
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        q, v = np.array(robot.home), np.zeros(robot.nv)
+        turn = rng.normal(size=4)
+        q[2], q[3:7] = q[2] + 0.5, turn / np.linalg.norm(turn)
+        v[:6] = rng.normal(size=6) * [1, 1, 1, 3, 3, 3]
+        sim.set_state(q, v)
+        log = sim.run(2.0, servos)
+        assert log.samples.substeps.max() == 1
+        assert log.samples.gap.min() >= 0
+
+
+def test_a_feather_hinged_to_a_stone():
+    """1 g and 1 kg, thrown on the ground: what jams at a low barrier does not at a higher one."""
+    sizes, masses = {"stone": 1.0, "feather": 1e-3}, []
+    for name, mass in sizes.items():
+        masses.append(Body(name, mass, mass / 150 * np.eye(3)))
+    corners = np.array(np.meshgrid([-0.1, 0.1], [-0.1, 0.1], [-0.1, 0.1])).reshape(3, 8).T
+    contacts = [
+        ContactPoint(f"{name}{k}", name, corner, 0.0, 0.7)
+        for name in sizes
+        for k, corner in enumerate(corners)
+    ]
+    joints = (
+        Joint("base", "floating", None, "stone"),
+        Joint("ball", "spherical", "stone", "feather", (0, 1, 0), (0.15, 0, 0), (-0.15, 0, 0)),
+    )
+    robot = Mechanism("feather", tuple(masses), joints, tuple(contacts))
+    sim = Simulation(robot, 1e-3)
+    rng = np.random.default_rng(6)
+    turn = rng.normal(size=4)
+    sim.set_state(
+        [0, 0, 0.6, *(turn / np.linalg.norm(turn)), 1, 0, 0, 0], rng.normal(size=robot.nv)
+    )
+    assert sim.run(2.0).samples.gap.min() >= 0
