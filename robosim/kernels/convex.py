@@ -657,9 +657,11 @@ def clip(scratch, source, size, origin, outward, side):
             result[kept].tag = polygon[i].tag
             kept += 1
         if (s > tolerance) != (t > tolerance) and (j > 0 or size > 2):
+            # Two points within the tolerance of the plane may both be on one side of it.
+            share = clamp(s / (s - t), 0.0, 1.0)
             for k in range(3):
                 p, q = polygon[i].p[k], polygon[j].p[k]
-                result[kept].p[k] = p + s / (s - t) * (q - p)
+                result[kept].p[k] = p + share * (q - p)
             result[kept].tag = (side + 1) * 4096 + polygon[i].tag % 4096
             kept += 1
     return kept

@@ -7,7 +7,7 @@ import pytest
 from random_mechanisms import random_quaternion
 from touching import ball, box, free, hull, poses, roller
 
-from robosim import HalfSpace, HeightField, Simulation
+from robosim import Body, Geometry, HalfSpace, HeightField, Joint, Mechanism, Simulation
 
 KINDS = ("box", "ball", "capsule", "cylinder", "hull")
 
@@ -79,3 +79,16 @@ def test_bodies_come_to_lie_on_hilly_ground(kind):
         sim.step()
     assert sim.min_gap() > -1e-6
     assert abs(sim.q[2]) < 0.3
+
+
+def test_a_box_with_an_edge_along_the_grid_is_as_near_as_it_is():
+    """Its edge passes a grid line by 1e-11: points within the clipping's tolerance of a side."""
+    shape = Geometry("box", (0.2, 0.2, 0.2))
+    body = Body("box", 1.0, 0.0067 * np.eye(3), collisions=(shape,))
+    field = HeightField(np.zeros((61, 61)), size=(6, 6))
+    robot = Mechanism("box", (body,), (Joint("base", "floating", None, "box"),), obstacles=(field,))
+    sim = Simulation(robot, 5e-3)
+    turn = [0.9867337871014945, 0.16234664576868402, -5.434183692297403e-12, -2.751e-11]
+    for shift in (-1e-11, 0.0, 1e-11):
+        sim.set_state([0.6000000000105967 + shift, 0.13662, 0.12676729744267984, *turn])
+        assert abs(sim.min_gap()) < 1e-9
