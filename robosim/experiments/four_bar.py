@@ -10,9 +10,9 @@ from scipy.integrate import solve_ivp
 
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.linkages import double_four_bar
 from robosim.experiments.measuring import largest, sample, trend
 from robosim.experiments.mujoco_peer import LABELS, MuJoCoRun, Settings, said
+from robosim.models.builders import double_four_bar
 from robosim.simulation import Simulation
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 
 from robosim.experiments.drawing import COLOURS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.linkages import segments, segments_start, three_link_loop
 from robosim.experiments.measuring import exponent, largest, sample, shortest_us, stepper, trend
 from robosim.experiments.mujoco_peer import LABELS, MuJoCoRun, Settings, said
+from robosim.models.builders import rhombus, segments, three_link_loop
 from robosim.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ def run_loops(setup: Setup) -> Result:
     """[Bruedigam2023, Fig. 7a], [Bruedigam2020, Fig. 4b]: three links and a rhombus, 100 s."""
     seconds = setup.choose(100.0, 5.0)
     every = setup.choose(5, 1)
-    rhombus = segments(1)
+    four_links = rhombus(OPENING, TILT)
     cases: dict[str, Any] = {
         "three-link loop": (three_link_loop(), LOOP_START, ("joint1",), lowest_three_link()),
-        "rhombus": (rhombus, segments_start(rhombus, OPENING, TILT), (), lowest_segments(1)),
+        "rhombus": (four_links, four_links.home, (), lowest_segments(1)),
     }
     settings = {
         "three-link loop": {
@@ -178,8 +178,8 @@ def run_segments(setup: Setup) -> Result:
         for key, chosen in settings.items()
     }
     for n in counts:
-        robot = segments(n)
-        q = segments_start(robot, OPENING, TILT)
+        robot = segments(n, OPENING, TILT)
+        q = np.asarray(robot.home)
         setup.note(f"{n} segments, ours")
         sim = Simulation(robot, timestep=DT)
         sim.set_state(q)

@@ -7,40 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robosim.bodies import Body, ContactPoint, Geometry
 from robosim.experiments.drawing import COLOURS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import cpu_time, exponent, sample
 from robosim.experiments.mujoco_peer import LABELS, MuJoCoRun, Settings, said
-from robosim.joints import Joint
-from robosim.mechanism import Mechanism
+from robosim.models.builders import sphere_chain
 from robosim.simulation import Simulation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DT, RADIUS, MASS, SPACING, FRICTION = 0.01, 0.25, 1.0, 1.0, 1.0
-
-
-def sphere_chain(n: int) -> Mechanism:
-    """n balls, their centres 1 m apart, each on a ball joint at its own centre.
-
-    As the authors' script has it: the first is free and rests on the ground, the others rise from
-    it at 45 degrees. Each joint is at the child's centre.
-    """
-    J = 0.4 * MASS * RADIUS**2 * np.eye(3)
-    shape = Geometry("sphere", (RADIUS,))
-    names = [f"sphere{k}" for k in range(1, n + 1)]
-    bodies = tuple(Body(name, MASS, J, visuals=(shape,), collisions=(shape,)) for name in names)
-    rise = SPACING * np.sqrt(0.5)
-    joints = [Joint("base", "floating", None, names[0])]
-    joints += [
-        Joint(f"joint{k}", "spherical", names[k - 1], names[k], parent_position=(rise, 0, rise))
-        for k in range(1, n)
-    ]
-    contacts = tuple(ContactPoint(name, name, (0, 0, 0), RADIUS, FRICTION) for name in names)
-    start = [0.0, 0.0, RADIUS, *([1.0, 0.0, 0.0, 0.0] * n)]
-    return Mechanism("sphere_chain", bodies, tuple(joints), contacts, home=start)
 
 
 def run_spheres(setup: Setup) -> Result:
@@ -61,7 +38,7 @@ def run_spheres(setup: Setup) -> Result:
     }
     for n in counts:
         setup.note(f"{n} spheres, ours")
-        robot = sphere_chain(n)
+        robot = sphere_chain(n, RADIUS, SPACING, MASS, FRICTION)
         sim = Simulation(robot, timestep=DT)
         run = cpu_time(partial(sample, sim, steps * DT, 100))
         ours["us"].append(run[0] / max(sim.steps, 1) * 1e6)

@@ -27,12 +27,6 @@ from robosim.experiments import (
 )
 from robosim.experiments.damping import START, damped_pendulum, exact_energy
 from robosim.experiments.experiment import plain
-from robosim.experiments.linkages import (
-    double_four_bar,
-    segments,
-    segments_start,
-    three_link_loop,
-)
 from robosim.experiments.loops import lowest_segments, lowest_three_link
 from robosim.experiments.measuring import (
     exponent,
@@ -43,7 +37,7 @@ from robosim.experiments.measuring import (
     trend,
 )
 from robosim.experiments.mujoco_peer import MuJoCoRun, Settings, available
-from robosim.models.builders import chain, cube
+from robosim.models.builders import chain, cube, double_four_bar, segments, three_link_loop
 from robosim.quaternions import normalized
 
 NAMES = [experiment.names[0] for experiment in EXPERIMENTS]
@@ -192,7 +186,7 @@ class TestLowestEnergies:
     def test_segments(self, n: int) -> None:
         robot = segments(n)
         sim = Simulation(robot)
-        sim.set_state(segments_start(robot, 0.0, 0.0))
+        sim.set_state(np.zeros(robot.nq))
         assert sim.energy() == pytest.approx(lowest_segments(n), rel=1e-12)
 
     def test_four_bar(self) -> None:
@@ -266,7 +260,7 @@ class TestMuJoCo:
 
     @pytest.mark.parametrize(
         "robot",
-        [chain(3), chain(3, "spherical"), cube(), segments(2)],
+        [chain(3), chain(3, "spherical"), cube(), segments(2, 0.7, 0.3)],
         ids=["hinges", "balls", "cube", "loops"],
     )
     def test_has_the_same_mechanism(self, robot: Any) -> None:
@@ -279,7 +273,7 @@ class TestMuJoCo:
                 begin = start + joint.C_T.shape[1]
                 q[begin : begin + 4] = normalized(q[begin : begin + 4])
         if robot.loop_joints:
-            q = segments_start(robot, 0.7, 0.3)
+            q = np.array(robot.home)
         sim = Simulation(robot)
         sim.set_state(q, v)
         peer = MuJoCoRun(robot, 1e-3, Settings())
