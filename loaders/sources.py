@@ -32,6 +32,7 @@ def load(
     friction: float = DEFAULT_FRICTION,
     obstacles: Iterable[AnyShape] = (),
     self_collision: bool = False,
+    strict: bool = False,
 ) -> Mechanism:
     """Load a robot or mechanism.
 
@@ -52,6 +53,8 @@ def load(
         Coulomb coefficient of contacts for which the file says none.
     obstacles, self_collision
         What else its collision geometry cannot pass; see `Mechanism.with_contacts`.
+    strict : bool
+        Whether what would be a warning is an error.
 
     Raises
     ------
@@ -66,7 +69,13 @@ def load(
     # With the ground at first, where there are obstacles: it tells how high the base is at home.
     on_ground = ground or bool(obstacles)
     mechanism = _load(name, floating_base, on_ground, package_dirs, friction)
-    return mechanism.with_contacts(obstacles, self_collision=self_collision, ground=ground)
+    mechanism = mechanism.with_contacts(obstacles, self_collision=self_collision, ground=ground)
+    if strict and mechanism.warnings:
+        raise LoadError(
+            f"strict=True, and there are warnings: {'; '.join(mechanism.warnings)}",
+            file=mechanism.source,
+        )
+    return mechanism
 
 
 def _load(

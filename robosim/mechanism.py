@@ -5,8 +5,8 @@ The world is written as ``None`` where a body's name is expected. SI units and r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -80,6 +80,8 @@ class Mechanism(Frozen):
         Where ``package://`` addresses of that file were looked up.
     home : (nq,) or None
         The pose to start from: all joints at zero, or what the model file or builder says.
+    configurations : mapping of name to q (nq,)
+        Poses that the model file names, such as "standing".
     stance : Stance or None
         What it is known to stand with.
     world_frames : tuple of Frame
@@ -91,7 +93,7 @@ class Mechanism(Frozen):
     ------
     ModelError
         For names that are not unique or not there, a body that no joint leads to from the world,
-        or a coupling of joints with several coordinates.
+        a coupling of joints with several coordinates, or a pose of the wrong length.
     """
 
     name: str
@@ -111,6 +113,7 @@ class Mechanism(Frozen):
     contact_pairs: tuple[tuple[str, str], ...] = ()
     self_collision: bool = False
     excluded_pairs: tuple[tuple[str, str], ...] = ()
+    configurations: Mapping[str, ArrayLike] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._set(
@@ -138,7 +141,14 @@ class Mechanism(Frozen):
         noticed_once = dict.fromkeys((*self.warnings, *(text for text in noticed if text)))
         self._set(warnings=tuple(noticed_once))
         home = self.neutral() if self.home is None else self.home
-        self._set(home=frozen_array(home, (self.nq,), "home", f"mechanism '{self.name}'"))
+        element = f"mechanism '{self.name}'"
+        self._set(
+            home=frozen_array(home, (self.nq,), "home", element),
+            configurations={
+                name: frozen_array(q, (self.nq,), f"configuration '{name}'", element)
+                for name, q in self.configurations.items()
+            },
+        )
 
     def _check_references(self) -> None:
         names = [body.name for body in self.bodies]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from urdf_text import joint_xml, link_xml
 
 import robosim
 from robosim import LoadError, models
@@ -108,3 +109,12 @@ def test_something_else_is_no_robot(source):
 def test_impossible_names(name):
     with pytest.raises(LoadError):
         robosim.load(name)
+
+
+def test_strict_loading_makes_warnings_errors(write):
+    arm = joint_xml("knee", "a", "b", inside='<limit lower="0" upper="0" effort="1" velocity="1"/>')
+    path = write(link_xml("a"), link_xml("b"), arm)
+    assert len(robosim.load(path).warnings) > 0
+    with pytest.raises(LoadError, match=r"robot\.urdf: strict=True.*taken as unlimited"):
+        robosim.load(path, strict=True)
+    assert robosim.load("a1", strict=True).warnings == ()

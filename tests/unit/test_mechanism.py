@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -203,3 +205,17 @@ def test_what_was_handed_in_is_not_kept():
 def test_faces_that_are_not_there(faces, message):
     with pytest.raises(ModelError, match=message):
         Geometry("mesh", vertices=np.zeros((1, 3)), faces=np.array(faces), name="link")
+
+
+def test_configurations_are_poses_of_the_right_length():
+    q = np.array([0.5])
+    robot = Mechanism(
+        "arm", (body(),), (hinge("knee", None, "b"),), configurations={"bent": q, "straight": (0,)}
+    )
+    q[0] = 9.0
+    assert list(robot.configurations) == ["bent", "straight"]
+    np.testing.assert_array_equal(robot.configurations["bent"], [0.5])
+    with pytest.raises(
+        ModelError, match=r"configuration 'bent' must have shape \(1,\), not \(2,\)"
+    ):
+        replace(robot, configurations={"bent": (0.0, 1.0)})
