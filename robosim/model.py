@@ -158,6 +158,7 @@ JOINT_STATE = np.dtype(
         ("G_b", "f8", (6, 6)),  # and by child
         ("rotor", "f8", (6,)),  # momenta of the rotors that enter the next step, by coordinate
         ("rows", "i8"),  # of G that are there: those of the constraints, or of coordinates too
+        ("mid", "f8", (6,)),  # rates of the coordinates in the interval before, of a tree
     ]
 )
 COUPLING_STATE = np.dtype([("impulse", "f8")])
@@ -287,6 +288,41 @@ PAIR = np.dtype(
     ]
 )
 
+# How the tree's elimination takes a joint: one axis, a free rotation, all free of the world, or any.
+HINGE, BALL, FREE, GENERAL = range(4)
+TREE = np.dtype([("kind", "i8")])
+TREE_WORK = np.dtype(
+    [
+        ("Q", "f8", (4,)),  # unknown: turn against the parent, or (cosine, sine) of half an angle
+        ("Q_old", "f8", (4,)),
+        ("slide", "f8", (3,)),  # unknown: rates of the free translations
+        ("slide_old", "f8", (3,)),
+        # World axes; 1 and 2 stand for the knots:
+        ("base", "f8", (3,)),  # from the parent's centre of mass to where the child is held
+        ("held", "f8", (3,)),  # from there to the child's joint point: rounding
+        ("rho1", "f8", (3,)),  # from the joint point on the body to its centre of mass
+        ("rho2", "f8", (3,)),
+        ("r1", "f8", (3,)),  # from the joint point on the parent's parent side to this one
+        ("r2", "f8", (3,)),
+        ("a1", "f8", (3,)),  # axis of a hinge
+        ("a2", "f8", (3,)),
+        ("Z1", "f8", (6, 6)),  # rows: twists of the reference by unit rates of the coordinates
+        ("Z2", "f8", (6, 6)),
+        ("own_R", "f8"),  # inertia of the body alone along the joint's rotations
+        ("D", "f8", (6, 6)),  # answer of the body and all beyond it to a motion of the reference
+        ("U", "f8", (6, 6)),
+        ("W", "f8", (6, 6)),
+        ("S", "f8", (6, 6)),
+        ("inverse", "f8"),  # of S, of a hinge
+        ("f", "f8", (6,)),  # wrench about the reference
+        ("u", "f8", (6,)),  # the same along the coordinates
+        ("s", "f8", (6,)),  # rates of the coordinates in the direction that was found
+        ("s_old", "f8", (6,)),
+        ("x", "f8", (6,)),  # motion of the reference
+        ("y", "f8", (3,)),
+    ]
+)
+
 FOUND = np.dtype(  # of a pair in a step
     [
         ("margin", "f8"),  # what it may come nearer [m], 0 if it is out of reach
@@ -325,6 +361,7 @@ class Model(NamedTuple):
     collision: Collision | None
     facets: Array | None  # (nf, 2) of the linearized friction cone; None for the exact one
     graph: Graph
+    tree: NDArray[np.void] | None  # (nb,) TREE; None if the graph's elimination is used
 
 
 class State(NamedTuple):
@@ -393,9 +430,10 @@ class Workspace(NamedTuple):
     factored: NDArray[np.int64]  # (1,) 1 while blocks hold the factors of the knot's projection
     scratch: NDArray[np.void]  # (1,) SCRATCH
     saved: State  # what a step that fails goes back to
+    tree: NDArray[np.void] | None  # (nb + 1,) TREE_WORK, the world last
 
 
-def compile_model(mechanism: Mechanism, n_facets: int = 0) -> Model:
+def compile_model(mechanism: Mechanism, n_facets: int = 0, articulated: bool = False) -> Model:
     """Flatten a mechanism for the kernels; contacts keep the mechanism's order within a body.
 
     Without facets friction has the exact second-order cone.
@@ -421,7 +459,33 @@ def compile_model(mechanism: Mechanism, n_facets: int = 0) -> Model:
         collision,
         facets,
         graph,
+        _tree_records(joints, len(bodies)) if articulated else None,
     )
+
+
+def is_plain_tree(mechanism: Mechanism) -> bool:
+    """Whether nothing but the tree's joints ties bodies to each other, so that it can be eliminated."""
+    if mechanism.loop_joints or mechanism.couplings or mechanism.springs:
+        return False
+    if any(joint.motion is not None for joint in mechanism.joints):
+        return False
+    return all(None in (a[0], b[0]) for a, b in mechanism.touching_shapes())
+
+
+def _tree_records(joints: NDArray[np.void], nb: int) -> NDArray[np.void]:
+    tree = np.zeros(nb, dtype=TREE)
+    for record, joint in zip(tree, joints[:nb], strict=True):
+        free = int(joint["m_T"]), int(joint["m_R"])
+        if free == (0, 1):
+            record["kind"] = HINGE
+        elif free == (0, 3) and joint["law"] == 0:
+            record["kind"] = BALL
+        elif free == (3, 3) and joint["law"] == 0 and joint["parent"] == nb:
+            record["kind"] = FREE
+        else:
+            record["kind"] = GENERAL
+    tree.setflags(write=False)
+    return tree
 
 
 def connect_pairs(model: Model, near: NDArray[np.bool_]) -> Model:
@@ -775,4 +839,5 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         factored=np.zeros(1, dtype=np.int64),
         scratch=np.zeros(1, dtype=SCRATCH),
         saved=make_state(mechanism, model),
+        tree=None if model.tree is None else np.zeros(nb + 1, dtype=TREE_WORK),
     )

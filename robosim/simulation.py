@@ -35,6 +35,7 @@ from robosim.model import (
     compile_model,
     connect_pairs,
     contact_order,
+    is_plain_tree,
     make_blocks,
     make_state,
     make_workspace,
@@ -157,6 +158,7 @@ class Simulation:
         max_iterations: int = 50,
         max_substeps: int = 64,
         order: int = 2,
+        solver: str | None = None,
     ) -> None:
         for name, value in (
             ("timestep", timestep),
@@ -191,7 +193,15 @@ class Simulation:
         self.timestep = float(timestep)
         self.gravity = g
         self.gravity.setflags(write=False)
-        self._model = compile_model(robot, friction_facets if friction_cone == "linearized" else 0)
+        plain = is_plain_tree(robot)
+        if solver not in (None, "ldu", "articulated") or (solver == "articulated" and not plain):
+            raise OptionError(
+                "solver must be 'ldu', or 'articulated' for trees without loops, couplings, springs "
+                f"between points, driven joints and contacts between bodies, not {solver!r}"
+            )
+        self.solver = solver or ("articulated" if plain else "ldu")
+        facets = friction_facets if friction_cone == "linearized" else 0
+        self._model = compile_model(robot, facets, self.solver == "articulated")
         self._state = make_state(robot, self._model)
         self._work = make_workspace(robot, self._model)
         self._options = Options(

@@ -92,6 +92,7 @@ def start_knot(model, state, work, twists):
         joint_jacobian(joint, a, b, work.scratch[0], knot.G_a, knot.G_b)
         joint_motion_map(joint, a, b, work.scratch[0], n, knot.G_a, knot.G_b)
         fill(0.0, knot.impulse)
+        fill(0.0, knot.mid)
         knot.rows = 6
         for row in range(joint.m_T + joint.m_R):
             v = joint.v_begin + row

@@ -15,8 +15,7 @@ from robosim.kernels.contact import (
     contact_second_order,
 )
 from robosim.kernels.jit import kernel
-from robosim.kernels.ldu import ldu_factor
-from robosim.kernels.newton import assemble, evaluate, find_direction, remember, take_step
+from robosim.kernels.newton import evaluate, factor, find_direction, remember, take_step
 from robosim.model import DRY
 
 CONVERGED = 0
@@ -98,7 +97,7 @@ def clear_directions(work, attempt):
 def predict_barrier(model, state, work, dt, kappa_end):
     """Mehrotra's predictor: the barrier to aim at; leaves the second-order terms set."""
     set_second_order(model, state, work, 0.0)
-    find_direction(model, state, work, 0.0, False)
+    find_direction(model, model.tree, state, work, 0.0, False)
     length = longest_feasible_step(model, state, work, dt, 1.0)
     mean = complementarity(model, state, work, 0.0)[0]
     ahead = complementarity(model, state, work, length)[0]
@@ -185,7 +184,7 @@ def solve(model, state, work, options, dt, attempt, info):
     # those factors bring most steps to convergence; without, a fresh matrix takes one iteration to
     # an accuracy that they would need four for.
     stale = attempt != WARM or work.factored[0] == 0 or work.active[0] == 0
-    merit = evaluate(model, state, work, dt, info)
+    merit = evaluate(model, model.tree, state, work, dt, info)
     limit, length = options.max_iterations, 1.0
     if attempt == WARM and work.active[0] > 0:
         limit = min(limit, WARM_LIMIT)
@@ -202,8 +201,7 @@ def solve(model, state, work, options, dt, attempt, info):
         info.iterations += 1
         if stale:
             work.factored[0] = 0
-            assemble(model, state, work)
-            if ldu_factor(model.graph, work.blocks) != 0:
+            if factor(model, model.tree, state, work) != 0:
                 return SINGULAR
         kappa = kappa_end
         set_second_order(model, state, work, 0.0)
@@ -212,19 +210,19 @@ def solve(model, state, work, options, dt, attempt, info):
         elif attempt >= CAREFUL:
             alike = largest < 3.0 * mean and (length > 0.5 or not raises_barrier(attempt))
             kappa = max(kappa_end, (0.3 if alike else 1.0) * mean)
-        find_direction(model, state, work, kappa, n > 1 and merit < REFINE)
+        find_direction(model, model.tree, state, work, kappa, n > 1 and merit < REFINE)
         length = longest_feasible_step(model, state, work, dt, 0.99)
         if attempt != WARM:
             length = central_step(model, state, work, length)
         if attempt == WARM and n >= WARM_PATIENCE and length < 0.02 and work.active[0] > 0:
             return STALLED
-        remember(model, state, work)
+        remember(model, model.tree, state, work)
         # With a high barrier its slacks are so long that smaller residuals mean nothing.
         enough = max(options.tolerance, 0.1 * options.contact_speed * mean / kappa_end)
         accepted = False
         for _ in range(10):
-            take_step(model, state, work, dt, length)
-            trial = evaluate(model, state, work, dt, info)
+            take_step(model, model.tree, state, work, dt, length)
+            trial = evaluate(model, model.tree, state, work, dt, info)
             if trial <= max((1.0 - 1e-4 * length) * merit, enough):
                 accepted = True
                 break

@@ -14,6 +14,7 @@ from robosim.kernels.algebra import (
     fill,
     rotate_back,
 )
+from robosim.kernels.articulated import factor_tree, own_block, shift_rows, solve_tree
 from robosim.kernels.body import (
     angular_momentum,
     angular_momentum_tangent,
@@ -32,35 +33,34 @@ from robosim.kernels.contact import (
 from robosim.kernels.jit import kernel
 from robosim.kernels.joint import joint_jacobian, joint_motion_map, joint_residual
 from robosim.kernels.law import joint_law
-from robosim.kernels.ldu import ldu_solve
+from robosim.kernels.ldu import ldu_factor, ldu_solve
 from robosim.kernels.touch import (
     differentiate_contact,
     move_contact,
     move_coordinate,
     on_joint,
 )
+from robosim.kernels.tree import balance_tree, move_tree, remember_tree, step_tree
 
 
 @kernel
-def evaluate(model, state, work, dt, info):
+def evaluate(model, tree, state, work, dt, info):
     """work.residual of Eqs. (29a), (29b) at the current unknowns; returns the residual in m/s."""
     nb = model.bodies.shape[0]
     clear_rows(work.impulse)
-    worst = 0.0
+    worst, t = 0.0, work.scratch[0]
+    if tree is not None:
+        move_tree(model, work, dt)
     for i in range(nb):
         end_pose(work.pose1[i], work.bodies[i].v, work.bodies[i].P, dt, work.pose2[i])
-    t = work.scratch[0]
-    for j in range(model.joints.shape[0]):
-        joint, w = model.joints[j], work.joints[j]
-        if joint.node >= 0:
+    if tree is not None:
+        for j in range(nb):
+            joint, w = model.joints[j], work.joints[j]
             if w.rows > joint.n_T + joint.n_R:
                 joint_law(model, state, work, j, dt)
-            knot, residual = state.joints[j], work.residual[joint.node].w
-            left = joint_equations(joint, knot, w, work.pose2, work.q2, t, dt, residual)
-            worst = max(worst, left)
-            add_joint_impulses(joint, knot, w, work.impulse)
-    for n in range(model.couplings.shape[0]):
-        worst = max(worst, coupling_equation(model, state, work, n, dt))
+                assign_laws(joint, w, work.residual[joint.node].w)
+    else:
+        worst = constraint_equations(model, state, work, dt)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
@@ -74,14 +74,43 @@ def evaluate(model, state, work, dt, info):
             add_transposed(w.L, w.f, work.impulse[contact.body].w)
             add_transposed(w.L_o, w.f, work.impulse[contact.other].w)
         worst = max(worst, contact_violation(contact, c, model.facets, w.u, contact.mass))
-    for j in range(model.joints.shape[0]):
-        joint, w = model.joints[j], work.joints[j]
-        if w.rows > joint.n_T + joint.n_R:
-            worst = max(worst, law_residual(joint, w, work.residual[joint.node].w))
-    dynamics = dynamics_residual(model, work, dt, info)
+    if tree is not None:
+        dynamics = balance_tree(model, work, dt, info)
+    else:
+        for j in range(model.joints.shape[0]):
+            joint, w = model.joints[j], work.joints[j]
+            if w.rows > joint.n_T + joint.n_R:
+                worst = max(worst, law_residual(joint, w, work.residual[joint.node].w))
+        dynamics = dynamics_residual(model, work, dt, info)
     if not isfinite(dynamics):
         return dynamics
     return max(worst, dynamics)
+
+
+@kernel
+def constraint_equations(model, state, work, dt):
+    """Rows of joints and couplings into work.residual, their impulses into work.impulse [m/s]."""
+    worst, t = 0.0, work.scratch[0]
+    for j in range(model.joints.shape[0]):
+        joint, w = model.joints[j], work.joints[j]
+        if joint.node >= 0:
+            if w.rows > joint.n_T + joint.n_R:
+                joint_law(model, state, work, j, dt)
+            knot, residual = state.joints[j], work.residual[joint.node].w
+            left = joint_equations(joint, knot, w, work.pose2, work.q2, t, dt, residual)
+            worst = max(worst, left)
+            add_joint_impulses(joint, knot, w, work.impulse)
+    for n in range(model.couplings.shape[0]):
+        worst = max(worst, coupling_equation(model, state, work, n, dt))
+    return worst
+
+
+@kernel
+def assign_laws(joint, w, out):
+    """Rows of a joint's coordinates = what its laws ask for."""
+    n = joint.n_T + joint.n_R
+    for row in range(joint.m_T + joint.m_R):
+        out[n + row] = w.law[row]
 
 
 @kernel
@@ -185,22 +214,30 @@ def dynamics_residual(model, work, dt, info):
 
 
 @kernel
+def factor(model, tree, state, work):
+    """Factors of the Newton system at the current unknowns [Bruedigam2023, Eq. 32]; 0 if regular."""
+    if tree is None:
+        assemble(model, state, work)
+        return ldu_factor(model.graph, work.blocks)
+    for i in range(model.bodies.shape[0]):
+        w, K = work.tree[i], work.scratch[0].R_J
+        angular_momentum_tangent(work.bodies[i].J, work.bodies[i].P, K)
+        own_block(model.bodies[i].mass, K, w.rho1, w.rho2, w.D)
+    condense_contacts(model, state, work)
+    return factor_tree(model, work, False)
+
+
+@kernel
 def assemble(model, state, work):
     """work.blocks of the Newton system at the current unknowns [Bruedigam2023, Eq. 32]."""
     clear_blocks(work.blocks)
     t, nb = work.scratch[0], model.bodies.shape[0]
-    for i in range(model.bodies.shape[0]):
+    for i in range(nb):
         D = work.blocks[i].F
         for k in range(3):
             D[k, k] = model.bodies[i].mass
         angular_momentum_tangent(work.bodies[i].J, work.bodies[i].P, D[3:, 3:])
-    for n in range(1, work.active[0] + 1):
-        k = work.active[n]
-        contact, w = work.slots[k], work.contacts[k]
-        contact_stiffness(contact, state.contacts[k], model.facets, w)
-        if not on_joint(contact):
-            differentiate_contact(contact, work.pose2, work.bodies, w, t)
-        condense_contact(model.bodies.shape[0], contact, w, work.blocks, work.joints)
+    condense_contacts(model, state, work)
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
@@ -209,6 +246,18 @@ def assemble(model, state, work):
             place_joint_blocks(nb, joint, knot.G_a, knot.G_b, w, work.blocks)
     for n in range(model.couplings.shape[0]):
         place_coupling_blocks(model, model.couplings[n], state.joints, work.joints, work.blocks)
+
+
+@kernel
+def condense_contacts(model, state, work):
+    """The answers of all contacts in the equations into the blocks of their bodies."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, w = work.slots[k], work.contacts[k]
+        contact_stiffness(contact, state.contacts[k], model.facets, w)
+        if not on_joint(contact):
+            differentiate_contact(contact, work.pose2, work.bodies, w, work.scratch[0])
+        condense_contact(model, model.tree, contact, w, work, False)
 
 
 @kernel
@@ -273,10 +322,22 @@ def place_coupling_blocks(model, coupling, left, right, blocks):
 
 
 @kernel
-def condense_contact(nb, contact, w, blocks, joints):
-    """The contact's answer to motion, -L^T A R, into the bodies' blocks or the joint's law."""
+def condense_contact(model, tree, contact, w, work, held):
+    """The contact's answer to motion, -L^T A R, into the bodies' blocks or the joint's law.
+
+    `held` is for trees: whether L belongs to the second knot.
+    """
+    nb, blocks = model.bodies.shape[0], work.blocks
     if on_joint(contact):
-        subtract_answer(w.L, w.A, w.R, -1.0, joints[contact.joint].A)
+        subtract_answer(w.L, w.A, w.R, -1.0, work.joints[contact.joint].A)
+        return
+    if tree is not None:
+        if contact.body < nb:
+            condense_at_reference(w.L, w.A, w.R, held, work.scratch[0], work.tree[contact.body])
+        if contact.other < nb:
+            condense_at_reference(
+                w.L_o, w.A, w.R_o, held, work.scratch[0], work.tree[contact.other]
+            )
         return
     if contact.body < nb:
         subtract_answer(w.L, w.A, w.R, 1.0, blocks[contact.body].F)
@@ -285,6 +346,14 @@ def condense_contact(nb, contact, w, blocks, joints):
         if contact.body < nb:
             subtract_answer(w.L, w.A, w.R_o, 1.0, blocks[contact.body_other].F)
             subtract_answer(w.L_o, w.A, w.R, 1.0, blocks[contact.other_body].F)
+
+
+@kernel
+def condense_at_reference(L, A, R, held, t, w):
+    """A contact's answer into the block of a body in a tree."""
+    shift_rows(L, w.rho2 if held else w.rho1, t.S_a)
+    shift_rows(R, w.rho2, t.S_b)
+    subtract_answer(t.S_a, A, t.S_b, 1.0, w.D)
 
 
 @kernel
@@ -300,7 +369,7 @@ def subtract_answer(L, A, R, sign, out):
 
 
 @kernel
-def find_direction(model, state, work, kappa, refine):
+def find_direction(model, tree, state, work, kappa, refine):
     """Newton direction for the barrier `kappa` into work.rhs and the contacts' d_ fields.
 
     A closed contact is so stiff that the rounding of the motion shows in its impulse. With
@@ -322,30 +391,43 @@ def find_direction(model, state, work, kappa, refine):
             add_transposed(w.L, w.F, work.rhs[contact.body].w)
         if contact.other < nb:
             add_transposed(w.L_o, w.F, work.rhs[contact.other].w)
-    solve_motion(model, state, work, work.rhs)
+    solve_motion(model, tree, state, work, work.rhs)
     if refine:
-        unbalanced_momenta(model, state, work, work.correction)
-        solve_motion(model, state, work, work.correction)
+        unbalanced_momenta(model, tree, state, work, work.correction)
+        if tree is not None:
+            for b in range(nb):
+                assign(work.tree[b].s, work.tree[b].s_old)
+        solve_motion(model, tree, state, work, work.correction)
         for n in range(work.rhs.shape[0]):
             for k in range(6):
                 work.rhs[n].w[k] += work.correction[n].w[k]
+        if tree is not None:
+            for b in range(nb):
+                for k in range(6):
+                    work.tree[b].s[k] += work.tree[b].s_old[k]
 
 
 @kernel
-def solve_motion(model, state, work, x):
+def solve_motion(model, tree, state, work, x):
     """x = motion and impulses for the right-hand side x; the contacts' directions answer it."""
     nb, t = model.bodies.shape[0], work.scratch[0]
-    for j in range(model.joints.shape[0]):
-        if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
-            assign(x[model.joints[j].node].w, work.joints[j].asked)
-    ldu_solve(model.graph, work.blocks, x)
+    if tree is not None:
+        solve_tree(model, work, x, False)
+    else:
+        for j in range(model.joints.shape[0]):
+            if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
+                assign(x[model.joints[j].node].w, work.joints[j].asked)
+        ldu_solve(model.graph, work.blocks, x)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
         fill(0.0, t.w)
         if on_joint(contact):
             joint = model.joints[contact.joint]
-            coordinate_rates(model, joint, work.joints[contact.joint], work.factored, x, t.f)
+            if tree is not None:
+                assign(work.tree[contact.joint].s, t.f)
+            else:
+                coordinate_rates(model, joint, work.joints[contact.joint], work.factored, x, t.f)
             add_product(w.R, t.f, t.w)
         else:
             if contact.body < nb:
@@ -356,7 +438,7 @@ def solve_motion(model, state, work, x):
 
 
 @kernel
-def unbalanced_momenta(model, state, work, out):
+def unbalanced_momenta(model, tree, state, work, out):
     """out = what the direction leaves of the bodies' linearized equations; zero in other rows."""
     nb, t = model.bodies.shape[0], work.scratch[0]
     clear_rows(out)
@@ -375,6 +457,18 @@ def unbalanced_momenta(model, state, work, out):
                 add_transposed(w.L, w.F, out[contact.body].w)
             if contact.other < nb:
                 add_transposed(w.L_o, w.F, out[contact.other].w)
+    if tree is not None:
+        # Impulses of constraints do nothing along a joint; its laws give what they were asked to.
+        for j in range(nb):
+            joint, w = model.joints[j], work.joints[j]
+            n, m = joint.n_T + joint.n_R, joint.m_T + joint.m_R
+            if w.rows > n:
+                for row in range(m):
+                    answer = work.rhs[joint.node].w[n + row]
+                    for k in range(m):
+                        answer += w.A[row, k] * work.tree[j].s[k]
+                    out[joint.node].w[n + row] = answer
+        return
     for j in range(model.joints.shape[0]):
         joint, knot = model.joints[j], state.joints[j]
         if joint.node < 0:
@@ -434,16 +528,19 @@ def coordinate_rates(model, joint, w, factored, x, out):
 
 
 @kernel
-def remember(model, state, work):
+def remember(model, tree, state, work):
     """Keep the unknowns, to step from them by different lengths."""
     for i in range(model.bodies.shape[0]):
         w = work.bodies[i]
         assign(w.v, w.v_old)
         assign(w.P, w.P_old)
-    for j in range(model.joints.shape[0]):
-        assign(work.joints[j].impulse, work.joints[j].impulse_old)
-    for n in range(model.couplings.shape[0]):
-        work.couplings[n].impulse_old = work.couplings[n].impulse
+    if tree is not None:
+        remember_tree(work)
+    else:
+        for j in range(model.joints.shape[0]):
+            assign(work.joints[j].impulse, work.joints[j].impulse_old)
+        for n in range(model.couplings.shape[0]):
+            work.couplings[n].impulse_old = work.couplings[n].impulse
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         c, w = state.contacts[k], work.contacts[k]
@@ -454,20 +551,23 @@ def remember(model, state, work):
 
 
 @kernel
-def take_step(model, state, work, dt, length):
+def take_step(model, tree, state, work, dt, length):
     """Unknowns = remembered unknowns + length * direction."""
-    for i in range(model.bodies.shape[0]):
-        w, direction = work.bodies[i], work.rhs[i].w
-        for k in range(3):
-            w.v[k] = w.v_old[k] + length * direction[k]
-        turn_by(w.P_old, direction[3:], dt * length, w.P)
-    for j in range(model.joints.shape[0]):
-        joint, w = model.joints[j], work.joints[j]
-        for row in range(w.rows):
-            w.impulse[row] = w.impulse_old[row] + length * work.rhs[joint.node].w[row]
-    for n in range(model.couplings.shape[0]):
-        w, node = work.couplings[n], model.couplings[n].node
-        w.impulse = w.impulse_old + length * work.rhs[node].w[0]
+    if tree is not None:
+        step_tree(model, work, dt, length)
+    else:
+        for i in range(model.bodies.shape[0]):
+            w, direction = work.bodies[i], work.rhs[i].w
+            for k in range(3):
+                w.v[k] = w.v_old[k] + length * direction[k]
+            turn_by(w.P_old, direction[3:], dt * length, w.P)
+        for j in range(model.joints.shape[0]):
+            joint, w = model.joints[j], work.joints[j]
+            for row in range(w.rows):
+                w.impulse[row] = w.impulse_old[row] + length * work.rhs[joint.node].w[row]
+        for n in range(model.couplings.shape[0]):
+            w, node = work.couplings[n], model.couplings[n].node
+            w.impulse = w.impulse_old + length * work.rhs[node].w[0]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         c, w = state.contacts[k], work.contacts[k]

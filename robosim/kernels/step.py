@@ -22,6 +22,7 @@ from robosim.kernels.algebra import (
     rotate_back,
     similarity,
 )
+from robosim.kernels.articulated import factor_tree, own_block, solve_tree
 from robosim.kernels.body import turn_from_rate
 from robosim.kernels.collide import (
     assign_slots,
@@ -50,14 +51,15 @@ from robosim.kernels.interior_point import (
     solve,
 )
 from robosim.kernels.jit import kernel, stage
-from robosim.kernels.joint import joint_motion_map
+from robosim.kernels.joint import joint_motion_map, joint_residual, read_coordinates
 from robosim.kernels.law import knot_law
 from robosim.kernels.ldu import ldu_factor, ldu_solve
 from robosim.kernels.newton import (
     add_transposed,
-    assemble,
+    assign_laws,
     condense_contact,
     evaluate,
+    factor,
     find_direction,
     joint_jacobians,
     place_coupling_blocks,
@@ -70,7 +72,14 @@ from robosim.kernels.touch import (
     start_contact,
     start_coordinate,
 )
-from robosim.model import DRY
+from robosim.kernels.tree import (
+    add_tree_forces,
+    guess_tree,
+    leave_residual,
+    push_coordinates,
+    start_tree,
+)
+from robosim.model import BALL, DRY
 
 HALF_RADIAN = 0.8775825618903728  # its cosine
 # Of the composition of order four: (PARTS - 1) PART^3 + (1 - (PARTS - 1) PART)^3 = 0.
@@ -163,7 +172,7 @@ def advance(model, state, work, options, dt, end, info):
 
     `end` is where the interval ends within the step, as a fraction of it.
     """
-    start_interval(model, state, work, options, dt, end)
+    start_interval(model, model.tree, state, work, options, dt, end)
     kappa = final_barrier(model, state, work, options, dt)
     status = choose_contacts(model, state, work, options, dt, kappa)
     if status == CONVERGED:
@@ -171,12 +180,9 @@ def advance(model, state, work, options, dt, end, info):
     if status == CONVERGED and turns_far(work):
         status = TURNS_FAR
     if status == CONVERGED:
-        find_jacobians(model, work)
-        gather_momenta(model, work, options, dt)
-        status = project_velocities(model, state, work, dt)
+        status = find_velocities(model, model.tree, state, work, options, dt)
     if status == CONVERGED:
-        end_interval(model, state, work, dt, info)
-        read_joints(model, state, work, work.pose2, work.twists, 0)
+        end_interval(model, model.tree, state, work, dt, info)
     return status
 
 
@@ -194,7 +200,7 @@ def turns_far(work):
 
 
 @kernel
-def start_interval(model, state, work, options, dt, end):
+def start_interval(model, tree, state, work, options, dt, end):
     """What the equations take from the first knot: poses, inertias, momenta, known impulses."""
     load_poses(model, state, work.pose1)
     for i in range(model.bodies.shape[0]):
@@ -204,7 +210,11 @@ def start_interval(model, state, work, options, dt, end):
             work.known[i].w[k] = state.bodies[i].p[k] + 0.5 * dt * work.external[i].w[k]
         for k in range(3):
             work.known[i].w[k] += 0.5 * dt * body.mass * options.gravity[k]
-    add_joint_forces(model, work.pose1, work.tau, 0.5 * dt, work, work.known)
+    if tree is not None:
+        start_tree(model, work)
+        add_tree_forces(model, work.pose1, work.tau, 0.5 * dt, False, work, work.known)
+    else:
+        add_joint_forces(model, work.pose1, work.tau, 0.5 * dt, work, work.known)
     for j in range(model.joints.shape[0]):
         joint = model.joints[j]
         work.joints[j].rows = joint.n_T + joint.n_R
@@ -225,7 +235,7 @@ def has_servo(joint, drives):
 def choose_rows(model, state, work, j, dt, end):
     """Take joint j's coordinates into the equations, and see where driven ones have to be."""
     joint, w = model.joints[j], work.joints[j]
-    use_coordinates(model, state, work, j)
+    use_coordinates(model, model.tree, state, work, j)
     for row in range(joint.m_T + joint.m_R):
         driven = model.coordinates[joint.v_begin + row].driven
         w.held[row] = 1 if driven >= 0 else 0
@@ -234,7 +244,7 @@ def choose_rows(model, state, work, j, dt, end):
 
 
 @kernel
-def use_coordinates(model, state, work, j):
+def use_coordinates(model, tree, state, work, j):
     """Take the coordinates of joint j into the equations, with their directions at the knot."""
     joint, knot, w = model.joints[j], state.joints[j], work.joints[j]
     n = joint.n_T + joint.n_R
@@ -242,7 +252,7 @@ def use_coordinates(model, state, work, j):
         return
     w.rows = n + joint.m_T + joint.m_R
     fill(0, w.held)
-    if knot.rows < w.rows:
+    if tree is None and knot.rows < w.rows:
         a, b = work.pose1[joint.parent], work.pose1[joint.child]
         joint_motion_map(joint, a, b, work.scratch[0], n, knot.G_a, knot.G_b)
         for row in range(n, w.rows):
@@ -261,7 +271,7 @@ def along_motion(m, dt, s):
 
 
 @kernel
-def guess_motion(model, state, work, dt, extrapolate):
+def guess_motion(model, tree, state, work, dt, extrapolate):
     """Unknowns of bodies and joints: knot velocities, continued from the last interval's.
 
     There is none after a start, where `extrapolate` is infinite.
@@ -269,6 +279,9 @@ def guess_motion(model, state, work, dt, extrapolate):
     t = work.scratch[0]
     if not isfinite(extrapolate):
         extrapolate = 0.0
+    if tree is not None:
+        guess_tree(model, state, work, dt, extrapolate)
+        return
     for i in range(model.bodies.shape[0]):
         body, w = state.bodies[i], work.bodies[i]
         rotate(work.pose1[i].R, body.omega, t.w)
@@ -290,7 +303,12 @@ def solve_interval(model, state, work, options, dt, kappa, info):
     while True:
         if info.attempt == WARM:
             guess_motion(
-                model, state, work, dt, dt / work.last_dt[0] if work.last_dt[0] != 0.0 else 0.0
+                model,
+                model.tree,
+                state,
+                work,
+                dt,
+                dt / work.last_dt[0] if work.last_dt[0] != 0.0 else 0.0,
             )
         else:
             start_cold(model, state, work, dt, kappa, info)
@@ -311,8 +329,8 @@ def solve_interval(model, state, work, options, dt, kappa, info):
 @kernel
 def start_cold(model, state, work, dt, kappa, info):
     """Start far inside the cones, to follow the central path down to `kappa`."""
-    guess_motion(model, state, work, dt, 0.0)
-    evaluate(model, state, work, dt, info)
+    guess_motion(model, model.tree, state, work, dt, 0.0)
+    evaluate(model, model.tree, state, work, dt, info)
     speed, mass = dt, 0.0
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
@@ -321,7 +339,7 @@ def start_cold(model, state, work, dt, kappa, info):
         mass = max(mass, work.slots[k].mass)
     # What is left of the equations without contacts is a motion that they have to take as well.
     center_contacts(model, state, work, kappa, speed, info.attempt)
-    speed = max(speed, evaluate(model, state, work, dt, info))
+    speed = max(speed, evaluate(model, model.tree, state, work, dt, info))
     kappa = max(kappa, mass * speed * speed)
     center_contacts(model, state, work, kappa, speed, info.attempt)
     if raises_barrier(info.attempt):
@@ -333,14 +351,13 @@ def raise_barrier(model, state, work, dt, kappa, speed, info):
     """Raise the barrier until a whole Newton step stays inside the cones."""
     for _ in range(5):
         info.iterations += 1
-        evaluate(model, state, work, dt, info)
+        evaluate(model, model.tree, state, work, dt, info)
         clear_directions(work, info.attempt)
         work.factored[0] = 0
-        assemble(model, state, work)
-        if ldu_factor(model.graph, work.blocks) != 0:
+        if factor(model, model.tree, state, work) != 0:
             return
         set_second_order(model, state, work, 0.0)
-        find_direction(model, state, work, kappa, False)
+        find_direction(model, model.tree, state, work, kappa, False)
         if longest_inside(model, state, work, 1.0, 1.0) > 0.9:
             return
         kappa *= 10.0
@@ -438,7 +455,7 @@ def leave_out(c, factored):
 def admit_limit(model, state, work, k, kappa, dt, speed):
     """Put a limit or the dry friction of a coordinate into the equations."""
     contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
-    use_coordinates(model, state, work, contact.joint)
+    use_coordinates(model, model.tree, state, work, contact.joint)
     start_coordinate(contact, model.joints[contact.joint], state.q, dt, w, work.scratch[0])
     if contact.kind == DRY:
         # The knot lies between two intervals; a start has only the half of the one ahead.
@@ -523,17 +540,24 @@ def find_jacobians(model, work):
 
 
 @kernel
-def gather_momenta(model, work, options, dt):
+def gather_momenta(model, tree, work, options, dt):
     """work.known = momenta that enter the second knot: impulses and the forces' half there."""
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         n = joint.n_T + joint.n_R
+        if tree is not None:
+            if w.rows > n:
+                push_coordinates(model, work.pose2, j, w.half, True, work, work.known)
+            continue
         for row in range(w.rows - n):
             if w.held[row] == 0:
                 for k in range(6):
                     work.known[joint.parent].w[k] += w.G_a[n + row, k] * w.half[row]
                     work.known[joint.child].w[k] += w.G_b[n + row, k] * w.half[row]
-    add_joint_forces(model, work.pose2, work.tau, 0.5 * dt, work, work.known)
+    if tree is not None:
+        add_tree_forces(model, work.pose2, work.tau, 0.5 * dt, True, work, work.known)
+    else:
+        add_joint_forces(model, work.pose2, work.tau, 0.5 * dt, work, work.known)
     for i in range(model.bodies.shape[0]):
         for k in range(3):
             work.known[i].w[k] += 0.5 * dt * model.bodies[i].mass * options.gravity[k]
@@ -564,7 +588,7 @@ def project_velocities(model, state, work, dt):
         k = work.active[n]
         contact, w = work.slots[k], work.contacts[k]
         contact_stiffness(contact, state.contacts[k], model.facets, w)
-        hold_contact(model.bodies.shape[0], model.joints, contact, w, work, dt)
+        hold_contact(model, contact, w, work, dt)
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
@@ -585,13 +609,73 @@ def project_velocities(model, state, work, dt):
 
 
 @kernel
-def hold_contact(nb, joints, contact, w, work, dt):
-    """Let a contact resist the change from the interval's velocity to the knot's."""
+def find_velocities(model, tree, state, work, options, dt):
+    """Momenta and velocities at the second knot; returns a status."""
+    if tree is None:
+        find_jacobians(model, work)
+        gather_momenta(model, tree, work, options, dt)
+        return project_velocities(model, state, work, dt)
+    leave_residual(model, work)
+    gather_momenta(model, tree, work, options, dt)
+    return project_tree(model, state, work, dt)
+
+
+@kernel
+def project_tree(model, state, work, dt):
+    """`project_velocities` of a tree."""
+    nb = model.bodies.shape[0]
+    for i in range(nb):
+        w, J = work.tree[i], work.scratch[0].R_J
+        similarity(work.pose2[i].R, model.bodies[i].inertia, J)
+        own_block(model.bodies[i].mass, J, w.rho2, w.rho2, w.D)
+        assign(work.known[i].w, work.rhs[i].w)
+    for j in range(nb):
+        if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
+            knot_law(model, work, j, dt)
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, w = work.slots[k], work.contacts[k]
+        contact_stiffness(contact, state.contacts[k], model.facets, w)
+        hold_contact(model, contact, w, work, dt)
+    for j in range(nb):
+        joint, w = model.joints[j], work.joints[j]
+        if w.rows > joint.n_T + joint.n_R:
+            assign_laws(joint, w, work.rhs[joint.node].w)
+    if factor_tree(model, work, True) != 0:
+        return SINGULAR
+    solve_tree(model, work, work.rhs, True)
+    for i in range(nb):
+        assign(work.rhs[i].w, work.twists[i].w)
+    work.factored[0] = 1
+    return CONVERGED
+
+
+@kernel
+def read_tree(model, state, work, dt):
+    """Coordinates and velocities of the joints at the second knot; the interval's rates."""
     t = work.scratch[0]
+    for b in range(model.bodies.shape[0]):
+        joint, w, knot = model.joints[b], work.tree[b], state.joints[b]
+        read_coordinates(joint, work.pose2[joint.parent], work.pose2[b], t, state.q)
+        if model.tree[b].kind == BALL:
+            rotate_back(work.pose2[b].R, w.s, t.w)
+            rotate(joint.C_R, t.w, w.s)
+        for row in range(joint.m_T + joint.m_R):
+            state.v[joint.v_begin + row] = w.s[row]
+        for row in range(joint.m_T):
+            knot.mid[row] = w.slide[row]
+        if joint.m_R == 1:
+            knot.mid[joint.m_T] = 2.0 / dt * w.Q[1]
+
+
+@kernel
+def hold_contact(model, contact, w, work, dt):
+    """Let a contact resist the change from the interval's velocity to the knot's."""
+    t, nb = work.scratch[0], model.bodies.shape[0]
     fill(0.0, w.F)
     if on_joint(contact):
-        joint, law = joints[contact.joint], work.joints[contact.joint].law
-        condense_contact(nb, contact, w, work.blocks, work.joints)
+        joint, law = model.joints[contact.joint], work.joints[contact.joint].law
+        condense_contact(model, model.tree, contact, w, work, True)
         axis = 0 if contact.kind == DRY else 2
         w.F[axis] = -w.A[axis, axis] * w.rate
         if contact.kind == DRY:
@@ -601,7 +685,7 @@ def hold_contact(nb, joints, contact, w, work, dt):
             law[row] += w.L[axis, row] * w.F[axis]
         return
     hold_rows(contact, work.pose2, w, t)
-    condense_contact(nb, contact, w, work.blocks, work.joints)
+    condense_contact(model, model.tree, contact, w, work, True)
     fill(0.0, t.w)
     add_motion(w.R, work.bodies[contact.body], dt, t.w)
     add_motion(w.R_o, work.bodies[contact.other], dt, t.w)
@@ -623,7 +707,7 @@ def add_motion(R, motion, dt, out):
 
 
 @kernel
-def end_interval(model, state, work, dt, info):
+def end_interval(model, tree, state, work, dt, info):
     """Move the state to the second knot, all of it; note the joints' violation and the gap."""
     info.gap, info.violation = np.inf, 0.0
     work.last_dt[0] = dt
@@ -642,8 +726,14 @@ def end_interval(model, state, work, dt, info):
                 info.gap = min(info.gap, ground_gap(work.slots[k], pose))
     for j in range(model.joints.shape[0]):
         w, knot = work.joints[j], state.joints[j]
-        assign(w.impulse, knot.impulse)
         assign(w.rotor, knot.rotor)
+        if tree is not None:
+            joint, t = model.joints[j], work.scratch[0]
+            joint_residual(joint, work.pose2[joint.parent], work.pose2[joint.child], t, w.g)
+            for k in range(6):
+                info.violation = max(info.violation, abs(w.g[k]))
+            continue
+        assign(w.impulse, knot.impulse)
         knot.rows = w.rows
         for row in range(w.rows, 6):
             knot.impulse[row] = 0.0
@@ -658,3 +748,7 @@ def end_interval(model, state, work, dt, info):
         k = work.active[n]
         if k >= model.contacts.shape[0]:
             info.gap = min(info.gap, work.contacts[k].gap)
+    if tree is None:
+        read_joints(model, state, work, work.pose2, work.twists, 0)
+    else:
+        read_tree(model, state, work, dt)

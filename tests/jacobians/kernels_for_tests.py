@@ -73,24 +73,24 @@ def start_newton(model, state, work, options, kappa, info):
             start_contact(contact, work.pose1, options.dt, w, work.scratch[0])
             enter(contact, c, w, k, work.active, work.factored, model.facets, kappa, speed)
     guess_motion(model, state, work, options.dt, 0.0)
-    evaluate(model, state, work, options.dt, info)
+    evaluate(model, model.tree, state, work, options.dt, info)
     assemble(model, state, work)
-    remember(model, state, work)
+    remember(model, model.tree, state, work)
 
 
 @entry
 def continue_newton(model, state, work, dt, info):
     """The equations and their matrix at the motion that work has."""
-    evaluate(model, state, work, dt, info)
+    evaluate(model, model.tree, state, work, dt, info)
     assemble(model, state, work)
-    remember(model, state, work)
+    remember(model, model.tree, state, work)
 
 
 @entry
 def residual_along(model, state, work, dt, length, info):
     """Residual rows after a step of `length` along the directions in work."""
-    take_step(model, state, work, dt, length)
-    return evaluate(model, state, work, dt, info)
+    take_step(model, model.tree, state, work, dt, length)
+    return evaluate(model, model.tree, state, work, dt, info)
 
 
 @entry

@@ -1,0 +1,310 @@
+"""Newton directions of a tree without saddle points: one pass to the root, one back to the leaves.
+
+A joint holds its body b to the parent a, so that to first order, about the references,
+
+    x_b = X2 x_a + Z2 s,    X2 x_a = (w_a + psi_a x r2, psi_a),
+
+with s the rates of its coordinates, while what it passes on is all of a wrench but for Z1^T. So with
+D x_b = f for everything beyond the joint, its coordinates and the body are eliminated together:
+
+    (S - A) s = Z1^T f + law - W X2 x_a,   S = Z1^T D Z2,  U = D Z2,  W = Z1^T D,
+    D_a += X1^T (D - U (S - A)^-1 W) X2,   f_a += X1^T (f - U (S - A)^-1 (Z1^T f + law)).
+
+That is the articulated-body algorithm [Featherstone1983], but for its two ends: wrenches act at
+the first knot (1), motions are those of the second (2). A is the slope of the joint's laws and of
+its limits. The projection of velocities at a knot is the same with both ends there.
+"""
+
+from robosim.kernels.algebra import (
+    assign,
+    dot,
+    fill,
+    lu6,
+    lu6_solve_matrix,
+    lu6_solve_vector,
+)
+from robosim.kernels.jit import kernel
+from robosim.kernels.tree import add_at_parent, add_laws, to_reference
+from robosim.model import BALL, FREE, HINGE
+
+
+@kernel
+def own_block(mass, K, rho1, rho2, D):
+    """D about the reference of a body with the angular tangent K about its centre of mass."""
+    x, y, z = mass * rho1[0], mass * rho1[1], mass * rho1[2]
+    u, v, w = mass * rho2[0], mass * rho2[1], mass * rho2[2]
+    along = x * rho2[0] + y * rho2[1] + z * rho2[2]
+    for i in range(3):
+        for k in range(3):
+            D[i, k] = 0.0
+            D[3 + i, 3 + k] = K[i, k] - rho2[i] * mass * rho1[k]
+        D[i, i] = mass
+        D[3 + i, 3 + i] += along
+    # [m I, -m rho2^x; m rho1^x, K - m rho1^x rho2^x]
+    D[0, 3], D[0, 4], D[0, 5] = 0.0, w, -v
+    D[1, 3], D[1, 4], D[1, 5] = -w, 0.0, u
+    D[2, 3], D[2, 4], D[2, 5] = v, -u, 0.0
+    D[3, 0], D[3, 1], D[3, 2] = 0.0, -z, y
+    D[4, 0], D[4, 1], D[4, 2] = z, 0.0, -x
+    D[5, 0], D[5, 1], D[5, 2] = -y, x, 0.0
+
+
+@kernel
+def shift_rows(rows, rho, out):
+    """Rows (3, 6) of wrenches or motions about the centre of mass, about the reference."""
+    for i in range(3):
+        a, b, c = rows[i, 0], rows[i, 1], rows[i, 2]
+        out[i, 0], out[i, 1], out[i, 2] = a, b, c
+        out[i, 3] = rows[i, 3] + rho[1] * c - rho[2] * b
+        out[i, 4] = rows[i, 4] + rho[2] * a - rho[0] * c
+        out[i, 5] = rows[i, 5] + rho[0] * b - rho[1] * a
+
+
+@kernel
+def reduced_row(D, i, U, W, r2):
+    """Row i of (D - U W) X2 for a column U (6,) and a row W (6,)."""
+    factor = U[i]
+    a, b, c = D[i, 0] - factor * W[0], D[i, 1] - factor * W[1], D[i, 2] - factor * W[2]
+    x, y, z = D[i, 3] - factor * W[3], D[i, 4] - factor * W[4], D[i, 5] - factor * W[5]
+    return (
+        a,
+        b,
+        c,
+        x + r2[1] * c - r2[2] * b,
+        y + r2[2] * a - r2[0] * c,
+        z + r2[0] * b - r2[1] * a,
+    )
+
+
+@kernel
+def add_row(row, out, i):
+    out[i, 0] += row[0]
+    out[i, 1] += row[1]
+    out[i, 2] += row[2]
+    out[i, 3] += row[3]
+    out[i, 4] += row[4]
+    out[i, 5] += row[5]
+
+
+@kernel
+def add_moment_row(row, p, first, q, second, out, i):
+    """Row i of out += row + p first - q second: a row of X1^T times a matrix."""
+    for k in range(6):
+        out[i, k] += row[k] + p * first[k] - q * second[k]
+
+
+@kernel
+def add_reduced(D, U, W, r1, r2, out):
+    """out (6, 6) += X1^T (D - U W) X2."""
+    a = reduced_row(D, 0, U, W, r2)
+    b = reduced_row(D, 1, U, W, r2)
+    c = reduced_row(D, 2, U, W, r2)
+    add_row(a, out, 0)
+    add_row(b, out, 1)
+    add_row(c, out, 2)
+    add_moment_row(reduced_row(D, 3, U, W, r2), r1[1], c, r1[2], b, out, 3)
+    add_moment_row(reduced_row(D, 4, U, W, r2), r1[2], a, r1[0], c, out, 4)
+    add_moment_row(reduced_row(D, 5, U, W, r2), r1[0], b, r1[1], a, out, 5)
+
+
+@kernel
+def eliminate_hinge(w, a1, a2, r1, r2, A, parent):
+    """A body on one axis; returns 1 if nothing resists it along that."""
+    D, U, W = w.D, w.U[0], w.W[0]
+    for i in range(6):
+        U[i] = D[i, 3] * a2[0] + D[i, 4] * a2[1] + D[i, 5] * a2[2]
+        W[i] = a1[0] * D[3, i] + a1[1] * D[4, i] + a1[2] * D[5, i]
+    S = a1[0] * U[3] + a1[1] * U[4] + a1[2] * U[5] - A
+    if not abs(S) > 1e-300:
+        return 1
+    w.inverse = 1.0 / S
+    for i in range(6):
+        U[i] *= w.inverse
+    add_reduced(D, U, W, r1, r2, parent)
+    return 0
+
+
+@kernel
+def eliminate_ball(w, r1, r2, parent):
+    """A body that turns freely about its reference: only its linear block is passed on."""
+    D, S, G = w.D, w.S, w.W
+    # The inverse of the angular block, by cofactors.
+    for i in range(3):
+        j, k = 3 + (i + 1) % 3, 3 + (i + 2) % 3
+        for n in range(3):
+            p, q = 3 + (n + 1) % 3, 3 + (n + 2) % 3
+            S[n, i] = D[j, p] * D[k, q] - D[j, q] * D[k, p]
+    size = D[3, 3] * S[0, 0] + D[3, 4] * S[1, 0] + D[3, 5] * S[2, 0]
+    if not abs(size) > 1e-300:
+        return 1
+    size = 1.0 / size
+    for i in range(3):
+        for k in range(3):
+            S[i, k] *= size
+    for i in range(3):
+        for k in range(3):
+            G[i, k] = S[i, 0] * D[3, k] + S[i, 1] * D[4, k] + S[i, 2] * D[5, k]
+            w.U[i, k] = D[i, 3] * S[0, k] + D[i, 4] * S[1, k] + D[i, 5] * S[2, k]
+    for i in range(3):
+        for k in range(3):
+            D[i, k] -= D[i, 3] * G[0, k] + D[i, 4] * G[1, k] + D[i, 5] * G[2, k]
+    for i in range(3):
+        a, b, c = D[i, 0], D[i, 1], D[i, 2]
+        D[i, 3], D[i, 4], D[i, 5] = (
+            r2[1] * c - r2[2] * b,
+            r2[2] * a - r2[0] * c,
+            r2[0] * b - r2[1] * a,
+        )
+    for k in range(6):
+        a, b, c = D[0, k], D[1, k], D[2, k]
+        parent[0, k] += a
+        parent[1, k] += b
+        parent[2, k] += c
+        parent[3, k] += r1[1] * c - r1[2] * b
+        parent[4, k] += r1[2] * a - r1[0] * c
+        parent[5, k] += r1[0] * b - r1[1] * a
+    return 0
+
+
+@kernel
+def eliminate_coordinates(w, m, Z1, Z2, r1, r2, A, parent):
+    """A body on a joint of any m coordinates."""
+    D, U, W, S = w.D, w.U, w.W, w.S
+    for n in range(6):
+        for i in range(6):
+            U[n, i], W[n, i], S[n, i] = 0.0, 0.0, 0.0
+        S[n, n] = 1.0
+    for n in range(m):
+        for i in range(6):
+            for k in range(6):
+                U[n, i] += D[i, k] * Z2[n, k]
+                W[n, i] += Z1[n, k] * D[k, i]
+    for n in range(m):
+        for i in range(m):
+            S[n, i] = -A[n, i]
+            for k in range(6):
+                S[n, i] += Z1[n, k] * U[i, k]
+    if lu6(S) != 0:
+        return 1
+    lu6_solve_matrix(S, W)
+    for n in range(m):
+        for i in range(6):
+            for k in range(6):
+                D[i, k] -= U[n, i] * W[n, k]
+    fill(0.0, w.x)
+    add_reduced(D, w.x, w.x, r1, r2, parent)
+    return 0
+
+
+@kernel
+def factor_tree(model, work, held):
+    """Eliminate all joints, leaves first, from the blocks in work.tree; 1 + body if singular.
+
+    With `held` both ends of the system are at the second knot.
+    """
+    for b in range(model.bodies.shape[0] - 1, -1, -1):
+        joint, w, kind = model.joints[b], work.tree[b], model.tree[b].kind
+        parent, A = work.tree[joint.parent].D, work.joints[b].A
+        r1 = w.r2 if held else w.r1
+        if kind == HINGE:
+            slope = A[0, 0] if work.joints[b].rows > joint.n_T + joint.n_R else 0.0
+            status = eliminate_hinge(w, w.a2 if held else w.a1, w.a2, r1, w.r2, slope, parent)
+        elif kind == BALL:
+            status = eliminate_ball(w, r1, w.r2, parent)
+        elif kind == FREE:
+            status = lu6(w.D)
+        else:
+            if work.joints[b].rows == joint.n_T + joint.n_R:
+                for row in range(6):
+                    fill(0.0, A[row])
+            m = joint.m_T + joint.m_R
+            status = eliminate_coordinates(w, m, w.Z2 if held else w.Z1, w.Z2, r1, w.r2, A, parent)
+        if status != 0:
+            return 1 + b
+    return 0
+
+
+@kernel
+def solve_tree(model, work, x, held):
+    """x (nb + nj,) = motions of the bodies for the right-hand sides x; work.tree.s those of joints.
+
+    Rows of bodies are wrenches about their centres of mass and become (d v, psi); those of joints,
+    after the bodies, are what their laws ask for and stay as they are.
+    """
+    nb = model.bodies.shape[0]
+    for b in range(nb):
+        w = work.tree[b]
+        to_reference(x[b].w, w.rho2 if held else w.rho1, w.f)
+    for b in range(nb - 1, -1, -1):
+        joint, w, kind = model.joints[b], work.tree[b], model.tree[b].kind
+        f, u, s = w.f, w.u, w.s
+        if kind == HINGE:
+            a = w.a2 if held else w.a1
+            u[0] = dot(a, f[3:])
+        elif kind == BALL:
+            assign(f[3:], u[:3])
+        elif kind == FREE:
+            assign(f, w.x)
+            lu6_solve_vector(w.D, w.x)
+            continue
+        else:
+            for row in range(6):
+                u[row] = 0.0
+            for row in range(joint.m_T + joint.m_R):
+                for k in range(6):
+                    u[row] += (w.Z2[row, k] if held else w.Z1[row, k]) * f[k]
+        if work.joints[b].rows > joint.n_T + joint.n_R:
+            add_laws(joint, x[joint.node].w, u)
+        if kind == HINGE:
+            s[0] = w.inverse * u[0]
+            for i in range(6):
+                f[i] -= w.U[0, i] * u[0]
+        elif kind == BALL:
+            for i in range(3):
+                s[i] = dot(w.S[i], u)
+                f[i] -= dot(w.U[i], u)
+            fill(0.0, f[3:])
+        else:
+            assign(u, s)
+            lu6_solve_vector(w.S, s)
+            for row in range(joint.m_T + joint.m_R):
+                for i in range(6):
+                    f[i] -= w.U[row, i] * s[row]
+        add_at_parent(f, w.r2 if held else w.r1, work.tree[joint.parent].f)
+    for b in range(nb):
+        joint, w, kind = model.joints[b], work.tree[b], model.tree[b].kind
+        motion, s, out = w.x, w.s, x[b].w
+        if kind == FREE:
+            for row in range(joint.m_T + joint.m_R):
+                s[row] = dot(w.Z2[row, :3], motion[:3]) + dot(w.Z2[row, 3:], motion[3:])
+        else:
+            a, r = work.tree[joint.parent].x, w.r2
+            motion[0] = a[0] + a[4] * r[2] - a[5] * r[1]
+            motion[1] = a[1] + a[5] * r[0] - a[3] * r[2]
+            motion[2] = a[2] + a[3] * r[1] - a[4] * r[0]
+            motion[3], motion[4], motion[5] = a[3], a[4], a[5]
+            if kind == HINGE:
+                along = 0.0
+                for i in range(6):
+                    along += w.W[0, i] * motion[i]
+                s[0] -= w.inverse * along
+                for i in range(3):
+                    motion[3 + i] += s[0] * w.a2[i]
+            elif kind == BALL:
+                for i in range(3):
+                    s[i] -= dot(w.W[i], motion) + motion[3 + i]
+                for i in range(3):
+                    motion[3 + i] += s[i]
+            else:
+                m = joint.m_T + joint.m_R
+                for row in range(m):
+                    for i in range(6):
+                        s[row] -= w.W[row, i] * motion[i]
+                for row in range(m):
+                    for i in range(6):
+                        motion[i] += s[row] * w.Z2[row, i]
+        rho = w.rho2
+        out[0] = motion[0] + motion[4] * rho[2] - motion[5] * rho[1]
+        out[1] = motion[1] + motion[5] * rho[0] - motion[3] * rho[2]
+        out[2] = motion[2] + motion[3] * rho[1] - motion[4] * rho[0]
+        out[3], out[4], out[5] = motion[3], motion[4], motion[5]

@@ -1,0 +1,396 @@
+"""A tree of bodies along its joints: from the motion of each joint to that of all bodies, and back.
+
+The unknowns of an interval are the joints' own: for each body b with parent a its turn Q against
+the parent, ``P_b = P_a Q``, and the rates `slide` of its free translations. All constraints then
+hold whatever the unknowns are; neither their residuals nor their multipliers appear. Of a joint
+with one axis, Q = (c, s a1), only (c, s) is kept.
+
+Each body has a point of reference, the joint's point on it. `r` leads to it from the reference of
+the parent, `rho` from there to the centre of mass; 1 and 2 stand for the knots between which all is
+turned by P. With `e` from the parent's joint point to the child's, free along some directions,
+
+    dt (v_b - v_a) = (R(P_a) - 1) (arm + e_free) + (R(P_b) - 1) rho1 + dt R(P_a) slide - e_held
+
+in world axes. e_held, the rest of e, is rounding, which is so taken back.
+"""
+
+from math import isfinite, sqrt
+
+from robosim.kernels.algebra import assign, dot, fill, rotate
+from robosim.kernels.body import angular_momentum, turn_by, turn_from_rate
+from robosim.kernels.jit import kernel
+from robosim.kernels.joint import multiply_offset
+from robosim.kernels.touch import turned
+from robosim.model import BALL, FREE, HINGE
+
+
+@kernel
+def start_tree(model, work):
+    """Arms, axes and references of all joints at the first knot, from work.pose1 and inertias."""
+    for b in range(model.bodies.shape[0]):
+        joint, w, kind = model.joints[b], work.tree[b], model.tree[b].kind
+        place_joint(joint, work.pose1, work.tree[joint.parent].rho1, w)
+        J, rho, mass = work.bodies[b].J, w.rho1, model.bodies[b].mass
+        if kind == HINGE:
+            rotate(work.pose1[b].R, joint.C_R[0], w.a1)
+            a = w.a1
+            x, y, z = a[0], a[1], a[2]
+            along = x * rho[0] + y * rho[1] + z * rho[2]
+            w.own_R = mass * (dot(rho, rho) - along * along)
+            for i in range(3):
+                w.own_R += a[i] * (J[i, 0] * x + J[i, 1] * y + J[i, 2] * z)
+        else:
+            w.own_R = (J[0, 0] + J[1, 1] + J[2, 2]) / 3.0
+            if kind != FREE:
+                w.own_R += mass * dot(rho, rho)
+            free_directions(joint, work.pose1, work.scratch[0], w)
+
+
+@kernel
+def place_joint(joint, poses, rho_a, w):
+    """Arms, offset and references of a joint at the first knot."""
+    a, b, p, c = poses[joint.parent], poses[joint.child], joint.p_a, joint.p_b
+    R, S = a.R, b.R
+    for i in range(3):
+        arm_a = R[i, 0] * p[0] + R[i, 1] * p[1] + R[i, 2] * p[2]
+        arm_b = S[i, 0] * c[0] + S[i, 1] * c[1] + S[i, 2] * c[2]
+        offset = b.x[i] + arm_b - a.x[i] - arm_a
+        w.base[i], w.rho1[i], w.held[i] = arm_a, -arm_b, offset
+        w.r1[i] = rho_a[i] + arm_a + offset
+
+
+@kernel
+def free_directions(joint, poses, t, w):
+    """w.Z1: world twists of the child's reference for unit rates of the coordinates, (m, 6).
+
+    Moves what the joint has let slide from w.held to w.base.
+    """
+    for row in range(joint.m_T + joint.m_R):
+        fill(0.0, w.Z1[row])
+    if joint.m_T > 0:
+        multiply_offset(joint, poses[joint.parent].R, t.R_J)
+        for i in range(3):
+            t.y[i] = w.held[i]
+        for row in range(joint.m_T):
+            rotate(t.R_J, joint.C_T[row], t.w)
+            along = dot(t.w, t.y)
+            for i in range(3):
+                w.Z1[row, i] = t.w[i]
+                w.base[i] += along * t.w[i]
+                w.held[i] -= along * t.w[i]
+    for row in range(joint.m_R):
+        rotate(poses[joint.child].R, joint.C_R[row], w.Z1[joint.m_T + row, 3:])
+
+
+@kernel
+def guess_tree(model, state, work, dt, extrapolate):
+    """Unknowns from the velocities at the knot, continued from the last interval's."""
+    t = work.scratch[0]
+    for b in range(model.bodies.shape[0]):
+        joint, w, knot, kind = model.joints[b], work.tree[b], state.joints[b], model.tree[b].kind
+        P, P_a = work.bodies[b].P, work.bodies[joint.parent].P
+        for row in range(joint.m_T):
+            rate = state.v[joint.v_begin + row]
+            w.slide[row] = rate + extrapolate * (rate - knot.mid[row])
+        if joint.m_R == 1:
+            rate = state.v[joint.v_begin + joint.m_T]
+            rate += extrapolate * (rate - knot.mid[joint.m_T])
+            w.Q[1] = min(max(0.5 * dt * rate, -0.9), 0.9)
+            w.Q[0] = sqrt(1.0 - w.Q[1] * w.Q[1])
+        elif joint.m_R == 3:
+            body = state.bodies[b]
+            rotate(work.pose1[b].R, body.omega, t.w)
+            for k in range(3):
+                t.w[k] += extrapolate * (t.w[k] - body.v_mid[3 + k])
+            turn_from_rate(t.w, dt, P)
+            if kind == FREE:
+                assign(P, w.Q)
+                continue
+            # Q = P_a^-1 P_b
+            w.Q[0] = P_a[0] * P[0] + P_a[1] * P[1] + P_a[2] * P[2] + P_a[3] * P[3]
+            for i in range(3):
+                j, k = (i + 1) % 3, (i + 2) % 3
+                w.Q[1 + i] = P_a[0] * P[1 + i] - P[0] * P_a[1 + i]
+                w.Q[1 + i] += P_a[1 + k] * P[1 + j] - P_a[1 + j] * P[1 + k]
+        turn_child(joint, w, P_a, P)
+
+
+@kernel
+def turn_child(joint, w, P_a, P):
+    """P = P_a Q, the turn of a body from that of its parent and of the joint."""
+    if joint.m_R == 0:
+        assign(P_a, P)
+        return
+    q0, x, y, z = w.Q[0], w.Q[1], w.Q[2], w.Q[3]
+    if joint.m_R == 1:
+        x, y, z = w.Q[1] * w.a1[0], w.Q[1] * w.a1[1], w.Q[1] * w.a1[2]
+    e, a, b, c = P_a[0], P_a[1], P_a[2], P_a[3]
+    P[0] = e * q0 - a * x - b * y - c * z
+    P[1] = e * x + a * q0 + b * z - c * y
+    P[2] = e * y + b * q0 + c * x - a * z
+    P[3] = e * z + c * q0 + a * y - b * x
+
+
+@kernel
+def move_tree(model, work, dt):
+    """Turns and velocities of all bodies, and the joints at the second knot, from the unknowns."""
+    rate = 1.0 / dt
+    for b in range(model.bodies.shape[0]):
+        joint, w = model.joints[b], work.tree[b]
+        parent, body, w_a = work.bodies[joint.parent], work.bodies[b], work.tree[joint.parent]
+        turn_child(joint, w, parent.P, body.P)
+        turned(parent.P, w.base, w.x[:3])
+        turned(body.P, w.rho1, w.x[3:])
+        for i in range(3):
+            body.v[i] = parent.v[i] + rate * (w.x[i] + w.x[3 + i] - w.held[i])
+            w.rho2[i] = w.rho1[i] + w.x[3 + i]
+            w.r2[i] = w_a.rho2[i] + w.base[i] + w.x[i]
+        if model.tree[b].kind == HINGE:
+            turn_vector(body.P, w.a1, w.a2)
+            continue
+        for row in range(joint.m_T):
+            z = w.Z2[row]
+            turn_vector(parent.P, w.Z1[row, :3], z[:3])
+            for i in range(3):
+                body.v[i] += w.slide[row] * z[i]
+                w.r2[i] += dt * w.slide[row] * z[i]
+                z[3 + i] = 0.0
+        for row in range(joint.m_T, joint.m_T + joint.m_R):
+            fill(0.0, w.Z2[row, :3])
+            turn_vector(body.P, w.Z1[row, 3:], w.Z2[row, 3:])
+
+
+@kernel
+def turn_vector(P, c, out):
+    """out = R(P) c."""
+    turned(P, c, out)
+    for i in range(3):
+        out[i] += c[i]
+
+
+@kernel
+def balance_tree(model, work, dt, info):
+    """What is left of the equations: work.residual by body, and its size along the joints [m/s].
+
+    Along each joint the residual of everything beyond it counts, in the metric of the body's own
+    inertia: no smaller than the velocity that it stands for.
+    """
+    nb = model.bodies.shape[0]
+    t = work.scratch[0]
+    total, mass, largest = 0.0, 0.0, -1.0
+    for b in range(nb):
+        body, r, m = work.bodies[b], work.residual[b].w, model.bodies[b].mass
+        angular_momentum(body.J, body.P, dt, t.w)
+        known, impulse = work.known[b].w, work.impulse[b].w
+        for k in range(3):
+            r[k] = known[k] + impulse[k] - m * body.v[k]
+            r[3 + k] = known[3 + k] + impulse[3 + k] - t.w[k]
+        mass += m
+        to_reference(r, work.tree[b].rho1, work.tree[b].f)
+    for b in range(nb - 1, -1, -1):
+        joint, w = model.joints[b], work.tree[b]
+        along_joint(joint, model.tree[b].kind, w, w.f, w.u)
+        if work.joints[b].rows > joint.n_T + joint.n_R:
+            add_laws(joint, work.residual[joint.node].w, w.u)
+        size = 0.0
+        for row in range(joint.m_T):
+            size += w.u[row] * w.u[row] / model.bodies[b].mass
+        for row in range(joint.m_T, joint.m_T + joint.m_R):
+            size += w.u[row] * w.u[row] / w.own_R
+        if size > largest:
+            largest = size
+            info.worst_body = b
+        total += size
+        if joint.parent < nb:
+            add_at_parent(w.f, w.r1, work.tree[joint.parent].f)
+    if not isfinite(total):
+        return total
+    return sqrt(total / mass)
+
+
+@kernel
+def to_reference(wrench, rho, out):
+    """out (6,) = a wrench about the centre of mass, about the reference."""
+    f0, f1, f2 = wrench[0], wrench[1], wrench[2]
+    out[0], out[1], out[2] = f0, f1, f2
+    out[3] = wrench[3] + rho[1] * f2 - rho[2] * f1
+    out[4] = wrench[4] + rho[2] * f0 - rho[0] * f2
+    out[5] = wrench[5] + rho[0] * f1 - rho[1] * f0
+
+
+@kernel
+def add_at_parent(f, r, out):
+    """out (6,) += a wrench about the child's reference, about the parent's: X1^T f."""
+    f0, f1, f2 = f[0], f[1], f[2]
+    out[0] += f0
+    out[1] += f1
+    out[2] += f2
+    out[3] += f[3] + r[1] * f2 - r[2] * f1
+    out[4] += f[4] + r[2] * f0 - r[0] * f2
+    out[5] += f[5] + r[0] * f1 - r[1] * f0
+
+
+@kernel
+def along_joint(joint, kind, w, f, out):
+    """out = Z1^T f: what a wrench about the reference does along the joint's coordinates."""
+    if kind == HINGE:
+        out[0] = dot(w.a1, f[3:])
+    elif kind == BALL:
+        for i in range(3):
+            out[i] = f[3 + i]
+    else:
+        for row in range(joint.m_T + joint.m_R):
+            z = w.Z1[row]
+            out[row] = dot(z[:3], f[:3]) + dot(z[3:], f[3:])
+
+
+@kernel
+def add_laws(joint, rows, out):
+    """out += the rows of a joint's laws and limits, which follow those of its constraints."""
+    n = joint.n_T + joint.n_R
+    for row in range(joint.m_T + joint.m_R):
+        out[row] += rows[n + row]
+
+
+@kernel
+def remember_tree(work):
+    """Keep the unknowns of the joints."""
+    for b in range(work.tree.shape[0]):
+        w = work.tree[b]
+        assign(w.Q, w.Q_old)
+        assign(w.slide, w.slide_old)
+
+
+@kernel
+def step_tree(model, work, dt, length):
+    """Unknowns = remembered ones + length * w.s, the rates of the joints in a Newton direction."""
+    t = work.scratch[0]
+    for b in range(model.bodies.shape[0]):
+        joint, w, kind = model.joints[b], work.tree[b], model.tree[b].kind
+        for row in range(joint.m_T):
+            w.slide[row] = w.slide_old[row] + length * w.s[row]
+        if joint.m_R == 1:
+            half = 0.5 * dt * length * w.s[joint.m_T]
+            c, s = w.Q_old[0] - half * w.Q_old[1], w.Q_old[1] + half * w.Q_old[0]
+            size = 1.0 / sqrt(c * c + s * s)
+            w.Q[0], w.Q[1] = size * c, size * s
+        elif joint.m_R == 3:
+            # The rate in world axes at the second knot, seen from before the parent's turn.
+            if kind == BALL:
+                assign(w.s[:3], t.w)
+            else:
+                fill(0.0, t.w)
+                for row in range(joint.m_T, joint.m_T + 3):
+                    for i in range(3):
+                        t.w[i] += w.s[row] * w.Z2[row, 3 + i]
+            turn_back(work.bodies[joint.parent].P_old, t.w, t.y)
+            turn_by(w.Q_old, t.y, dt * length, w.Q)
+
+
+@kernel
+def turn_back(P, c, out):
+    """out = R(P)^T c."""
+    e, x, y, z = P[0], -P[1], -P[2], -P[3]
+    a, b, d = y * c[2] - z * c[1], z * c[0] - x * c[2], x * c[1] - y * c[0]
+    out[0] = c[0] + 2.0 * (e * a + y * d - z * b)
+    out[1] = c[1] + 2.0 * (e * b + z * a - x * d)
+    out[2] = c[2] + 2.0 * (e * d + x * b - y * a)
+
+
+@kernel
+def leave_residual(model, work):
+    """Add to work.impulse what joints do, so that momenta do not sum up what is left of the equations.
+
+    Whatever a joint can pass on goes to its parent; what it cannot, the residual along its
+    coordinates, stays with the body as momentum.
+    """
+    nb = model.bodies.shape[0]
+    for b in range(nb):
+        to_reference(work.residual[b].w, work.tree[b].rho1, work.tree[b].f)
+    for b in range(nb - 1, -1, -1):
+        joint, w, kind = model.joints[b], work.tree[b], model.tree[b].kind
+        along_joint(joint, kind, w, w.f, w.u)
+        law = work.joints[b].rows > joint.n_T + joint.n_R
+        if law:
+            add_laws(joint, work.residual[joint.node].w, w.u)
+        if kind == HINGE:
+            for i in range(3):
+                w.f[3 + i] -= w.u[0] * w.a1[i]
+        elif kind == BALL:
+            fill(0.0, w.f[3:])
+        else:
+            for row in range(joint.m_T + joint.m_R):
+                for i in range(6):
+                    w.f[i] -= w.u[row] * w.Z1[row, i]
+        # w.f is now what the joint takes from the body, about its reference.
+        w_a = work.tree[joint.parent]
+        add_at_parent(w.f, w.r1, w_a.f)
+        for i in range(6):
+            w.x[i] = -w.f[i]
+        push_joint(w.x, w.r1, w.rho1, w_a.rho1, work.impulse[b].w, work.impulse[joint.parent].w)
+
+
+@kernel
+def push_joint(f, r, rho, rho_a, child, parent):
+    """child (6,) += a wrench given about the child's reference, parent (6,) -= the same."""
+    f0, f1, f2 = f[0], f[1], f[2]
+    x, y, z = rho[0], rho[1], rho[2]
+    child[0] += f0
+    child[1] += f1
+    child[2] += f2
+    child[3] += f[3] - y * f2 + z * f1
+    child[4] += f[4] - z * f0 + x * f2
+    child[5] += f[5] - x * f1 + y * f0
+    x, y, z = r[0] - rho_a[0], r[1] - rho_a[1], r[2] - rho_a[2]
+    parent[0] -= f0
+    parent[1] -= f1
+    parent[2] -= f2
+    parent[3] -= f[3] + y * f2 - z * f1
+    parent[4] -= f[4] + z * f0 - x * f2
+    parent[5] -= f[5] + x * f1 - y * f0
+
+
+@kernel
+def add_tree_forces(model, poses, forces, scale, second, work, impulses):
+    """impulses (nb + 1,) += scale * world wrenches of generalized forces, at either knot."""
+    for b in range(model.bodies.shape[0]):
+        joint = model.joints[b]
+        size = 0.0
+        for row in range(joint.m_T + joint.m_R):
+            size += abs(forces[joint.v_begin + row])
+        if size > 0.0:
+            t = work.scratch[0]
+            for row in range(joint.m_T + joint.m_R):
+                t.f[row] = scale * forces[joint.v_begin + row]
+            push_coordinates(model, poses, b, t.f, second, work, impulses)
+
+
+@kernel
+def push_coordinates(model, poses, b, forces, second, work, impulses):
+    """impulses += world wrenches of one joint's generalized impulses (m,), at either knot."""
+    joint, w, w_a, f = (
+        model.joints[b],
+        work.tree[b],
+        work.tree[model.joints[b].parent],
+        work.tree[b].x,
+    )
+    fill(0.0, f)
+    if model.tree[b].kind == HINGE:
+        for i in range(3):
+            f[3 + i] = forces[0] * (w.a2[i] if second else w.a1[i])
+    else:
+        if joint.m_R > 0:
+            # The rotations of C, in child axes.
+            for i in range(3):
+                w.y[i] = 0.0
+                for row in range(joint.m_R):
+                    w.y[i] += joint.C_R[row, i] * forces[joint.m_T + row]
+            rotate(poses[b].R, w.y, w.x[3:])
+        for row in range(joint.m_T):
+            for i in range(3):
+                f[i] += forces[row] * (w.Z2[row, i] if second else w.Z1[row, i])
+    child, parent = impulses[b].w, impulses[joint.parent].w
+    if second:
+        push_joint(f, w.r2, w.rho2, w_a.rho2, child, parent)
+    else:
+        push_joint(f, w.r1, w.rho1, w_a.rho1, child, parent)
