@@ -1,6 +1,7 @@
-"""Where the files are that a model file refers to: package://, file:// and plain paths.
+"""Where the files are that a model file refers to: package://, model://, file:// and paths.
 
-Nothing is ever fetched from the network.
+Nothing is ever fetched from the network, and nothing is read outside of the folders that
+`robosim.loaders.folders` allows.
 """
 
 from __future__ import annotations
@@ -8,13 +9,15 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
-from robosim.errors import LoadError
+from robosim.errors import LoadError, MissingFileError
 from robosim.loaders import safe_xml
+from robosim.loaders.folders import MARKERS, Folders, ancestors
 
 
 def example_robot_data() -> Path | None:
@@ -41,6 +44,10 @@ def _share_candidates() -> Iterator[Path]:
     yield Path(sys.prefix) / "share"
 
 
+# scheme, rest; "$(find NAME)/path" is what xacro makes of "package://NAME/path".
+_ADDRESS = re.compile(r"(?:([A-Za-z][\w+.-]*):/{2,}|\$\(find\s+)(.*)", re.DOTALL)
+
+
 class FileFinder:
     """Resolves the addresses in one model file.
 
@@ -53,59 +60,109 @@ class FileFinder:
 
     Attributes
     ----------
+    folders : Folders
+        From which files may be read.
     used : list of pathlib.Path
         The folders in which packages were found so far, in the order of their first use.
     """
 
     def __init__(self, file: Path, package_dirs: Iterable[str | os.PathLike[str]] = ()) -> None:
         self.file = file
+        self.folders = Folders(file, package_dirs)
         self.used: list[Path] = []
-        self._roots = [Path(directory).expanduser() for directory in package_dirs]
-        for variable, below in (("ROS_PACKAGE_PATH", "."), ("AMENT_PREFIX_PATH", "share")):
-            entries = os.environ.get(variable, "").split(os.pathsep)
-            self._roots += [Path(entry) / below for entry in entries if entry]
-        self._roots += file.resolve().parents
-        share = example_robot_data()
-        if share is not None:
-            self._roots.append(share)
+        self._guesses: dict[str, Path] = {}
+        there = Path(os.path.abspath(file))
+        above = [there.parent, *ancestors(there), there.resolve().parent]
+        self._above = list(dict.fromkeys([*above, *ancestors(there.resolve())]))
+        self._share = example_robot_data()
 
     def find(self, address: str, element: str) -> Path:
-        """The file behind an address, or a LoadError that says where it was looked for."""
-        scheme = urlsplit(address).scheme if "://" in address else ""
-        if scheme == "package":
-            return self._find_in_package(address, element)
-        if scheme == "file":
-            path = Path(unquote(address.removeprefix("file://")))
-        elif scheme:
+        """The file behind an address.
+
+        Raises
+        ------
+        LoadError
+            For an address that leads out of the folders that may be read, or to the network.
+        MissingFileError
+            If there is no such file; it says where it was looked for.
+        """
+        match = _ADDRESS.match(address)
+        scheme, rest = match.groups() if match else ("", address)
+        if match and scheme in (None, "package", "model"):
+            package, _, inside = rest.replace(")", "/", scheme is None).partition("/")
+            return self._in_package(address, package, inside.lstrip("/"), element)
+        if scheme not in ("", "file"):
             raise LoadError(
                 f"'{address}' is not a local file, and nothing is fetched from the network",
                 file=self.file,
                 element=element,
-                alternatives=("package://", "file://", "a path"),
+                alternatives=("package://", "model://", "file://", "a path"),
             )
-        else:
-            path = Path(address)
-        path = self.file.parent / path
-        if not safe_xml.is_file(path):
-            raise LoadError(
-                f"'{address}' does not exist (looked for {path})", file=self.file, element=element
-            )
-        return path
+        path = self.file.parent / (unquote(address.removeprefix("file://")) if scheme else address)
+        if safe_xml.is_file(path):
+            self.folders.check(path, address, element)
+            return path
+        for folder in self.folders.own:
+            # As some exporters write it: from the top of the package, or for Windows.
+            guess = folder / address.replace("\\", "/")
+            if not scheme and safe_xml.is_file(guess) and self.folders.contains(guess):
+                self._guesses.setdefault(os.path.dirname(address) or ".", guess.parent)
+                return guess
+        raise MissingFileError(
+            f"'{address}' does not exist (looked for {path})", file=self.file, element=element
+        )
 
-    def _find_in_package(self, address: str, element: str) -> Path:
-        package, _, rest = address.removeprefix("package://").lstrip("/").partition("/")
-        for root in self._roots:
-            inside = root / package / rest
-            itself = root / rest if root.name == package else inside
-            for path, holder in ((inside, root), (itself, root.parent)):
-                if safe_xml.is_file(path):
-                    if holder not in self.used:
-                        self.used.append(holder)
-                    return path
-        raise LoadError(
+    def warnings(self) -> list[str]:
+        """A sentence for whatever had to be guessed so far."""
+        return [
+            f"files of '{name}' are not where the model file says; guessed: {folder}"
+            for name, folder in self._guesses.items()
+        ]
+
+    def _in_package(self, address: str, package: str, inside: str, element: str) -> Path:
+        if package in ("", ".", "..") or os.path.normpath(inside).startswith(("..", os.sep)):
+            raise LoadError(
+                f"'{address}' leads out of its package", file=self.file, element=element
+            )
+        named = self._named_by_user(package)
+        certain = [*named, *self._around(package)]
+        guesses = [folder for folder in self._above if self._owns(folder)]
+        for root in (*certain, *guesses):
+            path = root / inside
+            if not safe_xml.is_file(path):
+                continue
+            if root not in named and not path.resolve().is_relative_to(root.resolve()):
+                self.folders.check(path, address, element)
+            if root in certain and root.name == package and root.parent not in self.used:
+                self.used.append(root.parent)
+            if root not in certain:
+                self._guesses.setdefault(f"package {package}", root)
+            return path
+        raise MissingFileError(
             f"'{address}' is in none of the package folders; pass the folder that holds "
             f"'{package}' as package_dirs, or put it in ROS_PACKAGE_PATH",
             file=self.file,
             element=element,
-            alternatives=tuple(str(root) for root in self._roots),
+            alternatives=tuple(str(root) for root in (*certain, *guesses)),
         )
+
+    def _named_by_user(self, package: str) -> list[Path]:
+        """Where the package is by what the user says, or in an installed collection."""
+        roots = []
+        for folder in self.folders.allowed:
+            roots += [folder / package, *([folder] if folder.name == package else [])]
+        return roots if self._share is None else [*roots, self._share / package]
+
+    def _around(self, package: str) -> list[Path]:
+        """Where the package is if the model file is in it, or in one beside it."""
+        roots = []
+        for folder in self._above:
+            beside = folder / package
+            if folder.name == package:
+                roots.append(folder)
+            if self._owns(beside) or any((beside / marker).exists() for marker in MARKERS):
+                roots.append(beside)
+        return roots
+
+    def _owns(self, folder: Path) -> bool:
+        return any(folder.is_relative_to(own) for own in self.folders.own)

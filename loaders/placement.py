@@ -63,11 +63,19 @@ def place_on_ground(
 def within_limits(mechanism: Mechanism) -> Array:
     """q (nq,) with every joint at zero, or at the limit nearest to zero; coupled ones follow."""
     q = mechanism.neutral()
-    starts = {}
     for start, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False):
-        starts[joint.name] = start
         if not joint.has_quaternion:
             q[start : start + joint.nq] = np.clip(0.0, joint.lower, joint.upper)
+    return following(mechanism, q)
+
+
+def following(mechanism: Mechanism, q: ArrayLike) -> Array:
+    """q (nq,) with the joints that are coupled where those that they follow take them."""
+    q = np.array(q, dtype=float)
+    starts = {
+        joint.name: start
+        for start, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False)
+    }
     waiting = {coupling.joint: coupling for coupling in mechanism.couplings}
     while waiting:
         # Those whose source waits itself come after it; there are no circles.

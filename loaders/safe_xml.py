@@ -7,30 +7,46 @@ file needs one: a file that has one is refused before anything else reads it.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NoReturn
 from xml.parsers import expat
 
 from lxml import etree
 
 from robosim.errors import LoadError
 
+# Of a model file [bytes]; published ones have less than 2 MB. A tree takes some 30 times as much
+# memory as its file in the worst case, a file that is nothing but empty elements.
+LARGEST_MODEL = 16 << 20
+
 
 def is_file(path: Path) -> bool:
     """Whether there is a file; False as well where nothing of that name can be."""
     try:
         return path.is_file()
-    except OSError:  # too long a name, or a folder that may not be entered
+    except (OSError, ValueError):  # too long a name, a folder that may not be entered, a null
         return False
 
 
-def read_bytes(path: Path, what: str = "file") -> bytes:
-    """The content of a file, or a LoadError that names it."""
+def read_bytes(path: Path, what: str = "file", largest: int | None = None) -> bytes:
+    """The content of a regular file, or a LoadError that names it.
+
+    Pipes and devices, which may never end, are refused, and so is more than `largest` bytes.
+    """
     try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise LoadError(f"the {what} does not exist", file=path) from None
-    except OSError as error:
-        reason = error.strerror or str(error)
+        if not path.is_file():
+            reason = "is not a regular file" if path.exists() else "does not exist"
+            raise LoadError(f"the {what} {reason}", file=path)
+        with path.open("rb") as file:
+            data = file.read() if largest is None else file.read(largest + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
         raise LoadError(f"the {what} cannot be read: {reason}", file=path) from None
+    if largest is not None and len(data) > largest:
+        raise LoadError(
+            f"the {what} has more than {largest >> 20} MB, which is the most that is read",
+            file=path,
+        )
+    return data
 
 
 class _RootReached(Exception):
@@ -51,6 +67,7 @@ def refuse_doctype(data: bytes, path: Path) -> None:
             "a document type declaration (DOCTYPE) is not accepted: it can pull in other files "
             "or expand without bound; remove it",
             file=path,
+            line=scanner.CurrentLineNumber,
         )
 
     scanner = expat.ParserCreate()
@@ -61,15 +78,18 @@ def refuse_doctype(data: bytes, path: Path) -> None:
     except _RootReached:
         pass
     except expat.ExpatError as error:
-        raise LoadError(
-            f"malformed XML: {expat.ErrorString(error.code)}",
-            file=path,
-            element=f"line {error.lineno}",
-        ) from None
+        _malformed(path, expat.ErrorString(error.code), error.lineno)
+
+
+def _malformed(path: Path, reason: str, line: int) -> NoReturn:
+    raise LoadError(f"malformed XML: {reason}", file=path, line=line or None) from None
 
 
 def parse(data: bytes, path: Path, *, large: bool = False) -> etree._Element:
     """Root element of an XML document, without comments and processing instructions.
+
+    A prefix that is not declared, as many published files have it, is part of the tag then:
+    ``<sensor:camera>`` has the tag "sensor:camera".
 
     Parameters
     ----------
@@ -86,7 +106,21 @@ def parse(data: bytes, path: Path, *, large: bool = False) -> etree._Element:
         For XML that is malformed, nested too deeply, or has a document type declaration.
     """
     refuse_doctype(data, path)
-    parser = etree.XMLParser(
+    parser = _parser(large)
+    try:
+        return etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        # The parser's own log: that of the error goes on from document to document.
+        log = parser.error_log
+        if not log or any(entry.domain_name != "NAMESPACE" for entry in log):
+            _malformed(path, error.msg or "unknown error", error.lineno or 0)
+    except ValueError as error:  # what libxml2 accepts and lxml does not, such as an empty name
+        _malformed(path, str(error), 0)
+    return etree.fromstring(data, _parser(large, recover=True))
+
+
+def _parser(large: bool, recover: bool = False) -> etree.XMLParser:
+    return etree.XMLParser(
         resolve_entities=False,
         no_network=True,
         load_dtd=False,
@@ -95,10 +129,5 @@ def parse(data: bytes, path: Path, *, large: bool = False) -> etree._Element:
         huge_tree=large,
         remove_comments=True,
         remove_pis=True,
+        recover=recover,
     )
-    try:
-        root = etree.fromstring(data, parser)
-    except etree.XMLSyntaxError as error:
-        line = f"line {error.lineno}" if error.lineno else None
-        raise LoadError(f"malformed XML: {error.msg}", file=path, element=line) from None
-    return root

@@ -1,31 +1,52 @@
 """What a URDF file must look like, checked element by element before yourdfpy reads it.
 
 yourdfpy turns a number that is not one into a bare ValueError and skips much of what is missing;
-these checks name the file, the link or joint, the element and the value.
+these checks name the line, the link or joint, the element and the value. The file is added by
+whoever reads it, as model files are read together with others.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 from lxml import etree
 
 from robosim.errors import LoadError
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-SHAPES = ("box", "cylinder", "sphere", "mesh")
+SHAPES = ("box", "cylinder", "capsule", "sphere", "mesh")
 
+# tag -> children that are read; nothing is looked for in other elements.
+READ: dict[str, tuple[str, ...]] = {
+    "link": ("inertial", "visual", "collision", "contact"),
+    "inertial": ("origin", "mass", "inertia"),
+    "visual": ("origin", "geometry", "material"),
+    "collision": ("origin", "geometry", "material"),
+    "geometry": SHAPES,
+    "material": ("color",),
+    "joint": (
+        "parent",
+        "child",
+        "origin",
+        "axis",
+        "limit",
+        "dynamics",
+        "mimic",
+        "safety_controller",
+        "calibration",
+    ),
+}  # fmt: skip
 # tag -> attribute -> (how many numbers are allowed, whether it must be there)
 NUMBERS: dict[str, dict[str, tuple[tuple[int, ...], bool]]] = {
-    "origin": {"xyz": ((3,), False), "rpy": ((3,), False)},
+    "origin": {"xyz": ((3,), False), "rpy": ((3,), False), "quat_xyzw": ((4,), False)},
     "mass": {"value": ((1,), True)},
     "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), ((1,), True)),
     "box": {"size": ((3,), True)},
     "sphere": {"radius": ((1,), True)},
     "cylinder": {"radius": ((1,), True), "length": ((1,), True)},
+    "capsule": {"radius": ((1,), True), "length": ((1,), True)},
     "mesh": {"scale": ((1, 3), False)},
     "color": {"rgba": ((4,), True)},
     "axis": {"xyz": ((3,), True)},
@@ -61,134 +82,155 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[-+]?(nan|inf|infinity)", re.IGNORECASE)
 
 
-def check(root: etree._Element, path: Path) -> None:
+def tag_name(element: etree._Element) -> str:
+    """The tag as the file has it, with its prefix, whether that is declared or not."""
+    tag = str(element.tag)
+    if not tag.startswith("{"):
+        return tag
+    name = etree.QName(element).localname
+    return f"{element.prefix}:{name}" if element.prefix else str(name)
+
+
+def refusal(
+    element: etree._Element, where: str, reason: str, alternatives: Sequence[str] = ()
+) -> LoadError:
+    """The error to raise for an element, with its line."""
+    return LoadError(
+        reason, line=element.sourceline, element=where, alternatives=tuple(alternatives)
+    )
+
+
+def text(element: etree._Element, attribute: str, where: str) -> str:
+    """An attribute that must be there, or a LoadError."""
+    value = element.get(attribute) or ""
+    if not value.strip():
+        raise refusal(element, where, f"attribute '{attribute}' is missing")
+    return str(value)
+
+
+def numbers(
+    element: etree._Element,
+    attribute: str,
+    where: str,
+    counts: Sequence[int] = (1,),
+    default: Sequence[float] | None = None,
+) -> list[float]:
+    """The finite numbers of an attribute, or of the element's text if `attribute` is empty.
+
+    Raises
+    ------
+    LoadError
+        If there are not as many as one of `counts`, or one is no number; and, without a
+        `default`, if the attribute is missing.
+    """
+    value = element.get(attribute) if attribute else element.text or ""
+    what = f"'{attribute}'" if attribute else "the text"
+    if value is None:
+        if default is None:
+            raise refusal(element, where, f"attribute '{attribute}' is missing")
+        return list(default)
+    words = value.split()
+    if len(words) not in counts:
+        expected = " or ".join(str(count) for count in counts)
+        raise refusal(element, where, f"{what} must hold {expected} number(s), not '{value}'")
+    for word in words:
+        if not (_NUMBER.fullmatch(word) and math.isfinite(float(word))):
+            is_number = _NUMBER.fullmatch(word) or _NOT_FINITE.fullmatch(word)
+            must = "finite" if is_number else "a number"
+            raise refusal(element, f"{where}: {what}", f"must be {must}, not '{word}'")
+    return [float(word) for word in words]
+
+
+def check(root: etree._Element) -> None:
     """Raise a LoadError for the first thing in a URDF tree that yourdfpy could not read.
 
-    Elements that say nothing about the mechanism (transmissions, sensors, plugins) are skipped.
+    Elements that say nothing about the mechanism (sensors, plugins) are skipped, and those that
+    extend the format are checked where they are read.
     """
     if root.tag != "robot":
-        raise LoadError(f"the root element is <{root.tag}>, not <robot>", file=path)
-    if not (root.get("name") or "").strip():
-        raise LoadError("attribute 'name' is missing", file=path, element="<robot>")
+        raise refusal(root, "root element", f"is <{tag_name(root)}>, not <robot>")
+    text(root, "name", "<robot>")
     for element in root:
-        if isinstance(element.tag, str) and etree.QName(element).namespace:
-            prefix = element.prefix or etree.QName(element).namespace
-            if "xacro" in prefix:
-                raise LoadError(
-                    "this is a xacro file; expand it to URDF with xacro first",
-                    file=path,
-                    element=f"<{prefix}:{etree.QName(element).localname}>",
-                )
+        if "xacro" in str(element.tag):
+            raise refusal(
+                element,
+                f"<{tag_name(element)}>",
+                "this is a xacro file; give it the suffix .xacro to have it expanded",
+            )
         if element.tag in ("link", "joint", "material"):
-            _check_text(element, path, f"<{element.tag}>")
-            _check_element(element, path, f"{element.tag} '{element.get('name', '')}'")
+            _check_text(element, f"<{element.tag}>")
+            _check_element(element, f"{element.tag} '{element.get('name', '')}'")
     for tag in ("link", "joint"):
-        _check_unique(root, tag, path)
+        _check_unique(root, tag)
     if root.find("link") is None:
-        raise LoadError("has no links", file=path, element=f"robot '{root.get('name')}'")
+        raise refusal(root, f"robot '{root.get('name')}'", "has no links")
 
 
-def number(text: str, path: Path, element: str) -> float:
-    """A finite number from the text of a file, or a LoadError."""
-    text = text.strip()
-    if _NUMBER.fullmatch(text) and math.isfinite(float(text)):
-        return float(text)
-    if _NUMBER.fullmatch(text) or _NOT_FINITE.fullmatch(text):
-        raise LoadError(f"must be finite, not '{text}'", file=path, element=element)
-    raise LoadError(f"must be a number, not '{text}'", file=path, element=element)
-
-
-def _check_unique(root: etree._Element, tag: str, path: Path) -> None:
-    seen: set[str] = set()
+def _check_unique(root: etree._Element, tag: str) -> None:
+    seen: dict[str, int] = {}
     for element in root.iterchildren(tag):
-        name = element.get("name")
+        name = str(element.get("name"))
         if name in seen:
-            raise LoadError("the name is used twice", file=path, element=f"{tag} '{name}'")
-        seen.add(name)
+            raise refusal(
+                element, f"{tag} '{name}'", f"the name is used twice, first in line {seen[name]}"
+            )
+        seen[name] = element.sourceline
 
 
 def _descendants(element: etree._Element, where: str) -> Iterator[tuple[etree._Element, str]]:
     yield element, where
     for child in element:
-        if isinstance(child.tag, str):
+        if child.tag in READ.get(element.tag, ()):
             yield from _descendants(child, f"{where}: <{child.tag}>")
 
 
-def _check_element(top: etree._Element, path: Path, name: str) -> None:
+def _check_element(top: etree._Element, name: str) -> None:
     for element, where in _descendants(top, name):
         if element is not top:
-            _check_text(element, path, where)
-        _check_numbers(element, path, where)
-        _check_children(element, path, where)
+            _check_text(element, where)
+        _check_numbers(element, where)
+        _check_children(element, where)
     for element, where in _descendants(top, name):
         if element.tag == "geometry":
-            _check_geometry(element, path, where)
+            _check_geometry(element, where)
     joint_type = top.get("type")
     if top.tag == "joint" and joint_type not in JOINT_TYPES:
-        raise LoadError(
-            f"unknown joint type '{joint_type}'", file=path, element=name, alternatives=JOINT_TYPES
-        )
+        raise refusal(top, name, f"unknown joint type '{joint_type}'", JOINT_TYPES)
 
 
-def _check_text(element: etree._Element, path: Path, where: str) -> None:
+def _check_text(element: etree._Element, where: str) -> None:
     for attribute in TEXTS.get(element.tag, ()):
-        if not (element.get(attribute) or "").strip():
-            raise LoadError(f"attribute '{attribute}' is missing", file=path, element=where)
+        text(element, attribute, where)
 
 
-def _check_numbers(element: etree._Element, path: Path, where: str) -> None:
+def _check_numbers(element: etree._Element, where: str) -> None:
     for attribute, (counts, required) in NUMBERS.get(element.tag, {}).items():
-        text = element.get(attribute)
-        if text is None:
-            if required:
-                raise LoadError(f"attribute '{attribute}' is missing", file=path, element=where)
-            continue
-        words = text.split()
-        if len(words) not in counts:
-            expected = " or ".join(str(count) for count in counts)
-            raise LoadError(
-                f"'{attribute}' must hold {expected} number(s), not '{text}'",
-                file=path,
-                element=where,
-            )
-        for word in words:
-            number(word, path, f"{where}: '{attribute}'")
+        numbers(element, attribute, where, counts, None if required else ())
 
 
-def _check_children(element: etree._Element, path: Path, where: str) -> None:
+def _check_children(element: etree._Element, where: str) -> None:
     required, single = CHILDREN.get(element.tag, ((), ()))
     for tag in required:
         if element.find(tag) is None:
-            raise LoadError(f"element <{tag}> is missing", file=path, element=where)
+            raise refusal(element, where, f"element <{tag}> is missing")
     for tag in single:
         if len(element.findall(tag)) > 1:
-            raise LoadError(f"has more than one <{tag}>", file=path, element=where)
+            raise refusal(element, where, f"has more than one <{tag}>")
 
 
 def _values(shape: etree._Element, attribute: str) -> list[float]:
     return [float(word) for word in shape.get(attribute, "").split()]
 
 
-def _check_geometry(element: etree._Element, path: Path, where: str) -> None:
-    tags = [child.tag for child in element]
+def _check_geometry(element: etree._Element, where: str) -> None:
+    tags = [tag_name(child).removeprefix("drake:") for child in element]
     if len(tags) != 1 or tags[0] not in SHAPES:
-        raise LoadError(
-            f"must hold one shape, not {[str(tag) for tag in tags]}",
-            file=path,
-            element=where,
-            alternatives=SHAPES,
-        )
+        raise refusal(element, where, f"must hold one shape, not {tags}", SHAPES)
     shape = element[0]
+    inside = f"{where}: <{tag_name(shape)}>"
     for attribute in ("size", "radius", "length"):
         if any(value <= 0 for value in _values(shape, attribute)):
-            raise LoadError(
-                f"'{attribute}' must be positive, not '{shape.get(attribute)}'",
-                file=path,
-                element=f"{where}: <{shape.tag}>",
-            )
+            value = shape.get(attribute)
+            raise refusal(shape, inside, f"'{attribute}' must be positive, not '{value}'")
     if any(value == 0 for value in _values(shape, "scale")):
-        raise LoadError(
-            f"'scale' must not be zero, not '{shape.get('scale')}'",
-            file=path,
-            element=f"{where}: <mesh>",
-        )
+        raise refusal(shape, inside, f"'scale' must not be zero, not '{shape.get('scale')}'")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.bodies import Geometry
-from robosim.errors import LoadError
+from robosim.errors import LoadError, MissingFileError
 from robosim.loaders.meshes import Colour, MeshCache
 from robosim.loaders.packages import FileFinder
 from robosim.loaders.tree import Group, PlacedLink, origin
@@ -27,11 +27,17 @@ class Shapes:
     robot : yourdfpy robot
     finder : FileFinder
     meshes : MeshCache
+
+    Attributes
+    ----------
+    undrawn : list of str
+        Addresses of meshes that do not exist and are only for drawing.
     """
 
     def __init__(self, robot: Any, finder: FileFinder, meshes: MeshCache) -> None:
         self._finder = finder
         self._meshes = meshes
+        self.undrawn: list[str] = []
         # A material may be defined once, anywhere, and referred to by name.
         defined = [visual.material for link in robot.links for visual in link.visuals]
         self._colours: dict[str, Colour] = {}
@@ -84,7 +90,13 @@ class Shapes:
             return [_primitive(shape, colour or GREY, place)]
         what = "collision" if outline else "visual"
         element = f"link '{placed.link.name}': <{what}>: <mesh>"
-        file = self._finder.find(shape.mesh.filename, element)
+        try:
+            file = self._finder.find(shape.mesh.filename, element)
+        except MissingFileError:
+            if outline:
+                raise
+            self.undrawn.append(shape.mesh.filename)
+            return []
         scale = np.ones(3) if shape.mesh.scale is None else np.ones(3) * shape.mesh.scale
         try:
             if outline:
@@ -118,5 +130,6 @@ def _primitive(shape: Any, colour: Colour, place: dict[str, Any]) -> Geometry:
         return Geometry("box", size=tuple(shape.box.size), rgba=colour, **place)
     if shape.sphere is not None:
         return Geometry("sphere", size=(shape.sphere.radius,), rgba=colour, **place)
-    size = (shape.cylinder.radius, shape.cylinder.length)
-    return Geometry("cylinder", size=size, rgba=colour, **place)
+    kind = "cylinder" if shape.capsule is None else "capsule"
+    tube = shape.cylinder or shape.capsule
+    return Geometry(kind, size=(tube.radius, tube.length), rgba=colour, **place)

@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from robosim import models
@@ -15,6 +15,7 @@ from robosim.collision import AnyShape
 from robosim.errors import LoadError
 from robosim.loaders import safe_xml
 from robosim.loaders.contacts import DEFAULT_FRICTION
+from robosim.loaders.options import LoadOptions
 from robosim.loaders.packages import example_robot_data
 from robosim.mechanism import Mechanism
 from robosim.models import ModelInfo
@@ -31,7 +32,10 @@ def load(
     *,
     friction: float = DEFAULT_FRICTION,
     obstacles: Iterable[AnyShape] = (),
-    self_collision: bool = False,
+    self_collision: bool | None = None,
+    srdf: str | os.PathLike[str] | None = None,
+    loops: str | os.PathLike[str] | None = None,
+    xacro_args: Mapping[str, str] | None = None,
     strict: bool = False,
 ) -> Mechanism:
     """Load a robot or mechanism.
@@ -39,7 +43,7 @@ def load(
     Parameters
     ----------
     source : str or path
-        A shipped name ("a1", "cube"), the path of a .urdf file, the name of a robot of an
+        A shipped name ("a1", "cube"), the path of a .urdf or .xacro file, the name of a robot of an
         installed example-robot-data ("a1_description", "example-robot-data:a1", "solo12"), or
         "robot_descriptions:NAME", which may download it.
     floating_base : bool or None
@@ -48,11 +52,20 @@ def load(
     ground : bool
         Whether the collision geometry becomes contact points with the ground.
     package_dirs : path, or iterable of paths
-        Where to look for ``package://`` addresses first.
+        Where to look for ``package://`` addresses first. A model file may read files of its own
+        folder, of these, and of those in ROS_PACKAGE_PATH and the like; no others.
     friction : float
         Coulomb coefficient of contacts for which the file says none.
     obstacles, self_collision
         What else its collision geometry cannot pass; see `Mechanism.with_contacts`.
+        ``self_collision=None`` leaves the latter to the model file.
+    srdf : path or None
+        An SRDF file for a URDF; None: the one beside it, if there is one.
+    loops : path or None
+        A file of joints that close the loops of a URDF; None: ``robot.loops.yaml`` beside
+        ``robot.urdf``, if there is one.
+    xacro_args : mapping of name to text
+        The arguments of a xacro file.
     strict : bool
         Whether what would be a warning is an error.
 
@@ -66,9 +79,22 @@ def load(
     except TypeError:
         raise LoadError(f"a robot is a name or a path, not {source!r}") from None
     obstacles = tuple(obstacles)
-    # With the ground at first, where there are obstacles: it tells how high the base is at home.
-    on_ground = ground or bool(obstacles)
-    mechanism = _load(name, floating_base, on_ground, package_dirs, friction)
+    if package_dirs is None:
+        package_dirs = ()
+    elif isinstance(package_dirs, (str, os.PathLike)):
+        package_dirs = (package_dirs,)
+    options = LoadOptions(
+        floating_base=floating_base,
+        # At first, where there are obstacles: the ground tells how high the base is at home.
+        ground=ground or bool(obstacles),
+        package_dirs=tuple(package_dirs),
+        friction=friction,
+        self_collision=self_collision,
+        srdf=srdf,
+        loops=loops,
+        xacro_args=dict(xacro_args or {}),
+    )
+    mechanism = _load(name, options)
     mechanism = mechanism.with_contacts(obstacles, self_collision=self_collision, ground=ground)
     if strict and mechanism.warnings:
         raise LoadError(
@@ -78,30 +104,36 @@ def load(
     return mechanism
 
 
-def _load(
-    name: str,
-    floating_base: bool | None,
-    ground: bool,
-    package_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None,
-    friction: float,
-) -> Mechanism:
+def _load(name: str, options: LoadOptions) -> Mechanism:
     """`load` from a name or a path."""
-    if isinstance(package_dirs, (str, os.PathLike)):
-        package_dirs = (package_dirs,)
     if name in models.BUILT:
-        return models.build(name, floating_base=floating_base, ground=ground, friction=friction)
+        _refuse_urdf_options(name, options)
+        return models.build(
+            name,
+            floating_base=options.floating_base,
+            ground=options.ground,
+            friction=options.friction,
+        )
     path = models.path(name) if name in models.FILES else _find(name)
     suffix = path.suffix.lower()
     if suffix == ".xml":
         _refuse_mjcf(path)
-    elif suffix != ".urdf":
+    elif suffix not in (".urdf", ".xacro"):
         raise LoadError(
-            f"unknown kind of model file '{path.suffix}'", file=path, alternatives=(".urdf", ".xml")
+            f"unknown kind of model file '{path.suffix}'",
+            file=path,
+            alternatives=(".urdf", ".xacro", ".xml"),
         )
     # Here, as trimesh takes most of a second to import, and a built mechanism does without.
     from robosim.loaders.urdf import load_urdf
 
-    return load_urdf(path, floating_base, ground, package_dirs, friction=friction)
+    return load_urdf(path, options)
+
+
+def _refuse_urdf_options(name: str, options: LoadOptions) -> None:
+    for what in ("srdf", "loops", "xacro_args"):
+        if getattr(options, what):
+            raise LoadError(f"'{what}' is for URDF files, which '{name}' is not")
 
 
 def available() -> tuple[ModelInfo, ...]:

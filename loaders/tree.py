@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,7 +58,7 @@ def origin(matrix: Array | None) -> tuple[Array, Array]:
     return np.array(matrix[:3, :3]), np.array(matrix[:3, 3])
 
 
-def find_groups(robot: Any, path: Path) -> list[Group]:
+def find_groups(robot: Any) -> list[Group]:
     """The groups of a yourdfpy robot, depth first, children in the order of their joints.
 
     Raises
@@ -68,8 +67,8 @@ def find_groups(robot: Any, path: Path) -> list[Group]:
         For a parent or child that does not exist, a link with two parents, several roots, a cycle.
     """
     links = {link.name: link for link in robot.links}
-    children = _children(robot, links, path)
-    root = _root(robot, path)
+    children = _children(robot, links)
+    root = _root(robot)
     groups: list[Group] = []
     # A joint waits here with where its parent ended up; a stack, as chains may be very long.
     stack: list[tuple[Any, int, PlacedLink]] = []
@@ -93,11 +92,11 @@ def find_groups(robot: Any, path: Path) -> list[Group]:
         else:
             groups.append(Group(parent=index, joint=joint, parent_link=parent_link))
             enter(links[joint.child], len(groups) - 1, np.eye(3), np.zeros(3))
-    _refuse_cycle([joint for joint in robot.joints if joint.child not in reached], path)
+    _refuse_cycle([joint for joint in robot.joints if joint.child not in reached])
     return groups
 
 
-def _children(robot: Any, links: dict[str, Any], path: Path) -> dict[str, list[Any]]:
+def _children(robot: Any, links: dict[str, Any]) -> dict[str, list[Any]]:
     children: dict[str, list[Any]] = {name: [] for name in links}
     into: dict[str, Any] = {}
     for joint in robot.joints:
@@ -106,7 +105,6 @@ def _children(robot: Any, links: dict[str, Any], path: Path) -> dict[str, list[A
             if name not in links:
                 raise LoadError(
                     f"{role} link '{name}' does not exist",
-                    file=path,
                     element=element,
                     alternatives=tuple(links),
                 )
@@ -114,7 +112,6 @@ def _children(robot: Any, links: dict[str, Any], path: Path) -> dict[str, list[A
             raise LoadError(
                 f"link '{joint.child}' has two parents: '{into[joint.child].parent}' by joint "
                 f"'{into[joint.child].name}' and '{joint.parent}'",
-                file=path,
                 element=element,
             )
         into[joint.child] = joint
@@ -122,21 +119,20 @@ def _children(robot: Any, links: dict[str, Any], path: Path) -> dict[str, list[A
     return children
 
 
-def _root(robot: Any, path: Path) -> str:
+def _root(robot: Any) -> str:
     hanging = {joint.child for joint in robot.joints}
     roots = [link.name for link in robot.links if link.name not in hanging]
     if not roots:
-        _refuse_cycle(robot.joints, path)
+        _refuse_cycle(robot.joints)
     if len(roots) > 1:
         raise LoadError(
             f"has {len(roots)} links without a parent joint, not one: {roots}",
-            file=path,
             element=f"robot '{robot.name}'",
         )
     return str(roots[0])
 
 
-def _refuse_cycle(joints: list[Any], path: Path) -> None:
+def _refuse_cycle(joints: list[Any]) -> None:
     """Name the links of a cycle among joints that do not lead to the root."""
     if not joints:
         return
@@ -147,6 +143,5 @@ def _refuse_cycle(joints: list[Any], path: Path) -> None:
     cycle = trail[trail.index(trail[-1]) :][::-1]
     raise LoadError(
         f"the links form a cycle: {' -> '.join(cycle)}",
-        file=path,
         element=f"joint '{joints[0].name}'",
     )

@@ -7,9 +7,8 @@ the axes and the name of the topmost link.
 
 from __future__ import annotations
 
-import io
 import os
-from collections.abc import Iterable
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,17 +16,30 @@ from typing import Any
 import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
-from yourdfpy import URDF
 
 from robosim import quaternions
 from robosim.bodies import Body, Frame
 from robosim.errors import LoadError, ModelError
 from robosim.joints import Joint
-from robosim.loaders import inertials, mimics, placement, safe_xml, schema
-from robosim.loaders.contacts import DEFAULT_FRICTION, contacts_of
+from robosim.loaders import (
+    dialect,
+    gazebo,
+    inertials,
+    loops_urdf,
+    loops_yaml,
+    mimics,
+    placement,
+    safe_xml,
+    schema,
+    unused,
+)
+from robosim.loaders import srdf as srdf_files
+from robosim.loaders.contacts import contacts_of
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.joints import root_joint, urdf_joint
+from robosim.loaders.loops import Place, loop_joint
 from robosim.loaders.meshes import MeshCache
+from robosim.loaders.options import LoadOptions
 from robosim.loaders.packages import FileFinder
 from robosim.loaders.shapes import Shapes
 from robosim.loaders.tree import Group, find_groups
@@ -37,47 +49,49 @@ from robosim.models import stances
 Array = NDArray[np.float64]
 
 
-def load_urdf(
-    path: Path,
-    floating_base: bool | None = None,
-    ground: bool = True,
-    package_dirs: Iterable[str | os.PathLike[str]] | None = None,
-    *,
-    friction: float = DEFAULT_FRICTION,
-) -> Mechanism:
-    """Load a URDF file; see `robosim.load` for the arguments.
+def load_urdf(path: Path, options: LoadOptions) -> Mechanism:
+    """Load a URDF file.
 
     Raises
     ------
     LoadError, ModelError
-        With file, element and value, for anything in the file that cannot be simulated.
+        With file, line, element and value, for anything in the file that cannot be simulated.
     """
-    root = safe_xml.parse(safe_xml.read_bytes(path), path)
-    schema.check(root, path)
-    finder = FileFinder(path, package_dirs or ())
+    return from_text(safe_xml.read_bytes(path, largest=safe_xml.LARGEST_MODEL), path, options)
+
+
+def from_text(data: bytes, path: Path, options: LoadOptions) -> Mechanism:
+    """`load_urdf` with the content of the file."""
+    root = safe_xml.parse(data, path)
     try:
-        return _build(root, path, finder, floating_base, ground, friction, package_dirs or ())
+        return _build(root, path, options)
     except ModelError as error:
-        if error.file is not None:
+        if error.file not in (None, path):
             raise
-        raise error.in_file(path) from None
+        raise error.in_file(path, error.line or _line_of(root, error.element)) from None
 
 
-def _build(
-    root: etree._Element,
-    path: Path,
-    finder: FileFinder,
-    floating_base: bool | None,
-    ground: bool,
-    friction: float,
-    package_dirs: Iterable[str | os.PathLike[str]],
-) -> Mechanism:
-    robot = _read_with_yourdfpy(root)
+def _line_of(root: etree._Element, element: str | None) -> int | None:
+    """The line of the link or joint that a message is about."""
+    match = re.match(r"(body|link|joint|geometry of) '(.*?)'(?:$|:)", element or "", re.DOTALL)
+    if match is None:
+        return None
+    tag = "joint" if match[1] == "joint" else "link"
+    lines = (e.sourceline for e in root.iterchildren(tag) if e.get("name") == match[2])
+    return next(lines, None)
+
+
+def _build(root: etree._Element, path: Path, options: LoadOptions) -> Mechanism:
+    dialect.standard_names(root)
+    schema.check(root)
     warnings: list[str] = []
-    groups = find_groups(robot, path)
+    extensions = gazebo.read(root, warnings)
+    robot = dialect.read(root)
+    groups = find_groups(robot)
     merged = [inertials.of_group(group, warnings) for group in groups]
+    finder = FileFinder(path, options.package_dirs)
     shapes = Shapes(robot, finder, MeshCache())
-    floats = _floats(groups[0], merged[0], floating_base, warnings)
+    floats = _floats(groups[0], merged[0], options.floating_base, warnings)
     to_world = floats is None
 
     bodies: list[Body] = []
@@ -93,39 +107,35 @@ def _build(
         elif floats is not None:
             joints.append(root_joint(group, inertial, floats, taken))
     coupled, couplings = mimics.couple(robot, joints, warnings)
+    coupled = gazebo.applied(coupled, extensions, warnings)
     _notice_wheels(robot, warnings)
 
     mechanism = Mechanism(
         name=robot.name,
         bodies=tuple(bodies),
-        joints=coupled,
+        joints=tuple(coupled),
         couplings=couplings,
-        warnings=tuple(warnings),
         source=str(path),
         world_frames=_frames(groups[0], np.zeros(3)) if to_world else (),
         world_visuals=shapes.visuals(groups[0], np.zeros(3)) if to_world else (),
     )
-    frictions = _gazebo_friction(root, path)
-    mechanism = _with_friction(mechanism, frictions, friction)
-    if ground:
-        mechanism = _with_contacts(mechanism, frictions, friction)
+    mechanism = _with_loops(mechanism, root, path, options.loops, warnings)
+    mechanism = _with_friction(mechanism, extensions.friction, options.friction)
+    if options.ground:
+        mechanism = _with_contacts(mechanism, extensions.friction, options.friction)
         if mechanism.floating_base and not mechanism.contacts:
-            warning = "has no collision geometry: the ground will not hold it"
-            mechanism = replace(mechanism, warnings=(*mechanism.warnings, warning))
-    mechanism = _without_sunk_contacts(_at_home(mechanism))
-    used = dict.fromkeys([*(os.fspath(d) for d in package_dirs), *(str(d) for d in finder.used)])
-    return replace(mechanism, package_dirs=tuple(used))
-
-
-def _read_with_yourdfpy(root: etree._Element) -> Any:
-    """The file's robot; yourdfpy only sees what the safe parser let through."""
-    try:
-        urdf = URDF.load(
-            io.BytesIO(etree.tostring(root)), build_scene_graph=False, load_meshes=False
-        )
-    except Exception as error:  # yourdfpy raises whatever Python raises
-        raise LoadError(f"yourdfpy cannot read it: {error!r}") from error
-    return urdf.robot
+            warnings.append("has no collision geometry: the ground will not hold it")
+    mechanism = _without_sunk_contacts(_at_home(mechanism), warnings)
+    mechanism = _with_semantics(mechanism, path, options.srdf, root, warnings)
+    if shapes.undrawn:
+        listed = ", ".join(dict.fromkeys(shapes.undrawn))
+        warnings.append(f"meshes that do not exist are not drawn: {listed}")
+    warnings += finder.warnings()
+    ignored = unused.sentence(root, frozenset(extensions.used))
+    warnings += [ignored] if ignored else []
+    named = (os.fspath(directory) for directory in options.package_dirs)
+    used = dict.fromkeys([*named, *(str(folder) for folder in finder.used)])
+    return replace(mechanism, package_dirs=tuple(used), warnings=(*mechanism.warnings, *warnings))
 
 
 def _floats(
@@ -189,19 +199,72 @@ def _notice_wheels(robot: Any, warnings: list[str]) -> None:
         )
 
 
-def _gazebo_friction(root: etree._Element, path: Path) -> dict[str, float]:
-    """Link -> Coulomb coefficient, from <gazebo reference="link"><mu1>."""
-    friction: dict[str, float] = {}
-    for gazebo in root.iterchildren("gazebo"):
-        link, mu = gazebo.get("reference"), gazebo.find("mu1")
-        if link is None or mu is None:
-            continue
-        element = f"gazebo '{link}': <mu1>"
-        value = schema.number(mu.get("value") or mu.text or "", path, element)
-        if value < 0:
-            raise LoadError(f"must not be negative, not {value}", file=path, element=element)
-        friction[link] = value
-    return friction
+def _with_loops(
+    mechanism: Mechanism,
+    root: etree._Element,
+    path: Path,
+    sidecar: str | os.PathLike[str] | None,
+    warnings: list[str],
+) -> Mechanism:
+    """With the loops and springs that the file has, and those of a file beside it."""
+    beside = path.with_name(path.name.partition(".")[0] + loops_yaml.SUFFIX)
+    file = Path(sidecar) if sidecar is not None else beside
+    loops, passive = loops_urdf.read(root), []
+    if sidecar is not None or safe_xml.is_file(file):
+        more = loops_yaml.read(file)
+        loops, passive = [*loops, *more.loops], more.passive
+    places = _places(mechanism)
+    taken = {joint.name for joint in mechanism.joints}
+    taken |= {str(element.get("name")) for element in root.iterchildren("joint")}
+    closing = []
+    for loop in loops:
+        if loop.name in taken:
+            raise loop.error(f"there is another joint called '{loop.name}'")
+        taken.add(loop.name)
+        closing.append(loop_joint(loop, places))
+    springs = loops_urdf.springs(root, places)
+    joints = srdf_files.without_actuators(mechanism.joints, passive, root, file.name, warnings)
+    return replace(mechanism, joints=(*joints, *closing), springs=tuple(springs))
+
+
+def _places(mechanism: Mechanism) -> dict[str, Place]:
+    """Where each link is, in its body and with all joints at zero."""
+    zero = placement.following(mechanism, mechanism.neutral())
+    poses = placement.body_poses(mechanism.tree_joints, zero)
+    found = {}
+    frames: list[tuple[str | None, Frame]] = [(None, frame) for frame in mechanism.world_frames]
+    frames += [(mechanism.bodies[k].name, frame) for k, frame in mechanism.frames()]
+    for body, frame in frames:
+        R, p = quaternions.rotation_matrix(np.asarray(frame.quaternion)), np.asarray(frame.position)
+        R_wb, x = poses[body]
+        found[frame.name] = Place(body, R, p, R_wb @ R, x + R_wb @ p)
+    return found
+
+
+def _with_semantics(
+    mechanism: Mechanism,
+    path: Path,
+    srdf: str | os.PathLike[str] | None,
+    root: etree._Element,
+    warnings: list[str],
+) -> Mechanism:
+    """With what an SRDF file says: poses, pairs that do not collide, passive joints."""
+    file: Path | None = None if srdf is None else Path(srdf)
+    if file is None:
+        file, guess = srdf_files.beside(path, mechanism.name)
+        warnings += [guess] if guess else []
+    if file is None:
+        return mechanism
+    found = srdf_files.read(file, warnings)
+    joints = srdf_files.without_actuators(
+        mechanism.joints, found.passive, root, file.name, warnings
+    )
+    return replace(
+        mechanism,
+        joints=tuple(joints),
+        configurations=srdf_files.configurations(mechanism, found, warnings),
+        excluded_pairs=tuple(srdf_files.excluded(mechanism, found.apart)),
+    )
 
 
 def _with_friction(
@@ -235,14 +298,14 @@ def _at_home(mechanism: Mechanism) -> Mechanism:
     return replace(mechanism, home=home)
 
 
-def _without_sunk_contacts(mechanism: Mechanism) -> Mechanism:
+def _without_sunk_contacts(mechanism: Mechanism, warnings: list[str]) -> Mechanism:
     """Without ground contact if the home pose of a fixed base is below the ground."""
     home = np.asarray(mechanism.home)
     gap = placement.lowest_gap(mechanism.joints, mechanism.contacts, home)
     if mechanism.floating_base or gap >= 0:
         return mechanism
-    warning = (
+    warnings.append(
         f"the base is fixed and reaches {-gap:.3g} m below the ground at its home pose: "
         "loaded without ground contact"
     )
-    return replace(mechanism, contacts=(), warnings=(*mechanism.warnings, warning))
+    return replace(mechanism, contacts=())

@@ -25,6 +25,8 @@ class ModelError(RobosimError, ValueError):
         The body, joint, geometry or attribute at fault.
     file : pathlib.Path or None
         The file that it was read from.
+    line : int or None
+        The line of the element in that file, from 1.
     alternatives : tuple of str
         Values that would have been accepted.
     """
@@ -35,30 +37,41 @@ class ModelError(RobosimError, ValueError):
         *,
         element: str | None = None,
         file: str | Path | None = None,
+        line: int | None = None,
         alternatives: Sequence[str] = (),
     ) -> None:
         self.reason = reason
         self.element = element
         self.file = Path(file) if file is not None else None
+        self.line = line
         self.alternatives = tuple(alternatives)
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        where = ": ".join(str(part) for part in (self.file, self.element) if part is not None)
+        line = None if self.line is None else f"line {self.line}"
+        where = ": ".join(str(p) for p in (self.file, line, self.element) if p is not None)
         text = f"{where}: {self.reason}" if where else self.reason
         if self.alternatives:
             text += f" (known: {', '.join(self.alternatives)})"
         return text
 
-    def in_file(self, file: str | Path) -> ModelError:
-        """The same error, of the same class, with the file that it was found in."""
+    def in_file(self, file: str | Path, line: int | None = None) -> ModelError:
+        """The same error, of the same class, with the file and line that it was found in."""
         return type(self)(
-            self.reason, element=self.element, file=file, alternatives=self.alternatives
+            self.reason,
+            element=self.element,
+            file=file,
+            line=self.line if line is None else line,
+            alternatives=self.alternatives,
         )
 
 
 class LoadError(ModelError):
     """A model file that is missing, malformed or refers to something that does not exist."""
+
+
+class MissingFileError(LoadError):
+    """A file that a model file refers to and that does not exist."""
 
 
 class StateError(RobosimError, ValueError):

@@ -232,7 +232,7 @@ def test_malformed_xml(tmp_path, text):
 def test_another_root_element(tmp_path):
     path = tmp_path / "robot.urdf"
     path.write_text("<sdf/>")
-    with pytest.raises(LoadError, match="<sdf>, not <robot>"):
+    with pytest.raises(LoadError, match="line 1: root element: is <sdf>, not <robot>"):
         robosim.load(path)
 
 

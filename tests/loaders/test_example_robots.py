@@ -43,7 +43,7 @@ REFUSED = {
     "human_description/robots/human.urdf": "'left_upperleg_virtual': has no mass",
     "icub_description/robots/icub.urdf": "'r_hip_1': inertia must be positive definite",
     "romeo_description/urdf/romeo.urdf": "'LFinger11Link': has no mass",
-    "romeo_description/urdf/romeo_laas_small.urdf": "TrunkYaw.mesh' does not exist",
+    "romeo_description/urdf/romeo_laas_small.urdf": "'base_link': inertia must be positive",
     "ur_description/urdf/ur3.urdf": "'name' is missing",
 }
 

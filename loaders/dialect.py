@@ -1,0 +1,90 @@
+"""URDF as files write it, to yourdfpy's objects: what that does not know is put in its terms."""
+
+from __future__ import annotations
+
+import copy
+import io
+from typing import Any
+
+import numpy as np
+from lxml import etree
+from yourdfpy import URDF
+
+from robosim import quaternions
+from robosim.errors import LoadError
+from robosim.loaders.schema import numbers, refusal, tag_name
+
+
+def standard_names(root: etree._Element) -> None:
+    """Drop the prefix of shapes that Drake had before the format did, in place."""
+    for geometry in root.iter("geometry"):
+        for shape in geometry:
+            if tag_name(shape) == "drake:capsule":
+                shape.tag = "capsule"
+
+
+def read(root: etree._Element) -> Any:
+    """yourdfpy's robot of a tree that `schema.check` has let through.
+
+    Only links, joints and materials are handed to it. Beyond what it reads, a geometry may have a
+    `capsule`, with a radius and the length of its straight part, and an origin may be turned by
+    `quat_xyzw` (URDF 1.1).
+
+    Raises
+    ------
+    LoadError
+        For an origin with both kinds of rotation, a rotation of length zero, or whatever
+        yourdfpy finds wrong.
+    """
+    plain = etree.Element("robot", name=root.get("name"))
+    for element in root.iterchildren("link", "joint", "material"):
+        plain.append(copy.deepcopy(element))
+    for origin in plain.iter("origin"):
+        if origin.get("quat_xyzw") is not None:
+            origin.set("rpy", " ".join(repr(float(angle)) for angle in _rpy(origin)))
+    capsules = [list(_capsules(link)) for link in plain.iterchildren("link")]
+    try:
+        urdf = URDF.load(
+            io.BytesIO(etree.tostring(plain)), build_scene_graph=False, load_meshes=False
+        )
+    except Exception as error:  # yourdfpy raises whatever Python raises
+        raise LoadError(f"yourdfpy cannot read it: {error!r}") from error
+    for link, marks in zip(urdf.robot.links, capsules, strict=True):
+        for item, is_capsule in zip((*link.visuals, *link.collisions), marks, strict=True):
+            shape = item.geometry
+            shape.capsule = shape.cylinder if is_capsule else None
+            shape.cylinder = None if is_capsule else shape.cylinder
+    return urdf.robot
+
+
+def _capsules(link: etree._Element) -> list[bool]:
+    """For each visual, then each collision: whether it is a capsule, which a cylinder replaces."""
+    found = []
+    for item in (*link.iterchildren("visual"), *link.iterchildren("collision")):
+        shape = item.find("geometry")[0]
+        found.append(shape.tag == "capsule")
+        if found[-1]:
+            shape.tag = "cylinder"
+    return found
+
+
+def _rpy(origin: etree._Element) -> tuple[float, float, float]:
+    """Roll, pitch and yaw of an origin that is turned by a quaternion (x, y, z, w)."""
+    where = f"{origin.getparent().tag}: <origin>"
+    if origin.get("rpy") is not None:
+        raise refusal(origin, where, "has both 'rpy' and 'quat_xyzw'; leave one out")
+    x, y, z, w = numbers(origin, "quat_xyzw", where, (4,))
+    length = np.sqrt(w * w + x * x + y * y + z * z)
+    if not (np.isfinite(length) and length > 1e-12):
+        value = origin.get("quat_xyzw")
+        raise refusal(origin, where, f"'quat_xyzw' must not be of length zero: '{value}'")
+    R = quaternions.rotation_matrix(np.array([w, x, y, z]) / length)
+    return rpy_angles(R)
+
+
+def rpy_angles(R: np.ndarray) -> tuple[float, float, float]:
+    """(roll, pitch, yaw) of a rotation matrix (3, 3) = Rz(yaw) Ry(pitch) Rx(roll)."""
+    pitch = float(np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0])))
+    if np.hypot(R[0, 0], R[1, 0]) < 1e-12:  # straight up or down: only a sum of both is known
+        return float(np.arctan2(-R[1, 2], R[1, 1])), pitch, 0.0
+    return float(np.arctan2(R[2, 1], R[2, 2])), pitch, float(np.arctan2(R[1, 0], R[0, 0]))

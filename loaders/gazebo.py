@@ -1,0 +1,185 @@
+"""What <gazebo>, <contact> and <transmission> say that a simulation can use.
+
+Those are extensions that simulators have made: of Gazebo friction, self-collision and joint
+springs, of Bullet friction, of Drake the inertia of a rotor behind a gear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from lxml import etree
+
+from robosim.joints import Joint
+from robosim.loaders.schema import numbers, refusal, tag_name
+
+_TRUE, _FALSE = ("true", "1"), ("false", "0")
+
+
+@dataclass
+class Extensions:
+    """What the extensions of one file say.
+
+    Attributes
+    ----------
+    friction : dict of link to Coulomb coefficient
+    springs : dict of joint to (stiffness [N m/rad or N/m], rest [rad or m])
+    armature : dict of joint to inertia of its rotor as seen at the joint [kg m^2 or kg]
+    collide : dict of link to whether it collides with others of the same robot
+    collide_all : bool or None
+        The same for links that say nothing themselves.
+    used : set of lxml elements
+        The transmissions that say something, and the joints in <gazebo>, which close loops.
+    """
+
+    friction: dict[str, float] = field(default_factory=dict)
+    springs: dict[str, tuple[float, float]] = field(default_factory=dict)
+    armature: dict[str, float] = field(default_factory=dict)
+    collide: dict[str, bool] = field(default_factory=dict)
+    collide_all: bool | None = None
+    used: set[etree._Element] = field(default_factory=set)
+
+
+def read(root: etree._Element, warnings: list[str]) -> Extensions:
+    """The extensions of a URDF tree.
+
+    Raises
+    ------
+    LoadError
+        For a value that is no number, or negative.
+    """
+    found = Extensions()
+    links = {element.get("name") for element in root.iterchildren("link")}
+    joints = {element.get("name") for element in root.iterchildren("joint")}
+    strangers: dict[str, None] = {}
+    for gazebo in root.iterchildren("gazebo"):
+        name = gazebo.get("reference")
+        if name is not None and name not in links and name not in joints:
+            strangers[name] = None
+        _read_gazebo(gazebo, name, name in joints, found, warnings)
+    for link in root.iterchildren("link"):
+        name = link.get("name")
+        for element in link.iterchildren("contact"):
+            for lateral in element.iterchildren("lateral_friction"):
+                where = f"link '{name}': <contact>: <lateral_friction>"
+                found.friction[name] = _not_negative(lateral, where)
+    for transmission in root.iterchildren("transmission"):
+        _read_transmission(transmission, joints, found)
+    if strangers:
+        warnings.append(
+            f"<gazebo> elements for what is neither a link nor a joint: {', '.join(strangers)}"
+        )
+    return found
+
+
+def _read_gazebo(
+    gazebo: etree._Element,
+    name: str | None,
+    is_joint: bool,
+    found: Extensions,
+    warnings: list[str],
+) -> None:
+    where = "gazebo" if name is None else f"gazebo '{name}'"
+    found.used.update(gazebo.iterchildren("joint"))
+    for child in gazebo:
+        if child.tag in ("selfCollide", "self_collide"):
+            value = _truth(child, f"{where}: <{child.tag}>")
+            if name is None:
+                found.collide_all = value
+            else:
+                found.collide[name] = value
+    if name is None:
+        return
+    mu = {child.tag: _not_negative(child, f"{where}: <{child.tag}>") for child in _mus(gazebo)}
+    if mu:
+        found.friction[name] = min(mu.values())
+        if len(set(mu.values())) > 1:
+            warnings.append(
+                f"{where}: friction is the same in all directions here; of {mu} the lowest counts"
+            )
+    if is_joint:
+        stiffness = rest = 0.0
+        for child in gazebo.iterchildren("springStiffness"):
+            stiffness = _not_negative(child, f"{where}: <springStiffness>")
+        for child in gazebo.iterchildren("springReference"):
+            rest = _value(child, f"{where}: <springReference>")
+        if stiffness:
+            found.springs[name] = stiffness, rest
+
+
+def _mus(gazebo: etree._Element) -> Iterator[etree._Element]:
+    """Friction coefficients: in the short form of URDF, or nested as in SDF."""
+    yield from gazebo.iterchildren("mu1", "mu2", "mu")
+    for ode in gazebo.iterfind("collision/surface/friction/ode"):
+        yield from ode.iterchildren("mu", "mu2")
+
+
+def _read_transmission(
+    transmission: etree._Element, joints: Collection[str | None], found: Extensions
+) -> None:
+    """Drake's rotor: its inertia times the square of the gear ratio acts at the joint."""
+    where = f"transmission '{transmission.get('name', '')}'"
+    driven = [joint.get("name") for joint in transmission.iterchildren("joint")]
+    for actuator in transmission.iterchildren("actuator"):
+        values = {"drake:rotor_inertia": 0.0, "drake:gear_ratio": 1.0}
+        for child in actuator:
+            if tag_name(child) in values:
+                name = tag_name(child)
+                values[name] = numbers(child, "value", f"{where}: <{name}>")[0]
+                found.used.add(transmission)
+        inertia = values["drake:rotor_inertia"] * values["drake:gear_ratio"] ** 2
+        if inertia < 0:
+            raise refusal(actuator, where, f"the rotor's inertia must not be negative: {inertia}")
+        for name in driven:
+            if inertia and name in joints:
+                found.armature[str(name)] = inertia
+
+
+def _value(element: etree._Element, where: str) -> float:
+    return numbers(element, "value" if element.get("value") is not None else "", where)[0]
+
+
+def _not_negative(element: etree._Element, where: str) -> float:
+    value = _value(element, where)
+    if value < 0:
+        raise refusal(element, where, f"must not be negative, not {value}")
+    return value
+
+
+def _truth(element: etree._Element, where: str) -> bool:
+    text = (element.get("value") or element.text or "").strip().lower()
+    if text not in _TRUE + _FALSE:
+        raise refusal(element, where, f"must be true or false, not '{text}'", _TRUE + _FALSE)
+    return text in _TRUE
+
+
+def applied(joints: Sequence[Joint], found: Extensions, warnings: list[str]) -> tuple[Joint, ...]:
+    """The joints with the springs and rotors that the extensions give them."""
+    result = []
+    for joint in joints:
+        values: dict[str, Any] = {}
+        if joint.name in found.springs:
+            values["stiffness"], values["rest"] = found.springs[joint.name]
+        if joint.name in found.armature:
+            values["armature"] = found.armature[joint.name]
+        if values and joint.nv != 1:
+            warnings.append(
+                f"joint '{joint.name}': a spring or rotor needs a single coordinate, which "
+                f"'{joint.kind}' has not; it is left out"
+            )
+        elif values:
+            joint = replace(joint, **values)
+        result.append(joint)
+    return tuple(result)
+
+
+def self_pairs(groups: Sequence[Sequence[str]], found: Extensions) -> list[tuple[int, int]]:
+    """Pairs of groups of links that collide: Gazebo wants both links of a pair to say so."""
+    wants = [
+        any(found.collide.get(link, bool(found.collide_all)) for link in links) for links in groups
+    ]
+    pairs = np.argwhere(np.triu(np.outer(wants, wants), 1))
+    return [(int(a), int(b)) for a, b in pairs]

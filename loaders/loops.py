@@ -1,0 +1,138 @@
+"""Joints that close loops, which URDF has no element for, as files say them in several ways.
+
+A loop joint holds two frames together, each fixed to a link: they coincide, but for the motion
+that the kind of joint leaves about or along its axis, which is given in the first frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim import quaternions
+from robosim.errors import LoadError, ModelError
+from robosim.joints import KINDS, Joint
+
+Array = NDArray[np.float64]
+
+# What a loop joint may be called -> its kind.
+TYPES = {
+    "continuous": "revolute",
+    "ball": "spherical",
+    **{kind: kind for kind in KINDS if kind != "floating"},
+}
+
+
+class Place(NamedTuple):
+    """Where a link is: in its body (None for the world), and in the world with joints at zero.
+
+    R (3, 3) and p (3,) [m] are the link's frame in the body's axes, p from the centre of mass;
+    R_w and p_w the same in the world.
+    """
+
+    body: str | None
+    R: Array
+    p: Array
+    R_w: Array
+    p_w: Array
+
+
+@dataclass(frozen=True)
+class End:
+    """A frame fixed to a link; R or p that is None is that of the other end at zero."""
+
+    link: str
+    R: Array | None = None
+    p: Array | None = None
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A joint that closes a loop, as a file says it.
+
+    `options` are those of a `Joint`; `element`, `line` and `file` are for messages.
+    """
+
+    name: str
+    kind: str
+    first: End
+    second: End
+    axis: Array = field(default_factory=lambda: np.array((1.0, 0.0, 0.0)))
+    options: Mapping[str, Any] = field(default_factory=dict)
+    element: str = ""
+    line: int | None = None
+    file: Path | None = None
+
+    def error(self, reason: str, alternatives: Sequence[str] = ()) -> LoadError:
+        """The error to raise for this loop."""
+        return LoadError(
+            reason, file=self.file, line=self.line, element=self.element, alternatives=alternatives
+        )
+
+
+def turned(rpy: Sequence[float]) -> Array:
+    """Rotation (3, 3) by roll, pitch and yaw [rad], about fixed axes in this order."""
+    R = np.eye(3)
+    for axis, angle in zip(np.eye(3), rpy, strict=True):
+        R = quaternions.rotation_matrix(quaternions.from_axis_angle(axis, angle)) @ R
+    return R
+
+
+def loop_joint(loop: Loop, places: Mapping[str, Place]) -> Joint:
+    """The joint of a loop, between the bodies that its links have become.
+
+    It has no actuator, unless its options say so.
+
+    Raises
+    ------
+    LoadError
+        For a link that does not exist, two that are in one body, or options that no joint has.
+    """
+    for end in (loop.first, loop.second):
+        if end.link not in places:
+            raise loop.error(f"link '{end.link}' does not exist", tuple(places))
+    ends = []
+    for end, other in ((loop.first, loop.second), (loop.second, loop.first)):
+        R, p = _placed(loop, end, other, places)
+        link = places[end.link]
+        ends.append((link.body, link.R @ R, link.p + link.R @ p))
+    if ends[0][0] == ends[1][0]:
+        raise loop.error(
+            f"links '{loop.first.link}' and '{loop.second.link}' are one body already, held "
+            "together by fixed joints"
+        )
+    axis = loop.axis
+    if ends[1][0] is None:  # A joint's child is a body. Seen from there it moves the other way.
+        ends, axis = ends[::-1], -axis
+    (parent, R_a, p_a), (child, R_b, p_b) = ends
+    try:
+        return Joint(
+            **{"actuated": False, **loop.options},
+            name=loop.name,
+            kind=loop.kind,
+            parent=parent,
+            child=str(child),
+            axis=R_b @ axis,
+            parent_position=p_a,
+            child_position=p_b,
+            offset=quaternions.from_matrix(R_a @ R_b.T),
+        )
+    except ModelError as error:
+        raise loop.error(error.reason, error.alternatives) from None
+
+
+def _placed(loop: Loop, end: End, other: End, places: Mapping[str, Place]) -> tuple[Array, Array]:
+    """(R, p) of an end in its link; what it leaves open is where the other end is at zero."""
+    if end.R is not None and end.p is not None:
+        return end.R, end.p
+    if other.R is None or other.p is None:
+        raise loop.error("one of its two frames must be given")
+    here, there = places[end.link], places[other.link]
+    R = here.R_w.T @ there.R_w @ other.R
+    p = here.R_w.T @ (there.p_w + there.R_w @ other.p - here.p_w)
+    return (R if end.R is None else end.R), (p if end.p is None else end.p)

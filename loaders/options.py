@@ -1,0 +1,23 @@
+"""What a user may say about how to load a model file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from robosim.loaders.contacts import DEFAULT_FRICTION
+
+
+@dataclass(frozen=True)
+class LoadOptions:
+    """The arguments of `robosim.load` that a reader of files needs; they are described there."""
+
+    floating_base: bool | None = None
+    ground: bool = True
+    package_dirs: tuple[str | os.PathLike[str], ...] = ()
+    friction: float = DEFAULT_FRICTION
+    self_collision: bool | None = None
+    srdf: str | os.PathLike[str] | None = None
+    loops: str | os.PathLike[str] | None = None
+    xacro_args: Mapping[str, str] = field(default_factory=dict)

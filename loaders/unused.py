@@ -1,0 +1,67 @@
+"""What stands in a URDF file and nothing reads: it is told once, so nothing is dropped silently."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from lxml import etree
+
+from robosim.loaders import schema
+from robosim.loaders.schema import tag_name
+
+# tag -> children that are read. Those of tags that are not here are not looked into.
+_CHILDREN: dict[str, tuple[str, ...]] = {
+    "robot": (
+        "link", "joint", "material", "gazebo", "loop_joint", "drake:ball_constraint",
+        "drake:linear_spring_damper",
+    ),
+    **schema.READ,
+    "contact": ("lateral_friction",),
+    # What readings there are, and how dampers are integrated, Gazebo has on request; here always.
+    "gazebo": (
+        "mu1", "mu2", "mu", "selfCollide", "self_collide", "springStiffness", "springReference",
+        "implicitSpringDamper", "provideFeedback",
+    ),
+}  # fmt: skip
+# tag -> attributes that are read or mean nothing, beyond those that are checked as numbers.
+_ATTRIBUTES: dict[str, set[str]] = {
+    "robot": {"name", "version"},
+    "visual": {"name"},
+    "collision": {"name"},
+    "material": {"name"},
+    "geometry": {"name"},
+    "gazebo": {"reference"},
+}
+
+
+def sentence(root: etree._Element, skip: frozenset[etree._Element] = frozenset()) -> str | None:
+    """What of a URDF tree is not used, each kind with how often it occurs; None for nothing.
+
+    Parameters
+    ----------
+    root : lxml element
+    skip : frozenset of lxml elements
+        Those that something has made use of, although most of their kind are of none.
+    """
+    found: Counter[str] = Counter()
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        tag = tag_name(element)
+        if tag in _ATTRIBUTES or tag in schema.NUMBERS:
+            known = _ATTRIBUTES.get(tag, set()) | set(schema.NUMBERS.get(tag, ()))
+            known |= set(schema.TEXTS.get(tag, ()))
+            found.update(f"'{name}' of <{tag}>" for name in element.attrib if name not in known)
+        children = _CHILDREN.get(tag, ())
+        for child in element:
+            if not children or child in skip:
+                continue
+            name = tag_name(child)
+            if name in children:
+                stack.append(child)
+            else:
+                found[f"<{tag}><{name}>" if element is not root else f"<{name}>"] += 1
+    if not found:
+        return None
+    listed = (f"{what} ({n})" if n > 1 else what for what, n in sorted(found.items()))
+    return f"the simulation does not use: {', '.join(listed)}"
