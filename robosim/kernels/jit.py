@@ -16,7 +16,7 @@ from pathlib import Path
 
 from numba import config, njit
 
-OPTIONS = {"cache": True, "error_model": "numpy", "nogil": True}
+OPTIONS = {"cache": True, "error_model": "numpy", "nogil": True, "_nrt": False}
 
 
 def cache_folder() -> str:

@@ -16,7 +16,7 @@ in world axes. e_held, the rest of e, is rounding, which is so taken back.
 
 from math import isfinite, sqrt
 
-from robosim.kernels.algebra import assign, dot, fill, rotate
+from robosim.kernels.algebra import assign, dot, fill, normalize_quaternion, rotate
 from robosim.kernels.body import angular_momentum, turn_by, turn_from_rate
 from robosim.kernels.jit import kernel
 from robosim.kernels.joint import multiply_offset
@@ -112,6 +112,8 @@ def guess_tree(model, state, work, dt, extrapolate):
                 j, k = (i + 1) % 3, (i + 2) % 3
                 w.Q[1 + i] = P_a[0] * P[1 + i] - P[0] * P_a[1 + i]
                 w.Q[1 + i] += P_a[1 + k] * P[1 + j] - P_a[1 + j] * P[1 + k]
+            # Or else the error of a norm would double from body to body.
+            normalize_quaternion(w.Q)
         turn_child(joint, w, P_a, P)
 
 
