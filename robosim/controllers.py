@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Controller = Callable[["Simulation"], Any]
+Motion = Callable[[Array], Array]  # from times (n,) [s] to targets (n, nu)
 
 GAINS = np.dtype(
     [
@@ -47,7 +48,9 @@ class PD:
     Parameters
     ----------
     robot : Mechanism
-    target : (nu,) [rad or m], in the order of ``robot.actuated``
+    target : (nu,) [rad or m], in the order of ``robot.actuated``; or a function of time
+        From times (n,) [s] to targets (n, nu): those of the steps that begin there. It is called
+        once for many steps.
     kp, kd : (nu,) or float [N m/rad, N m s/rad; N/m, N s/m]
     velocity : (nu,) or float [rad/s or m/s]
         With kp = 0 it makes a velocity servo.
@@ -63,7 +66,7 @@ class PD:
     def __init__(
         self,
         robot: Mechanism,
-        target: ArrayLike,
+        target: ArrayLike | Motion,
         kp: ArrayLike,
         kd: ArrayLike,
         *,
@@ -79,8 +82,9 @@ class PD:
         self.gains["q_index"] = [
             v - robot.v_offsets[owner[v]] + robot.q_offsets[owner[v]] for v in robot.actuated
         ]
+        self.motion = target if callable(target) else None
         for name, value in (
-            ("target", target),
+            ("target", self.targets(np.zeros(1))[0] if callable(target) else target),
             ("kp", kp),
             ("kd", kd),
             ("velocity", velocity),
@@ -99,6 +103,25 @@ class PD:
                     f"'{joint.kind}'"
                 )
 
+    def targets(self, times: ArrayLike) -> Array:
+        """Targets (n, nu) of the steps that begin at times (n,) [s].
+
+        Raises
+        ------
+        ControllerError
+            If the function of time gives another shape, or what is not finite.
+        """
+        times = np.asarray(times, dtype=np.float64)
+        if self.motion is None:
+            return np.tile(self.gains["target"], (len(times), 1))
+        found = np.asarray(self.motion(times), dtype=float)
+        if found.shape != (len(times), len(self.gains)) or not np.all(np.isfinite(found)):
+            raise ControllerError(
+                f"the target's function of time must give finite numbers of shape "
+                f"({len(times)}, {len(self.gains)}) for {len(times)} times, not {found.shape}"
+            )
+        return found
+
     def __call__(self, sim: Simulation) -> Array:
         """Torques (nu,) for the simulation's present state; for one that is not implicit."""
         if self.gains["implicit"].any():
@@ -106,6 +129,8 @@ class PD:
                 "an implicit PD is part of the step: hand it to run() or stream() itself"
             )
         g = self.gains
+        if self.motion is not None:
+            g["target"] = self.targets(np.array([sim.time]))[0]
         state = sim.state
         return np.asarray(
             g["kp"] * (g["target"] - state.joint_q[g["q_index"]])
@@ -163,6 +188,66 @@ def stand(robot: Mechanism, timestep: float | None = None, *, implicit: bool | N
     return pd
 
 
+def trot(
+    robot: Mechanism,
+    timestep: float | None = None,
+    *,
+    b: float = 0.2,
+    a1: float = 0.2,
+    d1: float = 1.0,
+    a2: float = 0.2,
+    d2: float = -1.5,
+) -> PD:
+    """The gait of [Bruedigam2023, Algorithm 6]: diagonal legs swing together.
+
+    With these parameters and friction 0.2 the A1 walks forward by 0.1 m/s from its home pose. With
+    more friction it needs to begin in the gait's first pose, or it falls.
+
+    Thighs follow ``a1 cos(20 pi b t) + d1``, calves ``a2 cos(20 pi b t - pi/2) + d2``, hips stay at
+    zero; the other diagonal is half a period later. The gains are those of the stance.
+
+    Parameters
+    ----------
+    robot : Mechanism
+        With a stance, and joints named <leg>_hip_joint, _thigh_joint and _calf_joint for the legs
+        FR, FL, RR and RL, as the A1 has them.
+    timestep : float [s] or None
+        As for `stand`.
+    b : float
+        A tenth of the frequency [Hz].
+    a1, d1, a2, d2 : float [rad]
+
+    Raises
+    ------
+    ModelError
+        For another robot.
+    """
+    names = robot.actuated_names
+    parts = [name.split("_") for name in names]
+    known = {(leg, part) for leg in ("FR", "FL", "RR", "RL") for part in ("hip", "thigh", "calf")}
+    if robot.stance is None or {(part[0], part[1]) for part in parts if len(part) == 3} != known:
+        raise ModelError(
+            "cannot trot: it needs a stance, and hip, thigh and calf joints of the legs FR, FL, RR "
+            "and RL, as the A1 has them",
+            element=f"robot '{robot.name}'",
+        )
+    amplitude, offset, phase = np.zeros((3, len(names)))
+    for k, (leg, part, _) in enumerate(parts):
+        later = 0.0 if leg in ("FR", "RL") else np.pi
+        if part == "thigh":
+            amplitude[k], offset[k], phase[k] = a1, d1, later
+        elif part == "calf":
+            amplitude[k], offset[k], phase[k] = a2, d2, later - np.pi / 2
+
+    def target(times: Array) -> Array:
+        return amplitude * np.cos(20 * np.pi * b * times[:, None] + phase) + offset
+
+    held = stand(robot, timestep)
+    pd = PD(robot, target, held.gains["kp"], held.gains["kd"])
+    pd.gains["implicit"] = held.gains["implicit"]
+    return pd
+
+
 def holds_over(pd: PD, inertia: Array, timestep: float) -> bool:
     """Whether a PD is stable with its torques held over the timestep.
 
@@ -196,7 +281,11 @@ def _inertia(robot: Mechanism) -> Array:
     return np.asarray(mass_matrix(robot, np.asarray(robot.home)) + np.diag(np.hstack(rotors)))
 
 
-BUILT_IN: dict[str, Callable[[Mechanism, float | None], PD]] = {"stand": stand, "zero": zero}
+BUILT_IN: dict[str, Callable[[Mechanism, float | None], PD]] = {
+    "stand": stand,
+    "trot": trot,
+    "zero": zero,
+}
 
 
 def resolve(

@@ -46,6 +46,7 @@ Array = NDArray[np.float64]
 CHUNK_STEPS = 1000
 NO_GAINS = np.zeros(0, dtype=GAINS)
 NO_MOTION = np.zeros((0, 0, 2))
+NO_TARGETS = np.zeros((0, 0))
 
 
 @dataclass(frozen=True)
@@ -511,7 +512,7 @@ class Simulation:
         if self.steps == 0:
             self._warn_of_start()
         self._work.tau[: self._n_rates] = check_torques(self.robot, tau, "step(tau) was given")
-        self._advance(NO_GAINS, *self._sample)
+        self._advance(NO_GAINS, NO_TARGETS, *self._sample)
         info = self._sample[-1][0]
         return StepInfo(
             int(info["iterations"]),
@@ -619,7 +620,10 @@ class Simulation:
                 if isinstance(control, PD):
                     self._work.tau[:] = 0.0
                     self._release_servos()
-                    self._advance(control.gains, q, v, tau, infos)
+                    targets = NO_TARGETS
+                    if control.motion is not None:
+                        targets = control.targets(self.time + self.timestep * np.arange(n))
+                    self._advance(control.gains, targets, q, v, tau, infos)
                 else:
                     self._controlled_steps(control, q, v, tau, infos)
             except Exception as raised:
@@ -651,7 +655,9 @@ class Simulation:
         for name in ("kp", "kd", "target_rate"):
             self._work.drives[name] = 0.0
 
-    def _advance(self, gains: Any, q: Array, v: Array, tau: Array, infos: Any) -> None:
+    def _advance(
+        self, gains: Any, targets: Array, q: Array, v: Array, tau: Array, infos: Any
+    ) -> None:
         """Take len(infos) steps in compiled code; joints without gains get what work.tau holds."""
         motions = self._motions(self.time, len(infos) + 1) if len(self._work.motion) else None
         done = 0
@@ -660,7 +666,8 @@ class Simulation:
             logs = (q[rest], v[rest], tau[rest], infos[rest])
             driven = NO_MOTION if motions is None else motions[rest]
             parts = (self._model, self._state, self._work, self._options)
-            steps = int(run_steps(*parts, gains, driven, *logs))
+            aims = targets[rest] if len(targets) else targets
+            steps = int(run_steps(*parts, gains, aims, driven, *logs))
             if steps:
                 last = infos[done + steps - 1]
                 self._last_interval = self.timestep / int(last["substeps"])
@@ -699,13 +706,16 @@ class Simulation:
         name = getattr(control, "__name__", type(control).__name__)
         for k in range(len(infos)):
             answer = control(self)
-            gains = answer.gains if isinstance(answer, PD) else NO_GAINS
+            gains = NO_GAINS
+            if isinstance(answer, PD):
+                gains = answer.gains
+                gains["target"] = answer.targets(np.array([self.time]))[0]
             self._work.tau[: self._n_rates] = check_torques(
                 self.robot, None if len(gains) else answer, f"controller '{name}' returned"
             )
             self._release_servos()
             one = slice(k, k + 1)
-            self._advance(gains, q[one], v[one], tau[one], infos[one])
+            self._advance(gains, NO_TARGETS, q[one], v[one], tau[one], infos[one])
 
     def apply_wrench(
         self,

@@ -22,6 +22,7 @@ EXAMPLES = (
     ("robosim compare a1 --peer pinocchio", "check against a peer"),
     ("robosim plot run.parquet", "a picture of the log"),
     ("robosim reproduce fig7b --out figures", "a paper's figure, run again"),
+    ("robosim bench a1_stand --out times", "speed beside other simulators"),
 )
 EPILOG = "\n\n".join(
     (

@@ -136,9 +136,9 @@ def controller(
 ) -> Callable[[Simulation], Any]:
     """The controller that ``--controller NAME`` asks for.
 
-    ``stand`` and ``zero`` are built in; by default a robot with actuators and a floating base
-    stands and any other moves freely. ``module:function`` is a Python function: one whose first
-    parameter is called ``robot`` is called once with the robot and returns the controller, as
+    ``stand``, ``trot`` and ``zero`` are built in; by default a robot with actuators and a floating
+    base stands and any other moves freely. ``module:function`` is a Python function: one whose
+    first parameter is called ``robot`` is called once with the robot and returns the controller, as
     ``robosim.controllers.stand`` does; any other is the controller itself, called with the
     simulation before every step. What ``--implicit`` says is for ``stand`` only.
 
@@ -164,7 +164,7 @@ def controller(
     if implicit is not None:
         raise OptionError(f"--implicit and --explicit are for the controller 'stand', not '{name}'")
     if ":" not in name:
-        return controllers.resolve(robot, name)
+        return controllers.resolve(robot, name, timestep)
     found = _find(name)
     if _makes_controllers(found):
         found = _guarded(name, found)(robot)

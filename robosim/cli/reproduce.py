@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -13,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from robosim.cli import arguments
 from robosim.cli.application import app, err, out, remark, show
-from robosim.cli.tables import plain_table
+from robosim.cli.tables import plain_table, targets_table
 from robosim.errors import OptionError
 
 if TYPE_CHECKING:
@@ -99,22 +98,6 @@ def _list(as_json: bool) -> None:
 
 
 def _tell(results: dict[str, Result]) -> None:
-    table = plain_table("experiment", "target", "limit>", "measured>", "")
-    for name, result in results.items():
-        for k, target in enumerate(result.targets):
-            sign = ">=" if target.at_least else "<="
-            verdict = "[green]reached[/green]" if target.reached else "[bold red]missed[/bold red]"
-            table.add_row(
-                name if k == 0 else "",
-                escape(target.what),
-                f"{sign} {_number(target.limit)} {target.unit}".strip(),
-                f"{_number(target.measured)} {target.unit}".strip(),
-                verdict,
-            )
-    show(table)
+    show(targets_table({name: result.targets for name, result in results.items()}))
     for name, result in results.items():
         out.print(f"\n{name}: {result.sentence}", markup=False, soft_wrap=True)
-
-
-def _number(value: Any) -> str:
-    return f"{value:.3g}" if math.isfinite(value) else str(value)

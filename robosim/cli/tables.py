@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.markup import escape
@@ -11,6 +12,9 @@ from rich.table import Table
 
 from robosim.joints import Joint
 from robosim.mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from robosim.experiments.experiment import Target
 
 
 def plain_table(*headings: str, title: str | None = None) -> Table:
@@ -22,6 +26,27 @@ def plain_table(*headings: str, title: str | None = None) -> Table:
             heading.removesuffix(">"), justify="right" if number else "left", overflow="fold"
         )
     return table
+
+
+def targets_table(targets: Mapping[str, Sequence[Target]]) -> Table:
+    """What was to be reached, by experiment, and whether it was."""
+    table = plain_table("experiment", "target", "limit>", "measured>", "")
+    for name, rows in targets.items():
+        for k, target in enumerate(rows):
+            sign = ">=" if target.at_least else "<="
+            verdict = "[green]reached[/green]" if target.reached else "[bold red]missed[/bold red]"
+            table.add_row(
+                name if k == 0 else "",
+                escape(target.what),
+                f"{sign} {_number(target.limit)} {target.unit}".strip(),
+                f"{_number(target.measured)} {target.unit}".strip(),
+                verdict,
+            )
+    return table
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if math.isfinite(value) else str(value)
 
 
 def outcome_table(summary: dict[str, Any]) -> Table:

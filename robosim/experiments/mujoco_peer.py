@@ -1,8 +1,9 @@
 """The same mechanism in MuJoCo: written as MJCF from ours, stepped with stated settings.
 
-Bodies keep their masses, inertias and frames (MuJoCo's body frame is put at the centre of mass),
-hinges, balls, slides and free bodies become MuJoCo's joints, joints that close a loop become its
-``connect`` equalities, and collision shapes touch the ground only, as ours do.
+Bodies keep their masses, inertias and reference frames, hinges, balls, slides and free bodies
+become MuJoCo's joints with their limits, dampers, dry friction and rotors, joints that close a loop
+become its ``connect`` equalities, and collision shapes touch the ground only, as ours do. A PD
+becomes MuJoCo's actuators, whose controls are its targets.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.bodies import Body
+from robosim.controllers import PD
 from robosim.errors import PeerError
+from robosim.joints import Joint
 from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
@@ -87,6 +90,7 @@ def mjcf(
     timestep: float,
     settings: Settings,
     gravity: ArrayLike = (0.0, 0.0, -9.81),
+    servos: PD | None = None,
 ) -> str:
     """A robosim mechanism as an MJCF text.
 
@@ -96,6 +100,7 @@ def mjcf(
     timestep : float [s]
     settings : Settings
     gravity : (3,) [m/s^2]
+    servos : PD or None
 
     Raises
     ------
@@ -130,53 +135,85 @@ def mjcf(
             raise PeerError(f"joint '{joint.name}': a {joint.kind} joint has no MJCF here")
         body = by_name[joint.child]
         R_offset = quaternions.rotation_matrix(np.asarray(joint.offset))
-        place = np.asarray(joint.parent_position) - R_offset @ np.asarray(joint.child_position)
+        before = by_name[joint.parent].reference_position if joint.parent else np.zeros(3)
+        hinge = np.asarray(joint.child_position) - body.reference_position
+        place = np.asarray(joint.parent_position) - before - R_offset @ hinge
         element = etree.SubElement(
             elements[joint.parent], "body", name=body.name, pos=_text(place),
             quat=_text(joint.offset),
         )  # fmt: skip
         elements[joint.child] = element
-        _write_joint(element, joint)
+        _write_joint(element, joint, hinge)
         _write_body(element, robot, body, soft)
     equality = etree.SubElement(root, "equality")
     for joint in robot.loop_joints:
-        _write_loop(equality, elements, joint, soft)
+        _write_loop(equality, elements, by_name, joint, soft)
+    if servos is not None:
+        _write_servos(etree.SubElement(root, "actuator"), robot, servos)
     return str(etree.tostring(root, encoding="unicode"))
 
 
-def _write_joint(element: Any, joint: Any) -> None:
+def _write_joint(element: Any, joint: Joint, hinge: Array) -> None:
     attributes = {"name": joint.name, "type": JOINTS[joint.kind]}
     if joint.kind != "floating":
-        attributes |= {"pos": _text(joint.child_position), "damping": _text(joint.damping)}
+        attributes |= {"pos": _text(hinge), "damping": _text(joint.damping)}
     if joint.kind in ("revolute", "prismatic"):
-        attributes["axis"] = _text(joint.axis)
+        attributes |= {
+            "axis": _text(joint.axis),
+            "armature": _text(joint.per_coordinate("armature")),
+            "frictionloss": _text(joint.per_coordinate("friction")),
+        }
+        limits = [float(np.asarray(side)[0]) for side in (joint.lower, joint.upper)]
+        if np.isfinite(limits).any():
+            # MuJoCo has only pairs of limits; the one that is not there is put out of reach.
+            attributes |= {"limited": "true", "range": _text(np.clip(limits, -1e6, 1e6))}
     etree.SubElement(element, "joint", attributes)
 
 
 def _write_body(element: Any, robot: Mechanism, body: Body, soft: Mapping[str, str]) -> None:
-    J = np.asarray(body.inertia)
+    J, reference = np.asarray(body.inertia), body.reference_position
     moments = (J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
     etree.SubElement(
-        element, "inertial", pos="0 0 0", mass=_text(body.mass), fullinertia=_text(moments)
-    )
+        element, "inertial", pos=_text(-reference), mass=_text(body.mass),
+        fullinertia=_text(moments),
+    )  # fmt: skip
     frictions = [contact.friction for contact in robot.contacts if contact.body == body.name]
     for shape in body.collisions if frictions else ():
-        size = np.asarray(shape.size) / (2.0 if shape.kind == "box" else 1.0)
+        size = np.array(shape.size)
+        size[slice(None) if shape.kind == "box" else slice(1, None)] /= 2.0
         etree.SubElement(
-            element, "geom", type=shape.kind, size=_text(size), pos=_text(shape.position),
-            quat=_text(shape.quaternion), contype="1", conaffinity="2",
-            friction=_text((frictions[0], 0.0, 0.0)), condim="3", **soft,
+            element, "geom", type=shape.kind, size=_text(size),
+            pos=_text(np.asarray(shape.position) - reference), quat=_text(shape.quaternion),
+            contype="1", conaffinity="2", friction=_text((frictions[0], 0.0, 0.0)), condim="3",
+            **soft,
         )  # fmt: skip
 
 
-def _write_loop(equality: Any, elements: Mapping[Any, Any], joint: Any, soft: Any) -> None:
+def _write_servos(actuators: Any, robot: Mechanism, servos: PD) -> None:
+    names = [name for joint in robot.joints for name in [joint.name] * joint.nv]
+    for gains in servos.gains:
+        kp, kd = float(gains["kp"]), float(gains["kd"])
+        etree.SubElement(
+            actuators, "general", joint=names[int(gains["v_index"])], gaintype="fixed",
+            gainprm=_text(kp), biastype="affine", biasprm=_text((0.0, -kp, -kd)),
+        )  # fmt: skip
+
+
+def _write_loop(
+    equality: Any,
+    elements: Mapping[Any, Any],
+    by_name: Mapping[str, Body],
+    joint: Joint,
+    soft: Mapping[str, str],
+) -> None:
     sites = {}
     for side, body, position in (
         ("site1", joint.parent, joint.parent_position),
         ("site2", joint.child, joint.child_position),
     ):
         sites[side] = f"{joint.name}.{side}"
-        etree.SubElement(elements[body], "site", name=sites[side], pos=_text(position))
+        place = np.asarray(position) - (by_name[body].reference_position if body else 0.0)
+        etree.SubElement(elements[body], "site", name=sites[side], pos=_text(place))
     etree.SubElement(equality, "connect", name=joint.name, **sites, **soft)
 
 
@@ -198,6 +235,8 @@ class MuJoCoRun:
     timestep : float [s]
     settings : Settings
     gravity : (3,) [m/s^2]
+    servos : PD or None
+        Joint control by MuJoCo's own actuators.
 
     Attributes
     ----------
@@ -213,12 +252,16 @@ class MuJoCoRun:
         timestep: float,
         settings: Settings,
         gravity: ArrayLike = (0.0, 0.0, -9.81),
+        servos: PD | None = None,
     ) -> None:
         import mujoco
 
         self._mujoco = mujoco
-        self.model = mujoco.MjModel.from_xml_string(mjcf(robot, timestep, settings, gravity))
+        text = mjcf(robot, timestep, settings, gravity, servos)
+        self.model = mujoco.MjModel.from_xml_string(text)
         self.data = mujoco.MjData(self.model)
+        if servos is not None:
+            self.data.ctrl[:] = servos.gains["target"]
         self.failed_at: float | None = None
         self._steps = 0
 
@@ -235,7 +278,7 @@ class MuJoCoRun:
 
     def _look(self) -> None:
         """Compute what depends on the present state; a step leaves that of the state before."""
-        with _quiet(self._mujoco):
+        with quiet(self._mujoco):
             self._mujoco.mj_step1(self.model, self.data)
 
     def energy(self) -> float:
@@ -258,7 +301,7 @@ class MuJoCoRun:
     def step(self, steps: int = 1) -> bool:
         """Take some steps; False, and never any more, once MuJoCo has warned of an instability."""
         if self.failed_at is None:
-            with _quiet(self._mujoco):
+            with quiet(self._mujoco):
                 self._mujoco.mj_step(self.model, self.data, nstep=steps)
             self._steps += steps
             kinds = self._mujoco.mjtWarning
@@ -279,7 +322,7 @@ class MuJoCoRun:
 
 
 @contextmanager
-def _quiet(mujoco: Any) -> Iterator[None]:
+def quiet(mujoco: Any) -> Iterator[None]:
     """MuJoCo's warnings are counted in its data; here they are kept from the terminal."""
     mujoco.set_mju_user_warning(lambda text: None)
     try:

@@ -12,8 +12,8 @@ def control(gains, state, work):
 
     Joints without gains get what work.tau holds for them.
     """
-    for k in range(gains.shape[0]):
-        g = gains[k]
+    for n in range(gains.shape[0]):
+        g = gains[n]
         if g.implicit != 0:
             drive = work.drives[g.v_index]
             drive.kp, drive.kd = g.kp, g.kd
@@ -27,8 +27,8 @@ def control(gains, state, work):
 @kernel
 def servo_torques(gains, state, work, dt, tau):
     """What the servos gave over the step that has just been done, into tau."""
-    for k in range(gains.shape[0]):
-        g = gains[k]
+    for n in range(gains.shape[0]):
+        g = gains[n]
         if g.implicit != 0:
             end = state.q[g.q_index]
             rate = (end - work.drives[g.v_index].start) / dt
@@ -36,13 +36,17 @@ def servo_torques(gains, state, work, dt, tau):
 
 
 @entry
-def run_steps(model, state, work, options, gains, motions, log_q, log_v, log_tau, infos):
+def run_steps(model, state, work, options, gains, targets, motions, log_q, log_v, log_tau, infos):
     """Step len(infos) times; row k of the logs is the knot that step k starts from.
 
+    `targets` (len(infos), len(gains)) are those of the gains for each step; without rows they stay.
     `motions` (len(infos) + 1, n, 2) are values and rates of the driven coordinates at the knots.
     Returns the number of steps done: fewer than asked for if one failed, whose info is the next.
     """
     for k in range(infos.shape[0]):
+        if targets.shape[0] > 0:
+            for n in range(gains.shape[0]):
+                gains[n].target = targets[k, n]
         control(gains, state, work)
         for n in range(work.motion.shape[0]):
             m = work.motion[n]

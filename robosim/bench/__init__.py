@@ -1,0 +1,19 @@
+"""Side-by-side timings: ours and each installed peer's, with what each answer was worth."""
+
+from robosim.bench.case import PEERS, Case, Setup, check_peers
+from robosim.bench.registry import CASES, find, picture, to_dict
+from robosim.bench.report import Report, Row, Timing
+
+__all__ = [
+    "CASES",
+    "PEERS",
+    "Case",
+    "Report",
+    "Row",
+    "Setup",
+    "Timing",
+    "check_peers",
+    "find",
+    "picture",
+    "to_dict",
+]

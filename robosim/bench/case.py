@@ -1,0 +1,118 @@
+"""What a benchmark is, and how it is to be run."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from robosim.bench.report import Report, Row
+from robosim.errors import OptionError
+
+# Peer -> (module, how it is called in rows, how to get it).
+PEERS = {
+    "mujoco": ("mujoco", "MuJoCo", "robosim[peers]"),
+    "pinocchio": ("pinocchio", "Pinocchio", "robosim[pinocchio]"),
+    "pybullet": ("pybullet", "PyBullet", "robosim[engines]"),
+    "drake": ("pydrake", "Drake", "robosim[engines]"),
+}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How a case is to be run.
+
+    Attributes
+    ----------
+    quick : bool
+        Shorter runs and fewer sizes, to try it out.
+    peers : tuple of str
+        Asked for; those that are not installed are told so.
+    note : callable
+        Told what is being run, in a few words.
+    """
+
+    quick: bool = False
+    peers: tuple[str, ...] = tuple(PEERS)
+    note: Callable[[str], None] = field(default=lambda text: None)
+
+    def choose(self, full: Any, quick: Any) -> Any:
+        """The value for this length of run."""
+        return quick if self.quick else full
+
+    @property
+    def repetitions(self) -> int:
+        """How many times each run is repeated."""
+        return 3 if self.quick else 9
+
+    def has(self, peer: str) -> bool:
+        """Whether a peer is asked for and installed."""
+        return peer in self.peers and installed(peer)
+
+    def missing(self, *peers: str) -> tuple[Row, ...]:
+        """Rows that say which of the peers of a case were asked for and are not installed."""
+        return tuple(
+            Row(PEERS[peer][1], "", None, note=f'not installed: pip install "{PEERS[peer][2]}"')
+            for peer in peers
+            if peer in self.peers and not installed(peer)
+        )
+
+
+@dataclass(frozen=True)
+class Case:
+    """A benchmark by its name.
+
+    Attributes
+    ----------
+    name : str
+    title : str
+        One line for a listing.
+    peers : tuple of str
+        That it can be run beside.
+    run : callable(setup) -> Report
+    """
+
+    name: str
+    title: str
+    peers: tuple[str, ...]
+    run: Callable[[Setup], Report]
+
+
+def installed(peer: str) -> bool:
+    """Whether a peer can be imported."""
+    return importlib.util.find_spec(PEERS[peer][0]) is not None
+
+
+def check_peers(names: list[str]) -> tuple[str, ...]:
+    """The names, all of them known.
+
+    Raises
+    ------
+    OptionError
+        For another one.
+    """
+    for name in names:
+        if name not in PEERS:
+            raise OptionError(f"unknown peer '{name}' (known: {', '.join(PEERS)})")
+    return tuple(names)
+
+
+def versions() -> dict[str, str | None]:
+    """Version of each peer, None for one that is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    distributions = {
+        "mujoco": "mujoco",
+        "pinocchio": "pin",
+        "pybullet": "pybullet",
+        "drake": "drake",
+    }
+    found: dict[str, str | None] = {}
+    for peer, distribution in distributions.items():
+        try:
+            found[peer] = version(distribution)
+        except PackageNotFoundError:
+            found[peer] = None
+    return found

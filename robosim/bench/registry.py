@@ -1,0 +1,82 @@
+"""All benchmarks by name, and a run of one of them with its files."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+import robosim
+from robosim.bench import chains, dynamics, growth, legged, precision, start
+from robosim.bench.case import Case, Setup, versions
+from robosim.bench.report import Report, draw_rows
+from robosim.errors import OptionError
+from robosim.experiments.experiment import plain
+
+CASES: tuple[Case, ...] = (
+    *chains.CASES,
+    *legged.CASES,
+    *dynamics.CASES,
+    *growth.CASES,
+    *precision.CASES,
+    *start.CASES,
+)
+
+
+def find(name: str) -> Case:
+    """The benchmark of that name.
+
+    Raises
+    ------
+    OptionError
+        If there is none, with the names that there are.
+    """
+    for case in CASES:
+        if case.name == name:
+            return case
+    known = ", ".join(case.name for case in CASES)
+    raise OptionError(f"unknown benchmark '{name}' (known: all, {known})")
+
+
+def machine() -> dict[str, Any]:
+    """Where a run was made: times mean nothing without it."""
+    model = platform.processor()
+    file = Path("/proc/cpuinfo")
+    if file.exists():
+        lines = file.read_text(encoding="utf-8").splitlines()
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+        model = names[0] if names else model
+    return {
+        "cores": os.cpu_count(),
+        "processor": model,
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "robosim": robosim.__version__,
+        "peers": versions(),
+    }
+
+
+def to_dict(case: Case, report: Report, setup: Setup) -> dict[str, Any]:
+    """What the JSON file holds of a case."""
+    return {
+        "name": case.name,
+        "title": case.title,
+        "quick": setup.quick,
+        "repetitions": setup.repetitions,
+        "machine": machine(),
+        "rows": [row.to_dict() for row in report.rows],
+        "targets": plain([target.to_dict() for target in report.targets]),
+    }
+
+
+def picture(case: Case, report: Report, setup: Setup, file: Path) -> None:
+    """Draw a case into a file."""
+    # Without pyplot, which would look for a display.
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained")
+    draw_rows(report, figure)
+    quick = " (quick run)" if setup.quick else ""
+    figure.suptitle(f"{case.name}: {case.title}{quick}", fontsize=11)
+    figure.savefig(file, dpi=130)

@@ -1,0 +1,134 @@
+"""What else README tells: a cube that falls, a double pendulum for long, the first step."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from robosim.bench.case import Case, Setup
+from robosim.bench.chains import DT, ENERGY, PENETRATION
+from robosim.bench.measure import mujoco_contender, mujoco_run, ours, race
+from robosim.bench.report import OURS, Report, Row, Timing
+from robosim.experiments.experiment import Target
+from robosim.experiments.measuring import largest, sample, trend
+from robosim.experiments.mujoco_peer import MuJoCoRun, Settings
+from robosim.models.builders import cube, double_pendulum
+from robosim.simulation import Simulation
+
+FIRST_STEP = """
+import sys, time
+start = time.perf_counter()
+import robosim
+sim = robosim.Simulation(robosim.load("a1"))
+sim.step()
+first = time.perf_counter() - start
+import resource
+print(first, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+COLD, WARM = 30.0, 1.5  # [s] that compiling and a start from the cache may take
+
+
+def run_cube(setup: Setup) -> Report:
+    """A cube of 0.5 m and 1 kg falls 0.4 m, dt 10 ms, 2 s."""
+    robot, steps = cube(), 200
+    sim = Simulation(robot, timestep=DT)
+    q = np.array(robot.home)
+    sim.set_state(q)
+    q[2] += 0.4 - sim.min_gap()
+    sim.set_state(q)
+    run = sample(sim, steps * DT, 1)
+    errors = {PENETRATION: max(0.0, -run.gap), "gap at rest [m]": sim.min_gap()}
+    field = [ours(sim, None, steps, lambda: sim.set_state(q), errors=errors)]
+    settings = {"Euler": Settings(), "RK4, solref .01 1": Settings("RK4", (0.01, 1.0))}
+    for told, chosen in settings.items() if setup.has("mujoco") else ():
+        peer = MuJoCoRun(robot, DT, chosen)
+        peer.set_state(q)
+        gaps = peer.sample(steps, 1, peer.gap)[1][0]
+        errors = {PENETRATION: max(0.0, -float(gaps.min())), "gap at rest [m]": float(gaps[-1])}
+        timed = mujoco_run(robot, DT, chosen)
+        field.append(mujoco_contender(timed, steps, q, told, errors=errors))
+    rows = setup.missing("mujoco") + race(field, setup.repetitions)
+    return Report(rows, (Target("our penetration", errors_of(rows)[PENETRATION], 0.0, "m"),))
+
+
+def run_double_pendulum(setup: Setup) -> Report:
+    """A double pendulum let go at 90 and 45 degrees, dt 10 ms, for 10 minutes."""
+    robot, start = double_pendulum(), np.array([np.pi / 2, np.pi / 4])
+    seconds = setup.choose(600.0, 20.0)
+    steps = round(seconds / DT)
+    sim = Simulation(robot, timestep=DT)
+    sim.set_state(start)
+    scale = sim.energy() + 2 * 9.81 * 1.0  # both rods hanging
+    run = sample(sim, seconds, 4, sim.energy)
+
+    def told_of(t: object, energies: object) -> dict[str, float]:
+        error = np.asarray(energies) - np.asarray(energies)[0]
+        return {ENERGY: largest(error) / scale, "trend / A": trend(np.asarray(t), error) / scale}
+
+    chunk = min(steps, 2000)
+    errors = told_of(run.t, run.values[0])
+    field = [ours(sim, None, chunk, lambda: sim.set_state(start), errors=errors)]
+    for told in ("Euler", "RK4") if setup.has("mujoco") else ():
+        setup.note(f"MuJoCo, {told}")
+        peer = MuJoCoRun(robot, DT, Settings(told))
+        peer.set_state(start)
+        t, (energies,) = peer.sample(steps, 4, peer.energy)
+        timed = mujoco_run(robot, DT, Settings(told))
+        field.append(mujoco_contender(timed, chunk, start, told, errors=told_of(t, energies)))
+    rows = setup.missing("mujoco") + race(field, setup.repetitions)
+    return Report(rows, (Target("our |trend| / A", abs(errors["trend / A"]), 1e-3),))
+
+
+def errors_of(rows: tuple[Row, ...]) -> dict[str, float]:
+    """Errors of our row."""
+    return dict(next(row for row in rows if row.who == OURS).errors)
+
+
+def run_first_step(setup: Setup) -> Report:
+    """From `import robosim` to the end of the A1's first step, compiling and from the cache."""
+    times: dict[str, list[float]] = {"compiling": [], "from the cache": []}
+    memory: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as cache:
+        # A quick run leaves out the compiling: the cache is the usual one.
+        fresh = {} if setup.quick else {"NUMBA_CACHE_DIR": cache}
+        for label, rounds in (("compiling", 1), ("from the cache", 3)):
+            if setup.quick and label == "compiling":
+                continue
+            for _ in range(rounds):
+                setup.note(label)
+                done = subprocess.run(
+                    [sys.executable, "-c", FIRST_STEP],
+                    env={**os.environ, **fresh},
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                )
+                seconds, memory[label] = map(float, done.stdout.split())
+                times[label].append(seconds)
+    rows = []
+    targets = []
+    for label, found in times.items():
+        if found:
+            us = tuple(1e6 * seconds for seconds in found)
+            rows.append(Row(OURS, label, Timing(us, us), {}, 0, {"memory [MB]": memory[label]}))
+            limit = COLD if label == "compiling" else WARM
+            targets.append(Target(f"{label}: first step", float(np.median(found)), limit, "s"))
+    return Report(tuple(rows), tuple(targets))
+
+
+CASES = (
+    Case("cube", "a cube falling 0.4 m, dt 10 ms", ("mujoco",), run_cube),
+    Case(
+        "double_pendulum",
+        "the energy of a double pendulum in 10 minutes, dt 10 ms",
+        ("mujoco",),
+        run_double_pendulum,
+    ),
+    Case(
+        "first_step", "the first step of the A1, compiling and from the cache", (), run_first_step
+    ),
+)

@@ -1,0 +1,151 @@
+"""``robosim bench``: side-by-side timings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from robosim.cli.application import app, err, out, remark, show
+from robosim.cli.tables import plain_table, targets_table
+from robosim.errors import OptionError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from robosim.bench import Case, Report
+
+
+@app.command()
+def bench(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Benchmarks, or 'all'; without any, they are listed.", metavar="NAME..."
+        ),
+    ] = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--json", help="Write all numbers to this file.", metavar="FILE", show_default=False
+        ),
+    ] = None,
+    out_folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="The folder for a picture of each, NAME.png, and its numbers, NAME.json.",
+            metavar="DIR",
+            show_default=False,
+        ),
+    ] = None,
+    peers: Annotated[
+        str,
+        typer.Option(
+            help="Whom to run beside ours, of mujoco, pinocchio, pybullet, drake; or none.",
+            metavar="NAMES",
+        ),
+    ] = "mujoco,pinocchio,pybullet,drake",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Shorter runs and fewer sizes, to try it out.")
+    ] = False,
+) -> None:
+    """Time robosim beside the simulators that are installed, all in one run on this machine.
+
+    [bold]Example:[/bold] robosim bench hinge_chain a1_stand --out times
+
+    Times are CPU times of a step, of the whole process: the median over repetitions, the least and
+    the most. Contenders take turns. Every loop runs in compiled code: ours in one call of stream(),
+    MuJoCo's in mj_step with nstep or in rollout. Beside each time stands what its answer was worth,
+    as penetration, violation of a joint, energy that came or went: do not compare a right answer
+    with a wrong one.
+
+    A peer that is not installed is listed as such: pip install "robosim[peers]" gets MuJoCo and
+    Pinocchio, "robosim[engines]" PyBullet and Drake.
+    """
+    from robosim.bench import CASES, Setup, check_peers, find, picture, to_dict
+
+    if not names:
+        table = plain_table("name", "what it is", "peers")
+        for case in CASES:
+            table.add_row(case.name, escape(case.title), ", ".join(case.peers))
+        show(table)
+        return
+    chosen = list(CASES) if names == ["all"] else [find(name) for name in names]
+    asked = check_peers([name for name in peers.split(",") if name not in ("", "none")])
+    told = []
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    ) as bar:
+        task = bar.add_task("", total=len(chosen))
+        for case in chosen:
+
+            def note(text: str, case: Case = case) -> None:
+                bar.update(task, description=f"{case.name}: {escape(text)}")
+
+            note("")
+            setup = Setup(quick, asked, note)
+            report = case.run(setup)
+            told.append(to_dict(case, report, setup))
+            _tell(case, report)
+            if out_folder is not None:
+                _make(out_folder)
+                picture(case, report, setup, out_folder / f"{case.name}.png")
+                _write(out_folder / f"{case.name}.json", told[-1])
+            bar.advance(task)
+    if json_file is not None:
+        _write(json_file, told)
+    if out_folder is not None:
+        remark(f"written to {out_folder}{', quick runs' if quick else ''}")
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"'{folder}' cannot be written to: {error}") from error
+
+
+def _write(file: Path, told: object) -> None:
+    try:
+        file.write_text(json.dumps(told, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise OptionError(f"'{file}' cannot be written: {error}") from error
+
+
+def _tell(case: Case, report: Report) -> None:
+    show(report_table(case, report))
+    if report.targets:
+        show(targets_table({case.name: report.targets}))
+    out.print()
+
+
+def report_table(case: Case, report: Report) -> Table:
+    """Times with their errors."""
+    headings = [f"{report.size}>"] if report.size else []
+    headings += ["who", "settings", "CPU us>", "least>", "most>", "wall us>", "errors", ""]
+    table = plain_table(*headings, title=escape(f"{case.name}: {case.title}"))
+    for row in report.rows:
+        times = [""] * 4
+        if row.timing is not None:
+            t = row.timing.to_dict()
+            keys = ("cpu_us", "cpu_us_min", "cpu_us_max", "wall_us")
+            times = [f"{t[key]:.3g}" for key in keys]
+        errors = [f"{name} {value:.2g}" for name, value in row.errors.items()]
+        more = [f"{name} {value:.3g}" for name, value in row.figures.items()]
+        size = [str(row.size or "")] if report.size else []
+        last = "; ".join(part for part in (", ".join(more), row.note) if part)
+        table.add_row(
+            *size, row.who, escape(row.told), *times, escape(", ".join(errors)), escape(last)
+        )
+    return table
