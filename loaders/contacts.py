@@ -1,29 +1,77 @@
-"""Contact points from collision geometry.
+"""Contact points from collision geometry, and which of them a robot gets.
 
 A sphere is a point with a radius, a box its corners, a cylinder points on both rims, a capsule
-the centres of its two round ends, a mesh vertices of its convex hull. Against flat ground these
-carry the same contacts as the shape itself, but for the gaps between the points of a rim or of
-a simplified hull.
+the centres of its two round ends, the meshes of a link vertices of their convex hull. Against
+flat ground these carry the same contacts as the shapes themselves, but for the gaps between the
+points of a rim and for what a simplified hull loses, which is told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError
 
 from robosim import quaternions
 from robosim.bodies import Body, ContactPoint, Geometry
+from robosim.errors import LoadError
+from robosim.loaders import hulls, placement, solids
+from robosim.loaders.hulls import simplified_hull
+from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 
 DEFAULT_FRICTION = 0.8
 RIM_POINTS = 12
-HULL_POINTS = 32
+CHOICES = ("all", "feet", "none")
 # Points nearer than this are one, and "inside" means inside by more than this [m].
 _SAME = 1e-9
+_FOOT_NAMES = re.compile(r"foot(?!print)|feet|toe|sole|wheel|hoof|paw", re.IGNORECASE)
+# Feet without such a name reach as low as the lowest point, but for this share of the height.
+_FOOT_HEIGHT = 0.05
+
+
+@dataclass(frozen=True)
+class LinkShape:
+    """What one link's shapes of one kind give for contact.
+
+    Attributes
+    ----------
+    link, kind : str
+    body : str
+    points : (n, 3) [m], in body axes
+    radius : float [m]
+    candidates : int
+        Points of the shapes, before any was left out; of meshes, corners of their convex hull.
+    loss : float [m]
+        How far the convex hull of meshes reaches at most beyond that of the points that were
+        chosen.
+    hidden : int
+        Chosen points that cannot be the first to touch and were left out.
+    """
+
+    link: str
+    kind: str
+    body: str
+    points: Array
+    radius: float
+    candidates: int
+    loss: float
+    hidden: int
+
+    def __str__(self) -> str:
+        told = f"{self.candidates} point{'s' * (self.candidates > 1)} of a {self.kind}"
+        chosen = len(self.points) + self.hidden
+        if self.kind == "mesh":
+            told = f"{chosen} of the {self.candidates} corners of the mesh's convex hull"
+            if self.loss > _SAME:
+                told += f", which loses at most {1e3 * self.loss:.2g} mm"
+        if self.hidden:
+            told += f"; {self.hidden} of them inside of the body or the same as another: left out"
+        return told
 
 
 def contact_points(
@@ -33,8 +81,9 @@ def contact_points(
 ) -> list[ContactPoint]:
     """The contact points of a body's collision geometry.
 
-    Points strictly inside another collision geometry of the body, which can never be the first
-    to touch, and points that coincide are left out. They are named "<link>/<kind><k>".
+    Left out are points that coincide with another, and those that can never be the first to
+    touch: strictly inside another collision geometry of the body, or inside the convex hull of
+    all its points, such as most screws. They are named "<link>/<kind><k>".
 
     Parameters
     ----------
@@ -44,114 +93,22 @@ def contact_points(
     default_friction : float
     """
     friction = friction or {}
-    shapes = [_Shape(geometry) for geometry in body.collisions]
     counts: dict[tuple[str, str], int] = {}
     found: list[ContactPoint] = []
-    taken: dict[float, list[Array]] = {}
-    for shape in shapes:
-        others = [other for other in shapes if other is not shape]
-        link, kind, radius = shape.geometry.name or body.name, shape.geometry.kind, shape.radius
+    for shape in link_shapes(body):
         for point in shape.points:
-            if any(other.depth(point) > radius + _SAME for other in others):
-                continue
-            near = taken.setdefault(radius, [])
-            if any(np.max(np.abs(point - other)) < _SAME for other in near):
-                continue
-            near.append(point)
-            k = counts.get((link, kind), 0)
-            counts[link, kind] = k + 1
+            k = counts.get((shape.link, shape.kind), 0)
+            counts[shape.link, shape.kind] = k + 1
             found.append(
                 ContactPoint(
-                    name=f"{link}/{kind}{k}",
+                    name=f"{shape.link}/{shape.kind}{k}",
                     body=body.name,
                     position=point,
-                    radius=radius,
-                    friction=friction.get(link, default_friction),
+                    radius=shape.radius,
+                    friction=friction.get(shape.link, default_friction),
                 )
             )
     return found
-
-
-class _Shape:
-    """A collision geometry with its contact points, in body axes, and its inside."""
-
-    def __init__(self, geometry: Geometry) -> None:
-        self.geometry = geometry
-        self._R = quaternions.rotation_matrix(np.asarray(geometry.quaternion))
-        self._p = np.asarray(geometry.position)
-        local, self.radius = local_points(geometry)
-        self.points = local @ self._R.T + self._p
-        self._planes = _hull_planes(local) if geometry.kind == "mesh" else None
-
-    def depth(self, point: Array) -> float:
-        """How far a point (3,) in body axes is below the surface [m]; negative outside."""
-        x, y, z = self._R.T @ (point - self._p)
-        size = self.geometry.size
-        match self.geometry.kind:
-            case "sphere":
-                return size[0] - float(np.sqrt(x * x + y * y + z * z))
-            case "box":
-                return min(size[0] / 2 - abs(x), size[1] / 2 - abs(y), size[2] / 2 - abs(z))
-            case "cylinder":
-                return min(size[0] - float(np.hypot(x, y)), size[1] / 2 - abs(z))
-            case "capsule":
-                over = max(abs(z) - size[1] / 2, 0.0)
-                return size[0] - float(np.sqrt(x * x + y * y + over * over))
-        if self._planes is None:
-            return -np.inf
-        return -float(np.max(self._planes[:, :3] @ (x, y, z) + self._planes[:, 3]))
-
-
-def local_points(geometry: Geometry) -> tuple[Array, float]:
-    """(points (n, 3) [m] in the geometry's own frame, their radius [m])."""
-    size = geometry.size
-    match geometry.kind:
-        case "sphere":
-            return np.zeros((1, 3)), size[0]
-        case "box":
-            signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-            return signs * np.array(size) / 2, 0.0
-        case "capsule":
-            half = size[1] / 2
-            return np.array([(0.0, 0.0, -half), (0.0, 0.0, half)]), size[0]
-        case "cylinder":
-            angles = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
-            rim = size[0] * np.column_stack((np.cos(angles), np.sin(angles)))
-            top = np.full((RIM_POINTS, 1), size[1] / 2)
-            return np.vstack((np.hstack((rim, -top)), np.hstack((rim, top)))), 0.0
-    return hull_points(np.asarray(geometry.vertices)), 0.0
-
-
-def hull_points(vertices: Array, count: int = HULL_POINTS) -> Array:
-    """At most `count` vertices (n, 3) of the convex hull that keep its extent.
-
-    First the extreme vertices along the six axes and the eight diagonals, then, one by one, the
-    hull vertex farthest from those chosen. The same vertices give the same points.
-    """
-    try:
-        hull = np.asarray(vertices[np.sort(ConvexHull(vertices).vertices)])
-    except (QhullError, ValueError):
-        # Flat, or fewer than four points: every vertex is as good as a hull vertex.
-        hull = np.unique(vertices, axis=0)
-    if len(hull) <= count:
-        return hull
-    axes = np.vstack((np.eye(3), -np.eye(3)))
-    diagonals = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-    chosen = list(dict.fromkeys(np.argmax(hull @ np.vstack((axes, diagonals)).T, axis=0).tolist()))
-    distance = np.min(np.linalg.norm(hull[:, None] - hull[chosen][None], axis=2), axis=1)
-    while len(chosen) < count:
-        farthest = int(np.argmax(distance))
-        chosen.append(farthest)
-        distance = np.minimum(distance, np.linalg.norm(hull - hull[farthest], axis=1))
-    return np.asarray(hull[sorted(chosen)])
-
-
-def _hull_planes(points: Array) -> Array | None:
-    """Planes (n, 4) of the hull of points (n, 3), normals outward; None for a flat hull."""
-    try:
-        return np.asarray(ConvexHull(points).equations)
-    except (QhullError, ValueError):
-        return None
 
 
 def contacts_of(
@@ -163,3 +120,292 @@ def contacts_of(
     return tuple(
         contact for body in bodies for contact in contact_points(body, friction, default_friction)
     )
+
+
+def link_shapes(body: Body) -> list[LinkShape]:
+    """What the collision geometry of a body gives for contact, in its order."""
+    shapes = [_Shape(geometry) for geometry in body.collisions]
+    groups = list(_groups(body, shapes))
+    if not groups:
+        return []
+    around = hulls.planes(np.vstack([points for _, points, _ in groups]))
+    taken: dict[float, Array] = {}
+    found = []
+    for members, points, told in groups:
+        kind, radius = members[0].geometry.kind, members[0].radius
+        hidden = np.zeros(len(points), dtype=bool)
+        if around is not None:
+            heights = points @ around[:, :3].T + around[:, 3]
+            hidden |= heights.max(axis=1) + radius < -_SAME
+        for other in shapes:
+            if other not in members:
+                hidden |= other.depth(points) > radius + _SAME
+        near = taken.setdefault(radius, np.zeros((0, 3)))
+        kept: list[Array] = []
+        for point in points[~hidden]:
+            if np.all(np.abs(near - point).max(axis=1, initial=0.0) >= _SAME):
+                kept.append(point)
+                near = np.vstack((near, point))
+        taken[radius] = near
+        own = np.array(kept).reshape(-1, 3)
+        candidates, loss = told
+        link = members[0].geometry.name or body.name
+        found.append(
+            LinkShape(link, kind, body.name, own, radius, candidates, loss, len(points) - len(own))
+        )
+    return found
+
+
+def _groups(
+    body: Body, shapes: list[_Shape]
+) -> Iterator[tuple[list[_Shape], Array, tuple[int, float]]]:
+    """(shapes, their points in body axes, (number before a choice, what it loses)).
+
+    The meshes of a link are one group, where the first of them is; other shapes are on their own.
+    """
+    done: set[str] = set()
+    for shape in shapes:
+        if shape.geometry.kind != "mesh":
+            yield [shape], shape.points, (len(shape.points), 0.0)
+            continue
+        link = shape.geometry.name
+        if link in done:
+            continue
+        done.add(link)
+        meshes = [s for s in shapes if s.geometry.kind == "mesh" and s.geometry.name == link]
+        if len(meshes) == 1:
+            yield meshes, shape.points, (shape.candidates, shape.loss)
+            continue
+        corners = [mesh.placed(_all_corners(mesh.geometry)) for mesh in meshes]
+        hull = simplified_hull(np.vstack(corners))
+        yield meshes, hull.points, (hull.vertices, hull.loss)
+
+
+def _all_corners(geometry: Geometry) -> Array:
+    vertices = np.asarray(geometry.vertices)
+    return simplified_hull(vertices, max(len(vertices), 1)).points
+
+
+class _Shape:
+    """A collision geometry with its contact points, in body axes, and its inside."""
+
+    def __init__(self, geometry: Geometry) -> None:
+        self.geometry = geometry
+        self._R = quaternions.rotation_matrix(np.asarray(geometry.quaternion))
+        self._p = np.asarray(geometry.position)
+        self.loss, self._planes = 0.0, None
+        if geometry.kind == "mesh":
+            hull = simplified_hull(np.asarray(geometry.vertices))
+            local, self.radius = hull.points, 0.0
+            self.candidates, self.loss = hull.vertices, hull.loss
+            self._planes = hulls.planes(local)
+        else:
+            local, self.radius = _primitive_points(geometry)
+            self.candidates = len(local)
+        self.points = self.placed(local)
+
+    def placed(self, local: Array) -> Array:
+        """Points (n, 3) of the geometry's frame, in body axes."""
+        return np.asarray(local @ self._R.T + self._p)
+
+    def depth(self, points: Array) -> Array:
+        """How far points (n, 3) in body axes are below the surface [m]; negative outside."""
+        local = (points - self._p) @ self._R
+        size, z = self.geometry.size, np.abs(local[:, 2])
+        match self.geometry.kind:
+            case "sphere":
+                return np.asarray(size[0] - np.linalg.norm(local, axis=1))
+            case "box":
+                return np.asarray((np.array(size) / 2 - np.abs(local)).min(axis=1))
+            case "cylinder":
+                across = np.hypot(local[:, 0], local[:, 1])
+                return np.minimum(size[0] - across, size[1] / 2 - z)
+            case "capsule":
+                local[:, 2] = np.maximum(z - size[1] / 2, 0.0)
+                return np.asarray(size[0] - np.linalg.norm(local, axis=1))
+        if self._planes is None:
+            return np.full(len(points), -np.inf)
+        return np.asarray(-(local @ self._planes[:, :3].T + self._planes[:, 3]).max(axis=1))
+
+
+def _primitive_points(geometry: Geometry) -> tuple[Array, float]:
+    """(points (n, 3) [m] in the geometry's own frame, their radius [m])."""
+    size = geometry.size
+    match geometry.kind:
+        case "sphere":
+            return np.zeros((1, 3)), size[0]
+        case "box":
+            signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+            return signs * np.array(size) / 2, 0.0
+        case "capsule":
+            half = size[1] / 2
+            return np.array([(0.0, 0.0, -half), (0.0, 0.0, half)]), size[0]
+    angles = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
+    rim = size[0] * np.column_stack((np.cos(angles), np.sin(angles)))
+    top = np.full((RIM_POINTS, 1), size[1] / 2)
+    return np.vstack((np.hstack((rim, -top)), np.hstack((rim, top)))), 0.0
+
+
+def link_of(contact: ContactPoint) -> str:
+    """The link that a contact point belongs to, by its name."""
+    return contact.name.rpartition("/")[0] or contact.name
+
+
+def chosen(mechanism: Mechanism, choice: str | Iterable[str]) -> Mechanism:
+    """The mechanism with those of its contact points that are asked for.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    choice : "all", "feet", "none", or names of links
+
+    Raises
+    ------
+    LoadError
+        For another word, or a link that is not there or has no contact points.
+    """
+    links = dict.fromkeys(map(link_of, mechanism.contacts))
+    if isinstance(choice, str):
+        if choice not in CHOICES:
+            raise LoadError(
+                f"contacts must be one of {', '.join(CHOICES)} or a list of links, not '{choice}'"
+            )
+        if choice == "all":
+            return mechanism
+        wanted = set(feet(mechanism)) if choice == "feet" else set()
+        if choice == "feet" and not wanted:
+            warning = "no link looks like a foot: loaded without ground contact"
+            mechanism = replace(mechanism, warnings=(*mechanism.warnings, warning))
+    else:
+        wanted = {str(name) for name in choice}
+        missing = sorted(wanted - set(links))
+        if missing:
+            raise LoadError(
+                f"no contact points on link '{missing[0]}'",
+                element=f"robot '{mechanism.name}'",
+                alternatives=tuple(links),
+            )
+    kept = tuple(contact for contact in mechanism.contacts if link_of(contact) in wanted)
+    return replace(mechanism, contacts=kept)
+
+
+def with_open_meshes_noticed(mechanism: Mechanism) -> Mechanism:
+    """The mechanism, with a warning if there are collision meshes that enclose no volume."""
+    closed: dict[tuple[int, int], bool] = {}
+    links: dict[str, None] = {}
+    for body in mechanism.bodies:
+        for shape in body.collisions:
+            if shape.vertices is None or shape.faces is None:
+                continue
+            same = id(shape.vertices), id(shape.faces)
+            if same not in closed:
+                closed[same] = solids.is_closed(shape.vertices, shape.faces)
+            if not closed[same]:
+                links[shape.name or body.name] = None
+    if not links:
+        return mechanism
+    warning = (
+        "collision meshes that are not closed; like all others they count as their convex hulls: "
+        f"{', '.join(links)}"
+    )
+    return replace(mechanism, warnings=(*mechanism.warnings, warning))
+
+
+def feet(mechanism: Mechanism) -> dict[str, str]:
+    """Links with contact points that the robot stands on: link -> why.
+
+    Those that are called foot, toe, sole, wheel, hoof or paw. Where there are none, and the base
+    floats, those that reach lowest at home, within 5 % of the robot's height: the ends of limbs
+    among them, or else all.
+    """
+    links = dict.fromkeys(map(link_of, mechanism.contacts))
+    named = {link: "has the name of a foot" for link in links if _FOOT_NAMES.search(link)}
+    if named or not mechanism.floating_base or not links:
+        return named
+    poses = placement.body_poses(mechanism.tree_joints, np.asarray(mechanism.home))
+    lowest = dict.fromkeys(links, np.inf)
+    bodies, highest = {}, -np.inf
+    for contact in mechanism.contacts:
+        R, x = poses[contact.body]
+        height, link = float((x + R @ np.asarray(contact.position))[2]), link_of(contact)
+        highest = max(highest, height + contact.radius)
+        lowest[link] = min(lowest[link], height - contact.radius)
+        bodies[link] = contact.body
+    ground = min(lowest.values())
+    reach = ground + _FOOT_HEIGHT * (highest - ground)
+    low = [link for link, height in lowest.items() if height <= reach]
+    inner = {joint.parent for joint in mechanism.tree_joints}
+    ends = [link for link in low if bodies[link] not in inner]
+    if ends:
+        return dict.fromkeys(ends, "is the end of a limb and reaches the ground at home")
+    return dict.fromkeys(low, "reaches the ground at home")
+
+
+def reasons(mechanism: Mechanism, choice: str | Iterable[str] = "all") -> list[dict[str, object]]:
+    """For each link with collision geometry: how many contact points it has, and why.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        As it was loaded with this `choice`.
+    choice : "all", "feet", "none", or names of links
+
+    Returns
+    -------
+    list of {"link", "body", "points", "loss_m", "why"}
+    """
+    counts: dict[str, int] = {}
+    for contact in mechanism.contacts:
+        counts[link_of(contact)] = counts.get(link_of(contact), 0) + 1
+    still = placement.fixed_to_world(mechanism.bodies, mechanism.tree_joints)
+    why_feet = feet(mechanism) if choice == "feet" else {}
+    told: dict[tuple[str, str], dict[str, object]] = {}
+    for body in mechanism.bodies:
+        links: dict[str, list[LinkShape]] = {}
+        for shape in link_shapes(body):
+            links.setdefault(shape.link, []).append(shape)
+        for link, shapes in links.items():
+            why = ", ".join(map(str, shapes))
+            if link in why_feet:
+                why = f"{why_feet[link]}: {why}"
+            if not counts.get(link):
+                why = _why_none(body, shapes, still, mechanism, choice)
+            told[body.name, link] = {
+                "link": link,
+                "body": body.name,
+                "points": counts.get(link, 0),
+                "loss_m": max(shape.loss for shape in shapes),
+                "why": why,
+            }
+    for contact in mechanism.contacts:  # of builders, which set points of their own
+        told.setdefault(
+            (contact.body, link_of(contact)),
+            {
+                "link": link_of(contact),
+                "body": contact.body,
+                "points": counts[link_of(contact)],
+                "loss_m": 0.0,
+                "why": "set by the builder or the model file",
+            },
+        )
+    return list(told.values())
+
+
+def _why_none(
+    body: Body,
+    shapes: list[LinkShape],
+    still: set[str],
+    mechanism: Mechanism,
+    choice: str | Iterable[str],
+) -> str:
+    if body.name in still:
+        return "does not move"
+    if not any(len(shape.points) for shape in shapes):
+        return "inside of the other shapes of its body: never the first to touch"
+    if choice == "feet":
+        return "not a foot"
+    if choice != "all":
+        return "not asked for"
+    if not mechanism.contacts:
+        return "loaded without ground contact"
+    return "the model file says that it does not touch the ground"

@@ -1,12 +1,17 @@
-"""Mesh files (COLLADA, STL, OBJ) to vertices and faces, each file read once.
+"""Mesh files (COLLADA, STL, OBJ, glTF) to vertices and faces, each file read once.
 
 COLLADA: ``<unit>`` scales the mesh to metres and ``<up_axis>`` is ignored, both as in RViz, since
-robot files are drawn to look right there.
+robot files are drawn to look right there. glTF is likewise taken as it is, whose y axis is up.
+
+What was read is kept on disk (`robosim.loaders.disk_cache`), under the hash of the file.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,12 +21,19 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from robosim.errors import LoadError
-from robosim.loaders import safe_xml
+from robosim.loaders import disk_cache, safe_xml
 
 Array = NDArray[np.float64]
 Colour = tuple[float, float, float, float]
 
-FORMATS = (".dae", ".stl", ".obj")
+FORMATS = (".dae", ".stl", ".obj", ".glb", ".gltf")
+# What is refused beyond, so that time and memory are bounded: docs/loading.md has them measured.
+LARGEST_FILE = 112 << 20  # of a mesh, or of a file that it refers to [bytes]
+LARGEST_XML = 48 << 20  # of a COLLADA mesh, which takes twice the memory
+MOST_FACES = 1 << 23  # of all parts, counted as often as a scene shows them
+MOST_INSTANCES = 10_000
+_WORTH_KEEPING = 32 << 10  # bytes: smaller files are parsed quicker than looked up
+
 _IMAGE_STARTS = (b"\x89PNG", b"\xff\xd8\xff")
 _WHITE: Colour = (1.0, 1.0, 1.0, 1.0)
 
@@ -49,11 +61,12 @@ class MeshCache:
         Raises
         ------
         LoadError
-            If the file cannot be read, or holds no triangles.
+            If the file cannot be read, is too large, or holds no triangles.
         """
         key = (path.resolve(), tuple(float(s) for s in scale))
         if key not in self._parts:
-            self._parts[key] = _read(path, np.asarray(scale, dtype=float))
+            parts = read_mesh(path)
+            self._parts[key] = tuple(_scaled(part, np.asarray(key[1]), path) for part in parts)
         return self._parts[key]
 
     def outline(self, path: Path, scale: Array) -> MeshPart:
@@ -64,65 +77,162 @@ class MeshCache:
         return self._outlines[key]
 
 
+def _scaled(part: MeshPart, scale: Array, path: Path) -> MeshPart:
+    vertices, faces = part.vertices * scale, part.faces
+    if not np.all(np.isfinite(vertices)):
+        raise LoadError("vertices must be finite", file=path)
+    if np.prod(np.sign(scale)) < 0:
+        faces = faces[:, ::-1]  # a mirrored mesh would be inside out
+    return part._replace(vertices=_frozen(vertices), faces=_frozen(faces, np.int64))
+
+
 def _joined(parts: tuple[MeshPart, ...]) -> MeshPart:
     if len(parts) == 1:
         return parts[0]._replace(colour=None, uv=None, texture=None)
     starts = np.cumsum([0, *(len(part.vertices) for part in parts[:-1])])
     vertices = np.vstack([part.vertices for part in parts])
     faces = np.vstack([part.faces + n for part, n in zip(parts, starts, strict=True)])
-    return MeshPart(_frozen(vertices), faces, None, None, None)
+    return MeshPart(_frozen(vertices), _frozen(faces, np.int64), None, None, None)
 
 
-def _frozen(array: Any) -> Array:
-    copy = np.array(array, dtype=np.float64)
+def _frozen(array: Any, dtype: type = np.float64) -> Any:
+    copy: NDArray[Any] = np.array(array, dtype=dtype, order="C")
     copy.setflags(write=False)
     return copy
 
 
-class _Textures(trimesh.resolvers.FilePathResolver):  # type: ignore[misc]
-    """Finds the files that a mesh refers to, and keeps the bytes of the images among them."""
+def read_mesh(path: Path) -> tuple[MeshPart, ...]:
+    """The parts of a mesh file as it has them, in metres where it says its unit.
+
+    Raises
+    ------
+    LoadError
+        If the file cannot be read, is too large, or holds no triangles.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
+        raise LoadError(f"unknown mesh format '{path.suffix}'", file=path, alternatives=FORMATS)
+    largest = LARGEST_XML if suffix == ".dae" else LARGEST_FILE
+    if safe_xml.is_file(path) and path.stat().st_size > largest:
+        raise LoadError(
+            f"the mesh has {path.stat().st_size >> 20} MB; '{suffix}' meshes of more than "
+            f"{largest >> 20} MB are not read: simplify it",
+            file=path,
+        )
+    data = safe_xml.read_bytes(path, "mesh")
+    neighbours = _Neighbours(path)
+
+    def compute() -> disk_cache.Arrays:
+        return _encoded(_parse(data, path, suffix, neighbours), neighbours)
+
+    def decode(arrays: disk_cache.Arrays) -> tuple[MeshPart, ...]:
+        return _decoded(arrays, neighbours)
+
+    if len(data) < _WORTH_KEEPING:
+        return _parse(data, path, suffix, neighbours)
+    return disk_cache.cached(disk_cache.digest(f"mesh {suffix}", data), compute, decode)
+
+
+class _Neighbours(trimesh.resolvers.FilePathResolver):  # type: ignore[misc]
+    """Finds the files that a mesh refers to, and keeps the bytes of the images among them.
+
+    They must be in the folder of the mesh, the one above it, or below those.
+
+    Attributes
+    ----------
+    images : dict of str to bytes
+    seen : dict of str to str
+        Every name that was asked for: the hash of the file, or "" where there is none.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
+        self._folder = path.resolve().parent
         self.images: dict[str, bytes] = {}
+        self.seen: dict[str, str] = {}
+
+    def hash(self, name: str) -> str:
+        """The hash of a file by its name, "" where there is none."""
+        try:
+            return hashlib.sha256(self._read(name)).hexdigest()
+        except (OSError, ValueError):
+            return ""
 
     def get(self, name: str) -> bytes:
-        data: bytes = super().get(name)
+        self.seen[name] = self.hash(name)
+        data = self._read(name)
         if data.startswith(_IMAGE_STARTS):
             self.images[name] = data
         return data
 
+    def _read(self, name: str) -> bytes:
+        path = (self._folder / name).resolve()
+        if not path.is_relative_to(self._folder.parent):
+            raise ValueError(f"{name} is not near the mesh")
+        if not path.is_file() or path.stat().st_size > LARGEST_FILE:
+            raise FileNotFoundError(name)
+        return path.read_bytes()
 
-def _read(path: Path, scale: Array) -> tuple[MeshPart, ...]:
-    suffix = path.suffix.lower()
-    if suffix not in FORMATS:
-        raise LoadError(f"unknown mesh format '{path.suffix}'", file=path, alternatives=FORMATS)
-    data = safe_xml.read_bytes(path, "mesh")
-    root = None
+
+def _parse(data: bytes, path: Path, suffix: str, neighbours: _Neighbours) -> tuple[MeshPart, ...]:
+    scale = 1.0
     if suffix == ".dae":
         root = safe_xml.parse(data, path, large=True)
-        scale = scale * _collada_unit(root, path)
+        scale = _collada_unit(root, path)
+        _refuse_many_instances(root, path)
+        del root  # it takes several times the memory of the file
     try:
-        parts = _parse(data, path, scale)
-        if not parts and root is not None:
+        parts = _scene_parts(data, path, suffix, scale, neighbours)
+        if not parts and suffix == ".dae":
             # Looks that refer to something missing make pycollada drop the shape as well.
+            root = safe_xml.parse(data, path, large=True)
             etree.strip_elements(root, "{*}bind_material")
-            parts = _parse(etree.tostring(root), path, scale)
+            parts = _scene_parts(etree.tostring(root), path, suffix, scale, neighbours)
     except LoadError:
         raise
-    except Exception as error:  # whatever a parser of three formats finds wrong
+    except Exception as error:  # whatever a parser of several formats finds wrong
         raise LoadError(f"the mesh cannot be read: {error!r}", file=path) from error
     if not parts:
         raise LoadError("the mesh has no triangles", file=path)
     return parts
 
 
-def _parse(data: bytes, path: Path, scale: Array) -> tuple[MeshPart, ...]:
-    textures = _Textures(path)
-    scene = trimesh.load(
-        io.BytesIO(data), file_type=path.suffix.lower()[1:], resolver=textures, force="scene"
-    )
-    return tuple(_scene_parts(scene, scale, path, textures.images))
+def _scene_parts(
+    data: bytes, path: Path, suffix: str, scale: float, neighbours: _Neighbours
+) -> tuple[MeshPart, ...]:
+    if suffix == ".stl" and (part := _binary_stl(data)) is not None:
+        return (part,) if len(part.faces) else ()
+    scene = trimesh.load(io.BytesIO(data), file_type=suffix[1:], resolver=neighbours, force="scene")
+    shown = [
+        (matrix, scene.geometry[name])
+        for matrix, name in (scene.graph[node] for node in scene.graph.nodes_geometry)
+        if len(getattr(scene.geometry[name], "faces", ()))  # not lines and points
+    ]
+    n_faces = sum(len(mesh.faces) for _, mesh in shown)
+    if n_faces > MOST_FACES:
+        raise LoadError(
+            f"the mesh has {n_faces} triangles; more than {MOST_FACES} are not read", file=path
+        )
+    return tuple(_part(matrix, mesh, scale, neighbours.images) for matrix, mesh in shown)
+
+
+def _binary_stl(data: bytes) -> MeshPart | None:
+    """The mesh of a binary STL file, whose triangles repeat their corners; None for other files."""
+    count = int.from_bytes(data[80:84], "little")
+    if len(data) != 84 + 50 * count:
+        return None
+    record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("colour", "<u2")])
+    corners = np.frombuffer(data, record, count, 84)["corners"].reshape(-1, 3) + np.float32(0)
+    # Corners at the same place are one vertex: those with the same hash, which is checked.
+    bits = corners.view(np.uint32).astype(np.uint64)
+    mixed = np.zeros(len(bits), dtype=np.uint64)
+    for k in range(3):
+        mixed = (mixed ^ bits[:, k]) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    _, first, same = np.unique(mixed, return_index=True, return_inverse=True)
+    if not np.array_equal(corners[first[same]], corners, equal_nan=True):
+        first = same = np.arange(len(corners))
+    return MeshPart(corners[first].astype(np.float64), same.reshape(-1, 3), None, None, None)
 
 
 def _collada_unit(root: etree._Element, path: Path) -> float:
@@ -138,25 +248,41 @@ def _collada_unit(root: etree._Element, path: Path) -> float:
     return metres
 
 
-def _scene_parts(scene: Any, scale: Array, path: Path, images: dict[str, bytes]) -> list[MeshPart]:
-    parts = []
-    for node in scene.graph.nodes_geometry:
-        matrix, name = scene.graph[node]
-        mesh = scene.geometry[name]
-        if len(getattr(mesh, "faces", ())) == 0:
-            continue  # lines and points
-        transform = np.diag([*scale, 1.0]) @ matrix
-        vertices = mesh.vertices @ transform[:3, :3].T + transform[:3, 3]
-        if not np.all(np.isfinite(vertices)):
-            raise LoadError("vertices must be finite", file=path, element=f"mesh '{name}'")
-        faces = np.asarray(mesh.faces, dtype=np.int64)
-        if np.linalg.det(transform[:3, :3]) < 0:
-            faces = faces[:, ::-1]  # a mirrored mesh would be inside out
-        faces = np.ascontiguousarray(faces)
-        faces.setflags(write=False)
-        colour, uv, texture = _looks(mesh, images)
-        parts.append(MeshPart(_frozen(vertices), faces, colour, uv, texture))
-    return parts
+def _refuse_many_instances(root: etree._Element, path: Path) -> None:
+    """Refuse COLLADA nodes that show each other, so often that they would never come to an end."""
+    nodes = {node.get("id"): node for node in root.iter("{*}node") if node.get("id")}
+    counts: dict[etree._Element, int] = {}
+
+    def count(node: etree._Element) -> int:
+        """How many nodes are shown with this one."""
+        if node not in counts:
+            counts[node] = MOST_INSTANCES  # what it has if it is among its own
+            below = list(node.iterchildren("{*}node"))
+            for instance in node.iterchildren("{*}instance_node"):
+                target = nodes.get(instance.get("url", "").removeprefix("#"))
+                below += [] if target is None else [target]
+            counts[node] = min(1 + sum(count(child) for child in below), MOST_INSTANCES)
+        return counts[node]
+
+    try:
+        most = max(map(count, root.iter("{*}visual_scene")), default=0)
+    except RecursionError:
+        most = MOST_INSTANCES
+    if most >= MOST_INSTANCES:
+        raise LoadError(
+            f"shows {MOST_INSTANCES} nodes or more, or a node within itself",
+            file=path,
+            element="<visual_scene>",
+        )
+
+
+def _part(matrix: Array, mesh: Any, scale: float, images: dict[str, bytes]) -> MeshPart:
+    transform = matrix[:3] * scale
+    vertices = mesh.vertices @ transform[:, :3].T + transform[:, 3]
+    faces = np.asarray(mesh.faces, dtype=np.int64)
+    if np.linalg.det(transform[:, :3]) < 0:
+        faces = faces[:, ::-1]
+    return MeshPart(vertices, faces, *_looks(mesh, images))
 
 
 def _looks(mesh: Any, images: dict[str, bytes]) -> tuple[Colour | None, Array | None, bytes | None]:
@@ -169,12 +295,12 @@ def _looks(mesh: Any, images: dict[str, bytes]) -> tuple[Colour | None, Array | 
     material = visual.material
     image = getattr(material, "baseColorTexture", None) or getattr(material, "image", None)
     if image is not None and visual.uv is not None and len(visual.uv) == len(mesh.vertices):
-        return _WHITE, _frozen(visual.uv), _encoded(image, images)
+        return _WHITE, _frozen(visual.uv), _image_bytes(image, images)
     colour = getattr(material, "baseColorFactor", None)
     return _colour(material.main_color if colour is None else colour), None, None
 
 
-def _encoded(image: Any, images: dict[str, bytes]) -> bytes:
+def _image_bytes(image: Any, images: dict[str, bytes]) -> bytes:
     """An image as PNG or JPEG; where the mesh has a single one, as the file has it."""
     if len(images) == 1:
         return next(iter(images.values()))
@@ -186,3 +312,37 @@ def _encoded(image: Any, images: dict[str, bytes]) -> bytes:
 def _colour(rgba: Any) -> Colour:
     r, g, b, a = (float(c) / 255.0 for c in np.asarray(rgba)[:4])
     return r, g, b, a
+
+
+def _encoded(parts: tuple[MeshPart, ...], neighbours: _Neighbours) -> disk_cache.Arrays:
+    """The parts of a mesh, and what they were made of beside the mesh's own file, as arrays."""
+    told = {"seen": neighbours.seen, "colours": [part.colour for part in parts]}
+    arrays: disk_cache.Arrays = {"told": np.frombuffer(json.dumps(told).encode(), np.uint8)}
+    for k, part in enumerate(parts):
+        arrays[f"vertices{k}"] = part.vertices
+        arrays[f"faces{k}"] = part.faces.astype(np.int32)
+        if part.uv is not None and part.texture is not None:
+            arrays[f"uv{k}"] = part.uv
+            arrays[f"texture{k}"] = np.frombuffer(part.texture, np.uint8)
+    return arrays
+
+
+def _decoded(arrays: disk_cache.Arrays, neighbours: _Neighbours) -> tuple[MeshPart, ...]:
+    told = json.loads(arrays["told"].tobytes())
+    if any(neighbours.hash(name) != found for name, found in told["seen"].items()):
+        raise ValueError("a file that the mesh refers to has changed")
+    return tuple(_decoded_parts(arrays, told["colours"]))
+
+
+def _decoded_parts(arrays: disk_cache.Arrays, colours: list[Any]) -> Iterator[MeshPart]:
+    for k, colour in enumerate(colours):
+        vertices = arrays[f"vertices{k}"].astype(np.float64, casting="no").reshape(-1, 3)
+        faces = arrays[f"faces{k}"].astype(np.int64, casting="safe").reshape(-1, 3)
+        if not 0 <= faces.min() <= faces.max() < len(vertices):
+            raise ValueError("faces without vertices")
+        uv = texture = None
+        if f"uv{k}" in arrays:
+            uv = _frozen(arrays[f"uv{k}"].astype(np.float64, casting="no").reshape(-1, 2))
+            texture = arrays[f"texture{k}"].tobytes()
+        rgba = None if colour is None else tuple(float(c) for c in colour)
+        yield MeshPart(vertices, faces, rgba, uv, texture)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from robosim import models
 from robosim.collision import AnyShape
 from robosim.errors import LoadError
 from robosim.loaders import safe_xml
-from robosim.loaders.contacts import DEFAULT_FRICTION
+from robosim.loaders.contacts import DEFAULT_FRICTION, chosen, with_open_meshes_noticed
 from robosim.loaders.options import LoadOptions
 from robosim.loaders.packages import example_robot_data
 from robosim.mechanism import Mechanism
@@ -31,6 +31,7 @@ def load(
     package_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
     *,
     friction: float = DEFAULT_FRICTION,
+    contacts: str | Iterable[str] = "all",
     obstacles: Iterable[AnyShape] = (),
     self_collision: bool | None = None,
     srdf: str | os.PathLike[str] | None = None,
@@ -56,6 +57,9 @@ def load(
         folder, of these, and of those in ROS_PACKAGE_PATH and the like; no others.
     friction : float
         Coulomb coefficient of contacts for which the file says none.
+    contacts : "all", "feet", "none", or names of links
+        Which links touch the ground. "feet" are those with such a name, else the ends of limbs
+        that reach lowest; "none" is ``ground=False``. The pose to start from is the same for all.
     obstacles, self_collision
         What else its collision geometry cannot pass; see `Mechanism.with_contacts`.
         ``self_collision=None`` leaves the latter to the model file.
@@ -95,6 +99,7 @@ def load(
         xacro_args=dict(xacro_args or {}),
     )
     mechanism = _load(name, options)
+    mechanism = with_open_meshes_noticed(chosen(mechanism, contacts if options.ground else "all"))
     mechanism = mechanism.with_contacts(obstacles, self_collision=self_collision, ground=ground)
     if strict and mechanism.warnings:
         raise LoadError(

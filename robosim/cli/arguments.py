@@ -63,6 +63,16 @@ NoGround = Annotated[
     bool,
     typer.Option("--no-ground", help="Without contacts.", rich_help_panel=_LOADING),
 ]
+Touching = Annotated[
+    str | None,
+    typer.Option(
+        "--touching",
+        help="Which links touch the ground: all, feet, none, or names with commas between them.",
+        metavar="LINKS",
+        show_default=False,
+        rich_help_panel=_LOADING,
+    ),
+]
 SelfCollision = Annotated[
     bool,
     typer.Option(
@@ -116,6 +126,7 @@ def load(
     friction: float | None = None,
     no_ground: bool = False,
     self_collision: bool = False,
+    touching: str | None = None,
 ) -> Mechanism:
     """The robot that the options of the command line ask for."""
     robot = robosim.load(
@@ -123,12 +134,20 @@ def load(
         floating_base=floating_base,
         ground=not no_ground,
         package_dirs=package_dirs or None,
+        contacts=touching_links(touching),
         self_collision=self_collision,
     )
     if friction is None:
         return robot
     contacts = tuple(replace(contact, friction=friction) for contact in robot.contacts)
     return replace(robot, contacts=contacts)
+
+
+def touching_links(touching: str | None) -> str | list[str]:
+    """What `--touching` says, as `robosim.load` takes it for `contacts`."""
+    if touching is None or touching in ("all", "feet", "none"):
+        return touching or "all"
+    return [name.strip() for name in touching.split(",") if name.strip()]
 
 
 def controller(

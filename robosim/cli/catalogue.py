@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from robosim.cli import arguments
 from robosim.cli.application import app, remark, show
-from robosim.cli.tables import plain_table, robot_dictionary, robot_tables
+from robosim.cli.tables import contacts_table, plain_table, robot_dictionary, robot_tables
 
 
 @app.command()
@@ -50,17 +51,32 @@ def info(
     package_dir: arguments.PackageDirs = None,
     friction: arguments.Friction = None,
     no_ground: arguments.NoGround = False,
+    touching: arguments.Touching = None,
+    contacts: Annotated[
+        bool,
+        typer.Option("--contacts", help="Tell which contact points each link has, and why."),
+    ] = False,
     as_json: arguments.Json = False,
 ) -> None:
     """Tell a robot's bodies, joints, degrees of freedom, mass, contacts and warnings.
 
     [bold]Example:[/bold] robosim info a1
     """
-    robot = arguments.load(model, floating_base, package_dir, friction, no_ground)
+    robot = arguments.load(
+        model, floating_base, package_dir, friction, no_ground, touching=touching
+    )
+    tables = [] if as_json else robot_tables(robot)
+    told: dict[str, object] = robot_dictionary(robot) if as_json else {}
+    if contacts:
+        from robosim.loaders.contacts import reasons
+
+        why = reasons(robot, "none" if no_ground else arguments.touching_links(touching))
+        told["contact_links"] = why
+        tables.append(contacts_table(why))
     if as_json:
-        typer.echo(json.dumps(robot_dictionary(robot), indent=2, allow_nan=False))
+        typer.echo(json.dumps(told, indent=2, allow_nan=False))
         return
-    for table in robot_tables(robot):
+    for table in tables:
         show(table, "")
     for warning in robot.warnings:
         remark(f"warning: {warning}")

@@ -84,6 +84,7 @@ def simulate(
     friction: arguments.Friction = None,
     no_ground: arguments.NoGround = False,
     self_collision: arguments.SelfCollision = False,
+    touching: arguments.Touching = None,
     order: arguments.Order = 2,
     friction_cone: arguments.FrictionCone = "second_order",
     facets: arguments.Facets = None,
@@ -104,7 +105,9 @@ def simulate(
     if log is not None:
         check_log_path(log)
     _check_record(record)
-    robot = arguments.load(model, floating_base, package_dir, friction, no_ground, self_collision)
+    robot = arguments.load(
+        model, floating_base, package_dir, friction, no_ground, self_collision, touching
+    )
     for warning in robot.warnings:
         remark(f"warning: {warning}")
     control = arguments.controller(controller, robot, timestep, implicit)
@@ -164,6 +167,7 @@ def view(
     friction: arguments.Friction = None,
     no_ground: arguments.NoGround = False,
     self_collision: arguments.SelfCollision = False,
+    touching: arguments.Touching = None,
     order: arguments.Order = 2,
     friction_cone: arguments.FrictionCone = "second_order",
     facets: arguments.Facets = None,
@@ -180,7 +184,9 @@ def view(
     if not math.isinf(seconds):
         _check_seconds(seconds)
     _check_record(record)
-    robot = arguments.load(model, floating_base, package_dir, friction, no_ground, self_collision)
+    robot = arguments.load(
+        model, floating_base, package_dir, friction, no_ground, self_collision, touching
+    )
     for warning in robot.warnings:
         remark(f"warning: {warning}")
     control = arguments.controller(controller, robot, timestep, implicit)

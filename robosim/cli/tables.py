@@ -226,6 +226,16 @@ def robot_tables(robot: Mechanism) -> list[Table]:
     return tables
 
 
+def contacts_table(links: list[dict[str, Any]]) -> Table:
+    """What ``robosim info --contacts`` prints, from `robosim.loaders.contacts.reasons`."""
+    table = plain_table("link with collision shapes", "body", "points>", "why")
+    for link in links:
+        table.add_row(
+            escape(link["link"]), escape(link["body"]), str(link["points"]), escape(link["why"])
+        )
+    return table
+
+
 def _freedom_told(robot: Mechanism) -> str:
     told = f"{robot.nv}, of which {robot.nu} actuated"
     match len(robot.loop_joints):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from urdf_text import INERTIAL, joint_xml, link_xml
 
 import robosim
 from robosim import Body, Geometry, quaternions
-from robosim.loaders.contacts import HULL_POINTS, contact_points, hull_points
+from robosim.loaders import contacts
+from robosim.loaders.contacts import contact_points
+from robosim.loaders.hulls import HULL_POINTS, simplified_hull
 
 TURN = quaternions.from_rpy((0.3, -0.4, 0.5))
 PLACE = (0.1, 0.2, 0.3)
@@ -70,7 +73,7 @@ def test_mesh():
 def test_a_flat_mesh_has_contacts_too(n):
     t = np.linspace(0, 6, n)
     vertices = np.column_stack((np.cos(t), np.sin(t), np.zeros(n)))
-    assert 0 < len(hull_points(vertices)) <= HULL_POINTS
+    assert 0 < len(simplified_hull(vertices).points) <= HULL_POINTS
 
 
 @settings(max_examples=40, deadline=None)
@@ -79,12 +82,12 @@ def test_a_simplified_hull_keeps_the_extent(seed, n):
     rng = np.random.default_rng(seed)
     vertices = rng.normal(size=(n, 3))
     vertices /= np.linalg.norm(vertices, axis=1, keepdims=True)  # all on the hull
-    points = hull_points(vertices)
+    points = simplified_hull(vertices).points
     assert len(points) == min(n, HULL_POINTS)
     np.testing.assert_array_equal(points.max(axis=0), vertices.max(axis=0))
     np.testing.assert_array_equal(points.min(axis=0), vertices.min(axis=0))
     assert all(np.any(np.all(point == vertices, axis=1)) for point in points)
-    np.testing.assert_array_equal(points, hull_points(vertices))
+    np.testing.assert_array_equal(points, simplified_hull(vertices).points)
 
 
 class TestLeftOut:
@@ -171,3 +174,145 @@ def test_a_cylinder_as_a_wheel_is_warned_of(write):
     assert "wheel" in warning
     fixed = write(link_xml("cart"), link_xml("post", rim), joint_xml("axle", "cart", "post"))
     assert not robosim.load(fixed).warnings
+
+
+MESH = trimesh.creation.icosphere(subdivisions=3, radius=0.1)
+
+
+def ball_mesh(at=(0, 0, 0), name="", faces=None):
+    vertices, faces = np.array(MESH.vertices), np.array(MESH.faces if faces is None else faces)
+    return Geometry("mesh", position=at, vertices=vertices, faces=faces, name=name)
+
+
+class TestMeshesOfALink:
+    def test_share_its_points(self):
+        """Three meshes of one link have as many points as one, chosen from all of them."""
+        pieces = [ball_mesh((x, 0, 0)) for x in (0, 1, 2)]
+        points = points_of(*pieces)
+        assert len(points) == HULL_POINTS
+        assert np.ptp(points[:, 0]) == pytest.approx(2.2)
+        apart = [ball_mesh((x, 0, 0), name=str(x)) for x in (0, 1, 2)]
+        names = [contact.name for contact in contact_points(body(*apart))]
+        first, middle, last = (sum(n.startswith(f"{x}/") for n in names) for x in (0, 1, 2))
+        # Of those at the ends it is the halves outside that can touch first.
+        assert 0 < middle < first <= HULL_POINTS
+        assert first < HULL_POINTS
+        assert first == last
+
+    def test_what_they_lose_is_told(self):
+        (shape,) = contacts.link_shapes(body(ball_mesh(), ball_mesh((0.5, 0, 0))))
+        every = np.vstack((MESH.vertices, np.add(MESH.vertices, (0.5, 0, 0))))
+        hull = simplified_hull(every)
+        assert shape.loss == pytest.approx(hull.loss, rel=1e-9)
+        assert shape.candidates == hull.vertices
+        assert f"{1e3 * hull.loss:.2g} mm" in str(shape)
+
+    def test_screws_inside_the_body_are_left_out(self):
+        plate = Geometry("box", (1, 1, 0.1), name="plate")
+        posts = [Geometry("box", (0.1, 0.1, 0.4), (x, 0, 0.25)) for x in (-0.4, 0.4)]
+        screw = ball_mesh((0, 0, 0.15), name="screw")  # between the posts, above the plate
+        names = {contact.name for contact in contact_points(body(plate, *posts, screw))}
+        assert not any(name.startswith("screw") for name in names)
+        assert len(names) == 8 + 8
+        high = ball_mesh((0, 0, 0.5), name="screw")
+        assert any(c.name.startswith("screw") for c in contact_points(body(plate, *posts, high)))
+
+
+def lowest_point_of(mechanism, rng, n=50):
+    """Heights of the lowest contact point at random orientations of the only body."""
+    turns = rng.normal(size=(n, 4))
+    for turn in turns / np.linalg.norm(turns, axis=1, keepdims=True):
+        R = quaternions.rotation_matrix(turn)
+        yield min((R @ np.asarray(c.position))[2] - c.radius for c in mechanism)
+
+
+def test_what_is_left_out_never_touches_first():
+    shapes = [
+        Geometry("box", (1, 1, 0.1)),
+        Geometry("cylinder", (0.1, 0.5), (0.3, 0, 0.1), TURN),
+        Geometry("sphere", (0.05,), (0, 0.2, 0.1)),
+        Geometry("capsule", (0.05, 0.3), (-0.2, 0.2, 0.1), TURN),
+        ball_mesh((0, 0, 0.1)),
+    ]
+    kept = contact_points(body(*shapes))
+    alone = [contact for shape in shapes for contact in contact_points(body(shape))]
+    assert len(kept) < len(alone)
+    rng = np.random.default_rng(0)
+    ours = list(lowest_point_of(kept, rng))
+    theirs = list(lowest_point_of(alone, np.random.default_rng(0)))
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-14)
+
+
+class TestChoice:
+    def test_all_is_the_default(self):
+        names = [contact.name for contact in robosim.load("a1").contacts]
+        assert names == [c.name for c in robosim.load("a1", contacts="all").contacts]
+        assert {"trunk", "FR_foot"} <= {name.partition("/")[0] for name in names}
+
+    def test_feet_of_the_a1(self):
+        robot = robosim.load("a1", contacts="feet")
+        names = [contact.name for contact in robot.contacts]
+        assert sorted(names) == [f"{leg}_foot/sphere0" for leg in ("FL", "FR", "RL", "RR")]
+        np.testing.assert_array_equal(robot.home, robosim.load("a1").home)
+
+    def test_feet_without_a_name_are_the_lowest_ends(self, write):
+        def limb(name, z):
+            box = '<geometry><box size="0.1 0.1 0.1"/></geometry>'
+            shape = f"<collision>{box}</collision>"
+            origin = f'<origin xyz="0 0 {z}"/><axis xyz="1 0 0"/><limit lower="-1" upper="1"/>'
+            return link_xml(name, INERTIAL + shape), joint_xml(f"to_{name}", "a", name, "revolute",
+                origin)  # fmt: skip
+
+        path = write(link_xml("a", INERTIAL), *limb("arm", 0.5), *limb("leg", -1))
+        with_feet = robosim.load(path, contacts="feet")
+        assert {contact.body for contact in with_feet.contacts} == {"leg"}
+        assert len(with_feet.contacts) == 8
+
+    def test_none(self):
+        assert robosim.load("a1", contacts="none").contacts == ()
+        assert robosim.load("cube", contacts="none").contacts == ()
+
+    def test_by_name(self):
+        robot = robosim.load("a1", contacts=["trunk", "FR_foot"])
+        assert {contacts.link_of(contact) for contact in robot.contacts} == {"trunk", "FR_foot"}
+
+    def test_what_is_not_there_is_refused(self):
+        with pytest.raises(robosim.LoadError, match=r"'tail'.*FR_foot"):
+            robosim.load("a1", contacts=["tail"])
+        with pytest.raises(robosim.LoadError, match=r"all, feet, none.*'toes'"):
+            robosim.load("a1", contacts="toes")
+
+    def test_nothing_like_a_foot_is_told(self):
+        robot = robosim.load("pendulum", contacts="feet")
+        assert robot.contacts == ()
+        assert any("no link looks like a foot" in warning for warning in robot.warnings)
+
+
+def test_reasons_name_every_link_with_shapes():
+    robot = robosim.load("a1", contacts="feet")
+    told = {reason["link"]: reason for reason in contacts.reasons(robot, "feet")}
+    assert told["FR_foot"]["points"] == 1
+    assert "name of a foot" in told["FR_foot"]["why"]
+    assert told["trunk"]["points"] == 0
+    assert told["trunk"]["why"] == "not a foot"
+    every = {shape.name for b in robot.bodies for shape in b.collisions}
+    assert set(told) == every
+    whole = robosim.load("a1")
+    reasons = contacts.reasons(whole)
+    assert sum(reason["points"] for reason in reasons) == len(whole.contacts)
+
+
+def test_open_collision_meshes_are_told(write, tmp_path):
+    MESH.export(tmp_path / "closed.stl")
+    trimesh.Trimesh(MESH.vertices, MESH.faces[3:]).export(tmp_path / "open.stl")
+
+    def robot(name):
+        shape = f'<collision><geometry><mesh filename="{name}.stl"/></geometry></collision>'
+        return robosim.load(write(link_xml("a", INERTIAL + shape)))
+
+    assert robot("closed").warnings == ()
+    opened = robot("open")
+    (warning,) = opened.warnings
+    assert "not closed" in warning
+    assert warning.endswith(": a")
+    assert len(opened.contacts) == HULL_POINTS

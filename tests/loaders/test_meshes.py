@@ -11,6 +11,7 @@ from PIL import Image
 from urdf_text import INERTIAL, link_xml
 
 import robosim
+from robosim.loaders import disk_cache, meshes
 from robosim.loaders.packages import FileFinder
 
 BOX = trimesh.creation.box((1, 2, 3))
@@ -41,7 +42,7 @@ def collada(tmp_path, unit="", up="Z_UP", name="x.dae"):
     return name
 
 
-@pytest.mark.parametrize("suffix", ["stl", "obj", "dae"])
+@pytest.mark.parametrize("suffix", ["stl", "obj", "dae", "glb"])
 def test_formats(write, tmp_path, suffix):
     (tmp_path / f"x.{suffix}").write_bytes(BOX.export(file_type=suffix, file_obj=None)
         if suffix != "obj" else BOX.export(file_type="obj").encode())  # fmt: skip
@@ -136,6 +137,143 @@ def test_broken_looks_keep_the_shape(write, tmp_path):
     (tmp_path / name).write_text(text[:start] + "<library_effects>" + text[end:])
     ((shape,), ()) = load_shapes(write, visual(name))
     assert volume(shape) == pytest.approx(6)
+
+
+def test_gltf_with_a_buffer_beside_it(write, tmp_path):
+    for name, content in trimesh.Scene([BOX]).export(file_type="gltf").items():
+        (tmp_path / name).write_bytes(content)
+    ((shape,), ()) = load_shapes(write, visual("model.gltf"))
+    assert volume(shape) == pytest.approx(6)
+
+
+def test_binary_and_text_stl_are_the_same(write, tmp_path):
+    ball = trimesh.creation.icosphere(subdivisions=2)
+    ball.export(tmp_path / "binary.stl")
+    (tmp_path / "text.stl").write_text(ball.export(file_type="stl_ascii"))
+    ((binary, text), ()) = load_shapes(write, visual("binary.stl"), visual("text.stl"))
+    assert len(binary.vertices) == len(ball.vertices)  # corners are shared again
+    corners = binary.vertices[binary.faces]
+    np.testing.assert_allclose(corners, ball.vertices[ball.faces], atol=1e-6)
+    np.testing.assert_allclose(text.vertices[text.faces], corners, atol=1e-6)
+
+
+def test_an_stl_with_a_number_that_is_none_is_refused(write, tmp_path):
+    data = bytearray(BOX.export(file_type="stl"))
+    data[100:104] = np.float32(np.nan).tobytes()
+    (tmp_path / "x.stl").write_bytes(data)
+    with pytest.raises(robosim.LoadError, match=r"x\.stl.*finite"):
+        load_shapes(write, visual("x.stl"))
+
+
+class TestBounds:
+    def test_a_file_that_is_too_large_is_not_read(self, write, tmp_path, monkeypatch):
+        BOX.export(tmp_path / "x.stl")
+        monkeypatch.setattr(meshes, "LARGEST_FILE", 600)
+        with pytest.raises(robosim.LoadError, match=r"x\.stl.*are not read"):
+            load_shapes(write, visual("x.stl"))
+
+    def test_too_many_triangles(self, write, tmp_path, monkeypatch):
+        collada(tmp_path)
+        monkeypatch.setattr(meshes, "MOST_FACES", 11)
+        with pytest.raises(robosim.LoadError, match="12 triangles"):
+            load_shapes(write, visual("x.dae"))
+
+    @pytest.mark.parametrize("depth", [40, 3000])
+    def test_nodes_that_show_each_other_over_and_over(self, write, tmp_path, depth):
+        """2^40 boxes by forty nodes that each show the next one twice; and a long chain."""
+        name = collada(tmp_path)
+        text = (tmp_path / name).read_text()
+        times = 2 if depth == 40 else 1
+        nodes = "".join(
+            f'<node id="n{k}">' + f'<instance_node url="#n{k + 1}"/>' * times + "</node>"
+            for k in range(depth)
+        )
+        library = f"<library_nodes>{nodes}<node id='n{depth}'/></library_nodes>"
+        text = text.replace("<library_visual_scenes>", f"{library}<library_visual_scenes>")
+        start = text.index("<node", text.index("<visual_scene"))
+        text = text[:start] + '<node><instance_node url="#n0"/></node>' + text[start:]
+        (tmp_path / name).write_text(text)
+        with pytest.raises(robosim.LoadError, match="nodes or more"):
+            load_shapes(write, visual(name))
+
+
+class TestDisk:
+    """What was read from a mesh is kept under the hash of the file and of those beside it."""
+
+    @pytest.fixture(autouse=True)
+    def folder(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        monkeypatch.setattr(meshes, "_WORTH_KEEPING", 0)
+
+    @pytest.fixture
+    def textured(self, tmp_path):
+        Image.new("RGB", (2, 2), (9, 8, 7)).save(tmp_path / "t.png")
+        (tmp_path / "x.mtl").write_text("newmtl m\nKd 1 1 1\nmap_Kd t.png\n")
+        (tmp_path / "x.obj").write_text(
+            "mtllib x.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl m\n"
+            "f 1/1 2/2 3/3\n"
+        )
+        return tmp_path / "x.obj"
+
+    @staticmethod
+    def entries():
+        return sorted(disk_cache.folder().iterdir())
+
+    def test_the_second_time_nothing_is_parsed(self, write, tmp_path, textured, monkeypatch):
+        shapes = [visual("x.obj", "1 2 -3"), visual("x.dae", tag="collision")]
+        collada(tmp_path, '<unit meter="0.5"/>')
+        first = load_shapes(write, *shapes)
+        monkeypatch.setattr(meshes, "_parse", lambda *_: pytest.fail("parsed again"))
+        second = load_shapes(write, *shapes)
+        for (a,), (b,) in zip(first, second, strict=True):
+            np.testing.assert_array_equal(a.vertices, b.vertices)
+            np.testing.assert_array_equal(a.faces, b.faces)
+            assert a.faces.dtype == b.faces.dtype
+            assert (a.rgba, a.texture) == (b.rgba, b.texture)
+        np.testing.assert_array_equal(first[0][0].uv, second[0][0].uv)
+
+    def test_a_texture_that_changed_is_noticed(self, write, tmp_path, textured):
+        ((first,), ()) = load_shapes(write, visual("x.obj"))
+        Image.new("RGB", (2, 2), (1, 2, 3)).save(tmp_path / "t.png")
+        ((second,), ()) = load_shapes(write, visual("x.obj"))
+        assert first.texture != second.texture == (tmp_path / "t.png").read_bytes()
+
+    def test_the_name_of_the_file_does_not_matter(self, write, tmp_path):
+        for name in ("a.stl", "b.stl"):
+            BOX.export(tmp_path / name)
+        load_shapes(write, visual("a.stl"), visual("b.stl"))
+        assert len(self.entries()) == 1
+
+    @pytest.mark.parametrize("spoilt", [b"", b"no archive", None])
+    def test_a_broken_entry_is_read_again(self, write, tmp_path, spoilt):
+        BOX.export(tmp_path / "x.stl")
+        load_shapes(write, visual("x.stl"))
+        (entry,) = self.entries()
+        if spoilt is None:  # an archive with faces that have no vertices
+            arrays = dict(np.load(entry))
+            np.savez(entry, **(arrays | {"faces0": arrays["faces0"] + 1}))
+        else:
+            entry.write_bytes(spoilt)
+        ((shape,), ()) = load_shapes(write, visual("x.stl"))
+        assert volume(shape) == pytest.approx(6)
+
+
+def test_files_far_from_the_mesh_are_not_read(write, tmp_path):
+    (tmp_path / "far").mkdir()
+    Image.new("RGB", (2, 2), (9, 8, 7)).save(tmp_path / "far" / "t.png")
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    (folder / "x.obj").write_text(
+        "mtllib x.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl m\nf 1/1 2/2 3/3\n"
+    )
+    for address in ("../../far/t.png", str(tmp_path / "far" / "t.png")):
+        (folder / "x.mtl").write_text(f"newmtl m\nKd 1 1 1\nmap_Kd {address}\n")
+        ((shape,), ()) = load_shapes(write, visual("a/b/x.obj"))
+        assert shape.texture is None
+    (tmp_path / "far" / "t.png").rename(tmp_path / "a" / "t.png")
+    (folder / "x.mtl").write_text("newmtl m\nKd 1 1 1\nmap_Kd ../t.png\n")
+    ((shape,), ()) = load_shapes(write, visual("a/b/x.obj"))
+    assert shape.texture == (tmp_path / "a" / "t.png").read_bytes()
 
 
 class TestAddresses:

@@ -150,6 +150,17 @@ class TestCatalogue:
                                      ("x", "y", "z", "qw", "qx", "qy", "qz")}  # fmt: skip
         assert json.loads(run("info", "cube", "--json", "--no-ground").stdout)["contacts"] == []
 
+    def test_info_contacts(self, run: Run) -> None:
+        told = json.loads(run("info", "a1", "--contacts", "--touching", "feet", "--json").stdout)
+        points = {link["link"]: link["points"] for link in told["contact_links"]}
+        assert {link for link, n in points.items() if n} == {f"{x}_foot" for x in
+                                                            ("FR", "FL", "RR", "RL")}  # fmt: skip
+        assert len(told["contacts"]) == 4
+        table = run("info", "a1", "--contacts", "--touching", "trunk,FR_foot").stdout
+        assert "8 points of a box" in table
+        assert "not asked for" in table
+        assert run("info", "a1", "--touching", "nothing").exit_code == 1
+
 
 class TestSimulate:
     def test_json(self, run: Run) -> None:
