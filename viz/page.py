@@ -8,25 +8,36 @@ from __future__ import annotations
 import base64
 import gzip
 import html
+from collections.abc import Mapping
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
 
 from robosim.errors import ViewerError
 
+# In the order of what they build on.
+SCRIPTS = (
+    "messages", "meshes", "stage", "layers", "items", "charts", "panel", "live", "replay",
+)  # fmt: skip
 
-def live_page(title: str) -> str:
-    """The page that connects to the server which served it."""
-    return _page(title, "ws://127.0.0.1:* ws://localhost:*", "<script>\nRobosim.live();\n</script>")
+
+def live_page(title: str, *, anywhere: bool = False) -> str:
+    """The page that connects to the server which served it: on this machine, or `anywhere`."""
+    connect = "'self' ws:" if anywhere else "'self' ws://127.0.0.1:* ws://localhost:*"
+    return _page(title, connect, "<script>\nlive();\n</script>")
 
 
-def replay_page(title: str, scene: bytes, frames: bytes) -> str:
-    """The page that replays `frames` (messages end to end), with all that it needs inside."""
-    data = "".join(
+def replay_page(title: str, data: Mapping[str, bytes]) -> str:
+    """The page that replays frames (messages end to end), with all that it needs inside.
+
+    The data are the scene, the frames and, where there are charts, these and their rows.
+    """
+    inside = "".join(
         f'<script type="text/plain" id="{name}">{_compressed(content)}</script>\n'
-        for name, content in (("scene", scene), ("frames", frames))
+        for name, content in data.items()
     )
-    return _page(title, "'none'", f"{data}<script>\nRobosim.replay();\n</script>")
+    return _page(title, "'none'", f"{inside}<script>\nreplay();\n</script>")
 
 
 def _compressed(content: bytes) -> str:
@@ -48,12 +59,16 @@ def _page(title: str, connect: str, start: str) -> str:
         ("connect", connect),
         ("licenses", "\n".join(licenses).replace("--", "- -")),
         ("style", (web / "style.css").read_text(encoding="utf-8")),
-        ("viewer", (web / "viewer.js").read_text(encoding="utf-8")),
+        ("scripts", "".join(_script(web / f"{name}.js") for name in SCRIPTS)),
         ("meshcat", (meshcat / "dist" / "main.min.js").read_text(encoding="utf-8")),
         ("start", start),
     ):
         page = page.replace("{{" + name + "}}", content, 1 if name != "title" else -1)
     return page
+
+
+def _script(file: Traversable) -> str:
+    return f"<script>\n{file.read_text(encoding='utf-8')}</script>\n"
 
 
 def _meshcat_viewer() -> Path:

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from robosim.errors import OptionError
+from robosim.mechanism import Mechanism
+from robosim.viz.link import MAX_FPS
 from robosim.viz.recorder import Recorder
-from robosim.viz.viewer import MAX_FPS, Viewer
+from robosim.viz.session import Session
+from robosim.viz.viewer import Viewer
 
 
 class RealTimePacer:
@@ -57,6 +58,23 @@ class RealTimePacer:
         """Let `simulated` [s] be now."""
         self._first_simulated = self._origin_simulated = self._simulated = float(simulated)
         self._first_wall = self._origin_wall = self._clock()
+        self._idle = 0.0
+        self._paused_at: float | None = None
+
+    def pause(self) -> None:
+        """Let the time from now to ``resume`` not count."""
+        if self._paused_at is None:
+            self._paused_at = self._clock()
+
+    def resume(self, simulated: float) -> None:
+        """Go on with `simulated` [s] as now, which may be an earlier one than before."""
+        now = self._clock()
+        if self._paused_at is not None:
+            self._idle += now - self._paused_at
+            self._paused_at = None
+        self._first_simulated += simulated - self._simulated
+        self._simulated = self._origin_simulated = float(simulated)
+        self._origin_wall = now
 
     def wait(self, simulated: float) -> float:
         """Sleep until `simulated` [s] is due; by how much it came late [s], 0 if in time."""
@@ -72,8 +90,9 @@ class RealTimePacer:
 
     @property
     def wall_seconds(self) -> float:
-        """Seconds since the start."""
-        return self._clock() - self._first_wall
+        """Seconds since the start, without pauses."""
+        now = self._clock() if self._paused_at is None else self._paused_at
+        return now - self._first_wall - self._idle
 
     @property
     def real_time_factor(self) -> float:
@@ -101,8 +120,15 @@ def live(
     *,
     fps: float = MAX_FPS,
     speed: float = 1.0,
+    paused: bool = False,
+    controllers: dict[str, Callable[[Mechanism, float], Any]] | None = None,
+    rebuild: Callable[[float], Any] | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> LiveReport:
     """Run a simulation in real time, showing and recording it as it goes.
+
+    With a viewer, its panel can pause the run, change its speed, step it, pull at bodies, pose the
+    robot and start again: see `robosim.viz.session.Session`.
 
     Parameters
     ----------
@@ -110,14 +136,23 @@ def live(
     controller
         As for ``Simulation.stream``.
     seconds : float or None [s]
-        None: until interrupted.
+        Of simulated time, all runs together; None: until interrupted.
     viewer, recorder : or None
     on_frame : callable(chunk) or None
-        Called with each ``robosim.log.Chunk`` of the run, all of them in order.
+        Called with each ``robosim.log.Chunk`` of the run, all of them in order. The panel then
+        neither poses the robot nor starts again, as a log is of one run.
     fps : float
         Frames shown per second.
     speed : float
         Simulated seconds for each second; ``math.inf`` runs as fast as it can.
+    paused : bool
+        Begin with a pause, until the panel says go.
+    controllers : mapping of name to callable(robot, timestep) -> controller, or None
+        What the panel offers beside `controller`.
+    rebuild : callable(timestep) -> Simulation, or None
+        What the panel starts again with, where it is to offer other timesteps.
+    stop : callable() -> bool
+        Asked before every frame whether to end.
 
     Raises
     ------
@@ -129,35 +164,17 @@ def live(
     if not (fps > 0 and math.isfinite(fps)):
         raise OptionError(f"fps must be a positive number, not {fps!r}")
     pacer = RealTimePacer(speed)
-    pace = speed if math.isfinite(speed) else 1.0
-    chunk_steps = max(1, round(pace / (fps * sim.timestep)))
-    begin = sim.time
-    frames = 0
-    _show(sim, viewer, recorder)
-    pacer.start(begin)
-    until = math.inf if seconds is None else seconds
-    for chunk in sim.stream(until, controller, chunk_steps=chunk_steps):
-        _show(sim, viewer, recorder)
-        frames += 1
-        if on_frame is not None:
-            on_frame(chunk)
-        if frames == 1:
-            # What happens once, such as compiling, is not part of the pace.
-            pacer.start(sim.time)
-        pacer.wait(sim.time)
-    return LiveReport(sim.time - begin, pacer.wall_seconds, pacer.real_time_factor, frames)
-
-
-def _show(sim: Any, viewer: Viewer | None, recorder: Recorder | None) -> None:
-    if viewer is None and recorder is None:
-        return
-    state = sim.state
-    positions, forces = sim.contact_positions(), sim.contact_forces()
-    shapes = sim.contacts(ground=False)
-    if shapes:
-        positions = np.vstack((positions, [contact.position for contact in shapes]))
-        forces = np.vstack((forces, [contact.force for contact in shapes]))
-    if viewer is not None:
-        viewer.update(state.x, state.q, positions, forces, sim.time)
-    if recorder is not None:
-        recorder.add(sim.time, state.x, state.q, positions, forces)
+    session = Session(
+        sim,
+        controller,
+        viewer,
+        recorder,
+        controllers=controllers,
+        rebuild=rebuild,
+        on_chunk=on_frame,
+        fps=fps,
+        speed=speed,
+        paused=paused,
+    )
+    session.run(math.inf if seconds is None else seconds, pacer, stop)
+    return LiveReport(session.simulated, pacer.wall_seconds, pacer.real_time_factor, session.frames)

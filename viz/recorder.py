@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import html
+import json
 import math
 import os
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.errors import OptionError, StateError, ViewerError
 from robosim.mechanism import Mechanism
 from robosim.viz.page import replay_page
-from robosim.viz.scene import FrameEncoder, encode_scene
+from robosim.viz.scene import Contacts, FrameEncoder, encode_scene
 
 
 class Recorder:
@@ -29,6 +33,8 @@ class Recorder:
         rate is halved. The default holds ten minutes at 30 frames a second.
     ground : bool
         Draw the plane z = 0.
+    ghosts : sequence of str
+        As for `Viewer`.
 
     Raises
     ------
@@ -43,6 +49,7 @@ class Recorder:
         *,
         max_frames: int = 18_000,
         ground: bool = True,
+        ghosts: Sequence[str] = (),
     ) -> None:
         if not isinstance(robot, Mechanism):
             raise OptionError(f"robot must be a Mechanism, not {type(robot).__name__}")
@@ -51,11 +58,18 @@ class Recorder:
         if max_frames < 2:
             raise OptionError(f"max_frames must be at least 2, not {max_frames}")
         self.robot = robot
-        self.fps = float(fps)
+        self.fps = self._first_fps = float(fps)
         self.max_frames = int(max_frames)
         self._ground = ground
-        self._encoder = FrameEncoder(robot)
+        self._ghosts = tuple(ghosts)
+        self._encoder = FrameEncoder(robot, copies=1 + len(self._ghosts))
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what was recorded, as for a run that starts again."""
+        self.fps = self._first_fps
         self._frames: list[bytes] = []
+        self._rows: list[bytes] = []
         self._slots: list[int] = []
         self._start = 0.0
         self._newest = -math.inf
@@ -71,6 +85,10 @@ class Recorder:
         q: ArrayLike,
         contact_positions: ArrayLike | None = None,
         contact_forces: ArrayLike | None = None,
+        *,
+        pulls: ArrayLike | None = None,
+        violations: ArrayLike | None = None,
+        row: Callable[[], ArrayLike] | None = None,
     ) -> bool:
         """Keep this state if a frame is due; whether it was kept.
 
@@ -81,6 +99,10 @@ class Recorder:
             Of the bodies' centres of mass, in the world; (w, x, y, z), body to world.
         contact_positions : (nc, 3) [m], contact_forces : (nc, 3) [N], or None
             In world axes, forces on the body.
+        pulls, violations : or None
+            As for `Viewer.update`.
+        row : callable, or None
+            Gives the sample for the charts, `robosim.viz.snapshot.Probe`, if the state is kept.
 
         Raises
         ------
@@ -98,8 +120,13 @@ class Recorder:
         slot = math.floor((time - self._start) * self.fps + 1e-6)
         due = not self._slots or slot > self._slots[-1]
         if due:
-            self._frames.append(self._encoder.encode(time, x, q, contact_positions, contact_forces))
+            contacts = Contacts(contact_positions, contact_forces)
+            self._frames.append(
+                self._encoder.encode(time, x, q, contacts, pulls=pulls, violations=violations)
+            )
             self._slots.append(slot)
+            if row is not None:
+                self._rows.append(np.asarray(row(), dtype="<f4").tobytes())
             if len(self._frames) > self.max_frames:
                 self._thin()
         self._newest = time
@@ -107,7 +134,7 @@ class Recorder:
 
     def _thin(self) -> None:
         self.fps /= 2
-        self._frames = self._frames[::2]
+        self._frames, self._rows = self._frames[::2], self._rows[::2]
         self._slots = [slot // 2 for slot in self._slots[::2]]
 
     def save(self, path: str | Path) -> Path:
@@ -124,15 +151,36 @@ class Recorder:
             If nothing was recorded or the file cannot be written.
         """
         path = Path(path)
-        if not self._frames:
-            raise ViewerError(f"{path}: there is nothing to save, no state was added")
-        scene = encode_scene(self.robot, ground=self._ground)
-        page = replay_page(f"{self.robot.name} - robosim", scene, b"".join(self._frames))
         try:
-            _write_atomically(path, page.encode("utf-8"))
+            _write_atomically(path, self.page().encode("utf-8"))
         except OSError as error:
             raise ViewerError(f"{path}: cannot write the recording: {error.strerror}") from error
         return path
+
+    def page(self) -> str:
+        """The page that `save` writes.
+
+        Raises
+        ------
+        ViewerError
+            If nothing was recorded.
+        """
+        if not self._frames:
+            raise ViewerError("there is nothing to save in the recording: no state was added")
+        scene = encode_scene(self.robot, ground=self._ground, ghosts=self._ghosts)
+        data = {"scene": scene, "frames": b"".join(self._frames)}
+        if self._rows:
+            # Here, as a recording without charts does without the log's columns.
+            from robosim.viz.snapshot import Probe
+
+            data["charts"] = json.dumps(Probe(self.robot).charts).encode()
+            data["rows"] = b"".join(self._rows)
+        return replay_page(f"{self.robot.name} - robosim", data)
+
+    def _repr_html_(self) -> str:
+        """The recording in a notebook's cell."""
+        style = "width: 100%; height: 520px; border: 0; border-radius: 8px"
+        return f'<iframe srcdoc="{html.escape(self.page(), quote=True)}" style="{style}"></iframe>'
 
 
 def _write_atomically(path: Path, content: bytes) -> None:

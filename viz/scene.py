@@ -4,23 +4,27 @@ Both messages are little-endian. A scene is a length (uint32), that many bytes o
 the arrays that the JSON refers to as ``[type, offset, count]``; shapes that bodies share are in
 it once. A frame is float32 throughout:
 
-    time, number of contacts m, nb poses (x, y, z, qw, qx, qy, qz), m contacts (point, force)
+    time, number of contacts m, of pulls p, of violations v,
+    nb poses (x, y, z, qw, qx, qy, qz), m contacts (point, force),
+    p pulls (point, force, what it pulls to), v violations of joints
 
-in world axes, of the bodies' centres of mass [m, N, s]; time is NaN where it is not known.
+in world axes, of the bodies' centres of mass [m, N, s]; time is NaN where it is not known. Where
+the scene has ghosts, the poses of their bodies follow those of the robot.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.bodies import Body, Geometry
 from robosim.errors import StateError
+from robosim.joints import Joint
 from robosim.mechanism import Mechanism
 from robosim.quaternions import IDENTITY, from_matrix
 from robosim.viz.obstacles import drawn_obstacles, draws_ground
@@ -32,6 +36,23 @@ STANDARD_GRAVITY = 9.81  # [m/s^2], only to scale the arrows of forces
 NEAR_GROUND = 0.01  # [m]: contact points higher than this, and without a force, are not drawn
 MAX_CONTACTS = 256
 _NO_FORCE = 1e-4  # as a fraction of the weight: what an interior-point solver leaves behind
+# What can be switched on and off, and whether it is on at first.
+LAYERS = {
+    "visual": True,
+    "collision": False,
+    "contacts": True,
+    "forces": True,
+    "inertia": False,
+    "axes": False,
+    "frames": False,
+    "com": False,
+    "trails": False,
+    "violation": False,
+    "names": False,
+    "ground": True,
+    "shadows": True,
+}
+HEAD = 4  # numbers at the beginning of a frame
 
 
 class _Blob:
@@ -60,8 +81,15 @@ class _Blob:
         return [names[flat.dtype.str[1:]], self.add(little.tobytes()), len(flat)]
 
 
-def encode_scene(robot: Mechanism, *, ground: bool = True) -> bytes:
-    """The scene message of a robot: its bodies with their visual shapes.
+class Contacts(NamedTuple):
+    """Where something touches, (nc, 3) [m], and with what force on the body, (nc, 3) [N]; world."""
+
+    positions: ArrayLike | None = None
+    forces: ArrayLike | None = None
+
+
+def encode_scene(robot: Mechanism, *, ground: bool = True, ghosts: Sequence[str] = ()) -> bytes:
+    """The scene message of a robot: its bodies with their shapes, and what its layers need.
 
     Bodies without visuals show their collision shapes; bodies without either show, translucent,
     the box of uniform density that has their mass and inertia. Obstacles are drawn with what is
@@ -92,7 +120,11 @@ def encode_scene(robot: Mechanism, *, ground: bool = True) -> bytes:
     bodies = [
         {
             "name": body.name,
+            "mass": body.mass,
             "shapes": describe(body.visuals or body.collisions or (equivalent_box(body),)),
+            "collisions": describe(body.collisions),
+            "inertia": _encode_ellipsoid(body),
+            "frame": np.asarray(body.reference_position).tolist(),
         }
         for body in robot.bodies
     ]
@@ -105,25 +137,72 @@ def encode_scene(robot: Mechanism, *, ground: bool = True) -> bytes:
         "max_contacts": MAX_CONTACTS,
         "geometries": geometries,
         "bodies": bodies,
+        "joints": [_encode_joint(robot, joint) for joint in robot.joints],
+        "trails": _encode_trails(robot),
         "fixed": fixed,
+        "ghosts": list(ghosts),
+        "layers": LAYERS,
     }
     text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
     text += b" " * (-len(text) % 4)
     return b"".join((len(text).to_bytes(4, "little"), text, *blob.parts))
 
 
-def equivalent_box(body: Body) -> Geometry:
-    """The box of uniform density with the mass and the inertia of `body`, in its axes."""
+def _encode_joint(robot: Mechanism, joint: Joint) -> dict[str, Any]:
+    """Where a joint is on its child, and the directions that it leaves free, in the child's axes.
+
+    Translations are free along axes of the joint frame, which are the child's where it is.
+    """
+    return {
+        "name": joint.name,
+        "body": robot.body_index(joint.child),
+        "position": np.asarray(joint.child_position).tolist(),
+        "slides": [] if joint.kind == "floating" else joint.C_T.T.tolist(),
+        "turns": [] if joint.kind == "floating" else joint.C_R.T.tolist(),
+    }
+
+
+def _encode_trails(robot: Mechanism) -> list[dict[str, Any]]:
+    """Points that leave trails: of each body at an end of the tree, its foot or its centre."""
+    parents = {joint.parent for joint in robot.tree_joints}
+    found = []
+    for k, body in enumerate(robot.bodies):
+        if body.name not in parents:
+            feet = [np.asarray(c.position) for c in robot.contacts if c.body == body.name]
+            farthest = max(feet, key=np.linalg.norm, default=np.zeros(3))
+            found.append({"body": k, "point": farthest.tolist()})
+    return found
+
+
+def _principal(body: Body) -> tuple[Array, Array, ArrayLike]:
+    """Squares of the edges of a body's equivalent box, its axes, and those as a quaternion."""
     moments, axes = np.linalg.eigh(np.asarray(body.inertia))
     if np.linalg.det(axes) < 0:
         axes[:, 0] = -axes[:, 0]
     # Edges a, b, c of a box: J_a = m (b^2 + c^2) / 12, and so on round.
     squares = 6.0 / body.mass * (moments.sum() - 2 * moments)
-    edges = np.sqrt(np.maximum(squares, 1e-4 * squares.max()))
+    squares = np.maximum(squares, 1e-4 * squares.max())
+    return squares, axes, from_matrix(axes) if np.ptp(moments) > 1e-9 * moments[2] else IDENTITY
+
+
+def _encode_ellipsoid(body: Body) -> dict[str, Any]:
+    """The ellipsoid of uniform density with the mass and the inertia of `body`: its half axes."""
+    squares, _, quaternion = _principal(body)
+    # J_a = m (b^2 + c^2) / 5 with half axes: those of the box times the root of 5 / 12.
+    return {
+        "radii": np.sqrt(5.0 / 12.0 * squares).tolist(),
+        "quaternion": np.asarray(quaternion).tolist(),
+    }
+
+
+def equivalent_box(body: Body) -> Geometry:
+    """The box of uniform density with the mass and the inertia of `body`, in its axes."""
+    squares, _, quaternion = _principal(body)
+    edges = np.sqrt(squares)
     return Geometry(
         "box",
         size=tuple(float(edge) for edge in edges),
-        quaternion=from_matrix(axes) if np.ptp(moments) > 1e-9 * moments[2] else IDENTITY,
+        quaternion=quaternion,
         rgba=(0.45, 0.6, 0.75, 0.8),
         name=body.name,
     )
@@ -170,10 +249,11 @@ def _checked(values: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
 
 
 class FrameEncoder:
-    """Packs the state of a robot into frames."""
+    """Packs the state of a robot into frames; with `copies` 2, that of a ghost with it."""
 
-    def __init__(self, robot: Mechanism) -> None:
-        self.n_bodies = len(robot.bodies)
+    def __init__(self, robot: Mechanism, copies: int = 1) -> None:
+        self.n_bodies = copies * len(robot.bodies)
+        self.n_joints = len(robot.joints)
         self._no_force = _NO_FORCE * robot.total_mass * STANDARD_GRAVITY
 
     def encode(
@@ -181,8 +261,10 @@ class FrameEncoder:
         time: float | None,
         x: ArrayLike,
         q: ArrayLike,
-        contact_positions: ArrayLike | None = None,
-        contact_forces: ArrayLike | None = None,
+        contacts: Contacts = Contacts(),  # noqa: B008
+        *,
+        pulls: ArrayLike | None = None,
+        violations: ArrayLike | None = None,
     ) -> bytes:
         """The frame message.
 
@@ -191,29 +273,34 @@ class FrameEncoder:
         time : [s] or None
         x : (nb, 3) [m], q : (nb, 4)
             Of the bodies' centres of mass, in the world; quaternions body to world.
-        contact_positions : (nc, 3) [m], contact_forces : (nc, 3) [N], or None
-            Of any number of contacts, in world axes, forces on the body. Contacts without a force
-            and far from the ground are left out.
+        contacts : Contacts
+            Of any number. Contacts without a force and far from the ground are left out.
+        pulls : (n, 9) or None
+            Where a force acts [m], the force [N], what it pulls to [m]; world axes.
+        violations : (nj,) [m] or None
+            Of the joints.
 
         Raises
         ------
         StateError
             For wrong shapes, values that are not finite, or forces without positions.
         """
+        touching = self._contacts(contacts)
+        pulled = np.zeros((0, 9))
+        if pulls is not None:
+            pulled = _checked(pulls, (len(np.atleast_1d(pulls)), 9), "pulls")
+        violated = np.zeros(0)
+        if violations is not None:
+            violated = _checked(violations, (self.n_joints,), "violations")
         x = _checked(x, (self.n_bodies, 3), "x")
-        q = _checked(q, (self.n_bodies, 4), "q")
-        contacts = self._contacts(contact_positions, contact_forces)
-        frame = np.empty(2 + 7 * self.n_bodies + contacts.size, dtype="<f4")
-        frame[0] = np.nan if time is None else time
-        frame[1] = len(contacts)
-        poses = frame[2 : 2 + 7 * self.n_bodies].reshape(-1, 7)
-        poses[:, :3] = x
-        poses[:, 3:] = q
-        frame[2 + 7 * self.n_bodies :] = contacts.reshape(-1)
-        return frame.tobytes()
+        poses = np.hstack((x, _checked(q, (self.n_bodies, 4), "q")))
+        head = (np.nan if time is None else time, len(touching), len(pulled), len(violated))
+        parts = (np.array(head), poses.ravel(), touching.ravel(), pulled.ravel(), violated)
+        return np.concatenate(parts).astype("<f4").tobytes()
 
-    def _contacts(self, positions: ArrayLike | None, forces: ArrayLike | None) -> Array:
+    def _contacts(self, contacts: Contacts) -> Array:
         """Rows (point, force) of the contacts worth drawing, the strongest ones first."""
+        positions, forces = contacts
         if positions is None:
             if forces is not None:
                 raise StateError("contact_forces need contact_positions")

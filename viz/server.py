@@ -1,12 +1,16 @@
 """The process that serves the live view: run as a script, fed through its standard input.
 
 It knows nothing of robots. From the standard input it reads messages, each a kind (one byte), a
-length (uint32, little-endian) and the content: ``P`` the page, ``S`` the scene, ``F`` a frame.
-The page is served over HTTP, the scene and the newest frame over a web socket, on 127.0.0.1 and
-nothing else. A browser that is slow skips frames. When the standard input ends, so does this.
+length (uint32, little-endian) and the content: ``T`` the token that browsers have to show, ``P``
+the page, ``S`` the scene, ``F`` a frame, ``R`` rows for the charts, ``D`` a document: the length of
+its name (one byte), its name, its JSON; an empty one is forgotten. The page is served over HTTP,
+the rest over a web socket: first the scene, all documents and the last rows, then what changes. A
+browser that is slow skips frames and old states of documents. When the standard input ends, so
+does this.
 
-Once it has a scene, it reports one line of JSON on its standard output: ``{"port": 7000}``; or
-``{"error": "..."}``.
+On its standard output it reports one line of JSON, ``{"port": 7000}`` or ``{"error": "..."}``, once
+it has a scene, and then what browsers say, a line each, as it came. What is no short text, or comes
+too fast, is dropped, and ``{"dropped": "why"}`` says so once a second.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import hmac
 import json
 import logging
 import os
@@ -22,17 +27,24 @@ import sys
 import threading
 import time
 import webbrowser
+from collections import deque
 from typing import Any, BinaryIO
 
 import tornado.httpserver
 import tornado.web
 import tornado.websocket
 
-ADDRESS = "127.0.0.1"
+LOOPBACK = "127.0.0.1"
 FIRST_PORT = 7000
 TRIED_PORTS = 100
-_SCENE = (0).to_bytes(4, "little")
-_FRAME = (1).to_bytes(4, "little")
+MAX_WATCHERS = 32
+MAX_MESSAGE = 2048  # [bytes]: with it a line is shorter than what a pipe takes at once
+MAX_RATE = 150.0  # messages a second from one browser
+ROWS_KEPT = 600  # messages of rows, which are some tenths of a second each
+_SCENE, _FRAME, _DOCUMENT, _ROWS = (k.to_bytes(4, "little") for k in range(4))
+# Who may show the page in a frame: notebooks on this machine, and nobody who could lay something
+# invisible over its buttons.
+FRAMES = "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
 
 
 class Feed:
@@ -41,89 +53,177 @@ class Feed:
     def __init__(self) -> None:
         self.page = b""
         self.scene = b""
+        self.token = b""
         self.frame = b""
-        self.serial = 0
+        self.frames = 0
+        self.documents: dict[bytes, tuple[int, bytes]] = {}
+        self.forgotten: deque[tuple[int, bytes]] = deque(maxlen=1000)
+        self.changes = 0
+        self.rows: deque[bytes] = deque(maxlen=ROWS_KEPT)
+        self.rows_taken = 0
         self.ready = asyncio.Event()
         self.watchers: set[Watcher] = set()
+        self._reported = 0.0
 
     def take(self, kind: bytes, content: bytes) -> None:
         """Takes in a message."""
-        if kind == b"P":
+        if kind == b"T":
+            self.token = content
+        elif kind == b"P":
             self.page = content
         elif kind == b"S":
             self.scene = _SCENE + content
             self.ready.set()
+        elif kind == b"D":
+            end = 1 + content[0]
+            self._take_document(content[1:end], content[end:])
+        elif kind == b"R":
+            self.rows.append(_ROWS + content)
+            self.rows_taken += 1
         else:
             self.frame = _FRAME + content
-            self.serial += 1
-            for watcher in self.watchers:
-                watcher.wake.set()
+            self.frames += 1
+        for watcher in self.watchers:
+            watcher.wake.set()
+
+    def _take_document(self, name: bytes, content: bytes) -> None:
+        self.changes += 1
+        message = _DOCUMENT + len(name).to_bytes(4, "little") + name + content
+        if content:
+            self.documents[name] = self.changes, message
+        elif self.documents.pop(name, None):
+            self.forgotten.append((self.changes, message))
+
+    def admits(self, handler: Any) -> bool:
+        """Whether a request may be answered: it has the token, or asks for this machine by name.
+
+        Another name for the loopback address is that of a page that had its own name resolved to
+        it (DNS rebinding); with a token that is of no use to it.
+        """
+        if self.token:
+            shown = handler.get_query_argument("token", "").encode()
+            return hmac.compare_digest(shown, self.token)
+        return handler.request.host_name in (LOOPBACK, "localhost")
+
+    def drop(self, reason: str) -> None:
+        """Report that a message was dropped; not each one of a flood."""
+        now = time.monotonic()
+        if now - self._reported >= 1.0:
+            self._reported = now
+            report({"dropped": reason})
 
 
-class _LocalOnly:
-    """Refuses a page that reaches this address under another name (DNS rebinding)."""
+def report(what: dict[str, Any] | str) -> None:
+    """A line on the standard output; lost if nobody has read the last ones."""
+    line = what if isinstance(what, str) else json.dumps(what)
+    with contextlib.suppress(BlockingIOError, BrokenPipeError):
+        os.write(sys.stdout.fileno(), line.encode() + b"\n")
 
-    request: Any
+
+class _Guarded:
+    """Refuses who has no business here."""
+
+    feed: Feed
+
+    def initialize(self, feed: Feed) -> None:
+        self.feed = feed
 
     def prepare(self) -> None:
-        if self.request.host_name not in (ADDRESS, "localhost"):
+        if not self.feed.admits(self):
             raise tornado.web.HTTPError(403)
 
 
-class PageHandler(_LocalOnly, tornado.web.RequestHandler):
+class PageHandler(_Guarded, tornado.web.RequestHandler):
     """Serves the page."""
 
-    def initialize(self, feed: Feed) -> None:
-        self.feed = feed
-
     def get(self) -> None:
-        self.set_header("Content-Type", "text/html; charset=utf-8")
-        self.set_header("Cache-Control", "no-store")
+        for name, value in (
+            ("Content-Type", "text/html; charset=utf-8"),
+            ("Cache-Control", "no-store"),
+            ("Content-Security-Policy", FRAMES),
+            ("Referrer-Policy", "no-referrer"),
+            ("X-Content-Type-Options", "nosniff"),
+        ):
+            self.set_header(name, value)
         self.finish(self.feed.page)
 
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        said = "403: open the whole address that robosim printed, with its token"
+        self.finish(said if status_code == 403 else f"{status_code}")
 
-class Watcher(_LocalOnly, tornado.websocket.WebSocketHandler):
-    """A browser: gets the scene, then always the newest frame once the last one has left."""
 
-    def initialize(self, feed: Feed) -> None:
-        self.feed = feed
-        self.wake = asyncio.Event()
+class Watcher(_Guarded, tornado.websocket.WebSocketHandler):
+    """A browser: gets the scene, then always the newest of all once the last has left.
+
+    Tornado refuses it beforehand if it comes from a page of another origin.
+    """
+
+    def prepare(self) -> None:
+        super().prepare()
+        if len(self.feed.watchers) >= MAX_WATCHERS:
+            raise tornado.web.HTTPError(503)
 
     def open(self, *args: str, **kwargs: str) -> None:
+        self.wake = asyncio.Event()
+        self.budget, self.last = MAX_RATE, time.monotonic()
         self.set_nodelay(True)
         self.feed.watchers.add(self)
         self.wake.set()
         self.task = asyncio.ensure_future(self._send())
 
     async def _send(self) -> None:
+        feed = self.feed
         with contextlib.suppress(tornado.websocket.WebSocketClosedError):
-            await self.write_message(self.feed.scene, binary=True)
-            sent = 0
+            await self.write_message(feed.scene, binary=True)
+            frames = changes = rows = 0
             while True:
                 await self.wake.wait()
                 self.wake.clear()
-                if self.feed.serial != sent:
-                    sent = self.feed.serial
-                    await self.write_message(self.feed.frame, binary=True)
+                news = [(k, text) for k, text in feed.documents.values() if k > changes]
+                if changes:
+                    news += [(k, text) for k, text in feed.forgotten if k > changes]
+                changes = feed.changes
+                for _, text in sorted(news):
+                    await self.write_message(text, binary=True)
+                new = min(feed.rows_taken - rows, len(feed.rows))
+                rows = feed.rows_taken
+                for row in list(feed.rows)[len(feed.rows) - new :]:
+                    await self.write_message(row, binary=True)
+                if feed.frames != frames:
+                    frames = feed.frames
+                    await self.write_message(feed.frame, binary=True)
 
     def on_message(self, message: str | bytes) -> None:
-        """Nothing is taken from a browser."""
+        now = time.monotonic()
+        self.budget = min(MAX_RATE, self.budget + MAX_RATE * (now - self.last)) - 1.0
+        self.last = now
+        if self.budget < 0.0:
+            self.budget = 0.0
+            self.feed.drop(f"more than {MAX_RATE:g} messages a second")
+        elif not isinstance(message, str) or len(message.encode()) > MAX_MESSAGE:
+            self.feed.drop(f"not a text of at most {MAX_MESSAGE} bytes")
+        elif not message.isprintable():
+            self.feed.drop("a text with control characters")
+        else:
+            report(message)
 
     def on_close(self) -> None:
         self.feed.watchers.discard(self)
         self.task.cancel()
 
 
-def bind(port: int | None) -> socket.socket:
-    """A listening socket on the loopback address: `port`, or the first free one from 7000."""
+def bind(host: str, port: int | None) -> socket.socket:
+    """A listening socket on an address of this machine: `port`, or the first free from 7000."""
     candidates = [port] if port is not None else [*range(FIRST_PORT, FIRST_PORT + TRIED_PORTS), 0]
+    family, _, _, _, found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
     for candidate in candidates:
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener = socket.socket(family, socket.SOCK_STREAM)
         try:
             if os.name == "posix":
                 # Reuse of a port just left; elsewhere this option would let two share it.
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind((ADDRESS, candidate))
+            listener.bind((found[0], candidate))
             listener.listen(16)
         except OSError:
             listener.close()
@@ -174,17 +274,20 @@ async def serve(listener: socket.socket, open_browser: bool, parent: int) -> Non
     application = tornado.web.Application(
         [(r"/", PageHandler, {"feed": feed}), (r"/frames", Watcher, {"feed": feed})],
         websocket_ping_interval=20,
+        websocket_max_message_size=16 * MAX_MESSAGE,
     )
     port = listener.getsockname()[1]
-    tornado.httpserver.HTTPServer(application).add_socket(listener)
     threading.Thread(target=read_messages, args=(sys.stdin.buffer, feed, loop), daemon=True).start()
     if os.name == "posix":
         leave_with(parent)
+        os.set_blocking(sys.stdout.fileno(), False)
     await feed.ready.wait()
-    print(json.dumps({"port": port}), flush=True)
+    tornado.httpserver.HTTPServer(application).add_socket(listener)
+    report({"port": port})
     if open_browser:
         # In a thread: some browsers are programs that run until they are closed.
-        address = f"http://{ADDRESS}:{port}/"
+        token = f"?token={feed.token.decode()}" if feed.token else ""
+        address = f"http://{LOOPBACK}:{port}/{token}"
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     await asyncio.Event().wait()
 
@@ -192,6 +295,7 @@ async def serve(listener: socket.socket, open_browser: bool, parent: int) -> Non
 def main() -> None:
     """Entry point of the process."""
     parser = argparse.ArgumentParser()
+    parser.add_argument("--host", default=LOOPBACK)
     parser.add_argument("--port", type=int)
     parser.add_argument("--open-browser", action="store_true")
     parser.add_argument("--parent", type=int, required=True)
@@ -200,9 +304,9 @@ def main() -> None:
     if hasattr(os, "nice"):
         os.nice(5)  # where cores are few, the simulation goes first
     try:
-        listener = bind(options.port)
+        listener = bind(options.host, options.port)
     except OSError as error:
-        print(json.dumps({"error": str(error)}), flush=True)
+        report({"error": str(error)})
         sys.exit(1)
     asyncio.run(serve(listener, options.open_browser, options.parent))
 

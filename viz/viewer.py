@@ -1,35 +1,38 @@
 """The live view: a robot in the browser, served by a process of its own.
 
 The simulation's process only packs a frame of poses and puts it into a slot; a thread passes the
-newest one on at most 60 times a second, and a separate process serves it to browsers on the
-loopback address. Nothing here ever waits for a browser.
+newest one on at most 60 times a second, and a separate process serves it to browsers. Nothing
+here ever waits for a browser.
 """
 
 from __future__ import annotations
 
-import contextlib
+import html
 import json
-import os
-import subprocess
-import sys
-import tempfile
-import threading
-import time as clock
+import logging
+import secrets
 import weakref
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import IO, Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from robosim.errors import OptionError, ViewerError
+from robosim.errors import OptionError
 from robosim.mechanism import Mechanism
+from robosim.viz import items
+from robosim.viz.commands import Command, parse
+from robosim.viz.link import Link
 from robosim.viz.page import live_page
-from robosim.viz.scene import FrameEncoder, encode_scene
+from robosim.viz.scene import LAYERS, Contacts, FrameEncoder, encode_scene
 
-MAX_FPS = 60.0
-_START_TIMEOUT = 30.0  # [s]
-_CLOSE_TIMEOUT = 2.0  # [s]
+if TYPE_CHECKING:
+    from robosim.simulation import Simulation
+
+LOOPBACK = "127.0.0.1"
+MAX_ITEMS = 2000
+log = logging.getLogger(__name__)
 
 
 class Viewer:
@@ -39,11 +42,18 @@ class Viewer:
     ----------
     robot : Mechanism
     port : int or None
-        TCP port on 127.0.0.1; by default the first free one from 7000.
+        TCP port; by default the first free one from 7000.
     open_browser : bool
         Open the default browser at ``url``.
     ground : bool
         Draw the plane z = 0.
+    host : str or None
+        By default the page is served to this machine only, on 127.0.0.1. An address of this
+        machine, or 0.0.0.0 for all of them, serves it to others too; ``url`` then has a token,
+        without which nothing is answered. The connection is not encrypted.
+    ghosts : sequence of str
+        Names of copies of the robot to draw translucent beside it, whose poses follow those of
+        the robot in ``update``.
 
     Raises
     ------
@@ -54,9 +64,9 @@ class Viewer:
 
     Examples
     --------
-    >>> with Viewer(robot) as viewer:                                       # doctest: +SKIP
-    ...     print(viewer.url)
-    ...     viewer.update(sim.state.x, sim.state.q, time=sim.time)
+    >>> viewer = Viewer(robot)                                              # doctest: +SKIP
+    >>> viewer.show(sim)                                                    # doctest: +SKIP
+    >>> viewer.arrow("push", (0, 0, 0.3), (0.2, 0, 0))                      # doctest: +SKIP
     """
 
     def __init__(
@@ -66,6 +76,8 @@ class Viewer:
         port: int | None = None,
         open_browser: bool = False,
         ground: bool = True,
+        host: str | None = None,
+        ghosts: Sequence[str] = (),
     ) -> None:
         if not isinstance(robot, Mechanism):
             raise OptionError(f"robot must be a Mechanism, not {type(robot).__name__}")
@@ -74,28 +86,38 @@ class Viewer:
         ):
             raise OptionError(f"port must be an integer in 0..65535, not {port!r}")
         self.robot = robot
-        self._encoder = FrameEncoder(robot)
-        page = live_page(f"{robot.name} - robosim").encode()
-        scene = encode_scene(robot, ground=ground)
-        process, mailbox, self.port = _start(port, open_browser, [(b"P", page), (b"S", scene)])
-        self._process, self._mailbox = process, mailbox
+        self.host = LOOPBACK if host is None else host
+        self._token = secrets.token_urlsafe(18) if host is not None else ""
+        self._encoder = FrameEncoder(robot, copies=1 + len(ghosts))
+        self._items: set[str] = set()
+        page = live_page(f"{robot.name} - robosim", anywhere=host is not None).encode()
+        scene = encode_scene(robot, ground=ground, ghosts=ghosts)
+        first = [(b"T", self._token.encode()), (b"P", page), (b"S", scene)]
+        self._link = Link(self.host, port, open_browser, first)
         # Also ends the process when the viewer is forgotten or Python exits.
-        self._finalizer = weakref.finalize(self, _shut_down, mailbox, process)
+        self._finalizer = weakref.finalize(self, self._link.close)
+
+    @property
+    def port(self) -> int:
+        """TCP port that the page is served on."""
+        return self._link.port
 
     @property
     def url(self) -> str:
         """Where to look."""
-        return f"http://127.0.0.1:{self.port}/"
+        host = LOOPBACK if self.host in ("0.0.0.0", "::") else self.host
+        host = f"[{host}]" if ":" in host else host
+        return f"http://{host}:{self.port}/" + (f"?token={self._token}" if self._token else "")
 
     @property
     def alive(self) -> bool:
         """Whether the server still runs; once it does not, updates are ignored."""
-        return self._finalizer.alive and self._process.poll() is None
+        return self._finalizer.alive and self._link.process.poll() is None
 
     @property
     def pid(self) -> int:
         """Process number of the server."""
-        return self._process.pid
+        return self._link.process.pid
 
     def update(
         self,
@@ -104,23 +126,142 @@ class Viewer:
         contact_positions: ArrayLike | None = None,
         contact_forces: ArrayLike | None = None,
         time: float | None = None,
+        *,
+        pulls: ArrayLike | None = None,
+        violations: ArrayLike | None = None,
     ) -> None:
         """Show this state; returns at once, and replaces a state that has not been sent yet.
 
         Parameters
         ----------
         x : (nb, 3) [m], q : (nb, 4)
-            Of the bodies' centres of mass, in the world; (w, x, y, z), body to world.
+            Of the bodies' centres of mass, in the world; (w, x, y, z), body to world. Those of
+            ghosts follow.
         contact_positions : (nc, 3) [m], contact_forces : (nc, 3) [N], or None
             In world axes, forces on the body.
         time : [s] or None
+        pulls : (n, 9) or None
+            Forces to draw with a string: where they act [m], the force [N], what it pulls to [m].
+        violations : (nj,) [m] or None
+            Of the joints, in the order of ``robot.joints``.
 
         Raises
         ------
         StateError
             For wrong shapes or values that are not finite.
         """
-        self._mailbox.put(self._encoder.encode(time, x, q, contact_positions, contact_forces))
+        contacts = Contacts(contact_positions, contact_forces)
+        self._link.mailbox.put_frame(
+            self._encoder.encode(time, x, q, contacts, pulls=pulls, violations=violations)
+        )
+
+    def show(self, sim: Simulation) -> None:
+        """Show the present state of a simulation, with its contacts."""
+        from robosim.viz.snapshot import snapshot
+
+        self.update(**snapshot(sim))
+
+    def pose(self, q: ArrayLike | None = None) -> None:
+        """Show the robot at joint coordinates q (nq,), without a simulation.
+
+        Parameters
+        ----------
+        q : (nq,) or None
+            The home pose if None. Closed loops have to be closed by q.
+
+        Raises
+        ------
+        StateError
+            For a wrong shape, or values that are not finite.
+        """
+        # Here, as it imports numba, which a viewer alone does not need.
+        from robosim.dynamics import Kinematics
+        from robosim.quaternions import from_matrix
+
+        kinematics = Kinematics(self.robot, q)
+        self.update(kinematics.x, [from_matrix(R) for R in kinematics.R])
+
+    def layers(self, **shown: bool) -> None:
+        """Switch layers on or off, as the page's panel does: ``viewer.layers(names=True)``.
+
+        Raises
+        ------
+        OptionError
+            For a layer that there is not; `LAYERS` lists them.
+        """
+        for name in shown:
+            if name not in LAYERS:
+                raise OptionError(f"there is no layer '{name}' (known: {', '.join(LAYERS)})")
+        self.document("layers", {name: bool(on) for name, on in shown.items()})
+
+    def marker(
+        self, name: str, position: ArrayLike, radius: float = 0.02, color: str = "#d62728"
+    ) -> None:
+        """Put a ball at a position (3,) [m], or move the item of that name there."""
+        self._put(name, items.marker(position, radius, color))
+
+    def line(self, name: str, points: ArrayLike, color: str = "#1f77b4") -> None:
+        """Draw a line through points (n, 3) [m]."""
+        self._put(name, items.line(points, color))
+
+    def arrow(self, name: str, start: ArrayLike, vector: ArrayLike, color: str = "#2ca02c") -> None:
+        """Draw an arrow from a point (3,) [m] along a vector (3,) [m]."""
+        self._put(name, items.arrow(start, vector, color))
+
+    def text(self, name: str, position: ArrayLike, text: str, color: str = "#24303c") -> None:
+        """Write at a position (3,) [m]."""
+        self._put(name, items.text(position, text, color))
+
+    def points(
+        self, name: str, points: ArrayLike, size: float = 4.0, color: str = "#1f77b4"
+    ) -> None:
+        """Draw a cloud of points (n, 3) [m], each `size` pixels wide."""
+        self._put(name, items.points(points, size, color))
+
+    def remove(self, name: str) -> None:
+        """Take away the item of that name, if there is one."""
+        if name in self._items:
+            self._items.discard(name)
+            self._link.mailbox.put_document(f"item {name}", b"")
+
+    def _put(self, name: str, item: Mapping[str, Any]) -> None:
+        if not isinstance(name, str) or not 0 < len(name.encode()) <= 200:
+            raise OptionError(f"the name of an item must be a short text, not {name!r}")
+        if name not in self._items and len(self._items) >= MAX_ITEMS:
+            raise OptionError(f"'{name}' would be more than {MAX_ITEMS} items: remove some")
+        self._items.add(name)
+        self.document(f"item {name}", item)
+
+    def document(self, name: str, content: Mapping[str, Any]) -> None:
+        """Tell the page something; it replaces what it was told under that name before."""
+        text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+        self._link.mailbox.put_document(name, text.encode())
+
+    def rows(self, rows: Sequence[ArrayLike]) -> None:
+        """Send samples (n, columns) to the charts."""
+        if len(rows):
+            self._link.mailbox.put_rows(np.asarray(rows, dtype="<f4").tobytes())
+
+    def commands(self) -> list[Command]:
+        """What browsers have asked for since the last time, checked."""
+        found: list[Command] = []
+        for line in self._link.lines():
+            try:
+                command = parse(line)
+            except ValueError as error:
+                self.refuse(str(error), line)
+            else:
+                found.append(command)
+        return found
+
+    def refuse(self, reason: str, message: object) -> None:
+        """Say in the log that a message from a browser was dropped."""
+        log.warning("dropped a message from a browser: %s: %.120r", reason, message)
+
+    def wait(self, timeout: float) -> None:
+        """Until a browser asks for something, but no longer than `timeout` [s]."""
+        if self._link.inbox is not None:
+            self._link.inbox.wait(timeout)
 
     def close(self) -> None:
         """Send the last state and end the server; a second time does nothing."""
@@ -137,126 +278,8 @@ class Viewer:
     ) -> None:
         self.close()
 
-
-class _Mailbox:
-    """A slot for the newest frame, and the thread that empties it into the server's input."""
-
-    def __init__(self, stream: IO[bytes] | None, first: list[tuple[bytes, bytes]]) -> None:
-        self._stream = stream
-        self._first = first
-        self._frame: bytes | None = None
-        self._closing = False
-        self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._send, name="robosim viewer", daemon=True)
-        self._thread.start()
-
-    def put(self, frame: bytes) -> None:
-        with self._changed:
-            self._frame = frame
-            self._changed.notify()
-
-    def close(self, timeout: float) -> None:
-        with self._changed:
-            self._closing = True
-            self._changed.notify()
-        self._thread.join(timeout)
-
-    @property
-    def is_stuck(self) -> bool:
-        """Whether the thread still runs, after ``close``."""
-        return self._thread.is_alive()
-
-    def _send(self) -> None:
-        # A server that has died leaves a broken pipe: the view is over, the simulation is not.
-        with contextlib.suppress(OSError, ValueError):
-            for kind, content in self._first:
-                self._write(kind, content)
-            self._first = []
-            while True:
-                with self._changed:
-                    self._changed.wait_for(lambda: self._frame is not None or self._closing)
-                    frame, self._frame = self._frame, None
-                    closing = self._closing
-                if frame is not None:
-                    self._write(b"F", frame)
-                if closing:
-                    return
-                clock.sleep(1.0 / MAX_FPS)
-
-    def _write(self, kind: bytes, content: bytes) -> None:
-        if self._stream is None:
-            raise ValueError("the server has no standard input")
-        self._stream.write(kind + len(content).to_bytes(4, "little") + content)
-        self._stream.flush()
-
-
-def _start(
-    port: int | None, open_browser: bool, first: list[tuple[bytes, bytes]]
-) -> tuple[subprocess.Popen[bytes], _Mailbox, int]:
-    """Start the server with its first messages; (process, mailbox, port)."""
-    command = [sys.executable, "-P", str(Path(__file__).with_name("server.py"))]
-    command += ["--parent", str(os.getpid())]
-    if port is not None:
-        command += ["--port", str(port)]
-    if open_browser:
-        command.append("--open-browser")
-    with tempfile.TemporaryFile() as errors:
-        # In a session of its own: ctrl-C is for the simulation, which then closes the viewer.
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            start_new_session=True,
-        )
-        mailbox = _Mailbox(process.stdin, first)
-        try:
-            answer = _first_line(process)
-        except BaseException:
-            process.kill()
-            _shut_down(mailbox, process)
-            raise
-        if "port" not in answer:
-            process.kill()
-            _shut_down(mailbox, process)
-            errors.seek(0)
-            said = errors.read().decode(errors="replace").strip().splitlines()
-            reason = answer.get("error") or (said[-1] if said else "no answer from its process")
-            where = "" if port is None else f" on port {port}"
-            raise ViewerError(f"the viewer could not be started{where}: {reason}")
-    return process, mailbox, int(answer["port"])
-
-
-def _first_line(process: subprocess.Popen[bytes]) -> dict[str, Any]:
-    """What the server reports, or {} if it does not within the timeout."""
-    stdout = process.stdout
-    if stdout is None:
-        return {}
-    overdue = threading.Timer(_START_TIMEOUT, process.kill)
-    overdue.start()
-    try:
-        line = stdout.readline()
-    finally:
-        overdue.cancel()
-        stdout.close()
-    try:
-        answer = json.loads(line)
-    except ValueError:
-        return {}
-    return answer if isinstance(answer, dict) else {}
-
-
-def _shut_down(mailbox: _Mailbox, process: subprocess.Popen[bytes]) -> None:
-    mailbox.close(_CLOSE_TIMEOUT)
-    # Killed if it does not take its messages: the thread may be waiting inside a write.
-    if mailbox.is_stuck:
-        process.kill()
-        mailbox.close(_CLOSE_TIMEOUT)
-    with contextlib.suppress(OSError, ValueError):
-        if process.stdin is not None:
-            process.stdin.close()
-    try:
-        process.wait(_CLOSE_TIMEOUT)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    def _repr_html_(self) -> str:
+        """The scene in a notebook's cell."""
+        address = html.escape(self.url, quote=True)
+        style = "width: 100%; height: 520px; border: 0; border-radius: 8px"
+        return f'<iframe src="{address}" style="{style}"></iframe>'

@@ -150,6 +150,11 @@ def touching_links(touching: str | None) -> str | list[str]:
     return [name.strip() for name in touching.split(",") if name.strip()]
 
 
+def default_controller(robot: Mechanism) -> str:
+    """The name of the controller where none is asked for."""
+    return "stand" if robot.nu and robot.floating_base else "zero"
+
+
 def controller(
     name: str | None, robot: Mechanism, timestep: float, implicit: bool | None = None
 ) -> Callable[[Simulation], Any]:
@@ -171,7 +176,7 @@ def controller(
     from robosim import controllers
 
     if name is None:
-        name = "stand" if robot.nu and robot.floating_base else "zero"
+        name = default_controller(robot)
     if name == "stand":
         control = controllers.stand(robot, timestep, implicit=implicit)
         if implicit is None and control.gains["implicit"].any():

@@ -85,7 +85,10 @@ def run(
                     recorder,
                     take,
                     speed=1.0 if viewer is not None else math.inf,
+                    stop=interrupted,
                 )
+                if interrupted():
+                    raise KeyboardInterrupt
     except KeyboardInterrupt as interrupt:
         return interrupt
     except (ConvergenceError, ControllerError) as error:

@@ -1,10 +1,11 @@
-"""``robosim simulate`` and ``robosim view``."""
+"""``robosim simulate``."""
 
 from __future__ import annotations
 
 import json
 import math
 import shlex
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from robosim.viz import Recorder, Viewer
 
 _CONTROLLER = "stand, zero, or module:function"
-_WATCHING = "Watching"
+WATCHING = "Watching"
 
 Timestep = Annotated[float, typer.Option(help="Seconds from one step to the next.", metavar="H")]
 Controller = Annotated[
@@ -42,16 +43,26 @@ Record = Annotated[
         help="Write a page that replays the run.",
         metavar="FILE.html",
         show_default=False,
-        rich_help_panel=_WATCHING,
+        rich_help_panel=WATCHING,
     ),
 ]
 Port = Annotated[
     int | None,
     typer.Option(
-        help="Of the live view, on this machine only; by default the first free from 7000.",
+        help="Of the live view; by default the first free from 7000.",
         metavar="PORT",
         show_default=False,
-        rich_help_panel=_WATCHING,
+        rich_help_panel=WATCHING,
+    ),
+]
+Host = Annotated[
+    str | None,
+    typer.Option(
+        help="Serve the live view to other machines: an address of this one, or 0.0.0.0. The "
+        "address that is printed then has a token.",
+        metavar="ADDRESS",
+        show_default=False,
+        rich_help_panel=WATCHING,
     ),
 ]
 
@@ -74,10 +85,11 @@ def simulate(
     view: Annotated[
         bool,
         typer.Option(
-            "--view", help="Show it live, in real time, meanwhile.", rich_help_panel=_WATCHING
+            "--view", help="Show it live, in real time, meanwhile.", rich_help_panel=WATCHING
         ),
     ] = False,
     port: Port = None,
+    host: Host = None,
     drop: Drop = 0.0,
     floating_base: arguments.FloatingBase = None,
     package_dir: arguments.PackageDirs = None,
@@ -101,20 +113,20 @@ def simulate(
     from robosim.log import LogWriter, RunStatistics
     from robosim.log.files import check_log_path
 
-    _check_seconds(seconds)
+    check_seconds(seconds)
     if log is not None:
         check_log_path(log)
-    _check_record(record)
+    check_record(record)
     robot = arguments.load(
         model, floating_base, package_dir, friction, no_ground, self_collision, touching
     )
     for warning in robot.warnings:
         remark(f"warning: {warning}")
     control = arguments.controller(controller, robot, timestep, implicit)
-    sim = _start(robot, timestep, drop, order, friction_cone, facets)
+    sim = start(robot, timestep, drop, order, friction_cone, facets)
     with interruptible() as interrupted, ExitStack() as stack:
-        viewer = stack.enter_context(_viewer(sim, port)) if view else None
-        recorder = _recorder(sim) if record is not None else None
+        viewer = stack.enter_context(open_viewer(sim.robot, port, host)) if view else None
+        recorder = new_recorder(sim) if record is not None else None
         statistics = RunStatistics(sim)
         writer = (
             LogWriter(log, sim.robot, timestep, steps=round(seconds / timestep)) if log else None
@@ -141,83 +153,17 @@ def simulate(
         if not view:
             hint = f"robosim view {shlex.quote(model)}"
             out.print(f"to see it live: {hint}", markup=False, soft_wrap=True)
-    _leave(stopped, statistics, log)
+    leave(stopped, statistics, log)
 
 
-@app.command()
-def view(
-    model: arguments.Model,
-    controller: Controller = None,
-    seconds: Annotated[
-        float,
-        typer.Option(
-            help="Seconds to simulate; by default until ctrl-C.", metavar="S", show_default=False
-        ),
-    ] = math.inf,
-    timestep: Timestep = 1e-3,
-    record: Record = None,
-    port: Port = None,
-    open_browser: Annotated[
-        bool,
-        typer.Option("--open", help="Open the browser.", rich_help_panel=_WATCHING),
-    ] = False,
-    drop: Drop = 0.0,
-    floating_base: arguments.FloatingBase = None,
-    package_dir: arguments.PackageDirs = None,
-    friction: arguments.Friction = None,
-    no_ground: arguments.NoGround = False,
-    self_collision: arguments.SelfCollision = False,
-    touching: arguments.Touching = None,
-    order: arguments.Order = 2,
-    friction_cone: arguments.FrictionCone = "second_order",
-    facets: arguments.Facets = None,
-    implicit: arguments.Implicit = None,
-) -> None:
-    """Show a robot live in the browser, in real time.
-
-    [bold]Example:[/bold] robosim view a1 --open
-
-    The page is served to this machine only. ctrl-C ends it.
-    """
-    from robosim.log import RunStatistics
-
-    if not math.isinf(seconds):
-        _check_seconds(seconds)
-    _check_record(record)
-    robot = arguments.load(
-        model, floating_base, package_dir, friction, no_ground, self_collision, touching
-    )
-    for warning in robot.warnings:
-        remark(f"warning: {warning}")
-    control = arguments.controller(controller, robot, timestep, implicit)
-    sim = _start(robot, timestep, drop, order, friction_cone, facets)
-    recorder = _recorder(sim) if record is not None else None
-    with interruptible() as interrupted, _viewer(sim, port, open_browser) as viewer:
-        statistics = RunStatistics(sim)
-        stopped = run(
-            sim,
-            control,
-            seconds,
-            interrupted,
-            statistics=statistics,
-            viewer=viewer,
-            recorder=recorder,
-            quiet=True,
-        )
-    if record is not None and recorder is not None:
-        recorder.save(record)
-        err.print(f"recorded: {record}", markup=False, soft_wrap=True)
-    if isinstance(stopped, KeyboardInterrupt) and math.isinf(seconds):
-        return  # the way to end it
-    _leave(stopped, statistics, None)
-
-
-def _check_seconds(seconds: float) -> None:
+def check_seconds(seconds: float) -> None:
+    """Refuse a time that is none."""
     if not (math.isfinite(seconds) and seconds > 0):
         raise OptionError(f"--seconds must be a positive number, not {seconds}")
 
 
-def _check_record(record: Path | None) -> None:
+def check_record(record: Path | None) -> None:
+    """Refuse a recording that could not be written, before a run and not after it."""
     if record is not None:
         if record.suffix.lower() not in (".html", ".htm"):
             raise OptionError(f"--record writes a page: '{record}' must end in .html")
@@ -225,7 +171,7 @@ def _check_record(record: Path | None) -> None:
             raise OptionError(f"--record {record}: the directory does not exist")
 
 
-def _start(
+def start(
     robot: Mechanism,
     timestep: float,
     drop: float,
@@ -258,21 +204,31 @@ def _start(
     return sim
 
 
-def _viewer(sim: Simulation, port: int | None, open_browser: bool = False) -> Viewer:
+def open_viewer(
+    robot: Mechanism,
+    port: int | None,
+    host: str | None = None,
+    open_browser: bool = False,
+    ghosts: Sequence[str] = (),
+) -> Viewer:
+    """A viewer whose address is told."""
     from robosim.viz import Viewer
 
-    viewer = Viewer(sim.robot, port=port, open_browser=open_browser)
+    viewer = Viewer(robot, port=port, host=host, open_browser=open_browser, ghosts=ghosts)
+    if host is not None:
+        remark("whoever has this address can watch and steer; the connection is not encrypted")
     err.print(f"live view: {viewer.url}", style="bold green", markup=False, soft_wrap=True)
     return viewer
 
 
-def _recorder(sim: Simulation) -> Recorder:
+def new_recorder(sim: Simulation) -> Recorder:
+    """What collects a recording."""
     from robosim.viz import Recorder
 
     return Recorder(sim.robot, fps=30)
 
 
-def _leave(stopped: BaseException | None, statistics: RunStatistics, log: Path | None) -> None:
+def leave(stopped: BaseException | None, statistics: RunStatistics, log: Path | None) -> None:
     """Report why a run ended before its time, and exit accordingly."""
     from robosim.log import partial_path
 

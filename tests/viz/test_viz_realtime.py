@@ -99,6 +99,17 @@ class FakeSimulation:
         x[0, 0] = self.time
         return SimpleNamespace(x=x, q=np.tile([1.0, 0, 0, 0], (2, 1)))
 
+    @property
+    def q(self):
+        return np.zeros(self.robot.nq)
+
+    @property
+    def v(self):
+        return np.zeros(self.robot.nv)
+
+    def energy(self):
+        return 0.0
+
     def contact_positions(self):
         return np.zeros((2, 3))
 
@@ -116,16 +127,41 @@ class FakeSimulation:
             self.steps += n
             left -= n
             self.chunk_sizes.append(n)
-            yield SimpleNamespace(t=self.time)
+            tau = np.zeros((n, self.robot.nu))
+            yield SimpleNamespace(t=self.time, tau=tau, iterations=np.ones(n))
 
 
 class FakeViewer:
-    def __init__(self) -> None:
-        self.times: list[float] = []
+    """Takes what is shown, and asks for what the test has written down: (at frame, command)."""
 
-    def update(self, x, q, positions, forces, time) -> None:
-        assert x[0, 0] == time
+    def __init__(self, *asked) -> None:
+        self.times: list[float] = []
+        self.documents: dict = {}
+        self.samples: list = []
+        self.pulls: list = []
+        self.refused: list = []
+        self.asked = list(asked)
+
+    def update(self, x, q, contact_positions, contact_forces, time, pulls, violations) -> None:
         self.times.append(time)
+        self.pulls.append(pulls)
+
+    def document(self, name, content) -> None:
+        self.documents[name] = content
+
+    def rows(self, rows) -> None:
+        self.samples.extend(rows)
+
+    def commands(self):
+        due = [command for frame, command in self.asked if frame <= len(self.times)]
+        self.asked = self.asked[len(due) :]
+        return due
+
+    def refuse(self, reason, message) -> None:
+        self.refused.append((reason, message))
+
+    def wait(self, timeout) -> None:
+        self.times.append(self.times[-1])  # so that what is asked while paused comes due
 
 
 def test_live_keeps_real_time_and_shows_every_interval(robot):

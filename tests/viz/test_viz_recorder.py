@@ -26,7 +26,8 @@ def times_of(frames: bytes, n_bodies: int) -> list[float]:
     times, at = [], 0
     while at < len(values):
         times.append(float(values[at]))
-        at += 2 + 7 * n_bodies + 6 * int(values[at + 1])
+        contacts, pulls, violations = (int(n) for n in values[at + 1 : at + 4])
+        at += 4 + 7 * n_bodies + 6 * contacts + 9 * pulls + violations
     assert at == len(values)
     return times
 
@@ -92,6 +93,29 @@ def test_saving_replaces_whole_or_not_at_all(robot, state, tmp_path):
     with pytest.raises(ViewerError, match="folder"):
         recorder.save(tmp_path / "folder.html")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["folder.html", "run.html"]
+
+
+def test_charts_are_kept_with_the_frames_and_thinned_with_them(robot, state):
+    recorder = Recorder(robot, fps=10, max_frames=20)
+    asked: list[int] = []
+
+    def kept_at(k: int) -> bool:
+        return recorder.add(k * 0.05, **state, row=lambda: asked.append(k) or [k, 1.0, 2.0])
+
+    kept = [k for k in range(100) if kept_at(k)]
+    assert asked == kept, "rows are made for frames that are kept, only"
+    assert len(kept) < 60
+    page = recorder.page()
+    rows = np.frombuffer(embedded(page, "rows"), "<f4").reshape(-1, 3)
+    assert len(rows) == len(recorder)
+    times = times_of(embedded(page, "frames"), 2)
+    np.testing.assert_allclose(rows[:, 0] * 0.05, times, atol=1e-6)
+
+
+def test_a_recording_shows_itself_in_a_notebook(robot, state):
+    shown = record(robot, state, [0.0, 0.1])._repr_html_()
+    assert shown.startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')
+    assert "<script" not in shown
 
 
 def test_nothing_recorded_is_an_error(robot, tmp_path):

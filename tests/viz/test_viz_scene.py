@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from robosim import Body, ContactPoint, Geometry, Joint, Mechanism, StateError
-from robosim.viz.scene import MAX_CONTACTS, FrameEncoder, encode_scene, equivalent_box
+from robosim.viz.scene import MAX_CONTACTS, Contacts, FrameEncoder, encode_scene, equivalent_box
 
 TYPES = {"Float32Array": "<f4", "Uint32Array": "<u4", "Uint16Array": "<u2", "Int16Array": "<i2"}
 
@@ -53,7 +53,8 @@ def test_shapes_land_where_the_mechanism_puts_them():
     frame = np.frombuffer(FrameEncoder(robot).encode(0.5, [[1, 2, 3]], [[half, 0, 0, half]]), "<f4")
     assert frame[0] == 0.5
     assert frame[1] == 0
-    points = world_points(header, array, 0, frame[2:9])
+    assert frame[2] == frame[3] == 0
+    points = world_points(header, array, 0, frame[4:11])
     np.testing.assert_allclose(points.min(axis=0), [0.0, 1.95, 2.95], atol=1e-6)
     np.testing.assert_allclose(points.max(axis=0), [1.0, 2.05, 3.05], atol=1e-6)
 
@@ -97,7 +98,7 @@ def test_equal_meshes_are_sent_once(robot):
             )
         )
 
-    assert len(scene(8)) < len(scene(1)) + 8 * 300
+    assert len(scene(8)) < len(scene(1)) + 8 * 500
 
 
 def test_texture_is_sent_with_its_type():
@@ -120,9 +121,14 @@ def test_texture_is_sent_with_its_type():
         assert (got_kind, message[start : start + count]) == (kind, image)
 
 
+def encode(encoder: FrameEncoder, state: dict, **more) -> bytes:
+    contacts = Contacts(state["contact_positions"], state["contact_forces"])
+    return encoder.encode(0.0, state["x"], state["q"], contacts, **more)
+
+
 def contacts_of(frame: bytes, n_bodies: int) -> np.ndarray:
     values = np.frombuffer(frame, "<f4")
-    rows = values[2 + 7 * n_bodies :].reshape(-1, 6)
+    rows = values[4 + 7 * n_bodies :].reshape(-1, 6)
     assert values[1] == len(rows)
     return rows
 
@@ -130,11 +136,11 @@ def contacts_of(frame: bytes, n_bodies: int) -> np.ndarray:
 def test_contacts_far_up_are_left_out_and_leftover_forces_are_zero(robot, state):
     encoder = FrameEncoder(robot)
     state["contact_forces"][1] = [0, 0, 1e-6]  # what an interior-point solver leaves behind
-    rows = contacts_of(encoder.encode(0.0, **state), 2)
+    rows = contacts_of(encode(encoder, state), 2)
     np.testing.assert_allclose(rows[0], [0, 0.1, 0, 0, 1, 29.43], rtol=1e-6)
     np.testing.assert_array_equal(rows[1, 3:], 0)
     state["contact_positions"][1, 2] = 0.2
-    assert len(contacts_of(encoder.encode(0.0, **state), 2)) == 1
+    assert len(contacts_of(encode(encoder, state), 2)) == 1
 
 
 def test_of_very_many_contacts_the_strongest_are_sent():
@@ -147,7 +153,8 @@ def test_of_very_many_contacts_the_strongest_are_sent():
     )
     forces = np.zeros((n, 3))
     forces[:, 2] = np.random.default_rng(2).permutation(n) + 1.0
-    frame = FrameEncoder(robot).encode(0.0, [[0, 0, 0]], [[1, 0, 0, 0]], np.zeros((n, 3)), forces)
+    contacts = Contacts(np.zeros((n, 3)), forces)
+    frame = FrameEncoder(robot).encode(0.0, [[0, 0, 0]], [[1, 0, 0, 0]], contacts)
     rows = contacts_of(frame, 1)
     assert sorted(rows[:, 5]) == list(range(n - MAX_CONTACTS + 1, n + 1))
 
@@ -165,4 +172,36 @@ def test_of_very_many_contacts_the_strongest_are_sent():
 )
 def test_bad_states_are_refused_by_name(robot, state, change, what):
     with pytest.raises(StateError, match=what):
-        FrameEncoder(robot).encode(0.0, **{**state, **change})
+        encode(FrameEncoder(robot), {**state, **change})
+
+
+def test_pulls_and_violations_follow_the_contacts(robot, state):
+    pull, off = np.arange(9.0), [1e-12, 2e-3]
+    frame = encode(FrameEncoder(robot), state, pulls=[pull], violations=off)
+    values = np.frombuffer(frame, "<f4")
+    np.testing.assert_array_equal(values[1:4], [2, 1, 2])
+    np.testing.assert_allclose(values[-11:], [*pull, *off], rtol=1e-6)
+    with pytest.raises(StateError, match="violations must have shape"):
+        encode(FrameEncoder(robot), state, violations=[1.0])
+
+
+def test_ghosts_are_further_bodies_of_the_same_shapes(robot, state):
+    header, _ = decode(encode_scene(robot, ghosts=("MuJoCo",)))
+    assert header["ghosts"] == ["MuJoCo"]
+    assert len(header["bodies"]) == 2
+    frame = FrameEncoder(robot, copies=2).encode(
+        0.0, np.zeros((4, 3)), np.tile([1, 0, 0, 0], (4, 1))
+    )
+    assert len(frame) == 4 * (4 + 7 * 4)
+
+
+def test_layers_are_told_what_they_draw(robot):
+    header, _ = decode(encode_scene(robot))
+    box, arm = header["bodies"]
+    assert (box["mass"], len(box["collisions"]), len(arm["collisions"])) == (2.0, 0, 1)
+    # 0.01 kg m^2 about every axis is a ball: 2/5 m r^2.
+    np.testing.assert_allclose(arm["inertia"]["radii"], np.sqrt(2.5 * 0.01 / 1.0), rtol=1e-9)
+    base, hinge = header["joints"]
+    assert base["turns"] == base["slides"] == []
+    assert (hinge["body"], hinge["turns"]) == (1, [[0.0, 1.0, 0.0]])
+    assert [trail["body"] for trail in header["trails"]] == [1]

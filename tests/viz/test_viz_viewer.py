@@ -22,7 +22,7 @@ import tornado.websocket
 from robosim import OptionError, StateError
 from robosim.errors import ViewerError
 from robosim.viz import Viewer
-from robosim.viz.scene import FrameEncoder, encode_scene
+from robosim.viz.scene import Contacts, FrameEncoder, encode_scene
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 
@@ -79,7 +79,8 @@ def test_other_names_for_this_machine_and_foreign_pages_are_refused(robot):
 def test_a_browser_gets_the_scene_and_then_the_newest_frame(robot, state):
     with Viewer(robot, ground=False) as viewer:
         viewer.update(**state, time=1.25)
-        frame = FrameEncoder(robot).encode(1.25, **state)
+        contacts = Contacts(state["contact_positions"], state["contact_forces"])
+        frame = FrameEncoder(robot).encode(1.25, state["x"], state["q"], contacts)
 
         async def watch():
             url = f"ws://127.0.0.1:{viewer.port}/frames"

@@ -1,0 +1,113 @@
+"""``robosim view``: a robot live in the browser, to be steered from there."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from robosim.cli import arguments
+from robosim.cli.application import app, err, remark
+from robosim.cli.running import interruptible
+from robosim.cli.runs import (
+    WATCHING,
+    Controller,
+    Drop,
+    Host,
+    Port,
+    Record,
+    Timestep,
+    check_record,
+    check_seconds,
+    new_recorder,
+    open_viewer,
+    start,
+)
+
+if TYPE_CHECKING:
+    from robosim.mechanism import Mechanism
+    from robosim.simulation import Simulation
+
+Open = Annotated[bool, typer.Option("--open", help="Open the browser.", rich_help_panel=WATCHING)]
+
+
+@app.command()
+def view(
+    model: arguments.Model,
+    controller: Controller = None,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            help="Seconds to simulate; by default until ctrl-C.", metavar="S", show_default=False
+        ),
+    ] = math.inf,
+    pose: Annotated[
+        bool, typer.Option("--pose", help="Start paused, to look at the robot and to pose it.")
+    ] = False,
+    timestep: Timestep = 1e-3,
+    record: Record = None,
+    port: Port = None,
+    host: Host = None,
+    open_browser: Open = False,
+    drop: Drop = 0.0,
+    floating_base: arguments.FloatingBase = None,
+    package_dir: arguments.PackageDirs = None,
+    friction: arguments.Friction = None,
+    no_ground: arguments.NoGround = False,
+    self_collision: arguments.SelfCollision = False,
+    touching: arguments.Touching = None,
+    order: arguments.Order = 2,
+    friction_cone: arguments.FrictionCone = "second_order",
+    facets: arguments.Facets = None,
+    implicit: arguments.Implicit = None,
+) -> None:
+    """Show a robot live in the browser, to watch, steer, pose and pull.
+
+    [bold]Example:[/bold] robosim view a1 --open
+
+    The page is served to this machine only, unless --host says otherwise. ctrl-C ends it. A
+    recording is that of the last run, since it was last started again.
+    """
+    from robosim.viz import live
+
+    if not math.isinf(seconds):
+        check_seconds(seconds)
+    check_record(record)
+    robot = arguments.load(
+        model, floating_base, package_dir, friction, no_ground, self_collision, touching
+    )
+    for warning in robot.warnings:
+        remark(f"warning: {warning}")
+    name = controller or arguments.default_controller(robot)
+
+    def made(robot: Mechanism, timestep: float) -> Any:
+        return arguments.controller(name, robot, timestep, implicit)
+
+    def built(timestep: float) -> Simulation:
+        return start(robot, timestep, drop, order, friction_cone, facets)
+
+    sim = built(timestep)
+    recorder = new_recorder(sim) if record is not None else None
+    with interruptible() as stop, open_viewer(robot, port, host, open_browser) as viewer:
+        live(
+            sim,
+            name,
+            seconds if math.isfinite(seconds) else None,
+            viewer,
+            recorder,
+            controllers=_built_in(robot) | {name: made},
+            rebuild=built,
+            paused=pose,
+            stop=stop,
+        )
+    if record is not None and recorder is not None:
+        recorder.save(record)
+        err.print(f"recorded: {record}", markup=False, soft_wrap=True)
+
+
+def _built_in(robot: Mechanism) -> dict[str, Any]:
+    """The controllers that every robot, or every one with actuators, can have."""
+    from robosim.controllers import BUILT_IN
+
+    return {name: make for name, make in BUILT_IN.items() if robot.nu or name == "zero"}

@@ -1,0 +1,80 @@
+"""What a browser may ask for, checked before anything acts on it.
+
+A message is a JSON object with a ``do`` and exactly the fields that belong to it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+MIN_SPEED, MAX_SPEED = 0.02, 10.0
+MIN_TIMESTEP, MAX_TIMESTEP = 1e-5, 0.1  # [s]
+_LONGEST_NAME = 200
+_FARTHEST = 1e6  # [m, rad]
+
+Command = dict[str, Any]
+
+
+def _number(low: float, high: float) -> Callable[[Any], bool]:
+    def check(value: Any) -> bool:
+        real = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return real and math.isfinite(value) and low <= value <= high
+
+    return check
+
+
+def _integer(low: int, high: int) -> Callable[[Any], bool]:
+    return lambda value: type(value) is int and low <= value <= high
+
+
+def _name(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST_NAME
+
+
+def _point(value: Any) -> bool:
+    near = _number(-_FARTHEST, _FARTHEST)
+    return isinstance(value, list) and len(value) == 3 and all(near(x) for x in value)
+
+
+_INDEX = _integer(0, 10_000)
+FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
+    "play": {},
+    "pause": {},
+    "reset": {},
+    "release": {},
+    "step": {"count": _integer(1, 1000)},
+    "speed": {"value": _number(MIN_SPEED, MAX_SPEED)},
+    "joint": {"index": _INDEX, "value": _number(-_FARTHEST, _FARTHEST)},
+    "configuration": {"name": _name},
+    "controller": {"name": _name},
+    "timestep": {"value": _number(MIN_TIMESTEP, MAX_TIMESTEP)},
+    "drag": {"body": _INDEX, "point": _point, "target": _point},
+}
+
+
+def parse(line: bytes) -> Command:
+    """The command that a line says.
+
+    Raises
+    ------
+    ValueError
+        With the reason, for anything that is none.
+    """
+    try:
+        command = json.loads(line)
+    except (ValueError, RecursionError):
+        raise ValueError("not JSON") from None
+    if not isinstance(command, dict):
+        raise ValueError("not a JSON object")
+    fields = FIELDS.get(command["do"]) if isinstance(command.get("do"), str) else None
+    if fields is None:
+        raise ValueError(f"nothing that can be done: {str(command.get('do'))[:40]!r}")
+    if set(command) != {"do", *fields}:
+        raise ValueError(f"'{command['do']}' has the fields {sorted(fields)}")
+    for name, check in fields.items():
+        if not check(command[name]):
+            raise ValueError(f"'{command['do']}' cannot have the {name} {str(command[name])[:40]}")
+    return command

@@ -1,0 +1,230 @@
+"""The server process as the simulation's process sees it: what goes there and what comes back.
+
+Nothing here ever waits for a browser, and what waits to be sent or taken is bounded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time as clock
+from collections import deque
+from pathlib import Path
+from typing import IO, Any
+
+from robosim.errors import ViewerError
+
+MAX_FPS = 60.0
+MAX_WAITING = 256  # messages from browsers, and messages of rows to them
+_START_TIMEOUT = 30.0  # [s]
+_CLOSE_TIMEOUT = 2.0  # [s]
+
+
+class Mailbox:
+    """What is to be sent, the newest of each kind, and the thread that sends it.
+
+    A frame, and a document of the same name, replaces one that has not been sent yet.
+    """
+
+    def __init__(self, stream: IO[bytes] | None, first: list[tuple[bytes, bytes]]) -> None:
+        self._stream = stream
+        self._waiting = first
+        self._frame: bytes | None = None
+        self._documents: dict[str, bytes] = {}
+        self._rows: deque[bytes] = deque(maxlen=MAX_WAITING)
+        self._closing = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._send, name="robosim viewer", daemon=True)
+        self._thread.start()
+
+    def put_frame(self, frame: bytes) -> None:
+        with self._changed:
+            self._frame = frame
+            self._changed.notify()
+
+    def put_document(self, name: str, content: bytes) -> None:
+        with self._changed:
+            self._documents[name] = content
+            self._changed.notify()
+
+    def put_rows(self, rows: bytes) -> None:
+        with self._changed:
+            self._rows.append(rows)
+            self._changed.notify()
+
+    def close(self, timeout: float) -> None:
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join(timeout)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether the thread still runs, after ``close``."""
+        return self._thread.is_alive()
+
+    def _take(self) -> tuple[list[tuple[bytes, bytes]], bool]:
+        """What to send now, and whether it is the last."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: (
+                    self._waiting
+                    or self._frame is not None
+                    or self._documents
+                    or self._rows
+                    or self._closing
+                )
+            )
+            found, self._waiting = self._waiting, []
+            for name, content in self._documents.items():
+                encoded = name.encode()
+                found.append((b"D", bytes([len(encoded)]) + encoded + content))
+            self._documents = {}
+            found += [(b"R", rows) for rows in self._rows]
+            self._rows.clear()
+            if self._frame is not None:
+                found.append((b"F", self._frame))
+                self._frame = None
+            return found, self._closing
+
+    def _send(self) -> None:
+        # A server that has died leaves a broken pipe: the view is over, the simulation is not.
+        with contextlib.suppress(OSError, ValueError):
+            closing = False
+            while not closing:
+                found, closing = self._take()
+                for kind, content in found:
+                    self._write(kind, content)
+                if not closing:
+                    clock.sleep(1.0 / MAX_FPS)
+
+    def _write(self, kind: bytes, content: bytes) -> None:
+        if self._stream is None:
+            raise ValueError("the server has no standard input")
+        self._stream.write(kind + len(content).to_bytes(4, "little") + content)
+        self._stream.flush()
+
+
+class Inbox:
+    """Lines from the server, taken in by a thread; the oldest are lost if nobody takes them."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._lines: deque[bytes] = deque(maxlen=MAX_WAITING)
+        self._arrived = threading.Event()
+        thread = threading.Thread(
+            target=self._receive, args=(stream,), name="robosim viewer inbox", daemon=True
+        )
+        thread.start()
+
+    def _receive(self, stream: IO[bytes]) -> None:
+        with contextlib.suppress(OSError, ValueError), stream:
+            for line in stream:
+                self._lines.append(line)
+                self._arrived.set()
+
+    def take(self) -> list[bytes]:
+        """All lines since the last time."""
+        self._arrived.clear()
+        lines = []
+        with contextlib.suppress(IndexError):
+            while True:
+                lines.append(self._lines.popleft())
+        return lines
+
+    def wait(self, timeout: float) -> None:
+        """Until there is a line, but no longer than `timeout` [s]."""
+        self._arrived.wait(timeout)
+
+
+class Link:
+    """A server process with its mailbox and inbox.
+
+    Raises
+    ------
+    ViewerError
+        If it does not start, as when the port is taken.
+    """
+
+    def __init__(
+        self, host: str, port: int | None, open_browser: bool, first: list[tuple[bytes, bytes]]
+    ) -> None:
+        self.inbox: Inbox | None = None  # once it has started
+        command = [sys.executable, "-P", str(Path(__file__).with_name("server.py"))]
+        command += ["--parent", str(os.getpid()), "--host", host]
+        if port is not None:
+            command += ["--port", str(port)]
+        if open_browser:
+            command.append("--open-browser")
+        with tempfile.TemporaryFile() as errors:
+            # In a session of its own: ctrl-C is for the simulation, which then closes the viewer.
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+            )
+            self.mailbox = Mailbox(self.process.stdin, first)
+            try:
+                answer = _first_line(self.process)
+            except BaseException:
+                self.process.kill()
+                self.close()
+                raise
+            if "port" not in answer:
+                self.process.kill()
+                self.close()
+                errors.seek(0)
+                said = errors.read().decode(errors="replace").strip().splitlines()
+                reason = answer.get("error") or (said[-1] if said else "no answer from its process")
+                where = f" on port {port}" if port is not None else ""
+                where += f" of {host}" if host != "127.0.0.1" else ""
+                raise ViewerError(f"the viewer could not be started{where}: {reason}")
+        self.port = int(answer["port"])
+        assert self.process.stdout is not None  # asked for above
+        self.inbox = Inbox(self.process.stdout)
+
+    def lines(self) -> list[bytes]:
+        """What browsers have said since the last time."""
+        return [] if self.inbox is None else self.inbox.take()
+
+    def close(self) -> None:
+        """Send what waits, and end the process."""
+        self.mailbox.close(_CLOSE_TIMEOUT)
+        # Killed if it does not take its messages: the thread may be waiting inside a write.
+        if self.mailbox.is_stuck:
+            self.process.kill()
+            self.mailbox.close(_CLOSE_TIMEOUT)
+        with contextlib.suppress(OSError, ValueError):
+            if self.process.stdin is not None:
+                self.process.stdin.close()
+            if self.inbox is None and self.process.stdout is not None:
+                self.process.stdout.close()
+        try:
+            self.process.wait(_CLOSE_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def _first_line(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    """What the server reports, or {} if it does not within the timeout."""
+    stdout = process.stdout
+    if stdout is None:
+        return {}
+    overdue = threading.Timer(_START_TIMEOUT, process.kill)
+    overdue.start()
+    try:
+        line = stdout.readline()
+    finally:
+        overdue.cancel()
+    try:
+        answer = json.loads(line)
+    except ValueError:
+        return {}
+    return answer if isinstance(answer, dict) else {}

@@ -1,0 +1,61 @@
+"""A body pulled by the mouse: a spring and damper from a point of it to where the mouse is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim import quaternions
+
+Array = NDArray[np.float64]
+
+FREQUENCY = 1.0  # [Hz], of the whole robot on the spring
+STRONGEST = 6.0  # weights of the whole robot
+STANDARD_GRAVITY = 9.81  # [m/s^2], to scale that by
+LONGEST_HOLD = 2e-3  # [s]: the force is renewed that often, as light bodies need it
+
+
+class Pull:
+    """Pulls a body of a simulation.
+
+    The stiffness suits the whole robot, the damping the body alone: critical for a free body of
+    its mass, so that a light link does not ring.
+
+    Parameters
+    ----------
+    sim : Simulation
+    body : int
+    point : (3,) [m]
+        Of the body, in its axes from the centre of mass.
+    """
+
+    def __init__(self, sim: Any, body: int, point: ArrayLike) -> None:
+        self.body = body
+        self._name = sim.robot.bodies[body].name
+        self._point = np.asarray(point, dtype=float)
+        mass = sim.robot.total_mass
+        self._stiffness = mass * (2 * np.pi * FREQUENCY) ** 2
+        self._damping = 2 * np.sqrt(self._stiffness * sim.robot.bodies[body].mass)
+        self._most = STRONGEST * mass * STANDARD_GRAVITY
+        self.target = self._where(sim)[0]
+
+    def _where(self, sim: Any) -> tuple[Array, Array]:
+        """Position [m] and velocity [m/s] of the point, world."""
+        state, k = sim.state, self.body
+        R = quaternions.rotation_matrix(state.q[k])
+        arm = R @ self._point
+        return state.x[k] + arm, state.v[k] + np.cross(R @ state.omega[k], arm)
+
+    def apply(self, sim: Any) -> Array:
+        """Let the present force act from now on; (9,): where, the force, what it pulls to."""
+        position, velocity = self._where(sim)
+        force = self._stiffness * (self.target - position) - self._damping * velocity
+        force *= min(1.0, self._most / max(float(np.linalg.norm(force)), 1e-12))
+        sim.apply_wrench(self._name, force, point=position)
+        return np.concatenate((position, force, self.target))
+
+    def release(self, sim: Any) -> None:
+        """Let the body go."""
+        sim.apply_wrench(self._name)

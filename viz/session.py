@@ -1,0 +1,421 @@
+"""A simulation that is steered from the page: played, stepped, posed, pulled, started again."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.errors import OptionError, RobosimError
+from robosim.mechanism import Mechanism
+from robosim.viz.commands import MAX_SPEED, MIN_SPEED, Command
+from robosim.viz.pull import LONGEST_HOLD, Pull
+from robosim.viz.snapshot import JointViolations, Probe, snapshot
+
+if TYPE_CHECKING:
+    from robosim.viz.realtime import RealTimePacer
+    from robosim.viz.recorder import Recorder
+    from robosim.viz.viewer import Viewer
+
+Array = NDArray[np.float64]
+FPS = 60.0
+ROWS_A_MESSAGE = 6
+log = logging.getLogger(__name__)
+LET_GO = 0.5  # [s] after which a pull ends that no browser keeps up
+
+
+class Session:
+    """Runs a simulation, and does what the panels of its viewer ask for.
+
+    Parameters
+    ----------
+    sim : Simulation
+    controller : callable(sim) -> torques, a PD, a name, or None
+    viewer, recorder : or None
+    controllers : mapping of name to callable(robot, timestep) -> controller
+        What the panel offers beside the one that is given, which may be one of their names.
+    rebuild : callable(timestep) -> Simulation, or None
+        Makes the simulation anew; None leaves the timestep as it is.
+    on_chunk : callable(chunk) or None
+        Called with each piece of the run. It then has to be one run: the panel plays, pauses,
+        steps and pulls, but neither poses nor starts again.
+    fps, speed : float
+        Frames a second; simulated seconds for each second, or ``math.inf``.
+    paused : bool
+        Wait for the panel before the first step.
+    """
+
+    def __init__(
+        self,
+        sim: Any,
+        controller: Any = None,
+        viewer: Viewer | None = None,
+        recorder: Recorder | None = None,
+        *,
+        controllers: dict[str, Callable[[Mechanism, float], Any]] | None = None,
+        rebuild: Callable[[float], Any] | None = None,
+        on_chunk: Callable[[Any], None] | None = None,
+        fps: float = FPS,
+        speed: float = 1.0,
+        paused: bool = False,
+    ) -> None:
+        from robosim.controllers import resolve
+
+        self.sim, self.robot = sim, sim.robot
+        self.viewer, self.recorder = viewer, recorder
+        self.speed, self.paused = speed, paused
+        self.frames, self.simulated = 0, 0.0
+        self._fps = fps
+        self._rebuild = rebuild
+        self._on_chunk = on_chunk
+        self._one_run = on_chunk is not None
+        self._controllers = dict(controllers or {})
+        self._name = controller if isinstance(controller, str) else _name(controller)
+        if self._name not in self._controllers:
+            given = {self._name: lambda robot, timestep: resolve(robot, controller, timestep)}
+            self._controllers = given | self._controllers
+        self._control = self._controllers[self._name](self.robot, sim.timestep)
+        self._joints = _posable(self.robot)
+        self._pull: Pull | None = None
+        self._pulled = 0.0
+        self._steps_asked = 0
+        self._error = ""
+        self._chunk: Any = None
+        self._rows: list[Array] = []
+        self._pace: tuple[float, float] = (0.0, 0.0)
+        self._factor = math.nan
+        if viewer is not None or recorder is not None:
+            self._probe = Probe(self.robot)
+            self._violations = JointViolations(self.robot)
+        if viewer is not None:
+            self._describe()
+
+    def run(
+        self,
+        seconds: float = math.inf,
+        pacer: RealTimePacer | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Go on until `seconds` of simulated time have passed, or `stop` says so.
+
+        Raises
+        ------
+        RobosimError
+            From a step that failed; not where there is a panel to tell it and to start again from,
+            and no end.
+        """
+        from robosim.viz.realtime import RealTimePacer
+
+        self._pacer = RealTimePacer(self.speed) if pacer is None else pacer
+        self._left = seconds
+        self._show()
+        self._pacer.start(self.sim.time)
+        while self._left > 0.5 * self.sim.timestep and not stop():
+            self._listen()
+            if self.paused and not self._steps_asked:
+                if self.viewer is None:
+                    raise OptionError("a session that starts paused needs a viewer")
+                self.viewer.wait(1.0 / self._fps)
+                self._pacer.pause()
+                continue
+            try:
+                self._advance()
+            except RobosimError as error:
+                if self._one_run or self.viewer is None or math.isfinite(seconds):
+                    raise
+                log.warning("%s", error)
+                self._error = str(error)
+                self.paused, self._steps_asked = True, 0
+                self._tell()
+        self._let_go()
+        self._send_rows(all_of_them=True)
+
+    # ---- the run --------------------------------------------------------------------------
+
+    def _advance(self) -> None:
+        sim = self.sim
+        timestep = sim.timestep
+        pace = self.speed if math.isfinite(self.speed) else 1.0
+        steps = max(1, round(pace / (self._fps * timestep)))
+        if self._steps_asked:
+            steps = min(self._steps_asked, steps)
+            self._steps_asked -= steps
+        if math.isfinite(self._left):
+            steps = min(steps, max(1, round(self._left / timestep)))
+        with warnings.catch_warnings(record=self.viewer is not None and sim.steps == 0) as told:
+            if told is not None:
+                warnings.simplefilter("always")
+            self._take(steps)
+        if told:
+            self._error = "; ".join(str(warning.message) for warning in told)
+            self._tell()
+        self.frames += 1
+        self._left -= steps * timestep
+        self.simulated += steps * timestep
+        if not self.paused:
+            self._measure()
+        self._show()
+        if self.frames == 1:
+            # What happens once, such as compiling, is not part of the pace.
+            self._pacer.start(sim.time)
+        if not self.paused:
+            self._pacer.wait(sim.time)
+
+    def _take(self, steps: int) -> None:
+        """Some steps: all at once, or in shorter pieces while a body is pulled."""
+        timestep = self.sim.timestep
+        piece = steps
+        if self._pull is not None:
+            piece = max(1, min(steps, int(LONGEST_HOLD / timestep)))
+        for done in range(0, steps, piece):
+            n = min(piece, steps - done)
+            if self._pull is not None:
+                self._pull.apply(self.sim)
+            for chunk in self.sim.stream(n * timestep, self._control, chunk_steps=n):
+                self._chunk = chunk
+                if self._on_chunk is not None:
+                    self._on_chunk(chunk)
+
+    def _measure(self) -> None:
+        """The real-time factor of about the last half a second."""
+        simulated, wall = self._pace
+        now = time.perf_counter()
+        if now - wall > 0.5:
+            if wall:
+                self._factor = (self.sim.time - simulated) / (now - wall)
+            self._pace = self.sim.time, now
+
+    def _show(self) -> None:
+        if self.viewer is None and self.recorder is None:
+            return
+        state = snapshot(self.sim)
+        state["pulls"] = None if self._pull is None else self._pull.apply(self.sim)[None]
+        state["violations"] = self._violations(state["x"], state["q"])
+        if self.viewer is not None:
+            self.viewer.update(**state)
+            self._rows.append(self._sample())
+            self._send_rows(all_of_them=self.paused)
+        if self.recorder is not None:
+            self.recorder.add(**state, row=self._sample)
+
+    def _sample(self) -> Array:
+        return self._probe(self.sim, self._chunk, self._factor)
+
+    def _send_rows(self, *, all_of_them: bool) -> None:
+        if self.viewer is not None and (all_of_them or len(self._rows) >= ROWS_A_MESSAGE):
+            self.viewer.rows(self._rows)
+            self._rows = []
+
+    # ---- the panel ------------------------------------------------------------------------
+
+    def _describe(self) -> None:
+        """Tell the page what its panel can offer."""
+        assert self.viewer is not None
+        self.viewer.document(
+            "panel",
+            {
+                "charts": self._probe.charts,
+                "joints": [
+                    joint | {"home": float(self._home[joint["q"]])} for joint in self._joints
+                ],
+                "configurations": ["home", *getattr(self.robot, "configurations", {})],
+                "controllers": list(self._controllers),
+                "poses": not self._one_run,
+                "timesteps": self._rebuild is not None and not self._one_run,
+                "speeds": [MIN_SPEED, MAX_SPEED],
+            },
+        )
+        self._tell()
+
+    @property
+    def _home(self) -> Array:
+        return np.asarray(self.robot.home)
+
+    def _tell(self) -> None:
+        """Tell the page how things stand."""
+        if self.viewer is None:
+            return
+        gains = getattr(self._control, "gains", None)
+        targets: list[float | None] = [None] * len(self._joints)
+        if gains is not None and np.any(gains["kp"]):
+            target = dict(zip(gains["q_index"].tolist(), gains["target"].tolist(), strict=True))
+            targets = [target.get(joint["q"]) for joint in self._joints]
+        self.viewer.document(
+            "status",
+            {
+                "paused": self.paused,
+                "speed": self.speed if math.isfinite(self.speed) else None,
+                "controller": self._name,
+                "timestep": self.sim.timestep,
+                "targets": targets,
+                "q": [float(self.sim.q[joint["q"]]) for joint in self._joints],
+                "error": self._error,
+            },
+        )
+
+    def _listen(self) -> None:
+        """Do what browsers have asked for."""
+        if self.viewer is None:
+            return
+        for command in self.viewer.commands():
+            try:
+                self._obey(command)
+            except RobosimError as error:
+                self._error = str(error)
+                self._tell()
+        if self._pull is not None and time.perf_counter() - self._pulled > LET_GO:
+            self._let_go()
+
+    def _obey(self, command: Command) -> None:
+        what = command["do"]
+        if what == "drag":
+            self._drag(command)
+            return
+        if what == "release":
+            self._let_go()
+            return
+        if what in ("reset", "timestep") and self._one_run:
+            self._refuse("this run is being logged and has to go on", command)
+            return
+        self._error = ""
+        if what in ("play", "pause"):
+            self.paused = what == "pause"
+            self._pacer.resume(self.sim.time)
+            self._pace = 0.0, 0.0
+        elif what == "step":
+            self.paused = True
+            self._steps_asked = min(self._steps_asked + command["count"], 1000)
+        elif what == "speed":
+            self.speed = self._pacer.speed = float(command["value"])
+            self._pacer.resume(self.sim.time)
+        elif what == "reset":
+            self._start(None)
+        elif what == "timestep":
+            self._change_timestep(float(command["value"]))
+        elif what == "joint":
+            self._move_joint(command)
+        elif what == "configuration":
+            self._configure(command)
+        elif what == "controller":
+            self._choose(command)
+        self._tell()
+
+    def _refuse(self, reason: str, command: Command) -> None:
+        if self.viewer is not None:
+            self.viewer.refuse(reason, command)
+
+    def _drag(self, command: Command) -> None:
+        if not command["body"] < len(self.robot.bodies):
+            self._refuse("there is no such body", command)
+            return
+        if self._pull is None or self._pull.body != command["body"]:
+            self._let_go()
+            self._pull = Pull(self.sim, command["body"], command["point"])
+        self._pull.target = np.array(command["target"], dtype=float)
+        self._pulled = time.perf_counter()
+        if self.paused:
+            self._show()
+
+    def _let_go(self) -> None:
+        if self._pull is not None:
+            self._pull.release(self.sim)
+            self._pull = None
+            self._show()
+
+    def _start(self, q: Array | None, at: float = 0.0, hold: tuple[str, ...] = ()) -> None:
+        """Put the robot somewhere, at rest."""
+        self._let_go()
+        self.sim.set_state(q, time=at, hold=hold)
+        self._chunk = None
+        if at == 0.0 and self.recorder is not None:
+            self.recorder.clear()
+        self._pacer.resume(self.sim.time)
+        self._show()
+
+    def _move_joint(self, command: Command) -> None:
+        """Pose a joint while paused; otherwise move what its controller holds it at."""
+        if not command["index"] < len(self._joints):
+            self._refuse("there is no such joint", command)
+            return
+        joint, value = self._joints[command["index"]], float(command["value"])
+        if self.paused and not self._one_run:
+            q = self.sim.q
+            q[joint["q"]] = value
+            hold = (joint["joint"],) if self._closed else ()
+            self._start(q, self.sim.time, hold)
+        else:
+            self._aim({joint["q"]: value})
+
+    @property
+    def _closed(self) -> bool:
+        return bool(self.robot.loop_joints or self.robot.couplings)
+
+    def _aim(self, targets: dict[int, float]) -> None:
+        gains = getattr(self._control, "gains", None)
+        if gains is None:
+            raise OptionError(f"the controller '{self._name}' has no targets to move")
+        for q_index, value in targets.items():
+            gains["target"][gains["q_index"] == q_index] = value
+
+    def _configure(self, command: Command) -> None:
+        poses = {"home": self._home, **getattr(self.robot, "configurations", {})}
+        if command["name"] not in poses:
+            self._refuse("there is no such configuration", command)
+            return
+        q = np.array(poses[command["name"]], dtype=float)
+        if self.paused and not self._one_run:
+            self._start(q, self.sim.time)
+        else:
+            self._aim({joint["q"]: float(q[joint["q"]]) for joint in self._joints})
+
+    def _choose(self, command: Command) -> None:
+        name = command["name"]
+        if name not in self._controllers:
+            self._refuse("there is no such controller", command)
+            return
+        self._control = self._controllers[name](self.robot, self.sim.timestep)
+        self._name = name
+
+    def _change_timestep(self, timestep: float) -> None:
+        """Start again with another timestep."""
+        if self._rebuild is None:
+            raise OptionError("this simulation cannot be made anew with another timestep")
+        self._let_go()
+        self.sim = self._rebuild(timestep)
+        self._control = self._controllers[self._name](self.robot, timestep)
+        self._start(None)
+
+
+def _posable(robot: Mechanism) -> list[dict[str, Any]]:
+    """The coordinates of the tree that are single numbers: what a slider can move."""
+    found = []
+    for joint, begin in zip(robot.tree_joints, robot.q_offsets, strict=False):
+        slides, turns = joint.C_T.shape[1], joint.C_R.shape[1]
+        if joint.kind == "floating" or joint.motion is not None:
+            continue
+        for k in range(slides + (0 if joint.has_quaternion else turns)):
+            unit = "m" if k < slides else "rad"
+            lower, upper = float(np.asarray(joint.lower)[k]), float(np.asarray(joint.upper)[k])
+            reach = 1.0 if unit == "m" else math.pi
+            found.append(
+                {
+                    "name": robot.q_names[begin + k],
+                    "joint": joint.name,
+                    "q": begin + k,
+                    "unit": unit,
+                    "lower": lower if math.isfinite(lower) else -reach,
+                    "upper": upper if math.isfinite(upper) else reach,
+                    "limited": math.isfinite(lower) and math.isfinite(upper),
+                }
+            )
+    return found
+
+
+def _name(controller: Any) -> str:
+    return "zero" if controller is None else getattr(controller, "__name__", "given")

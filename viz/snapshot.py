@@ -1,0 +1,145 @@
+"""A simulation's present state as the viewer and recordings take it, and as the charts do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim import quaternions
+from robosim.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+MAX_FORCES = 16  # lines in the chart of contact forces
+
+
+def snapshot(sim: Any) -> dict[str, Any]:
+    """What `Viewer.update` and `Recorder.add` take: poses, contacts and time."""
+    positions, forces = sim.contact_positions(), sim.contact_forces()
+    shapes = sim.contacts(ground=False)
+    if shapes:
+        positions = np.vstack((positions, [contact.position for contact in shapes]))
+        forces = np.vstack((forces, [contact.force for contact in shapes]))
+    return {
+        "x": sim.state.x,
+        "q": sim.state.q,
+        "contact_positions": positions,
+        "contact_forces": forces,
+        "time": sim.time,
+    }
+
+
+class JointViolations:
+    """How far each joint of a robot is from being satisfied, from the poses of its bodies.
+
+    The same residuals as the integrator's constraints (see `robosim.joints`), read here from the
+    bodies, as a simulation tells only the largest.
+    """
+
+    def __init__(self, robot: Mechanism) -> None:
+        joints, n = robot.joints, len(robot.bodies)
+        self._a = np.array([n if j.parent is None else robot.body_index(j.parent) for j in joints])
+        self._b = np.array([robot.body_index(joint.child) for joint in joints])
+        self._p_a = np.array([np.asarray(joint.parent_position) for joint in joints])
+        self._p_b = np.array([np.asarray(joint.child_position) for joint in joints])
+        offsets = np.array([np.asarray(joint.offset) for joint in joints])
+        self._offset = offsets
+        self._R_offset = quaternions.rotation_matrix(offsets)
+        self._D_T = np.zeros((len(joints), 3, 3))
+        self._D_R = np.zeros((len(joints), 3, 3))
+        for k, joint in enumerate(joints):
+            self._D_T[k, :, : joint.D_T.shape[1]] = joint.D_T
+            self._D_R[k, :, : joint.D_R.shape[1]] = joint.D_R
+
+    def __call__(self, x: Array, q: Array) -> Array:
+        """(nj,) [m, or the sine of half an angle] for poses x (nb, 3), q (nb, 4)."""
+        x = np.vstack((x, np.zeros(3)))
+        q = np.vstack((q, quaternions.IDENTITY))
+        R = quaternions.rotation_matrix(q)
+        a, b = self._a, self._b
+        apart = x[b] + np.einsum("jik,jk->ji", R[b], self._p_b)
+        apart -= x[a] + np.einsum("jik,jk->ji", R[a], self._p_a)
+        R_joint = R[a] @ self._R_offset
+        g_T = np.einsum("jik,ji->jk", R_joint, apart)
+        turned = _conjugate_times(self._offset, _conjugate_times(q[a], q[b]))[:, 1:]
+        broken = np.concatenate(
+            (np.einsum("jik,ji->jk", self._D_T, g_T), np.einsum("jik,ji->jk", self._D_R, turned)),
+            axis=1,
+        )
+        return np.asarray(np.abs(broken).max(axis=1))
+
+
+def _conjugate_times(a: Array, b: Array) -> Array:
+    """Products of conjugates of quaternions a (n, 4) with quaternions b (n, 4)."""
+    scalar = np.einsum("ji,ji->j", a, b)
+    vector = a[:, :1] * b[:, 1:] - b[:, :1] * a[:, 1:] - np.cross(a[:, 1:], b[:, 1:])
+    return np.hstack((scalar[:, None], vector))
+
+
+class Probe:
+    """Samples of a simulation for the charts.
+
+    Attributes
+    ----------
+    charts : list of dict
+        A chart's title, unit and the names of its lines; a sample has the time and then their
+        values, in that order.
+    """
+
+    def __init__(self, robot: Mechanism) -> None:
+        # What is learned of a simulation comes from its log's description: the names and units.
+        from robosim.log import LogInfo
+
+        info = LogInfo.of(robot, 0.0)
+        self.charts: list[dict[str, Any]] = [
+            {"title": "real-time factor", "unit": "", "names": ["factor"]},
+            {"title": "energy", "unit": "J", "names": ["total"]},
+        ]
+        self._q = self._group("position", info.q, info.units)
+        self._v = self._group("velocity", info.v, info.units)
+        self._tau = self._group("torque", info.tau, info.units)
+        touching = {contact.body: None for contact in robot.contacts}
+        touching |= {body.name: None for body in robot.bodies if body.collisions}
+        self._bodies = list(touching)[:MAX_FORCES]
+        self._of_contact = [
+            self._bodies.index(contact.body) if contact.body in self._bodies else MAX_FORCES
+            for contact in robot.contacts
+        ]
+        if self._bodies:
+            self.charts.append({"title": "contact force", "unit": "N", "names": self._bodies})
+        self.charts.append({"title": "Newton iterations", "unit": "", "names": ["a step"]})
+        self.width = 1 + sum(len(chart["names"]) for chart in self.charts)
+
+    def _group(self, what: str, names: Any, units: Any) -> list[int]:
+        """Charts of columns that are joints', one for each unit; their places among the columns."""
+        places = []
+        for unit in dict.fromkeys(units[name] for name in names if name.endswith(f".{what}")):
+            found = [
+                (k, name.removesuffix(f".{what}"))
+                for k, name in enumerate(names)
+                if name.endswith(f".{what}") and units[name] == unit
+            ]
+            places += [k for k, _ in found]
+            shown = {"title": f"joint {what}", "unit": unit, "names": [name for _, name in found]}
+            self.charts.append(shown)
+        return places
+
+    def __call__(self, sim: Any, chunk: Any, factor: float) -> Array:
+        """A sample (width,) after a chunk of the run; None where none has been yet."""
+        tau = np.zeros(len(self._tau)) if chunk is None else chunk.tau[-1][self._tau]
+        iterations = 0.0 if chunk is None else float(np.mean(chunk.iterations))
+        parts = [[sim.time, factor, sim.energy()], sim.q[self._q], sim.v[self._v], tau]
+        if self._bodies:
+            parts.append(self._forces(sim))
+        return np.concatenate((*parts, [iterations]))
+
+    def _forces(self, sim: Any) -> Array:
+        """Size of the sum of the contact forces on each body [N]."""
+        total = np.zeros((MAX_FORCES + 1, 3))
+        np.add.at(total, self._of_contact, sim.contact_forces())
+        for contact in sim.contacts(ground=False):
+            for body, sign in ((contact.body, 1.0), (contact.other, -1.0)):
+                if body in self._bodies:
+                    total[self._bodies.index(body)] += sign * contact.force
+        return np.linalg.norm(total[: len(self._bodies)], axis=1)

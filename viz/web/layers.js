@@ -1,0 +1,460 @@
+// What can be laid over the robot and switched on and off: contacts, forces, inertia, axes, ...
+"use strict";
+
+const UP = new THREE.Vector3(0, 1, 0);
+const STILL = new THREE.Quaternion();
+
+function basic(color, opacity) {
+  return new THREE.MeshBasicMaterial({ color, transparent: opacity < 1, opacity, depthWrite: opacity === 1 });
+}
+
+function rotated(group, [w, x, y, z]) {
+  group.quaternion.set(x, y, z, w);
+  return group;
+}
+
+// A text that faces the camera and keeps its size on the screen.
+function label(text, color) {
+  const size = 44;
+  const measure = document.createElement("canvas").getContext("2d");
+  const font = `600 ${size}px system-ui, sans-serif`;
+  measure.font = font;
+  const width = Math.ceil(measure.measureText(text).width) + 36;
+  const texture = canvasTexture(width, 70, (context) => {
+    context.fillStyle = "rgba(255, 255, 255, 0.86)";
+    context.beginPath();
+    context.roundRect(0, 0, width, 70, 18);
+    context.fill();
+    context.font = font;
+    context.fillStyle = color;
+    context.textBaseline = "middle";
+    context.fillText(text, 18, 37);
+  });
+  const material = new THREE.SpriteMaterial({ map: texture, depthTest: false, sizeAttenuation: false, fog: false });
+  const sprite = new THREE.Sprite(material);
+  sprite.scale.set((0.021 * width) / 70, 0.021, 1);
+  sprite.renderOrder = 20;
+  return sprite;
+}
+
+// An arrow of unit length along y, to be scaled.
+class Arrow extends THREE.Group {
+  constructor(color) {
+    super();
+    const material = new THREE.MeshStandardMaterial({ color, roughness: 0.5 });
+    this.shaft = new THREE.Mesh(new THREE.CylinderGeometry(1, 1, 1, 16).translate(0, 0.5, 0), material);
+    this.head = new THREE.Mesh(new THREE.ConeGeometry(1, 1, 20).translate(0, 0.5, 0), material);
+    this.add(this.shaft, this.head);
+  }
+
+  set(start, vector, thin) {
+    const length = vector.length();
+    this.visible = length > 1e-9;
+    if (!this.visible) return;
+    const tip = Math.min(5 * thin, 0.5 * length);
+    this.position.copy(start);
+    this.quaternion.setFromUnitVectors(UP, vector.clone().divideScalar(length));
+    this.shaft.scale.set(thin, length - tip, thin);
+    this.head.position.set(0, length - tip, 0);
+    this.head.scale.set(2.2 * thin, tip, 2.2 * thin);
+  }
+}
+
+// The corners of the convex hull of points (x, y), counter-clockwise.
+function convexHull(points) {
+  const sorted = [...points].sort((a, b) => a.x - b.x || a.y - b.y);
+  const cross = (o, a, b) => (a.x - o.x) * (b.y - o.y) - (a.y - o.y) * (b.x - o.x);
+  const half = (list) => {
+    const chain = [];
+    for (const point of list) {
+      while (chain.length > 1 && cross(chain[chain.length - 2], chain[chain.length - 1], point) <= 0) chain.pop();
+      chain.push(point);
+    }
+    return chain.slice(0, -1);
+  };
+  return sorted.length < 3 ? sorted : [...half(sorted), ...half(sorted.reverse())];
+}
+
+// The way that a point has come, its newest places only.
+class Trail {
+  constructor(color) {
+    this.places = new Float32Array(3 * Trail.longest);
+    this.count = 0;
+    const geometry = new THREE.BufferGeometry();
+    geometry.setAttribute("position", new THREE.BufferAttribute(this.places, 3));
+    this.line = new THREE.Line(geometry, new THREE.LineBasicMaterial({ color }));
+    this.line.frustumCulled = false;
+    this.clear();
+  }
+
+  clear() {
+    this.count = 0;
+    this.line.geometry.setDrawRange(0, 0);
+  }
+
+  add(point, least) {
+    const { places } = this;
+    const last = 3 * (this.count - 1);
+    const moved = this.count && Math.hypot(point.x - places[last], point.y - places[last + 1], point.z - places[last + 2]);
+    if (this.count && moved < least) return;
+    if (this.count === Trail.longest) {
+      places.copyWithin(0, 3 * (Trail.longest / 4));
+      this.count -= Trail.longest / 4;
+    }
+    point.toArray(places, 3 * this.count);
+    this.count += 1;
+    this.line.geometry.setDrawRange(0, this.count);
+    this.line.geometry.attributes.position.needsUpdate = true;
+  }
+}
+Trail.longest = 2000;
+
+class Layers {
+  constructor(stage) {
+    this.stage = stage;
+    this.shown = {};
+    this.total = 0;
+    this.touching = 0;
+    this.worst = null;
+  }
+
+  load(scene) {
+    const { viewer } = this.stage;
+    this.scene = scene;
+    if ("layers" in viewer.scene_tree.children) viewer.delete_path(["layers"]);
+    this.ready = false;
+  }
+
+  // Built with the first pose, as sizes depend on how large the robot is.
+  build() {
+    const { stage, scene } = this;
+    this.size = stage.size;
+    this.thin = 0.0065 * this.size;
+    this.forceScale = (0.7 * this.size) / scene.weight;
+    this.groups = {};
+    const group = (name) => {
+      this.groups[name] = new THREE.Group();
+      stage.viewer.set_object(["layers", name], this.groups[name]);
+      return this.groups[name];
+    };
+    // Groups that move with the bodies, one for each.
+    const onBodies = (name, make) => {
+      const parts = scene.bodies.map((body, index) => make(body, index));
+      group(name).add(...parts);
+      return parts;
+    };
+    this.riders = [
+      onBodies("collision", (body) => this.collision(body)),
+      onBodies("inertia", (body) => this.inertia(body)),
+      onBodies("axes", (body, index) => this.axes(index)),
+      onBodies("frames", (body) => this.frame(body)),
+      onBodies("names", (body) => this.name(body)),
+    ];
+    this.buildContacts(group);
+    this.buildCenter(group("com"));
+    this.trails = this.trailPoints().map((one, k) => {
+      const trail = new Trail(srgb(...TRAIL_COLORS[k % TRAIL_COLORS.length]));
+      group(`trail ${one.name}`).add(trail.line);
+      return { ...one, trail };
+    });
+    this.buildPull(group("pull"));
+    this.ready = true;
+    this.apply();
+  }
+
+  collision(body) {
+    const part = new THREE.Group();
+    const material = basic(srgb(0.1, 0.62, 0.45), 0.35);
+    for (const shape of body.collisions) {
+      const mesh = new THREE.Mesh(this.stage.geometries[shape.geometry], material);
+      mesh.position.fromArray(shape.position);
+      part.add(rotated(mesh, shape.quaternion));
+      const edges = new THREE.LineSegments(
+        new THREE.EdgesGeometry(mesh.geometry, 20), new THREE.LineBasicMaterial({ color: srgb(0.05, 0.42, 0.3) }));
+      edges.position.copy(mesh.position);
+      edges.quaternion.copy(mesh.quaternion);
+      part.add(edges);
+    }
+    return part;
+  }
+
+  inertia(body) {
+    const mesh = new THREE.Mesh(new THREE.SphereGeometry(1, 24, 16), basic(srgb(0.55, 0.35, 0.8), 0.5));
+    mesh.material.depthTest = false;
+    mesh.scale.fromArray(body.inertia.radii);
+    mesh.renderOrder = 5;
+    return new THREE.Group().add(rotated(mesh, body.inertia.quaternion));
+  }
+
+  axes(index) {
+    const part = new THREE.Group();
+    for (const joint of this.scene.joints.filter((one) => one.body === index)) {
+      const at = new THREE.Vector3().fromArray(joint.position);
+      for (const [directions, color] of [[joint.turns, [0.85, 0.15, 0.45]], [joint.slides, [0.1, 0.5, 0.75]]]) {
+        for (const direction of directions) {
+          const arrow = new Arrow(srgb(...color));
+          const along = new THREE.Vector3().fromArray(direction).setLength(0.16 * this.size);
+          arrow.set(at.clone().addScaledVector(along, -0.5), along, 0.6 * this.thin);
+          part.add(seeThrough(arrow));
+        }
+      }
+    }
+    return part;
+  }
+
+  frame(body) {
+    const part = new THREE.Group();
+    const origin = new THREE.Vector3().fromArray(body.frame);
+    [[0.85, 0.2, 0.2], [0.2, 0.6, 0.25], [0.2, 0.4, 0.85]].forEach((color, axis) => {
+      const arrow = new Arrow(srgb(...color));
+      arrow.set(origin, new THREE.Vector3().setComponent(axis, 0.12 * this.size), 0.5 * this.thin);
+      part.add(seeThrough(arrow));
+    });
+    return part;
+  }
+
+  name(body) {
+    return new THREE.Group().add(label(body.name, "#24303c"));
+  }
+
+  buildContacts(group) {
+    const count = this.scene.max_contacts;
+    const orange = srgb(0.93, 0.42, 0.05);
+    const shaft = new THREE.CylinderGeometry(1, 1, 1, 20).translate(0, 0.5, 0);
+    const head = new THREE.ConeGeometry(1, 1, 24).translate(0, 0.5, 0);
+    const ball = new THREE.SphereGeometry(1, 16, 12);
+    this.marks = {
+      shaft: new Marks(shaft, orange, count),
+      head: new Marks(head, orange, count),
+      touching: new Marks(ball, orange, count),
+      free: new Marks(ball, srgb(0.25, 0.5, 0.75), count),
+    };
+    group("forces").add(this.marks.shaft.group, this.marks.head.group);
+    group("contacts").add(this.marks.touching.group, this.marks.free.group);
+  }
+
+  buildCenter(group) {
+    const ball = new THREE.Mesh(new THREE.SphereGeometry(1.8 * this.thin, 24, 16), basic(srgb(0.95, 0.75, 0.1), 1));
+    const below = new THREE.Mesh(new THREE.CircleGeometry(2 * this.thin, 24), basic(srgb(0.95, 0.75, 0.1), 1));
+    const plumb = new THREE.Line(
+      new THREE.BufferGeometry().setFromPoints([new THREE.Vector3(), new THREE.Vector3(0, 0, 1)]),
+      new THREE.LineBasicMaterial({ color: srgb(0.85, 0.62, 0.05) }));
+    const support = new THREE.Mesh(new THREE.BufferGeometry(), basic(srgb(0.2, 0.65, 0.3), 0.4));
+    support.material.side = THREE.DoubleSide;
+    support.frustumCulled = false;
+    for (const part of [ball, below, plumb]) {
+      part.material.depthTest = false;
+      part.material.transparent = true; // drawn last, and so through what hides it
+      part.renderOrder = 12;
+    }
+    this.center = { ball, below, plumb, support };
+    group.add(ball, below, plumb, support);
+  }
+
+  buildPull(group) {
+    const string = new THREE.Line(
+      new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(new Float32Array(6), 3)),
+      new THREE.LineBasicMaterial({ color: srgb(0.8, 0.1, 0.35) }));
+    string.frustumCulled = false;
+    const arrow = seeThrough(new Arrow(srgb(0.85, 0.1, 0.4)));
+    this.pull = { group, string, arrow, size: 0 };
+    group.add(string, arrow);
+  }
+
+  // Points whose way is drawn: of the bodies at the ends of the tree, or the page was told which.
+  trailPoints() {
+    if (this.asked) return this.asked;
+    return this.scene.trails.map(({ body, point }) => ({ name: this.scene.bodies[body].name, body, point }));
+  }
+
+  setTrails(points) {
+    this.asked = points;
+    if (!this.ready) return;
+    for (const { name } of this.trails) this.stage.viewer.delete_path(["layers", `trail ${name}`]);
+    this.trails = this.trailPoints().map((one, k) => {
+      const trail = new Trail(srgb(...TRAIL_COLORS[k % TRAIL_COLORS.length]));
+      this.groups[`trail ${one.name}`] = new THREE.Group().add(trail.line);
+      this.stage.viewer.set_object(["layers", `trail ${one.name}`], this.groups[`trail ${one.name}`]);
+      return { ...one, trail };
+    });
+    this.apply();
+  }
+
+  switch(shown) {
+    Object.assign(this.shown, shown);
+    if (this.ready) this.apply();
+  }
+
+  apply() {
+    const { stage, shown } = this;
+    for (const [name, group] of Object.entries(this.groups)) {
+      group.visible = name === "pull" || Boolean(shown[name.split(" ")[0] === "trail" ? "trails" : name]);
+    }
+    for (const body of stage.bodies) body.visible = shown.visual;
+    if (stage.ground) stage.ground.visible = shown.ground;
+    stage.sun.castShadow = shown.shadows;
+    if (!shown.trails) this.clearTrails();
+    this.colorViolations(this.frame_);
+    stage.viewer.set_dirty();
+  }
+
+  clearTrails() {
+    for (const { trail } of this.trails) trail.clear();
+  }
+
+  show(frame) {
+    if (!this.ready) this.build();
+    this.frame_ = frame;
+    for (const parts of this.riders) {
+      parts.forEach((part, k) => {
+        part.position.copy(this.stage.bodies[k].position);
+        part.quaternion.copy(this.stage.bodies[k].quaternion);
+      });
+    }
+    this.showContacts(frame.contacts);
+    if (this.shown.com) this.showCenter(frame.contacts);
+    if (this.shown.trails) this.extendTrails();
+    this.colorViolations(frame);
+    this.showPull(frame.pulls);
+  }
+
+  showContacts(contacts) {
+    const { shaft, head, touching, free } = this.marks;
+    const [point, force, direction] = [0, 1, 2].map(() => new THREE.Vector3());
+    const [turn, scale] = [new THREE.Quaternion(), new THREE.Vector3()];
+    const { thin } = this;
+    for (const mark of Object.values(this.marks)) mark.begin();
+    this.total = 0;
+    for (let k = 0; k < contacts.length; k += 6) {
+      point.fromArray(contacts, k);
+      force.fromArray(contacts, k + 3);
+      const newtons = force.length();
+      if (newtons === 0) {
+        free.add(point, STILL, scale.setScalar(1.1 * thin));
+        continue;
+      }
+      this.total += force.z;
+      touching.add(point, STILL, scale.setScalar(1.6 * thin));
+      direction.copy(force).divideScalar(newtons);
+      turn.setFromUnitVectors(UP, direction);
+      const length = Math.min(newtons * this.forceScale, 1.2 * this.size);
+      const tip = Math.min(5 * thin, 0.5 * length);
+      shaft.add(point, turn, scale.set(thin, length - tip, thin));
+      point.addScaledVector(direction, length - tip);
+      head.add(point, turn, scale.set(2.2 * thin, tip, 2.2 * thin));
+    }
+    for (const mark of Object.values(this.marks)) mark.end();
+    this.touching = touching.count;
+  }
+
+  // The centre of mass, its shadow, and the polygon that the contacts span: green around it.
+  showCenter(contacts) {
+    const center = new THREE.Vector3();
+    let mass = 0;
+    this.scene.bodies.forEach((body, k) => {
+      center.addScaledVector(this.stage.bodies[k].position, body.mass);
+      mass += body.mass;
+    });
+    center.divideScalar(mass);
+    const feet = [];
+    for (let k = 0; k < contacts.length; k += 6) {
+      if (contacts[k + 5] > 0) feet.push(new THREE.Vector3().fromArray(contacts, k));
+    }
+    const floor = feet.length ? feet.reduce((sum, foot) => sum + foot.z, 0) / feet.length : 0;
+    const hull = convexHull(feet);
+    const { ball, below, plumb, support } = this.center;
+    ball.position.copy(center);
+    below.position.set(center.x, center.y, floor + 0.1 * this.thin);
+    plumb.position.copy(below.position);
+    plumb.scale.z = Math.max(center.z - floor, 1e-6);
+    support.visible = hull.length > 2;
+    if (!support.visible) return;
+    const lifted = hull.map((corner) => new THREE.Vector3(corner.x, corner.y, floor + 0.05 * this.thin));
+    const inside = lifted.every((a, k) => {
+      const b = lifted[(k + 1) % lifted.length];
+      return (b.x - a.x) * (center.y - a.y) - (b.y - a.y) * (center.x - a.x) >= 0;
+    });
+    support.geometry.dispose();
+    support.geometry = new THREE.BufferGeometry().setFromPoints(lifted);
+    support.geometry.setIndex(lifted.slice(2).flatMap((_, k) => [0, k + 1, k + 2]));
+    support.material.color.copy(inside ? srgb(0.2, 0.65, 0.3) : srgb(0.85, 0.2, 0.2));
+  }
+
+  extendTrails() {
+    const point = new THREE.Vector3();
+    for (const { body, point: offset, trail } of this.trails) {
+      const part = this.stage.bodies[body];
+      point.fromArray(offset).applyQuaternion(part.quaternion).add(part.position);
+      trail.add(point, 2e-3 * this.size);
+    }
+  }
+
+  // Bodies from green to red by how far the joints that lead to them are off: 1e-12 to 1e-3 m.
+  colorViolations(frame) {
+    const on = Boolean(this.shown.violation && frame && frame.violations.length);
+    this.worst = null;
+    if (!on && !this.colored) return;
+    if (on && !this.colored) {
+      this.colored = this.stage.robot.map((body) => ({
+        material: new THREE.MeshStandardMaterial({ roughness: 0.6, side: THREE.DoubleSide }),
+        before: body.children.map((mesh) => mesh.material),
+      }));
+      this.stage.robot.forEach((body, k) => {
+        for (const mesh of body.children) mesh.material = this.colored[k].material;
+      });
+    }
+    if (!on) {
+      this.stage.robot.forEach((body, k) => {
+        body.children.forEach((mesh, m) => { mesh.material = this.colored[k].before[m]; });
+      });
+      this.colored = null;
+      return;
+    }
+    const largest = this.stage.robot.map(() => 0);
+    this.scene.joints.forEach((joint, j) => {
+      const off = frame.violations[j];
+      largest[joint.body] = Math.max(largest[joint.body], off);
+      if (!this.worst || off > this.worst.off) this.worst = { name: joint.name, off };
+    });
+    largest.forEach((off, k) => {
+      const share = Math.min(Math.max((Math.log10(Math.max(off, 1e-30)) + 12) / 9, 0), 1);
+      this.colored[k].material.color.setHSL((1 - share) / 3, 0.6, 0.45).convertSRGBToLinear();
+    });
+  }
+
+  showPull(pulls) {
+    const { group, string, arrow } = this.pull;
+    group.visible = pulls.length > 0;
+    this.pull.size = 0;
+    if (!group.visible) return;
+    const [at, force, target] = [0, 3, 6].map((k) => new THREE.Vector3().fromArray(pulls, k));
+    this.pull.size = force.length();
+    at.toArray(string.geometry.attributes.position.array, 0);
+    target.toArray(string.geometry.attributes.position.array, 3);
+    string.geometry.attributes.position.needsUpdate = true;
+    const length = Math.min(this.pull.size * this.forceScale, 1.2 * this.size);
+    arrow.set(at, force.setLength(Math.max(length, 1e-9)), this.thin);
+  }
+
+  // Lines for the corner of the page.
+  told() {
+    const lines = [];
+    if (this.touching > 0) lines.push(`${this.touching} contact${this.touching > 1 ? "s" : ""}, ${this.total.toFixed(0)} N up`);
+    if (this.pull && this.pull.size > 0) lines.push(`pulling with ${this.pull.size.toFixed(0)} N`);
+    if (this.worst) lines.push(`joints within ${this.worst.off.toExponential(0)} m`);
+    return lines;
+  }
+}
+
+const TRAIL_COLORS = [[0, 0.45, 0.7], [0.84, 0.37, 0], [0, 0.62, 0.45], [0.8, 0.47, 0.65], [0.34, 0.71, 0.91], [0.9, 0.62, 0]];
+
+// The same object, drawn through what hides it.
+function seeThrough(object) {
+  object.traverse((part) => {
+    if (!part.material) return;
+    part.material.depthTest = false;
+    part.material.transparent = true;
+    part.renderOrder = 11;
+  });
+  return object;
+}

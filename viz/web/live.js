@@ -1,0 +1,175 @@
+// The page as it is served: shows what the simulation does, and says what is asked of it.
+"use strict";
+
+const [SCENE, FRAME, DOCUMENT, ROWS] = [0, 1, 2, 3];
+
+// How fast simulated time passed over about the last second, from arrival times.
+class Speedometer {
+  constructor() {
+    this.samples = [];
+  }
+
+  add(simulated, wall) {
+    const last = this.samples[this.samples.length - 1];
+    if (last && (simulated <= last[0] || wall - last[1] > 500)) this.samples = [];
+    this.samples.push([simulated, wall]);
+    while (this.samples.length > 2 && wall - this.samples[0][1] > 1500) this.samples.shift();
+  }
+
+  text() {
+    const [first, last] = [this.samples[0], this.samples[this.samples.length - 1]];
+    if (!first || last[1] - first[1] < 500 || performance.now() - last[1] > 500) return [];
+    const factor = (1000 * (last[0] - first[0])) / (last[1] - first[1]);
+    return [`${factor.toFixed(factor < 0.1 ? 3 : 2)} x real time`];
+  }
+}
+
+// Pulls at the body under the mouse, in the plane through it that faces the camera.
+class Hand {
+  constructor(stage, send) {
+    Object.assign(this, { stage, send });
+    this.held = null;
+    const pane = element("meshcat-pane");
+    // Before the camera's own listeners, which lie on the pane itself.
+    pane.parentElement.addEventListener("pointerdown", (event) => this.take(event), true);
+    window.addEventListener("pointermove", (event) => this.move(event), true);
+    window.addEventListener("pointerup", () => this.release(), true);
+    window.addEventListener("blur", () => this.release());
+  }
+
+  take(event) {
+    const canvas = this.stage.viewer.renderer.domElement;
+    if (event.button !== 0 || event.shiftKey || event.target !== canvas || !this.stage.placed) return;
+    const caster = this.stage.ray(event.clientX, event.clientY);
+    const meshes = this.stage.robot.filter((body) => body.visible).flatMap((body) => body.children);
+    const hit = caster.intersectObjects(meshes)[0];
+    if (!hit) return;
+    event.stopPropagation();
+    event.preventDefault();
+    const body = hit.object.userData.body;
+    const facing = this.stage.viewer.camera.getWorldDirection(new THREE.Vector3());
+    this.held = {
+      body,
+      point: this.stage.robot[body].worldToLocal(hit.point.clone()).toArray(),
+      plane: new THREE.Plane().setFromNormalAndCoplanarPoint(facing, hit.point),
+      target: hit.point.clone(),
+      sent: 0,
+    };
+    document.body.classList.add("pulling");
+  }
+
+  move(event) {
+    if (!this.held) return;
+    event.stopPropagation();
+    this.stage.ray(event.clientX, event.clientY).ray.intersectPlane(this.held.plane, this.held.target);
+    this.held.sent = 0;
+  }
+
+  // With every frame that the mouse has moved in, and often enough to say that it is still held.
+  tell(now) {
+    if (!this.held || now - this.held.sent < 100) return;
+    this.held.sent = now;
+    const target = this.stage.viewer.scene.worldToLocal(this.held.target.clone()).toArray();
+    this.send({ do: "drag", body: this.held.body, point: this.held.point, target });
+  }
+
+  release() {
+    if (!this.held) return;
+    this.held = null;
+    document.body.classList.remove("pulling");
+    this.send({ do: "release" });
+  }
+}
+
+function live() {
+  dressPage();
+  const stage = new Stage();
+  const layers = new Layers(stage);
+  const items = new Items(stage);
+  const charts = new Charts();
+  let socket = null;
+  const send = (message) => {
+    if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+  };
+  const panel = new Panel(stage, layers, send);
+  const hand = new Hand(stage, send);
+  let newest = null;
+  let shown = { time: NaN };
+  let speed = new Speedometer();
+
+  const documents = {
+    panel: (content) => {
+      charts.describe(content.charts);
+      panel.describe(content, charts);
+    },
+    status: (content) => panel.tell(content),
+    layers: (content) => panel.switchLayers(content),
+    trails: (content) => layers.setTrails(content.points),
+  };
+
+  function take({ name, content }) {
+    if (name.startsWith("item ")) items.put(name.slice(5), content);
+    else if (documents[name] && content) documents[name](content);
+  }
+
+  function receive(data) {
+    const kind = new Uint32Array(data, 0, 1)[0];
+    if (kind === SCENE) {
+      stage.load(unpackScene(data.slice(4)));
+      layers.load(stage.scene);
+      panel.loadLayers(stage.scene);
+      items.clear();
+      newest = null;
+      speed = new Speedometer();
+    } else if (kind === FRAME) {
+      newest = unpackFrame(data, 4, stage.bodies.length);
+      if (!Number.isNaN(newest.time)) speed.add(newest.time, performance.now());
+    } else if (kind === DOCUMENT) {
+      take(unpackDocument(data));
+    } else if (kind === ROWS) {
+      charts.add(new Float32Array(data, 4));
+    }
+  }
+
+  function connect() {
+    socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/frames${location.search}`);
+    socket.binaryType = "arraybuffer";
+    socket.onopen = () => element("hud").classList.remove("ended");
+    socket.onmessage = ({ data }) => receive(data);
+    socket.onclose = () => {
+      element("hud").classList.add("ended");
+      describe(shown.time, ["ended; waiting for the next run"]);
+      setTimeout(connect, 1000);
+    };
+  }
+
+  function describe(time, lines) {
+    element("hud-time").textContent = Number.isNaN(time) ? "" : `t = ${time.toFixed(time < 1000 ? 2 : 0)} s`;
+    element("hud-note").textContent = lines.join("\n");
+  }
+
+  // As the simulation has measured it, or else by when frames arrive.
+  function pace() {
+    if (panel.status && panel.status.paused) return ["paused"];
+    const factor = charts.newest(1);
+    if (factor === undefined) return speed.text();
+    return Number.isNaN(factor) ? [] : [`${factor.toFixed(factor < 0.1 ? 3 : 2)} x real time`];
+  }
+
+  stage.eachFrame((now) => {
+    hand.tell(now);
+    panel.flush();
+    charts.draw(now);
+    if (newest === null) return;
+    shown = newest;
+    newest = null;
+    stage.pose(shown);
+    layers.show(shown);
+    panel.follow();
+    describe(shown.time, [...pace(), ...layers.told()]);
+    window.robosim.frames += 1;
+  });
+  // For scripts and tests that drive the page.
+  window.robosim = { stage, layers, panel, charts, items, send, frames: 0 };
+  connect();
+}
