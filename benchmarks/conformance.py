@@ -1,0 +1,171 @@
+"""Every robot within reach, as robosim loads it, held to Pinocchio and to MuJoCo.
+
+    python -m benchmarks.conformance --out DIR [--only WORD] [--simulate]
+
+The URDF files of example-robot-data are held to Pinocchio, and to MuJoCo where its own URDF reader
+accepts them; the MJCF files of dm_control and gymnasium to MuJoCo's compiled model. What is not
+installed is left out. Writes conformance.json with everything, conformance.md with a table for each
+collection, and one JSON file for each model file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from robosim.conformance import Report, check_file
+from robosim.loaders.packages import example_robot_data
+
+# What a reader of the table would ask: the end of a file's path -> the answer.
+EXPLAINED = {
+    "human_description/robots/human.urdf": "links that move have no mass; such a body has no "
+    "equations of motion in maximal coordinates",
+    "icub_description/robots/icub.urdf": "links that move have mass and no inertia",
+    "icub_description/robots/icub_reduced.urdf": "links that move have mass and no inertia",
+    "romeo_description/urdf/romeo.urdf": "links that move have no mass",
+    "romeo_description/urdf/romeo_laas_small.urdf": "the base's inertia has a negative moment",
+    "ur_description/urdf/ur3.urdf": "not a robot: its root element has no name; it is one that was "
+    "left over from xacro",
+}
+
+
+def files() -> Iterator[tuple[str, str, Path, tuple[str, ...]]]:
+    """(collection, name, file, references) of every model file that is installed."""
+    share = example_robot_data()
+    if share is not None:
+        robots = share / "example-robot-data" / "robots"
+        for file in sorted(robots.rglob("*.urdf")):
+            name = file.relative_to(robots).as_posix()
+            yield "example-robot-data", name, file, ("pinocchio", "mujoco")
+    for collection in ("dm_control", "gymnasium"):
+        spec = importlib.util.find_spec(collection)
+        for folder in map(Path, spec.submodule_search_locations or () if spec else ()):
+            for file in sorted(folder.rglob("*.xml")):
+                yield collection, file.relative_to(folder).as_posix(), file, ("mujoco",)
+
+
+def reference_says(file: Path, reference: str) -> str:
+    """Whether the reference reads a file that robosim refuses."""
+    try:
+        if reference == "pinocchio":
+            import pinocchio
+
+            pinocchio.buildModelFromUrdf(str(file))
+        else:
+            import mujoco
+
+            mujoco.MjModel.from_xml_path(str(file))
+    except Exception as error:  # both raise what C and C++ raise
+        return f"{reference} refuses it as well: {str(error).splitlines()[0]}"
+    return f"{reference} reads it"
+
+
+def is_fragment(file: Path) -> bool:
+    """Whether an MJCF file is a piece for others to include: no model, or one without bodies."""
+    root = etree.parse(str(file), etree.XMLParser(resolve_entities=False)).getroot()
+    return root.tag != "robot" and (root.tag != "mujoco" or root.find(".//body") is None)
+
+
+def explanation(report: Report, file: Path) -> str:
+    """Why a file does not agree: what its reason leaves open."""
+    if report.outcome == "agrees":
+        return ""
+    told = [text for end, text in EXPLAINED.items() if file.as_posix().endswith(end)]
+    if report.outcome == "refused":
+        if is_fragment(file):
+            told.append("a piece for other files to include")
+        told.append(reference_says(file, report.reference))
+    return "; ".join(told)
+
+
+def table(reports: list[dict[str, Any]]) -> list[str]:
+    """A Markdown table of some files."""
+    simulated = any(report["simulated"] for report in reports)
+    headings = ["file", "bodies", "nq", "nv", "load [s]", "held to", "outcome", "largest error"]
+    headings += ["simulated"] if simulated else []
+    lines = [f"| {' | '.join(headings)} | why |", f"|{'---|' * (len(headings) + 1)}"]
+    for report in reports:
+        worst = max(
+            (check for check in report["checks"] if check["error"] is not None),
+            key=lambda check: check["error"] / (check["tolerance"] or 1),
+            default=None,
+        )
+        cells = [
+            report["file"],
+            *(str(report[what] or "") for what in ("bodies", "nq", "nv")),
+            f"{report['seconds']:.2f}" if report["seconds"] else "",
+            report["reference"],
+            report["outcome"],
+            f"{worst['error']:.1e} ({worst['name']})" if worst else "",
+        ]
+        if simulated:
+            run = report["simulated"]
+            cells.append("" if run is None else run["failed"] or f"{run['seconds']:g} s")
+        why = "; ".join(text for text in (report["reason"], report["explanation"]) if text)
+        cells.append(why)
+        lines.append(f"| {' | '.join(' '.join(c.replace('|', '/').split()) for c in cells)} |")
+    return lines
+
+
+def summary(reports: list[dict[str, Any]]) -> list[str]:
+    """How many files of each collection came out how, against each reference."""
+    counts = Counter((r["collection"], r["reference"], r["outcome"]) for r in reports)
+    outcomes = ("agrees", "differs", "not compared", "refused", "crashed")
+    lines = [f"| collection | held to | files | {' | '.join(outcomes)} |", f"|{'---|' * 8}"]
+    for collection, reference in dict.fromkeys((r["collection"], r["reference"]) for r in reports):
+        row = [counts[collection, reference, outcome] for outcome in outcomes]
+        told = " | ".join(map(str, (sum(row), *row)))
+        lines.append(f"| {collection} | {reference} | {told} |")
+    return lines
+
+
+def run(out: Path, only: str, simulate: float) -> list[dict[str, Any]]:
+    """Check all files whose names contain `only`, and write what came out as it comes."""
+    (out / "files").mkdir(parents=True, exist_ok=True)
+    told: list[dict[str, Any]] = []
+    for collection, name, file, references in files():
+        if only not in f"{collection}/{name}":
+            continue
+        for reference in references:
+            first = reference == references[0]
+            report = check_file(file, reference, name=name, simulate=simulate if first else 0.0)
+            row = {"collection": collection, **report.to_dict()}
+            row["explanation"] = explanation(report, file)
+            told.append(row)
+            print(f"{report.outcome:13} {reference:10} {collection}/{name}  {report.reason[:100]}")
+            single = out / "files" / f"{collection}-{name.replace('/', '-')}.{reference}.json"
+            single.write_text(json.dumps(row, indent=2) + "\n", encoding="utf-8")
+    (out / "conformance.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    lines = ["# Conformance", "", *summary(told)]
+    for collection in dict.fromkeys(row["collection"] for row in told):
+        lines += ["", f"## {collection}", ""]
+        lines += table([row for row in told if row["collection"] == collection])
+    (out / "conformance.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return told
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True, help="folder for the tables")
+    parser.add_argument("--only", default="", help="files whose collection and name contain this")
+    parser.add_argument(
+        "--simulate", type=float, nargs="?", const=0.5, default=0.0, metavar="SECONDS",
+        help="simulate each from its default pose on the ground, for 0.5 s",
+    )  # fmt: skip
+    arguments = parser.parse_args()
+    told = run(arguments.out, arguments.only, arguments.simulate)
+    print("\n".join(summary(told)))
+    failed = [row for row in told if row["simulated"] and row["simulated"]["failed"]]
+    sys.exit(any(row["outcome"] in ("differs", "crashed") for row in told) or bool(failed))
+
+
+if __name__ == "__main__":
+    main()
