@@ -73,6 +73,7 @@ JOINT = np.dtype(
         ("m_R", "i8"),
         ("C_T", "f8", (3, 3)),
         ("C_R", "f8", (3, 3)),
+        ("axis_a", "f8", (3,)),  # of a single rotation, in parent axes
         ("distance", "i8"),  # 1 if its one coordinate is the distance of the two points
         ("law", "i8"),  # 1 if its coordinates have springs, dampers, rotors or the like
         ("compliance_T", "f8"),  # of its constraints, where loops may make them redundant [1/kg]
@@ -320,6 +321,7 @@ TREE_WORK = np.dtype(
         ("s_old", "f8", (6,)),
         ("x", "f8", (6,)),  # motion of the reference
         ("y", "f8", (3,)),
+        ("posed", "i8"),  # whether pose2 is that of the unknowns
     ]
 )
 
@@ -427,7 +429,8 @@ class Workspace(NamedTuple):
     external: NDArray[np.void]  # (nb + 1,) ROW, wrenches on the bodies held over the step, world
     q2: Array  # joint coordinates at the second knot, of joints with laws
     last_dt: Array  # (1,) length of the interval that led to the knot [s], 0 at a start
-    factored: NDArray[np.int64]  # (1,) 1 while blocks hold the factors of the knot's projection
+    # (2,) 1 while blocks hold the factors of the knot's projection, 1 once a tree has any factors
+    factored: NDArray[np.int64]
     scratch: NDArray[np.void]  # (1,) SCRATCH
     saved: State  # what a step that fails goes back to
     tree: NDArray[np.void] | None  # (nb + 1,) TREE_WORK, the world last
@@ -586,6 +589,7 @@ def _joint_records(
             ):
                 record[count] = matrix.shape[1]
                 record[letter][: matrix.shape[1]] = matrix.T
+            record["axis_a"] = record["R_offset"] @ record["C_R"][0]
             names = ("stiffness", "rest", "damping", "armature")
             rows = {name: joint.per_coordinate(name) for name in names}
             size_q, size_v = joint.nq, joint.nv
@@ -836,7 +840,7 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         external=np.zeros(nb + 1, dtype=ROW),
         q2=np.zeros(mechanism.q_offsets[-1] + len(mechanism.springs)),
         last_dt=np.ones(1),
-        factored=np.zeros(1, dtype=np.int64),
+        factored=np.zeros(2, dtype=np.int64),
         scratch=np.zeros(1, dtype=SCRATCH),
         saved=make_state(mechanism, model),
         tree=None if model.tree is None else np.zeros(nb + 1, dtype=TREE_WORK),

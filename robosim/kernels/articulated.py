@@ -125,6 +125,75 @@ def eliminate_hinge(w, a1, a2, r1, r2, A, parent):
 
 
 @kernel
+def eliminate_held_hinge(w, slope, parent):
+    """`eliminate_hinge` with both ends at the second knot and a symmetric D: its upper half."""
+    D, U, W, a, r = w.D, w.U[0], w.W[0], w.a2, w.r2
+    x, y, z = a[0], a[1], a[2]
+    u0 = D[0, 3] * x + D[0, 4] * y + D[0, 5] * z
+    u1 = D[1, 3] * x + D[1, 4] * y + D[1, 5] * z
+    u2 = D[2, 3] * x + D[2, 4] * y + D[2, 5] * z
+    u3 = D[3, 3] * x + D[3, 4] * y + D[3, 5] * z
+    u4 = D[3, 4] * x + D[4, 4] * y + D[4, 5] * z
+    u5 = D[3, 5] * x + D[4, 5] * y + D[5, 5] * z
+    S = x * u3 + y * u4 + z * u5 - slope
+    if not abs(S) > 1e-300:
+        return 1
+    inverse = 1.0 / S
+    w.inverse = inverse
+    W[0], W[1], W[2], W[3], W[4], W[5] = u0, u1, u2, u3, u4, u5
+    i0, i1, i2, i3, i4, i5 = (
+        inverse * u0,
+        inverse * u1,
+        inverse * u2,
+        inverse * u3,
+        inverse * u4,
+        inverse * u5,
+    )
+    U[0], U[1], U[2], U[3], U[4], U[5] = i0, i1, i2, i3, i4, i5
+    x, y, z = r[0], r[1], r[2]
+    # The linear block, then the coupling before and after X2, row by row.
+    A00, A01, A02 = D[0, 0] - i0 * u0, D[0, 1] - i0 * u1, D[0, 2] - i0 * u2
+    A11, A12, A22 = D[1, 1] - i1 * u1, D[1, 2] - i1 * u2, D[2, 2] - i2 * u2
+    B00, B01, B02 = D[0, 3] - i0 * u3, D[0, 4] - i0 * u4, D[0, 5] - i0 * u5
+    B10, B11, B12 = D[1, 3] - i1 * u3, D[1, 4] - i1 * u4, D[1, 5] - i1 * u5
+    B20, B21, B22 = D[2, 3] - i2 * u3, D[2, 4] - i2 * u4, D[2, 5] - i2 * u5
+    C00, C01, C02 = B00 + y * A02 - z * A01, B01 + z * A00 - x * A02, B02 + x * A01 - y * A00
+    C10, C11, C12 = B10 + y * A12 - z * A11, B11 + z * A01 - x * A12, B12 + x * A11 - y * A01
+    C20, C21, C22 = B20 + y * A22 - z * A12, B21 + z * A02 - x * A22, B22 + x * A12 - y * A02
+    parent[0, 0] += A00
+    parent[0, 1] += A01
+    parent[0, 2] += A02
+    parent[1, 1] += A11
+    parent[1, 2] += A12
+    parent[2, 2] += A22
+    parent[0, 3] += C00
+    parent[0, 4] += C01
+    parent[0, 5] += C02
+    parent[1, 3] += C10
+    parent[1, 4] += C11
+    parent[1, 5] += C12
+    parent[2, 3] += C20
+    parent[2, 4] += C21
+    parent[2, 5] += C22
+    # r^x C and the transpose of r^x B.
+    parent[3, 3] += D[3, 3] - i3 * u3 + y * (C20 + B20) - z * (C10 + B10)
+    parent[3, 4] += D[3, 4] - i3 * u4 + y * C21 - z * C11 + z * B00 - x * B20
+    parent[3, 5] += D[3, 5] - i3 * u5 + y * C22 - z * C12 + x * B10 - y * B00
+    parent[4, 4] += D[4, 4] - i4 * u4 + z * (C01 + B01) - x * (C21 + B21)
+    parent[4, 5] += D[4, 5] - i4 * u5 + z * C02 - x * C22 + x * B11 - y * B01
+    parent[5, 5] += D[5, 5] - i5 * u5 + x * (C12 + B12) - y * (C02 + B02)
+    return 0
+
+
+@kernel
+def fill_lower(D):
+    """The lower half of a symmetric block from its upper one."""
+    for i in range(6):
+        for k in range(i):
+            D[i, k] = D[k, i]
+
+
+@kernel
 def eliminate_ball(w, r1, r2, parent):
     """A body that turns freely about its reference: only its linear block is passed on."""
     D, S, G = w.D, w.S, w.W
@@ -200,14 +269,23 @@ def eliminate_coordinates(w, m, Z1, Z2, r1, r2, A, parent):
 def factor_tree(model, work, held):
     """Eliminate all joints, leaves first, from the blocks in work.tree; 1 + body if singular.
 
-    With `held` both ends of the system are at the second knot.
+    With `held` both ends of the system are at the second knot; then it is symmetric but for what
+    contacts have added.
     """
+    symmetric = held and work.active[0] == 0
     for b in range(model.bodies.shape[0] - 1, -1, -1):
         joint, w, kind = model.joints[b], work.tree[b], model.tree[b].kind
         parent, A = work.tree[joint.parent].D, work.joints[b].A
         r1 = w.r2 if held else w.r1
+        if symmetric and kind != HINGE:
+            fill_lower(w.D)
         if kind == HINGE:
             slope = A[0, 0] if work.joints[b].rows > joint.n_T + joint.n_R else 0.0
+            if symmetric:
+                status = eliminate_held_hinge(w, slope, parent)
+                if status != 0:
+                    return 1 + b
+                continue
             status = eliminate_hinge(w, w.a2 if held else w.a1, w.a2, r1, w.r2, slope, parent)
         elif kind == BALL:
             status = eliminate_ball(w, r1, w.r2, parent)
@@ -221,6 +299,7 @@ def factor_tree(model, work, held):
             status = eliminate_coordinates(w, m, w.Z2 if held else w.Z1, w.Z2, r1, w.r2, A, parent)
         if status != 0:
             return 1 + b
+    work.factored[1] = 1
     return 0
 
 
@@ -231,71 +310,102 @@ def solve_tree(model, work, x, held):
     Rows of bodies are wrenches about their centres of mass and become (d v, psi); those of joints,
     after the bodies, are what their laws ask for and stay as they are.
     """
-    nb = model.bodies.shape[0]
+    sweep_to_root(model, work, x, held)
+    sweep_to_leaves(model, work, x)
+
+
+@kernel
+def sweep_to_root(model, work, x, held):
+    """work.tree.s of the joints as if their parents stood still; the size of x, see below.
+
+    The squares of the right-hand sides x in the metric of the factors, as a kinetic energy twice.
+    """
+    nb, tree = model.bodies.shape[0], work.tree
+    size = 0.0
     for b in range(nb):
-        w = work.tree[b]
-        to_reference(x[b].w, w.rho2 if held else w.rho1, w.f)
+        to_reference(x[b].w, tree[b].rho2 if held else tree[b].rho1, tree[b].f)
     for b in range(nb - 1, -1, -1):
-        joint, w, kind = model.joints[b], work.tree[b], model.tree[b].kind
+        joint, w, kind = model.joints[b], tree[b], model.tree[b].kind
         f, u, s = w.f, w.u, w.s
+        law = work.joints[b].rows > joint.n_T + joint.n_R
         if kind == HINGE:
             a = w.a2 if held else w.a1
-            u[0] = dot(a, f[3:])
-        elif kind == BALL:
-            assign(f[3:], u[:3])
-        elif kind == FREE:
+            u0 = a[0] * f[3] + a[1] * f[4] + a[2] * f[5]
+            if law:
+                u0 += x[joint.node].w[joint.n_T + joint.n_R]
+            s[0] = w.inverse * u0
+            size += s[0] * u0
+            f0, f1, f2 = f[0] - w.U[0, 0] * u0, f[1] - w.U[0, 1] * u0, f[2] - w.U[0, 2] * u0
+            f3, f4, f5 = f[3] - w.U[0, 3] * u0, f[4] - w.U[0, 4] * u0, f[5] - w.U[0, 5] * u0
+            r, g = (w.r2 if held else w.r1), tree[joint.parent].f
+            g[0] += f0
+            g[1] += f1
+            g[2] += f2
+            g[3] += f3 + r[1] * f2 - r[2] * f1
+            g[4] += f4 + r[2] * f0 - r[0] * f2
+            g[5] += f5 + r[0] * f1 - r[1] * f0
+            continue
+        if kind == FREE:
             assign(f, w.x)
             lu6_solve_vector(w.D, w.x)
+            size += dot(f[:3], w.x[:3]) + dot(f[3:], w.x[3:])
             continue
-        else:
-            for row in range(6):
-                u[row] = 0.0
-            for row in range(joint.m_T + joint.m_R):
-                for k in range(6):
-                    u[row] += (w.Z2[row, k] if held else w.Z1[row, k]) * f[k]
-        if work.joints[b].rows > joint.n_T + joint.n_R:
-            add_laws(joint, x[joint.node].w, u)
-        if kind == HINGE:
-            s[0] = w.inverse * u[0]
-            for i in range(6):
-                f[i] -= w.U[0, i] * u[0]
-        elif kind == BALL:
+        if kind == BALL:
+            for i in range(3):
+                u[i] = f[3 + i]
             for i in range(3):
                 s[i] = dot(w.S[i], u)
                 f[i] -= dot(w.U[i], u)
+                size += s[i] * u[i]
             fill(0.0, f[3:])
         else:
+            m = joint.m_T + joint.m_R
+            fill(0.0, u)
+            for row in range(m):
+                for k in range(6):
+                    u[row] += (w.Z2[row, k] if held else w.Z1[row, k]) * f[k]
+            if law:
+                add_laws(joint, x[joint.node].w, u)
             assign(u, s)
             lu6_solve_vector(w.S, s)
-            for row in range(joint.m_T + joint.m_R):
+            for row in range(m):
+                size += s[row] * u[row]
                 for i in range(6):
                     f[i] -= w.U[row, i] * s[row]
-        add_at_parent(f, w.r2 if held else w.r1, work.tree[joint.parent].f)
-    for b in range(nb):
-        joint, w, kind = model.joints[b], work.tree[b], model.tree[b].kind
-        motion, s, out = w.x, w.s, x[b].w
+        add_at_parent(f, w.r2 if held else w.r1, tree[joint.parent].f)
+    return size
+
+
+@kernel
+def sweep_to_leaves(model, work, x):
+    """x = motions of the bodies (d v, psi), work.tree.s those of the joints, after the other sweep."""
+    tree = work.tree
+    for b in range(model.bodies.shape[0]):
+        joint, w, kind = model.joints[b], tree[b], model.tree[b].kind
+        motion, s, out, rho = w.x, w.s, x[b].w, w.rho2
         if kind == FREE:
             for row in range(joint.m_T + joint.m_R):
                 s[row] = dot(w.Z2[row, :3], motion[:3]) + dot(w.Z2[row, 3:], motion[3:])
         else:
-            a, r = work.tree[joint.parent].x, w.r2
-            motion[0] = a[0] + a[4] * r[2] - a[5] * r[1]
-            motion[1] = a[1] + a[5] * r[0] - a[3] * r[2]
-            motion[2] = a[2] + a[3] * r[1] - a[4] * r[0]
-            motion[3], motion[4], motion[5] = a[3], a[4], a[5]
+            y, r = tree[joint.parent].x, w.r2
+            p, q, t = y[3], y[4], y[5]
+            v0 = y[0] + q * r[2] - t * r[1]
+            v1 = y[1] + t * r[0] - p * r[2]
+            v2 = y[2] + p * r[1] - q * r[0]
             if kind == HINGE:
-                along = 0.0
-                for i in range(6):
-                    along += w.W[0, i] * motion[i]
-                s[0] -= w.inverse * along
-                for i in range(3):
-                    motion[3 + i] += s[0] * w.a2[i]
-            elif kind == BALL:
+                W, a = w.W[0], w.a2
+                along = W[0] * v0 + W[1] * v1 + W[2] * v2 + W[3] * p + W[4] * q + W[5] * t
+                rate = s[0] - w.inverse * along
+                s[0] = rate
+                p, q, t = p + rate * a[0], q + rate * a[1], t + rate * a[2]
+            motion[0], motion[1], motion[2] = v0, v1, v2
+            motion[3], motion[4], motion[5] = p, q, t
+            if kind == BALL:
                 for i in range(3):
                     s[i] -= dot(w.W[i], motion) + motion[3 + i]
                 for i in range(3):
                     motion[3 + i] += s[i]
-            else:
+            elif kind != HINGE:
                 m = joint.m_T + joint.m_R
                 for row in range(m):
                     for i in range(6):
@@ -303,8 +413,8 @@ def solve_tree(model, work, x, held):
                 for row in range(m):
                     for i in range(6):
                         motion[i] += s[row] * w.Z2[row, i]
-        rho = w.rho2
-        out[0] = motion[0] + motion[4] * rho[2] - motion[5] * rho[1]
-        out[1] = motion[1] + motion[5] * rho[0] - motion[3] * rho[2]
-        out[2] = motion[2] + motion[3] * rho[1] - motion[4] * rho[0]
-        out[3], out[4], out[5] = motion[3], motion[4], motion[5]
+        p, q, t = motion[3], motion[4], motion[5]
+        out[0] = motion[0] + q * rho[2] - t * rho[1]
+        out[1] = motion[1] + t * rho[0] - p * rho[2]
+        out[2] = motion[2] + p * rho[1] - q * rho[0]
+        out[3], out[4], out[5] = p, q, t

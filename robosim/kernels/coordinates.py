@@ -76,7 +76,7 @@ def start_knot(model, state, work, twists):
     The momentum of a knot velocity is the discrete Legendre transform of a start: the first
     step then receives half of the knot's impulse, as every later one does from either side.
     """
-    work.factored[0] = 0
+    work.factored[0], work.factored[1] = 0, 0
     work.last_dt[0] = 0.0
     for i in range(state.bodies.shape[0]):
         body, momentum = state.bodies[i], work.scratch[0].w

@@ -17,7 +17,6 @@ A free rotation has no coordinate to take a middle of: ``u`` is the discrete ang
 from math import atan2, sqrt
 
 from robosim.kernels.algebra import cross, dot, quaternion_back
-from robosim.kernels.coordinates import read_ahead
 from robosim.kernels.jit import kernel
 
 
@@ -37,11 +36,10 @@ def potential_slope(pieces, begin, end, x):
 
 @kernel
 def joint_law(model, state, work, j, dt):
-    """Law, half and A of joint j's work, from its coordinates at the second knot, read here."""
+    """Law, half and A of joint j's work, from its coordinates at the second knot in work.q2."""
     joint, knot, w = model.joints[j], state.joints[j], work.joints[j]
     single = joint.m_T + (joint.m_R if joint.m_R == 1 else 0)
     rows = joint.m_T + joint.m_R
-    read_ahead(joint, state.q, work, work.scratch[0])
     for row in range(rows):
         for k in range(rows):
             w.A[row, k] = 0.0

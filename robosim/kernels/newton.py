@@ -14,7 +14,13 @@ from robosim.kernels.algebra import (
     fill,
     rotate_back,
 )
-from robosim.kernels.articulated import factor_tree, own_block, shift_rows, solve_tree
+from robosim.kernels.articulated import (
+    factor_tree,
+    own_block,
+    shift_rows,
+    solve_tree,
+    sweep_to_root,
+)
 from robosim.kernels.body import (
     angular_momentum,
     angular_momentum_tangent,
@@ -30,6 +36,7 @@ from robosim.kernels.contact import (
     contact_violation,
     friction_size,
 )
+from robosim.kernels.coordinates import read_ahead
 from robosim.kernels.jit import kernel
 from robosim.kernels.joint import joint_jacobian, joint_motion_map, joint_residual
 from robosim.kernels.law import joint_law
@@ -40,7 +47,15 @@ from robosim.kernels.touch import (
     move_coordinate,
     on_joint,
 )
-from robosim.kernels.tree import balance_tree, move_tree, remember_tree, step_tree
+from robosim.kernels.tree import (
+    find_residual,
+    look_ahead,
+    move_tree,
+    pose_contacts,
+    remember_tree,
+    residual_along,
+    step_tree,
+)
 
 
 @kernel
@@ -51,15 +66,16 @@ def evaluate(model, tree, state, work, dt, info):
     worst, t = 0.0, work.scratch[0]
     if tree is not None:
         move_tree(model, work, dt)
-    for i in range(nb):
-        end_pose(work.pose1[i], work.bodies[i].v, work.bodies[i].P, dt, work.pose2[i])
-    if tree is not None:
+        pose_contacts(model, work, dt)
         for j in range(nb):
             joint, w = model.joints[j], work.joints[j]
             if w.rows > joint.n_T + joint.n_R:
+                look_ahead(model, state, work, j, dt)
                 joint_law(model, state, work, j, dt)
                 assign_laws(joint, w, work.residual[joint.node].w)
     else:
+        for i in range(nb):
+            end_pose(work.pose1[i], work.bodies[i].v, work.bodies[i].P, dt, work.pose2[i])
         worst = constraint_equations(model, state, work, dt)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
@@ -75,7 +91,7 @@ def evaluate(model, tree, state, work, dt, info):
             add_transposed(w.L_o, w.f, work.impulse[contact.other].w)
         worst = max(worst, contact_violation(contact, c, model.facets, w.u, contact.mass))
     if tree is not None:
-        dynamics = balance_tree(model, work, dt, info)
+        dynamics = tree_residual(model, work, dt, info)
     else:
         for j in range(model.joints.shape[0]):
             joint, w = model.joints[j], work.joints[j]
@@ -88,6 +104,21 @@ def evaluate(model, tree, state, work, dt, info):
 
 
 @kernel
+def tree_residual(model, work, dt, info):
+    """work.residual of a tree's bodies; its size as a velocity.
+
+    Without contacts in the metric of the last factors, as exact as they are: that is the velocity
+    of the Newton step that is left. A closed contact's stiffness would hide what its impulse lacks.
+    """
+    mass = find_residual(model, work, dt)
+    if work.active[0] == 0 and work.factored[1] != 0:
+        size = sweep_to_root(model, work, work.residual, False)
+    else:
+        size = residual_along(model, work, info)
+    return sqrt(abs(size) / mass) if isfinite(size) else size
+
+
+@kernel
 def constraint_equations(model, state, work, dt):
     """Rows of joints and couplings into work.residual, their impulses into work.impulse [m/s]."""
     worst, t = 0.0, work.scratch[0]
@@ -95,6 +126,7 @@ def constraint_equations(model, state, work, dt):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
             if w.rows > joint.n_T + joint.n_R:
+                read_ahead(joint, state.q, work, t)
                 joint_law(model, state, work, j, dt)
             knot, residual = state.joints[j], work.residual[joint.node].w
             left = joint_equations(joint, knot, w, work.pose2, work.q2, t, dt, residual)

@@ -74,12 +74,15 @@ from robosim.kernels.touch import (
 )
 from robosim.kernels.tree import (
     add_tree_forces,
+    finish_poses,
     guess_tree,
+    hinge_violation,
     leave_residual,
     push_coordinates,
     start_tree,
+    turned_angle,
 )
-from robosim.model import BALL, DRY
+from robosim.model import BALL, DRY, HINGE
 
 HALF_RADIAN = 0.8775825618903728  # its cosine
 # Of the composition of order four: (PARTS - 1) PART^3 + (1 - (PARTS - 1) PART)^3 = 0.
@@ -314,6 +317,7 @@ def solve_interval(model, state, work, options, dt, kappa, info):
             start_cold(model, state, work, dt, kappa, info)
         status = solve(model, state, work, options, dt, info.attempt, info)
         if status == CONVERGED:
+            finish_poses(model, model.tree, work, dt)
             before = work.active[0]
             admit_reached(model, state, work, options, dt, kappa)
             status = admit_entered(model, model.collision, state, work, options, dt, kappa)
@@ -445,7 +449,7 @@ def ground_gap(contact, pose):
 def leave_out(c, factored):
     """Take a contact out of the equations."""
     if c.active != 0:
-        factored[0] = 0
+        factored[0], factored[1] = 0, 0
         c.active = 0
         c.gamma = 0.0
         fill(0.0, c.beta)
@@ -470,7 +474,7 @@ def enter(contact, c, w, k, active, factored, facets, kappa, speed):
     active[active[0]] = k
     w.weight = 1.0
     if c.active == 0:
-        factored[0] = 0
+        factored[0], factored[1] = 0, 0
         c.active = 1
         w.u[0], w.u[1], w.u[2] = 0.0, 0.0, 1.0
         contact_center(contact, c, w, facets, kappa, speed)
@@ -651,17 +655,29 @@ def project_tree(model, state, work, dt):
 
 
 @kernel
-def read_tree(model, state, work, dt):
-    """Coordinates and velocities of the joints at the second knot; the interval's rates."""
+def read_tree(model, state, work, dt, info):
+    """Coordinates and velocities of the joints at the second knot, and how they are violated."""
     t = work.scratch[0]
     for b in range(model.bodies.shape[0]):
         joint, w, knot = model.joints[b], work.tree[b], state.joints[b]
-        read_coordinates(joint, work.pose2[joint.parent], work.pose2[b], t, state.q)
-        if model.tree[b].kind == BALL:
-            rotate_back(work.pose2[b].R, w.s, t.w)
+        kind, first = model.tree[b].kind, joint.v_begin
+        a, child = work.pose2[joint.parent], work.pose2[b]
+        assign(work.joints[b].rotor, knot.rotor)
+        if kind == HINGE:
+            knot.mid[0] = 2.0 / dt * w.Q[1]
+            state.q[joint.q_begin] += turned_angle(w.Q)
+            state.v[first] = w.s[0]
+            info.violation = max(info.violation, hinge_violation(joint, a, child))
+            continue
+        joint_residual(joint, a, child, t, w.u)
+        for k in range(6):
+            info.violation = max(info.violation, abs(w.u[k]))
+        read_coordinates(joint, a, child, t, state.q)
+        if kind == BALL:
+            rotate_back(child.R, w.s, t.w)
             rotate(joint.C_R, t.w, w.s)
         for row in range(joint.m_T + joint.m_R):
-            state.v[joint.v_begin + row] = w.s[row]
+            state.v[first + row] = w.s[row]
         for row in range(joint.m_T):
             knot.mid[row] = w.slide[row]
         if joint.m_R == 1:
@@ -725,14 +741,10 @@ def end_interval(model, tree, state, work, dt, info):
             for k in range(parameters.contact_begin, parameters.contact_end):
                 info.gap = min(info.gap, ground_gap(work.slots[k], pose))
     for j in range(model.joints.shape[0]):
+        if tree is not None:
+            break
         w, knot = work.joints[j], state.joints[j]
         assign(w.rotor, knot.rotor)
-        if tree is not None:
-            joint, t = model.joints[j], work.scratch[0]
-            joint_residual(joint, work.pose2[joint.parent], work.pose2[joint.child], t, w.g)
-            for k in range(6):
-                info.violation = max(info.violation, abs(w.g[k]))
-            continue
         assign(w.impulse, knot.impulse)
         knot.rows = w.rows
         for row in range(w.rows, 6):
@@ -751,4 +763,4 @@ def end_interval(model, tree, state, work, dt, info):
     if tree is None:
         read_joints(model, state, work, work.pose2, work.twists, 0)
     else:
-        read_tree(model, state, work, dt)
+        read_tree(model, state, work, dt, info)

@@ -14,10 +14,11 @@ turned by P. With `e` from the parent's joint point to the child's, free along s
 in world axes. e_held, the rest of e, is rounding, which is so taken back.
 """
 
-from math import isfinite, sqrt
+from math import atan2, sqrt
 
 from robosim.kernels.algebra import assign, dot, fill, normalize_quaternion, rotate
-from robosim.kernels.body import angular_momentum, turn_by, turn_from_rate
+from robosim.kernels.body import angular_momentum, end_pose, turn_by, turn_from_rate
+from robosim.kernels.coordinates import read_ahead
 from robosim.kernels.jit import kernel
 from robosim.kernels.joint import multiply_offset
 from robosim.kernels.touch import turned
@@ -163,6 +164,82 @@ def move_tree(model, work, dt):
 
 
 @kernel
+def pose_body(work, b, dt):
+    """work.pose2 of one body from its motion, once for all that ask."""
+    if work.tree[b].posed == 0:
+        work.tree[b].posed = 1
+        body = work.bodies[b]
+        end_pose(work.pose1[b], body.v, body.P, dt, work.pose2[b])
+
+
+@kernel
+def pose_contacts(model, work, dt):
+    """work.pose2 of the bodies that have contacts in the equations, and of no others."""
+    nb = model.bodies.shape[0]
+    for b in range(nb):
+        work.tree[b].posed = 0
+    for n in range(1, work.active[0] + 1):
+        contact = work.slots[work.active[n]]
+        if contact.body < nb:
+            pose_body(work, contact.body, dt)
+        if contact.other < nb:
+            pose_body(work, contact.other, dt)
+
+
+@kernel
+def finish_poses(model, tree, work, dt):
+    """work.pose2 of all bodies of a tree at the motion that was found."""
+    if tree is None:
+        return
+    for b in range(model.bodies.shape[0]):
+        pose_body(work, b, dt)
+
+
+@kernel
+def turned_angle(Q):
+    """The angle of a turn about an axis, from (cosine, sine) of its half."""
+    s = Q[1]
+    if abs(s) > 0.05:
+        return 2.0 * atan2(s, Q[0])
+    x = s * s
+    # The series of twice the arc sine; the next term is below rounding.
+    return s * (2.0 + x * (1 / 3 + x * (3 / 20 + x * (5 / 56 + x * (35 / 576)))))
+
+
+@kernel
+def look_ahead(model, state, work, b, dt):
+    """Coordinates of one joint at the second knot into work.q2, from its unknowns."""
+    joint, w = model.joints[b], work.tree[b]
+    at = joint.q_begin
+    if joint.m_R == 3:
+        pose_body(work, b, dt)
+        if joint.parent < model.bodies.shape[0]:
+            pose_body(work, joint.parent, dt)
+        read_ahead(joint, state.q, work, work.scratch[0])
+        return
+    for row in range(joint.m_T):
+        work.q2[at + row] = state.q[at + row] + dt * w.slide[row]
+    if joint.m_R == 1:
+        work.q2[at + joint.m_T] = state.q[at + joint.m_T] + turned_angle(w.Q)
+
+
+@kernel
+def hinge_violation(joint, a, b):
+    """How far the two points and half of how far the two axes of a hinge are apart."""
+    R, S, p, c, axis = a.R, b.R, joint.p_a, joint.p_b, joint.C_R[0]
+    worst = 0.0
+    for i in range(3):
+        gap = b.x[i] + S[i, 0] * c[0] + S[i, 1] * c[1] + S[i, 2] * c[2]
+        gap -= a.x[i] + R[i, 0] * p[0] + R[i, 1] * p[1] + R[i, 2] * p[2]
+        worst = max(worst, abs(gap))
+        turn = 0.0
+        for k in range(3):
+            turn += S[i, k] * axis[k] - R[i, k] * joint.axis_a[k]
+        worst = max(worst, abs(0.5 * turn))
+    return worst
+
+
+@kernel
 def turn_vector(P, c, out):
     """out = R(P) c."""
     turned(P, c, out)
@@ -171,16 +248,10 @@ def turn_vector(P, c, out):
 
 
 @kernel
-def balance_tree(model, work, dt, info):
-    """What is left of the equations: work.residual by body, and its size along the joints [m/s].
-
-    Along each joint the residual of everything beyond it counts, in the metric of the body's own
-    inertia: no smaller than the velocity that it stands for.
-    """
-    nb = model.bodies.shape[0]
-    t = work.scratch[0]
-    total, mass, largest = 0.0, 0.0, -1.0
-    for b in range(nb):
+def find_residual(model, work, dt):
+    """work.residual of the bodies' equations (29a), but for what joints do; the total mass."""
+    t, mass = work.scratch[0], 0.0
+    for b in range(model.bodies.shape[0]):
         body, r, m = work.bodies[b], work.residual[b].w, model.bodies[b].mass
         angular_momentum(body.J, body.P, dt, t.w)
         known, impulse = work.known[b].w, work.impulse[b].w
@@ -188,7 +259,19 @@ def balance_tree(model, work, dt, info):
             r[k] = known[k] + impulse[k] - m * body.v[k]
             r[3 + k] = known[3 + k] + impulse[3 + k] - t.w[k]
         mass += m
-        to_reference(r, work.tree[b].rho1, work.tree[b].f)
+    return mass
+
+
+@kernel
+def residual_along(model, work, info):
+    """Twice a kinetic energy: of the residual along each joint, of everything beyond it.
+
+    In the metric of the body's own inertia, so that the velocity it stands for is no larger.
+    """
+    nb = model.bodies.shape[0]
+    total, largest = 0.0, -1.0
+    for b in range(nb):
+        to_reference(work.residual[b].w, work.tree[b].rho1, work.tree[b].f)
     for b in range(nb - 1, -1, -1):
         joint, w = model.joints[b], work.tree[b]
         along_joint(joint, model.tree[b].kind, w, w.f, w.u)
@@ -203,11 +286,8 @@ def balance_tree(model, work, dt, info):
             largest = size
             info.worst_body = b
         total += size
-        if joint.parent < nb:
-            add_at_parent(w.f, w.r1, work.tree[joint.parent].f)
-    if not isfinite(total):
-        return total
-    return sqrt(total / mass)
+        add_at_parent(w.f, w.r1, work.tree[joint.parent].f)
+    return total
 
 
 @kernel
@@ -357,6 +437,15 @@ def add_tree_forces(model, poses, forces, scale, second, work, impulses):
     """impulses (nb + 1,) += scale * world wrenches of generalized forces, at either knot."""
     for b in range(model.bodies.shape[0]):
         joint = model.joints[b]
+        if model.tree[b].kind == HINGE:
+            force, w = scale * forces[joint.v_begin], work.tree[b]
+            if force != 0.0:
+                own, other = impulses[b].w, impulses[joint.parent].w
+                for i in range(3):
+                    torque = force * (w.a2[i] if second else w.a1[i])
+                    own[3 + i] += torque
+                    other[3 + i] -= torque
+            continue
         size = 0.0
         for row in range(joint.m_T + joint.m_R):
             size += abs(forces[joint.v_begin + row])
