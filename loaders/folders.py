@@ -96,6 +96,10 @@ class Folders:
         named = [Path(os.path.abspath(Path(folder).expanduser())) for folder in allowed]
         self.allowed = (*named, *(Path(os.path.abspath(folder)) for folder in from_environment()))
 
+    def allow(self, folder: Path) -> None:
+        """Add a folder to those that the user has named."""
+        self.allowed = (*self.allowed, Path(os.path.abspath(folder)))
+
     def contains(self, path: Path) -> bool:
         """Whether the file may be read from."""
         lexical = Path(os.path.abspath(path))

@@ -119,11 +119,43 @@ class FileFinder:
             for name, folder in self._guesses.items()
         ]
 
-    def _in_package(self, address: str, package: str, inside: str, element: str) -> Path:
-        if package in ("", ".", "..") or os.path.normpath(inside).startswith(("..", os.sep)):
+    def package(self, name: str, element: str) -> Path:
+        """The folder of a package.
+
+        Raises
+        ------
+        LoadError
+            If it has an impossible name.
+        MissingFileError
+            If it is not found.
+        """
+        self._check_inside(name, name, "", element)
+        certain = [*self._named_by_user(name), *self._around(name)]
+        for root in certain:
+            if root.is_dir():
+                return root
+        raise self._missing(name, name, element, certain)
+
+    def _check_inside(self, address: str, package: str, inside: str, element: str) -> None:
+        plain = package not in ("", ".", "..") and not set(package) & {"/", "\\", "\0"}
+        if not plain or os.path.normpath(inside).startswith(("..", os.sep)):
             raise LoadError(
                 f"'{address}' leads out of its package", file=self.file, element=element
             )
+
+    def _missing(
+        self, address: str, package: str, element: str, roots: list[Path]
+    ) -> MissingFileError:
+        return MissingFileError(
+            f"'{address}' is in none of the package folders; pass the folder that holds "
+            f"'{package}' as package_dirs, or put it in ROS_PACKAGE_PATH",
+            file=self.file,
+            element=element,
+            alternatives=tuple(str(root) for root in roots),
+        )
+
+    def _in_package(self, address: str, package: str, inside: str, element: str) -> Path:
+        self._check_inside(address, package, inside, element)
         named = self._named_by_user(package)
         certain = [*named, *self._around(package)]
         guesses = [folder for folder in self._above if self._owns(folder)]
@@ -138,13 +170,7 @@ class FileFinder:
             if root not in certain:
                 self._guesses.setdefault(f"package {package}", root)
             return path
-        raise MissingFileError(
-            f"'{address}' is in none of the package folders; pass the folder that holds "
-            f"'{package}' as package_dirs, or put it in ROS_PACKAGE_PATH",
-            file=self.file,
-            element=element,
-            alternatives=tuple(str(root) for root in (*certain, *guesses)),
-        )
+        raise self._missing(address, package, element, [*certain, *guesses])
 
     def _named_by_user(self, package: str) -> list[Path]:
         """Where the package is by what the user says, or in an installed collection."""

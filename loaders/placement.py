@@ -20,6 +20,8 @@ def body_poses(joints: Sequence[Joint], q: Array) -> dict[str | None, tuple[Arra
     poses: dict[str | None, tuple[Array, Array]] = {None: (np.eye(3), np.zeros(3))}
     start = 0
     for joint in joints:
+        if joint.child in poses:
+            break  # The others close loops.
         R_a, x_a = poses[joint.parent]
         slides = joint.C_T.shape[1]
         R_wj = R_a @ quaternions.rotation_matrix(np.asarray(joint.offset))

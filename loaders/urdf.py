@@ -32,6 +32,7 @@ from robosim.loaders import (
     safe_xml,
     schema,
     unused,
+    xacro_files,
 )
 from robosim.loaders import srdf as srdf_files
 from robosim.loaders.contacts import contacts_of
@@ -50,18 +51,18 @@ Array = NDArray[np.float64]
 
 
 def load_urdf(path: Path, options: LoadOptions) -> Mechanism:
-    """Load a URDF file.
+    """Load a URDF file, or a xacro file that becomes one.
 
     Raises
     ------
     LoadError, ModelError
         With file, line, element and value, for anything in the file that cannot be simulated.
     """
-    return from_text(safe_xml.read_bytes(path, largest=safe_xml.LARGEST_MODEL), path, options)
-
-
-def from_text(data: bytes, path: Path, options: LoadOptions) -> Mechanism:
-    """`load_urdf` with the content of the file."""
+    if path.suffix.lower() == ".xacro":
+        return _load_xacro(path, options)
+    if options.xacro_args:
+        raise LoadError("'xacro_args' is for files with the suffix .xacro", file=path)
+    data = safe_xml.read_bytes(path, largest=safe_xml.LARGEST_MODEL)
     root = safe_xml.parse(data, path)
     try:
         return _build(root, path, options)
@@ -69,6 +70,25 @@ def from_text(data: bytes, path: Path, options: LoadOptions) -> Mechanism:
         if error.file not in (None, path):
             raise
         raise error.in_file(path, error.line or _line_of(root, error.element)) from None
+
+
+def _load_xacro(path: Path, options: LoadOptions) -> Mechanism:
+    """Of a file that is made when it is read, and so has no lines to name."""
+    expanded = xacro_files.expand(path, options)
+    root = safe_xml.parse(expanded.urdf, path)
+    folders = (*options.package_dirs, *expanded.packages)
+    try:
+        mechanism = _build(root, path, replace(options, package_dirs=folders))
+    except ModelError as error:
+        if error.file not in (None, path):
+            raise
+        raise type(error)(
+            error.reason,
+            element=f"{error.element or 'robot'} (expanded)",
+            file=path,
+            alternatives=error.alternatives,
+        ) from None
+    return replace(mechanism, warnings=(*expanded.messages, *mechanism.warnings))
 
 
 def _line_of(root: etree._Element, element: str | None) -> int | None:

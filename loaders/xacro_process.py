@@ -1,0 +1,157 @@
+"""The process that expands a xacro file: `python -m robosim.loaders.xacro_process`.
+
+A xacro file is a program of somebody else's. Before it runs, this process gives up what it does
+not need: expressions may use no names that begin with an underscore, files are only read, from
+the folders of the model and those that the user has named, nothing is written, no process is
+started and no connection opened. That holds for xacro's own code as well as for expressions that
+would find a way around the first rule. Memory is bounded here, time by whoever starts the process.
+
+It reads a request as JSON from its input and answers in JSON.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import errno
+import importlib
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import xacro
+import xacro.substitution_args as substitution
+
+from robosim.errors import LoadError
+from robosim.loaders import safe_xml
+from robosim.loaders.folders import Folders
+from robosim.loaders.packages import FileFinder
+
+MEMORY = 1 << 30  # [bytes]
+# What xacro imports when it needs it, which is too late here.
+_NEEDED = (
+    "yaml", "xml.dom.expatbuilder", "xml.dom.pulldom", "encodings.ascii", "encodings.latin_1",
+    "encodings.utf_16", "encodings.idna",
+)  # fmt: skip
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_LISTING = ("os.listdir", "os.scandir", "glob.glob", "glob.glob/2")
+_HARMLESS = ("open", "compile", "exec", "object.__getattr__", "builtins.id", "sys._getframe")
+# Attributes that lead from a value to the code that has made it.
+_FRAMES = frozenset(
+    ("gi_frame", "gi_code", "cr_frame", "cr_code", "ag_frame", "ag_code", "f_globals", "f_locals",
+     "f_builtins", "f_back", "tb_frame", "tb_next", "mro", "format_map"),
+)  # fmt: skip
+
+
+def refuse_private(expression: str) -> None:
+    """Raise XacroException for an expression with names that begin with an underscore.
+
+    xacro itself looks for two of them, and not within lambdas and comprehensions.
+    """
+    for node in ast.walk(ast.parse(expression.strip(), mode="eval")):
+        name = getattr(node, "attr", getattr(node, "id", ""))
+        if name.startswith("_") or (isinstance(node, ast.Attribute) and name in _FRAMES):
+            raise xacro.XacroException(f"expressions must not use '{name}'")
+
+
+def _guard_expressions() -> None:
+    original: Callable[..., Any] = xacro.safe_eval
+
+    def safe_eval(expression: str, symbols: Any, local: Any = None) -> Any:
+        refuse_private(expression)
+        return original(expression, symbols, local)
+
+    def substituted(expression: str, context: dict[str, Any]) -> str:
+        """$(eval ...), which xacro lets use all of Python."""
+        refuse_private(expression)
+        arguments = context.setdefault("arg", {})
+        functions = {k: v for k, v in substitution._eval_dict.items() if k != "__builtins__"}
+        functions |= {name: getattr(builtins, name) for name in ("str", "float", "int")}
+        functions["arg"] = lambda name: substitution.convert_value(arguments[name], "auto")
+        functions["dirname"] = lambda: substitution._eval_dirname(context.get("filename"))
+        names = substitution._DictWrapper(arguments, functions)
+        return str(eval(expression.strip(), {"__builtins__": {}}, names))
+
+    xacro.safe_eval = safe_eval
+    substitution._eval = substituted
+    # With it, strings do what names do.
+    xacro._global_symbols["python"].pop("vars", None)
+
+
+def _guard_packages(finder: FileFinder, found: list[str]) -> None:
+    def find(name: str) -> str:
+        folder = finder.package(name, "$(find)")
+        finder.folders.allow(folder)
+        found.append(str(folder))
+        return str(folder)
+
+    substitution._eval_find = find
+    substitution._eval_dict["find"] = find
+
+
+def _guard_process(folders: Folders) -> None:
+    """From here on this process reads the files that it may, and does nothing else."""
+    for name in _NEEDED:
+        importlib.import_module(name)
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    except ImportError:  # Windows has none.
+        pass
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open":
+            file, mode, flags = arguments
+            if isinstance(file, int):
+                return
+            writes = bool(set(mode or "") & set("wax+")) or bool(flags & _WRITING)
+            if writes or not folders.contains(Path(os.fsdecode(file))):
+                raise PermissionError(
+                    errno.EACCES,
+                    f"not in the model's own folder, {folders.own[0]}, nor in package_dirs",
+                    os.fsdecode(file),
+                )
+        elif event not in _HARMLESS and event not in _LISTING:
+            raise PermissionError(f"a xacro file must not cause '{event}' ({arguments[:1]})")
+
+    sys.addaudithook(hook)
+
+
+def expanded(request: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a request: the URDF, and the folders of the packages that it was made with."""
+    file = Path(request["file"])
+    finder = FileFinder(file, request["package_dirs"])
+    found: list[str] = []
+    _guard_expressions()
+    _guard_packages(finder, found)
+    _guard_process(finder.folders)
+    try:
+        document = xacro.process_file(str(file), mappings=dict(request["arguments"]))
+        # A copy that ends with what is read: nothing may be built that is larger.
+        urdf = document.documentElement.toxml()
+        if len(urdf) > safe_xml.LARGEST_MODEL:
+            return {"error": "expands to more than a model file may have", "file": None}
+        return {"urdf": urdf, "packages": list(dict.fromkeys(found))}
+    except LoadError as error:
+        return {"error": error.reason, "file": None}
+    except MemoryError:
+        return {"error": f"takes more than {MEMORY >> 20} MB", "file": None}
+    except RecursionError:
+        return {"error": "macros or includes call each other without end", "file": None}
+    except Exception as error:  # whatever an expression may raise
+        stack = [name for name in xacro.filestack or [] if name]
+        return {"error": str(error) or repr(error), "file": stack[-1] if stack else None}
+
+
+def main() -> None:
+    """Answer the request on the standard input."""
+    answer = expanded(json.load(sys.stdin))
+    sys.stdout.write(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()
