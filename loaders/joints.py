@@ -8,7 +8,7 @@ import numpy as np
 
 from robosim import quaternions
 from robosim.errors import LoadError
-from robosim.joints import Joint
+from robosim.joints import Joint, SafetyLimits
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.tree import Group, origin
 
@@ -85,6 +85,7 @@ def urdf_joint(
         damping=damping,
         friction=friction,
         continuous=joint.type == "continuous",
+        safety=_safety(joint.safety_controller),
         via=() if placed is None else placed.via,
         **limits,
     )
@@ -126,6 +127,13 @@ def _limits(joint: Any, element: str, warnings: list[str]) -> dict[str, Any]:
         else:
             found |= {"lower": (lower,), "upper": (upper,)}
     return found
+
+
+def _safety(controller: Any) -> SafetyLimits | None:
+    if controller is None:
+        return None
+    names = ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity")
+    return SafetyLimits(*(float(getattr(controller, name) or 0.0) for name in names))
 
 
 def _resistance(dynamics: Any, element: str) -> tuple[float, float]:

@@ -33,7 +33,7 @@ def load(
     friction: float = DEFAULT_FRICTION,
     contacts: str | Iterable[str] = "all",
     obstacles: Iterable[AnyShape] = (),
-    self_collision: bool | None = None,
+    self_collision: bool = False,
     srdf: str | os.PathLike[str] | None = None,
     loops: str | os.PathLike[str] | None = None,
     xacro_args: Mapping[str, str] | None = None,
@@ -62,7 +62,6 @@ def load(
         that reach lowest; "none" is ``ground=False``. The pose to start from is the same for all.
     obstacles, self_collision
         What else its collision geometry cannot pass; see `Mechanism.with_contacts`.
-        ``self_collision=None`` leaves the latter to the model file.
     srdf : path or None
         An SRDF file for a URDF; None: the one beside it, if there is one.
     loops : path or None

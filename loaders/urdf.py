@@ -147,6 +147,8 @@ def _build(root: etree._Element, path: Path, options: LoadOptions) -> Mechanism:
             warnings.append("has no collision geometry: the ground will not hold it")
     mechanism = _without_sunk_contacts(_at_home(mechanism), warnings)
     mechanism = _with_semantics(mechanism, path, options.srdf, root, warnings)
+    if not options.self_collision:
+        _notice_self_collision(mechanism, extensions, warnings)
     if shapes.undrawn:
         listed = ", ".join(dict.fromkeys(shapes.undrawn))
         warnings.append(f"meshes that do not exist are not drawn: {listed}")
@@ -299,6 +301,22 @@ def _with_friction(
         ]
         bodies.append(replace(body, collisions=tuple(shapes)))
     return replace(mechanism, bodies=tuple(bodies))
+
+
+def _notice_self_collision(
+    mechanism: Mechanism, extensions: gazebo.Extensions, warnings: list[str]
+) -> None:
+    """Tell that the file wants bodies to collide with each other; finding how is for who asks."""
+    solid = [body for body in mechanism.bodies if body.collisions]
+    pairs = gazebo.self_pairs([[frame.name for frame in body.frames] for body in solid], extensions)
+    apart = {frozenset((joint.parent, joint.child)) for joint in mechanism.joints}
+    apart |= {frozenset(pair) for pair in mechanism.excluded_pairs}
+    wanted = [pair for pair in pairs if frozenset(solid[k].name for k in pair) not in apart]
+    if wanted:
+        warnings.append(
+            f"the file wants {len(wanted)} pairs of bodies to collide with each other; "
+            "load(..., self_collision=True) has all pairs do so, Mechanism.with_contacts some"
+        )
 
 
 def _with_contacts(

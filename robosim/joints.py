@@ -94,6 +94,20 @@ def selection(kind: str, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Selection:
     return Selection(D_T, D_R, C_T, C_R)
 
 
+class SafetyLimits(NamedTuple):
+    """Softer limits that a model file asks a controller to keep; nothing here enforces them.
+
+    With q and v the joint's coordinate and rate, a controller keeps v between
+    ``-k_position (q - lower)`` and ``-k_position (q - upper)``, and its torque between
+    ``-k_velocity (v - v_lower)`` and ``-k_velocity (v - v_upper)``. A gain of zero leaves it out.
+    """
+
+    lower: float = 0.0
+    upper: float = 0.0
+    k_position: float = 0.0
+    k_velocity: float = 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class Joint(Frozen):
     """A joint of Table B.2 between a parent (or the world, None) and a child body.
@@ -116,6 +130,7 @@ class Joint(Frozen):
         Limits of the coordinates, in the order translations, rotations. A joint whose limits are
         equal is held there; other limits nearer to each other than 1e-9 are moved that far apart.
     velocity_limit, effort_limit : float [rad/s or m/s], [N m or N]
+    safety : SafetyLimits or None
     stiffness, rest : float or (nv,) [N m/rad, rad; N/m, m]
         Spring towards the coordinate `rest`; of a free rotation towards its zero.
     damping : float or (nv,) [N m s/rad, N s/m]
@@ -152,6 +167,7 @@ class Joint(Frozen):
     upper: ArrayLike | None = None
     velocity_limit: float = np.inf
     effort_limit: float = np.inf
+    safety: SafetyLimits | None = None
     damping: ArrayLike = 0.0
     friction: ArrayLike = 0.0
     armature: ArrayLike = 0.0

@@ -193,3 +193,27 @@ def test_lines_of_what_is_found_later(tmp_path):
     with pytest.raises(LoadError, match=r"robot\.urdf: line 3: joint 'j': the axis") as caught:
         robosim.load(path)
     assert caught.value.line == 3
+
+
+def test_safety_limits_are_kept(write):
+    safety = '<safety_controller soft_lower_limit="-0.5" soft_upper_limit="0.4" k_velocity="7"/>'
+    robot = robosim.load(write(A, B, joint_xml("j", "a", "b", inside=LIMIT + safety)))
+    assert robot.joints[1].safety == (-0.5, 0.4, 0.0, 7.0)
+    assert robot.joints[0].safety is None
+    assert robot.warnings == ()
+
+
+def test_what_the_file_wants_to_collide_is_told(write):
+    """Gazebo wants both links of a pair to say so; neighbours never do."""
+    c = link_xml("c", INERTIAL + BOX)
+    parts = (A, B, c, J, joint_xml("k", "b", "c"))
+    one = '<gazebo reference="a"><selfCollide>1</selfCollide></gazebo>'
+    two = '<gazebo reference="c"><selfCollide>true</selfCollide></gazebo>'
+    everything = "<gazebo><self_collide>true</self_collide></gazebo>"
+    assert not about(robosim.load(write(*parts, one)), "collide")
+    for said in ((one, two), (everything,)):
+        assert about(robosim.load(write(*parts, *said)), "1 pairs of bodies to collide")
+    no = '<gazebo reference="a"><selfCollide>false</selfCollide></gazebo>'
+    assert not about(robosim.load(write(*parts, everything, no)), "collide")
+    with pytest.raises(LoadError, match="line 1: gazebo 'a': <selfCollide>: must be true or false"):
+        robosim.load(write(A, '<gazebo reference="a"><selfCollide>yes!</selfCollide></gazebo>'))
