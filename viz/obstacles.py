@@ -22,10 +22,14 @@ def is_ground(obstacle: AnyShape) -> bool:
     return upright and abs(np.asarray(obstacle.point)[2]) < 1e-12
 
 
+def is_solid(robot: Mechanism) -> bool:
+    """Whether the plane z = 0 holds something."""
+    return bool(robot.contacts) or any(is_ground(obstacle) for obstacle in robot.obstacles)
+
+
 def draws_ground(robot: Mechanism) -> bool:
-    """Whether the plane z = 0 holds something, or nothing else is there to stand on."""
-    solid = any(is_ground(obstacle) for obstacle in robot.obstacles)
-    return bool(solid or robot.contacts or not robot.obstacles)
+    """Whether the ground is solid, or nothing else is there to stand on."""
+    return is_solid(robot) or not robot.obstacles
 
 
 def drawn_obstacles(robot: Mechanism) -> tuple[Geometry, ...]:

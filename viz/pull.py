@@ -11,7 +11,7 @@ from robosim import quaternions
 
 Array = NDArray[np.float64]
 
-FREQUENCY = 1.0  # [Hz], of the whole robot on the spring
+FREQUENCY = 2.5  # [Hz], of the whole robot on the spring
 STRONGEST = 6.0  # weights of the whole robot
 STANDARD_GRAVITY = 9.81  # [m/s^2], to scale that by
 LONGEST_HOLD = 2e-3  # [s]: the force is renewed that often, as light bodies need it
@@ -35,9 +35,11 @@ class Pull:
         self.body = body
         self._name = sim.robot.bodies[body].name
         self._point = np.asarray(point, dtype=float)
-        mass = sim.robot.total_mass
-        self._stiffness = mass * (2 * np.pi * FREQUENCY) ** 2
-        self._damping = 2 * np.sqrt(self._stiffness * sim.robot.bodies[body].mass)
+        mass, own_mass = sim.robot.total_mass, sim.robot.bodies[body].mass
+        # No stiffer than a force that is held for so long can be for the body alone.
+        fastest = 0.5 / max(LONGEST_HOLD, sim.timestep)
+        self._stiffness = min(mass * (2 * np.pi * FREQUENCY) ** 2, own_mass * fastest**2)
+        self._damping = 2 * np.sqrt(self._stiffness * own_mass)
         self._most = STRONGEST * mass * STANDARD_GRAVITY
         self.target = self._where(sim)[0]
 

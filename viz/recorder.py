@@ -10,6 +10,7 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,6 +36,12 @@ class Recorder:
         Draw the plane z = 0.
     ghosts : sequence of str
         As for `Viewer`.
+
+    Attributes
+    ----------
+    charts : list of dict
+        What the samples that are added with states consist of, as `robosim.viz.snapshot.Probe` says
+        it; empty: no charts.
 
     Raises
     ------
@@ -63,6 +70,7 @@ class Recorder:
         self._ground = ground
         self._ghosts = tuple(ghosts)
         self._encoder = FrameEncoder(robot, copies=1 + len(self._ghosts))
+        self.charts: list[dict[str, Any]] = []
         self.clear()
 
     def clear(self) -> None:
@@ -102,7 +110,7 @@ class Recorder:
         pulls, violations : or None
             As for `Viewer.update`.
         row : callable, or None
-            Gives the sample for the charts, `robosim.viz.snapshot.Probe`, if the state is kept.
+            Gives the sample for `charts`, asked only if the state is kept.
 
         Raises
         ------
@@ -169,11 +177,8 @@ class Recorder:
             raise ViewerError("there is nothing to save in the recording: no state was added")
         scene = encode_scene(self.robot, ground=self._ground, ghosts=self._ghosts)
         data = {"scene": scene, "frames": b"".join(self._frames)}
-        if self._rows:
-            # Here, as a recording without charts does without the log's columns.
-            from robosim.viz.snapshot import Probe
-
-            data["charts"] = json.dumps(Probe(self.robot).charts).encode()
+        if self.charts:
+            data["charts"] = json.dumps(self.charts).encode()
             data["rows"] = b"".join(self._rows)
         return replay_page(f"{self.robot.name} - robosim", data)
 

@@ -27,7 +27,7 @@ from robosim.errors import StateError
 from robosim.joints import Joint
 from robosim.mechanism import Mechanism
 from robosim.quaternions import IDENTITY, from_matrix
-from robosim.viz.obstacles import drawn_obstacles, draws_ground
+from robosim.viz.obstacles import drawn_obstacles, draws_ground, is_solid
 from robosim.viz.shapes import triangles
 
 Array = NDArray[np.float64]
@@ -132,6 +132,7 @@ def encode_scene(robot: Mechanism, *, ground: bool = True, ghosts: Sequence[str]
     header = {
         "name": robot.name,
         "ground": bool(ground) and draws_ground(robot),
+        "solid": is_solid(robot),
         "follow": robot.floating_base,
         "weight": robot.total_mass * STANDARD_GRAVITY,
         "max_contacts": MAX_CONTACTS,

@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 FPS = 60.0
 ROWS_A_MESSAGE = 6
 log = logging.getLogger(__name__)
-LET_GO = 0.5  # [s] after which a pull ends that no browser keeps up
+LET_GO = 1.0  # [s] after which a pull ends that no browser keeps up
 
 
 class Session:
@@ -93,6 +93,8 @@ class Session:
         if viewer is not None or recorder is not None:
             self._probe = Probe(self.robot)
             self._violations = JointViolations(self.robot)
+        if recorder is not None:
+            recorder.charts = self._probe.charts
         if viewer is not None:
             self._describe()
 

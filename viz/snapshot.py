@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.log import LogInfo
 from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
@@ -77,6 +78,27 @@ def _conjugate_times(a: Array, b: Array) -> Array:
     return np.hstack((scalar[:, None], vector))
 
 
+def joint_charts(info: LogInfo) -> tuple[list[dict[str, Any]], list[list[int]]]:
+    """Charts of joint positions, velocities and torques, one for each unit of them.
+
+    With the places of their lines among the columns of q, v and tau.
+    """
+    charts: list[dict[str, Any]] = []
+    places = []
+    for what, names in (("position", info.q), ("velocity", info.v), ("torque", info.tau)):
+        stems: dict[str, dict[int, str]] = {}
+        for k, name in enumerate(names):
+            if name.endswith(f".{what}"):
+                of_unit = stems.setdefault(info.units.get(name, ""), {})
+                of_unit[k] = name.removesuffix(f".{what}")
+        charts += [
+            {"title": f"joint {what}", "unit": unit, "names": list(found.values())}
+            for unit, found in stems.items()
+        ]
+        places.append([k for found in stems.values() for k in found])
+    return charts, places
+
+
 class Probe:
     """Samples of a simulation for the charts.
 
@@ -88,17 +110,7 @@ class Probe:
     """
 
     def __init__(self, robot: Mechanism) -> None:
-        # What is learned of a simulation comes from its log's description: the names and units.
-        from robosim.log import LogInfo
-
-        info = LogInfo.of(robot, 0.0)
-        self.charts: list[dict[str, Any]] = [
-            {"title": "real-time factor", "unit": "", "names": ["factor"]},
-            {"title": "energy", "unit": "J", "names": ["total"]},
-        ]
-        self._q = self._group("position", info.q, info.units)
-        self._v = self._group("velocity", info.v, info.units)
-        self._tau = self._group("torque", info.tau, info.units)
+        joints, (self._q, self._v, self._tau) = joint_charts(LogInfo.of(robot, 0.0))
         touching = {contact.body: None for contact in robot.contacts}
         touching |= {body.name: None for body in robot.bodies if body.collisions}
         self._bodies = list(touching)[:MAX_FORCES]
@@ -106,24 +118,14 @@ class Probe:
             self._bodies.index(contact.body) if contact.body in self._bodies else MAX_FORCES
             for contact in robot.contacts
         ]
-        if self._bodies:
-            self.charts.append({"title": "contact force", "unit": "N", "names": self._bodies})
-        self.charts.append({"title": "Newton iterations", "unit": "", "names": ["a step"]})
+        self.charts = [
+            {"title": "real-time factor", "unit": "", "names": ["factor"]},
+            {"title": "energy", "unit": "J", "names": ["total"]},
+            *joints,
+            *([{"title": "contact force", "unit": "N", "names": self._bodies}] * bool(touching)),
+            {"title": "Newton iterations", "unit": "", "names": ["a step"]},
+        ]
         self.width = 1 + sum(len(chart["names"]) for chart in self.charts)
-
-    def _group(self, what: str, names: Any, units: Any) -> list[int]:
-        """Charts of columns that are joints', one for each unit; their places among the columns."""
-        places = []
-        for unit in dict.fromkeys(units[name] for name in names if name.endswith(f".{what}")):
-            found = [
-                (k, name.removesuffix(f".{what}"))
-                for k, name in enumerate(names)
-                if name.endswith(f".{what}") and units[name] == unit
-            ]
-            places += [k for k, _ in found]
-            shown = {"title": f"joint {what}", "unit": unit, "names": [name for _, name in found]}
-            self.charts.append(shown)
-        return places
 
     def __call__(self, sim: Any, chunk: Any, factor: float) -> Array:
         """A sample (width,) after a chunk of the run; None where none has been yet."""

@@ -11,7 +11,10 @@ from rich.markup import escape
 
 from robosim.cli import arguments
 from robosim.cli.application import app, out, remark, show
+from robosim.cli.running import interruptible
+from robosim.cli.runs import Port, open_viewer
 from robosim.cli.tables import plain_table
+from robosim.errors import OptionError
 
 
 @app.command()
@@ -20,6 +23,13 @@ def compare(
     peer: Annotated[str, typer.Option(help="The library to compare with.")] = "pinocchio",
     floating_base: arguments.FloatingBase = None,
     package_dir: arguments.PackageDirs = None,
+    view: Annotated[
+        bool,
+        typer.Option(
+            "--view", help="Then show both falling, live in the browser; with MuJoCo, until ctrl-C."
+        ),
+    ] = False,
+    port: Port = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Compare masses, kinematics and dynamics with another library; exit code 1 if they differ.
@@ -28,6 +38,8 @@ def compare(
     """
     from robosim.comparison import compare as compare_with
 
+    if view and peer != "mujoco":
+        raise OptionError(f"--view is for --peer mujoco: {peer} does not simulate contacts here")
     robot = arguments.load(model, floating_base, package_dir)
     comparison = compare_with(robot, peer=peer)
     if as_json:
@@ -40,6 +52,11 @@ def compare(
         show(table)
         for note in comparison.notes:
             out.print(note, style="dim", markup=False, soft_wrap=True)
+    if view:
+        from robosim.viz.sidebyside import fall
+
+        with interruptible() as stop, open_viewer(robot, port, ghosts=("MuJoCo",)) as viewer:
+            fall(robot, viewer, stop)
     if not comparison.passed:
         raise typer.Exit(1)
 

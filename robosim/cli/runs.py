@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from robosim.simulation import Simulation
     from robosim.viz import Recorder, Viewer
 
+PAGES = (".html", ".htm")
+RECORDINGS = (*PAGES, ".mp4", ".gif", ".png")
 _CONTROLLER = "stand, zero, or module:function"
 WATCHING = "Watching"
 
@@ -40,8 +42,9 @@ Drop = Annotated[float, typer.Option(help="Start that many metres higher.", meta
 Record = Annotated[
     Path | None,
     typer.Option(
-        help="Write a page that replays the run.",
-        metavar="FILE.html",
+        help="Write a page that replays the run, .html, or a video, .mp4 or .gif, or a picture of "
+        "its end, .png.",
+        metavar="FILE",
         show_default=False,
         rich_help_panel=WATCHING,
     ),
@@ -143,7 +146,7 @@ def simulate(
             quiet=as_json,
         )
         if record is not None and recorder is not None:
-            recorder.save(record)
+            save_recording(recorder, record)
     summary = statistics.summary(failed_steps=int(isinstance(stopped, ConvergenceError)))
     summary |= {"log": str(log) if log else None, "record": str(record) if record else None}
     if as_json:
@@ -164,11 +167,31 @@ def check_seconds(seconds: float) -> None:
 
 def check_record(record: Path | None) -> None:
     """Refuse a recording that could not be written, before a run and not after it."""
-    if record is not None:
-        if record.suffix.lower() not in (".html", ".htm"):
-            raise OptionError(f"--record writes a page: '{record}' must end in .html")
-        if not record.absolute().parent.is_dir():
-            raise OptionError(f"--record {record}: the directory does not exist")
+    if record is None:
+        return
+    suffix = record.suffix.lower()
+    if suffix not in RECORDINGS:
+        raise OptionError(
+            f"--record writes a page, a video or a picture: '{record}' must end in "
+            f"{', '.join(RECORDINGS)}"
+        )
+    if not record.absolute().parent.is_dir():
+        raise OptionError(f"--record {record}: the directory does not exist")
+    if suffix not in PAGES:
+        from robosim.viz.rendering import check_renderer
+
+        check_renderer(suffix)
+
+
+def save_recording(recorder: Recorder, record: Path) -> None:
+    """Write a recording as its suffix says."""
+    if record.suffix.lower() in PAGES:
+        recorder.save(record)
+        return
+    from robosim.viz.rendering import render
+
+    err.print(f"drawing {record} ...", markup=False, soft_wrap=True)
+    render(recorder, record, fps=recorder.fps)
 
 
 def start(

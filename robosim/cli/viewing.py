@@ -1,14 +1,15 @@
-"""``robosim view``: a robot live in the browser, to be steered from there."""
+"""``robosim view`` and ``robosim replay``: a robot live in the browser, and logs shown again."""
 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from robosim.cli import arguments
-from robosim.cli.application import app, err, remark
+from robosim.cli.application import app, err, out, remark
 from robosim.cli.running import interruptible
 from robosim.cli.runs import (
     WATCHING,
@@ -22,6 +23,7 @@ from robosim.cli.runs import (
     check_seconds,
     new_recorder,
     open_viewer,
+    save_recording,
     start,
 )
 
@@ -102,8 +104,63 @@ def view(
             stop=stop,
         )
     if record is not None and recorder is not None:
-        recorder.save(record)
+        save_recording(recorder, record)
         err.print(f"recorded: {record}", markup=False, soft_wrap=True)
+
+
+@app.command()
+def replay(
+    log: Annotated[
+        Path, typer.Argument(help="A log that robosim wrote.", metavar="LOG", show_default=False)
+    ],
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="The robot: a name or a path; by default the one that the log names.",
+            metavar="MODEL",
+            show_default=False,
+        ),
+    ] = None,
+    ghost: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Another log of that robot, drawn translucent; may be given several times.",
+            metavar="LOG",
+            show_default=False,
+        ),
+    ] = None,
+    out_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="What to write: .html, .mp4, .gif or .png; by default LOG with .html.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    open_browser: Open = False,
+    package_dir: arguments.PackageDirs = None,
+) -> None:
+    """Show a log again: as a page that replays it, a video or a picture.
+
+    [bold]Example:[/bold] robosim replay run.parquet --open
+
+    With --ghost, other runs of the same robot are drawn over it, to compare them.
+    """
+    from robosim.log import read_log
+    from robosim.viz.playback import recording
+
+    target = log.with_suffix(".html") if out_file is None else out_file
+    check_record(target)
+    main, others = read_log(log), [(path.stem, read_log(path)) for path in ghost or ()]
+    for one in (main, *(other for _, other in others)):
+        if one.note:
+            remark(f"note: {one.note}")
+    robot = None if model is None else arguments.load(model, package_dirs=package_dir)
+    save_recording(recording(main, robot, others=others), target)
+    out.print(f"replays: {target}", markup=False, soft_wrap=True)
+    if open_browser:
+        typer.launch(target.absolute().as_uri())
 
 
 def _built_in(robot: Mechanism) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +27,14 @@ class Log:
     samples : Chunk
     note : str or None
         What a reader should know, such as that the run was killed and this is what it left.
+    robot : Mechanism or None
+        That the run was of; a file does not hold it.
     """
 
     info: LogInfo
     samples: Chunk
     note: str | None = None
+    robot: Mechanism | None = None
 
     @classmethod
     def from_chunks(cls, robot: Mechanism, timestep: float, chunks: Iterable[Chunk]) -> Log:
@@ -40,9 +44,9 @@ class Log:
         if not parts:
             none, zero = np.zeros(0), np.zeros(0, dtype=np.int64)
             q, v, tau = (np.zeros((0, len(names))) for names in (info.q, info.v, info.tau))
-            return cls(info, Chunk(none, q, v, tau, zero, zero, none, none))
+            return cls(info, Chunk(none, q, v, tau, zero, zero, none, none), robot=robot)
         columns = zip(*parts, strict=True)
-        return cls(info, Chunk._make(np.concatenate(pieces) for pieces in columns))
+        return cls(info, Chunk._make(np.concatenate(pieces) for pieces in columns), robot=robot)
 
     @classmethod
     def load(cls, path: str | Path) -> Log:
@@ -74,6 +78,29 @@ class Log:
         with TableWriter(path, self.info, steps=len(self)) as writer:
             for start in range(0, len(self), rows):
                 writer.write(Chunk._make(part[start : start + rows] for part in self.samples))
+
+    def view(self, robot: Mechanism | None = None) -> Any:
+        """Replay it: in a notebook, in its cell; otherwise in the default browser.
+
+        Parameters
+        ----------
+        robot : Mechanism or None
+            None: the one that it was made of, or, of a file, one that can be loaded by its name.
+
+        Returns
+        -------
+        robosim.viz.Recorder
+            Which can also be saved.
+
+        Raises
+        ------
+        LogError
+            Without samples, for another robot, or if the robot is not known.
+        """
+        # Here, as the viewer imports this package.
+        from robosim.viz.playback import show
+
+        return show(self, robot)
 
     def column(self, name: str) -> NDArray[np.float64] | NDArray[np.int64]:
         """A column (n,) by its name; see `names`.

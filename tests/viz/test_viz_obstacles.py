@@ -73,5 +73,6 @@ def test_the_ground_is_drawn_where_something_holds_at_zero(
     scene = replace(robot, contacts=points, obstacles=obstacles)
     header, _ = decode(encode_scene(scene))
     assert header["ground"] is drawn
+    assert header["solid"] is (contacts or (drawn and bool(obstacles)))
     assert len(header["fixed"]) == others
     assert decode(encode_scene(scene, ground=False))[0]["ground"] is False

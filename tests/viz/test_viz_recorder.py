@@ -97,6 +97,7 @@ def test_saving_replaces_whole_or_not_at_all(robot, state, tmp_path):
 
 def test_charts_are_kept_with_the_frames_and_thinned_with_them(robot, state):
     recorder = Recorder(robot, fps=10, max_frames=20)
+    recorder.charts = [{"title": "two", "unit": "m", "names": ["a", "b"]}]
     asked: list[int] = []
 
     def kept_at(k: int) -> bool:

@@ -256,7 +256,7 @@ def test_the_force_of_a_pull_is_a_spring_at_the_point(arm):
     np.testing.assert_allclose(pull.apply(sim)[3:6], 0, atol=1e-12)
     pull.target = pull.target + np.array((0.01, 0, 0))
     force = pull.apply(sim)[3:6]
-    assert force[0] == pytest.approx(arm.total_mass * (2 * np.pi) ** 2 * 0.01)
+    assert force[0] == pytest.approx(arm.total_mass * (2 * np.pi * 2.5) ** 2 * 0.01)
     pull.target = pull.target + np.array((1e3, 0, 0))
     assert np.linalg.norm(pull.apply(sim)[3:6]) == pytest.approx(6 * arm.total_mass * 9.81)
     pull.release(sim)

@@ -259,6 +259,7 @@ class Layers {
     const arrow = seeThrough(new Arrow(srgb(0.85, 0.1, 0.4)));
     this.pull = { group, string, arrow, size: 0 };
     group.add(string, arrow);
+    group.visible = false;
   }
 
   // Points whose way is drawn: of the bodies at the ends of the tree, or the page was told which.
@@ -288,7 +289,7 @@ class Layers {
   apply() {
     const { stage, shown } = this;
     for (const [name, group] of Object.entries(this.groups)) {
-      group.visible = name === "pull" || Boolean(shown[name.split(" ")[0] === "trail" ? "trails" : name]);
+      if (name !== "pull") group.visible = Boolean(shown[name.startsWith("trail ") ? "trails" : name]);
     }
     for (const body of stage.bodies) body.visible = shown.visual;
     if (stage.ground) stage.ground.visible = shown.ground;

@@ -56,6 +56,8 @@ class Hand {
       sent: 0,
     };
     document.body.classList.add("pulling");
+    // By the clock too: a page that draws slowly still holds on.
+    this.timer = setInterval(() => this.tell(performance.now()), 100);
   }
 
   move(event) {
@@ -67,7 +69,7 @@ class Hand {
 
   // With every frame that the mouse has moved in, and often enough to say that it is still held.
   tell(now) {
-    if (!this.held || now - this.held.sent < 100) return;
+    if (!this.held || now - this.held.sent < 90) return;
     this.held.sent = now;
     const target = this.stage.viewer.scene.worldToLocal(this.held.target.clone()).toArray();
     this.send({ do: "drag", body: this.held.body, point: this.held.point, target });
@@ -76,6 +78,7 @@ class Hand {
   release() {
     if (!this.held) return;
     this.held = null;
+    clearInterval(this.timer);
     document.body.classList.remove("pulling");
     this.send({ do: "release" });
   }
@@ -160,7 +163,10 @@ function live() {
     hand.tell(now);
     panel.flush();
     charts.draw(now);
-    if (newest === null) return;
+    if (newest === null) {
+      if (stage.placed && !stage.settled) stage.moveAlong();
+      return;
+    }
     shown = newest;
     newest = null;
     stage.pose(shown);

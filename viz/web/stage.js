@@ -127,6 +127,9 @@ class Stage {
     this.box = box;
     this.center = box.getCenter(new THREE.Vector3());
     this.size = Math.max(box.getSize(new THREE.Vector3()).length(), 1e-3);
+    // A floor that nothing touches is lower than what hangs and swings.
+    const through = !scene.solid && box.min.z < -0.02 * this.size;
+    this.floor = through ? this.center.z - 1.1 * this.size : 0;
     viewer.camera.near = this.size / 200;
     viewer.camera.far = this.size * 400;
     this.resetCamera();
@@ -149,7 +152,7 @@ class Stage {
     const across = reachAcross / (slope * viewer.camera.aspect);
     const distance = 1.2 * Math.max((0.5 * extent.z) / slope, across) + reachAcross;
     const eye = new THREE.Vector3(1.0, -0.95, 0.48).setLength(distance).add(this.center);
-    if (scene.ground) eye.z = Math.max(eye.z, 0.2 * this.size);
+    if (scene.ground) eye.z = Math.max(eye.z, this.floor + 0.2 * this.size);
     // The camera lives in three.js's y-up world; the scene is z-up.
     viewer.camera.position.copy(eye).applyMatrix4(viewer.scene.matrixWorld);
     viewer.controls.target.copy(this.center).applyMatrix4(viewer.scene.matrixWorld);
@@ -223,13 +226,14 @@ class Stage {
       step.applyMatrix4(viewer.scene.matrixWorld);
       viewer.camera.position.add(step);
       viewer.controls.target.add(step);
+      viewer.set_dirty();
     }
     this.sun.target.position.copy(this.center);
     this.sun.position.set(0.55, -0.65, 1).setLength(5 * this.size).add(this.center);
     if (this.ground) {
       const pair = 2 * this.tile;
       this.ground.position.set(
-        pair * Math.round(this.center.x / pair), pair * Math.round(this.center.y / pair), 0);
+        pair * Math.round(this.center.x / pair), pair * Math.round(this.center.y / pair), this.floor);
     }
   }
 

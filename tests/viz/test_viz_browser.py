@@ -1,0 +1,467 @@
+"""The page in a real browser: headless Chromium, drawing in software.
+
+Skipped where there is none; an error instead with ROBOSIM_BROWSER=required, as in .ci/run. With
+ROBOSIM_PICTURES=folder, the pictures of README.md and docs/viewer.md are written there.
+"""
+
+from __future__ import annotations
+
+import http.server
+import io
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import robosim
+from robosim.controllers import BUILT_IN
+from robosim.errors import ViewerError
+from robosim.viz import Recorder, Viewer, live
+from robosim.viz.browser import headless
+
+SIZE = {"width": 960, "height": 600}
+PATIENCE = 60.0  # [s]: compiling, or a machine that has other things to do
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    try:
+        with headless() as found:
+            yield found
+    except ViewerError as error:
+        if os.environ.get("ROBOSIM_BROWSER") == "required":
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A page in which nothing may go wrong."""
+    context = browser.new_context(viewport=SIZE, color_scheme="light")
+    opened = context.new_page()
+    wrong: list[str] = []
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on(
+        "console",
+        lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None,
+    )
+    yield opened
+    context.close()
+    # What the browser itself says of drawing in software, and of a server that is away, is not
+    # the page's.
+    said = ("GL Driver", "WebGL", "ERR_CONNECTION_REFUSED")
+    assert [text for text in wrong if not any(known in text for known in said)] == []
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.03)
+    raise AssertionError(f"never came true: {what}")
+
+
+def wait_for(page: Any, expression: str) -> Any:
+    """Its value once it is true; asked from here, as the page's policy forbids evaluating text."""
+    return until(lambda: page.evaluate(expression), expression)
+
+
+def frames(page: Any, more: int = 2) -> None:
+    """Wait until the page has drawn some more frames."""
+    seen = page.evaluate("window.robosim ? robosim.frames : 0")
+    wait_for(page, f"window.robosim && robosim.frames >= {seen + more}")
+
+
+def first_frame(page: Any) -> None:
+    wait_for(page, "window.robosim && robosim.frames > 0 && robosim.panel.status")
+
+
+def pixels(page: Any) -> np.ndarray:
+    picture = Image.open(io.BytesIO(page.locator("#meshcat-pane canvas").screenshot()))
+    return np.asarray(picture.convert("RGB")).astype(int)
+
+
+@contextmanager
+def steered(name: str, controller: Any = None, **options: Any) -> Iterator[SimpleNamespace]:
+    """A simulation that runs in a thread, to be steered from a page."""
+    robot = robosim.load(name)
+    sims = [robosim.Simulation(robot)]
+    ended = threading.Event()
+
+    def rebuild(timestep: float) -> robosim.Simulation:
+        sims.append(robosim.Simulation(robot, timestep))
+        return sims[-1]
+
+    with Viewer(robot, port=options.pop("port", None)) as viewer:
+        run = threading.Thread(
+            target=lambda: live(
+                sims[0],
+                controller,
+                viewer=viewer,
+                controllers=dict(BUILT_IN),
+                rebuild=rebuild,
+                stop=ended.is_set,
+                **options,
+            )
+        )
+        run.start()
+        try:
+            yield SimpleNamespace(viewer=viewer, sims=sims, robot=robot)
+        finally:
+            ended.set()
+            run.join()
+
+
+def moved_pixels(before: np.ndarray, after: np.ndarray) -> float:
+    """Share of the pixels that differ visibly."""
+    return float(np.mean(np.abs(before - after).max(axis=2) > 24))
+
+
+def test_the_robot_is_there_in_its_colours(page: Any) -> None:
+    with steered("a1", "stand") as run:
+        page.goto(run.viewer.url)
+        frames(page, 3)
+        assert page.title() == "a1 - robosim"
+        assert page.locator("#hud-name").inner_text() == "a1"
+        page.click("#play")
+        wait_for(page, "document.body.classList.contains('paused')")
+        wait_for(page, "robosim.stage.settled")
+        with_robot = pixels(page)
+        page.click("#layer-visual")
+        page.click("#layer-forces")
+        page.click("#layer-contacts")
+        without = until(lambda: _settled(page, with_robot), "a picture without the robot")[0]
+        # It covers a good part of the picture, in the middle of it, and cuts no edge.
+        there = np.abs(with_robot - without).max(axis=2) > 24
+        assert 0.04 < there.mean() < 0.6
+        rows, columns = np.nonzero(there)
+        height, width = there.shape
+        assert abs(rows.mean() / height - 0.5) < 0.15
+        assert abs(columns.mean() / width - 0.5) < 0.15
+        assert rows.min() > 2
+        assert columns.min() > 2
+        assert columns.max() < width - 3
+        # The arrows of forces are orange.
+        orange = (with_robot[..., 0] > 200) & (with_robot[..., 2] < 80)
+        assert orange.sum() > 100
+
+
+def _settled(page: Any, before: np.ndarray) -> list[np.ndarray]:
+    first, second = pixels(page), pixels(page)
+    same = moved_pixels(first, second) == 0
+    return [second] if same and moved_pixels(before, second) > 0.01 else []
+
+
+def test_sliders_pose_the_robot_while_paused(page: Any) -> None:
+    with steered("double_pendulum", paused=True) as run:
+        page.goto(run.viewer.url)
+        first_frame(page)
+        before = pixels(page)
+        page.locator("#joint-1").fill("0.75")
+        until(lambda: run.sims[0].q[1] == pytest.approx(0.75, abs=0.01), "the joint moves")
+        assert run.sims[0].time == 0.0
+        until(lambda: moved_pixels(before, pixels(page)) > 1e-3, "the picture moves")
+        assert wait_for(page, "robosim.panel.status.q[1] > 0.7")
+        page.select_option("#configuration", "home")
+        until(lambda: run.sims[0].q[1] == run.robot.home[1], "the pose of that name")
+
+
+def test_sliders_are_targets_while_it_runs(page: Any) -> None:
+    with steered("a1", "stand") as run:
+        page.goto(run.viewer.url)
+        frames(page)
+        assert page.locator("#joints-hint").inner_text() == "targets of the controller"
+        assert not page.locator("#joint-2").is_disabled()
+        page.locator("#joint-2").fill("-1.2")
+        k = run.robot.q_names.index("FR_calf_joint")
+        until(lambda: run.sims[0].q[k] > -1.45, "the calf follows its target")
+        page.select_option("#controller", "zero")
+        wait_for(page, "robosim.panel.status.controller === 'zero'")
+        until(lambda: page.locator("#joint-2").is_disabled(), "nothing to aim")
+
+
+def test_play_pause_step_speed_reset_and_timestep(page: Any) -> None:
+    with steered("double_pendulum") as run:
+        page.goto(run.viewer.url)
+        frames(page)
+        page.keyboard.press("Space")
+        wait_for(page, "robosim.panel.status.paused")
+        still = run.sims[0].steps
+        time.sleep(0.3)
+        assert run.sims[0].steps == still
+        page.click("#step")
+        until(lambda: run.sims[0].steps == still + 1, "one step")
+        page.keyboard.press("Shift+.")
+        until(lambda: run.sims[0].steps == still + 11, "ten steps")
+        page.keyboard.press("r")
+        until(lambda: run.sims[0].time == 0.0, "a new start")
+        low = page.evaluate("document.getElementById('speed').min")
+        assert 10 ** float(low) == pytest.approx(1 / 50)
+        page.locator("#speed").fill(str(math.log10(0.1)))
+        wait_for(page, "Math.abs(robosim.panel.status.speed - 0.1) < 0.01")
+        page.keyboard.press("Space")
+        until(lambda: run.sims[0].time > 0.02, "it goes on")
+        begin, wall = run.sims[0].time, time.monotonic()
+        time.sleep(1.0)
+        pace = (run.sims[0].time - begin) / (time.monotonic() - wall)
+        assert 0.02 < pace < 0.15  # a tenth, however busy the machine is
+        page.locator("#timestep").fill("2")
+        page.click("#restart")
+        until(lambda: len(run.sims) == 2 and run.sims[1].steps > 0, "a new simulation")
+        assert run.sims[1].timestep == 0.002
+
+
+def test_dragging_pulls_the_body_and_lets_it_go(page: Any) -> None:
+    with steered("cube") as run:
+        page.goto(run.viewer.url)
+        frames(page, 3)
+        sim = run.sims[0]
+        place = page.evaluate(ON_SCREEN, 0)
+        start = sim.state.x[0].copy()
+        page.mouse.move(place["x"], place["y"])
+        page.mouse.down()
+        page.mouse.move(place["x"] + 20, place["y"] - 190, steps=4)
+        wait_for(page, "robosim.layers.pull && robosim.layers.pull.size > 1")
+        assert "pulling with" in until(
+            lambda: page.locator("#hud-note").inner_text(), "the force is told"
+        )
+        until(lambda: sim.state.x[0, 2] > start[2] + 0.05, "the cube is lifted")
+        page.mouse.up()
+        wait_for(page, "robosim.layers.pull.size === 0")
+        until(lambda: sim.state.x[0, 2] < start[2] + 0.02, "it falls again")
+        # Beside the body, the same turns the camera.
+        camera = page.evaluate("robosim.stage.viewer.camera.position.toArray()")
+        page.mouse.move(400, 560)
+        page.mouse.down()
+        page.mouse.move(480, 540, steps=3)
+        page.mouse.up()
+        until(
+            lambda: page.evaluate("robosim.stage.viewer.camera.position.toArray()") != camera,
+            "the camera turns",
+        )
+
+
+ON_SCREEN = """(index) => {
+  const { viewer, robot } = robosim.stage;
+  const at = robot[index].getWorldPosition(new THREE.Vector3()).project(viewer.camera);
+  const pane = viewer.renderer.domElement.getBoundingClientRect();
+  return { x: pane.left + (at.x + 1) * pane.width / 2, y: pane.top + (1 - at.y) * pane.height / 2 };
+}"""
+
+
+def test_a_browser_that_comes_back_sees_everything(page: Any) -> None:
+    with steered("double_pendulum") as run:
+        run.viewer.text("note", (0, 0, 1), "hello")
+        run.viewer.layers(com=True, names=True)
+        page.goto(run.viewer.url)
+        frames(page)
+        for _ in range(2):
+            wait_for(page, "robosim.items.known.has('note')")
+            wait_for(page, "robosim.layers.groups.names.visible && robosim.boxes !== null")
+            wait_for(page, "robosim.charts.samples.count > 10")
+            assert page.locator("#layer-com").is_checked()
+            page.reload()
+            frames(page)
+        # More samples than it can have seen since it came back.
+        assert page.evaluate("robosim.charts.samples.time(0)") < 1.0
+        port = run.viewer.port
+    wait_for(page, "document.getElementById('hud').classList.contains('ended')")
+    with steered("cube", port=port):
+        wait_for(page, "robosim.stage.scene.name === 'cube'")
+        frames(page)
+        assert not page.evaluate("robosim.items.known.size")
+
+
+def test_two_browsers_see_the_same_and_both_steer(page: Any) -> None:
+    with steered("double_pendulum") as run:
+        other = page.context.new_page()
+        for one in (page, other):
+            one.goto(run.viewer.url)
+            frames(one)
+        page.click("#play")
+        wait_for(other, "robosim.panel.status.paused")
+        other.click("#play")
+        wait_for(page, "!robosim.panel.status.paused")
+
+
+def test_layers_charts_themes_and_help(page: Any) -> None:
+    with steered("a1", "stand", paused=True) as run:
+        page.goto(run.viewer.url)
+        first_frame(page)
+        for key, layer in (("k", "collision"), ("i", "inertia"), ("j", "axes"), ("n", "names")):
+            before = pixels(page)
+            page.keyboard.press(key)
+            assert page.locator(f"#layer-{layer}").is_checked()
+            until(lambda before=before: moved_pixels(before, pixels(page)) > 2e-3, layer)
+            page.keyboard.press(key)
+        page.keyboard.press("c")
+        page.keyboard.press("Space")
+        wait_for(page, "robosim.charts.samples.count > 5")
+        energy = page.locator("details[data-chart=energy] canvas")
+        until(lambda: "#0072b2" in _colors(energy.screenshot()), "its line is drawn")
+        assert "energy [J]" in page.locator("#charts-list").inner_text()
+        light = pixels(page).mean()
+        page.keyboard.press("t")
+        until(lambda: pixels(page).mean() < light - 60, "it gets dark")
+        page.keyboard.press("?")
+        assert page.locator("#help").is_visible()
+        assert "pull it with a spring" in page.locator("#help").inner_text()
+        page.keyboard.press("Escape")
+        assert not page.locator("#help").is_visible()
+
+
+def _colors(picture: bytes) -> set[str]:
+    with Image.open(io.BytesIO(picture)) as opened:
+        found = opened.convert("RGB").getcolors(1 << 20)
+    return {f"#{r:02x}{g:02x}{b:02x}" for _, (r, g, b) in found}
+
+
+class _Elsewhere(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<title>elsewhere</title>")
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+def test_a_page_of_another_origin_can_neither_read_nor_steer(browser: Any) -> None:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Elsewhere)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    context = browser.new_context()
+    try:
+        with steered("double_pendulum") as run:
+            foreign = context.new_page()
+            foreign.goto(f"http://127.0.0.1:{server.server_port}/")
+            answers = foreign.evaluate(
+                """async (url) => {
+                  const socket = new WebSocket(url.replace("http", "ws") + "frames");
+                  const opened = await new Promise((tell) => {
+                    socket.onopen = () => { socket.send('{"do": "pause"}'); tell("opened"); };
+                    socket.onerror = () => tell("refused");
+                  });
+                  const read = await fetch(url).then(() => "read", () => "refused");
+                  return [opened, read];
+                }""",
+                run.viewer.url,
+            )
+            assert answers == ["refused", "refused"]
+            steps = run.sims[0].steps
+            until(lambda: run.sims[0].steps > steps, "it runs on")
+    finally:
+        context.close()
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_recording_plays_from_disk_without_a_network(page: Any, tmp_path: Path) -> None:
+    robot = robosim.load("double_pendulum")
+    sim = robosim.Simulation(robot)
+    sim.set_state([1.5, 0.3])
+    recorder = Recorder(robot)
+    live(sim, seconds=2.0, recorder=recorder, speed=math.inf)
+    file = recorder.save(tmp_path / "run.html")
+    page.context.set_offline(True)
+    page.goto(file.as_uri())
+    wait_for(page, "window.robosim && robosim.last > 1.9")
+    assert page.locator("#bar").is_visible()
+    assert not page.locator("#play").is_visible()
+    wait_for(page, "Number(document.getElementById('bar-slider').value) > 0.2")
+    page.keyboard.press("Space")
+    page.evaluate("robosim.seek(0.0)")
+    first = pixels(page)
+    page.evaluate("robosim.seek(1.0)")
+    assert moved_pixels(first, pixels(page)) > 5e-3
+    page.evaluate("robosim.seek(0.0)")
+    assert moved_pixels(first, pixels(page)) < 1e-3
+    assert page.locator("#bar-time").inner_text() == "0.00 / 2.00 s"
+    page.keyboard.press("ArrowRight")
+    wait_for(page, "Number(document.getElementById('bar-slider').value) > 0.02")
+    wait_for(page, "robosim.charts.samples.count === 61 || robosim.charts.samples.count === 60")
+
+
+@pytest.fixture
+def short(tmp_path: Path) -> Recorder:
+    sim = robosim.Simulation(robosim.load("double_pendulum"))
+    sim.set_state([1.5, 0.3])
+    recorder = Recorder(sim.robot, fps=10)
+    live(sim, seconds=0.3, recorder=recorder, speed=math.inf)
+    return recorder
+
+
+def drawn(short: Recorder, file: Path) -> list[Any]:
+    """In a process of its own: Playwright has one driver a thread, which the fixture holds."""
+    import subprocess
+    import sys
+
+    page = short.save(file.with_suffix(".html"))
+    code = (
+        "import sys, types, pathlib; from robosim.viz.rendering import render\n"
+        "page = pathlib.Path(sys.argv[1])\n"
+        "save = lambda to: to.write_bytes(page.read_bytes()) and to\n"
+        "recorder = types.SimpleNamespace(save=save)\n"
+        "render(recorder, sys.argv[2], fps=10, size=(320, 200))"
+    )
+    command = [sys.executable, "-c", code, str(page), str(file)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return [file.read_bytes()]
+
+
+def test_a_recording_becomes_a_picture_a_gif_and_a_video(
+    browser: Any, short: Recorder, tmp_path: Path
+) -> None:
+    drawn(short, tmp_path / "run.png")
+    with Image.open(tmp_path / "run.png") as picture:
+        assert picture.size == (320, 200)
+        assert np.asarray(picture.convert("RGB")).std() > 5
+    drawn(short, tmp_path / "run.gif")
+    with Image.open(tmp_path / "run.gif") as moving:
+        assert moving.n_frames == len(short)
+        first = np.asarray(moving.convert("RGB")).astype(int)
+        moving.seek(moving.n_frames - 1)
+        assert moved_pixels(first, np.asarray(moving.convert("RGB")).astype(int)) > 1e-3
+    pytest.importorskip("imageio_ffmpeg")
+    (video,) = drawn(short, tmp_path / "run.mp4")
+    assert video[4:8] == b"ftyp"
+
+
+@pytest.mark.skipif("ROBOSIM_PICTURES" not in os.environ, reason="pictures were not asked for")
+def test_pictures(browser: Any) -> None:
+    folder = Path(os.environ["ROBOSIM_PICTURES"])
+    for theme in ("light", "dark"):
+        context = browser.new_context(viewport={"width": 1280, "height": 720}, color_scheme=theme)
+        shown = context.new_page()
+        with steered("a1", "stand") as run:
+            shown.goto(run.viewer.url)
+            frames(shown)
+            wait_for(shown, "robosim.charts.samples.count > 150")
+            if theme == "light":
+                place = shown.evaluate(ON_SCREEN, 0)
+                shown.mouse.move(place["x"], place["y"])
+                shown.mouse.down()
+                shown.mouse.move(place["x"] + 90, place["y"] - 110, steps=4)
+                wait_for(shown, "robosim.layers.pull.size > 5")
+                frames(shown, 3)
+            else:
+                for key in "jmk":
+                    shown.keyboard.press(key)
+                shown.keyboard.press("k")
+                frames(shown, 3)
+            picture = Image.open(io.BytesIO(shown.screenshot()))
+            picture.convert("RGB").quantize(200, dither=Image.Dither.NONE).save(
+                folder / f"viewer-{theme}.png", optimize=True
+            )
+        context.close()

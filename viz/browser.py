@@ -1,0 +1,52 @@
+"""A headless Chromium, driven by Playwright: for pictures and videos, and for tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from robosim.errors import ViewerError
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+# Software rendering, as a machine without a display has no other, and the same picture everywhere.
+FLAGS = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+ADVICE = (
+    'it takes Playwright (pip install "robosim[browser]") and a Chromium: the system\'s own '
+    "(apt install chromium), or: playwright install chromium"
+)
+
+
+def find_browser() -> str | None:
+    """The path of a Chromium of the system, or None."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+@contextmanager
+def headless(**options: Any) -> Iterator[Any]:
+    """A Playwright browser, closed at the end.
+
+    Raises
+    ------
+    ViewerError
+        If Playwright or a browser is missing, with what to do about it.
+    """
+    try:
+        from playwright.sync_api import Error, sync_playwright
+    except ImportError:
+        raise ViewerError(f"there is no browser to draw with: {ADVICE}") from None
+    flags = [*FLAGS]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        flags.append("--no-sandbox")  # it refuses to run as root otherwise
+    with sync_playwright() as driver:
+        try:
+            browser = driver.chromium.launch(executable_path=find_browser(), args=flags, **options)
+        except Error as error:
+            reason = str(error).strip().splitlines()[0]
+            raise ViewerError(f"the browser does not start ({reason}): {ADVICE}") from None
+        try:
+            yield browser
+        finally:
+            browser.close()

@@ -1,0 +1,133 @@
+"""Logs shown again: one as it was, or several as ghosts of each other."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.errors import LogError
+from robosim.log import Log
+from robosim.mechanism import Mechanism
+from robosim.viz.recorder import Recorder
+from robosim.viz.snapshot import joint_charts
+
+FPS = 60.0
+
+
+def recording(
+    log: Log,
+    robot: Mechanism | None = None,
+    *,
+    others: Sequence[tuple[str, Log]] = (),
+    fps: float = FPS,
+) -> Recorder:
+    """A log as a recording, which can be saved, drawn, or shown in a notebook.
+
+    Where its contact points touch is computed from the poses; forces are not in a log.
+
+    Parameters
+    ----------
+    log : Log
+    robot : Mechanism or None
+        None: the one that the log was made of, or is named in it, as `robosim.load` knows it.
+    others : sequence of (name, Log)
+        Logs of the same robot that are drawn as ghosts, at the same times.
+    fps : float
+
+    Raises
+    ------
+    LogError
+        If a log is empty, or of another robot.
+    """
+    # Here, as these import numba, which a viewer alone does not need.
+    from robosim.dynamics import Kinematics
+
+    robot = _robot(log) if robot is None else robot
+    for one in (log, *(other for _, other in others)):
+        _check(one, robot)
+    recorder = Recorder(robot, fps, ghosts=[name for name, _ in others])
+    kinematics = Kinematics(robot)
+    charts, places = joint_charts(log.info)
+    charts.append({"title": "Newton iterations", "unit": "", "names": ["a step"]})
+    columns = list(zip((log.q, log.v, log.tau), places, strict=True))
+    recorder.charts = [] if others else charts
+    for k in _moments(log.t, fps):
+        t = float(log.t[k])
+        poses = [_poses(kinematics, log.q[k])]
+        contacts = _contacts(robot, *poses[0])
+        for _, other in others:
+            nearest = min(int(np.searchsorted(other.t, t - 1e-9)), len(other) - 1)
+            poses.append(_poses(kinematics, other.q[nearest]))
+        x, q = (np.concatenate(parts) for parts in zip(*poses, strict=True))
+        row = np.concatenate(([t], *(of[k, at] for of, at in columns), [log.iterations[k]]))
+        recorder.add(t, x, q, contacts, row=row.copy)
+    return recorder
+
+
+def show(log: Log, robot: Mechanism | None = None) -> Recorder:
+    """Replay a log: in a notebook, in its cell; otherwise in the default browser."""
+    recorder = recording(log, robot)
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if type(shell).__name__ != "ZMQInteractiveShell":
+        # The browser reads it after this has returned: it is left to the system to delete.
+        with tempfile.NamedTemporaryFile(suffix=".html", delete=False) as file:
+            path = Path(file.name)
+        webbrowser.open(recorder.save(path).as_uri())
+    return recorder
+
+
+def _robot(log: Log) -> Mechanism:
+    if log.robot is not None:
+        return log.robot
+    from robosim.errors import LoadError
+    from robosim.loaders import load
+
+    try:
+        return load(log.info.robot)
+    except LoadError as error:
+        raise LogError(
+            f"the log is of a robot '{log.info.robot}', which cannot be loaded by that name "
+            f"({error}): give the robot as well"
+        ) from None
+
+
+def _check(log: Log, robot: Mechanism) -> None:
+    if len(log) == 0:
+        raise LogError(f"the log of '{log.info.robot}' has no samples to show")
+    if log.q.shape[1] != robot.nq:
+        raise LogError(
+            f"the log has {log.q.shape[1]} coordinates, '{robot.name}' {robot.nq}: it is of "
+            "another robot"
+        )
+
+
+def _moments(t: NDArray[np.float64], fps: float) -> list[int]:
+    """The first sample of each interval of a frame."""
+    slots = np.floor((t - t[0]) * fps + 1e-6)
+    return np.flatnonzero(np.diff(slots, prepend=-1.0) > 0).tolist()
+
+
+def _poses(kinematics: Any, q: NDArray[np.float64]) -> tuple[Any, Any]:
+    from robosim.quaternions import from_matrix
+
+    kinematics.move_to(q)
+    return kinematics.x, np.array([from_matrix(R) for R in kinematics.R])
+
+
+def _contacts(robot: Mechanism, x: Any, q: Any) -> NDArray[np.float64]:
+    """Lowest points of the contacts, (nc, 3) [m]."""
+    from robosim.quaternions import rotation_matrix
+
+    points = np.zeros((len(robot.contacts), 3))
+    for point, contact in zip(points, robot.contacts, strict=True):
+        body = robot.body_index(contact.body)
+        point[:] = x[body] + rotation_matrix(q[body]) @ np.asarray(contact.position)
+        point[2] -= contact.radius
+    return points

@@ -1,0 +1,80 @@
+"""A robot of ours and the same one in MuJoCo, falling at the same time."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from robosim.errors import PeerError
+from robosim.mechanism import Mechanism
+from robosim.viz.link import MAX_FPS
+from robosim.viz.realtime import RealTimePacer
+from robosim.viz.snapshot import snapshot
+from robosim.viz.viewer import Viewer
+
+DROP = 0.2  # as a share of the robot's size, where its base is free
+FALL_SECONDS = 5.0  # before it starts again
+
+
+def fall(
+    robot: Mechanism,
+    viewer: Viewer,
+    stop: Callable[[], bool],
+    *,
+    timestep: float = 1e-3,
+    seconds: float = FALL_SECONDS,
+) -> None:
+    """Show both without a controller, in real time, again and again until `stop` says so.
+
+    Ours is solid, MuJoCo's, at its defaults, the ghost. A free base is let go a little higher than
+    at home.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    viewer : Viewer
+        With one ghost.
+    stop : callable() -> bool
+        Asked before every frame.
+    timestep, seconds : float [s]
+
+    Raises
+    ------
+    PeerError
+        If MuJoCo is not installed, or for a joint that it does not have.
+    """
+    from robosim.experiments.mujoco_peer import MuJoCoRun, Settings, available
+    from robosim.simulation import Simulation
+
+    if not available():
+        raise PeerError('mujoco is not installed; get it with: pip install "robosim[peers]"')
+    sim, peer = Simulation(robot, timestep), MuJoCoRun(robot, timestep, Settings())
+    start = np.array(robot.home, dtype=float)
+    if robot.floating_base:
+        start[2] += DROP * float(np.ptp(sim.state.x, axis=0).max(initial=0.5))
+    steps = max(1, round(1 / (MAX_FPS * timestep)))
+    pacer = RealTimePacer()
+    for frame in itertools.count():
+        if stop():
+            return
+        if frame % max(1, round(seconds / (steps * timestep))) == 0:
+            sim.set_state(start)
+            peer.set_state(start)
+            pacer.resume(0.0)
+        for _ in range(steps):
+            sim.step()
+        peer.step(steps)
+        state: dict[str, Any] = snapshot(sim)
+        x, q = _poses(peer, robot)
+        state["x"], state["q"] = np.vstack((state["x"], x)), np.vstack((state["q"], q))
+        viewer.update(**state)
+        pacer.wait(sim.time)
+
+
+def _poses(peer: Any, robot: Mechanism) -> tuple[Any, Any]:
+    """Of the bodies in MuJoCo, whose frames are put at the centres of mass."""
+    rows = [peer.model.body(body.name).id for body in robot.bodies]
+    return peer.data.xpos[rows], peer.data.xquat[rows]
