@@ -73,6 +73,7 @@ JOINT = np.dtype(
         ("m_R", "i8"),
         ("C_T", "f8", (3, 3)),
         ("C_R", "f8", (3, 3)),
+        ("kind", "i8"),  # of its elimination in a tree
         ("axis_a", "f8", (3,)),  # of a single rotation, in parent axes
         ("distance", "i8"),  # 1 if its one coordinate is the distance of the two points
         ("law", "i8"),  # 1 if its coordinates have springs, dampers, rotors or the like
@@ -159,7 +160,7 @@ JOINT_STATE = np.dtype(
         ("G_b", "f8", (6, 6)),  # and by child
         ("rotor", "f8", (6,)),  # momenta of the rotors that enter the next step, by coordinate
         ("rows", "i8"),  # of G that are there: those of the constraints, or of coordinates too
-        ("mid", "f8", (6,)),  # rates of the coordinates in the interval before, of a tree
+        ("mid", "f8", (6,)),  # of a tree: rates of the coordinates in the last interval
     ]
 )
 COUPLING_STATE = np.dtype([("impulse", "f8")])
@@ -289,9 +290,8 @@ PAIR = np.dtype(
     ]
 )
 
-# How the tree's elimination takes a joint: one axis, a free rotation, all free of the world, or any.
+# How the elimination of a tree takes a joint: one axis, a ball, free of the world, any other.
 HINGE, BALL, FREE, GENERAL = range(4)
-TREE = np.dtype([("kind", "i8")])
 TREE_WORK = np.dtype(
     [
         ("Q", "f8", (4,)),  # unknown: turn against the parent, or (cosine, sine) of half an angle
@@ -363,7 +363,7 @@ class Model(NamedTuple):
     collision: Collision | None
     facets: Array | None  # (nf, 2) of the linearized friction cone; None for the exact one
     graph: Graph
-    tree: NDArray[np.void] | None  # (nb,) TREE; None if the graph's elimination is used
+    tree: bool | None  # True if its joints are eliminated as a tree; None leaves that uncompiled
 
 
 class State(NamedTuple):
@@ -462,33 +462,17 @@ def compile_model(mechanism: Mechanism, n_facets: int = 0, articulated: bool = F
         collision,
         facets,
         graph,
-        _tree_records(joints, len(bodies)) if articulated else None,
+        True if articulated else None,
     )
 
 
 def is_plain_tree(mechanism: Mechanism) -> bool:
-    """Whether nothing but the tree's joints ties bodies to each other, so that it can be eliminated."""
+    """Whether nothing but the joints of its tree ties bodies to each other."""
     if mechanism.loop_joints or mechanism.couplings or mechanism.springs:
         return False
     if any(joint.motion is not None for joint in mechanism.joints):
         return False
     return all(None in (a[0], b[0]) for a, b in mechanism.touching_shapes())
-
-
-def _tree_records(joints: NDArray[np.void], nb: int) -> NDArray[np.void]:
-    tree = np.zeros(nb, dtype=TREE)
-    for record, joint in zip(tree, joints[:nb], strict=True):
-        free = int(joint["m_T"]), int(joint["m_R"])
-        if free == (0, 1):
-            record["kind"] = HINGE
-        elif free == (0, 3) and joint["law"] == 0:
-            record["kind"] = BALL
-        elif free == (3, 3) and joint["law"] == 0 and joint["parent"] == nb:
-            record["kind"] = FREE
-        else:
-            record["kind"] = GENERAL
-    tree.setflags(write=False)
-    return tree
 
 
 def connect_pairs(model: Model, near: NDArray[np.bool_]) -> Model:
@@ -612,8 +596,21 @@ def _joint_records(
             # Limits and friction act on coordinates, and with no constraints nothing else asks
             # for a node to have them on.
             record["law"] = 1
+        record["kind"] = _elimination(record, nb)
         nq, nv = nq + size_q, nv + size_v
     return joints, coordinates, np.array(pieces, dtype=PIECE)
+
+
+def _elimination(joint: Any, nb: int) -> int:
+    """How the elimination of a tree takes a joint."""
+    free = int(joint["m_T"]), int(joint["m_R"])
+    if free == (0, 1):
+        return HINGE
+    if free == (0, 3) and joint["law"] == 0:
+        return BALL
+    if free == (3, 3) and joint["law"] == 0 and joint["parent"] == nb:
+        return FREE
+    return GENERAL
 
 
 def _set_scales(mechanism: Mechanism, record: Any) -> None:

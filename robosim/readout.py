@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim import quaternions
 from robosim.bodies import Geometry
 from robosim.collision import AnyShape, TriangleMesh
 from robosim.kernels.readout import pair_gaps, read_contacts
 from robosim.mechanism import Mechanism
-from robosim.model import CONE, CONTACT_READING, DRY, LIMIT, Model, State, Workspace
+from robosim.model import CONE, CONTACT_READING, DRY, HINGE, LIMIT, Model, State, Workspace
 
 if TYPE_CHECKING:
     from robosim.simulation import Simulation
@@ -135,3 +136,21 @@ def overlapping_pairs(robot: Mechanism) -> list[tuple[str, str]]:
         if a is not None and b is not None and gap < -TOUCHING
     }
     return list(found)
+
+
+def tree_reaction(joint: Any, knot: Any, work: Workspace) -> Array:
+    """Impulse of a joint's constraints on its child at the joint's point, (6,), world.
+
+    Of the interval before, in the joint's directions at its end.
+    """
+    assert work.tree is not None
+    impulse: Array = np.array(knot["impulse"])
+    w, rows = work.tree[joint["child"]], int(joint["m_T"] + joint["m_R"])
+    Z = np.zeros((rows, 6))
+    if joint["kind"] == HINGE:
+        Z[0, 3:] = w["a1"]
+    else:
+        Z[:] = w["Z1"][:rows]
+    impulse -= Z.T @ (Z @ impulse)
+    turn = quaternions.rotation_matrix(work.bodies["P"][joint["parent"]])
+    return np.concatenate((turn @ impulse[:3], turn @ impulse[3:]))

@@ -197,8 +197,8 @@ class Simulation:
         plain = is_plain_tree(robot)
         if solver not in (None, "ldu", "articulated") or (solver == "articulated" and not plain):
             raise OptionError(
-                "solver must be 'ldu', or 'articulated' for trees without loops, couplings, springs "
-                f"between points, driven joints and contacts between bodies, not {solver!r}"
+                "solver must be 'ldu', or 'articulated' for trees without loops, couplings, point "
+                f"springs, driven joints and contacts between bodies, not {solver!r}"
             )
         self.solver = solver or ("articulated" if plain else "ldu")
         facets = friction_facets if friction_cone == "linearized" else 0
@@ -767,9 +767,12 @@ class Simulation:
         for j, joint in enumerate(self.robot.joints):
             record, knot = model.joints[j], state.joints[j]
             n = int(record["n_T"] + record["n_R"])
-            wrench = knot["G_b"][:n].T @ knot["impulse"][:n] / self._last_interval
-            arm = rotations[record["child"]] @ record["p_b"]
-            wrench[3:] -= np.cross(arm, wrench[:3])
+            if self.solver == "articulated":
+                wrench = readout.tree_reaction(record, knot, self._work) / self._last_interval
+            else:
+                wrench = knot["G_b"][:n].T @ knot["impulse"][:n] / self._last_interval
+                arm = rotations[record["child"]] @ record["p_b"]
+                wrench[3:] -= np.cross(arm, wrench[:3])
             out[joint.name] = wrench
         return out
 

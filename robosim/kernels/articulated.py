@@ -4,7 +4,7 @@ A joint holds its body b to the parent a, so that to first order, about the refe
 
     x_b = X2 x_a + Z2 s,    X2 x_a = (w_a + psi_a x r2, psi_a),
 
-with s the rates of its coordinates, while what it passes on is all of a wrench but for Z1^T. So with
+with s the rates of its coordinates, while it passes on all of a wrench but for Z1^T. So with
 D x_b = f for everything beyond the joint, its coordinates and the body are eliminated together:
 
     (S - A) s = Z1^T f + law - W X2 x_a,   S = Z1^T D Z2,  U = D Z2,  W = Z1^T D,
@@ -266,69 +266,69 @@ def eliminate_coordinates(w, m, Z1, Z2, r1, r2, A, parent):
 
 
 @kernel
-def factor_tree(model, work, held):
-    """Eliminate all joints, leaves first, from the blocks in work.tree; 1 + body if singular.
+def factor_tree(joints, rows, active, tree, factored, held):
+    """Eliminate all joints, leaves first, from the blocks D; 1 + body if singular.
 
     With `held` both ends of the system are at the second knot; then it is symmetric but for what
     contacts have added.
     """
-    symmetric = held and work.active[0] == 0
-    for b in range(model.bodies.shape[0] - 1, -1, -1):
-        joint, w, kind = model.joints[b], work.tree[b], model.tree[b].kind
-        parent, A = work.tree[joint.parent].D, work.joints[b].A
+    symmetric = held and active[0] == 0
+    for b in range(joints.shape[0] - 1, -1, -1):
+        joint, w = joints[b], tree[b]
+        parent, A = tree[joint.parent].D, rows[b].A
         r1 = w.r2 if held else w.r1
-        if symmetric and kind != HINGE:
+        if symmetric and joint.kind != HINGE:
             fill_lower(w.D)
-        if kind == HINGE:
-            slope = A[0, 0] if work.joints[b].rows > joint.n_T + joint.n_R else 0.0
+        if joint.kind == HINGE:
+            slope = A[0, 0] if rows[b].rows > joint.n_T + joint.n_R else 0.0
             if symmetric:
                 status = eliminate_held_hinge(w, slope, parent)
                 if status != 0:
                     return 1 + b
                 continue
             status = eliminate_hinge(w, w.a2 if held else w.a1, w.a2, r1, w.r2, slope, parent)
-        elif kind == BALL:
+        elif joint.kind == BALL:
             status = eliminate_ball(w, r1, w.r2, parent)
-        elif kind == FREE:
+        elif joint.kind == FREE:
             status = lu6(w.D)
         else:
-            if work.joints[b].rows == joint.n_T + joint.n_R:
+            if rows[b].rows == joint.n_T + joint.n_R:
                 for row in range(6):
                     fill(0.0, A[row])
             m = joint.m_T + joint.m_R
             status = eliminate_coordinates(w, m, w.Z2 if held else w.Z1, w.Z2, r1, w.r2, A, parent)
         if status != 0:
             return 1 + b
-    work.factored[1] = 1
+    factored[1] = 1
     return 0
 
 
 @kernel
-def solve_tree(model, work, x, held):
-    """x (nb + nj,) = motions of the bodies for the right-hand sides x; work.tree.s those of joints.
+def solve_tree(joints, rows, tree, x, held):
+    """x (nb + nj,) = motions of the bodies for the right-hand sides x; tree.s those of joints.
 
     Rows of bodies are wrenches about their centres of mass and become (d v, psi); those of joints,
     after the bodies, are what their laws ask for and stay as they are.
     """
-    sweep_to_root(model, work, x, held)
-    sweep_to_leaves(model, work, x)
+    sweep_to_root(joints, rows, tree, x, held)
+    sweep_to_leaves(joints, tree, x)
 
 
 @kernel
-def sweep_to_root(model, work, x, held):
-    """work.tree.s of the joints as if their parents stood still; the size of x, see below.
+def sweep_to_root(joints, rows, tree, x, held):
+    """tree.s of the joints as if their parents stood still; the size of x, see below.
 
     The squares of the right-hand sides x in the metric of the factors, as a kinetic energy twice.
     """
-    nb, tree = model.bodies.shape[0], work.tree
+    nb = joints.shape[0]
     size = 0.0
     for b in range(nb):
         to_reference(x[b].w, tree[b].rho2 if held else tree[b].rho1, tree[b].f)
     for b in range(nb - 1, -1, -1):
-        joint, w, kind = model.joints[b], tree[b], model.tree[b].kind
+        joint, w = joints[b], tree[b]
         f, u, s = w.f, w.u, w.s
-        law = work.joints[b].rows > joint.n_T + joint.n_R
-        if kind == HINGE:
+        law = rows[b].rows > joint.n_T + joint.n_R
+        if joint.kind == HINGE:
             a = w.a2 if held else w.a1
             u0 = a[0] * f[3] + a[1] * f[4] + a[2] * f[5]
             if law:
@@ -345,12 +345,12 @@ def sweep_to_root(model, work, x, held):
             g[4] += f4 + r[2] * f0 - r[0] * f2
             g[5] += f5 + r[0] * f1 - r[1] * f0
             continue
-        if kind == FREE:
+        if joint.kind == FREE:
             assign(f, w.x)
             lu6_solve_vector(w.D, w.x)
             size += dot(f[:3], w.x[:3]) + dot(f[3:], w.x[3:])
             continue
-        if kind == BALL:
+        if joint.kind == BALL:
             for i in range(3):
                 u[i] = f[3 + i]
             for i in range(3):
@@ -377,13 +377,12 @@ def sweep_to_root(model, work, x, held):
 
 
 @kernel
-def sweep_to_leaves(model, work, x):
-    """x = motions of the bodies (d v, psi), work.tree.s those of the joints, after the other sweep."""
-    tree = work.tree
-    for b in range(model.bodies.shape[0]):
-        joint, w, kind = model.joints[b], tree[b], model.tree[b].kind
+def sweep_to_leaves(joints, tree, x):
+    """x = motions of the bodies (d v, psi), tree.s those of joints."""
+    for b in range(joints.shape[0]):
+        joint, w = joints[b], tree[b]
         motion, s, out, rho = w.x, w.s, x[b].w, w.rho2
-        if kind == FREE:
+        if joint.kind == FREE:
             for row in range(joint.m_T + joint.m_R):
                 s[row] = dot(w.Z2[row, :3], motion[:3]) + dot(w.Z2[row, 3:], motion[3:])
         else:
@@ -392,7 +391,7 @@ def sweep_to_leaves(model, work, x):
             v0 = y[0] + q * r[2] - t * r[1]
             v1 = y[1] + t * r[0] - p * r[2]
             v2 = y[2] + p * r[1] - q * r[0]
-            if kind == HINGE:
+            if joint.kind == HINGE:
                 W, a = w.W[0], w.a2
                 along = W[0] * v0 + W[1] * v1 + W[2] * v2 + W[3] * p + W[4] * q + W[5] * t
                 rate = s[0] - w.inverse * along
@@ -400,12 +399,12 @@ def sweep_to_leaves(model, work, x):
                 p, q, t = p + rate * a[0], q + rate * a[1], t + rate * a[2]
             motion[0], motion[1], motion[2] = v0, v1, v2
             motion[3], motion[4], motion[5] = p, q, t
-            if kind == BALL:
+            if joint.kind == BALL:
                 for i in range(3):
                     s[i] -= dot(w.W[i], motion) + motion[3 + i]
                 for i in range(3):
                     motion[3 + i] += s[i]
-            elif kind != HINGE:
+            elif joint.kind != HINGE:
                 m = joint.m_T + joint.m_R
                 for row in range(m):
                     for i in range(6):

@@ -65,7 +65,7 @@ def evaluate(model, tree, state, work, dt, info):
     clear_rows(work.impulse)
     worst, t = 0.0, work.scratch[0]
     if tree is not None:
-        move_tree(model, work, dt)
+        move_tree(model.joints, work.bodies, work.tree, dt)
         pose_contacts(model, work, dt)
         for j in range(nb):
             joint, w = model.joints[j], work.joints[j]
@@ -110,11 +110,15 @@ def tree_residual(model, work, dt, info):
     Without contacts in the metric of the last factors, as exact as they are: that is the velocity
     of the Newton step that is left. A closed contact's stiffness would hide what its impulse lacks.
     """
-    mass = find_residual(model, work, dt)
+    mass = find_residual(
+        model.bodies, work.bodies, work.known, work.impulse, work.residual, work.scratch[0], dt
+    )
     if work.active[0] == 0 and work.factored[1] != 0:
-        size = sweep_to_root(model, work, work.residual, False)
+        size = sweep_to_root(model.joints, work.joints, work.tree, work.residual, False)
     else:
-        size = residual_along(model, work, info)
+        size = residual_along(
+            model.bodies, model.joints, work.joints, work.tree, work.residual, info
+        )
     return sqrt(abs(size) / mass) if isfinite(size) else size
 
 
@@ -247,7 +251,7 @@ def dynamics_residual(model, work, dt, info):
 
 @kernel
 def factor(model, tree, state, work):
-    """Factors of the Newton system at the current unknowns [Bruedigam2023, Eq. 32]; 0 if regular."""
+    """Factors of the Newton system at the unknowns [Bruedigam2023, Eq. 32]; 0 if regular."""
     if tree is None:
         assemble(model, state, work)
         return ldu_factor(model.graph, work.blocks)
@@ -256,7 +260,7 @@ def factor(model, tree, state, work):
         angular_momentum_tangent(work.bodies[i].J, work.bodies[i].P, K)
         own_block(model.bodies[i].mass, K, w.rho1, w.rho2, w.D)
     condense_contacts(model, state, work)
-    return factor_tree(model, work, False)
+    return factor_tree(model.joints, work.joints, work.active, work.tree, work.factored, False)
 
 
 @kernel
@@ -444,7 +448,7 @@ def solve_motion(model, tree, state, work, x):
     """x = motion and impulses for the right-hand side x; the contacts' directions answer it."""
     nb, t = model.bodies.shape[0], work.scratch[0]
     if tree is not None:
-        solve_tree(model, work, x, False)
+        solve_tree(model.joints, work.joints, work.tree, x, False)
     else:
         for j in range(model.joints.shape[0]):
             if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
@@ -567,7 +571,7 @@ def remember(model, tree, state, work):
         assign(w.v, w.v_old)
         assign(w.P, w.P_old)
     if tree is not None:
-        remember_tree(work)
+        remember_tree(work.tree)
     else:
         for j in range(model.joints.shape[0]):
             assign(work.joints[j].impulse, work.joints[j].impulse_old)
@@ -586,7 +590,7 @@ def remember(model, tree, state, work):
 def take_step(model, tree, state, work, dt, length):
     """Unknowns = remembered unknowns + length * direction."""
     if tree is not None:
-        step_tree(model, work, dt, length)
+        step_tree(model.joints, work.bodies, work.tree, work.scratch[0], dt, length)
     else:
         for i in range(model.bodies.shape[0]):
             w, direction = work.bodies[i], work.rhs[i].w

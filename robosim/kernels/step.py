@@ -77,6 +77,7 @@ from robosim.kernels.tree import (
     finish_poses,
     guess_tree,
     hinge_violation,
+    keep_rates,
     leave_residual,
     push_coordinates,
     start_tree,
@@ -214,8 +215,17 @@ def start_interval(model, tree, state, work, options, dt, end):
         for k in range(3):
             work.known[i].w[k] += 0.5 * dt * body.mass * options.gravity[k]
     if tree is not None:
-        start_tree(model, work)
-        add_tree_forces(model, work.pose1, work.tau, 0.5 * dt, False, work, work.known)
+        start_tree(model.bodies, model.joints, work.pose1, work.bodies, work.tree, work.scratch[0])
+        add_tree_forces(
+            model.joints,
+            work.pose1,
+            work.tau,
+            0.5 * dt,
+            False,
+            work.tree,
+            work.scratch[0],
+            work.known,
+        )
     else:
         add_joint_forces(model, work.pose1, work.tau, 0.5 * dt, work, work.known)
     for j in range(model.joints.shape[0]):
@@ -283,7 +293,7 @@ def guess_motion(model, tree, state, work, dt, extrapolate):
     if not isfinite(extrapolate):
         extrapolate = 0.0
     if tree is not None:
-        guess_tree(model, state, work, dt, extrapolate)
+        guess_tree(model.joints, state, work.pose1, work.tree, t, dt, extrapolate)
         return
     for i in range(model.bodies.shape[0]):
         body, w = state.bodies[i], work.bodies[i]
@@ -551,7 +561,7 @@ def gather_momenta(model, tree, work, options, dt):
         n = joint.n_T + joint.n_R
         if tree is not None:
             if w.rows > n:
-                push_coordinates(model, work.pose2, j, w.half, True, work, work.known)
+                push_coordinates(joint, work.pose2[j], w.half, True, work.tree, work.known)
             continue
         for row in range(w.rows - n):
             if w.held[row] == 0:
@@ -559,7 +569,16 @@ def gather_momenta(model, tree, work, options, dt):
                     work.known[joint.parent].w[k] += w.G_a[n + row, k] * w.half[row]
                     work.known[joint.child].w[k] += w.G_b[n + row, k] * w.half[row]
     if tree is not None:
-        add_tree_forces(model, work.pose2, work.tau, 0.5 * dt, True, work, work.known)
+        add_tree_forces(
+            model.joints,
+            work.pose2,
+            work.tau,
+            0.5 * dt,
+            True,
+            work.tree,
+            work.scratch[0],
+            work.known,
+        )
     else:
         add_joint_forces(model, work.pose2, work.tau, 0.5 * dt, work, work.known)
     for i in range(model.bodies.shape[0]):
@@ -619,7 +638,7 @@ def find_velocities(model, tree, state, work, options, dt):
         find_jacobians(model, work)
         gather_momenta(model, tree, work, options, dt)
         return project_velocities(model, state, work, dt)
-    leave_residual(model, work)
+    leave_residual(model.joints, work.joints, work.tree, work.residual, state.joints, work.impulse)
     gather_momenta(model, tree, work, options, dt)
     return project_tree(model, state, work, dt)
 
@@ -645,9 +664,9 @@ def project_tree(model, state, work, dt):
         joint, w = model.joints[j], work.joints[j]
         if w.rows > joint.n_T + joint.n_R:
             assign_laws(joint, w, work.rhs[joint.node].w)
-    if factor_tree(model, work, True) != 0:
+    if factor_tree(model.joints, work.joints, work.active, work.tree, work.factored, True) != 0:
         return SINGULAR
-    solve_tree(model, work, work.rhs, True)
+    solve_tree(model.joints, work.joints, work.tree, work.rhs, True)
     for i in range(nb):
         assign(work.rhs[i].w, work.twists[i].w)
     work.factored[0] = 1
@@ -660,11 +679,11 @@ def read_tree(model, state, work, dt, info):
     t = work.scratch[0]
     for b in range(model.bodies.shape[0]):
         joint, w, knot = model.joints[b], work.tree[b], state.joints[b]
-        kind, first = model.tree[b].kind, joint.v_begin
+        first = joint.v_begin
         a, child = work.pose2[joint.parent], work.pose2[b]
         assign(work.joints[b].rotor, knot.rotor)
-        if kind == HINGE:
-            knot.mid[0] = 2.0 / dt * w.Q[1]
+        keep_rates(joint, work.pose1[b], w, knot, dt)
+        if joint.kind == HINGE:
             state.q[joint.q_begin] += turned_angle(w.Q)
             state.v[first] = w.s[0]
             info.violation = max(info.violation, hinge_violation(joint, a, child))
@@ -673,15 +692,11 @@ def read_tree(model, state, work, dt, info):
         for k in range(6):
             info.violation = max(info.violation, abs(w.u[k]))
         read_coordinates(joint, a, child, t, state.q)
-        if kind == BALL:
+        if joint.kind == BALL:
             rotate_back(child.R, w.s, t.w)
             rotate(joint.C_R, t.w, w.s)
         for row in range(joint.m_T + joint.m_R):
             state.v[first + row] = w.s[row]
-        for row in range(joint.m_T):
-            knot.mid[row] = w.slide[row]
-        if joint.m_R == 1:
-            knot.mid[joint.m_T] = 2.0 / dt * w.Q[1]
 
 
 @kernel

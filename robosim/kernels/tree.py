@@ -16,7 +16,7 @@ in world axes. e_held, the rest of e, is rounding, which is so taken back.
 
 from math import atan2, sqrt
 
-from robosim.kernels.algebra import assign, dot, fill, normalize_quaternion, rotate
+from robosim.kernels.algebra import assign, dot, fill, rotate, rotate_back
 from robosim.kernels.body import angular_momentum, end_pose, turn_by, turn_from_rate
 from robosim.kernels.coordinates import read_ahead
 from robosim.kernels.jit import kernel
@@ -26,14 +26,15 @@ from robosim.model import BALL, FREE, HINGE
 
 
 @kernel
-def start_tree(model, work):
-    """Arms, axes and references of all joints at the first knot, from work.pose1 and inertias."""
-    for b in range(model.bodies.shape[0]):
-        joint, w, kind = model.joints[b], work.tree[b], model.tree[b].kind
-        place_joint(joint, work.pose1, work.tree[joint.parent].rho1, w)
-        J, rho, mass = work.bodies[b].J, w.rho1, model.bodies[b].mass
-        if kind == HINGE:
-            rotate(work.pose1[b].R, joint.C_R[0], w.a1)
+def start_tree(bodies, joints, poses, motions, tree, t):
+    """Arms, axes and references of all joints at the first knot, from poses and inertias there."""
+    for b in range(bodies.shape[0]):
+        joint, w = joints[b], tree[b]
+        place_joint(joint, poses, tree[joint.parent].rho1, w)
+        J, rho, mass = motions[b].J, w.rho1, bodies[b].mass
+        if joint.m_R == 1:
+            rotate(poses[b].R, joint.C_R[0], w.a1)
+        if joint.kind == HINGE:
             a = w.a1
             x, y, z = a[0], a[1], a[2]
             along = x * rho[0] + y * rho[1] + z * rho[2]
@@ -42,9 +43,9 @@ def start_tree(model, work):
                 w.own_R += a[i] * (J[i, 0] * x + J[i, 1] * y + J[i, 2] * z)
         else:
             w.own_R = (J[0, 0] + J[1, 1] + J[2, 2]) / 3.0
-            if kind != FREE:
+            if joint.kind != FREE:
                 w.own_R += mass * dot(rho, rho)
-            free_directions(joint, work.pose1, work.scratch[0], w)
+            free_directions(joint, poses, t, w)
 
 
 @kernel
@@ -84,38 +85,37 @@ def free_directions(joint, poses, t, w):
 
 
 @kernel
-def guess_tree(model, state, work, dt, extrapolate):
-    """Unknowns from the velocities at the knot, continued from the last interval's."""
-    t = work.scratch[0]
-    for b in range(model.bodies.shape[0]):
-        joint, w, knot, kind = model.joints[b], work.tree[b], state.joints[b], model.tree[b].kind
-        P, P_a = work.bodies[b].P, work.bodies[joint.parent].P
-        for row in range(joint.m_T):
+def guess_tree(joints, state, poses, tree, t, dt, extrapolate):
+    """Unknowns from the velocities at the knot, continued from the last interval's rates.
+
+    Smooth as it may be, a longer memory guesses worse: what is quick in it gets amplified.
+    """
+    for b in range(joints.shape[0]):
+        joint, w, knot = joints[b], tree[b], state.joints[b]
+        for row in range(joint.m_T + joint.m_R):
             rate = state.v[joint.v_begin + row]
-            w.slide[row] = rate + extrapolate * (rate - knot.mid[row])
+            w.s[row] = rate + extrapolate * (rate - knot.mid[row])
+        for row in range(joint.m_T):
+            w.slide[row] = w.s[row]
         if joint.m_R == 1:
-            rate = state.v[joint.v_begin + joint.m_T]
-            rate += extrapolate * (rate - knot.mid[joint.m_T])
-            w.Q[1] = min(max(0.5 * dt * rate, -0.9), 0.9)
+            w.Q[1] = min(max(0.5 * dt * w.s[joint.m_T], -0.9), 0.9)
             w.Q[0] = sqrt(1.0 - w.Q[1] * w.Q[1])
         elif joint.m_R == 3:
-            body = state.bodies[b]
-            rotate(work.pose1[b].R, body.omega, t.w)
-            for k in range(3):
-                t.w[k] += extrapolate * (t.w[k] - body.v_mid[3 + k])
-            turn_from_rate(t.w, dt, P)
-            if kind == FREE:
-                assign(P, w.Q)
-                continue
-            # Q = P_a^-1 P_b
-            w.Q[0] = P_a[0] * P[0] + P_a[1] * P[1] + P_a[2] * P[2] + P_a[3] * P[3]
-            for i in range(3):
-                j, k = (i + 1) % 3, (i + 2) % 3
-                w.Q[1 + i] = P_a[0] * P[1 + i] - P[0] * P_a[1 + i]
-                w.Q[1 + i] += P_a[1 + k] * P[1 + j] - P_a[1 + j] * P[1 + k]
-            # Or else the error of a norm would double from body to body.
-            normalize_quaternion(w.Q)
-        turn_child(joint, w, P_a, P)
+            rotate(poses[b].R, w.s[joint.m_T :], t.w)
+            turn_from_rate(t.w, dt, w.Q)
+
+
+@kernel
+def keep_rates(joint, pose, w, knot, dt):
+    """The rates of the interval that ends, for the next guess; of rotations in child axes."""
+    for row in range(joint.m_T):
+        knot.mid[row] = w.slide[row]
+    if joint.m_R == 1:
+        knot.mid[joint.m_T] = 2.0 / dt * w.Q[1]
+    elif joint.m_R == 3:
+        rotate_back(pose.R, w.Q[1:], w.y)
+        for i in range(3):
+            knot.mid[joint.m_T + i] = 2.0 / dt * w.y[i]
 
 
 @kernel
@@ -135,12 +135,12 @@ def turn_child(joint, w, P_a, P):
 
 
 @kernel
-def move_tree(model, work, dt):
+def move_tree(joints, motions, tree, dt):
     """Turns and velocities of all bodies, and the joints at the second knot, from the unknowns."""
     rate = 1.0 / dt
-    for b in range(model.bodies.shape[0]):
-        joint, w = model.joints[b], work.tree[b]
-        parent, body, w_a = work.bodies[joint.parent], work.bodies[b], work.tree[joint.parent]
+    for b in range(joints.shape[0]):
+        joint, w = joints[b], tree[b]
+        parent, body, w_a = motions[joint.parent], motions[b], tree[joint.parent]
         turn_child(joint, w, parent.P, body.P)
         turned(parent.P, w.base, w.x[:3])
         turned(body.P, w.rho1, w.x[3:])
@@ -148,7 +148,7 @@ def move_tree(model, work, dt):
             body.v[i] = parent.v[i] + rate * (w.x[i] + w.x[3 + i] - w.held[i])
             w.rho2[i] = w.rho1[i] + w.x[3 + i]
             w.r2[i] = w_a.rho2[i] + w.base[i] + w.x[i]
-        if model.tree[b].kind == HINGE:
+        if joint.kind == HINGE:
             turn_vector(body.P, w.a1, w.a2)
             continue
         for row in range(joint.m_T):
@@ -248,45 +248,45 @@ def turn_vector(P, c, out):
 
 
 @kernel
-def find_residual(model, work, dt):
-    """work.residual of the bodies' equations (29a), but for what joints do; the total mass."""
-    t, mass = work.scratch[0], 0.0
-    for b in range(model.bodies.shape[0]):
-        body, r, m = work.bodies[b], work.residual[b].w, model.bodies[b].mass
+def find_residual(bodies, motions, known, impulses, residual, t, dt):
+    """residual (nb,) of the bodies' equations (29a), but for what joints do; the total mass."""
+    mass = 0.0
+    for b in range(bodies.shape[0]):
+        body, r, m = motions[b], residual[b].w, bodies[b].mass
         angular_momentum(body.J, body.P, dt, t.w)
-        known, impulse = work.known[b].w, work.impulse[b].w
+        enters, impulse = known[b].w, impulses[b].w
         for k in range(3):
-            r[k] = known[k] + impulse[k] - m * body.v[k]
-            r[3 + k] = known[3 + k] + impulse[3 + k] - t.w[k]
+            r[k] = enters[k] + impulse[k] - m * body.v[k]
+            r[3 + k] = enters[3 + k] + impulse[3 + k] - t.w[k]
         mass += m
     return mass
 
 
 @kernel
-def residual_along(model, work, info):
+def residual_along(bodies, joints, rows, tree, residual, info):
     """Twice a kinetic energy: of the residual along each joint, of everything beyond it.
 
     In the metric of the body's own inertia, so that the velocity it stands for is no larger.
     """
-    nb = model.bodies.shape[0]
+    nb = bodies.shape[0]
     total, largest = 0.0, -1.0
     for b in range(nb):
-        to_reference(work.residual[b].w, work.tree[b].rho1, work.tree[b].f)
+        to_reference(residual[b].w, tree[b].rho1, tree[b].f)
     for b in range(nb - 1, -1, -1):
-        joint, w = model.joints[b], work.tree[b]
-        along_joint(joint, model.tree[b].kind, w, w.f, w.u)
-        if work.joints[b].rows > joint.n_T + joint.n_R:
-            add_laws(joint, work.residual[joint.node].w, w.u)
+        joint, w = joints[b], tree[b]
+        along_joint(joint, w, w.f, w.u)
+        if rows[b].rows > joint.n_T + joint.n_R:
+            add_laws(joint, residual[joint.node].w, w.u)
         size = 0.0
         for row in range(joint.m_T):
-            size += w.u[row] * w.u[row] / model.bodies[b].mass
+            size += w.u[row] * w.u[row] / bodies[b].mass
         for row in range(joint.m_T, joint.m_T + joint.m_R):
             size += w.u[row] * w.u[row] / w.own_R
         if size > largest:
             largest = size
             info.worst_body = b
         total += size
-        add_at_parent(w.f, w.r1, work.tree[joint.parent].f)
+        add_at_parent(w.f, w.r1, tree[joint.parent].f)
     return total
 
 
@@ -313,11 +313,11 @@ def add_at_parent(f, r, out):
 
 
 @kernel
-def along_joint(joint, kind, w, f, out):
+def along_joint(joint, w, f, out):
     """out = Z1^T f: what a wrench about the reference does along the joint's coordinates."""
-    if kind == HINGE:
+    if joint.kind == HINGE:
         out[0] = dot(w.a1, f[3:])
-    elif kind == BALL:
+    elif joint.kind == BALL:
         for i in range(3):
             out[i] = f[3 + i]
     else:
@@ -335,20 +335,19 @@ def add_laws(joint, rows, out):
 
 
 @kernel
-def remember_tree(work):
+def remember_tree(tree):
     """Keep the unknowns of the joints."""
-    for b in range(work.tree.shape[0]):
-        w = work.tree[b]
+    for b in range(tree.shape[0]):
+        w = tree[b]
         assign(w.Q, w.Q_old)
         assign(w.slide, w.slide_old)
 
 
 @kernel
-def step_tree(model, work, dt, length):
+def step_tree(joints, motions, tree, t, dt, length):
     """Unknowns = remembered ones + length * w.s, the rates of the joints in a Newton direction."""
-    t = work.scratch[0]
-    for b in range(model.bodies.shape[0]):
-        joint, w, kind = model.joints[b], work.tree[b], model.tree[b].kind
+    for b in range(joints.shape[0]):
+        joint, w = joints[b], tree[b]
         for row in range(joint.m_T):
             w.slide[row] = w.slide_old[row] + length * w.s[row]
         if joint.m_R == 1:
@@ -358,14 +357,14 @@ def step_tree(model, work, dt, length):
             w.Q[0], w.Q[1] = size * c, size * s
         elif joint.m_R == 3:
             # The rate in world axes at the second knot, seen from before the parent's turn.
-            if kind == BALL:
+            if joint.kind == BALL:
                 assign(w.s[:3], t.w)
             else:
                 fill(0.0, t.w)
                 for row in range(joint.m_T, joint.m_T + 3):
                     for i in range(3):
                         t.w[i] += w.s[row] * w.Z2[row, 3 + i]
-            turn_back(work.bodies[joint.parent].P_old, t.w, t.y)
+            turn_back(motions[joint.parent].P_old, t.w, t.y)
             turn_by(w.Q_old, t.y, dt * length, w.Q)
 
 
@@ -380,36 +379,37 @@ def turn_back(P, c, out):
 
 
 @kernel
-def leave_residual(model, work):
-    """Add to work.impulse what joints do, so that momenta do not sum up what is left of the equations.
+def leave_residual(joints, rows, tree, residual, knots, impulses):
+    """Add to the impulses what joints do, so that momenta do not sum up what is left.
 
-    Whatever a joint can pass on goes to its parent; what it cannot, the residual along its
+    Notes them in `knots`. Whatever a joint can pass on goes to its parent; what it cannot, the residual along its
     coordinates, stays with the body as momentum.
     """
-    nb = model.bodies.shape[0]
+    nb = joints.shape[0]
     for b in range(nb):
-        to_reference(work.residual[b].w, work.tree[b].rho1, work.tree[b].f)
+        to_reference(residual[b].w, tree[b].rho1, tree[b].f)
     for b in range(nb - 1, -1, -1):
-        joint, w, kind = model.joints[b], work.tree[b], model.tree[b].kind
-        along_joint(joint, kind, w, w.f, w.u)
-        law = work.joints[b].rows > joint.n_T + joint.n_R
+        joint, w = joints[b], tree[b]
+        along_joint(joint, w, w.f, w.u)
+        law = rows[b].rows > joint.n_T + joint.n_R
         if law:
-            add_laws(joint, work.residual[joint.node].w, w.u)
-        if kind == HINGE:
+            add_laws(joint, residual[joint.node].w, w.u)
+        if joint.kind == HINGE:
             for i in range(3):
                 w.f[3 + i] -= w.u[0] * w.a1[i]
-        elif kind == BALL:
+        elif joint.kind == BALL:
             fill(0.0, w.f[3:])
         else:
             for row in range(joint.m_T + joint.m_R):
                 for i in range(6):
                     w.f[i] -= w.u[row] * w.Z1[row, i]
         # w.f is now what the joint takes from the body, about its reference.
-        w_a = work.tree[joint.parent]
+        w_a = tree[joint.parent]
         add_at_parent(w.f, w.r1, w_a.f)
         for i in range(6):
             w.x[i] = -w.f[i]
-        push_joint(w.x, w.r1, w.rho1, w_a.rho1, work.impulse[b].w, work.impulse[joint.parent].w)
+            knots[b].impulse[i] = w.x[i]
+        push_joint(w.x, w.r1, w.rho1, w_a.rho1, impulses[b].w, impulses[joint.parent].w)
 
 
 @kernel
@@ -433,12 +433,12 @@ def push_joint(f, r, rho, rho_a, child, parent):
 
 
 @kernel
-def add_tree_forces(model, poses, forces, scale, second, work, impulses):
+def add_tree_forces(joints, poses, forces, scale, second, tree, t, impulses):
     """impulses (nb + 1,) += scale * world wrenches of generalized forces, at either knot."""
-    for b in range(model.bodies.shape[0]):
-        joint = model.joints[b]
-        if model.tree[b].kind == HINGE:
-            force, w = scale * forces[joint.v_begin], work.tree[b]
+    for b in range(joints.shape[0]):
+        joint = joints[b]
+        if joint.kind == HINGE:
+            force, w = scale * forces[joint.v_begin], tree[b]
             if force != 0.0:
                 own, other = impulses[b].w, impulses[joint.parent].w
                 for i in range(3):
@@ -450,37 +450,28 @@ def add_tree_forces(model, poses, forces, scale, second, work, impulses):
         for row in range(joint.m_T + joint.m_R):
             size += abs(forces[joint.v_begin + row])
         if size > 0.0:
-            t = work.scratch[0]
             for row in range(joint.m_T + joint.m_R):
                 t.f[row] = scale * forces[joint.v_begin + row]
-            push_coordinates(model, poses, b, t.f, second, work, impulses)
+            push_coordinates(joint, poses[b], t.f, second, tree, impulses)
 
 
 @kernel
-def push_coordinates(model, poses, b, forces, second, work, impulses):
+def push_coordinates(joint, pose, forces, second, tree, impulses):
     """impulses += world wrenches of one joint's generalized impulses (m,), at either knot."""
-    joint, w, w_a, f = (
-        model.joints[b],
-        work.tree[b],
-        work.tree[model.joints[b].parent],
-        work.tree[b].x,
-    )
+    w, w_a = tree[joint.child], tree[joint.parent]
+    f = w.x
     fill(0.0, f)
-    if model.tree[b].kind == HINGE:
+    if joint.m_R > 0:
+        # The rotations of C, in child axes.
         for i in range(3):
-            f[3 + i] = forces[0] * (w.a2[i] if second else w.a1[i])
-    else:
-        if joint.m_R > 0:
-            # The rotations of C, in child axes.
-            for i in range(3):
-                w.y[i] = 0.0
-                for row in range(joint.m_R):
-                    w.y[i] += joint.C_R[row, i] * forces[joint.m_T + row]
-            rotate(poses[b].R, w.y, w.x[3:])
-        for row in range(joint.m_T):
-            for i in range(3):
-                f[i] += forces[row] * (w.Z2[row, i] if second else w.Z1[row, i])
-    child, parent = impulses[b].w, impulses[joint.parent].w
+            w.y[i] = 0.0
+            for row in range(joint.m_R):
+                w.y[i] += joint.C_R[row, i] * forces[joint.m_T + row]
+        rotate(pose.R, w.y, f[3:])
+    for row in range(joint.m_T):
+        for i in range(3):
+            f[i] += forces[row] * (w.Z2[row, i] if second else w.Z1[row, i])
+    child, parent = impulses[joint.child].w, impulses[joint.parent].w
     if second:
         push_joint(f, w.r2, w.rho2, w_a.rho2, child, parent)
     else:

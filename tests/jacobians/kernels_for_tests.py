@@ -3,6 +3,7 @@
 from robosim.kernels.body import angular_momentum, angular_momentum_tangent
 from robosim.kernels.contact import contact_answer as add_answer
 from robosim.kernels.contact import contact_force, contact_stiffness
+from robosim.kernels.coordinates import read_ahead
 from robosim.kernels.jit import entry
 from robosim.kernels.joint import (
     joint_jacobian,
@@ -12,7 +13,14 @@ from robosim.kernels.joint import (
 )
 from robosim.kernels.law import joint_law
 from robosim.kernels.ldu import ldu_factor, ldu_solve
-from robosim.kernels.newton import assemble, evaluate, remember, take_step
+from robosim.kernels.newton import (
+    assemble,
+    evaluate,
+    factor,
+    find_direction,
+    remember,
+    take_step,
+)
 from robosim.kernels.step import admit_limit, enter, guess_motion, start_interval
 from robosim.kernels.touch import differentiate_contact, move_contact, start_contact
 
@@ -47,6 +55,7 @@ def contact_at(model, work, k, dt):
 @entry
 def law_at(model, state, work, j, dt):
     """Law, half and A of joint j between the state's coordinates and those at work.pose2."""
+    read_ahead(model.joints[j], state.q, work, work.scratch[0])
     joint_law(model, state, work, j, dt)
 
 
@@ -62,7 +71,7 @@ def contact_answer(model, state, work, k, kappa, du):
 @entry
 def start_newton(model, state, work, options, kappa, info):
     """The equations and their matrix at an interval's start, all contacts and limits in them."""
-    start_interval(model, state, work, options, options.dt, 1.0)
+    start_interval(model, model.tree, state, work, options, options.dt, 1.0)
     work.active[0] = 0
     speed = options.contact_speed
     for k in range(model.contacts.shape[0]):
@@ -72,7 +81,7 @@ def start_newton(model, state, work, options, kappa, info):
         else:
             start_contact(contact, work.pose1, options.dt, w, work.scratch[0])
             enter(contact, c, w, k, work.active, work.factored, model.facets, kappa, speed)
-    guess_motion(model, state, work, options.dt, 0.0)
+    guess_motion(model, model.tree, state, work, options.dt, 0.0)
     evaluate(model, model.tree, state, work, options.dt, info)
     assemble(model, state, work)
     remember(model, model.tree, state, work)
@@ -99,4 +108,13 @@ def factor_and_solve(graph, blocks, rhs):
     status = ldu_factor(graph, blocks)
     if status == 0:
         ldu_solve(graph, blocks, rhs)
+    return status
+
+
+@entry
+def newton_direction(model, state, work, dt, kappa, info):
+    """The Newton direction at the motion that work has; the status of its factorization."""
+    evaluate(model, model.tree, state, work, dt, info)
+    status = factor(model, model.tree, state, work)
+    find_direction(model, model.tree, state, work, kappa, False)
     return status

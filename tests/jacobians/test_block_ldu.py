@@ -291,7 +291,7 @@ def test_redundant_constraints_leave_the_motion_exact(angle, floating_base):
 def test_counts_of_a_chain(n):
     """n bodies and n joints: 2n nodes, 2n - 1 edges, whatever the joints are."""
     for kind in ("revolute", "spherical"):
-        sim = Simulation(chain(n, kind))
+        sim = Simulation(chain(n, kind), solver="ldu")
         graph = sim._model.graph
         assert len(graph.pivots) == 2 * n
         assert len(graph.neighbours) == len(graph.updates) == 2 * n - 1
@@ -305,7 +305,7 @@ def test_newton_systems_against_a_dense_solve(base, contacts):
     for seed in range(5):
         rng = np.random.default_rng(seed)
         robot = random_tree(rng, 12, base, contacts=contacts)
-        sim = Simulation(robot, timestep=0.01)
+        sim = Simulation(robot, timestep=0.01, solver="ldu")
         sim.set_state(random_coordinates(rng, robot), rng.normal(size=robot.nv))
         start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, sim._sample[-1][0])
         F = dense(sim)

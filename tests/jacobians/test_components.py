@@ -280,7 +280,7 @@ def test_everything_against_a_dense_solve(seed):
 def test_sparse_and_dense_newton_directions(seed, n, loops, copies):
     """Of the bodies; multipliers of redundant constraints are what their compliance makes them."""
     robot, q, v = random_mechanism(seed, n, loops, copies)
-    sim = Simulation(robot, 1e-3, (0, 0, 0))
+    sim = Simulation(robot, 1e-3, (0, 0, 0), solver="ldu")
     sim.set_state(q, v)
     sim.run(0.005)
     start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, sim._sample[-1][0])

@@ -52,7 +52,7 @@ def dense(sim: Simulation) -> np.ndarray:
 def started(seed: int, base: str, contacts: int) -> Simulation:
     rng = np.random.default_rng(seed)
     robot = random_tree(rng, 7, base, KINDS, contacts)
-    sim = Simulation(robot, timestep=0.05)
+    sim = Simulation(robot, timestep=0.05, solver="ldu")
     q = random_coordinates(rng, robot)
     sim.set_state(q, rng.normal(size=robot.nv))
     sim._work.tau[:] = rng.normal(size=robot.nv)

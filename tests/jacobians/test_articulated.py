@@ -1,0 +1,118 @@
+"""The elimination of trees along their joints, against the block LDU with all multipliers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from kernels_for_tests import newton_direction, start_newton
+from random_mechanisms import random_coordinates, random_tree
+
+from robosim import Body, Joint, Mechanism, OptionError, PointSpring, Simulation, load
+from robosim.joints import KINDS
+from robosim.models import builders
+
+KAPPA = 1e-3
+SOLVERS = ("articulated", "ldu")
+SINGLE = {"revolute": 1, "prismatic": 1}
+
+
+def loaded_tree(rng: np.random.Generator, base: str, contacts: int) -> Mechanism:
+    """A random tree of all kinds of joints, some of them with springs, rotors, limits, friction."""
+    robot = random_tree(rng, 9, base, KINDS, contacts)
+    joints = []
+    for k, joint in enumerate(robot.joints):
+        law = {"stiffness": 3.0, "damping": 0.2, "armature": 0.05} if k % 3 == 1 else {}
+        if joint.kind in SINGLE and k % 2 == 0:
+            law |= {"lower": -0.5, "upper": 0.6, "friction": 0.1}
+        joints.append(replace(joint, **law))
+    return replace(robot, joints=tuple(joints))
+
+
+@pytest.mark.parametrize("base", KINDS)
+@pytest.mark.parametrize("contacts", [0, 1])
+def test_newton_direction(base, contacts):
+    """Both solvers' directions from the same motion, which the joints of the tree allow."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        robot = loaded_tree(rng, base, contacts)
+        q, v = random_coordinates(rng, robot), rng.normal(size=robot.nv)
+        tau = rng.normal(size=robot.nv)
+        sims = [Simulation(robot, 0.01, solver=solver) for solver in SOLVERS]
+        found = []
+        for sim in sims:
+            sim._place(q, v, 0.0)
+            sim._work.tau[:] = tau
+            info = sim._sample[-1][0]
+            start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, info)
+            for name in ("v", "P"):
+                sim._work.bodies[name] = sims[0]._work.bodies[name]
+            parts = sim._model, sim._state, sim._work
+            assert newton_direction(*parts, sim.timestep, KAPPA, info) == 0
+            found.append(sim._work.rhs["w"][: len(robot.bodies)].copy())
+        scale = np.abs(found[1]).max()
+        np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("base", ["floating", "spherical", "planar", "fixed", "prismatic"])
+def test_trajectories_agree(base):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        robot = loaded_tree(rng, base, 0)
+        q, v = random_coordinates(rng, robot), rng.normal(size=robot.nv)
+        ends = []
+        for solver in SOLVERS:
+            sim = Simulation(robot, 1e-3, solver=solver, tolerance=1e-12)
+            sim._place(q, v, 0.0)
+            sim.run(0.02)
+            ends.append(np.concatenate((sim.q, sim.v)))
+        np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("cone", ["second_order", "linearized"])
+def test_contacts_agree(cone):
+    """The A1 lands, leaning; to what contact_speed leaves open."""
+    robot = load("a1")
+    ends = []
+    for solver in SOLVERS:
+        sim = Simulation(robot, 1e-3, solver=solver, friction_cone=cone, tolerance=1e-11)
+        sim.run(0.2, "stand")
+        ends.append(np.concatenate((sim.q, sim.v, sim.contact_forces().ravel() / 100)))
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-6)
+
+
+def test_joint_wrenches_agree():
+    rng = np.random.default_rng(3)
+    robot = loaded_tree(rng, "revolute", 0)
+    q, v = random_coordinates(rng, robot), rng.normal(size=robot.nv)
+    found = []
+    for solver in SOLVERS:
+        sim = Simulation(robot, 1e-5, solver=solver, tolerance=1e-12)
+        sim._place(q, v, 0.0)
+        sim.run(5e-5)
+        found.append(np.array(list(sim.joint_wrenches().values())))
+    scale = np.abs(found[1]).max()
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-3 * scale)
+
+
+def test_joints_hold_to_rounding():
+    """Whatever the tolerance is: the joints' own motions are the unknowns."""
+    sim = Simulation(builders.chain(20), 0.01, tolerance=1e-4)
+    q = np.array(sim.robot.home)
+    q[0] = 1.0
+    sim.set_state(q)
+    log = sim.run(5.0)
+    assert log.violation.max() < 1e-13
+    assert sim.constraint_violation() < 1e-13
+
+
+def test_the_default_and_what_is_refused():
+    body = Body("b", 1.0, np.eye(3))
+    hinge = Joint("j", "revolute", None, "b")
+    spring = PointSpring("s", None, "b", (0, 0, 1), (0.5, 0, 0), stiffness=1.0)
+    assert Simulation(Mechanism("tree", (body,), (hinge,))).solver == "articulated"
+    tied = Mechanism("tied", (body,), (hinge,), springs=(spring,))
+    assert Simulation(tied).solver == "ldu"
+    with pytest.raises(OptionError, match="solver"):
+        Simulation(tied, solver="articulated")
+    with pytest.raises(OptionError, match="'cholesky'"):
+        Simulation(tied, solver="cholesky")
