@@ -382,8 +382,8 @@ def turn_back(P, c, out):
 def leave_residual(joints, rows, tree, residual, knots, impulses):
     """Add to the impulses what joints do, so that momenta do not sum up what is left.
 
-    Notes them in `knots`. Whatever a joint can pass on goes to its parent; what it cannot, the residual along its
-    coordinates, stays with the body as momentum.
+    Notes it in `knots`. Whatever a joint can pass on goes to its parent; what it cannot, the
+    residual along its coordinates, stays with the body as momentum.
     """
     nb = joints.shape[0]
     for b in range(nb):
