@@ -37,7 +37,7 @@ def headless(**options: Any) -> Iterator[Any]:
         from playwright.sync_api import Error, sync_playwright
     except ImportError:
         raise ViewerError(f"there is no browser to draw with: {ADVICE}") from None
-    flags = [*FLAGS]
+    flags = [*FLAGS, *options.pop("args", ())]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         flags.append("--no-sandbox")  # it refuses to run as root otherwise
     with sync_playwright() as driver:

@@ -18,6 +18,7 @@ from robosim.mechanism import Mechanism
 from robosim.viz.recorder import Recorder
 from robosim.viz.snapshot import joint_charts
 
+Array = NDArray[np.float64]
 FPS = 60.0
 
 
@@ -49,7 +50,7 @@ def recording(
     # Here, as these import numba, which a viewer alone does not need.
     from robosim.dynamics import Kinematics
 
-    robot = _robot(log) if robot is None else robot
+    robot = robot_of(log) if robot is None else robot
     for one in (log, *(other for _, other in others)):
         _check(one, robot)
     recorder = Recorder(robot, fps, ghosts=[name for name, _ in others])
@@ -61,7 +62,7 @@ def recording(
     for k in _moments(log.t, fps):
         t = float(log.t[k])
         poses = [_poses(kinematics, log.q[k])]
-        contacts = _contacts(robot, *poses[0])
+        contacts = lowest_points(robot, kinematics.x, kinematics.R)
         for _, other in others:
             nearest = min(int(np.searchsorted(other.t, t - 1e-9)), len(other) - 1)
             poses.append(_poses(kinematics, other.q[nearest]))
@@ -83,7 +84,23 @@ def show(log: Log, robot: Mechanism | None = None) -> Recorder:
     return recorder
 
 
-def _robot(log: Log) -> Mechanism:
+def lowest_points(robot: Mechanism, x: Array, R: Array) -> Array:
+    """Where each contact would touch, (nc, 3) [m], for poses x (nb, 3), R (nb, 3, 3)."""
+    bodies = [robot.body_index(contact.body) for contact in robot.contacts]
+    positions = np.array([np.asarray(contact.position) for contact in robot.contacts])
+    points = x[bodies] + np.einsum("cij,cj->ci", R[bodies], positions.reshape(-1, 3))
+    points[:, 2] -= [contact.radius for contact in robot.contacts]
+    return np.asarray(points)
+
+
+def robot_of(log: Log) -> Mechanism:
+    """The robot that a log was made of, or else is named in it.
+
+    Raises
+    ------
+    LogError
+        If none can be loaded by that name.
+    """
     if log.robot is not None:
         return log.robot
     from robosim.errors import LoadError
@@ -108,26 +125,14 @@ def _check(log: Log, robot: Mechanism) -> None:
         )
 
 
-def _moments(t: NDArray[np.float64], fps: float) -> list[int]:
+def _moments(t: Array, fps: float) -> list[int]:
     """The first sample of each interval of a frame."""
     slots = np.floor((t - t[0]) * fps + 1e-6)
     return np.flatnonzero(np.diff(slots, prepend=-1.0) > 0).tolist()
 
 
-def _poses(kinematics: Any, q: NDArray[np.float64]) -> tuple[Any, Any]:
+def _poses(kinematics: Any, q: Array) -> tuple[Any, Any]:
     from robosim.quaternions import from_matrix
 
     kinematics.move_to(q)
     return kinematics.x, np.array([from_matrix(R) for R in kinematics.R])
-
-
-def _contacts(robot: Mechanism, x: Any, q: Any) -> NDArray[np.float64]:
-    """Lowest points of the contacts, (nc, 3) [m]."""
-    from robosim.quaternions import rotation_matrix
-
-    points = np.zeros((len(robot.contacts), 3))
-    for point, contact in zip(points, robot.contacts, strict=True):
-        body = robot.body_index(contact.body)
-        point[:] = x[body] + rotation_matrix(q[body]) @ np.asarray(contact.position)
-        point[2] -= contact.radius
-    return points

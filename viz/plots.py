@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from robosim.errors import LogError, OptionError
 from robosim.log import Log
+from robosim.mechanism import Mechanism
+from robosim.viz.plot_robot import contact_phases, draw_limits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,11 +33,17 @@ _SUFFIX = re.compile(r"\.(t\d|[xyz]|v[xyz]|q[wxyz]|w[xyz]|r)$")
 _EITHER_UNIT = {"position": "rad or m", "velocity": "rad/s or m/s", "torque": "N m or N"}
 
 
-def plot_log(log: Log, out: str | Path | None = None, joints: str | None = None) -> Figure:
+def plot_log(
+    log: Log,
+    out: str | Path | None = None,
+    joints: str | None = None,
+    robot: Mechanism | None = None,
+) -> Figure:
     """Draw a log; no display is needed.
 
     One column of panels for each group of joints, one row for each of position, velocity and
-    torque, and a last row for a floating base: height, tilt and the smallest gap to the ground.
+    torque, and a last row for a floating base: height, tilt, the smallest gap to the ground, and
+    when which bodies touch it. Limits that a joint comes near are dashed.
     Joints are grouped by what their names share, as the hips, thighs and calves of four legs.
 
     Parameters
@@ -45,6 +53,9 @@ def plot_log(log: Log, out: str | Path | None = None, joints: str | None = None)
         The picture to write; its suffix says the format, as .png, .pdf or .svg.
     joints : str, optional
         A regular expression; only joints in whose names it is found are drawn.
+    robot : Mechanism or None
+        Of the limits and contacts. None: the one that the log was made of; one that was read from a
+        file has none, and is drawn without.
 
     Returns
     -------
@@ -80,10 +91,13 @@ def plot_log(log: Log, out: str | Path | None = None, joints: str | None = None)
         height_ratios=[len(quantities), 1] if rows > len(quantities) and quantities else None,
         squeeze=False,
     )[:, 0]
+    robot = log.robot if robot is None else robot
     if quantities:
-        _draw_joints(parts[0], log, groups, chosen, quantities)
+        axes = _draw_joints(parts[0], log, groups, chosen, quantities)
+        if robot is not None:
+            draw_limits(axes, log, robot)
     if log.info.floating_base:
-        _draw_base(parts[-1], log)
+        _draw_base(parts[-1], log, robot)
     if out is not None:
         _save(figure, Path(out))
     return figure
@@ -161,7 +175,9 @@ def _draw_joints(
     groups: list[tuple[str, list[str]]],
     columns: dict[str, list[str]],
     quantities: list[str],
-) -> None:
+) -> dict[str, Axes]:
+    """The panel of each column."""
+    panels: dict[str, Axes] = {}
     axes = part.subplots(len(quantities), len(groups), sharex=True, squeeze=False)
     said: dict[str, str] = {}  # the label of each row so far, to be said where it changes
     tops: list[Axes] = []  # the highest panel of each column: joints that close loops have no q
@@ -175,6 +191,7 @@ def _draw_joints(
                 ax.set_axis_off()
                 continue
             lowest = ax
+            panels |= dict.fromkeys(names, ax)
             if len(tops) == k:
                 tops.append(ax)
             labels = [_label(name, title) for name in names]
@@ -191,6 +208,7 @@ def _draw_joints(
         lowest.tick_params(labelbottom=True)
     _legends(part, tops, [title for title, _ in groups])
     part.align_ylabels()
+    return panels
 
 
 def _label(name: str, title: str) -> str:
@@ -227,8 +245,8 @@ def _legends(part: Any, top: Sequence[Axes], titles: Sequence[str]) -> None:
         )
 
 
-def _draw_base(part: Any, log: Log) -> None:
-    """Height, tilt and gap of a floating base."""
+def _draw_base(part: Any, log: Log, robot: Mechanism | None) -> None:
+    """Height, tilt and gap of a floating base, and the phases of its contacts."""
     w, x, y, z = (log.column(f"base_q{axis}") for axis in "wxyz")
     # Of the base's z axis from the vertical; atan2 keeps its digits near upright.
     sine = 2 * np.hypot(y * z - w * x, x * z + w * y)
@@ -239,8 +257,18 @@ def _draw_base(part: Any, log: Log) -> None:
     ]
     if np.any(np.isfinite(log.gap)):
         panels.append(("smallest gap to the ground", "mm", 1e3 * log.gap))
-    axes = part.subplots(1, len(panels), squeeze=False)[0]
-    for ax, (title, unit, values) in zip(axes, panels, strict=True):
+    phases = {} if robot is None else contact_phases(log, robot)
+    axes = part.subplots(1, len(panels) + bool(phases), squeeze=False)[0]
+    if phases:
+        ax = axes[-1]
+        ax.set_title("touching the ground", fontsize=11)
+        _style(ax, log)
+        for row, spans in enumerate(phases.values()):
+            ax.broken_barh(spans, (row - 0.35, 0.7), color=COLOURS[0])
+        ax.set_yticks(range(len(phases)), [_short(name) for name in phases], fontsize=8)
+        ax.set_ylim(len(phases) - 0.4, -0.6)
+        ax.set_xlabel("time [s]")
+    for ax, (title, unit, values) in zip(axes[: len(panels)], panels, strict=True):
         ax.set_title(title, fontsize=11)
         _style(ax, log)
         ax.plot(*_thinned(log.t, values), color=COLOURS[0], linewidth=1.3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,7 @@ from robosim.cli.application import app, out, remark, show
 from robosim.cli.running import interruptible
 from robosim.cli.runs import Port, open_viewer
 from robosim.cli.tables import plain_table
-from robosim.errors import OptionError
+from robosim.errors import LogError, OptionError
 
 
 @app.command()
@@ -83,6 +84,15 @@ def plot(
             show_default=False,
         ),
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="The robot, for limits and contacts; by default the one that the log names.",
+            metavar="MODEL",
+            show_default=False,
+        ),
+    ] = None,
+    package_dir: arguments.PackageDirs = None,
     show: Annotated[bool, typer.Option("--show", help="Open the picture.")] = False,
 ) -> None:
     """Draw a log: joint positions, velocities and torques, and how the base stood.
@@ -92,14 +102,20 @@ def plot(
     Of a run that was killed, what it had logged is drawn.
     """
     from robosim.log import read_log
+    from robosim.viz.playback import robot_of
     from robosim.viz.plots import plot_log
 
     run = read_log(log)
     if run.note:
         remark(f"note: {run.note}")
+    # Without the robot the plot has neither limits nor contacts, and is one all the same.
+    robot = None if model is None else arguments.load(model, package_dirs=package_dir)
+    if robot is None:
+        with contextlib.suppress(LogError):
+            robot = robot_of(run)
     stem = log.with_suffix("") if log.suffix == ".partial" else log
     target = stem.with_suffix(".png") if out_file is None else out_file
-    plot_log(run, target, joints)
+    plot_log(run, target, joints, robot)
     out.print(f"drawn: {target}", markup=False, soft_wrap=True)
     if show:
         typer.launch(str(target))

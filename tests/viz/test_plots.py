@@ -171,3 +171,40 @@ def test_errors(tmp_path: Path) -> None:
         plot_log(log, tmp_path / "nowhere" / "run.png")
     with pytest.raises(LogError, match="no samples"):
         plot_log(log_of(robot(["hinge"]), n=0))
+
+
+def test_limits_are_drawn_where_a_joint_comes_near_them() -> None:
+    near = Joint("near", "revolute", None, "a", lower=-3.5, upper=50.0, effort_limit=1e3)
+    log = log_of(Mechanism("limited", (Body("a", 1.0, np.eye(3)),), (near,)))
+    log.q[:, 0] = np.linspace(-3.0, 3.0, len(log))
+    position, velocity, torque = plot_log(log).axes
+    (limit,) = position.get_lines()[1:]
+    assert set(limit.get_ydata()) == {-3.5}
+    assert limit.get_linestyle() != "-"
+    assert "limit" in [text.get_text() for text in position.texts]
+    assert len(velocity.get_lines()) == len(torque.get_lines()) == 1
+    # A log that was read has no robot, and is drawn without.
+    assert len(plot_log(Log(log.info, log.samples)).axes[0].get_lines()) == 1
+
+
+def test_a_robot_with_other_joints_has_no_limits_to_draw() -> None:
+    log = log_of(robot(["hinge"]))
+    assert len(plot_log(log, robot=robot(["elbow"])).axes[0].get_lines()) == 1
+
+
+def test_contact_phases_are_told_body_by_body() -> None:
+    import robosim
+
+    sim = robosim.Simulation(robosim.load("cube"))
+    q = sim.q
+    q[2] += 0.1
+    sim.set_state(q)
+    log = sim.run(0.4)
+    figure = plot_log(log)
+    phases = next(ax for ax in figure.axes if ax.get_title() == "touching the ground")
+    (bars,) = phases.collections
+    first = bars.get_paths()[0].get_extents()
+    # It falls 0.1 m in sqrt(2 h / g), and stays down.
+    assert first.x0 == pytest.approx(np.sqrt(0.2 / 9.81), abs=2e-3)
+    assert first.x1 == pytest.approx(0.4, abs=2e-3)
+    assert [label.get_text() for label in phases.get_yticklabels()] == ["cube"]
