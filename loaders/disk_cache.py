@@ -25,7 +25,7 @@ LARGEST = 1 << 30  # of all entries together [bytes]
 # What is thrown out at once when there are more, so that not every entry looks at all others.
 _MADE_ROOM = LARGEST // 4
 # To be changed with what is computed or how it is kept: old entries are then left to age.
-_VERSION = b"1"
+_VERSION = b"3"
 
 
 def folder() -> Path:

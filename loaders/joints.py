@@ -19,6 +19,8 @@ KINDS = {
     "planar": "planar",
     "floating": "floating",
 }
+# A limit, effort or velocity that is as large as this is none: the format wants a number.
+UNLIMITED = 1e9
 ROOT_NAMES = {True: ("floating_base", "root_joint"), False: ("fixed_base", "root_joint")}
 
 
@@ -109,7 +111,7 @@ def _limits(joint: Any, element: str, warnings: list[str]) -> dict[str, Any]:
             raise LoadError(
                 f"'{name}' must not be negative, not {value}", element=f"{element}: <limit>"
             )
-        found[f"{name}_limit"] = value
+        found[f"{name}_limit"] = value if value < UNLIMITED else np.inf
     if bounded:
         # The format's own default of both is zero.
         lower, upper = limit.lower or 0.0, limit.upper or 0.0
@@ -125,7 +127,8 @@ def _limits(joint: Any, element: str, warnings: list[str]) -> dict[str, Any]:
                 "'fixed' is for joints that do not move"
             )
         else:
-            found |= {"lower": (lower,), "upper": (upper,)}
+            found["lower"] = (lower if lower > -UNLIMITED else -np.inf,)
+            found["upper"] = (upper if upper < UNLIMITED else np.inf,)
     return found
 
 

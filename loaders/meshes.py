@@ -202,7 +202,13 @@ def _scene_parts(
 ) -> tuple[MeshPart, ...]:
     if suffix == ".stl" and (part := _binary_stl(data)) is not None:
         return (part,) if len(part.faces) else ()
-    scene = trimesh.load(io.BytesIO(data), file_type=suffix[1:], resolver=neighbours, force="scene")
+    # OBJ says which corners are one vertex; others that are near each other are left as they are.
+    # Not so in files with looks, some of which trimesh only reads if it may join vertices.
+    plain = suffix == ".obj" and b"\nvt " not in data and b"usemtl" not in data
+    options = {"process": False, "maintain_order": True} if plain else {}
+    scene = trimesh.load(
+        io.BytesIO(data), file_type=suffix[1:], resolver=neighbours, force="scene", **options
+    )
     shown = [
         (matrix, scene.geometry[name])
         for matrix, name in (scene.graph[node] for node in scene.graph.nodes_geometry)

@@ -22,6 +22,7 @@ from robosim.errors import (
     OptionError,
     PeerError,
     RobosimError,
+    SaveError,
     StateError,
     ViewerError,
 )
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from robosim.comparison import Comparison, compare
     from robosim.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
     from robosim.loaders import load
+    from robosim.loaders.writers import convert, save
     from robosim.log import Log
     from robosim.readout import Contact
     from robosim.simulation import Simulation, StepInfo, warmup
@@ -52,9 +54,11 @@ _LAZY = {
     "Simulation": "robosim.simulation",
     "StepInfo": "robosim.simulation",
     "compare": "robosim.comparison",
+    "convert": "robosim.loaders.writers",
     "from_mujoco": "robosim.conversions",
     "from_pinocchio": "robosim.conversions",
     "load": "robosim.loaders",
+    "save": "robosim.loaders.writers",
     "to_mujoco": "robosim.conversions",
     "to_pinocchio": "robosim.conversions",
     "warmup": "robosim.simulation",
@@ -83,6 +87,7 @@ __all__ = [
     "PointSpring",
     "Potential",
     "RobosimError",
+    "SaveError",
     "Simulation",
     "Stance",
     "StateError",
@@ -91,9 +96,11 @@ __all__ = [
     "ViewerError",
     "__version__",
     "compare",
+    "convert",
     "from_mujoco",
     "from_pinocchio",
     "load",
+    "save",
     "to_mujoco",
     "to_pinocchio",
     "warmup",

@@ -246,7 +246,8 @@ def _of_mujoco(peer: Any) -> Structure:
     mj.mj_kinematics(model, data)
     mj.mj_comPos(model, data)
     x, R = np.array(data.xpos), np.array(data.xmat).reshape(-1, 3, 3)
-    frames, parts = {}, {}
+    frames: dict[str, tuple[Array, Array]] = {}
+    parts: dict[int, list[tuple[float, Array, Array]]] = {}
     for k in range(model.nbody):
         top = model.body_weldid[k]
         frames[model.body(k).name] = R[top].T @ R[k], R[top].T @ (x[k] - x[top])

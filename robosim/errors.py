@@ -74,6 +74,10 @@ class MissingFileError(LoadError):
     """A file that a model file refers to and that does not exist."""
 
 
+class SaveError(RobosimError):
+    """A mechanism that a file format cannot hold, or a model file that cannot be written."""
+
+
 class StateError(RobosimError, ValueError):
     """A configuration, velocity or torque of the wrong shape, or not finite."""
 

@@ -12,9 +12,19 @@ import warnings
 from robosim.cli.application import app, err
 
 # Imported for the commands that they add to the application.
-from robosim.cli import catalogue, runs, viewing, results, reproduce, bench  # isort: skip
+from robosim.cli import catalogue, convert, runs, viewing, results, reproduce, bench  # isort: skip
 
-__all__ = ["app", "bench", "catalogue", "main", "reproduce", "results", "runs", "viewing"]
+__all__ = [
+    "app",
+    "bench",
+    "catalogue",
+    "convert",
+    "main",
+    "reproduce",
+    "results",
+    "runs",
+    "viewing",
+]
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

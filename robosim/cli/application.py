@@ -20,6 +20,7 @@ EXAMPLES = (
     ("robosim view a1 --open", "live in the browser"),
     ("robosim simulate a1 --seconds 10 --log run.parquet", "simulate and log"),
     ("robosim compare a1 --peer pinocchio", "check against a peer"),
+    ("robosim convert a1 a1.xml", "write it as MJCF, or URDF"),
     ("robosim plot run.parquet", "a picture of the log"),
     ("robosim reproduce fig7b --out figures", "a paper's figure, run again"),
     ("robosim bench a1_stand --out times", "speed beside other simulators"),

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import robosim
 from robosim import ConvergenceError
 from robosim.cli import app
 from robosim.comparison import Comparison, Row
@@ -149,6 +150,16 @@ class TestCatalogue:
         assert set(told["home"]) == {f"{told['joints'][0]['name']}.{x}" for x in
                                      ("x", "y", "z", "qw", "qx", "qy", "qz")}  # fmt: skip
         assert json.loads(run("info", "cube", "--json", "--no-ground").stdout)["contacts"] == []
+
+    def test_convert(self, run: Run, tmp_path: Path) -> None:
+        result = run("convert", "rhombus", str(tmp_path / "x.urdf"))
+        assert result.exit_code == 0
+        assert "not in the file: that the pose 'home'" in result.stderr
+        assert len(robosim.load(tmp_path / "x.urdf").loop_joints) == 1
+        told = json.loads(run("convert", "a1", str(tmp_path / "y.xml"), "--json").stdout)
+        assert told["file"] == str(tmp_path / "y.xml")
+        assert any("velocity limits" in sentence for sentence in told["lost"])
+        assert run("convert", "sphere_chain", str(tmp_path / "z.urdf")).exit_code == 1
 
     def test_info_contacts(self, run: Run) -> None:
         told = json.loads(run("info", "a1", "--contacts", "--touching", "feet", "--json").stdout)

@@ -1,0 +1,80 @@
+"""Mechanisms to model files: URDF and MJCF."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from robosim.errors import SaveError
+from robosim.loaders.writers.mesh_files import MeshFiles
+from robosim.loaders.writers.mjcf import mjcf
+from robosim.loaders.writers.parts import Lost
+from robosim.loaders.writers.srdf import srdf
+from robosim.loaders.writers.urdf import urdf
+from robosim.mechanism import Mechanism
+
+WRITERS = {".urdf": urdf, ".xml": mjcf}
+SRDF = ".srdf"
+
+
+def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Write a mechanism as a URDF (.urdf) or MJCF (.xml) file.
+
+    Meshes go into a folder beside it, and what URDF has no element for (poses, joints without an
+    actuator, pairs that do not collide) into an SRDF file.
+
+    Returns
+    -------
+    tuple of str
+        What the format cannot hold and the file so does not have, a sentence each.
+
+    Raises
+    ------
+    SaveError
+        For another suffix, a joint that the format does not have, or a file that cannot be
+        written. A file that is there already is replaced, as a whole or not at all.
+    """
+    file = Path(path)
+    if file.suffix.lower() not in WRITERS:
+        known = ", ".join(WRITERS)
+        raise SaveError(f"{file}: unknown kind of model file '{file.suffix}' (known: {known})")
+    lost = Lost()
+    meshes = MeshFiles(file)
+    root = WRITERS[file.suffix.lower()](mechanism, meshes, lost)
+    beside = srdf(mechanism) if file.suffix.lower() == ".urdf" else None
+    semantics = file.with_name(file.name.partition(".")[0] + SRDF)
+    if beside is None and file.suffix.lower() == ".urdf" and semantics.exists():
+        lost.add("that there is no SRDF file: this one will be read with it", semantics.name)
+    try:
+        meshes.write()
+        _write(root, file)
+        if beside is not None:
+            _write(beside, semantics)
+    except OSError as error:
+        raise SaveError(f"{file}: cannot be written: {error.strerror or error}") from None
+    return lost.sentences()
+
+
+def _write(root: etree._Element, file: Path) -> None:
+    """Write a file, as a whole or not at all."""
+    etree.indent(root)
+    data = etree.tostring(root, xml_declaration=True, encoding="utf-8")
+    scratch = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    try:
+        scratch.write_bytes(data)
+        scratch.replace(file)
+    except OSError:
+        scratch.unlink(missing_ok=True)
+        raise
+
+
+def convert(
+    source: str | os.PathLike[str], path: str | os.PathLike[str], **options: Any
+) -> tuple[str, ...]:
+    """Load a robot as `robosim.load` does, with these options, and write it to a file: `save`."""
+    from robosim.loaders.sources import load
+
+    return save(load(source, **options), path)

@@ -1,0 +1,366 @@
+"""Mechanisms to MJCF.
+
+A joint of several coordinates is several MJCF joints on one body, slides before the turn. A body
+that only carries others, without a mass of its own in the model file, is left out: its joints move
+to the body that it carries. Loops are equality constraints between sites, springs between points
+spatial tendons.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from lxml import etree
+
+from robosim import quaternions
+from robosim.bodies import Body, Frame, Geometry
+from robosim.elements import PointSpring
+from robosim.errors import SaveError
+from robosim.joints import Joint
+from robosim.loaders.contacts import link_of
+from robosim.loaders.placement import body_poses
+from robosim.loaders.writers.mesh_files import MeshFiles
+from robosim.loaders.writers.parts import (
+    POINT_RADIUS,
+    Array,
+    Lost,
+    bounds,
+    child,
+    extra_contacts,
+    frictions,
+    is_identity,
+    named_poses,
+    note_joint,
+    note_rest,
+    text,
+)
+from robosim.mechanism import Mechanism
+
+_GROUPS = {"visual": "2", "collision": "3"}
+# Between the two points that hold the axis of a hinge which closes a loop [m].
+_AXIS = 0.1
+
+
+def mjcf(mechanism: Mechanism, meshes: MeshFiles, lost: Lost) -> etree._Element:
+    """The <mujoco> element of a mechanism.
+
+    Raises
+    ------
+    SaveError
+        For a loop that MJCF does not have.
+    """
+    return _Writer(mechanism, meshes, lost).root
+
+
+class _Writer:
+    def __init__(self, mechanism: Mechanism, meshes: MeshFiles, lost: Lost) -> None:
+        self.mechanism, self.meshes, self.lost = mechanism, meshes, lost
+        self.root = etree.Element("mujoco", model=mechanism.name)
+        child(self.root, "compiler", angle="radian", autolimits="false", inertiafromgeom="false")
+        self.assets = child(self.root, "asset")
+        self.world = child(self.root, "worldbody")
+        self.poses = body_poses(mechanism.tree_joints, mechanism.neutral())
+        self.mu = frictions(mechanism, lost)
+        self.extra = extra_contacts(mechanism, lost)
+        self.elements: dict[str | None, etree._Element] = {None: self.world}
+        self.used: set[str] = set()  # mesh assets
+        if mechanism.contacts:
+            child(self.world, "geom", name="floor", type="plane", size="0 0 1", contype="0",
+                  conaffinity="1", friction="0 0.005 0.0001")  # fmt: skip
+        for frame in mechanism.world_frames:
+            self._place(child(self.world, "body", name=frame.name), frame)
+        for shape in mechanism.world_visuals:
+            self._shape(self.world, "visual", shape, np.eye(3), np.zeros(3))
+        self._bodies()
+        self._exclusions()
+        self._equalities()
+        self._springs()
+        self._actuators()
+        self._poses()
+        for joint in mechanism.joints:
+            note_joint(joint, lost)
+            if np.isfinite(joint.velocity_limit):
+                lost.add("velocity limits", joint.name)
+        kept = ("self-collision", "excluded pairs")
+        note_rest(mechanism, lost, kept)
+        if not len(self.assets):
+            self.root.remove(self.assets)
+
+    @staticmethod
+    def _place(element: etree._Element, frame: Frame, origin: Array | None = None) -> None:
+        p = np.asarray(frame.position) - (0.0 if origin is None else origin)
+        if not is_identity(p, frame.quaternion):
+            element.set("pos", text(p))
+            element.set("quat", text(frame.quaternion))
+
+    def _bodies(self) -> None:
+        """All bodies, depth first; the joints of carriers wait for the body that they carry."""
+        waiting: dict[str, list[Joint]] = {}
+        parents: dict[str, str | None] = {}
+        for joint in self.mechanism.tree_joints:
+            chain, parent = [joint], joint.parent
+            if parent in waiting:
+                chain, parent = [*waiting[str(parent)], joint], parents[str(parent)]
+            body = self.mechanism.body(joint.child)
+            if getattr(body, "carrier", False) and any(
+                j.parent == body.name for j in self.mechanism.tree_joints
+            ):
+                waiting[body.name], parents[body.name] = chain, parent
+            else:
+                self._body(body, chain, parent)
+
+    def _origin(self, body: str | None) -> Array:
+        """Where the MJCF body's frame is in the body's axes, from the centre of mass."""
+        if body is None:
+            return np.zeros(3)
+        joint = self.mechanism.tree_joints[self.mechanism.body_index(body)]
+        if joint.kind == "floating":  # a free joint tells where that frame is
+            return np.asarray(joint.child_position)
+        return self.mechanism.body(body).reference_position
+
+    def _world_pose(self, body: str | None) -> tuple[Array, Array]:
+        R, x = self.poses[body]
+        return R, x + R @ self._origin(body)
+
+    def _body(self, body: Body, chain: list[Joint], parent: str | None) -> None:
+        if body.name == "world":  # which the worldbody is called, and is fixed to it
+            self.lost.add("the mass of what is fixed to the world")
+            self.elements[body.name] = self.world
+            self._contents(self.world, body)
+            return
+        element = child(self.elements[parent], "body", name=body.name)
+        self.elements[body.name] = element
+        R_a, p_a = self._world_pose(parent)
+        R, p = self._world_pose(body.name)
+        quaternion = quaternions.from_matrix(R_a.T @ R)
+        self._place(element, Frame(body.name, R_a.T @ (p - p_a), quaternion))
+        for joint in chain:
+            self._joint(element, joint, body)
+        origin = self._origin(body.name)
+        J = np.asarray(body.inertia)
+        full = (J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
+        child(element, "inertial", pos=text(-origin), mass=text(body.mass), fullinertia=text(full))
+        if body.triangle_violation():
+            self.lost.add("inertias that no real body has, for which MuJoCo refuses the file",
+                          body.name)  # fmt: skip
+        self._contents(element, body)
+
+    def _contents(self, element: etree._Element, body: Body) -> None:
+        """The frames and shapes of a body."""
+        origin = self._origin(body.name)
+        # Frame (R, p) in the body's axes and element of each link that the body is made of.
+        links = {body.name: (np.eye(3), origin, element)}
+        for index, frame in enumerate(body.frames):
+            if index == 0 and frame.name == body.name:
+                if np.abs(np.asarray(frame.position) - origin).max() > 1e-9:
+                    self.lost.add("frames that are not at their body's joint, now there", body.name)
+                continue
+            inner = child(element, "body", name=frame.name)
+            self._place(inner, frame, origin)
+            R_f = quaternions.rotation_matrix(np.asarray(frame.quaternion))
+            links[frame.name] = R_f, np.asarray(frame.position), inner
+        shapes = [("visual", shape) for shape in body.visuals]
+        shapes += [("collision", shape) for shape in body.collisions]
+        for contact in self.extra:
+            if contact.body == body.name:
+                size = (contact.radius or POINT_RADIUS,)
+                ball = Geometry("sphere", size, contact.position, name=link_of(contact))
+                shapes.append(("collision", ball))
+        for tag, shape in shapes:
+            R_f, p_f, inner = links.get(shape.name, links[body.name])
+            self._shape(inner, tag, shape, R_f, p_f)
+
+    def _joint(self, element: etree._Element, joint: Joint, body: Body) -> None:
+        """The MJCF joints of a joint, in the axes of the body with all coordinates at zero."""
+        if joint.kind == "fixed":
+            return
+        if joint.kind == "floating" and joint.parent is None:
+            if not is_identity(joint.parent_position, joint.offset):
+                self.lost.add("where the coordinates of a floating base begin", joint.name)
+            child(element, "freejoint", name=joint.name)
+            return
+        R_b, p_b = self._world_pose(body.name)
+        R_c, x_c = self.poses[joint.child]
+        turn = R_b.T @ R_c
+        anchor = R_b.T @ (x_c + R_c @ np.asarray(joint.child_position) - p_b)
+        for k, name in enumerate(_names(joint)):
+            slides = joint.C_T.shape[1]
+            attributes = {"name": name, "pos": text(anchor)}
+            rows = slice(k, k + 1)
+            if k < slides:
+                attributes |= {"type": "slide", "axis": text(turn @ joint.C_T[:, k])}
+            elif joint.has_quaternion:
+                attributes |= {"type": "ball"}
+                rows = slice(slides, slides + 3)
+            else:
+                attributes |= {"type": "hinge", "axis": text(turn @ joint.C_R[:, 0])}
+            child(element, "joint", **attributes, **self._acts(joint, rows))
+
+    def _acts(self, joint: Joint, rows: slice) -> dict[str, str]:
+        """What acts on some of a joint's coordinates, as attributes."""
+        told = {}
+        for ours, theirs in (("damping", "damping"), ("friction", "frictionloss"),
+                             ("armature", "armature"), ("stiffness", "stiffness"),
+                             ("rest", "springref")):  # fmt: skip
+            values = joint.per_coordinate(ours)[rows]
+            if np.any(values != values[0]):
+                self.lost.add(f"different {ours} of the axes of a ball joint", joint.name)
+            if values[0]:
+                told[theirs] = text(values[0])
+        low, high = bounds(joint)[:, rows.start]
+        if np.isfinite(low) or np.isfinite(high):
+            told |= {"limited": "true", "range": text(np.clip((low, high), -1e9, 1e9))}
+        if joint.effort_limit == 0:
+            self.lost.add("effort limits of zero", joint.name)
+        elif np.isfinite(joint.effort_limit):
+            effort = joint.effort_limit
+            told |= {"actuatorfrclimited": "true", "actuatorfrcrange": text((-effort, effort))}
+        return told
+
+    def _shape(
+        self, element: etree._Element, tag: str, shape: Geometry, R: Array, p: Array
+    ) -> None:
+        """A shape of a body in an element with the frame (R, p) in that body."""
+        size = np.array(shape.size)
+        attributes = {"type": shape.kind, "group": _GROUPS[tag], "rgba": text(shape.rgba)}
+        match shape.kind:
+            case "box":
+                attributes["size"] = text(size / 2)
+            case "sphere":
+                attributes["size"] = text(size)
+            case "mesh":
+                attributes["mesh"] = self._mesh(shape)
+            case _:
+                attributes["size"] = text((size[0], size[1] / 2))
+        at = R.T @ (np.asarray(shape.position) - p)
+        R_s = quaternions.rotation_matrix(np.asarray(shape.quaternion))
+        turn = quaternions.from_matrix(R.T @ R_s)
+        if not is_identity(at, turn):
+            attributes |= {"pos": text(at), "quat": text(turn)}
+        if tag == "visual":
+            attributes |= {"contype": "0", "conaffinity": "0"}
+        else:
+            link = shape.name or str(element.get("name"))
+            touches = str(int(self.mechanism.self_collision))
+            attributes |= {"contype": "1", "conaffinity": touches}
+            attributes["friction"] = f"{text(self.mu.get(link, shape.friction))} 0.005 0.0001"
+        child(element, "geom", **attributes)
+
+    def _mesh(self, shape: Geometry) -> str:
+        file = self.meshes.name(shape)
+        name = file.rpartition("/")[2].removesuffix(".obj")
+        if name not in self.used:
+            self.used.add(name)
+            # As a shell, since MuJoCo refuses meshes without a volume otherwise.
+            child(self.assets, "mesh", name=name, file=file, inertia="shell")
+        return name
+
+    def _exclusions(self) -> None:
+        if not self.mechanism.self_collision:
+            return
+        contact = child(self.root, "contact")
+        apart = {(str(j.parent), j.child) for j in self.mechanism.joints if j.parent is not None}
+        for a, b in dict.fromkeys((*self.mechanism.excluded_pairs, *sorted(apart))):
+            if a in self.elements and b in self.elements:
+                child(contact, "exclude", body1=a, body2=b)
+
+    def _site(self, name: str, body: str | None, position: Array, R: Array | None = None) -> str:
+        attributes = {"name": name, "pos": text(position - self._origin(body))}
+        if R is not None:
+            attributes["quat"] = text(quaternions.from_matrix(R))
+        child(self.elements[body], "site", **attributes)
+        return name
+
+    def _equalities(self) -> None:
+        if not (self.mechanism.loop_joints or self.mechanism.couplings):
+            return
+        equality = child(self.root, "equality")
+        for joint in self.mechanism.loop_joints:
+            self._loop(equality, joint)
+        for coupling in self.mechanism.couplings:
+            child(equality, "joint", name=coupling.name, joint1=coupling.joint,
+                  joint2=coupling.source,
+                  polycoef=text((coupling.offset, coupling.ratio, 0, 0, 0)))  # fmt: skip
+
+    def _loop(self, equality: etree._Element, joint: Joint) -> None:
+        for what in ("damping", "friction", "stiffness", "armature"):
+            if np.any(joint.per_coordinate(what)):
+                self.lost.add(f"{what} of joints that close loops", joint.name)
+        if np.any(np.isfinite(bounds(joint))):
+            self.lost.add("limits of joints that close loops", joint.name)
+        if joint.actuated and joint.nv:
+            self.lost.add("actuators of joints that close loops", joint.name)
+        R = quaternions.rotation_matrix(np.asarray(joint.offset))
+        p_a, p_b = np.asarray(joint.parent_position), np.asarray(joint.child_position)
+        match joint.kind:
+            case "spherical":
+                ends = [(joint.name, np.zeros(3))]
+            case "revolute":  # held by two points of its axis
+                step = _AXIS / 2 * np.asarray(joint.axis)
+                ends = [(joint.name, -step), (f"{joint.name}_axis", step)]
+            case "fixed":
+                first = self._site(f"{joint.name}_1", joint.parent, p_a, R)
+                second = self._site(f"{joint.name}_2", joint.child, p_b, np.eye(3))
+                child(equality, "weld", name=joint.name, site1=first, site2=second)
+                return
+            case kind:
+                raise SaveError(
+                    f"joint '{joint.name}': MJCF has no loop closed by a joint of kind '{kind}' "
+                    "(known: spherical, revolute, fixed); URDF with <loop_joint> has"
+                )
+        if joint.kind == "revolute":
+            self.lost.add("hinges that close loops, each of which is two points held together",
+                          joint.name)  # fmt: skip
+        for name, step in ends:
+            first = self._site(f"{name}_1", joint.parent, p_a + R @ step)
+            second = self._site(f"{name}_2", joint.child, p_b + step)
+            child(equality, "connect", name=name, site1=first, site2=second)
+
+    def _springs(self) -> None:
+        if not self.mechanism.springs:
+            return
+        tendons = child(self.root, "tendon")
+        for spring in self.mechanism.springs:
+            self._spring(tendons, spring)
+
+    def _spring(self, tendons: etree._Element, spring: PointSpring) -> None:
+        tendon = child(
+            tendons, "spatial", name=spring.name, springlength=text(spring.rest_length),
+            stiffness=text(spring.stiffness), damping=text(spring.damping),
+        )  # fmt: skip
+        ends = ((spring.parent, spring.parent_position), (spring.child, spring.child_position))
+        for k, (body, position) in enumerate(ends):
+            name = self._site(f"{spring.name}_{k + 1}", body, np.asarray(position))
+            child(tendon, "site", site=name)
+
+    def _actuators(self) -> None:
+        actuated = [joint for joint in self.mechanism.tree_joints if joint.actuated and joint.nv]
+        if not actuated:
+            return
+        actuators = child(self.root, "actuator")
+        for joint in actuated:
+            for name in _names(joint):
+                if joint.has_quaternion and name == _names(joint)[-1]:
+                    for k, gear in enumerate(np.eye(3)):
+                        child(actuators, "motor", name=f"{name}_{'xyz'[k]}", joint=name,
+                              gear=text((*gear, 0, 0, 0)))  # fmt: skip
+                else:
+                    child(actuators, "motor", name=name, joint=name)
+
+    def _poses(self) -> None:
+        poses = named_poses(self.mechanism)
+        if not poses:
+            return
+        keyframe = child(self.root, "keyframe")
+        for name, q in poses.items():
+            child(keyframe, "key", name=name, qpos=text(q))
+
+
+def _names(joint: Joint) -> list[str]:
+    """A name for each MJCF joint that a joint becomes."""
+    own: tuple[str, ...] = getattr(joint, "coordinate_names", ())
+    if own:
+        return list(own)
+    slides, turns = joint.C_T.shape[1], min(joint.C_R.shape[1], 1)
+    if slides + turns == 1:
+        return [joint.name]
+    return [f"{joint.name}_t{k}" for k in range(slides)] + [f"{joint.name}_r"] * turns

@@ -1,0 +1,144 @@
+"""What both writers need: numbers as text, what got lost, what a mechanism says about contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from lxml import etree
+from numpy.typing import ArrayLike, NDArray
+
+from robosim import quaternions
+from robosim.bodies import Body, ContactPoint, Frame
+from robosim.joints import Joint
+from robosim.loaders.contacts import contact_points, link_of
+from robosim.loaders.placement import fixed_to_world
+from robosim.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+
+# A contact point without a radius becomes a sphere of this one [m].
+POINT_RADIUS = 1e-6
+_SAME = 1e-9
+
+
+class Lost:
+    """What a file cannot hold, gathered by kind."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, dict[str, None]] = {}
+
+    def add(self, what: str, name: str = "") -> None:
+        """Note that the file does not have `what` of the element `name`."""
+        self._names.setdefault(what, {})[name] = None
+
+    def sentences(self) -> tuple[str, ...]:
+        """A sentence for each kind, with the names that it holds for."""
+        return tuple(
+            f"{what}: {', '.join(names)}" if any(names) else what
+            for what, names in self._names.items()
+        )
+
+
+def text(values: ArrayLike) -> str:
+    """Numbers as a file has them: the shortest text that gives the same numbers again."""
+    return " ".join(repr(float(value) + 0.0) for value in np.ravel(values))
+
+
+def child(parent: etree._Element, tag: str, **attributes: str) -> etree._Element:
+    """A new element below `parent`."""
+    return etree.SubElement(parent, tag, attributes)
+
+
+def rpy(R: Array) -> Array:
+    """Roll, pitch and yaw [rad] of a rotation (3, 3), about fixed axes, to rounding everywhere."""
+    yaw = np.arctan2(R[1, 0], R[0, 0])
+    # Where the pitch is a quarter turn any yaw will do, if the rest is told without it.
+    rest = quaternions.rotation_matrix(quaternions.from_axis_angle((0, 0, 1), -yaw)) @ R
+    pitch = np.arctan2(-rest[2, 0], rest[0, 0])
+    return np.array((np.arctan2(-rest[1, 2], rest[1, 1]), pitch, yaw))
+
+
+def is_identity(position: ArrayLike, quaternion: ArrayLike) -> bool:
+    """Whether a pose is none."""
+    turned = np.abs(np.asarray(quaternion)[1:]).max() > _SAME
+    return not turned and np.abs(np.asarray(position)).max() <= _SAME
+
+
+def bounds(joint: Joint) -> Array:
+    """Limits (2, nv) of a joint's coordinates, the lower ones first."""
+    return np.array((joint.lower, joint.upper), dtype=float)
+
+
+def named_poses(mechanism: Mechanism) -> dict[str, Array]:
+    """The configurations of a mechanism, and the pose to start from as "home" if it is not zero."""
+    poses = {name: np.asarray(q) for name, q in mechanism.configurations.items()}
+    home = np.asarray(mechanism.home)
+    if not np.array_equal(home, mechanism.neutral()):
+        poses.setdefault("home", home)
+    return poses
+
+
+def extra_contacts(mechanism: Mechanism, lost: Lost) -> list[ContactPoint]:
+    """Contact points that collision geometry does not give when the file is read.
+
+    What it gives in addition is noted as lost, as files do not say which shapes touch the ground.
+    """
+    given: list[ContactPoint] = []
+    still = fixed_to_world(mechanism.bodies, mechanism.tree_joints)
+    for body in mechanism.bodies:
+        if body.name not in still:
+            given += contact_points(body)
+    own = {_key(contact) for contact in mechanism.contacts}
+    known = {_key(contact) for contact in given}
+    if known - own:
+        lost.add("that only some collision shapes touch the ground; read with contacts=[...]")
+    return [contact for contact in mechanism.contacts if _key(contact) not in known]
+
+
+def _key(contact: ContactPoint) -> tuple[object, ...]:
+    place = np.round(np.asarray(contact.position) / _SAME).astype(np.int64)
+    return contact.body, *place.tolist(), round(contact.radius / _SAME)
+
+
+def frictions(mechanism: Mechanism, lost: Lost) -> dict[str, float]:
+    """Link -> Coulomb coefficient of its contact points, or else of its collision shapes."""
+    found: dict[str, set[float]] = {}
+    for contact in mechanism.contacts:
+        found.setdefault(link_of(contact), set()).add(contact.friction)
+    for body in mechanism.bodies:
+        for shape in body.collisions:
+            found.setdefault(shape.name or body.name, set()).add(shape.friction)
+    for link, values in found.items():
+        if len(values) > 1:
+            lost.add("different friction on one link, of which the lowest is kept", link)
+    return {link: min(values) for link, values in found.items()}
+
+
+def frame_of(body: Body, name: str) -> Frame:
+    """The frame of a body that something by this name belongs to: its own, or the first one."""
+    return next((frame for frame in body.frames[1:] if frame.name == name), body.frames[0])
+
+
+def note_joint(joint: Joint, lost: Lost) -> None:
+    """Note what no model file has of a joint."""
+    if joint.motion is not None:
+        lost.add("motions given as functions of time, and joints held by equal limits", joint.name)
+    if joint.potential is not None:
+        lost.add("potentials", joint.name)
+    if np.isfinite(joint.cone):
+        lost.add("cones of ball joints", joint.name)
+
+
+def note_rest(mechanism: Mechanism, lost: Lost, kept: Iterable[str] = ()) -> None:
+    """Note what is about the whole mechanism and not in `kept`."""
+    there = {
+        "obstacles": bool(mechanism.obstacles),
+        "pairs of bodies that touch": bool(mechanism.contact_pairs),
+        "self-collision": mechanism.self_collision,
+        "excluded pairs": bool(mechanism.excluded_pairs) and mechanism.self_collision,
+        "textures": any(s.texture is not None for b in mechanism.bodies for s in b.visuals),
+    }
+    for what, is_there in there.items():
+        if is_there and what not in kept:
+            lost.add(what)

@@ -1,0 +1,41 @@
+"""What an SRDF file beside a URDF has of a mechanism: poses, joints without actuators, pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from lxml import etree
+
+from robosim.loaders.writers.parts import Array, child, named_poses, text
+from robosim.mechanism import Mechanism
+
+
+def srdf(mechanism: Mechanism) -> etree._Element | None:
+    """The <robot> element of an SRDF file; None if there would be nothing in it."""
+    root = etree.Element("robot", name=mechanism.name)
+    for name, q in named_poses(mechanism).items():
+        state = child(root, "group_state", name=name, group="all")
+        for moved, values in _values(mechanism, q):
+            child(state, "joint", name=moved, value=text(values))
+    led = {coupling.joint for coupling in mechanism.couplings}
+    for joint in mechanism.tree_joints:
+        if not joint.actuated and joint.kind not in ("floating", "fixed") and joint.name not in led:
+            child(root, "passive_joint", name=joint.name)
+    links = {body.name: list(dict.fromkeys(shape.name or body.name for shape in body.collisions))
+             for body in mechanism.bodies}  # fmt: skip
+    for a, b in mechanism.excluded_pairs:
+        for link1 in links[a]:
+            for link2 in links[b]:
+                child(root, "disable_collisions", link1=link1, link2=link2, reason="Never")
+    return root if len(root) else None
+
+
+def _values(mechanism: Mechanism, q: Array) -> Iterator[tuple[str, Array]]:
+    """(joint, its numbers), quaternions as (x, y, z, w)."""
+    for start, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False):
+        values = q[start : start + joint.nq]
+        if joint.has_quaternion:
+            values = np.concatenate((values[:-4], values[-3:], values[-4:-3]))
+        if len(values):
+            yield joint.name, values

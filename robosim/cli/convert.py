@@ -1,0 +1,50 @@
+"""``robosim convert``: a model in another format."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from robosim.cli import arguments
+from robosim.cli.application import app, out, remark
+
+
+@app.command()
+def convert(
+    model: arguments.Model,
+    file: Annotated[
+        Path,
+        typer.Argument(help="What to write: a .urdf or .xml (MJCF) file.", show_default=False),
+    ],
+    floating_base: arguments.FloatingBase = None,
+    package_dir: arguments.PackageDirs = None,
+    friction: arguments.Friction = None,
+    no_ground: arguments.NoGround = False,
+    touching: arguments.Touching = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """Write a robot as URDF or MJCF, and say what that format cannot hold.
+
+    [bold]Example:[/bold] robosim convert a1 a1.xml
+
+    Closed loops, springs, dampers, limits and mimic couplings are written; meshes go into a folder
+    beside the file.
+    """
+    from robosim.loaders.writers import save
+
+    robot = arguments.load(
+        model, floating_base, package_dir, friction, no_ground, touching=touching
+    )
+    lost = save(robot, file)
+    if as_json:
+        told = {"file": str(file), "lost": list(lost), "warnings": list(robot.warnings)}
+        typer.echo(json.dumps(told, indent=2))
+        return
+    for warning in robot.warnings:
+        remark(f"warning: {warning}")
+    for sentence in lost:
+        remark(f"not in the file: {sentence}")
+    out.print(f"written: {file}", markup=False, soft_wrap=True)

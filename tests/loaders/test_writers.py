@@ -1,0 +1,407 @@
+"""What is written is what there was: read back by our readers, and by MuJoCo."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from random_mechanisms import random_coordinates, random_quaternion, random_tree
+
+import robosim
+from robosim import Body, ContactPoint, Coupling, Frame, Geometry, Joint, Mechanism, PointSpring
+from robosim.joints import KINDS
+from robosim.loaders import placement
+from robosim.loaders.packages import example_robot_data
+from robosim.models import shipped
+
+SHARE = example_robot_data()
+ROBOTS = (SHARE or Path()) / "example-robot-data" / "robots"
+FILES = (
+    "a1_description/urdf/a1.urdf",
+    "alex_description/urdf/alex_sake_hands.urdf",
+    "anymal_b_simple_description/robots/anymal.urdf",
+    "iris_description/robots/iris.urdf",
+    "panda_description/urdf/panda.urdf",
+    "solo_description/robots/solo12.urdf",
+    "talos_data/robots/talos_reduced.urdf",
+    "tiago_description/robots/tiago.urdf",
+    "ur_description/urdf/ur5_robot.urdf",
+    "xarm_description/urdf/xarm7.urdf",
+)
+needs_robots = pytest.mark.skipif(SHARE is None, reason="needs example-robot-data")
+needs_mujoco = pytest.mark.skipif(importlib.util.find_spec("mujoco") is None, reason="needs MuJoCo")
+real = [pytest.param(ROBOTS / f, id=Path(f).stem, marks=[needs_robots, pytest.mark.peer])
+        for f in FILES]  # fmt: skip
+# URDF has no ball joints.
+BUILT = [info.name for info in shipped()]
+IN_URDF = [name for name in BUILT if name not in ("sphere_chain", "spinning_top")]
+
+VECTORS = ("axis", "parent_position", "child_position", "offset", "lower", "upper")
+PER_COORDINATE = ("damping", "friction", "stiffness", "rest", "armature")
+
+
+def same_rotation(a, b):
+    return min(np.abs(np.subtract(a, b)).max(), np.abs(np.add(a, b)).max()) < 1e-9
+
+
+def assert_same_joint(a, b):
+    assert (a.name, a.kind, a.parent, a.child) == (b.name, b.kind, b.parent, b.child)
+    assert a.actuated == b.actuated
+    assert a.effort_limit == b.effort_limit
+    assert a.velocity_limit == b.velocity_limit
+    for what in VECTORS:
+        if what == "axis" and a.kind == "floating":
+            continue
+        if what == "offset":
+            assert same_rotation(a.offset, b.offset)
+        else:
+            np.testing.assert_allclose(getattr(a, what), getattr(b, what), rtol=0, atol=1e-12)
+    for what in PER_COORDINATE:
+        np.testing.assert_allclose(a.per_coordinate(what), b.per_coordinate(what), rtol=1e-12)
+
+
+def assert_same(a, b):
+    """Bodies, joints, loops, springs, couplings, contacts; and where everything is at a pose."""
+    assert [body.name for body in a.bodies] == [body.name for body in b.bodies]
+    for ours, theirs in zip(a.bodies, b.bodies, strict=True):
+        assert ours.mass == pytest.approx(theirs.mass, rel=1e-12)
+        scale = np.abs(ours.inertia).max()
+        np.testing.assert_allclose(ours.inertia, theirs.inertia, rtol=0, atol=1e-9 * scale)
+        # Contact points that no shape gives become spheres behind the others.
+        solid = theirs.collisions[: len(ours.collisions)]
+        for x, y in ((ours.visuals, theirs.visuals), (ours.collisions, solid)):
+            assert [s.kind for s in x] == [s.kind for s in y]
+            for one, other in zip(x, y, strict=True):
+                np.testing.assert_allclose(one.size, other.size, rtol=1e-12)
+                np.testing.assert_allclose(one.position, other.position, rtol=0, atol=1e-12)
+                assert same_rotation(one.quaternion, other.quaternion)
+    assert len(a.joints) == len(b.joints)
+    for one, other in zip(a.joints, b.joints, strict=True):
+        assert_same_joint(one, other)
+    assert len(a.springs) == len(b.springs)
+    for one, other in zip(a.springs, b.springs, strict=True):
+        assert (one.parent, one.child) == (other.parent, other.child)
+        for what in ("parent_position", "child_position", "stiffness", "rest_length", "damping"):
+            np.testing.assert_allclose(getattr(one, what), getattr(other, what), atol=1e-12)
+    pairs = [(c.joint, c.source, c.ratio, c.offset) for c in a.couplings]
+    assert pairs == [(c.joint, c.source, c.ratio, c.offset) for c in b.couplings]
+    assert contact_set(a) == contact_set(b)
+    assert_same_frames(a, b)
+
+
+def contact_set(robot):
+    return sorted(
+        (c.body, *np.round(np.asarray(c.position), 9).tolist(), round(c.radius, 9), c.friction)
+        for c in robot.contacts
+    )
+
+
+def assert_same_frames(a, b):
+    q = random_coordinates(np.random.default_rng(0), a)
+    poses = [placement.body_poses(robot.tree_joints, q) for robot in (a, b)]
+    for body in a.bodies:
+        for x, y in zip(poses[0][body.name], poses[1][body.name], strict=True):
+            np.testing.assert_allclose(x, y, rtol=0, atol=1e-9)
+    theirs = {frame.name: frame for _, frame in b.frames()}
+    for _, frame in a.frames():
+        if any(frame.name == body.name for body in a.bodies):
+            continue  # at the joint, in a file
+        np.testing.assert_allclose(frame.position, theirs[frame.name].position, rtol=0, atol=1e-12)
+        assert same_rotation(frame.quaternion, theirs[frame.name].quaternion)
+
+
+@pytest.mark.parametrize("name", IN_URDF)
+def test_what_ships_through_urdf(name, tmp_path):
+    robot = robosim.load(name)
+    robosim.save(robot, tmp_path / "x.urdf")
+    again = robosim.load(tmp_path / "x.urdf")
+    assert_same(robot, again)
+    assert len(again.loop_joints) == len(robot.loop_joints)
+    if not np.array_equal(robot.home, robot.neutral()):
+        np.testing.assert_allclose(again.configurations["home"], robot.home, atol=1e-12)
+
+
+@pytest.mark.parametrize("file", real)
+def test_real_robots_through_urdf(file, tmp_path):
+    robot = robosim.load(file)
+    robosim.save(robot, tmp_path / "x.urdf")
+    again = robosim.load(tmp_path / "x.urdf")
+    assert_same(robot, again)
+
+
+def in_mujoco(robot, path, q):
+    """(mass matrix without rotors, centres of mass of the bodies) at q (nq,)."""
+    import mujoco
+
+    model = mujoco.MjModel.from_xml_path(str(path))
+    model.dof_armature[:] = 0
+    data = mujoco.MjData(model)
+    data.qpos[:] = q
+    mujoco.mj_forward(model, data)
+    M = np.zeros((model.nv, model.nv))
+    for column, unit in zip(M, np.eye(model.nv), strict=True):
+        mujoco.mj_mulM(model, data, column, unit)
+    moving = [body.name for body in robot.bodies if body.name != "world"]
+    return M, {name: np.array(data.body(name).xipos) for name in moving}
+
+
+def assert_same_in_mujoco(robot, path):
+    from robosim.dynamics import Kinematics
+
+    joints = tuple(replace(joint, motion=None) for joint in robot.joints)
+    free = replace(robot, joints=joints, couplings=(), springs=())
+    q = random_coordinates(np.random.default_rng(1), robot)
+    kinematics = Kinematics(free, q)
+    M, centres = in_mujoco(robot, path, q)
+    ours = kinematics.mass_matrix()
+    scale = np.sqrt(np.diag(ours))
+    np.testing.assert_allclose(M / np.outer(scale, scale), ours / np.outer(scale, scale),
+                               rtol=0, atol=1e-9)  # fmt: skip
+    for name, centre in centres.items():
+        np.testing.assert_allclose(centre, kinematics.x[robot.body_index(name)], rtol=0, atol=1e-9)
+
+
+@needs_mujoco
+@pytest.mark.peer
+@pytest.mark.parametrize("name", [*BUILT, *real])
+def test_mujoco_compiles_what_is_written_and_agrees(name, tmp_path):
+    robot = robosim.load(name)
+    robosim.save(robot, tmp_path / "x.xml")
+    assert_same_in_mujoco(robot, tmp_path / "x.xml")
+
+
+def trees(kinds):
+    def build(seed, n):
+        rng = np.random.default_rng(seed)
+        robot = random_tree(rng, n, base=str(rng.choice(kinds)), kinds=kinds)
+        joints = [
+            replace(joint, damping=rng.uniform(0, 1), friction=rng.uniform(0, 1))
+            for joint in robot.joints
+        ]
+        frames = [
+            replace(body, frames=(*body.frames, Frame(f"{body.name}_tip", rng.normal(size=3),
+                                                      random_quaternion(rng))))
+            for body in robot.bodies
+        ]  # fmt: skip
+        return replace(robot, bodies=tuple(frames), joints=tuple(joints))
+
+    return st.builds(build, st.integers(0, 10**6), st.integers(1, 5))
+
+
+FEW = settings(max_examples=20, deadline=None,
+               suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+
+
+@FEW
+@given(trees(("revolute", "prismatic", "planar", "floating")))
+def test_random_trees_through_urdf(tmp_path, robot):
+    # On the world's own frame it is a plain floating base, elsewhere a joint of the file.
+    robosim.save(robot, tmp_path / "x.urdf")
+    assert_same(robot, robosim.load(tmp_path / "x.urdf"))
+
+
+@needs_mujoco
+@pytest.mark.peer
+@FEW
+@given(trees(tuple(kind for kind in KINDS if kind not in ("fixed", "floating"))))
+def test_random_trees_of_all_kinds_in_mujoco(tmp_path, robot):
+    robosim.save(robot, tmp_path / "x.xml")
+    assert_same_in_mujoco(robot, tmp_path / "x.xml")
+
+
+def rod(name, **options):
+    return Body(name, 1.0, np.diag([1e-2, 2e-2, 2e-2]), **options)
+
+
+def everything():
+    """A little of all that a file can hold."""
+    box = trimesh.creation.box((0.1, 0.2, 0.3))
+    mesh = Geometry("mesh", vertices=np.array(box.vertices), faces=np.array(box.faces), name="tool",
+                    position=(0.1, 0, 0), quaternion=(0.6, 0.8, 0, 0), friction=0.3)  # fmt: skip
+    shapes = (
+        Geometry("box", (1, 2, 3), (0.1, 0, 0), name="a", rgba=(1, 0, 0, 0.5)),
+        Geometry("capsule", (0.1, 2), name="a"),
+        Geometry("cylinder", (0.1, 2), (0, 1, 0), (0.6, 0, 0.8, 0), name="a"),
+    )
+    bodies = (
+        rod("a", visuals=shapes, collisions=(Geometry("sphere", (0.2,), name="a"),)),
+        rod("b", frames=(Frame("b"), Frame("tool", (0, 0, 1), (0.6, 0, 0.8, 0))),
+            collisions=(mesh,)),
+        rod("c"),
+        rod("d"),
+    )  # fmt: skip
+    joints = (
+        Joint("root", "revolute", None, "a", (0, 0, 1), (0, 0, 9), lower=-1, upper=2, damping=0.1,
+              friction=0.2, armature=0.3, stiffness=4.0, rest=0.5, effort_limit=7,
+              velocity_limit=8),
+        Joint("slide", "prismatic", "a", "b", (1, 2, 3), (0.1, 0.2, 0.3), offset=(0.6, 0, 0, 0.8),
+              actuated=False),
+        Joint("led", "revolute", "b", "c", (0, 1, 0), actuated=False),
+        Joint("flap", "revolute", "c", "d", (0, 1, 0), (0.5, 0, 0), lower=0.1, upper=1),
+        Joint("loop", "spherical", "a", "d", parent_position=(1, 0, 0), actuated=False),
+    )  # fmt: skip
+    springs = (
+        PointSpring("s1", None, "b", (1, 2, 3), (0, 0, 1), stiffness=5, rest_length=0.4),
+        PointSpring("s2", "a", "c", stiffness=0, rest_length=1, damping=2),
+    )
+    led = Coupling("led", "led", "root", -2, 0.1)
+    return Mechanism(
+        "all", bodies, joints, springs=springs, couplings=(led,),
+        contacts=(ContactPoint("a/sphere0", "a", (0, 0, 0), 0.2, 0.8),
+                  ContactPoint("d", "d", (0, 0, 0.1), 0.0, 0.6)),
+        home=(0.1, 0.2, -0.1, 0.3), configurations={"up": (0.5, 0, -0.9, 1)},
+    )  # fmt: skip
+
+
+class TestUrdf:
+    def test_everything(self, tmp_path):
+        robot = everything()
+        lost = robosim.save(robot, tmp_path / "x.urdf")
+        again = robosim.load(tmp_path / "x.urdf")
+        # A point without a radius is a tiny sphere; the mesh of the tool was not to touch.
+        contacts = {(c.body, c.radius, c.friction) for c in again.contacts}
+        assert contacts >= {("a", 0.2, 0.8), ("d", 1e-6, 0.6)}
+        ball = again.body("d").collisions[0]
+        assert (ball.kind, ball.size) == ("sphere", (1e-6,))
+        assert_same(robot, replace(again, contacts=robot.contacts))
+        np.testing.assert_allclose(again.configurations["up"], robot.configurations["up"])
+        assert again.body("a").visuals[0].rgba == (1, 0, 0, 0.5)
+        assert again.body("b").collisions[0].name == "tool"
+        assert again.body("b").collisions[0].friction == 0.3
+        np.testing.assert_array_equal(again.body("b").collisions[0].vertices,
+                                      robot.body("b").collisions[0].vertices)  # fmt: skip
+        told = " ".join(lost)
+        assert "only some collision shapes touch" in told
+        assert "names of springs between points: s1, s2" in told
+        assert "the pose 'home'" in told
+
+    def test_limits_on_one_side(self, tmp_path):
+        joint = Joint("j", "prismatic", None, "a", lower=-np.inf, upper=0.5)
+        robosim.save(Mechanism("m", (rod("a"),), (joint,)), tmp_path / "x.urdf")
+        again = robosim.load(tmp_path / "x.urdf").joints[0]
+        assert (again.lower[0], again.upper[0]) == (-np.inf, 0.5)
+
+    def test_every_kind_of_loop(self, tmp_path):
+        for kind in KINDS:
+            if kind == "floating":
+                continue
+            joints = (
+                Joint("j1", "revolute", None, "a", (0, 1, 0)),
+                Joint("j2", "revolute", "a", "b", (0, 1, 0), (1, 0, 0)),
+                Joint("loop", kind, "a", "b", (1, 2, 2), (0.1, 0.2, 0.3), (-0.9, 0.2, 0.3),
+                      offset=(0.6, 0, 0.8, 0), actuated=False),
+            )  # fmt: skip
+            robot = Mechanism("m", (rod("a"), rod("b")), joints)
+            robosim.save(robot, tmp_path / "x.urdf")
+            assert_same(robot, robosim.load(tmp_path / "x.urdf"))
+
+    def test_what_is_lost_is_told(self, tmp_path):
+        from robosim import HalfSpace, Potential
+
+        joint = Joint("j", "revolute", None, "a", potential=Potential([0, 1], [0, 1]),
+                      motion=np.sin)  # fmt: skip
+        robot = Mechanism("m", (rod("a", collisions=(Geometry("sphere", (1,)),)),), (joint,),
+                          obstacles=(HalfSpace(),))  # fmt: skip
+        told = " ".join(robosim.save(robot, tmp_path / "x.urdf"))
+        for what in ("potentials: j", "functions of time", "obstacles"):
+            assert what in told
+
+    def test_a_ball_joint_is_refused(self, tmp_path):
+        with pytest.raises(robosim.SaveError, match=r"joint 'tip'.*'spherical'.*MJCF has"):
+            robosim.save(robosim.load("spinning_top"), tmp_path / "x.urdf")
+        assert list(tmp_path.iterdir()) == []
+
+
+@needs_mujoco
+@pytest.mark.peer
+class TestMjcf:
+    def test_everything(self, tmp_path):
+        import mujoco
+
+        robot = everything()
+        robosim.save(robot, tmp_path / "x.xml")
+        assert_same_in_mujoco(robot, tmp_path / "x.xml")
+        model = mujoco.MjModel.from_xml_path(str(tmp_path / "x.xml"))
+        root = model.joint("root")
+        assert root.range.tolist() == [-1, 2]
+        assert (root.damping[0], root.frictionloss[0], root.armature[0]) == (0.1, 0.2, 0.3)
+        assert (root.stiffness[0], root.qpos_spring[0]) == (4, 0.5)
+        assert [model.actuator(k).name for k in range(model.nu)] == ["root", "flap"]
+        assert model.tendon_stiffness[model.tendon("s1").id] == 5
+        np.testing.assert_allclose(model.key("up").qpos, robot.configurations["up"])
+        np.testing.assert_allclose(model.key("home").qpos, robot.home)
+
+    def test_springs_have_the_energy_and_loops_the_gap_that_they_have_here(self, tmp_path):
+        import mujoco
+
+        robot = everything()
+        robosim.save(robot, tmp_path / "x.xml")
+        model = mujoco.MjModel.from_xml_path(str(tmp_path / "x.xml"))
+        model.jnt_stiffness[:] = 0
+        model.opt.gravity[:] = 0
+        model.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
+        data = mujoco.MjData(model)
+        q = random_coordinates(np.random.default_rng(5), robot)
+        data.qpos[:] = q
+        mujoco.mj_forward(model, data)
+        poses = placement.body_poses(robot.tree_joints, q)
+
+        def ends(element):
+            sides = ((element.parent, element.parent_position),
+                     (element.child, element.child_position))  # fmt: skip
+            return [poses[body][1] + poses[body][0] @ np.asarray(p) for body, p in sides]
+
+        a, b = ends(robot.springs[0])
+        energy = 0.5 * 5 * (np.linalg.norm(a - b) - 0.4) ** 2
+        assert data.energy[0] == pytest.approx(energy, rel=1e-9)
+        a, b = ends(robot.loop_joints[0])
+        gap = [data.efc_pos[k] for k in range(data.nefc)
+               if data.efc_type[k] == 0 and data.efc_id[k] == 0]  # fmt: skip
+        np.testing.assert_allclose(np.linalg.norm(gap), np.linalg.norm(a - b), rtol=1e-9)
+
+    def test_a_loop_that_it_has_not_is_refused(self, tmp_path):
+        joints = (Joint("j1", "revolute", None, "a"), Joint("j2", "revolute", None, "b"),
+                  Joint("loop", "planar", "a", "b"))  # fmt: skip
+        robot = Mechanism("m", (rod("a"), rod("b")), joints)
+        with pytest.raises(robosim.SaveError, match=r"'loop'.*'planar'.*loop_joint"):
+            robosim.save(robot, tmp_path / "x.xml")
+
+
+class TestFiles:
+    def test_a_mesh_is_written_once(self, tmp_path):
+        robot = robosim.load("a1")
+        box = trimesh.creation.box((0.1, 0.2, 0.3))
+        vertices, faces = np.array(box.vertices), np.array(box.faces)
+        bodies = tuple(
+            replace(body, visuals=(Geometry("mesh", vertices=vertices.copy(), faces=faces),))
+            for body in robot.bodies
+        )
+        robosim.save(replace(robot, bodies=bodies), tmp_path / "x.urdf")
+        (mesh,) = (tmp_path / "x_meshes").iterdir()
+        assert mesh.suffix == ".obj"
+
+    def test_convert(self, tmp_path):
+        assert robosim.convert("pendulum", tmp_path / "x.urdf") == ()
+        assert robosim.load(tmp_path / "x.urdf").name == robosim.load("pendulum").name
+        robosim.convert("a1", tmp_path / "y.urdf", floating_base=False)
+        assert robosim.load(tmp_path / "y.urdf").nq == 12
+
+    def test_what_cannot_be_written(self, tmp_path):
+        robot = robosim.load("pendulum")
+        with pytest.raises(robosim.SaveError, match=r"'\.sdf' \(known: \.urdf, \.xml\)"):
+            robosim.save(robot, tmp_path / "x.sdf")
+        with pytest.raises(robosim.SaveError, match="cannot be written"):
+            robosim.save(robot, tmp_path / "nowhere" / "x.urdf")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_stale_srdf_is_told(self, tmp_path):
+        robosim.save(robosim.load("rhombus"), tmp_path / "x.urdf")
+        assert (tmp_path / "x.srdf").exists()
+        told = robosim.save(robosim.load("pendulum"), tmp_path / "x.urdf")
+        assert any("x.srdf" in sentence for sentence in told)
