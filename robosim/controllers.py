@@ -6,6 +6,7 @@ between the steps.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ Array = NDArray[np.float64]
 Controller = Callable[["Simulation"], Any]
 Motion = Callable[[Array], Array]  # from times (n,) [s] to targets (n, nu)
 
+_DOUBLES = ctypes.POINTER(ctypes.c_double)
 GAINS = np.dtype(
     [
         ("q_index", "i8"),
@@ -136,6 +138,57 @@ class PD:
             g["kp"] * (g["target"] - state.joint_q[g["q_index"]])
             + g["kd"] * (g["velocity"] - state.joint_v[g["v_index"]])
         )
+
+
+class Compiled:
+    """A controller that numba compiles: the loop over the steps then never comes back to Python.
+
+    Its errors are lost, as numba prints what such a function raises and goes on.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    function : callable(t, q, v, tau), jitted by numba
+        From the time [s], the coordinates (nq,) and the velocities (nv,) at the beginning of a step
+        to the torques held over it: it writes them to tau (nu,), which is zero before.
+
+    Attributes
+    ----------
+    address : int
+        Of the function in memory, as long as this object is there.
+    """
+
+    def __init__(self, robot: Mechanism, function: Any) -> None:
+        from numba import carray, cfunc, njit, types
+
+        if not hasattr(function, "py_func"):
+            function = njit(function)
+        nq, nv, nu, rates = robot.nq, robot.nv, robot.nu, robot.v_offsets[-1]
+        actuated = np.asarray(robot.actuated, dtype=np.int64)
+        pointer = types.CPointer(types.float64)
+
+        def call(t, q, v, tau):  # type: ignore[no-untyped-def]
+            torques = np.zeros(nu)
+            function(t, carray(q, (nq,)), carray(v, (nv,)), torques)
+            forces = carray(tau, (rates,))
+            for k in range(nu):
+                forces[actuated[k]] += torques[k]
+
+        try:
+            self._call = cfunc(types.void(types.float64, pointer, pointer, pointer))(call)
+        except Exception as error:  # numba raises several kinds
+            name = getattr(function, "__name__", repr(function))
+            raise ControllerError(
+                f"controller '{name}' cannot be compiled as a function of (t, q, v, tau): {error}"
+            ) from error
+        self.address = int(self._call.address)
+
+    def __call__(self, sim: Simulation) -> Array:
+        """Torques (nu,) for the simulation's present state."""
+        forces = np.zeros(sim.robot.v_offsets[-1])
+        state = (sim.state.joint_q.copy(), sim.state.joint_v.copy(), forces)
+        self._call.ctypes(sim.time, *(array.ctypes.data_as(_DOUBLES) for array in state))
+        return forces[np.asarray(sim.robot.actuated)]
 
 
 def zero(robot: Mechanism, timestep: float | None = None) -> PD:
@@ -310,6 +363,8 @@ def resolve(
         return BUILT_IN[controller](robot, timestep)
     if not callable(controller):
         raise ControllerError(f"a controller must be callable, not {controller!r}")
+    if hasattr(controller, "py_func"):  # jitted by numba
+        return Compiled(robot, controller)
     return controller
 
 

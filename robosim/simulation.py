@@ -5,28 +5,27 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from math import isfinite
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions, readout
 from robosim.compile_notice import CompileNotice
-from robosim.controllers import GAINS, PD, Controller, check_torques, resolve
+from robosim.controllers import PD, Compiled, Controller, check_torques, resolve, zero
 from robosim.elements import PointSpring
 from robosim.errors import ConvergenceError, OptionError, RobosimError, StateError
+from robosim.handles import Handle, Run, make_run, runner
 from robosim.joints import Joint
 from robosim.kernels.assembly import close_loops, start_projected
 from robosim.kernels.coordinates import joint_violations, set_bodies
 from robosim.kernels.interior_point import CONVERGED, NEEDS_BLOCKS
-from robosim.kernels.run import run_steps
 from robosim.kernels.touch import RECOVERY_SPEED
 from robosim.log import Chunk, Log
 from robosim.mechanism import Mechanism
 from robosim.model import (
-    INFO,
     LIMIT,
     MAX_FACETS,
     Model,
@@ -44,13 +43,9 @@ from robosim.readout import Contact
 
 Array = NDArray[np.float64]
 CHUNK_STEPS = 1000
-NO_GAINS = np.zeros(0, dtype=GAINS)
-NO_MOTION = np.zeros((0, 0, 2))
-NO_TARGETS = np.zeros((0, 0))
 
 
-@dataclass(frozen=True)
-class StepInfo:
+class StepInfo(NamedTuple):
     """What a step took.
 
     Attributes
@@ -233,14 +228,30 @@ class Simulation:
             for record, element in zip(joints, elements, strict=True)
             if element.potential is not None
         ]
-        self._sample = self._samples(1)
+        # What holds for every step until it is set again: torques, and the gains of a PD.
+        self._torques = np.zeros((1, len(self._model.coordinates)))
+        self._held = self._torques[0]
+        self._gains = zero(robot).gains
+        self._no_gains, self._controlled = self._gains.copy(), False
+        indices = np.asarray(robot.actuated, dtype=np.int64)
+        straight = len(indices) > 0 and np.array_equal(
+            indices, np.arange(indices[0], indices[0] + len(indices))
+        )
+        # Numbers that follow each other are written twice as fast as a slice.
+        self._actuated: Any = slice(indices[0], indices[-1] + 1) if straight else indices
+        self._done = np.zeros(1, dtype=np.int64)
+        self._driven = len(self._work.motion) > 0
+        self._nu = robot.nu
         self._contact_order = contact_order(robot)
         self._start_time = 0.0
-        self._last_interval = self.timestep
+        self._last: tuple[Any, int, bool] | None = None
         self.steps = self.fourth_order_steps = 0
         self.order = int(order)
         self.state = BodyState(self._state)
         self.set_state()
+        self._single = self._handle(1)
+        self._sample: Run = self._single.values
+        self._hand_over()
 
     @property
     def time(self) -> float:
@@ -511,18 +522,44 @@ class Simulation:
         """
         if self.steps == 0:
             self._warn_of_start()
-        self._work.tau[: self._n_rates] = check_torques(self.robot, tau, "step(tau) was given")
-        self._advance(NO_GAINS, NO_TARGETS, *self._sample)
-        info = self._sample[-1][0]
-        return StepInfo(
-            int(info["iterations"]),
-            float(info["residual"]),
-            "converged",
-            int(info["substeps"]),
-            float(info["violation"]),
-            float(info["gap"]),
-            int(info["order"]),
-        )
+        self._hold(tau, "step(tau) was given")
+        self._control_by(None)
+        if self._driven:
+            self._sample.motions[:] = self._motions(self.time, 2)
+        self._advance(self._single, 0, 1)
+        _, iterations, substeps, order, _, residual, _, violation, gap = self._sample.infos.item(0)
+        return StepInfo(iterations, residual, "converged", substeps, violation, gap, order)
+
+    def _control_by(self, pd: PD | None) -> None:
+        """Let a PD act in the steps that follow, or none."""
+        if pd is not None:
+            self._gains[:] = pd.gains
+        elif self._controlled:
+            self._gains[:] = self._no_gains
+        self._controlled = pd is not None
+
+    def _hold(self, tau: Any, source: str) -> None:
+        """Take torques (nu,), forces (nv,) or None to be held over the steps that follow."""
+        held = self._held
+        held.fill(0.0)
+        if tau is None:
+            return
+        plain = type(tau) is np.ndarray and tau.dtype == np.float64
+        if plain and tau.shape == (self._nu,) and isfinite(tau.dot(tau)):
+            # The usual case, in a fraction of the time of the general one.
+            held[self._actuated] = tau
+        else:
+            held[: self._n_rates] = check_torques(self.robot, tau, source)
+
+    @property
+    def _last_interval(self) -> float:
+        """Length of the last interval [s], or what stands for it where forces are means over it."""
+        if self._last is None:
+            return self.timestep
+        infos, row, first = self._last
+        substeps = int(infos["substeps"][row])
+        # A start gives the first interval only its own half of the impulses at its knot.
+        return self.timestep / substeps * (0.5 if first and substeps == 1 else 1.0)
 
     def _failure(self, info: Any) -> ConvergenceError:
         return ConvergenceError(
@@ -614,74 +651,76 @@ class Simulation:
         while left is None or left > 0:
             n = size if left is None else min(size, left)
             begin = self.steps
-            q, v, tau, infos = self._samples(n)
             error: Exception | None = None
+            targets, address = None, 0
+            if isinstance(control, PD) and control.motion is not None:
+                targets = control.targets(self.time + self.timestep * np.arange(n))
+            if isinstance(control, Compiled):
+                address = control.address
+            handle = self._handle(n, targets, address)
             try:
-                if isinstance(control, PD):
-                    self._work.tau[:] = 0.0
-                    self._release_servos()
-                    targets = NO_TARGETS
-                    if control.motion is not None:
-                        targets = control.targets(self.time + self.timestep * np.arange(n))
-                    self._advance(control.gains, targets, q, v, tau, infos)
+                if isinstance(control, PD | Compiled):
+                    self._hold(None, "")
+                    self._control_by(control if isinstance(control, PD) else None)
+                    self._advance(handle, 0, n)
                 else:
-                    self._controlled_steps(control, q, v, tau, infos)
+                    self._controlled_steps(control, handle, n)
             except Exception as raised:
                 error = raised
             done = self.steps - begin
             if done:
+                run: Run = handle.values
                 yield Chunk(
                     self._start_time + self.timestep * np.arange(begin, begin + done, dtype=float),
-                    q[:done],
-                    v[:done],
-                    tau[:done, self.robot.actuated],
-                    infos["iterations"][:done],
-                    infos["substeps"][:done],
-                    infos["violation"][:done],
-                    infos["gap"][:done],
+                    run.q[:done],
+                    run.v[:done],
+                    run.tau[:done, self.robot.actuated],
+                    run.infos["iterations"][:done],
+                    run.infos["substeps"][:done],
+                    run.infos["violation"][:done],
+                    run.infos["gap"][:done],
                 )
             if error is not None:
                 raise error
             if left is not None:
                 left -= n
 
-    def _samples(self, n: int) -> tuple[Array, Array, Array, Any]:
-        """Memory for n samples of q, v and tau, and for what their steps took."""
-        nq, nv, rates = self.robot.nq, self.robot.nv, self._n_rates
-        return np.empty((n, nq)), np.empty((n, nv)), np.empty((n, rates)), np.zeros(n, dtype=INFO)
-
     def _release_servos(self) -> None:
         """Take all servos out of the equations; those of a controller are set step by step."""
         for name in ("kp", "kd", "target_rate"):
             self._work.drives[name] = 0.0
 
-    def _advance(
-        self, gains: Any, targets: Array, q: Array, v: Array, tau: Array, infos: Any
-    ) -> None:
-        """Take len(infos) steps in compiled code; joints without gains get what work.tau holds."""
-        motions = self._motions(self.time, len(infos) + 1) if len(self._work.motion) else None
-        done = 0
-        while done < len(infos):
-            rest = slice(done, None)
-            logs = (q[rest], v[rest], tau[rest], infos[rest])
-            driven = NO_MOTION if motions is None else motions[rest]
-            parts = (self._model, self._state, self._work, self._options)
-            aims = targets[rest] if len(targets) else targets
-            steps = int(run_steps(*parts, gains, aims, driven, *logs))
-            if steps:
-                last = infos[done + steps - 1]
-                self._last_interval = self.timestep / int(last["substeps"])
-                # A start gives the first interval only its own half of the impulses at its knot.
-                if self.steps + steps == 1 and last["substeps"] == 1:
-                    self._last_interval *= 0.5
-            self.steps += steps
-            if self.order == 4:
-                self.fourth_order_steps += int(np.count_nonzero(logs[-1]["order"][:steps] == 4))
-            done += steps
-            if done < len(infos):
-                if infos[done]["status"] != NEEDS_BLOCKS:
-                    raise self._failure(infos[done])
-                self._connect_pairs()
+    def _handle(self, n: int, targets: Array | None = None, controller: int = 0) -> Handle:
+        """A run of n steps from here, for kernels: what drives it, and memory for its samples."""
+        motions = self._motions(self.time, n + 1) if self._driven else None
+        widths = self.robot.nq, self.robot.nv, self._n_rates
+        drive = self._gains, self._torques, targets, motions, controller, self.time
+        return Handle(make_run(n, widths, *drive))
+
+    def _hand_over(self) -> None:
+        """Let kernels know what they work on; again whenever arrays have been replaced."""
+        self._parts = Handle((self._model, self._state, self._work, self._options))
+        self._run_states = runner(self._parts, self._single)
+
+    def _advance(self, run: Handle, begin: int, end: int) -> None:
+        """Take steps `begin` to `end` of a run in compiled code."""
+        done, runs = self._done, run.addresses
+        done[0] = reached = begin
+        while True:
+            self._run_states(self._parts.addresses, runs, done, end)
+            before, reached = reached, int(done[0])
+            infos = run.values.infos
+            if reached > before:
+                self._last = infos, reached - 1, self.steps + reached - before == 1
+                self.steps += reached - before
+                if self.order == 4:
+                    smooth = infos["order"][before:reached] == 4
+                    self.fourth_order_steps += int(np.count_nonzero(smooth))
+            if reached == end:
+                return
+            if infos["status"][reached] != NEEDS_BLOCKS:
+                raise self._failure(infos[reached])
+            self._connect_pairs()
 
     def _connect_pairs(self) -> None:
         """Make room in the linear system for the pairs of bodies that have come near each other."""
@@ -698,24 +737,22 @@ class Simulation:
         self._model, blocks = self._connected[key]
         self._work = self._work._replace(blocks=blocks)
         self._work.factored[0] = 0
+        self._hand_over()
 
-    def _controlled_steps(
-        self, control: Controller, q: Array, v: Array, tau: Array, infos: Any
-    ) -> None:
+    def _controlled_steps(self, control: Controller, run: Handle, n: int) -> None:
         """The same with a controller in Python, which is asked before every step."""
-        name = getattr(control, "__name__", type(control).__name__)
-        for k in range(len(infos)):
+        source = f"controller '{getattr(control, '__name__', type(control).__name__)}' returned"
+        for k in range(n):
             answer = control(self)
-            gains = NO_GAINS
             if isinstance(answer, PD):
-                gains = answer.gains
-                gains["target"] = answer.targets(np.array([self.time]))[0]
-            self._work.tau[: self._n_rates] = check_torques(
-                self.robot, None if len(gains) else answer, f"controller '{name}' returned"
-            )
-            self._release_servos()
-            one = slice(k, k + 1)
-            self._advance(gains, NO_TARGETS, q[one], v[one], tau[one], infos[one])
+                self._hold(None, "")
+                self._control_by(answer)
+                if answer.motion is not None:
+                    self._gains["target"] = answer.targets([self.time])[0]
+            else:
+                self._hold(answer, source)
+                self._control_by(None)
+            self._advance(run, k, k + 1)
 
     def apply_wrench(
         self,

@@ -69,7 +69,7 @@ def test_warming_up_is_enough():
     code = """
         import robosim, numpy as np
         from robosim.models.builders import chain
-        from robosim.kernels.run import run_steps
+        from robosim import handles
         robosim.warmup()
         for robot in (robosim.load("a1"), chain(3), chain(2, "spherical")):
             sim = robosim.Simulation(robot)
@@ -78,16 +78,18 @@ def test_warming_up_is_enough():
             sim.run(0.002)
             sim.run(0.002, lambda sim: np.zeros(robot.nv)[::1])
             sim.constraint_violation()
-        print(len(run_steps.signatures))
+            sim.run(0.002, "zero")
+        runners = handles._RUNNERS.values()
+        print(len(runners), *(len(one.signatures) for one in (*runners, handles.store)))
     """
-
-    assert run(textwrap.dedent(code)).stdout.split() == ["1"]
+    # One runner of one signature; `store` has one for each of the two handles of a call.
+    assert run(textwrap.dedent(code)).stdout.split() == ["1", "1", "2"]
 
 
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.name)
 def test_kernel_modules_hold_kernels_only(path):
     """Every function compiled, no loops or calls at import, constants that are true literals."""
-    if path.name == "jit.py":
+    if path.name in ("jit.py", "addresses.py"):
         return
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef):

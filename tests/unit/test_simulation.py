@@ -152,7 +152,7 @@ def test_controllers_that_are_none(controller):
 
 
 def test_the_known_controllers_are_named():
-    with pytest.raises(ControllerError, match=r"'fly' \(known: stand, zero"):
+    with pytest.raises(ControllerError, match=r"'fly' \(known: stand, trot, zero"):
         Simulation(pendulum()).run(0.01, "fly")
 
 

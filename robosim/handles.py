@@ -1,0 +1,132 @@
+"""How kernels are called: with addresses of what they work on, which is handed over only once.
+
+A call from Python spends some 0.1 us on each array that it hands over, to look at its type and to
+take it apart, and a step works on some seventy of them. A `Handle` has that done once and keeps
+what a kernel gets, in a block of memory; a call hands over the address of the block.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof
+from numpy.typing import NDArray
+
+from robosim.kernels.addresses import TYPES, leave, load
+from robosim.kernels.jit import entry
+from robosim.kernels.run import run_steps
+from robosim.model import INFO
+
+Array = NDArray[np.float64]
+Runner = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int], None]
+
+
+class Run(NamedTuple):
+    """What steps are driven by and what they leave; row k of each belongs to step k."""
+
+    gains: NDArray[np.void]  # (nu,) GAINS of robosim.controllers, zeros for none
+    targets: Array  # (n, nu) of the gains; without rows those in the gains
+    torques: Array  # (n or 1, rates), what acts besides; one row for all steps
+    motions: Array  # (n + 1, nd, 2) values and rates of the driven coordinates at the knots
+    controller: NDArray[np.int64]  # (1,) address of a compiled controller, or 0
+    start: Array  # (1,) time of knot 0 [s]
+    q: Array  # (n, nq) left here: coordinates at the knot that the step starts from
+    v: Array  # (n, nv) velocities there
+    tau: Array  # (n, rates) forces on the coordinates over the step
+    infos: NDArray[np.void]  # (n,) INFO
+
+
+def make_run(
+    n: int,
+    widths: tuple[int, int, int],
+    gains: NDArray[np.void],
+    torques: Array,
+    targets: Array | None = None,
+    motions: Array | None = None,
+    controller: int = 0,
+    start: float = 0.0,
+) -> Run:
+    """Memory for n steps of a robot with `widths` coordinates, velocities and forces."""
+    nq, nv, rates = widths
+    return Run(
+        gains,
+        np.zeros((0, len(gains))) if targets is None else targets,
+        torques,
+        np.zeros((0, 0, 2)) if motions is None else motions,
+        np.array([controller]),
+        np.array([start]),
+        np.empty((n, nq)),
+        np.empty((n, nv)),
+        np.empty((n, rates)),
+        np.zeros(n, dtype=INFO),
+    )
+
+
+class Handle:
+    """Arrays and numbers, in nested named tuples, for kernels to read by address.
+
+    Parameters
+    ----------
+    values : NamedTuple
+
+    Attributes
+    ----------
+    values : NamedTuple
+    address : int
+        Where kernels find them, as long as this object is there.
+    addresses : (1,)
+        The same, as a `Runner` takes it.
+    kind : int
+        Of their types.
+    """
+
+    def __init__(self, values: Any) -> None:
+        types = typeof(values)
+        if types not in _KINDS:
+            digest = hashlib.sha256(str(types).encode()).digest()
+            kind = int.from_bytes(digest[:7], "little")
+            _KINDS[types] = kind, int(store(np.zeros(0, dtype=np.int64), values))
+            TYPES[kind] = types
+        self.kind, words = _KINDS[types]
+        self.values = values
+        self._memory = np.zeros(words, dtype=np.int64)
+        store(self._memory, values)
+        self.address = int(self._memory.ctypes.data)
+        self.addresses = np.array([self.address])
+
+
+_KINDS: dict[Any, tuple[int, int]] = {}  # numba type -> its kind, and the words that it needs
+_RUNNERS: dict[tuple[int, int], Runner] = {}
+
+
+@entry
+def store(memory: Any, values: Any) -> int:
+    """Leave values in memory if there is room; returns the words that they need."""
+    return leave(memory, values)
+
+
+def runner(parts: Handle, run: Handle) -> Runner:
+    """The function ``f(parts, runs, done, end)`` for handles of these kinds.
+
+    `parts` (n,) are addresses of (Model, State, Workspace, Options), `runs` (n,) of a `Run` each. It
+    steps one state after the other, each from row done[i] of its run to row `end`, and leaves
+    done[i] at the step that failed, or at `end`. It does not hold the interpreter's lock.
+    """
+    kinds = parts.kind, run.kind
+    if kinds not in _RUNNERS:
+        _RUNNERS[kinds] = _make_runner(*kinds)
+    return _RUNNERS[kinds]
+
+
+def _make_runner(parts_kind: int, run_kind: int) -> Runner:
+    @entry
+    def run_states(parts, runs, done, end):  # type: ignore[no-untyped-def]
+        for i in range(parts.shape[0]):
+            model, state, work, options = load(parts[i], parts_kind)
+            run = load(runs[i], run_kind)
+            done[i] = run_steps(model, state, work, options, run, done[i], end)
+
+    return run_states  # type: ignore[no-any-return]
