@@ -111,8 +111,8 @@ def store(memory: Any, values: Any) -> int:
 def runner(parts: Handle, run: Handle) -> Runner:
     """The function ``f(parts, runs, done, end)`` for handles of these kinds.
 
-    `parts` (n,) are addresses of (Model, State, Workspace, Options), `runs` (n,) of a `Run` each. It
-    steps one state after the other, each from row done[i] of its run to row `end`, and leaves
+    `parts` (n,) are addresses of (Model, State, Workspace, Options), `runs` (n,) of a `Run` each.
+    It steps one state after the other, each from row done[i] of its run to row `end`, and leaves
     done[i] at the step that failed, or at `end`. It does not hold the interpreter's lock.
     """
     kinds = parts.kind, run.kind

@@ -8,7 +8,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-TYPES = {}  # kind -> numba type of the values
+TYPES: dict[int, types.Type] = {}  # kind -> of the values
 
 
 @intrinsic
