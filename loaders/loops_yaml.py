@@ -13,7 +13,6 @@ Only plain YAML is read: no tags, no anchors and no aliases, which could grow wi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +23,7 @@ import yaml
 from robosim.errors import LoadError
 from robosim.loaders import safe_xml
 from robosim.loaders.loops import TYPES, Array, End, Loop, turned
+from robosim.loaders.schema import is_number
 
 SUFFIX = ".loops.yaml"
 _LARGEST = 1 << 20
@@ -32,7 +32,6 @@ _LOOP = ("name", "type", "link1", "link2", "axis", "actuated")
 # Of a `Joint`.
 _NUMBERS = ("lower", "upper", "damping", "friction", "stiffness", "rest", "armature")
 _END = ("link", "xyz", "rpy")
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 
 class Sidecar(NamedTuple):
@@ -135,7 +134,7 @@ class _Reader:
 
     def number(self, node: Any, key: str) -> float:
         word = node.value if isinstance(node, yaml.ScalarNode) else "a list or mapping"
-        if not _NUMBER.fullmatch(word) or not np.isfinite(float(word)):
+        if not is_number(word):
             raise self.error(node, key, f"must be a finite number, not '{word}'")
         return float(word)
 

@@ -7,7 +7,6 @@ whoever reads it, as model files are read together with others.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 
@@ -78,6 +77,8 @@ CHILDREN: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "collision": (("geometry",), ("geometry", "origin")),
 }
 
+# Numbers beyond are refused: products of three of them still are numbers.
+LARGEST = 1e100
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[-+]?(nan|inf|infinity)", re.IGNORECASE)
 
@@ -108,6 +109,11 @@ def text(element: etree._Element, attribute: str, where: str) -> str:
     return str(value)
 
 
+def is_number(word: str) -> bool:
+    """Whether a word is a finite number that can be calculated with."""
+    return bool(_NUMBER.fullmatch(word)) and abs(float(word)) <= LARGEST
+
+
 def numbers(
     element: etree._Element,
     attribute: str,
@@ -134,9 +140,9 @@ def numbers(
         expected = " or ".join(str(count) for count in counts)
         raise refusal(element, where, f"{what} must hold {expected} number(s), not '{value}'")
     for word in words:
-        if not (_NUMBER.fullmatch(word) and math.isfinite(float(word))):
-            is_number = _NUMBER.fullmatch(word) or _NOT_FINITE.fullmatch(word)
-            must = "finite" if is_number else "a number"
+        if not is_number(word):
+            finite = _NUMBER.fullmatch(word) or _NOT_FINITE.fullmatch(word)
+            must = f"finite, and at most {LARGEST:g}" if finite else "a number"
             raise refusal(element, f"{where}: {what}", f"must be {must}, not '{word}'")
     return [float(word) for word in words]
 

@@ -1,7 +1,7 @@
 """The process that expands a xacro file: `python -m robosim.loaders.xacro_process`.
 
 A xacro file is a program of somebody else's. Before it runs, this process gives up what it does
-not need: expressions may use no names that begin with an underscore, files are only read, from
+not need: expressions may use no attributes that begin with an underscore, files are only read from
 the folders of the model and those that the user has named, nothing is written, no process is
 started and no connection opened. That holds for xacro's own code as well as for expressions that
 would find a way around the first rule. Memory is bounded here, time by whoever starts the process.
@@ -47,14 +47,15 @@ _FRAMES = frozenset(
 
 
 def refuse_private(expression: str) -> None:
-    """Raise XacroException for an expression with names that begin with an underscore.
+    """Raise XacroException for an expression with attributes that begin with an underscore.
 
     xacro itself looks for two of them, and not within lambdas and comprehensions.
     """
     for node in ast.walk(ast.parse(expression.strip(), mode="eval")):
-        name = getattr(node, "attr", getattr(node, "id", ""))
-        if name.startswith("_") or (isinstance(node, ast.Attribute) and name in _FRAMES):
-            raise xacro.XacroException(f"expressions must not use '{name}'")
+        if isinstance(node, ast.Attribute) and (node.attr.startswith("_") or node.attr in _FRAMES):
+            raise xacro.XacroException(f"expressions must not use '{node.attr}'")
+        if isinstance(node, ast.Name) and node.id.startswith("__"):
+            raise xacro.XacroException(f"expressions must not use '{node.id}'")
 
 
 def _guard_expressions() -> None:

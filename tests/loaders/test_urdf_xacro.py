@@ -78,7 +78,7 @@ def test_meshes_of_packages_that_it_has_found(tmp_path):
 @pytest.mark.parametrize(
     "expression",
     ["().__class__", "(lambda: ().__class__.__base__.__subclasses__())()",
-     "[x.__class__ for x in [1]]", "(x for x in [1]).gi_frame", "__import__('os')", "_x"],
+     "[x.__class__ for x in [1]]", "(x for x in [1]).gi_frame", "__import__('os')", "x._y"],
 )  # fmt: skip
 def test_expressions_find_no_way_to_the_rest_of_python(expression):
     import xacro
