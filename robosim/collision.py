@@ -96,6 +96,7 @@ CANDIDATE = np.dtype(
         ("sign", "f8"),
         ("id", "i8"),
         ("gap", "f8"),
+        ("stand_in", "f8"),  # inf, or the gap of another one that makes this one superfluous
         ("radius_1", "f8"),
         ("radius_2", "f8"),
         ("a0", "f8", (3,)),

@@ -22,6 +22,7 @@ from robosim import quaternions
 from robosim.collision import (
     CAPSULE,
     FEATURE,
+    HEIGHT_FIELD,
     SPHERE,
     AnyShape,
     ShapeData,
@@ -134,6 +135,7 @@ CONTACT = np.dtype(
         ("sign", "f8"),  # of the edges' cross product; of a limit (lower 1), times scale
         ("scale", "f8"),  # of a coordinate: length of an arc over its angle, 1 for a translation
         ("bound", "f8"),  # of a coordinate; cosine of a cone; force of dry friction over scale
+        ("apart", "i8"),  # 1: the shapes are apart at the first knot, whatever this gap says there
         ("joint", "i8"),
         ("row", "i8"),  # of the coordinate among those of the joint
         ("body_other", "i8"),  # blocks (row body, column other) and (row other, column body)
@@ -523,6 +525,7 @@ def _collision(mechanism: Mechanism, n_contacts: int) -> Collision | None:
         record["mu"] = min(MAX_FRICTION, *(shape.friction for _, shape in sides))
         kinds = [int(records["kind"][index[id(shape)]]) for _, shape in sides]
         n_slots = 1 if max(kinds) == SPHERE else 2 if max(kinds) <= CAPSULE else 8
+        n_slots = 16 if max(kinds) >= HEIGHT_FIELD else n_slots  # its bends are many
         record["slot_begin"], record["slot_end"] = slot, slot + n_slots
         record["block_ab"] = record["block_ba"] = -1
         slot += n_slots

@@ -13,7 +13,7 @@ from robosim.kernels.touch import depth_left, place_contact
 from robosim.model import EDGE, PLANE, ROUND
 
 THIS_STEP = 2**62  # id of a feature that no feature of the next step takes over
-OVERLAP = 1e-8  # of the smaller shape, that an interval may end beyond a feature without notice
+OVERLAP = 5e-9  # of the smaller shape, that an interval may end beyond a feature without notice
 
 
 @kernel
@@ -108,7 +108,9 @@ def find_entered(model, work, p, dt):
     """Put features of pair p that the interval ends beyond into free slots; their number.
 
     Features of the first knot are all that is touched unless the bodies turn by much: then
-    another corner comes down, or the lowest point of a rim is another one.
+    another corner comes down, or the lowest point of a rim is another one. Or they pass an edge of
+    a terrain: the plane beyond it, which goes on through what is before it, has been behind them
+    all the time, but must not be so at the end.
     """
     pair, ids, features = model.collision.pairs[p], work.collision.ids, work.collision.features
     slot = pair.slot_begin
@@ -119,12 +121,14 @@ def find_entered(model, work, p, dt):
     if slot == pair.slot_end or moved + moved_by(work, pair.body_b, pair.reach_b, dt) < allowed:
         return 0
     found, t = 0, work.scratch[0]
+    apart = is_apart(model, work, p, allowed)
     count = find_near(model, work, work.pose2, p, allowed)
     for n in range(count):
         if features[n].gap < -allowed and slot < pair.slot_end:
             contact = work.slots[slot]
             describe(model, pair, features[n], contact)
-            left = depth_left(place_contact(contact, work.pose1, t), dt)
+            contact.apart = 1 if apart else 0
+            left = 0.0 if apart else depth_left(place_contact(contact, work.pose1, t), dt)
             if place_contact(contact, work.pose2, t) < left - allowed:
                 # One that is there already, but elsewhere, as on a rim: for this step only.
                 ids[slot] = THIS_STEP if holds(ids, pair, features[n].id) else features[n].id
@@ -132,6 +136,16 @@ def find_entered(model, work, p, dt):
                 while slot < pair.slot_end and ids[slot] >= 0:
                     slot += 1
     return found
+
+
+@kernel
+def is_apart(model, work, p, allowed):
+    """Whether the shapes of pair p are apart at the first knot, but for what is allowed."""
+    features = work.collision.features
+    for n in range(find_near(model, work, work.pose1, p, allowed)):
+        if features[n].gap < -allowed:
+            return False
+    return True
 
 
 @kernel
@@ -171,7 +185,7 @@ def assign_slots(model, work, p, count):
 @kernel
 def describe(model, pair, feature, contact):
     """The contact that a feature is."""
-    contact.mu, contact.joint, contact.sign = pair.mu, -1, feature.sign
+    contact.mu, contact.joint, contact.sign, contact.apart = pair.mu, -1, feature.sign, 0
     # A plane belongs to the other of the two.
     if feature.kind == PLANE and feature.flip != 0:
         contact.body, contact.other = pair.body_a, pair.body_b

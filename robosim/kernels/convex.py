@@ -124,12 +124,14 @@ def nearest_on_triangle(W, i, j, k):
 
 
 @kernel
-def volume(W, i, j, k, x0, x1, x2):
-    """Six times the signed volume of the tetrahedron of i, j, k and a point."""
-    a0, a1, a2 = W[i, 0] - x0, W[i, 1] - x1, W[i, 2] - x2
-    b0, b1, b2 = W[j, 0] - x0, W[j, 1] - x1, W[j, 2] - x2
-    c0, c1, c2 = W[k, 0] - x0, W[k, 1] - x1, W[k, 2] - x2
-    return a0 * (b1 * c2 - b2 * c1) + a1 * (b2 * c0 - b0 * c2) + a2 * (b0 * c1 - b1 * c0)
+def volume(W, i, j, k):
+    """Six times the signed volume of the tetrahedron of i, j, k and the origin."""
+    a, b, c = W[i], W[j], W[k]
+    return (
+        a[0] * (b[1] * c[2] - b[2] * c[1])
+        + a[1] * (b[2] * c[0] - b[0] * c[2])
+        + a[2] * (b[0] * c[1] - b[1] * c[0])
+    )
 
 
 @kernel
@@ -150,16 +152,17 @@ def try_face(W, i, j, k, other, weight, best):
 def nearest_on_tetrahedron(W, weight):
     """Weights of the point of four that is nearest to the origin; whether that is inside.
 
-    All faces are tried: signs tell too little about a tetrahedron that is nearly flat.
+    All faces are tried, and inside is where the origin is on one side of all of them: the volume of
+    a tetrahedron that is nearly flat has no sign that could be trusted.
     """
-    best, inside = inf, True
+    best, above, below = inf, 0, 0
     for face in range(4):
         i, j, k, other = FACES[face]
-        side = volume(W, i, j, k, 0.0, 0.0, 0.0)
-        if not side * volume(W, i, j, k, W[other, 0], W[other, 1], W[other, 2]) > 0.0:
-            inside = False
+        side = volume(W, i, j, k)
+        above += 1 if side > 0.0 else 0
+        below += 1 if side < 0.0 else 0
         best = try_face(W, i, j, k, other, weight, best)
-    return inside
+    return above == 4 or below == 4
 
 
 @kernel
@@ -230,7 +233,7 @@ def distance(scratch, margin):
         if size == 4:
             return 0.0
     length = sqrt(dot(v, v))
-    if not length > 1e-9 * pair.scale:
+    if not length > 1e-7 * pair.scale:
         # Too near to trust the direction: separating axes decide.
         return 0.0
     for c in range(3):
@@ -249,12 +252,14 @@ def distance(scratch, margin):
 def allowed(scratch, n):
     """Whether a triangle of a terrain, rather than its neighbours, may answer for a normal.
 
-    Where it is farthest along the normal the terrain around it must not be farther: about an edge
-    the corner beyond it, about a corner all corners around.
+    It looks out of the ground. Where the triangle is farthest along it the terrain around must not
+    be farther: about an edge the corner beyond it, about a corner all corners around.
     """
     pair, vertices = scratch.pair[0], scratch.vertices[0]
     if pair.one_sided == 0:
         return True
+    if dot(n, scratch.normals[0, 0].p) < -1e-9:
+        return False
     top = farthest(vertices, scratch.poly[0].n_vertices, n)
     height, slack = dot(vertices[top].p, n), 1e-6 * pair.scale
     following, previous = (top + 1) % 3, (top + 2) % 3
@@ -380,6 +385,23 @@ def try_faces(scratch, topology, owner, reach):
 
 
 @kernel
+def meet_inside(a, e, b, g):
+    """Whether two lines, from a along e and from b along g, are nearest between their ends."""
+    ee, gg, eg, er, gr = 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(3):
+        r = b[k] - a[k]
+        ee += e[k] * e[k]
+        gg += g[k] * g[k]
+        eg += e[k] * g[k]
+        er += e[k] * r
+        gr += g[k] * r
+    size = ee * gg - eg * eg
+    s, t = gg * er - eg * gr, eg * er - ee * gr
+    slack = 1e-9 * size
+    return s >= -slack and s <= size + slack and t >= -slack and t <= size + slack
+
+
+@kernel
 def try_edges(scratch, topology, reach, tolerance):
     """The two edges that separate best, if better than pair.separation by the tolerance.
 
@@ -427,8 +449,12 @@ def try_edges(scratch, topology, reach, tolerance):
             if dot(n, a) + dot(n, b) < 0.0:
                 for c in range(3):
                     n[c] = -n[c]
-            s = offset_dot(n, b_points[column[0]].p, a_points[row[0]].p)
+            p, q = a_points[row[0]].p, b_points[column[0]].p
+            s = offset_dot(n, q, p)
             if s > pair.separation + tolerance:
+                # Lines may part a triangle of a terrain far from where its edge is.
+                if pair.one_sided == 1 and not meet_inside(p, e, q, g):
+                    continue
                 pair.separation, pair.best_kind = s, CROSSING
                 pair.best_1, pair.best_2 = i, near[k]
                 assign(n, pair.axis)
@@ -462,7 +488,7 @@ def new_candidate(scratch, gap, identifier):
     pair.count = min(pair.count + 1, scratch.candidates.shape[0] - 1)
     c.gap, c.owner, c.sign = gap, 0, 1.0
     c.id = pair.triangle * 4294967296 + identifier
-    c.radius_1, c.radius_2 = 0.0, 0.0
+    c.radius_1, c.radius_2, c.stand_in = 0.0, 0.0, inf
     for k in range(3):
         c.a1[k], c.b1[k] = 0.0, 0.0
     return c
@@ -601,6 +627,14 @@ def outline(scratch, topology, which, n):
             assign(vertices[i].p, polygon[i].p)
             polygon[i].tag = i
         return poly.n_vertices
+    return face_outline(scratch, topology, which, n)
+
+
+@kernel
+def face_outline(scratch, topology, which, n):
+    """`outline` of a polytope, or of the prism around a cylinder."""
+    poly, vertices = scratch.poly[which], scratch.vertices[which]
+    polygon = scratch.polygon[0]
     f = nearest(scratch.normals[which], poly.n_faces, n)
     begin, end = topology.faces[poly.face_begin + f, 0], topology.faces[poly.face_begin + f, 1]
     for k in range(begin, end):
@@ -610,12 +644,20 @@ def outline(scratch, topology, which, n):
 
 
 @kernel
+def part_across(n, axis, out):
+    """The part of a unit vector across an axis, a unit vector, into out; its length."""
+    along = dot(n, axis)
+    for k in range(3):
+        out[k] = n[k] - along * axis[k]
+    return sqrt(dot(out, out))
+
+
+@kernel
 def cylinder_outline(scratch, poly, n):
     """`outline` of a cylinder."""
-    polygon = scratch.polygon[0]
+    polygon, u, w = scratch.polygon[0], scratch.pair[0].e, scratch.pair[0].g
     r, h, a, c = poly.rim, poly.half_length, poly.axis, poly.x
-    cosine = dot(a, n)
-    sine = sqrt(max(1.0 - cosine * cosine, 0.0))
+    cosine, sine = dot(a, n), part_across(n, a, u)
     if sine > UPRIGHT:
         poly.touch = r / sine
         for k in range(3):
@@ -624,11 +666,9 @@ def cylinder_outline(scratch, poly, n):
         polygon[0].tag, polygon[1].tag = 0, 1
         return 2
     poly.touch = 0.0
-    u, w = scratch.pair[0].e, scratch.pair[0].g
     for k in range(3):
         # Without a lowest point any direction across the axis will do, if it is always the same.
-        u[k] = n[k] - cosine * a[k] if sine > 1e-6 else poly.R[k, 0]
-    normalize(u)
+        u[k] = u[k] / sine if sine > 1e-10 else poly.R[k, 0]
     cross(a, u, w)
     side = -h if cosine > 0.0 else h
     for k in range(3):
@@ -670,10 +710,16 @@ def clip(scratch, source, size, origin, outward, side):
 @kernel
 def add_face(scratch, topology, owner, f):
     """What of the other shape lies over face f of polytope `owner`, as points against its plane."""
-    pair, poly, other = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
+    size = outline(scratch, topology, 1 - owner, scratch.normals[owner, f].p)
+    add_outline(scratch, topology, owner, f, size, scratch.poly[1 - owner].touch)
+
+
+@kernel
+def add_outline(scratch, topology, owner, f, size, radius):
+    """What of the other shape's outline lies over face f, with a radius around its points."""
+    pair, poly = scratch.pair[0], scratch.poly[owner]
     vertices, N = scratch.vertices[owner], scratch.normals[owner, f].p
     begin, end = topology.faces[poly.face_begin + f, 0], topology.faces[poly.face_begin + f, 1]
-    size = outline(scratch, topology, 1 - owner, N)
     e, outward, source = pair.e, pair.g, 0
     for k in range(begin, end):
         following = k + 1 if k + 1 < end else begin
@@ -689,7 +735,31 @@ def add_face(scratch, topology, owner, f):
     pair.owner = owner
     for i in range(size):
         point = scratch.polygon[source, i]
-        add_plane(scratch, origin, N, point.p, other.touch, base + point.tag % 65536)
+        add_plane(scratch, origin, N, point.p, radius, base + point.tag % 65536)
+
+
+@kernel
+def lies_over(scratch, topology, owner, f, point):
+    """Whether a point lies over face f of polytope `owner`, between the planes of its sides."""
+    pair, poly, vertices = scratch.pair[0], scratch.poly[owner], scratch.vertices[owner]
+    begin, end = topology.faces[poly.face_begin + f, 0], topology.faces[poly.face_begin + f, 1]
+    e, outward = pair.e, pair.g
+    for k in range(begin, end):
+        following = k + 1 if k + 1 < end else begin
+        v, w = vertices[topology.loops[k]].p, vertices[topology.loops[following]].p
+        for c in range(3):
+            e[c] = w[c] - v[c]
+        cross(e, scratch.normals[owner, f].p, outward)
+        if offset_dot(outward, point, v) > 1e-10 * pair.scale * sqrt(dot(e, e)):
+            return False
+    return True
+
+
+@kernel
+def cylinder_height(poly, n, origin, u):
+    """How high a cylinder is above a plane; u (3,) is scratch."""
+    lowest = poly.rim * part_across(n, poly.axis, u) + poly.half_length * abs(dot(n, poly.axis))
+    return offset_dot(n, poly.x, origin) - lowest
 
 
 @kernel
@@ -697,6 +767,7 @@ def add_deepest(scratch, topology, owner, f, before):
     """The vertex nearest to a face, if what was added for the face since `before` misses it.
 
     The face that looks most towards another one need not hold the vertex that is nearest to it.
+    What is not over a triangle of a terrain is for its neighbours, above which it may well be.
     """
     pair, poly, other = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
     points, N = scratch.vertices[1 - owner], scratch.normals[owner, f].p
@@ -704,15 +775,53 @@ def add_deepest(scratch, topology, owner, f, before):
     wanted = pair.separation - other.radius
     if other.kind == CYLINDER:
         # The prism around a cylinder comes nearer than the cylinder itself.
-        cosine = dot(N, other.axis)
-        lowest = other.rim * sqrt(max(1.0 - cosine * cosine, 0.0)) + other.half_length * abs(cosine)
-        wanted = offset_dot(N, other.x, origin) - lowest
+        wanted = cylinder_height(other, N, origin, pair.e)
     for i in range(before, pair.count):
         if scratch.candidates[i].gap < wanted + 1e-10 * pair.scale:
             return
     i = nearest(points, other.n_vertices, N)
+    if pair.one_sided == 1 and not lies_over(scratch, topology, owner, f, points[i].p):
+        return
     identifier = (owner * 16384 + f) * 65536 + i
     add_plane(scratch, origin, N, points[i].p, other.radius, identifier)
+
+
+@kernel
+def add_stand_ins(scratch, topology, before):
+    """What of the prism around a cylinder lies over a triangle, unless the cylinder itself does."""
+    pair, N, second = scratch.pair[0], scratch.normals[0, 0].p, scratch.poly[1]
+    height = cylinder_height(second, N, scratch.vertices[0, 0].p, pair.e)
+    for i in range(before, pair.count):
+        if scratch.candidates[i].gap < height + 1e-10 * pair.scale:
+            return
+    first = pair.count
+    size = face_outline(scratch, topology, 1, N)
+    add_outline(scratch, topology, 0, 0, size, 0.0)
+    add_deepest(scratch, topology, 0, 0, first)
+    for i in range(first, pair.count):
+        scratch.candidates[i].stand_in = height
+
+
+@kernel
+def drop_stand_ins(scratch):
+    """Take away what of the prism around a cylinder is not needed.
+
+    No point of the cylinder is lower over a triangle's plane than its lowest one: what is as near
+    elsewhere on the terrain, and exact, is as near as it can be to that triangle.
+    """
+    pair, candidates = scratch.pair[0], scratch.candidates
+    nearest_gap = inf
+    for i in range(pair.count):
+        if candidates[i].stand_in == inf:
+            nearest_gap = min(nearest_gap, candidates[i].gap)
+    kept = 0
+    for i in range(pair.count):
+        if candidates[i].stand_in + 1e-10 * pair.scale < nearest_gap or (
+            candidates[i].stand_in == inf
+        ):
+            candidates[kept] = candidates[i]
+            kept += 1
+    pair.count = kept
 
 
 @kernel
@@ -824,6 +933,15 @@ def add_aligned_face(scratch, topology, n):
 
 
 @kernel
+def mean_height(scratch, N):
+    """How high the middle of the second shape's vertices, a point inside, is over a triangle."""
+    height, n = 0.0, scratch.poly[1].n_vertices
+    for i in range(n):
+        height += offset_dot(N, scratch.vertices[1, i].p, scratch.vertices[0, 0].p) / n
+    return height
+
+
+@kernel
 def add_contacts(scratch, topology):
     """Candidates of the first shape, a polytope or a triangle, and the second one."""
     pair, second = scratch.pair[0], scratch.poly[1]
@@ -837,12 +955,20 @@ def add_contacts(scratch, topology):
             return
         if gap > 0.0 and second.n_vertices == 1 and not allowed(scratch, n):
             return
-        if gap == 0.0 and offset_dot(N, second.x, scratch.vertices[0, 0].p) <= 0.0:
+        if gap == 0.0 and mean_height(scratch, N) <= 0.0:
             return
     separate(scratch, topology, gap)
     # Where no face and no crossing is as near as the shapes are, a vertex or parallel edges are.
     enough = gap - 1e-10 * pair.scale if gap > 0.0 else -inf
     found = pair.separation > enough
+    start = pair.count
+    if one_sided and second.kind == CYLINDER:
+        # Whatever the prism around it is nearest with, the cylinder may lie on this triangle.
+        add_face(scratch, topology, 0, 0)
+        if found and pair.best_kind == FACE_1:
+            if second.n_faces > 0:
+                add_stand_ins(scratch, topology, start)
+            return
     if found and pair.best_kind == CROSSING:
         add_crossing(scratch, topology)
         add_aligned_face(scratch, topology, pair.axis)
@@ -850,9 +976,6 @@ def add_contacts(scratch, topology):
     before = pair.count
     if found:
         add_face(scratch, topology, pair.best_kind - FACE_1, pair.best_1)
-        if one_sided and second.kind == CYLINDER:
-            # What of the prism around it is over this triangle, the cylinder has over another.
-            return
         if gap == 0.0 or pair.count > before:
             add_deepest(scratch, topology, pair.best_kind - FACE_1, pair.best_1, before)
     if pair.count == before and gap > 0.0:

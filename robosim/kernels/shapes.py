@@ -18,7 +18,9 @@ from robosim.kernels.convex import (
     add_rounds,
     cylinder_outline,
     distance,
+    drop_stand_ins,
     normalize,
+    offset_dot,
     segment_parameters,
 )
 from robosim.kernels.jit import entry, kernel
@@ -202,9 +204,19 @@ def sphere_on_cylinder(scratch):
 
 
 @kernel
-def lies_across(pair, poly):
-    """Whether the last normal is across a cylinder's axis, so that a capsule is as near."""
-    return poly.kind != CYLINDER or abs(dot(pair.n, poly.axis)) < LYING
+def lies_across(pair, poly, point, gap):
+    """Whether a shape is as near as the capsule around its axis: a cylinder met at its side.
+
+    So it is where the nearest point of its axis is between the ends, and farther from them than the
+    capsule is entered: else the cap, or what is over it, is nearer. Of an axis along a face the
+    nearest point may well be an end; then the last normal is across it.
+    """
+    if poly.kind != CYLINDER:
+        return True
+    inside = poly.half_length - abs(offset_dot(poly.axis, point, poly.x))
+    if inside > 1e-9 * poly.half_length and inside >= -gap:
+        return True
+    return gap >= -1e-8 * poly.rim and abs(dot(pair.n, poly.axis)) < LYING
 
 
 @kernel
@@ -218,12 +230,14 @@ def round_contacts(scratch):
     b0, b1 = scratch.vertices[1, 0].p, scratch.vertices[1, second.n_vertices - 1].p
     s, t = segment_parameters(a0, a1, b0, b1)
     for c in range(3):
-        p = (1.0 - s) * a0[c] + s * a1[c]
-        pair.n[c] = (1.0 - t) * b0[c] + t * b1[c] - p
+        pair.pa[c] = (1.0 - s) * a0[c] + s * a1[c]
+        pair.pb[c] = (1.0 - t) * b0[c] + t * b1[c]
+        pair.n[c] = pair.pb[c] - pair.pa[c]
     length = normalize(pair.n)
     if first.kind == CYLINDER and length == 0.0:
         return False
-    if lies_across(pair, first) and lies_across(pair, second):
+    gap = length - first.radius - second.radius
+    if lies_across(pair, first, pair.pa, gap) and lies_across(pair, second, pair.pb, gap):
         add_rounds(scratch, a0, a1, b0, b1, first.radius, second.radius, first.kind)
         return True
     return False
@@ -238,7 +252,7 @@ def convex_contacts(scratch, data, second):
         gap = distance(scratch, pair.margin + second.radius)
         if gap == inf:
             return
-        if gap == 0.0 or not lies_across(pair, scratch.poly[1]):
+        if gap == 0.0 or not lies_across(pair, scratch.poly[1], pair.pb, gap - second.radius):
             load_polytope(scratch, data, 1, second)
     add_contacts(scratch, data.topology)
 
@@ -486,6 +500,7 @@ def choose(scratch):
 def reduce(scratch):
     """Keep the four best candidates only."""
     pair, candidates = scratch.pair[0], scratch.candidates
+    drop_stand_ins(scratch)
     count = choose(scratch)
     for k in range(count):
         scratch.chosen[k] = candidates[scratch.pair[0].picks[k]]
@@ -566,6 +581,7 @@ def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, scratc
         convex_contacts(scratch, data, second)
         if pair.count > FULL:
             reduce(scratch)
+    drop_stand_ins(scratch)
     count = choose(scratch)
     for k in range(count):
         c = scratch.candidates[scratch.pair[0].picks[k]]

@@ -132,7 +132,7 @@ def start_contact(contact, poses, dt, w, t):
     """Frame, arms and L of a contact at the first knot, and the gap that it may not undercut."""
     gap = place_contact(contact, poses, t)
     a, b, n = poses[contact.other], poses[contact.body], w.frame[2]
-    w.step_back = depth_left(gap, dt)
+    w.step_back = 0.0 if contact.apart != 0 else depth_left(gap, dt)
     for i in range(3):
         n[i] = t.w[i]
         w.center1[i] = t.y[i]
