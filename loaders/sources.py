@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from robosim import models
-from robosim.collision import AnyShape
+from robosim.collision import AnyShape, as_obstacles
 from robosim.errors import LoadError
 from robosim.loaders import safe_xml
 from robosim.loaders.contacts import DEFAULT_FRICTION, chosen, with_open_meshes_noticed
@@ -32,7 +32,7 @@ def load(
     *,
     friction: float = DEFAULT_FRICTION,
     contacts: str | Iterable[str] = "all",
-    obstacles: Iterable[AnyShape] = (),
+    obstacles: AnyShape | Iterable[AnyShape] = (),
     self_collision: bool = False,
     srdf: str | os.PathLike[str] | None = None,
     loops: str | os.PathLike[str] | None = None,
@@ -81,7 +81,7 @@ def load(
         name = os.fspath(source)
     except TypeError:
         raise LoadError(f"a robot is a name or a path, not {source!r}") from None
-    obstacles = tuple(obstacles)
+    obstacles = as_obstacles(obstacles)
     if package_dirs is None:
         package_dirs = ()
     elif isinstance(package_dirs, (str, os.PathLike)):

@@ -23,7 +23,7 @@ it counts as the prism of 24 sides around it, up to 0.87 % of the radius nearer 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -297,6 +297,25 @@ class TriangleMesh(Frozen):
 
 
 AnyShape = Geometry | HalfSpace | HeightField | TriangleMesh
+
+
+def as_obstacles(value: AnyShape | Iterable[AnyShape]) -> tuple[AnyShape, ...]:
+    """Obstacles as a tuple, also of a single one; a `ModelError` if there is anything else."""
+    if isinstance(value, AnyShape):
+        return (value,)
+    known = ("HalfSpace", "HeightField", "TriangleMesh", "Geometry")
+    try:
+        obstacles = tuple(value)
+    except TypeError:
+        raise ModelError(
+            f"must be some shapes, not {value!r}", element="obstacles", alternatives=known
+        ) from None
+    for obstacle in obstacles:
+        if not isinstance(obstacle, AnyShape):
+            raise ModelError(
+                f"an obstacle cannot be {obstacle!r}", element="obstacles", alternatives=known
+            )
+    return obstacles
 
 
 class _Builder:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -261,6 +262,11 @@ class Joint(Frozen):
             raise ModelError(
                 f"motion must be a function of time, not {self.motion!r}", element=element
             )
+        for what in ("velocity_limit", "effort_limit", "cone"):
+            if not isinstance(getattr(self, what), Real):
+                raise ModelError(
+                    f"{what} must be a number, not {getattr(self, what)!r}", element=element
+                )
         if not (self.cone == np.inf or (self.has_quaternion and 0 < self.cone < np.pi)):
             raise ModelError(
                 f"a cone is for joints with a free rotation, between 0 and pi; not {self.cone} "
@@ -286,7 +292,12 @@ class Joint(Frozen):
     def _limit(self, value: ArrayLike | None, default: float, what: str, element: str) -> Array:
         if value is None:
             value = np.full(self.nv, default)
-        array = np.array(value, dtype=np.float64).reshape(-1)
+        try:
+            array = np.array(value, dtype=np.float64).reshape(-1)
+        except (TypeError, ValueError):
+            raise ModelError(
+                f"{what} limits must be {self.nv} numbers, not {value!r}", element=element
+            ) from None
         if array.shape != (self.nv,) or np.any(np.isnan(array)):
             raise ModelError(
                 f"{what} limits must be {self.nv} numbers, not {array.tolist()}", element=element

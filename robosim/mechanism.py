@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.bodies import Body, ContactPoint, Frame, Geometry
-from robosim.collision import AnyShape
+from robosim.collision import AnyShape, as_obstacles
 from robosim.elements import Coupling, PointSpring
 from robosim.errors import ModelError
 from robosim.joints import Joint
@@ -122,7 +122,7 @@ class Mechanism(Frozen):
             contacts=tuple(self.contacts),
             springs=tuple(self.springs),
             couplings=tuple(self.couplings),
-            obstacles=tuple(self.obstacles),
+            obstacles=as_obstacles(self.obstacles),
             contact_pairs=tuple((str(a), str(b)) for a, b in self.contact_pairs),
             excluded_pairs=tuple((str(a), str(b)) for a, b in self.excluded_pairs),
         )
@@ -208,13 +208,6 @@ class Mechanism(Frozen):
                         "pair out",
                         element=f"contact pair {pair}",
                     )
-        for obstacle in self.obstacles:
-            if not isinstance(obstacle, AnyShape):
-                raise ModelError(
-                    f"an obstacle cannot be {obstacle!r}",
-                    element=f"mechanism '{self.name}'",
-                    alternatives=("HalfSpace", "HeightField", "TriangleMesh", "Geometry"),
-                )
         solid = any(body.collisions for body in self.bodies)
         if (self.obstacles or self.self_collision) and not solid:
             what = "obstacles are" if self.obstacles else "self-collision is"
@@ -223,7 +216,7 @@ class Mechanism(Frozen):
 
     def with_contacts(
         self,
-        obstacles: Iterable[AnyShape] = (),
+        obstacles: AnyShape | Iterable[AnyShape] = (),
         pairs: Iterable[tuple[str, str]] = (),
         self_collision: bool | None = None,
         ground: bool = True,
@@ -236,7 +229,7 @@ class Mechanism(Frozen):
 
         Parameters
         ----------
-        obstacles : iterable of HalfSpace, HeightField, TriangleMesh or Geometry
+        obstacles : HalfSpace, HeightField, TriangleMesh or Geometry, or an iterable of them
             In world coordinates, in addition to those that there are.
         pairs : iterable of pairs of bodies' names
             In addition to those that there are, and not excluded any more.
@@ -257,7 +250,7 @@ class Mechanism(Frozen):
         mechanism = replace(
             self,
             contacts=self.contacts if ground else (),
-            obstacles=(*self.obstacles, *obstacles),
+            obstacles=(*self.obstacles, *as_obstacles(obstacles)),
             contact_pairs=(*self.contact_pairs, *added),
             excluded_pairs=tuple(p for p in self.excluded_pairs if frozenset(p) not in wanted),
             self_collision=self.self_collision if self_collision is None else self_collision,

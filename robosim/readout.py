@@ -114,6 +114,17 @@ def limit_forces(model: Model, state: State, interval: float, n_rates: int) -> A
     return out / interval
 
 
+def drive_forces(robot: Mechanism, model: Model, state: State, interval: float) -> dict[str, float]:
+    """Generalized forces along the motions of driven joints, by the joint's name."""
+    found = {}
+    for j, joint in enumerate(robot.joints):
+        if joint.motion is not None:
+            record = model.joints[j]
+            row = int(record["n_T"] + record["n_R"])
+            found[joint.name] = float(state.joints[j]["impulse"][row]) / interval
+    return found
+
+
 def shape_gaps(model: Model, state: State, work: Workspace, margin: float) -> Array:
     """The smallest gap of each pair of shapes, (np,) [m]; inf beyond the margin [m]."""
     if model.collision is None:

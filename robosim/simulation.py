@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -120,8 +121,8 @@ class Simulation:
         timestep: the interior point stops there.
     friction_cone : str
         "second_order", the exact cone, or "linearized", a polygon [Bruedigam2023, Eqs. 29d-f].
-    friction_facets : int
-        Facets of the linearized cone, even, 4 to 16.
+    friction_facets : int or None
+        Facets of the linearized cone, and only of that, even, 4 to 16; None for 4.
     max_iterations : int
         Newton iterations per attempt.
     max_substeps : int
@@ -150,7 +151,7 @@ class Simulation:
         tolerance: float = 1e-8,
         contact_speed: float = 1e-10,
         friction_cone: str = "second_order",
-        friction_facets: int = 4,
+        friction_facets: int | None = None,
         max_iterations: int = 50,
         max_substeps: int = 64,
         order: int = 2,
@@ -167,10 +168,13 @@ class Simulation:
             raise OptionError(
                 f"friction_cone must be 'second_order' or 'linearized', not {friction_cone!r}"
             )
-        if friction_facets not in range(4, MAX_FACETS + 1, 2):
+        n_facets = 4 if friction_facets is None else friction_facets
+        if n_facets not in range(4, MAX_FACETS + 1, 2):
             raise OptionError(
                 f"friction_facets must be even and 4 to {MAX_FACETS}, not {friction_facets!r}"
             )
+        if friction_facets is not None and friction_cone != "linearized":
+            raise OptionError("friction_facets is for friction_cone='linearized' only")
         for name, count in (("max_iterations", max_iterations), ("max_substeps", max_substeps)):
             if not (isinstance(count, Integral) and count >= 1):
                 raise OptionError(f"{name} must be at least 1, not {count!r}")
@@ -196,7 +200,7 @@ class Simulation:
                 f"springs, driven joints and contacts between bodies, not {solver!r}"
             )
         self.solver = solver or ("articulated" if plain else "ldu")
-        facets = friction_facets if friction_cone == "linearized" else 0
+        facets = n_facets if friction_cone == "linearized" else 0
         self._model = compile_model(robot, facets, self.solver == "articulated")
         self._state = make_state(robot, self._model)
         self._work = make_workspace(robot, self._model)
@@ -310,8 +314,9 @@ class Simulation:
                         f"not {norm:.6g}"
                     )
                 q[begin : begin + 4] /= norm
-        if not (isinstance(time, int | float | np.number) and np.isfinite(time)):
-            raise StateError(f"time must be finite, not {time}")
+        self._check_time(time)
+        if isinstance(hold, str):
+            raise StateError(f"hold takes names of joints, ('{hold}',), not the name '{hold}'")
         with self._restored_if_refused():
             self._place(q, v, float(time))
             self._check_springs()
@@ -346,7 +351,10 @@ class Simulation:
         nb = len(self.robot.bodies)
         given: dict[str, Array] = {}
         for name, value, width in (("x", x, 3), ("q", q, 4), ("v", v, 3), ("omega", omega, 3)):
-            array = np.zeros((nb, width)) if value is None else np.array(value, dtype=float)
+            try:
+                array = np.zeros((nb, width)) if value is None else np.array(value, dtype=float)
+            except (TypeError, ValueError):
+                array = np.full(0, np.nan)
             if array.shape != (nb, width) or not np.all(np.isfinite(array)):
                 raise StateError(f"{name} must be finite numbers of shape ({nb}, {width})")
             given[name] = array
@@ -354,12 +362,18 @@ class Simulation:
         if np.any(np.abs(norms - 1) > 1e-3):
             raise StateError(f"quaternions must have norm 1, not {norms.ravel().tolist()}")
         given["q"] /= norms
+        self._check_time(time)
         with self._restored_if_refused():
             self._place(self.robot.neutral(), np.zeros(self.robot.nv), float(time))
             for name, array in given.items():
                 self._state.bodies[name] = array
             self._check_springs()
             self._project((), float(time), from_tree=False)
+
+    @staticmethod
+    def _check_time(time: float) -> None:
+        if not (isinstance(time, Real) and np.isfinite(time)):
+            raise StateError(f"time must be a finite number, not {time!r}")
 
     @contextmanager
     def _restored_if_refused(self) -> Iterator[None]:
@@ -461,13 +475,10 @@ class Simulation:
         out = np.empty((n, len(driven), 2))
         step = 1e-3 * self.timestep
         for d, joint in enumerate(driven):
-            assert joint.motion is not None
             for k in range(n):
                 t = time + k * self.timestep
-                before, here, after = (joint.motion(t + s) for s in (-step, 0.0, step))
+                here, before, after = (_at(joint, t + s) for s in (0.0, -step, step))
                 out[k, d] = here, (after - before) / (2 * step)
-            if not np.all(np.isfinite(out[:, d])):
-                raise StateError(f"the motion of joint '{joint.name}' is not finite at {time} s")
         return out
 
     def _warn_of_start(self) -> None:
@@ -479,7 +490,7 @@ class Simulation:
                 f"contact '{name}' starts {-heights.min():.3g} m below the ground and will be "
                 f"pushed out of it at no more than {RECOVERY_SPEED} m/s; raise the base by that "
                 "much",
-                stacklevel=3,
+                stacklevel=_user_level(),
             )
         q = self._state.q
         for slot in self._work.slots[self._model.n_ground :]:
@@ -492,7 +503,7 @@ class Simulation:
                     warnings.warn(
                         f"joint '{name}' starts at {here:.6g}, beyond its {side} limit of "
                         f"{slot['bound']:.6g}, and will be pushed back slowly",
-                        stacklevel=3,
+                        stacklevel=_user_level(),
                     )
 
     def _checked(self, name: str, value: ArrayLike, names: tuple[str, ...]) -> Array:
@@ -784,7 +795,10 @@ class Simulation:
         given = {"force": force, "torque": torque, "point": x if point is None else point}
         values = {}
         for name, value in given.items():
-            array = np.array(value, dtype=float)
+            try:
+                array = np.array(value, dtype=float)
+            except (TypeError, ValueError):
+                array = np.full(0, np.nan)
             if array.shape != (3,) or not np.all(np.isfinite(array)):
                 raise StateError(f"{name} must be three finite numbers, not {value!r}")
             values[name] = array
@@ -908,6 +922,17 @@ class Simulation:
         forces = readout.limit_forces(model, state, self._last_interval, self._n_rates)
         return forces[: self.robot.nv]
 
+    def drive_forces(self) -> dict[str, float]:
+        """What moves each driven joint along its `motion`: a torque [N m] or a force [N].
+
+        It acts on the coordinate, from the parent on the child: all that the motion needs but the
+        torques given to the step; the joint's own spring, damper and rotor are part of the drive.
+        It is the mean over the last interval, from the impulse at its beginning, so that it
+        belongs to the knot before the present one; of order dt only after the first step.
+        0 before that.
+        """
+        return readout.drive_forces(self.robot, self._model, self._state, self._last_interval)
+
     def contact_forces(self) -> Array:
         """Force of the ground on each contact, (nc, 3) [N], world, mean of the last interval.
 
@@ -922,6 +947,29 @@ class Simulation:
         forces[:, 2] = contacts["gamma"]
         out[self._contact_order] = np.where(active[:, None], forces / self._last_interval, 0.0)
         return out
+
+
+def _at(joint: Joint, time: float) -> float:
+    """Where a joint's motion is at a time, or a StateError that says where it is not."""
+    assert joint.motion is not None
+    what = f"the motion of joint '{joint.name}'"
+    try:
+        value = float(joint.motion(time))
+    except Exception as error:
+        raise StateError(
+            f"{what} fails at t = {time:.9g} s: {type(error).__name__}: {error}"
+        ) from error
+    if not np.isfinite(value):
+        raise StateError(f"{what} is {value} at t = {time:.9g} s; it must be finite")
+    return value
+
+
+def _user_level() -> int:
+    """The stacklevel at which a warning points to who called robosim."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("robosim."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def warmup() -> None:

@@ -217,7 +217,7 @@ def start(
         timestep,
         order=order,
         friction_cone=friction_cone,
-        friction_facets=4 if facets is None else facets,
+        friction_facets=facets,
     )
     if drop:
         q = sim.q
