@@ -218,14 +218,18 @@ def _left_out(robot: Mechanism) -> tuple[str, ...]:
         "driven joints": any(joint.motion is not None for joint in joints),
         "couplings": bool(robot.couplings),
         "springs": bool(robot.springs),
+        "closed loops": bool(robot.loop_joints),
     }
     return tuple(what for what, there in found.items() if there)
 
 
 def _moving_freely(robot: Mechanism) -> Mechanism:
-    """Without couplings and driven joints, which would move a state that is set to satisfy them."""
-    joints = tuple(replace(joint, motion=None) for joint in robot.joints)
-    return replace(robot, joints=joints, couplings=(), springs=())
+    """The tree of joints, without what would move a state that is set, and without contacts."""
+    joints = tuple(replace(joint, motion=None) for joint in robot.tree_joints)
+    return replace(
+        robot, joints=joints, couplings=(), springs=(), contacts=(), obstacles=(),
+        contact_pairs=(), self_collision=False,
+    )  # fmt: skip
 
 
 def _load(

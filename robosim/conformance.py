@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.comparison import compare
-from robosim.conversions import to_mujoco, to_pinocchio
+from robosim.conversions import to_pinocchio
 from robosim.errors import ConvergenceError, ModelError, PeerError
 from robosim.mechanism import Mechanism
 from robosim.peers import Peer, open_peer
@@ -195,13 +195,21 @@ def _compare(robot: Mechanism, report: Report, states: int, seed: int) -> None:
 
 def structure(robot: Mechanism, reference: str) -> Structure:
     """Of a mechanism; coordinates are counted as the reference has them."""
+    # A body that only carries one of several joints is none of the file's.
+    carriers = {body.name for body in robot.bodies if getattr(body, "carrier", False)}
     moving = [joint for joint in robot.tree_joints if joint.nv > 0]
     bodies = {}
     for joint in moving:
-        body = robot.body(joint.child)
-        bodies[body.frames[0].name] = Moving(
-            body.mass, -body.reference_position, np.asarray(body.inertia)
-        )
+        if joint.child not in carriers:
+            body = robot.body(joint.child)
+            bodies[body.frames[0].name] = Moving(
+                body.mass, -body.reference_position, np.asarray(body.inertia)
+            )
+    count = len(moving)
+    if reference == "mujoco":  # which has no joint with several coordinates but these
+        parts = (joint.C_T.shape[1] + min(joint.C_R.shape[1], 1) for joint in moving)
+        free = sum(joint.kind == "floating" and joint.parent is None for joint in moving)
+        count = sum(parts) - 3 * free
     frames = {}
     for index, frame in robot.frames():
         origin = robot.bodies[index].reference_position
@@ -210,9 +218,8 @@ def structure(robot: Mechanism, reference: str) -> Structure:
     for frame in robot.world_frames:
         R = quaternions.rotation_matrix(frame.quaternion)
         frames[frame.name] = R, np.asarray(frame.position)
-    convert = to_pinocchio if reference == "pinocchio" else to_mujoco
-    q = convert(robot, robot.neutral())
-    return Structure(len(q), robot.nv, len(moving), bodies, frames)
+    nq = len(to_pinocchio(robot, robot.neutral())) if reference == "pinocchio" else robot.nq
+    return Structure(nq, robot.nv, count, bodies, frames)
 
 
 def of_peer(peer: Peer) -> Structure:
@@ -250,13 +257,13 @@ def _of_mujoco(peer: Any) -> Structure:
     parts: dict[int, list[tuple[float, Array, Array]]] = {}
     for k in range(model.nbody):
         top = model.body_weldid[k]
-        frames[model.body(k).name] = R[top].T @ R[k], R[top].T @ (x[k] - x[top])
+        frames[model.body(k).name or f"body{k}"] = R[top].T @ R[k], R[top].T @ (x[k] - x[top])
         R_i = np.array(data.ximat[k]).reshape(3, 3)
-        if top > 0:
+        if model.body_dofnum[top] > 0:
             inertia = R[top].T @ R_i @ np.diag(model.body_inertia[k]) @ R_i.T @ R[top]
             center = R[top].T @ (data.xipos[k] - x[top])
             parts.setdefault(top, []).append((model.body_mass[k], center, inertia))
-    bodies = {model.body(top).name: _together(own) for top, own in parts.items()}
+    bodies = {model.body(top).name or f"body{top}": _together(own) for top, own in parts.items()}
     return Structure(model.nq, model.nv, model.njnt, bodies, frames)
 
 

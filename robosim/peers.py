@@ -1,4 +1,4 @@
-"""Other libraries as a reference: the same URDF file, answered in our own coordinates.
+"""Other libraries as a reference: the same model file, answered in our own coordinates.
 
 Both are optional and imported when one is asked for.
 """
@@ -46,17 +46,19 @@ class Peer(Protocol):
 
 
 def open_peer(name: str, robot: Mechanism) -> Peer:
-    """The peer of that name with the robot's URDF file loaded.
+    """The peer of that name with the robot's model file loaded.
 
     Raises
     ------
     PeerError
-        For a peer that is unknown or not installed, a robot with closed loops, one that was not
-        loaded from a URDF file, or one that the peer cannot load.
+        For a peer that is unknown or not installed, a URDF robot with closed loops, a robot that
+        was not loaded from a file, or one that the peer cannot load.
     """
     if name not in PEERS:
         raise PeerError(f"unknown peer '{name}' (known: {', '.join(PEERS)})")
-    conversions.refuse_loops(name, robot)
+    mjcf = name == "mujoco" and robot.source is not None and _is_mjcf(Path(robot.source))
+    if not mjcf:
+        conversions.refuse_loops(name, robot)
     if robot.source is None:
         raise PeerError(
             f"robot '{robot.name}' was built in Python: there is no model file that {name} could "
@@ -65,6 +67,10 @@ def open_peer(name: str, robot: Mechanism) -> Peer:
     if Path(robot.source).suffix.lower() not in (".urdf", ".xml"):
         raise PeerError(f"{robot.source}: not a URDF file, which {name} needs")
     return PEERS[name](robot)
+
+
+def _is_mjcf(file: Path) -> bool:
+    return file.suffix.lower() == ".xml" and _root_of(file).tag == "mujoco"
 
 
 def _import(module: str, extra: str) -> Any:
@@ -127,7 +133,11 @@ class Pinocchio:
 
 
 class MuJoCo:
-    """MuJoCo, with the file's links and joints only: no shapes, contacts, limits or damping."""
+    """MuJoCo, as bodies and joints move freely: no contacts, limits, springs, damping or rotors.
+
+    A URDF file is handed over without shapes, an MJCF file as it is. The coordinates of what was
+    loaded from MJCF are MuJoCo's own.
+    """
 
     name = "mujoco"
 
@@ -136,32 +146,61 @@ class MuJoCo:
         self._mj = mj
         self._robot = robot
         self.version = str(mj.__version__)
+        file = Path(str(robot.source))
         try:
-            spec = mj.MjSpec.from_string(_for_mujoco(Path(str(robot.source))))
-            if robot.floating_base:
-                spec.worldbody.first_body().add_freejoint()
-            self._model = spec.compile()
+            self._own = _is_mjcf(file)
+            if self._own:
+                self._model = mj.MjModel.from_xml_path(str(file))
+            else:
+                spec = mj.MjSpec.from_string(_for_mujoco(_root_of(file)))
+                if robot.floating_base:
+                    spec.worldbody.first_body().add_freejoint()
+                self._model = spec.compile()
         except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
             raise PeerError(f"{robot.source}: MuJoCo cannot load it: {error}") from error
         model = self._model
-        model.opt.gravity[:] = GRAVITY
-        model.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONSTRAINT)
-        model.dof_damping[:] = 0.0
-        model.dof_frictionloss[:] = 0.0
+        if self._own and (model.nq, model.nv) != (robot.nq, robot.nv):
+            raise PeerError(
+                f"{robot.source}: MuJoCo has {model.nq} coordinates and {model.nv} velocities, "
+                f"robot '{robot.name}' {robot.nq} and {robot.nv}"
+            )
+        self._let_go(model)
         self._data = mj.MjData(model)
         # Its world is a frame of ours only where a link of the file is called so.
         frames = (*robot.world_frames, *(frame for _, frame in robot.frames()))
         first = 0 if any(frame.name == "world" for frame in frames) else 1
-        self._links = {model.body(k).name: k for k in range(first, model.nbody)}
+        # Our reader numbers bodies without a name as MuJoCo does.
+        self._links = {model.body(k).name or f"body{k}": k for k in range(first, model.nbody)}
         self.frames = tuple(self._links)
-        self.total_mass = float(model.body_mass.sum())
+        # What is fixed to the world is no body of ours in MJCF.
+        self._masses = np.array(model.body_mass)
+        if self._own:
+            self._masses[model.body_weldid == 0] = 0.0
+        self.total_mass = float(self._masses.sum())
+
+    def _let_go(self, model: Any) -> None:
+        """Leave nothing to act but inertia, gravity and given forces."""
+        off = self._mj.mjtDisableBit
+        model.opt.gravity[:] = GRAVITY
+        model.opt.disableflags |= int(off.mjDSBL_CONSTRAINT) | int(off.mjDSBL_ACTUATION)
+        model.opt.disableflags &= ~int(off.mjDSBL_GRAVITY)
+        model.opt.density = model.opt.viscosity = 0.0
+        for array in (
+            model.dof_damping, model.dof_frictionloss, model.dof_armature, model.jnt_stiffness,
+            model.tendon_stiffness, model.tendon_damping, model.tendon_armature,
+            model.body_gravcomp,
+        ):  # fmt: skip
+            array[:] = 0.0
+
+    def _coordinates(self, q: Array, v: Array) -> tuple[Array, Array]:
+        if self._own:
+            return q, v
+        return conversions.to_mujoco(self._robot, q, v, model=self._model)
 
     def answer(self, q: Array, v: Array, tau: Array) -> Answer:
         mj, model, data, robot = self._mj, self._model, self._data, self._robot
-        data.qpos[:], data.qvel[:] = conversions.to_mujoco(robot, q, v, model=model)
-        order = np.asarray(
-            conversions.to_mujoco(robot, q, np.arange(robot.nv), model=model)[1], dtype=int
-        )
+        data.qpos[:], data.qvel[:] = self._coordinates(q, v)
+        order = np.asarray(self._coordinates(q, np.arange(float(robot.nv)))[1], dtype=int)
         data.qfrc_applied[:] = tau[order]
         mj.mj_forward(model, data)
         back = np.argsort(order)
@@ -170,7 +209,7 @@ class MuJoCo:
             mj.mj_mulM(model, data, column, unit)
         links = self._links.items()
         return Answer(
-            np.array(model.body_mass @ data.xipos / self.total_mass),
+            np.array(self._masses @ data.xipos / self.total_mass),
             {name: np.array(data.xpos[k]) for name, k in links},
             {name: np.array(data.xmat[k]).reshape(3, 3) for name, k in links},
             M[np.ix_(back, back)],
@@ -179,12 +218,15 @@ class MuJoCo:
         )
 
 
-def _for_mujoco(file: Path) -> str:
-    """The file's text without shapes, and with every link kept as a body of its own."""
+def _root_of(file: Path) -> etree._Element:
     # Here, as reading files is the loaders' affair and they import this package.
     from robosim.loaders import safe_xml
 
-    root = safe_xml.parse(safe_xml.read_bytes(file), file)
+    return safe_xml.parse(safe_xml.read_bytes(file), file)
+
+
+def _for_mujoco(root: etree._Element) -> str:
+    """A URDF's text without shapes, and with every link kept as a body of its own."""
     for element in list(root):
         if element.tag == "link":
             for shape in (*element.findall("visual"), *element.findall("collision")):
