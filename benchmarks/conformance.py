@@ -32,24 +32,35 @@ EXPLAINED = {
     "icub_description/robots/icub_reduced.urdf": "links that move have mass and no inertia",
     "romeo_description/urdf/romeo.urdf": "links that move have no mass",
     "romeo_description/urdf/romeo_laas_small.urdf": "the base's inertia has a negative moment",
+    **dict.fromkeys(
+        (
+            "build_fruitfly/assets/drosophila_fused.xml",
+            "fruitfly_v2/floor.xml",
+            "fruitfly_v2/fruitfly.xml",
+            "dm_control/suite/dog.xml",
+            "dog_v2/dog.xml",
+            "third_party/kinova/jaco_arm.xml",
+            "third_party/kinova/jaco_hand.xml",
+        ),
+        "inertias come from meshes, whose vertices MuJoCo keeps in single precision",
+    ),
     "ur_description/urdf/ur3.urdf": "not a robot: its root element has no name; it is one that was "
     "left over from xacro",
 }
 
 
-def files() -> Iterator[tuple[str, str, Path, tuple[str, ...]]]:
-    """(collection, name, file, references) of every model file that is installed."""
+def files() -> Iterator[tuple[str, Path, Path, tuple[str, ...]]]:
+    """(collection, its folder, file, references) of every model file that is installed."""
     share = example_robot_data()
     if share is not None:
         robots = share / "example-robot-data" / "robots"
         for file in sorted(robots.rglob("*.urdf")):
-            name = file.relative_to(robots).as_posix()
-            yield "example-robot-data", name, file, ("pinocchio", "mujoco")
+            yield "example-robot-data", robots, file, ("pinocchio", "mujoco")
     for collection in ("dm_control", "gymnasium"):
         spec = importlib.util.find_spec(collection)
         for folder in map(Path, spec.submodule_search_locations or () if spec else ()):
             for file in sorted(folder.rglob("*.xml")):
-                yield collection, file.relative_to(folder).as_posix(), file, ("mujoco",)
+                yield collection, folder, file, ("mujoco",)
 
 
 def reference_says(file: Path, reference: str) -> str:
@@ -131,12 +142,16 @@ def run(out: Path, only: str, simulate: float) -> list[dict[str, Any]]:
     """Check all files whose names contain `only`, and write what came out as it comes."""
     (out / "files").mkdir(parents=True, exist_ok=True)
     told: list[dict[str, Any]] = []
-    for collection, name, file, references in files():
+    for collection, folder, file, references in files():
+        name = file.relative_to(folder).as_posix()
         if only not in f"{collection}/{name}":
             continue
         for reference in references:
             first = reference == references[0]
-            report = check_file(file, reference, name=name, simulate=simulate if first else 0.0)
+            report = check_file(
+                file, reference, name=name, simulate=simulate if first else 0.0,
+                package_dirs=[folder],
+            )  # fmt: skip
             row = {"collection": collection, **report.to_dict()}
             row["explanation"] = explanation(report, file)
             told.append(row)
@@ -163,8 +178,14 @@ def main() -> None:
     arguments = parser.parse_args()
     told = run(arguments.out, arguments.only, arguments.simulate)
     print("\n".join(summary(told)))
-    failed = [row for row in told if row["simulated"] and row["simulated"]["failed"]]
-    sys.exit(any(row["outcome"] in ("differs", "crashed") for row in told) or bool(failed))
+    failed = [
+        row
+        for row in told
+        if row["outcome"] == "crashed"
+        or (row["outcome"] == "differs" and not row["explanation"])
+        or (row["simulated"] and row["simulated"]["failed"])
+    ]
+    sys.exit(bool(failed))
 
 
 if __name__ == "__main__":

@@ -157,14 +157,15 @@ def _chosen(corners: Array, flat: Array, count: int) -> tuple[list[int], float]:
 def _farthest(surface: _Surface, points: Array, bounds: Array) -> int:
     """The point farthest from a hull; `bounds` on the distances are made tighter on the way."""
     order = np.argsort(-bounds, kind="stable")
-    best, begin = int(order[0]), 0
+    best, begin, size = int(order[0]), 0, 32
     while begin < len(order):
-        batch = order[begin : begin + 512]
+        batch = order[begin : begin + size]
         if begin > 0 and bounds[best] >= bounds[batch[0]]:
             break
         bounds[batch] = surface.distances(points[batch])
         best = int(order[np.argmax(bounds[order[: begin + len(batch)]])])
         begin += len(batch)
+        size = min(2 * size, 1024)  # which bounds the memory
     return best
 
 

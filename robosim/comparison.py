@@ -228,7 +228,7 @@ def _moving_freely(robot: Mechanism) -> Mechanism:
     joints = tuple(replace(joint, motion=None) for joint in robot.tree_joints)
     return replace(
         robot, joints=joints, couplings=(), springs=(), contacts=(), obstacles=(),
-        contact_pairs=(), self_collision=False,
+        contact_pairs=(), excluded_pairs=(), self_collision=False,
     )  # fmt: skip
 
 

@@ -256,10 +256,11 @@ def _of_mujoco(peer: Any) -> Structure:
     frames: dict[str, tuple[Array, Array]] = {}
     parts: dict[int, list[tuple[float, Array, Array]]] = {}
     for k in range(model.nbody):
-        top = model.body_weldid[k]
+        # What is in no tree does not move; a body that is placed by hand is its own root in MuJoCo.
+        top = model.body_weldid[k] if model.body_treeid[k] >= 0 else 0
         frames[model.body(k).name or f"body{k}"] = R[top].T @ R[k], R[top].T @ (x[k] - x[top])
         R_i = np.array(data.ximat[k]).reshape(3, 3)
-        if model.body_dofnum[top] > 0:
+        if top > 0:
             inertia = R[top].T @ R_i @ np.diag(model.body_inertia[k]) @ R_i.T @ R[top]
             center = R[top].T @ (data.xipos[k] - x[top])
             parts.setdefault(top, []).append((model.body_mass[k], center, inertia))

@@ -175,7 +175,7 @@ class MuJoCo:
         # What is fixed to the world is no body of ours in MJCF.
         self._masses = np.array(model.body_mass)
         if self._own:
-            self._masses[model.body_weldid == 0] = 0.0
+            self._masses[model.body_treeid < 0] = 0.0
         self.total_mass = float(self._masses.sum())
 
     def _let_go(self, model: Any) -> None:
@@ -191,6 +191,8 @@ class MuJoCo:
             model.body_gravcomp,
         ):  # fmt: skip
             array[:] = 0.0
+        # Without this the rotors would stay in the mass of joints whose inertia is constant.
+        self._mj.mj_setConst(model, self._mj.MjData(model))
 
     def _coordinates(self, q: Array, v: Array) -> tuple[Array, Array]:
         if self._own:
