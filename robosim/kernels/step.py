@@ -4,8 +4,7 @@ The state is a knot z1 with the momenta there. A step finds the motion over the 
 satisfies Eqs. (29a) to (29f), puts the bodies at the second knot z2 and reads the velocities
 there. Forces act half at either end of the interval, constraint and contact impulses at z1.
 The momentum that enters a knot is carried by summing impulses, so that what the tolerance
-leaves of the equations does not add up: linear momentum is conserved to rounding, angular momentum
-but for x cross m v with the residual's share of v.
+leaves of the equations does not add up: momentum, linear and angular, is conserved to rounding.
 """
 
 from math import isfinite, sqrt
@@ -555,7 +554,20 @@ def find_jacobians(model, work):
 
 @kernel
 def gather_momenta(model, tree, work, options, dt):
-    """work.known = momenta that enter the second knot: impulses and the forces' half there."""
+    """work.known = momenta that enter the second knot: impulses and the forces' half there.
+
+    What is left of the equations is momentum e that the velocity v does not show. It flies along
+    with the body, and to keep its moment about the world the body's own has to give dt v x e.
+    """
+    for i in range(model.bodies.shape[0]):
+        known, v, e = work.known[i].w, work.bodies[i].v, work.scratch[0].w
+        for k in range(6):
+            known[k] += work.impulse[i].w[k]
+        for k in range(3):
+            e[k] = known[k] - model.bodies[i].mass * v[k]
+        known[3] -= dt * (v[1] * e[2] - v[2] * e[1])
+        known[4] -= dt * (v[2] * e[0] - v[0] * e[2])
+        known[5] -= dt * (v[0] * e[1] - v[1] * e[0])
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         n = joint.n_T + joint.n_R
@@ -585,7 +597,7 @@ def gather_momenta(model, tree, work, options, dt):
         for k in range(3):
             work.known[i].w[k] += 0.5 * dt * model.bodies[i].mass * options.gravity[k]
         for k in range(6):
-            work.known[i].w[k] += work.impulse[i].w[k] + 0.5 * dt * work.external[i].w[k]
+            work.known[i].w[k] += 0.5 * dt * work.external[i].w[k]
 
 
 @kernel
