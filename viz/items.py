@@ -17,7 +17,7 @@ _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 
 def marker(position: ArrayLike, radius: float, color: str) -> dict[str, Any]:
     """A ball."""
-    return _item("marker", color, position=_point(position, "position"), size=_size(radius))
+    return _item("marker", color, position=point(position, "position"), size=_size(radius))
 
 
 def line(points: ArrayLike, color: str) -> dict[str, Any]:
@@ -27,15 +27,15 @@ def line(points: ArrayLike, color: str) -> dict[str, Any]:
 
 def arrow(start: ArrayLike, vector: ArrayLike, color: str) -> dict[str, Any]:
     """An arrow."""
-    begin = _point(start, "start")
-    return _item("arrow", color, position=begin, vector=_point(vector, "vector"))
+    begin = point(start, "start")
+    return _item("arrow", color, position=begin, vector=point(vector, "vector"))
 
 
 def text(position: ArrayLike, said: str, color: str) -> dict[str, Any]:
     """A text that faces the camera."""
     if not isinstance(said, str) or len(said) > 500:
         raise OptionError(f"a text must be a str of at most 500 letters, not {said!r:.60}")
-    return _item("text", color, position=_point(position, "position"), text=said)
+    return _item("text", color, position=point(position, "position"), text=said)
 
 
 def points(cloud: ArrayLike, size: float, color: str) -> dict[str, Any]:
@@ -49,7 +49,8 @@ def _item(kind: str, color: str, **rest: Any) -> dict[str, Any]:
     return {"kind": kind, "color": color, **rest}
 
 
-def _point(value: ArrayLike, what: str) -> list[float]:
+def point(value: ArrayLike, what: str) -> list[float]:
+    """Three finite numbers."""
     return _finite(value, what, (3,)).tolist()
 
 

@@ -194,6 +194,26 @@ class Viewer:
                 raise OptionError(f"there is no layer '{name}' (known: {', '.join(LAYERS)})")
         self.document("layers", {name: bool(on) for name, on in shown.items()})
 
+    def trails(self, points: Mapping[str, ArrayLike]) -> None:
+        """Choose the points whose way the trails' layer draws, and switch it on.
+
+        Parameters
+        ----------
+        points : mapping of a body's name to (3,) [m]
+            In the body's axes, from its centre of mass.
+
+        Raises
+        ------
+        ModelError
+            If there is no such body.
+        """
+        chosen = [
+            {"name": body, "body": self.robot.body_index(body), "point": items.point(at, "point")}
+            for body, at in points.items()
+        ]
+        self.document("trails", {"points": chosen})
+        self.layers(trails=True)
+
     def marker(
         self, name: str, position: ArrayLike, radius: float = 0.02, color: str = "#d62728"
     ) -> None:

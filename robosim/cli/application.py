@@ -19,6 +19,7 @@ EXAMPLES = (
     ("robosim info a1", "what a robot is made of"),
     ("robosim view a1 --open", "live in the browser"),
     ("robosim simulate a1 --seconds 10 --log run.parquet", "simulate and log"),
+    ("robosim replay run.parquet --open", "a log, shown again"),
     ("robosim compare a1 --peer pinocchio", "check against a peer"),
     ("robosim convert a1 a1.xml", "write it as MJCF, or URDF"),
     ("robosim plot run.parquet", "a picture of the log"),

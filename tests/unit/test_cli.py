@@ -23,7 +23,7 @@ from robosim.comparison import Comparison, Row
 from robosim.log import partial_path, read_log
 
 Run = Callable[..., Any]
-COMMANDS = ("models", "info", "view", "simulate", "compare", "plot")
+COMMANDS = ("models", "info", "view", "simulate", "replay", "compare", "plot")
 JSON_KEYS = {
     "steps", "seconds", "us_per_step", "real_time_factor", "newton_iterations_mean",
     "newton_iterations_max", "failed_steps", "substeps", "max_constraint_violation_m",
@@ -363,7 +363,9 @@ class TestErrors:
             (["info", "missing.urdf"], ["missing.urdf"]),
             (["simulate", "cube", "--log", "run.txt"], ["'.txt'", ".parquet, .csv, .npz"]),
             (["simulate", "cube", "--log", "nowhere/run.csv"], ["'nowhere' does not exist"]),
-            (["simulate", "cube", "--record", "run.mp4"], ["run.mp4", ".html"]),
+            (["simulate", "cube", "--record", "run.avi"], ["run.avi", ".html", ".mp4"]),
+            (["replay", "nothing.parquet"], ["nothing.parquet"]),
+            (["compare", "cube", "--peer", "pinocchio", "--view"], ["--view", "mujoco"]),
             (["simulate", "cube", "--record", "nowhere/run.html"], ["does not exist"]),
             (["simulate", "cube", "--seconds", "0"], ["--seconds", "positive"]),
             (["simulate", "cube", "--seconds", "nan"], ["--seconds", "nan"]),
@@ -499,6 +501,20 @@ class TestView:
         _, rest = process.communicate(timeout=60)
         assert process.returncode == 0
         assert "Traceback" not in rest
+
+
+class TestReplay:
+    def test_a_log_with_a_ghost(self, run: Run, tmp_path: Path) -> None:
+        for name, timestep in (("a.npz", "1e-3"), ("b.npz", "5e-3")):
+            run("simulate", "double_pendulum", "--seconds", "0.1", "--timestep", timestep,
+                "--log", name)  # fmt: skip
+        result = run("replay", "a.npz", "--ghost", "b.npz", "--out", "both.html")
+        assert result.exit_code == 0, result.output
+        assert "replays: both.html" in result.stdout
+        assert (tmp_path / "both.html").stat().st_size > 800_000
+        result = run("replay", "a.npz", "--model", "a1")
+        assert result.exit_code == 1
+        assert "of another robot" in " ".join(result.stderr.split())
 
 
 class TestCompare:

@@ -16,6 +16,7 @@ import tornado.httpclient
 import tornado.ioloop
 import tornado.websocket
 
+import robosim
 from robosim import OptionError
 from robosim.viz import Viewer
 from robosim.viz.viewer import MAX_ITEMS
@@ -211,6 +212,18 @@ def test_a_browser_that_watches_is_told_what_changes(robot, state):
         assert [kind for kind, _ in after].count(FRAME) == 1
 
 
+def test_trails_are_of_chosen_points(robot):
+    with Viewer(robot) as viewer:
+        viewer.trails({"arm": (0, 0, -0.3)})
+        with pytest.raises(robosim.ModelError, match="no body 'leg'"):
+            viewer.trails({"leg": (0, 0, 0)})
+        documents = dict(
+            content for kind, content in browse(viewer, everything) if kind == DOCUMENT
+        )
+    assert documents["trails"] == {"points": [{"name": "arm", "body": 1, "point": [0, 0, -0.3]}]}
+    assert documents["layers"] == {"trails": True}
+
+
 def test_several_browsers_at_once(robot, state):
     async def watch(connection):
         async with asyncio.TaskGroup() as group:
@@ -274,8 +287,6 @@ def test_items_are_bounded(robot, monkeypatch):
 
 
 def test_a_viewer_shows_a_simulation_or_a_pose(robot):
-    import robosim
-
     async def last(connection):
         found = await everything(connection)
         return np.frombuffer(found[-1][1], "<f4")
