@@ -30,6 +30,7 @@ from robosim.joints import Joint
 from robosim.mechanism import Mechanism, Stance
 
 if TYPE_CHECKING:
+    from robosim.batch import BatchSimulation
     from robosim.comparison import Comparison, compare
     from robosim.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
     from robosim.loaders import load
@@ -48,6 +49,7 @@ if (_SOURCE_TREE / "pyproject.toml").is_file() and (_SOURCE_TREE / "loaders").is
 
 # Imported on first use, so that building and loading a model does not wait for numba.
 _LAZY = {
+    "BatchSimulation": "robosim.batch",
     "Comparison": "robosim.comparison",
     "Contact": "robosim.readout",
     "Log": "robosim.log",
@@ -65,6 +67,7 @@ _LAZY = {
 }
 
 __all__ = [
+    "BatchSimulation",
     "Body",
     "Comparison",
     "Contact",

@@ -71,6 +71,8 @@ class Handle:
     Parameters
     ----------
     values : NamedTuple
+    like : Handle or None
+        One of values of the same types, which take milliseconds to find out.
 
     Attributes
     ----------
@@ -83,16 +85,19 @@ class Handle:
         Of their types.
     """
 
-    def __init__(self, values: Any) -> None:
-        types = typeof(values)
-        if types not in _KINDS:
-            digest = hashlib.sha256(str(types).encode()).digest()
-            kind = int.from_bytes(digest[:7], "little")
-            _KINDS[types] = kind, int(store(np.zeros(0, dtype=np.int64), values))
-            TYPES[kind] = types
-        self.kind, words = _KINDS[types]
+    def __init__(self, values: Any, like: Handle | None = None) -> None:
+        if like is None:
+            types = typeof(values)
+            if types not in _KINDS:
+                digest = hashlib.sha256(str(types).encode()).digest()
+                kind = int.from_bytes(digest[:7], "little")
+                _KINDS[types] = kind, int(store(np.zeros(0, dtype=np.int64), values))
+                TYPES[kind] = types
+            self.kind, self._words = _KINDS[types]
+        else:
+            self.kind, self._words = like.kind, like._words
         self.values = values
-        self._memory = np.zeros(words, dtype=np.int64)
+        self._memory = np.zeros(self._words, dtype=np.int64)
         store(self._memory, values)
         self.address = int(self._memory.ctypes.data)
         self.addresses = np.array([self.address])

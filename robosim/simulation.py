@@ -213,8 +213,6 @@ class Simulation:
             int(max_substeps),
             int(order),
         )
-        self._connected: dict[bytes, tuple[Model, Any]] = {}
-        self._near = -1, np.zeros(0, dtype=bool)
         self._n_rates = robot.v_offsets[-1]
         # Where in q the coordinate of each velocity is; of no meaning for a free rotation.
         joints = self._model.joints
@@ -232,18 +230,13 @@ class Simulation:
             for record, element in zip(joints, elements, strict=True)
             if element.potential is not None
         ]
-        # What holds for every step until it is set again: torques, and the gains of a PD.
-        self._torques = np.zeros((1, len(self._model.coordinates)))
-        self._held = self._torques[0]
-        self._gains = zero(robot).gains
-        self._no_gains, self._controlled = self._gains.copy(), False
+        self._no_gains = zero(robot).gains
         indices = np.asarray(robot.actuated, dtype=np.int64)
         straight = len(indices) > 0 and np.array_equal(
             indices, np.arange(indices[0], indices[0] + len(indices))
         )
         # Numbers that follow each other are written twice as fast as a slice.
         self._actuated: Any = slice(indices[0], indices[-1] + 1) if straight else indices
-        self._done = np.zeros(1, dtype=np.int64)
         self._driven = len(self._work.motion) > 0
         self._nu = robot.nu
         self._contact_order = contact_order(robot)
@@ -251,11 +244,46 @@ class Simulation:
         self._last: tuple[Any, int, bool] | None = None
         self.steps = self.fourth_order_steps = 0
         self.order = int(order)
-        self.state = BodyState(self._state)
+        self._single: Handle | None = None
+        self._parts: Handle | None = None
+        self._own()
         self.set_state()
+
+    def _own(self) -> None:
+        """Make what belongs to this simulation alone beside its state and its scratch memory."""
+        self.state = BodyState(self._state)
+        self._connected: dict[bytes, tuple[Model, Any]] = {}
+        self._near = -1, np.zeros(0, dtype=bool)
+        # What holds for every step until it is set again: torques, and the gains of a PD.
+        self._torques = np.zeros((1, len(self._model.coordinates)))
+        self._held = self._torques[0]
+        self._gains, self._controlled = self._no_gains.copy(), False
+        self._done = np.zeros(1, dtype=np.int64)
         self._single = self._handle(1)
         self._sample: Run = self._single.values
         self._hand_over()
+
+    def copy(self, state: State | None = None) -> Simulation:
+        """A simulation of the same robot in the same state that goes its own way.
+
+        It takes the same steps as this one, to the last bit.
+
+        Parameters
+        ----------
+        state : State or None
+            Memory for its state, of the same sizes; new if None.
+        """
+        other = object.__new__(Simulation)
+        other.__dict__.update(self.__dict__)
+        other._state = copied(self._state) if state is None else state
+        for source, target in zip(self._state, other._state, strict=True):
+            target[...] = source
+        other._work = copied(self._work)
+        other._own()
+        if self._last is not None:
+            infos, row, first = self._last
+            other._last = infos.copy(), row, first
+        return other
 
     @property
     def time(self) -> float:
@@ -535,6 +563,7 @@ class Simulation:
             self._warn_of_start()
         self._hold(tau, "step(tau) was given")
         self._control_by(None)
+        assert self._single is not None
         if self._driven:
             self._sample.motions[:] = self._motions(self.time, 2)
         self._advance(self._single, 0, 1)
@@ -706,11 +735,13 @@ class Simulation:
         motions = self._motions(self.time, n + 1) if self._driven else None
         widths = self.robot.nq, self.robot.nv, self._n_rates
         drive = self._gains, self._torques, targets, motions, controller, self.time
-        return Handle(make_run(n, widths, *drive))
+        return Handle(make_run(n, widths, *drive), self._single)
 
     def _hand_over(self) -> None:
         """Let kernels know what they work on; again whenever arrays have been replaced."""
-        self._parts = Handle((self._model, self._state, self._work, self._options))
+        values = (self._model, self._state, self._work, self._options)
+        self._parts = Handle(values, self._parts)
+        assert self._single is not None
         self._run_states = runner(self._parts, self._single)
 
     def _advance(self, run: Handle, begin: int, end: int) -> None:
@@ -718,6 +749,7 @@ class Simulation:
         done, runs = self._done, run.addresses
         done[0] = reached = begin
         while True:
+            assert self._parts is not None
             self._run_states(self._parts.addresses, runs, done, end)
             before, reached = reached, int(done[0])
             infos = run.values.infos
@@ -970,6 +1002,15 @@ def _user_level() -> int:
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("robosim."):
         frame, level = frame.f_back, level + 1
     return level
+
+
+def copied(values: Any) -> Any:
+    """A copy of arrays in nested named tuples."""
+    if isinstance(values, np.ndarray):
+        return values.copy()
+    if isinstance(values, tuple):
+        return type(values)(*(copied(value) for value in values))
+    return values
 
 
 def warmup() -> None:

@@ -36,6 +36,7 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("terrain.html",),
         r"gap on the way  [+-]\d\.\de-\d+ m\n(.|\n)*table carries box 0 with 29\.4",
     ),
+    "12_batch": (("batch.npz",), r"8 of 8 robots stand(.|\n)*threads: the same to the last bit"),
 }
 OPTIONS = {"07_live_view": ("--seconds", "1")}
 

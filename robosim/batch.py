@@ -1,0 +1,417 @@
+"""Many simulations at once: independent states, stepped by threads without the interpreter's lock.
+
+Each state has its contacts, its controls and, if need be, its own parameters. Nothing is shared
+between two states that is written, and each takes its steps one after the other in one thread, so
+that the results do not depend on how many threads there are, to the last bit: they are those of
+`Simulation`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim.controllers import GAINS, PD, Compiled, resolve, zero
+from robosim.errors import ControllerError, OptionError, StateError
+from robosim.handles import Handle, Run, runner
+from robosim.kernels.interior_point import NEEDS_BLOCKS
+from robosim.mechanism import Mechanism
+from robosim.model import INFO, State
+from robosim.simulation import Simulation
+
+Array = NDArray[np.float64]
+# Parts of the work that each thread takes in turn, so that none waits long for the others.
+PARTS_PER_THREAD = 4
+
+
+class Rollout(NamedTuple):
+    """What the states of a batch did; rows after a step that failed are nan.
+
+    Attributes
+    ----------
+    t : (n, steps + 1) [s], of the knots
+    q : (n, steps + 1, nq), coordinates at the knots, the first and the last included
+    v : (n, steps + 1, nv), velocities there
+    tau : (n, steps, nu), torques over the steps
+    gap : (n, steps) [m], smallest gap of a contact at the end of each step; inf without contacts
+    violation : (n, steps) [m, or the sine of half an angle], largest one of a joint there
+    iterations : (n, steps), Newton iterations, 0 after a failure
+    done : (n,), steps done
+    failed : (n,), whether a step could not be solved; the state is left at the knot before it
+    """
+
+    t: Array
+    q: Array
+    v: Array
+    tau: Array
+    gap: Array
+    violation: Array
+    iterations: NDArray[np.int64]
+    done: NDArray[np.int64]
+    failed: NDArray[np.bool_]
+
+
+class BatchSimulation:
+    """n independent simulations, stepped in parallel.
+
+    Parameters
+    ----------
+    robot : Mechanism, or a sequence of n of them
+        Several must differ in numbers only, as masses, friction, damping or limits.
+    n : int or None
+        How many; of a sequence its length.
+    timestep, gravity, **options
+        As for `Simulation`.
+    threads : int or None
+        As many as there are cores if None.
+
+    Raises
+    ------
+    OptionError
+        For an option that is not allowed, or robots that differ in more than numbers.
+    """
+
+    def __init__(
+        self,
+        robot: Mechanism | Sequence[Mechanism],
+        n: int | None = None,
+        timestep: float = 1e-3,
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        *,
+        threads: int | None = None,
+        **options: Any,
+    ) -> None:
+        robots = _robots(robot, n)
+        if n is not None and len(robots) != n:
+            raise OptionError(f"n is {n}, but there are {len(robots)} robots")
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        self.threads = _count("threads", (cores or 1) if threads is None else threads)
+        self.n = len(robots)
+        first = Simulation(robots[0], timestep, gravity, **options)
+        self.robot, self.timestep = first.robot, first.timestep
+        # The states lie beside each other, so that they are read together.
+        parts: list[Any] = [np.repeat(array[None], self.n, axis=0) for array in first._state]
+        self._states = State(*parts)
+        self._sims: list[Simulation] = []
+        made = {id(robots[0]): first}
+        for i, one in enumerate(robots):
+            if id(one) not in made:
+                made[id(one)] = Simulation(one, timestep, gravity, **options)
+                self._check_structure(made[id(one)], i)
+            mine: list[Any] = [array[i] for array in self._states]
+            self._sims.append(made[id(one)].copy(State(*mine)))
+        self._parts = np.array([sim._parts.address for sim in self._sims if sim._parts])
+        self._steps = np.zeros(self.n, dtype=np.int64)
+        self._memory: dict[tuple[int, bool, bool], _Memory] = {}
+        self._recent: tuple[_Memory, NDArray[np.int64]] | None = None
+        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+
+    def _check_structure(self, sim: Simulation, index: int) -> None:
+        before = self._sims[0]
+        names = [(joint.name, joint.kind) for joint in sim.robot.joints]
+        same = names == [(joint.name, joint.kind) for joint in before.robot.joints]
+        sizes = [array.shape for array in sim._state] == [array.shape for array in before._state]
+        kind = sim._parts.kind if sim._parts else None
+        if not (same and sizes and before._parts and kind == before._parts.kind):
+            raise OptionError(
+                f"robot {index} ('{sim.robot.name}') is built differently from robot 0 "
+                f"('{before.robot.name}'): robots of a batch may differ in numbers only"
+            )
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __getitem__(self, index: int) -> Simulation:
+        """The simulation of one state, for reading; step it, and it leaves the others behind."""
+        sim = self._sims[index]
+        sim.steps = int(self._steps[index])
+        if self._recent is not None:
+            memory, done = self._recent
+            if done[index]:
+                row = int(done[index]) - 1
+                sim._last = memory.infos[index], row, sim.steps == row + 1 == 1
+        return sim
+
+    @property
+    def q(self) -> Array:
+        """Joint coordinates (n, nq), a copy."""
+        return self._states.q[:, : self.robot.nq].copy()
+
+    @property
+    def v(self) -> Array:
+        """Joint velocities (n, nv) at the knots, a copy."""
+        return self._states.v[:, : self.robot.nv].copy()
+
+    @property
+    def time(self) -> Array:
+        """Times of the present knots (n,) [s]."""
+        starts = np.array([sim._start_time for sim in self._sims])
+        return starts + self._steps * self.timestep
+
+    def set_state(
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        time: float = 0.0,
+        *,
+        index: int | Sequence[int] | None = None,
+    ) -> None:
+        """Put states at coordinates q and velocities v; see `Simulation.set_state`.
+
+        Parameters
+        ----------
+        q : (nq,) for all, (n, nq), or None for the home pose
+        v : (nv,) for all, (n, nv), or None for rest
+        time : float [s]
+        index : int, sequence of int or None
+            The states that are set, n of them then; all if None.
+
+        Raises
+        ------
+        StateError
+            As for a single simulation, with the number of the state.
+        """
+        chosen = range(self.n) if index is None else np.atleast_1d(np.asarray(index)).tolist()
+        rows: list[Any] = []
+        for name, value, width in (("q", q, self.robot.nq), ("v", v, self.robot.nv)):
+            array = None if value is None else np.asarray(value, dtype=float)
+            if array is not None and array.shape not in ((width,), (len(chosen), width)):
+                raise StateError(
+                    f"{name} must have shape ({width},) or ({len(chosen)}, {width}), "
+                    f"not {array.shape}"
+                )
+            rows.append([array] * len(chosen) if array is None or array.ndim == 1 else array)
+        for i, q_i, v_i in zip(chosen, *rows, strict=True):
+            try:
+                self._sims[i].set_state(q_i, v_i, time)
+            except StateError as error:
+                raise StateError(f"state {i}: {error}") from error
+            self._steps[i] = 0
+
+    def rollout(
+        self,
+        steps: int,
+        torques: ArrayLike | None = None,
+        *,
+        controller: Any = None,
+        targets: ArrayLike | None = None,
+        kp: ArrayLike | None = None,
+        kd: ArrayLike | None = None,
+    ) -> Rollout:
+        """Take steps from where the states are.
+
+        What is given acts together: torques, and a controller. A state whose step cannot be solved
+        stops there and is flagged; the others go on.
+
+        Parameters
+        ----------
+        steps : int
+        torques : (nu,), (n, nu), (steps, nu) or (n, steps, nu), or None
+            [N m or N], held over each step. Of equal n and steps, (n, nu) is meant.
+        controller : PD, sequence of n PD, a jitted function, a name, or None
+            As for `Simulation.run`; compiled ones only.
+        targets : as torques, or None
+            In place of those of the PD [rad or m].
+        kp, kd : (nu,) or (n, nu), or None
+            In place of those of the PD; without one, of a PD that holds its torques.
+
+        Raises
+        ------
+        ControllerError
+            For a wrong shape, a value that is not finite, or a controller in Python.
+        """
+        steps = _count("steps", steps)
+        pds, address, motion = self._controllers(controller)
+        goals = motion(steps) if targets is None and motion is not None else None
+        if targets is not None:
+            goals = self._by_step("targets", targets, steps)
+        forces = None if torques is None else self._by_step("torques", torques, steps)
+        memory = self._memory_for(steps, goals is not None, forces is not None)
+        gains = memory.gains
+        gains[:] = pds
+        for name, value in (("kp", kp), ("kd", kd)):
+            if value is not None:
+                gains[name] = self._for_all(name, value)
+        if goals is not None:
+            memory.targets[:] = goals
+            gains["target"] = memory.targets[:, 0]
+        memory.torques[:] = 0.0
+        if forces is not None:
+            memory.torques[:, :, self.robot.actuated] = forces
+        begin = self.time
+        memory.controllers[:], memory.starts[:, 0] = address, begin
+        if self._sims[0]._driven:
+            for sim, steps_done, out in zip(self._sims, self._steps, memory.motions, strict=True):
+                sim.steps = int(steps_done)
+                out[:] = sim._motions(sim.time, steps + 1)
+        done = self._run(memory, steps)
+        self._steps += done
+        self._recent = memory, done.copy()
+        return self._read(memory, steps, begin, done)
+
+    def _controllers(self, controller: Any) -> tuple[NDArray[np.void], int, Any]:
+        """(gains (n or 1, nu), address of a compiled controller or 0, moving targets or None)."""
+        if isinstance(controller, Sequence) and not isinstance(controller, str):
+            if len(controller) != self.n or not all(isinstance(pd, PD) for pd in controller):
+                raise ControllerError(f"a sequence of controllers must be {self.n} PD")
+            if any(pd.motion is not None for pd in controller):
+                raise ControllerError("targets of several PD are given as `targets`, for all steps")
+            return np.stack([pd.gains for pd in controller]), 0, None
+        control = resolve(self.robot, controller, self.timestep)
+        if isinstance(control, Compiled):
+            self._compiled = control  # its code has to stay in memory
+            return zero(self.robot).gains[None], control.address, None
+        if not isinstance(control, PD):
+            raise ControllerError(
+                "a batch takes controllers that are compiled: a PD, or a function that numba has "
+                "jitted; for one in Python, take a step at a time with `torques`"
+            )
+        moving = None if control.motion is None else self._targets_of(control)
+        return control.gains[None], 0, moving
+
+    def _targets_of(self, pd: PD) -> Any:
+        def targets(steps: int) -> Array:
+            ahead = self.timestep * np.arange(steps)
+            times, which = np.unique(self.time, return_inverse=True)
+            return np.stack([pd.targets(time + ahead) for time in times])[which]
+
+        return targets
+
+    def _by_step(self, name: str, value: ArrayLike, steps: int) -> Array:
+        """Values (n or 1, steps or 1, nu), checked."""
+        array = np.asarray(value, dtype=float)
+        n, nu = self.n, self.robot.nu
+        shapes = {
+            (nu,): (1, 1, nu),
+            (n, nu): (n, 1, nu),
+            (n, steps, nu): (n, steps, nu),
+        }
+        shape = shapes.get(array.shape, (1, steps, nu) if array.shape == (steps, nu) else None)
+        if shape is None:
+            raise ControllerError(
+                f"{name} must have shape ({nu},), ({n}, {nu}), ({steps}, {nu}) or "
+                f"({n}, {steps}, {nu}), not {array.shape}"
+            )
+        if not np.isfinite(array).all():
+            raise ControllerError(f"{name} must be finite")
+        return array.reshape(shape)
+
+    def _for_all(self, name: str, value: ArrayLike) -> Array:
+        array = np.asarray(value, dtype=float)
+        if array.shape not in ((self.robot.nu,), (self.n, self.robot.nu)):
+            raise ControllerError(
+                f"{name} must have shape ({self.robot.nu},) or ({self.n}, {self.robot.nu}), "
+                f"not {array.shape}"
+            )
+        if not np.isfinite(array).all():
+            raise ControllerError(f"{name} must be finite")
+        return array
+
+    def _memory_for(self, steps: int, targets: bool, torques: bool) -> _Memory:
+        key = (steps, targets, torques)
+        if key not in self._memory:
+            # One of each kind is kept, for the loops that ask for the same over and over.
+            self._memory = {
+                other: kept for other, kept in self._memory.items() if other[1:] != key[1:]
+            }
+            self._memory[key] = _Memory(self._sims, steps, targets, torques)
+        return self._memory[key]
+
+    def _run(self, memory: _Memory, steps: int) -> NDArray[np.int64]:
+        """Take the steps of all states; returns how many of each could be."""
+        done = np.zeros(self.n, dtype=np.int64)
+        todo = np.arange(self.n)
+        first = self._sims[0]
+        assert first._parts is not None
+        run_states = runner(first._parts, memory.handles[0])
+        while len(todo):
+            count = 1 if self._pool is None else self.threads * PARTS_PER_THREAD
+            shares = np.array_split(todo, min(count, len(todo)))
+
+            def work(share: NDArray[np.int64]) -> None:
+                reached = done[share]
+                run_states(self._parts[share], memory.addresses[share], reached, steps)
+                done[share] = reached
+
+            if self._pool is None:
+                work(todo)
+            else:
+                list(self._pool.map(work, shares))
+            stopped = todo[done[todo] < steps]
+            near = [i for i in stopped if memory.infos["status"][i, done[i]] == NEEDS_BLOCKS]
+            for i in near:
+                sim = self._sims[i]
+                sim.steps = int(self._steps[i] + done[i])
+                sim._connect_pairs()
+                assert sim._parts is not None
+                self._parts[i] = sim._parts.address
+            todo = np.array(near, dtype=np.int64)
+        return done
+
+    def _read(self, memory: _Memory, steps: int, begin: Array, done: NDArray[np.int64]) -> Rollout:
+        nq, nv = self.robot.nq, self.robot.nv
+        q, v = np.empty((self.n, steps + 1, nq)), np.empty((self.n, steps + 1, nv))
+        q[:, :steps], v[:, :steps] = memory.q, memory.v
+        every = np.arange(self.n)
+        q[every, done], v[every, done] = self._states.q[:, :nq], self._states.v[:, :nv]
+        tau = memory.tau[:, :, self.robot.actuated]
+        infos = memory.infos
+        gap, violation = infos["gap"].copy(), infos["violation"].copy()
+        iterations = infos["iterations"].copy()
+        failed = done < steps
+        for i in np.flatnonzero(failed):
+            k = done[i]
+            q[i, k + 1 :], v[i, k + 1 :] = np.nan, np.nan
+            for array in (tau, gap, violation):
+                array[i, k:] = np.nan
+            iterations[i, k:] = 0
+        t = begin[:, None] + self.timestep * np.arange(steps + 1)
+        return Rollout(t, q, v, tau, gap, violation, iterations, done, failed)
+
+
+class _Memory:
+    """What drives the states over some steps and what they leave, and a handle to it for each."""
+
+    def __init__(self, sims: list[Simulation], steps: int, targets: bool, torques: bool) -> None:
+        n, robot = len(sims), sims[0].robot
+        rates, forces = robot.v_offsets[-1], sims[0]._torques.shape[1]
+        driven = len(sims[0]._work.motion)
+        self.gains = np.zeros((n, robot.nu), dtype=GAINS)
+        self.targets = np.zeros((n, steps if targets else 0, robot.nu))
+        self.torques = np.zeros((n, steps if torques else 1, forces))
+        self.motions = np.zeros((n, steps + 1 if driven else 0, driven, 2))
+        self.controllers = np.zeros((n, 1), dtype=np.int64)
+        self.starts = np.zeros((n, 1))
+        self.q, self.v = np.empty((n, steps, robot.nq)), np.empty((n, steps, robot.nv))
+        self.tau = np.empty((n, steps, rates))
+        self.infos = np.zeros((n, steps), dtype=INFO)
+        like = sims[0]._single
+        drive = (self.gains, self.targets, self.torques, self.motions, self.controllers)
+        left = (self.starts, self.q, self.v, self.tau, self.infos)
+        self.handles = [
+            Handle(Run(*(array[i] for array in (*drive, *left))), like) for i in range(n)
+        ]
+        self.addresses = np.array([handle.address for handle in self.handles])
+
+
+def _robots(robot: Mechanism | Sequence[Mechanism], n: int | None) -> list[Mechanism]:
+    """One robot for each state."""
+    if isinstance(robot, Mechanism):
+        return [robot] * (1 if n is None else _count("n", n))
+    if not (isinstance(robot, Sequence) and all(isinstance(one, Mechanism) for one in robot)):
+        raise OptionError(f"robot must be a Mechanism or a sequence of them, not {robot!r}")
+    if len(robot) == 0:
+        raise OptionError("a batch needs a robot at least")
+    return list(robot)
+
+
+def _count(name: str, value: Any) -> int:
+    if not isinstance(value, Integral) or int(value) < 1:
+        raise OptionError(f"{name} must be a whole number of at least 1, not {value!r}")
+    return int(value)
