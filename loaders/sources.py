@@ -44,9 +44,9 @@ def load(
     Parameters
     ----------
     source : str or path
-        A shipped name ("a1", "cube"), the path of a .urdf or .xacro file, the name of a robot of an
-        installed example-robot-data ("a1_description", "example-robot-data:a1", "solo12"), or
-        "robot_descriptions:NAME", which may download it.
+        A shipped name ("a1", "cube"), the path of a .urdf, .xacro or MJCF .xml file, the name of a
+        robot of an installed example-robot-data ("a1_description", "example-robot-data:a1",
+        "solo12"), or "robot_descriptions:NAME", which may download it.
     floating_base : bool or None
         Whether the root floats. None: it does, unless it has no mass, or is a massless link
         named "world".
@@ -120,14 +120,17 @@ def _load(name: str, options: LoadOptions) -> Mechanism:
         )
     path = models.path(name) if name in models.FILES else _find(name)
     suffix = path.suffix.lower()
-    if suffix == ".xml":
-        _refuse_mjcf(path)
-    elif suffix not in (".urdf", ".xacro"):
+    if suffix not in (".urdf", ".xacro", ".xml"):
         raise LoadError(
             f"unknown kind of model file '{path.suffix}'",
             file=path,
             alternatives=(".urdf", ".xacro", ".xml"),
         )
+    if suffix == ".xml" and _root_tag(path) == "mujoco":
+        from robosim.loaders.mjcf import load_mjcf
+
+        _refuse_urdf_options(name, options)
+        return load_mjcf(path, options)
     # Here, as trimesh takes most of a second to import, and a built mechanism does without.
     from robosim.loaders.urdf import load_urdf
 
@@ -151,12 +154,9 @@ def available() -> tuple[ModelInfo, ...]:
     )
 
 
-def _refuse_mjcf(path: Path) -> None:
-    root = safe_xml.parse(safe_xml.read_bytes(path), path)
-    if root.tag == "mujoco":
-        raise LoadError(
-            "MJCF is not read yet, it comes in a later version; a URDF can be loaded", file=path
-        )
+def _root_tag(path: Path) -> str:
+    data = safe_xml.read_bytes(path, largest=safe_xml.LARGEST_MODEL)
+    return str(safe_xml.parse(data, path).tag)
 
 
 def _collected() -> dict[str, Path]:

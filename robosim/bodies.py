@@ -133,6 +133,10 @@ class Body(Frozen):
         The first one is the body's reference frame (a link's frame), of the body's name, with
         the axes of the body. Without any, it is put at the centre of mass.
     visuals, collisions : tuple of Geometry
+    carrier : bool
+        Whether it only carries one of several joints between two other bodies, and has a mass
+        only so that a step has a solution. `Mechanism.total_mass` and `robosim.dynamics` leave
+        that out.
     """
 
     name: str
@@ -141,6 +145,7 @@ class Body(Frozen):
     frames: tuple[Frame, ...] = ()
     visuals: tuple[Geometry, ...] = ()
     collisions: tuple[Geometry, ...] = ()
+    carrier: bool = False
 
     def __post_init__(self) -> None:
         element = f"body '{self.name}'"

@@ -41,8 +41,11 @@ class Kinematics:
         self._model = compile_model(robot)
         self._state = make_state(robot, self._model)
         self._work = make_workspace(robot, self._model)
-        self._masses = np.array([body.mass for body in robot.bodies])
+        # Carriers are none of the model's own.
+        own = np.array([0.0 if body.carrier else 1.0 for body in robot.bodies])
+        self._masses = own * [body.mass for body in robot.bodies]
         self._inertias = np.stack([np.asarray(body.inertia) for body in robot.bodies])
+        self._inertias *= own[:, None, None]
         index = {body.name: i for i, body in enumerate(robot.bodies)}
         self._parents = [-1 if j.parent is None else index[j.parent] for j in robot.tree_joints]
         self.move_to(np.asarray(robot.home) if q is None else q)

@@ -125,6 +125,11 @@ class Joint(Frozen):
         p_a, from the parent's centre of mass, in its axes (world coordinates for the world).
     child_position : (3,) [m]
         p_b, from the child's centre of mass, in its axes.
+    directions : (m, 3) or None
+        Unit vectors across each other in the joint frame, along which the free translations are
+        counted. None: those of `perpendicular_basis`, or x, y and z.
+    coordinate_names : tuple of str
+        Names of the coordinates, where a model file has one for each; not with a free rotation.
     offset : (4,)
         q_off: joint frame to parent axes at zero.
     lower, upper : (nv,) [rad or m]
@@ -164,6 +169,8 @@ class Joint(Frozen):
     parent_position: ArrayLike = (0.0, 0.0, 0.0)
     child_position: ArrayLike = (0.0, 0.0, 0.0)
     offset: ArrayLike = quaternions.IDENTITY
+    directions: ArrayLike | None = None
+    coordinate_names: tuple[str, ...] = ()
     lower: ArrayLike | None = None
     upper: ArrayLike | None = None
     velocity_limit: float = np.inf
@@ -194,6 +201,8 @@ class Joint(Frozen):
             raise ModelError(
                 error.reason, element=element, alternatives=error.alternatives
             ) from None
+        if self.directions is not None:
+            chosen = chosen._replace(C_T=self._checked_directions(chosen.C_T, element))
         for matrix in chosen:
             matrix.setflags(write=False)
         self._set(
@@ -207,7 +216,14 @@ class Joint(Frozen):
             offset=unit_quaternion(self.offset, "offset", element),
             actuated=self.actuated and self.kind != "floating",
             via=tuple(self.via),
+            coordinate_names=tuple(self.coordinate_names),
         )
+        names = self.coordinate_names
+        if names and (self.has_quaternion or len(names) != self.nv):
+            raise ModelError(
+                f"coordinate_names must be {self.nv} without a free rotation, not {names}",
+                element=element,
+            )
         self._set(
             lower=self._limit(self.lower, -np.inf, "lower", element),
             upper=self._limit(self.upper, np.inf, "upper", element),
@@ -231,6 +247,22 @@ class Joint(Frozen):
             if self.motion is None:
                 value = float(lower[0])
                 self._set(motion=lambda time: value)
+
+    def _checked_directions(self, C_T: Array, element: str) -> Array:
+        """The directions as columns (3, m): an orthonormal basis of what C_T (3, m) leaves free."""
+        m = C_T.shape[1]
+        directions = frozen_array(np.asarray(self.directions), (m, 3), "directions", element)
+        self._set(directions=directions)
+        # Within the plane of C_T, of length one, and across each other.
+        inside = np.abs(C_T @ (C_T.T @ directions.T) - directions.T).max(initial=0.0) < 1e-6
+        unit = np.abs(directions @ directions.T - np.eye(m)).max(initial=0.0) < 1e-6
+        if not (inside and unit):
+            raise ModelError(
+                f"directions must be unit vectors across each other, along which a '{self.kind}' "
+                f"joint can move; not {directions.tolist()}",
+                element=element,
+            )
+        return np.array(directions.T)
 
     def _check_components(self, element: str) -> None:
         """Springs, dampers, friction, rotor, motion and the limits of a free rotation."""

@@ -12,8 +12,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim.actuators import Actuator
 from robosim.bodies import Body, ContactPoint, Frame, Geometry
-from robosim.collision import AnyShape, as_obstacles
+from robosim.collision import AnyShape, TriangleMesh, as_obstacles
 from robosim.elements import Coupling, PointSpring
 from robosim.errors import ModelError
 from robosim.joints import Joint
@@ -71,7 +72,8 @@ class Mechanism(Frozen):
     self_collision : bool
         Whether that holds for all pairs of bodies without a joint between them.
     excluded_pairs : tuple of pairs of names
-        Bodies that may pass through each other nevertheless.
+        Bodies that may pass through each other nevertheless, or a body and an obstacle, by its
+        name.
     warnings : tuple of str
         What was noticed while building or loading, one sentence each.
     source : str or None
@@ -82,6 +84,8 @@ class Mechanism(Frozen):
         The pose to start from: all joints at zero, or what the model file or builder says.
     configurations : mapping of name to q (nq,)
         Poses that the model file names, such as "standing".
+    actuators : tuple of Actuator
+        The model file's motors and servos; `robosim.actuators.torques` makes torques of controls.
     stance : Stance or None
         What it is known to stand with.
     world_frames : tuple of Frame
@@ -114,6 +118,7 @@ class Mechanism(Frozen):
     self_collision: bool = False
     excluded_pairs: tuple[tuple[str, str], ...] = ()
     configurations: Mapping[str, ArrayLike] = field(default_factory=dict)
+    actuators: tuple[Actuator, ...] = ()
 
     def __post_init__(self) -> None:
         self._set(
@@ -123,6 +128,7 @@ class Mechanism(Frozen):
             springs=tuple(self.springs),
             couplings=tuple(self.couplings),
             obstacles=as_obstacles(self.obstacles),
+            actuators=tuple(self.actuators),
             contact_pairs=tuple((str(a), str(b)) for a, b in self.contact_pairs),
             excluded_pairs=tuple((str(a), str(b)) for a, b in self.excluded_pairs),
         )
@@ -132,10 +138,12 @@ class Mechanism(Frozen):
         _check_unique("joint", (joint.name for joint in self.joints))
         _check_unique("spring", (spring.name for spring in self.springs))
         _check_unique("coupling", (coupling.name for coupling in self.couplings))
+        _check_unique("actuator", (actuator.name for actuator in self.actuators))
         frames = [*self.world_frames, *(frame for _, frame in self.frames())]
         _check_unique("frame", (frame.name for frame in frames))
         self._check_references()
         self._sort_tree()
+        self._check_actuators()
         noticed = [body.triangle_violation() for body in self.bodies]
         # Each sentence once: a mechanism that is rebuilt from another notices the same things.
         noticed_once = dict.fromkeys((*self.warnings, *(text for text in noticed if text)))
@@ -189,14 +197,34 @@ class Mechanism(Frozen):
                         element=element_name,
                     )
 
+    def _check_actuators(self) -> None:
+        names = set(self.q_names).intersection(self.v_names)
+        for actuator in self.actuators:
+            for name in actuator.gears:
+                if name not in names:
+                    raise ModelError(
+                        f"'{name}' is no coordinate of the joints",
+                        element=f"actuator '{actuator.name}'",
+                        alternatives=sorted(names),
+                    )
+
     def _check_what_touches(self, names: list[str]) -> None:
-        pairs = [("contact pair", pair) for pair in self.contact_pairs]
-        for what, pair in (*pairs, *(("excluded pair", pair) for pair in self.excluded_pairs)):
+        for obstacle in self.obstacles:
+            if not isinstance(obstacle, AnyShape):
+                raise ModelError(
+                    f"an obstacle cannot be {obstacle!r}",
+                    element=f"mechanism '{self.name}'",
+                    alternatives=("HalfSpace", "HeightField", "TriangleMesh", "Geometry"),
+                )
+        known_names = [*names, *map(_obstacle_name, self.obstacles)]
+        pairs = [("contact pair", pair, names) for pair in self.contact_pairs]
+        pairs += [("excluded pair", pair, known_names) for pair in self.excluded_pairs]
+        for what, pair, known in pairs:
             element = f"{what} {pair}"
             for body in pair:
-                if body not in names:
+                if body not in known:
                     raise ModelError(
-                        f"body '{body}' does not exist", element=element, alternatives=names
+                        f"body '{body}' does not exist", element=element, alternatives=known
                     )
             if pair[0] == pair[1]:
                 raise ModelError("a body cannot touch itself", element=element)
@@ -324,9 +352,19 @@ class Mechanism(Frozen):
         """All pairs ((body, shape), (body, shape)) that may touch; the world's body is None."""
         index = {body.name: i for i, body in enumerate(self.bodies)}
         pairs = {tuple(sorted((index[a], index[b]))) for a, b in self.contact_pairs}
+        apart: set[frozenset[str | None]] = {frozenset(pair) for pair in self.excluded_pairs}
         if self.self_collision:
-            apart = {frozenset((joint.parent, joint.child)) for joint in self.joints}
-            apart |= {frozenset(pair) for pair in self.excluded_pairs}
+            # Bodies with only carriers between them are neighbours.
+            beyond: dict[str | None, str | None] = {
+                joint.child: joint.parent
+                for joint, body in zip(self.tree_joints, self.bodies, strict=True)
+                if body.carrier
+            }
+            for joint in self.joints:
+                parent = joint.parent
+                while parent in beyond:
+                    parent = beyond[parent]
+                apart.add(frozenset((parent, joint.child)))
             for a, first in enumerate(self.bodies):
                 for b in range(a + 1, len(self.bodies)):
                     if frozenset((first.name, self.bodies[b].name)) not in apart:
@@ -334,7 +372,8 @@ class Mechanism(Frozen):
         found: list[tuple[tuple[int | None, AnyShape], tuple[int | None, AnyShape]]] = []
         for obstacle in self.obstacles:
             for i, body in enumerate(self.bodies):
-                found += [((None, obstacle), (i, shape)) for shape in body.collisions]
+                if frozenset((_obstacle_name(obstacle), body.name)) not in apart:
+                    found += [((None, obstacle), (i, shape)) for shape in body.collisions]
         for a, b in sorted(pairs):
             for shape in self.bodies[a].collisions:
                 found += [((a, shape), (b, other)) for other in self.bodies[b].collisions]
@@ -450,8 +489,8 @@ class Mechanism(Frozen):
 
     @property
     def total_mass(self) -> float:
-        """Sum of the masses [kg]."""
-        return float(sum(body.mass for body in self.bodies))
+        """Sum of the masses [kg], without carriers."""
+        return float(sum(body.mass for body in self.bodies if not body.carrier))
 
     def neutral(self) -> Array:
         """q (nq,) with every joint at zero, quaternions at identity."""
@@ -471,9 +510,15 @@ def _coordinate_names(joint: Joint, *, velocity: bool) -> list[str]:
         suffixes += ["wx", "wy", "wz"] if velocity else ["qw", "qx", "qy", "qz"]
     elif rotations == 1:
         suffixes.append("r")
+    if joint.coordinate_names:
+        return list(joint.coordinate_names)
     if len(suffixes) == 1:
         return [joint.name]
     return [f"{joint.name}.{suffix}" for suffix in suffixes]
+
+
+def _obstacle_name(obstacle: AnyShape) -> str:
+    return obstacle.geometry.name if isinstance(obstacle, TriangleMesh) else obstacle.name
 
 
 def _check_unique(what: str, names: Iterable[str]) -> None:

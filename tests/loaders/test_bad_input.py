@@ -236,13 +236,6 @@ def test_another_root_element(tmp_path):
         robosim.load(path)
 
 
-def test_mjcf_is_announced_for_later(tmp_path):
-    path = tmp_path / "robot.xml"
-    path.write_text("<mujoco/>")
-    with pytest.raises(LoadError, match="MJCF is not read yet"):
-        robosim.load(path)
-
-
 def test_a_urdf_in_an_xml_file_loads(write):
     assert robosim.load(write(A, file="robot.xml")).total_mass == 1
 

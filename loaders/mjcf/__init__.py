@@ -1,0 +1,7 @@
+"""MJCF, MuJoCo's model format, to Mechanism. MuJoCo itself is not used."""
+
+from __future__ import annotations
+
+from robosim.loaders.mjcf.model import load_mjcf
+
+__all__ = ["load_mjcf"]

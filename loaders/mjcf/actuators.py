@@ -1,0 +1,172 @@
+"""<actuator>: which joints are driven, how strongly, and what makes a force of a control.
+
+robosim's controllers answer with joint torques. The gear and the gains of a motor or servo are
+kept in `Mechanism.actuators`, which turn controls into such torques.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from robosim.actuators import Actuator
+from robosim.loaders.mjcf.anchors import Scalars
+from robosim.loaders.mjcf.compiler import Compiler
+from robosim.loaders.mjcf.defaults import ACTUATORS, Defaults
+from robosim.loaders.mjcf.joints import Spec
+from robosim.loaders.mjcf.nodes import Node
+from robosim.loaders.mjcf.notes import Notes
+from robosim.loaders.mjcf.tendons import Tendons
+
+Three = tuple[float, float, float]
+
+_AFFINE = ("general", "motor", "position", "velocity", "damper", "cylinder")
+
+
+@dataclass
+class Drives:
+    """What drives the joints.
+
+    Attributes
+    ----------
+    actuators : list of Actuator
+    driven : set of str
+        Names of joints.
+    """
+
+    actuators: list[Actuator] = field(default_factory=list)
+    driven: set[str] = field(default_factory=set)
+
+
+def read_actuators(
+    root: Node,
+    compiler: Compiler,
+    defaults: Defaults,
+    scalars: Scalars,
+    tendons: Tendons,
+    notes: Notes,
+) -> Drives:
+    """The actuators of a model.
+
+    Raises
+    ------
+    LoadError
+        For a joint or tendon that does not exist, ranges the wrong way round, wrong numbers.
+    """
+    found = Drives()
+    names: set[str] = set()
+    for section in root.all("actuator"):
+        for node in section.children:
+            if node.tag not in ACTUATORS:
+                raise node.error("is no kind of actuator", ACTUATORS)
+            if node.name in names:
+                raise node.error("the name is used twice")
+            names |= {node.name} - {""}
+            resolved = defaults.resolve(node)
+            name = node.name or f"actuator{len(found.actuators)}"
+            gears = _gears(resolved, scalars, tendons, found, notes, name)
+            if gears and node.tag in _AFFINE:
+                found.actuators.append(_affine(resolved, name, gears, compiler, notes))
+            elif gears:
+                notes.add(f"actuators of the kind {node.tag} are left out", name)
+    return found
+
+
+def _gears(
+    node: Node, scalars: Scalars, tendons: Tendons, found: Drives, notes: Notes, name: str
+) -> dict[str, float]:
+    """Joint -> what a unit of the actuator's force does there; empty if that is no constant."""
+    gear = node.some_numbers("gear", (1.0, 0.0, 0.0, 0.0, 0.0, 0.0), fill=True)
+    for attribute in ("joint", "jointinparent"):
+        if node.has(attribute):
+            spec = scalars.get(node, attribute)
+            if spec.type in ("hinge", "slide"):
+                found.driven.add(spec.name)
+                return {spec.name: float(gear[0])}
+            if spec.type == "ball":
+                found.driven.add(spec.name)
+            notes.add("actuators of ball and free joints have no controls here", name)
+            return {}
+    if node.has("tendon"):
+        known: Mapping[str, object] = {**tendons.spatial, **tendons.fixed}
+        node.look_up("tendon", known, "tendon")
+        tendon = tendons.fixed.get(node.text("tendon"))
+        if tendon is not None:
+            found.driven |= set(tendon.coefficients)
+            return {joint: float(gear[0]) * c for joint, c in tendon.coefficients.items()}
+    notes.add("actuators that act on no joint and no fixed tendon are left out", name)
+    return {}
+
+
+def _affine(
+    node: Node, name: str, gears: dict[str, float], compiler: Compiler, notes: Notes
+) -> Actuator:
+    """An actuator whose force is affine in control, length and velocity."""
+    gain, bias = _gain_and_bias(node)
+    if node.choice("gaintype", ("fixed", "affine", "muscle", "user", "dcmotor"), "fixed") not in (
+        "fixed",
+        "affine",
+    ):
+        notes.add("actuators with gains that are not fixed or affine are left out", name)
+    dynamics = node.attributes.get("dyntype", "none")
+    if node.tag == "cylinder" or dynamics != "none" or node.has("timeconst"):
+        notes.add("actuators act at once, without the activation that the file gives them", name)
+    for attribute in ("armature", "damping"):
+        if np.any(node.some_numbers(attribute, 0.0)):
+            notes.add(f"the {attribute} of actuators is left out", name)
+    limits = {}
+    for what in ("ctrl", "force"):
+        lower, upper = -np.inf, np.inf
+        if node.limited(f"{what}limited", f"{what}range", compiler.autolimits):
+            lower, upper = node.numbers(f"{what}range", count=2)
+            if lower >= upper:
+                raise node.error(f"'{what}range' must be from a lower to a higher number")
+        limits[what] = float(lower), float(upper)
+    return Actuator(
+        name,
+        gears=gears,
+        gain=gain,
+        bias=bias,
+        control_range=limits["ctrl"],
+        force_range=limits["force"],
+    )
+
+
+def _gain_and_bias(node: Node) -> tuple[Three, Three]:
+    """(of the control, of 1), each over constant, length and velocity."""
+    if node.tag == "position":
+        kp, kv = node.number("kp", 1.0), node.number("kv", 0.0)
+        return (kp, 0.0, 0.0), (0.0, -kp, -kv)
+    if node.tag == "velocity":
+        kv = node.number("kv", 1.0)
+        return (kv, 0.0, 0.0), (0.0, 0.0, -kv)
+    if node.tag == "damper":
+        return (0.0, 0.0, -node.number("kv", 1.0)), (0.0, 0.0, 0.0)
+    if node.tag == "motor":
+        return (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    if node.tag == "cylinder":
+        area = node.number("area", 1.0)
+        if node.has("diameter"):
+            area = np.pi / 4 * node.number("diameter") ** 2
+        return (area, 0.0, 0.0), _three(node.numbers("bias", np.zeros(3)))
+    gain = node.some_numbers("gainprm", (1.0,))
+    bias = node.some_numbers("biasprm", (0.0,))
+    affine = node.attributes.get("gaintype", "fixed") == "affine"
+    biased = node.attributes.get("biastype", "none") == "affine"
+    return (
+        _three(gain) if affine else (float(gain[0]), 0.0, 0.0),
+        _three(bias) if biased else (0.0, 0.0, 0.0),
+    )
+
+
+def _three(values: np.ndarray) -> Three:
+    a, b, c = (float(v) for v in (*values[:3], 0.0, 0.0, 0.0)[:3])
+    return a, b, c
+
+
+def effort_of(spec: Spec, actuators: list[Actuator]) -> float:
+    """What all actuators of a joint can do together [N m or N], at most what the joint allows."""
+    efforts = [a.largest_force * abs(a.gears[spec.name]) for a in actuators if spec.name in a.gears]
+    return min(spec.effort, sum(efforts)) if efforts else spec.effort

@@ -1,0 +1,158 @@
+"""<compiler> and <option>: how the rest of the file is to be understood, and what acts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from robosim.loaders.mjcf.nodes import Node
+from robosim.loaders.mjcf.notes import Notes
+from robosim.loaders.mjcf.orientation import Angles
+
+# What robosim.Simulation takes for granted, as MuJoCo does.
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """The settings of <compiler>; several such elements count as one.
+
+    Attributes
+    ----------
+    angles : Angles
+    autolimits : bool
+        Whether a range alone makes a limit.
+    meshes, textures : str
+        Folders of those files, from the model's.
+    strip_paths : bool
+        Whether file names are taken without their folders.
+    inertia_from_geoms : bool or None
+        Whether always, never, or where there is no <inertial>.
+    inertia_groups : (int, int)
+        The first and last group of geoms that have mass.
+    balance : bool
+        Whether impossible inertias are made spheres'.
+    least_mass, least_inertia : float [kg], [kg m^2]
+    total_mass : float [kg]
+        What all masses are scaled to if it is positive.
+    fit_to_box : bool
+        Whether shapes are fitted to the bounding boxes of meshes, not to their inertia.
+    """
+
+    angles: Angles
+    autolimits: bool
+    meshes: str
+    textures: str
+    strip_paths: bool
+    inertia_from_geoms: bool | None
+    inertia_groups: tuple[int, int]
+    balance: bool
+    least_mass: float
+    least_inertia: float
+    total_mass: float
+    fit_to_box: bool
+
+    @classmethod
+    def read(cls, root: Node, notes: Notes) -> Compiler:
+        """The settings of a model.
+
+        Raises
+        ------
+        LoadError
+            For a value that is not one, and for global coordinates.
+        """
+        node = _joined(root, "compiler")
+        if node.choice("coordinate", ("local", "global"), "local") == "global":
+            raise node.error(
+                "coordinate='global' is not read, nor by MuJoCo since version 2.3.3, which can "
+                "save such a file with local coordinates before that"
+            )
+        sequence = node.attributes.get("eulerseq", "xyz")
+        if len(sequence) != 3 or set(sequence.lower()) - set("xyz"):
+            raise node.error(f"'eulerseq' must be three of the letters xyzXYZ, not '{sequence}'")
+        degrees = node.choice("angle", ("degree", "radian"), "degree") == "degree"
+        if node.flag("alignfree", False):
+            notes.add(
+                "alignfree is not read: floating bodies keep the frames that the file gives them"
+            )
+        folder = node.attributes.get("assetdir", "")
+        from_geoms = node.choice("inertiafromgeom", ("true", "false", "auto"), "auto")
+        first, last = node.numbers("inertiagrouprange", (0, 5))
+        return cls(
+            angles=Angles(np.pi / 180.0 if degrees else 1.0, sequence),
+            autolimits=node.flag("autolimits", True),
+            meshes=node.attributes.get("meshdir", folder),
+            textures=node.attributes.get("texturedir", folder),
+            strip_paths=node.flag("strippath", False),
+            inertia_from_geoms=None if from_geoms == "auto" else from_geoms == "true",
+            inertia_groups=(int(first), int(last)),
+            balance=node.flag("balanceinertia", False),
+            least_mass=_not_negative(node, "boundmass"),
+            least_inertia=_not_negative(node, "boundinertia"),
+            total_mass=node.number("settotalmass", -1.0),
+            fit_to_box=node.flag("fitaabb", False),
+        )
+
+    def folder(self, model: Path, setting: str) -> Path:
+        """The folder that file names are relative to: `meshes` or `textures` of this."""
+        return model.parent / setting
+
+
+def _joined(root: Node, tag: str) -> Node:
+    """All elements of a tag as one; what is said last counts."""
+    found = list(root.all(tag))
+    attributes = {key: value for node in found for key, value in node.attributes.items()}
+    children = tuple(child for node in found for child in node.children)
+    first = found[0] if found else Node(tag, file=root.file, line=root.line)
+    return Node(tag, attributes, children, first.file, first.line)
+
+
+def _not_negative(node: Node, attribute: str) -> float:
+    value = node.number(attribute, 0.0)
+    if value < 0:
+        raise node.error(f"'{attribute}' must not be negative, not {value}")
+    return value
+
+
+@dataclass(frozen=True)
+class Option:
+    """What of <option> matters here: which parts of the physics act.
+
+    Attributes
+    ----------
+    disabled : frozenset of str
+        Names of the flags that are "disable".
+    """
+
+    disabled: frozenset[str]
+
+    @classmethod
+    def read(cls, root: Node, notes: Notes) -> Option:
+        """The options of a model; notes what `Simulation` has to be told, and what is not there."""
+        node = _joined(root, "option")
+        flags = _joined(node, "flag")
+        disabled = frozenset(
+            name
+            for name in flags.attributes
+            if flags.choice(name, ("enable", "disable"), "enable") == "disable"
+        )
+        gravity = node.numbers("gravity", GRAVITY)
+        if "gravity" in disabled:
+            gravity = np.zeros(3)
+        wanted = []
+        if node.has("timestep"):
+            wanted.append(f"timestep={node.number('timestep'):g}")
+        if np.any(gravity != GRAVITY):
+            wanted.append(f"gravity={tuple(float(g) for g in gravity)}")
+        if wanted:
+            notes.add(f"<option>: Simulation takes as arguments {', '.join(wanted)}")
+        for fluid in ("density", "viscosity", "wind", "magnetic"):
+            if np.any(node.some_numbers(fluid, 0.0)) and fluid != "magnetic":
+                notes.add("<option>: there is no fluid, so this has no effect", fluid)
+        return cls(disabled)
+
+    def acts(self, *flags: str) -> bool:
+        """Whether none of the flags is disabled."""
+        return not self.disabled.intersection(flags)

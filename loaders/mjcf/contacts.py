@@ -1,0 +1,142 @@
+"""What touches what: contype and conaffinity, pairs, exclusions, friction.
+
+Two geoms touch if the contype of one shares a bit with the conaffinity of the other, or if a
+<pair> says so. The friction of both is that of the higher priority, or else the larger one; with
+condim 1 there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from robosim.loaders.mjcf.defaults import Defaults
+from robosim.loaders.mjcf.geoms import Geom
+from robosim.loaders.mjcf.links import Links
+from robosim.loaders.mjcf.nodes import Node
+from robosim.loaders.mjcf.orientation import Pose
+from robosim.loaders.mjcf.tree import TreeBody
+
+
+@dataclass(frozen=True)
+class PlacedGeom:
+    """A geom in its link.
+
+    Attributes
+    ----------
+    geom : Geom
+    name : str
+        Its own, or that of its body.
+    body : int
+        Index of its body in the file.
+    link : int
+        0 for the world.
+    place : Pose
+        In the link's frame.
+    """
+
+    geom: Geom
+    name: str
+    body: int
+    link: int
+    place: Pose
+
+
+def place_geoms(bodies: Sequence[TreeBody], links: Links) -> list[PlacedGeom]:
+    """All geoms in their links, in the order of the file."""
+    found = []
+    for index, (body, (link, place)) in enumerate(zip(bodies, links.of_body, strict=True)):
+        found += [
+            PlacedGeom(geom, geom.node.name or body.name, index, link, place @ geom.place)
+            for geom in body.geoms
+        ]
+    return found
+
+
+class Rules:
+    """Who touches whom, and with what friction.
+
+    Parameters
+    ----------
+    root : Node
+        The model, with its <contact> elements.
+    defaults : Defaults
+    placed : sequence of PlacedGeom
+    bodies, links
+        Of the model.
+
+    Attributes
+    ----------
+    excluded : set of pairs of links
+
+    Raises
+    ------
+    LoadError
+        For a pair or an exclusion of something that does not exist.
+    """
+
+    def __init__(
+        self,
+        root: Node,
+        defaults: Defaults,
+        placed: Sequence[PlacedGeom],
+        bodies: Sequence[TreeBody],
+        links: Links,
+    ) -> None:
+        by_name = {p.geom.node.name: p for p in placed if p.geom.node.name}
+        link_of = {body.name: link for body, (link, _) in zip(bodies, links.of_body, strict=True)}
+        self._pairs: dict[frozenset[int], float] = {}
+        self._paired: list[tuple[PlacedGeom, PlacedGeom]] = []
+        self.excluded: set[frozenset[int]] = set()
+        for contact in root.all("contact"):
+            for node in contact.all("pair"):
+                node = defaults.resolve(node)
+                a, b = (node.look_up(key, by_name, "geom") for key in ("geom1", "geom2"))
+                self._pairs[_key(a, b)] = _pair_friction(node, a.geom, b.geom)
+                self._paired.append((a, b))
+            for node in contact.all("exclude"):
+                ends = [node.look_up(key, link_of, "body") for key in ("body1", "body2")]
+                self.excluded.add(frozenset(ends))
+
+    def friction(self, a: PlacedGeom, b: PlacedGeom) -> float | None:
+        """The Coulomb coefficient between two geoms, None if they do not touch."""
+        if a.link == b.link:
+            return None
+        if _key(a, b) in self._pairs:
+            return self._pairs[_key(a, b)]
+        if not touch(a.geom, b.geom) or frozenset((a.link, b.link)) in self.excluded:
+            return None
+        return _friction(a.geom, b.geom)
+
+    def in_pairs(self, placed: PlacedGeom) -> bool:
+        """Whether a <pair> is about a geom."""
+        return any(placed in pair for pair in self._paired)
+
+    def moving_pairs(self) -> set[tuple[int, int]]:
+        """The links, both moving, that a <pair> is about."""
+        found = {(min(a.link, b.link), max(a.link, b.link)) for a, b in self._paired}
+        return {(a, b) for a, b in found if a > 0 and a != b}
+
+
+def touch(a: Geom, b: Geom) -> bool:
+    """Whether two geoms touch by their bits."""
+    return bool(a.contype & b.conaffinity or b.contype & a.conaffinity)
+
+
+def _friction(a: Geom, b: Geom) -> float:
+    if a.priority != b.priority:
+        a = b = max(a, b, key=lambda geom: geom.priority)
+    return max(a.friction, b.friction) if max(a.condim, b.condim) > 1 else 0.0
+
+
+def _pair_friction(node: Node, a: Geom, b: Geom) -> float:
+    if node.integer("condim", max(a.condim, b.condim)) == 1:
+        return 0.0
+    friction = float(node.some_numbers("friction", max(a.friction, b.friction))[0])
+    if friction < 0:
+        raise node.error(f"'friction' must not be negative, not {friction}")
+    return friction
+
+
+def _key(a: PlacedGeom, b: PlacedGeom) -> frozenset[int]:
+    return frozenset((id(a), id(b)))

@@ -1,0 +1,107 @@
+"""Default classes: what elements have that do not say it themselves.
+
+A class starts with what its parent has. An element takes its own `class`, else the `childclass`
+of the nearest body or frame around it, else the outermost class.
+"""
+
+from __future__ import annotations
+
+from robosim.loaders.mjcf.nodes import Node
+from robosim.loaders.mjcf.orientation import ORIENTATIONS
+
+MAIN = "main"
+# Actuators of all kinds share one set of defaults.
+ACTUATORS = (
+    "general",
+    "motor",
+    "position",
+    "velocity",
+    "intvelocity",
+    "orientation",
+    "pid",
+    "damper",
+    "cylinder",
+    "muscle",
+    "adhesion",
+    "dcmotor",
+    "plugin",
+)
+_FAMILIES = {
+    **dict.fromkeys(ACTUATORS, "general"),
+    **dict.fromkeys(("spatial", "fixed"), "tendon"),
+    **dict.fromkeys(("connect", "weld"), "equality"),
+}
+# Attributes of which an element may give the first numbers only.
+_PARTIAL = frozenset(("size", "friction", "gear", "gainprm", "biasprm"))
+
+
+class Defaults:
+    """The classes of a file.
+
+    Parameters
+    ----------
+    root : Node
+        The model; all its <default> elements count.
+
+    Raises
+    ------
+    LoadError
+        For a nested class without a name, or one that is there twice.
+    """
+
+    def __init__(self, root: Node) -> None:
+        outermost: dict[str, dict[str, str]] = {}
+        self._classes = {MAIN: outermost}
+        for node in root.all("default"):
+            # Older files give the outermost class another name.
+            self._classes[node.attributes.get("class", MAIN)] = outermost
+            self._read(node, outermost)
+
+    def _read(self, node: Node, known: dict[str, dict[str, str]]) -> None:
+        for child in node.children:
+            if child.tag != "default":
+                family = _FAMILIES.get(child.tag, child.tag)
+                known[family] = _merged(known.get(family, {}), child.attributes)
+        for child in node.all("default"):
+            name = child.text("class")
+            if name in self._classes:
+                raise child.error(f"class '{name}' is there already")
+            self._classes[name] = {tag: dict(values) for tag, values in known.items()}
+            self._read(child, self._classes[name])
+
+    def resolve(self, node: Node, childclass: str | None = None, tag: str | None = None) -> Node:
+        """An element with the attributes of its class where it has none of its own.
+
+        Parameters
+        ----------
+        node : Node
+        childclass : str or None
+            That of the bodies around it.
+        tag : str or None
+            Whose defaults it takes, if not those of its own tag.
+
+        Raises
+        ------
+        LoadError
+            For a class that does not exist.
+        """
+        family = tag or _FAMILIES.get(node.tag, node.tag)
+        name = node.attributes.get("class", childclass or MAIN)
+        self.check(name, node)
+        return node.with_attributes(_merged(self._classes[name].get(family, {}), node.attributes))
+
+    def check(self, name: str, node: Node) -> None:
+        """Raise a LoadError if there is no class of that name, which `node` refers to."""
+        if name not in self._classes:
+            raise node.error(f"default class '{name}' does not exist", tuple(self._classes))
+
+
+def _merged(base: dict[str, str], own: dict[str, str]) -> dict[str, str]:
+    """The attributes of an element over those that it inherits."""
+    if any(attribute in own for attribute in ORIENTATIONS):
+        base = {key: value for key, value in base.items() if key not in ORIENTATIONS}
+    merged = {**base, **own}
+    for key in _PARTIAL & own.keys() & base.keys():
+        words, inherited = own[key].split(), base[key].split()
+        merged[key] = " ".join((*words, *inherited[len(words) :]))
+    return merged

@@ -1,0 +1,223 @@
+"""<equality>: joints that close loops, and gears between joints, exact both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from robosim import quaternions
+from robosim.elements import Coupling
+from robosim.joints import Joint
+from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
+from robosim.loaders.mjcf.defaults import Defaults
+from robosim.loaders.mjcf.joints import Spec
+from robosim.loaders.mjcf.nodes import Node
+from robosim.loaders.mjcf.notes import Notes
+from robosim.loaders.mjcf.orientation import Pose
+from robosim.loaders.mjcf.tendons import Tendons
+
+_LEFT_OUT = "equalities that no joint or gear here can hold are left out"
+
+
+@dataclass
+class Equalities:
+    """What the equalities of a file come to.
+
+    Attributes
+    ----------
+    joints : list of Joint
+        That close loops.
+    couplings : list of Coupling
+    held : dict of str to float
+        Joints that stay at a coordinate.
+    """
+
+    joints: list[Joint] = field(default_factory=list)
+    couplings: list[Coupling] = field(default_factory=list)
+    held: dict[str, float] = field(default_factory=dict)
+
+
+def read_equalities(
+    root: Node,
+    defaults: Defaults,
+    anchors: Anchors,
+    scalars: Scalars,
+    tendons: Tendons,
+    notes: Notes,
+) -> Equalities:
+    """The equalities of a model; what cannot be held exactly is noted.
+
+    Raises
+    ------
+    LoadError
+        For bodies, sites, joints or tendons that do not exist, or numbers that are not ones.
+    """
+    found = Equalities()
+    names = set(scalars.specs)
+    for section in root.all("equality"):
+        for node in section.children:
+            node = defaults.resolve(node)
+            label = node.name or f"{node.tag} in line {node.line}"
+            if not node.flag("active", True):
+                notes.add("equalities that are not active are left out", label)
+                continue
+            name = node.name or f"{node.tag}{len(found.joints) + len(found.couplings)}"
+            while name in names:
+                name += "_"
+            names.add(name)
+            match node.tag:
+                case "connect":
+                    joint = _connect(node, name, anchors)
+                    _add_joint(joint, label, found, notes)
+                case "weld":
+                    _add_joint(_weld(node, name, anchors), label, found, notes)
+                case "joint":
+                    _couple_joints(node, name, scalars, found, notes)
+                case "tendon":
+                    _couple_tendons(node, name, scalars, tendons, found, notes)
+                case _:
+                    notes.add(_LEFT_OUT, label)
+    return found
+
+
+def _add_joint(joint: Joint | None, label: str, found: Equalities, notes: Notes) -> None:
+    if joint is None:
+        notes.add("equalities between bodies that cannot move against each other", label)
+    else:
+        found.joints.append(joint)
+
+
+def _ends(node: Node, anchors: Anchors) -> tuple[Anchor, Anchor, bool]:
+    """The two frames that a <connect> or <weld> joins, and whether they are sites."""
+    if node.has("site1") or node.has("site2"):
+        return anchors.site(node, "site1"), anchors.site(node, "site2"), True
+    node.text("body1")
+    return anchors.body(node, "body1"), anchors.body(node, "body2"), False
+
+
+def _connect(node: Node, name: str, anchors: Anchors) -> Joint | None:
+    a, b, sites = _ends(node, anchors)
+    if not sites:
+        # The point is given on the first body; on the second it is where the reference has it.
+        a = a.on(Pose(np.eye(3), node.numbers("anchor", count=3)))
+        b = b.on(Pose(np.eye(3), b.world.R.T @ (a.world.p - b.world.p)))
+    if a.link == b.link:
+        return None
+    if b.link == 0:
+        a, b = b, a
+    return Joint(
+        name,
+        "spherical",
+        a.name,
+        str(b.name),
+        parent_position=a.place.p,
+        child_position=b.place.p,
+        offset=quaternions.from_matrix(a.place.R @ a.world.R.T @ b.world.R @ b.place.R.T),
+        actuated=False,
+    )
+
+
+def _weld(node: Node, name: str, anchors: Anchors) -> Joint | None:
+    a, b, sites = _ends(node, anchors)
+    if not sites:
+        pose = node.numbers("relpose", (0, 0, 0, 0, 0, 0, 0))
+        if np.any(pose[3:]):
+            R = quaternions.rotation_matrix(quaternions.normalized(pose[3:]))
+            a = a.on(Pose(R, pose[:3]))
+        else:
+            R = a.world.R.T
+            a = a.on(Pose(R @ b.world.R, R @ (b.world.p - a.world.p)))
+    if a.link == b.link:
+        return None
+    if b.link == 0:
+        a, b = b, a
+    return Joint(
+        name,
+        "fixed",
+        a.name,
+        str(b.name),
+        parent_position=a.place.p,
+        child_position=b.place.p,
+        offset=quaternions.from_matrix(a.place.R @ b.place.R.T),
+        actuated=False,
+    )
+
+
+def _polynomial(node: Node) -> tuple[float, float, bool]:
+    """(constant, slope, whether there are no higher powers)."""
+    values = node.some_numbers("polycoef", (0.0, 1.0, 0.0, 0.0, 0.0), fill=True)
+    return float(values[0]), float(values[1]), not np.any(values[2:])
+
+
+def _couple_joints(
+    node: Node, name: str, scalars: Scalars, found: Equalities, notes: Notes
+) -> None:
+    first = scalars.get(node, "joint1")
+    constant, slope, linear = _polynomial(node)
+    if not node.has("joint2"):
+        _hold({first.name: 1.0}, first.ref + constant, name, scalars, found, notes)
+        return
+    second = scalars.get(node, "joint2")
+    if not linear:
+        notes.add(_LEFT_OUT, name)
+        return
+    total = first.ref + constant - slope * second.ref
+    _hold({first.name: 1.0, second.name: -slope}, total, name, scalars, found, notes)
+
+
+def _couple_tendons(
+    node: Node,
+    name: str,
+    scalars: Scalars,
+    tendons: Tendons,
+    found: Equalities,
+    notes: Notes,
+) -> None:
+    known = {**tendons.spatial, **tendons.fixed}
+    keys = [key for key in ("tendon1", "tendon2") if node.has(key) or key == "tendon1"]
+    for key in keys:
+        node.look_up(key, known, "tendon")
+    parts = [tendons.fixed.get(node.text(key)) for key in keys]
+    constant, slope, linear = _polynomial(node)
+    if None in parts or (len(parts) > 1 and not linear):
+        notes.add(_LEFT_OUT, name)
+        return
+    coefficients: dict[str, float] = {}
+    total = constant
+    for tendon, factor in zip(parts, (1.0, -slope), strict=False):
+        if tendon is not None:
+            total += factor * tendon.length(scalars.specs)
+            for joint, c in tendon.coefficients.items():
+                coefficients[joint] = coefficients.get(joint, 0.0) + factor * c
+    _hold(coefficients, total, name, scalars, found, notes)
+
+
+def _hold(
+    coefficients: dict[str, float],
+    total: float,
+    name: str,
+    scalars: Scalars,
+    found: Equalities,
+    notes: Notes,
+) -> None:
+    """Hold a sum of joint coordinates, times coefficients, at a value."""
+    terms = [(joint, c) for joint, c in coefficients.items() if c != 0]
+    alone = all(joint in scalars.single for joint, _ in terms)
+    led = {coupling.joint for coupling in found.couplings}
+    if len(terms) == 1 and alone:
+        found.held[terms[0][0]] = total / terms[0][1]
+    elif len(terms) == 2 and alone and terms[0][0] not in led:
+        (joint, c1), (source, c2) = terms
+        found.couplings.append(Coupling(name, joint, source, -c2 / c1, total / c1))
+    else:
+        notes.add(_LEFT_OUT, name)
+
+
+def single_joints(groups: Iterable[Iterable[Spec]]) -> frozenset[str]:
+    """Names of the joints that are hinges or slides on their own here, of runs of joints."""
+    alone = [list(run) for run in groups]
+    return frozenset(
+        run[0].name for run in alone if len(run) == 1 and run[0].type in ("hinge", "slide")
+    )

@@ -1,0 +1,95 @@
+"""Where a model starts: its reference pose, within limits, satisfying gears, above the ground."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim import quaternions
+from robosim.loaders import placement
+from robosim.loaders.mjcf.notes import Notes
+from robosim.mechanism import Mechanism
+from robosim.models import stances
+
+Array = NDArray[np.float64]
+
+_LEVEL = 1e-9
+_SUNK = 1e-6  # [m]
+
+
+def at_home(mechanism: Mechanism, reference: Array, notes: Notes) -> Mechanism:
+    """The mechanism with its home pose, and with the notes as warnings.
+
+    A base that can is raised until nothing is below the ground; contact points that still are
+    lose their contact with it.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    reference : (nq,)
+        Where the file has put the bodies.
+    notes : Notes
+    """
+    q = _coupled(mechanism, _within_limits(mechanism, reference))
+    mechanism = replace(mechanism, home=q, stance=stances.stance(mechanism))
+    if mechanism.stance is not None:
+        q = stances.posed(mechanism, mechanism.stance)
+    gap = placement.lowest_gap(mechanism.tree_joints, mechanism.contacts, q)
+    upward = _upward(mechanism)
+    if gap < 0 and upward is not None:
+        index, sign = upward
+        q[index] -= sign * gap
+    sunk = _sunk(mechanism, q)
+    if sunk:
+        notes.add("start below the ground and so do not touch it", ", ".join(sorted(sunk)))
+    contacts = tuple(c for c in mechanism.contacts if c.body not in sunk)
+    warnings = (*mechanism.warnings, *notes.sentences())
+    return replace(mechanism, home=q, contacts=contacts, warnings=warnings)
+
+
+def _within_limits(mechanism: Mechanism, reference: Array) -> Array:
+    q = np.array(reference)
+    for start, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False):
+        if not joint.has_quaternion:
+            part = slice(start, start + joint.nq)
+            q[part] = np.clip(q[part], joint.lower, joint.upper)
+    return q
+
+
+def _coupled(mechanism: Mechanism, q: Array) -> Array:
+    """q with the joints that gears lead where these take them."""
+    starts = {
+        joint.name: start
+        for start, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False)
+    }
+    # As often as there are gears, for those that are led by led ones.
+    for _ in mechanism.couplings:
+        for c in mechanism.couplings:
+            q[starts[c.joint]] = c.ratio * q[starts[c.source]] + c.offset
+    return q
+
+
+def _upward(mechanism: Mechanism) -> tuple[int, float] | None:
+    """(coordinate, sign) that moves the first joint's body, and all with it, straight up."""
+    joint = mechanism.joints[0]
+    axes = quaternions.rotation_matrix(np.asarray(joint.offset)) @ joint.C_T
+    rooted = [other for other in mechanism.tree_joints if other.parent is None]
+    if len(rooted) > 1 and joint.kind != "floating":
+        return None
+    for k in range(axes.shape[1]):
+        if abs(abs(axes[2, k]) - 1) < _LEVEL:
+            return k, float(np.sign(axes[2, k]))
+    return None
+
+
+def _sunk(mechanism: Mechanism, q: Array) -> set[str]:
+    """Bodies with contact points below the ground."""
+    poses = placement.body_poses(mechanism.tree_joints, q)
+    sunk = set()
+    for contact in mechanism.contacts:
+        R, x = poses[contact.body]
+        if (x + R @ np.asarray(contact.position))[2] < contact.radius - _SUNK:
+            sunk.add(contact.body)
+    return sunk

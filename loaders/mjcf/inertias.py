@@ -1,0 +1,114 @@
+"""Mass, centre and inertia of bodies: from <inertial>, or from their geoms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.loaders import inertials
+from robosim.loaders.inertials import Inertial
+from robosim.loaders.mjcf.compiler import Compiler
+from robosim.loaders.mjcf.joints import Spec
+from robosim.loaders.mjcf.links import NOTHING, Links
+from robosim.loaders.mjcf.nodes import Node
+from robosim.loaders.mjcf.orientation import Pose, rotation
+from robosim.loaders.mjcf.tree import TreeBody
+
+Array = NDArray[np.float64]
+
+
+def read_inertials(bodies: Sequence[TreeBody], compiler: Compiler) -> list[Inertial]:
+    """The inertial of each body in its own frame; the first one, the world, has none.
+
+    Raises
+    ------
+    LoadError
+        For negative or missing numbers, or an inertia that is not positive definite.
+    """
+    found = [NOTHING, *(_bounded(_inertial(body, compiler), compiler) for body in bodies[1:])]
+    total = sum(inertial.mass for inertial in found)
+    if compiler.total_mass <= 0 or total <= 0:
+        return found
+    factor = compiler.total_mass / total
+    return [Inertial(m * factor, center, factor * inertia) for m, center, inertia in found]
+
+
+def moved_inertias(links: Links, specs: Mapping[str, Spec]) -> dict[str, float]:
+    """What each hinge and slide moves at the reference, its rotor included [kg m^2 or kg].
+
+    Parameters
+    ----------
+    links : Links
+    specs : mapping of name to Spec
+        All joints.
+    """
+    places = links.world_places()
+    found: dict[str, float] = {}
+    for index, link in enumerate(links.links):
+        above = {index}
+        for other, inner in enumerate(links.links[index + 1 :], start=index + 1):
+            if inner.parent in above:
+                above.add(other)
+        for placed in link.top.joints:
+            spec = specs[placed.name]
+            axis = places[index].R @ spec.axis
+            point = places[index].p + places[index].R @ spec.anchor
+            found[spec.name] = spec.armature
+            for other in above:
+                mass, center, inertia = links.links[other].inertial
+                R = places[other].R
+                r = places[other].p + R @ center - point
+                if spec.type == "slide":
+                    found[spec.name] += mass
+                else:
+                    about = R.T @ axis
+                    arm = np.cross(axis, r)
+                    found[spec.name] += float(about @ inertia @ about + mass * arm @ arm)
+    return found
+
+
+def _inertial(body: TreeBody, compiler: Compiler) -> Inertial:
+    parts = [geom.inertial for geom in body.geoms if geom.inertial is not None]
+    wanted = compiler.inertia_from_geoms
+    if wanted is None:
+        wanted = body.inertial is None
+    if wanted and parts:
+        return inertials.merge(parts)
+    if body.inertial is not None:
+        return _explicit(*body.inertial, compiler)
+    return NOTHING
+
+
+def _explicit(node: Node, frame: Pose, compiler: Compiler) -> Inertial:
+    mass = node.number("mass")
+    if mass < 0:
+        raise node.error(f"mass must not be negative, not {mass}")
+    place = frame @ Pose(rotation(node, compiler.angles), node.numbers("pos", count=3))
+    if node.has("fullinertia"):
+        if node.has("diaginertia"):
+            raise node.error("has both 'diaginertia' and 'fullinertia'")
+        xx, yy, zz, xy, xz, yz = node.numbers("fullinertia", count=6)
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        if np.linalg.eigvalsh(inertia)[0] <= 0:
+            raise node.error("'fullinertia' must be positive definite")
+    else:
+        moments = node.numbers("diaginertia", np.zeros(3))
+        if np.any(moments < 0):
+            raise node.error(f"'diaginertia' must not be negative, not {moments.tolist()}")
+        inertia = np.diag(moments)
+    inertia = place.R @ inertia @ place.R.T
+    return Inertial(mass, place.p, (inertia + inertia.T) / 2)
+
+
+def _bounded(inertial: Inertial, compiler: Compiler) -> Inertial:
+    """With the least mass and moments that the file allows, and made possible if it says so."""
+    mass = max(inertial.mass, compiler.least_mass)
+    moments, axes = np.linalg.eigh(inertial.inertia)
+    bounded = np.maximum(moments, compiler.least_inertia)
+    if compiler.balance and bounded[0] + bounded[1] < bounded[2]:
+        bounded = np.full(3, bounded.mean())
+    if np.all(bounded == moments):
+        return Inertial(mass, inertial.center, inertial.inertia)
+    return Inertial(mass, inertial.center, (axes * bounded) @ axes.T)

@@ -1,0 +1,339 @@
+"""MJCF joints, several on a body, to the generic joints of `robosim.joints`.
+
+The joints of a body act one after the other, the first one next to the parent. Slides across each
+other, and a hinge behind them that fits, are one joint here. What is left over needs a
+body in between, a carrier, for each further joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim import quaternions
+from robosim.bodies import Body, Frame
+from robosim.joints import Joint
+from robosim.loaders.inertials import Inertial
+from robosim.loaders.mjcf.compiler import Compiler, Option
+from robosim.loaders.mjcf.links import Link, Links
+from robosim.loaders.mjcf.nodes import Node
+from robosim.loaders.mjcf.notes import Notes
+from robosim.loaders.mjcf.orientation import Pose
+from robosim.loaders.mjcf.tree import PlacedJoint
+
+Array = NDArray[np.float64]
+
+TYPES = ("free", "ball", "slide", "hinge")
+# A carrier has this share of the mass and inertia of the body that it carries, in trees and with
+# loops, whose elimination loses more digits to light bodies.
+CARRIER_SHARE = {False: 1e-6, True: 1e-3}
+_PARALLEL = 1e-9
+# (number of slides, what follows them) -> kind
+_KINDS = {
+    (0, "hinge"): "revolute",
+    (0, "ball"): "spherical",
+    (0, "free"): "floating",
+    (1, ""): "prismatic",
+    (2, ""): "planar_fixed_orientation",
+    (3, ""): "fixed_orientation",
+    (1, "hinge"): "cylindrical",
+    (2, "hinge"): "planar",
+    (3, "hinge"): "axis_rotation",
+}
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A joint of the file, in the frame of its body; lengths in metres, angles in radians.
+
+    Attributes
+    ----------
+    node : Node
+    name, type : str
+    axis, anchor : (3,)
+    ref, rest : float
+        Its coordinate where the file has placed the body, and where its spring rests.
+    stiffness, damping, armature, friction : float
+    springdamper : (2,) [s, -]
+        Time constant and damping ratio from which stiffness and damping are to be made.
+    lower, upper : float
+    effort : float
+        What its actuators can do together [N m or N].
+    """
+
+    node: Node
+    name: str
+    type: str
+    axis: Array
+    anchor: Array
+    ref: float
+    rest: float
+    stiffness: float
+    damping: float
+    armature: float
+    friction: float
+    springdamper: Array
+    lower: float
+    upper: float
+    effort: float
+
+    @property
+    def nv(self) -> int:
+        """Its degrees of freedom."""
+        return {"free": 6, "ball": 3}.get(self.type, 1)
+
+
+def read_joint(placed: PlacedJoint, compiler: Compiler, option: Option, notes: Notes) -> Spec:
+    """A joint from its element, its default class applied.
+
+    Raises
+    ------
+    LoadError
+        For an unknown type, a zero axis, limits the wrong way round, negative coefficients.
+    """
+    node = placed.node
+    kind = node.choice("type", TYPES, "hinge")
+    axis = placed.frame.R @ node.numbers("axis", (0.0, 0.0, 1.0))
+    if np.linalg.norm(axis) < 1e-12:
+        raise node.error("'axis' must not be zero")
+    unit = compiler.angles.unit if kind in ("hinge", "ball") else 1.0
+    scalar = kind in ("hinge", "slide")
+    acts = {
+        "stiffness": option.acts("spring", "passive"),
+        "damping": option.acts("damper", "passive"),
+        "armature": True,
+        "frictionloss": option.acts("frictionloss", "constraint"),
+    }
+    values = {what: _coefficient(node, what, notes) * on for what, on in acts.items()}
+    springdamper = node.numbers("springdamper", np.zeros(2))
+    if not scalar and np.all(springdamper > 0):
+        notes.add("springdamper is left out of joints that are no hinge or slide", placed.name)
+    lower, upper = _limits(node, kind, compiler, notes, placed.name)
+    if not option.acts("limit", "constraint"):
+        lower, upper = -np.inf, np.inf
+    effort = np.inf
+    if node.limited("actuatorfrclimited", "actuatorfrcrange", compiler.autolimits):
+        effort = float(np.abs(node.numbers("actuatorfrcrange", count=2)).max())
+    return Spec(
+        node=node,
+        name=placed.name,
+        type=kind,
+        axis=axis / np.linalg.norm(axis),
+        anchor=placed.frame.p + placed.frame.R @ node.numbers("pos", np.zeros(3)),
+        ref=node.number("ref", 0.0) * unit if scalar else 0.0,
+        rest=node.number("springref", 0.0) * unit if scalar else 0.0,
+        stiffness=values["stiffness"],
+        damping=values["damping"],
+        armature=values["armature"],
+        friction=values["frictionloss"],
+        springdamper=springdamper if scalar else np.zeros(2),
+        lower=lower * unit,
+        upper=upper * unit,
+        effort=effort,
+    )
+
+
+def _coefficient(node: Node, attribute: str, notes: Notes) -> float:
+    values = node.some_numbers(attribute, 0.0)
+    if not len(values) or values[0] < 0:
+        raise node.error(f"'{attribute}' must not be negative, not {node.attributes[attribute]}")
+    if np.any(values[1:]):
+        notes.add(f"{attribute} is taken as linear, without its higher powers", node.name)
+    return float(values[0])
+
+
+def _limits(
+    node: Node, kind: str, compiler: Compiler, notes: Notes, name: str
+) -> tuple[float, float]:
+    if kind == "free" or not node.limited("limited", "range", compiler.autolimits):
+        return -np.inf, np.inf
+    lower, upper = node.numbers("range", (0.0, 0.0))
+    if lower >= upper:
+        raise node.error(f"'range' must be from a lower to a higher number, not {lower} to {upper}")
+    if kind == "ball":
+        notes.add("the limits of ball joints are left out, as they are of no single axis", name)
+        return -np.inf, np.inf
+    return float(lower), float(upper)
+
+
+def check_order(specs: Sequence[Spec], link: Link) -> None:
+    """Raise a LoadError for joints that cannot be on one body."""
+    if any(spec.type == "free" for spec in specs):
+        if link.top.parent != 0:
+            raise specs[0].node.error("a free joint must be on a body of the world")
+        if len(specs) > 1:
+            raise specs[1].node.error("a body with a free joint can have no other joint")
+    if sum(spec.nv for spec in specs) > 6:
+        raise specs[-1].node.error(f"body '{link.top.name}' has more than 6 degrees of freedom")
+    for spec, following in pairwise(specs):
+        if spec.type == "ball" and following.type != "slide":
+            raise following.node.error("a rotation cannot follow a ball joint")
+
+
+def runs(specs: Sequence[Spec]) -> list[list[Spec]]:
+    """The joints of a body, in groups that are one joint here each."""
+    found: list[list[Spec]] = []
+    waiting = list(specs)
+    while waiting:
+        run: list[Spec] = []
+        while waiting and waiting[0].type == "slide" and _across(run, waiting[0]):
+            run.append(waiting.pop(0))
+        if waiting and _fits(run, waiting[0]):
+            run.append(waiting.pop(0))
+        found.append(run)
+    return found
+
+
+def _across(run: list[Spec], spec: Spec) -> bool:
+    return all(abs(other.axis @ spec.axis) < _PARALLEL for other in run)
+
+
+def _fits(run: list[Spec], spec: Spec) -> bool:
+    """Whether a joint and the slides before it are one kind of joint together."""
+    if spec.type == "slide":
+        return False
+    if spec.type == "hinge" and len(run) == 1:
+        return float(np.linalg.norm(np.cross(run[0].axis, spec.axis))) < _PARALLEL
+    if spec.type == "hinge" and len(run) == 2:
+        return _across(run, spec)
+    return (len(run), spec.type) in _KINDS
+
+
+def keeps_height(links: Links, specs: Sequence[Sequence[Spec]], link: int, normal: Array) -> bool:
+    """Whether no joint between the world and a link moves it along a direction of the world."""
+    places = links.world_places()
+    while link > 0:
+        for spec in specs[link]:
+            along = float((places[link].R @ spec.axis) @ normal)
+            still = {"slide": abs(along), "hinge": 1 - abs(along)}.get(spec.type, np.inf)
+            if still > _PARALLEL:
+                return False
+        link = links.links[link].parent
+    return True
+
+
+def make_joint(
+    run: Sequence[Spec], parent: str | None, child: str, place: Pose, center: Array
+) -> Joint:
+    """The joint that a run of joints is.
+
+    Parameters
+    ----------
+    run : sequence of Spec
+    parent : str or None
+    child : str
+    place : Pose
+        Of the frame of the joints' body, while they are at their reference, in the parent's axes
+        from its centre of mass.
+    center : (3,) [m]
+        The child's centre of mass in the frame of the joints' body, which has its axes.
+    """
+    turn = run[-1] if run[-1].type != "slide" else None
+    slides = [spec for spec in run if spec.type == "slide"]
+    kind = _KINDS[len(slides), "" if turn is None else turn.type]
+    if kind == "floating":
+        place = Pose.identity()  # its coordinates say where the body is in the world
+    anchor = center if turn is None else turn.anchor
+    if kind == "floating":
+        anchor = np.zeros(3)
+    # Back from the reference to where the coordinates are zero.
+    start = anchor - sum((spec.ref * spec.axis for spec in slides), np.zeros(3))
+    back, axis = np.eye(3), np.array((0.0, 0.0, 1.0))
+    if turn is not None and turn.type == "hinge":
+        axis = turn.axis
+        back = quaternions.rotation_matrix(quaternions.from_axis_angle(axis, -turn.ref))
+    elif len(slides) == 1:
+        axis = slides[0].axis
+    elif len(slides) == 2:
+        axis = np.cross(slides[0].axis, slides[1].axis)
+    return Joint(
+        name="+".join(spec.name for spec in run),
+        kind=kind,
+        parent=parent,
+        child=child,
+        axis=axis,
+        parent_position=place.p + place.R @ start,
+        child_position=anchor - center,
+        offset=quaternions.from_matrix(place.R @ back),
+        directions=[back.T @ spec.axis for spec in slides] if slides else None,
+        coordinate_names=tuple(spec.name for spec in run) if len(run) > 1 else (),
+        effort_limit=min(spec.effort for spec in run),
+        continuous=None if kind != "revolute" else not np.isfinite(run[0].lower),
+        **_per_coordinate(run),
+    )
+
+
+def _per_coordinate(run: Sequence[Spec]) -> dict[str, Any]:
+    """Limits, springs, dampers, friction and rotors, for each velocity of a joint."""
+    values: dict[str, list[float]] = {}
+    for what in ("stiffness", "damping", "armature", "friction", "rest", "lower", "upper"):
+        values[what] = [getattr(spec, what) for spec in run for _ in range(spec.nv)]
+    return {what: np.array(value) for what, value in values.items()}
+
+
+def make_joints(
+    specs: Sequence[Spec],
+    link: Link,
+    parent: str | None,
+    parent_center: Array,
+    has_loops: bool,
+    notes: Notes,
+) -> tuple[list[Body], list[Joint]]:
+    """The joints that lead to a link, and the carriers between them.
+
+    Parameters
+    ----------
+    specs : sequence of Spec
+        All joints of the link.
+    link : Link
+    parent : str or None
+        The parent's name, None for the world.
+    parent_center : (3,) [m]
+        Its centre of mass in its frame.
+    has_loops : bool
+        Whether the mechanism has loops.
+    notes : Notes
+    """
+    carriers: list[Body] = []
+    joints: list[Joint] = []
+    groups, share = runs(specs), CARRIER_SHARE[has_loops]
+    place = Pose(link.place.R, link.place.p - parent_center)
+    if len(groups) > 1:
+        notes.add(
+            "their joints need bodies in between, which have "
+            f"{100 * share:g} % of their mass and inertia in simulations",
+            link.top.name,
+        )
+    for k, run in enumerate(groups[:-1]):
+        carrier = _carrier(f"{link.top.name}/carrier{k}", run[-1].anchor, link.inertial, share)
+        joints.append(make_joint(run, parent, carrier.name, place, run[-1].anchor))
+        carriers.append(carrier)
+        parent, place = carrier.name, Pose(np.eye(3), -run[-1].anchor)
+    joints.append(make_joint(groups[-1], parent, link.top.name, place, link.inertial.center))
+    return carriers, joints
+
+
+def _carrier(name: str, anchor: Array, carried: Inertial, share: float) -> Body:
+    inertia = share * np.trace(carried.inertia) / 3 * np.eye(3)
+    frame = Frame(name, -anchor)
+    return Body(name, share * carried.mass, inertia, frames=(frame,), carrier=True)
+
+
+def with_springdamper(spec: Spec, inertia: float) -> Spec:
+    """A joint whose spring and damper are made from a time constant and a damping ratio.
+
+    Parameters
+    ----------
+    spec : Spec
+    inertia : float
+        What it moves, at the reference [kg m^2 or kg], its own rotor included.
+    """
+    time, ratio = spec.springdamper
+    if not (time > 0 and ratio > 0):
+        return spec
+    return replace(spec, stiffness=inertia / (time * ratio) ** 2, damping=2 * inertia / time)

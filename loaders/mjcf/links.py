@@ -1,0 +1,165 @@
+"""Bodies that move as one: those without joints belong to the body that they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from robosim.errors import LoadError
+from robosim.loaders import inertials
+from robosim.loaders.inertials import Inertial
+from robosim.loaders.mjcf.nodes import Node
+from robosim.loaders.mjcf.orientation import Pose
+from robosim.loaders.mjcf.tree import PlacedJoint, TreeBody
+
+NOTHING = Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
+FLOATING_BASE = "floating_base"
+
+
+@dataclass
+class Link:
+    """Bodies of the file that move as one; the first link is the world.
+
+    Attributes
+    ----------
+    top : TreeBody
+        The body with the joints; the link has its name and its frame.
+    parent : int
+        Index of the link that it hangs on.
+    place : Pose
+        Of the top body in the parent link, while the joints are at their reference.
+    members : list of (index, Pose)
+        All its bodies, the topmost first, with their places in the link.
+    inertial : Inertial
+        Of all of them, in the link's frame.
+    """
+
+    top: TreeBody
+    parent: int
+    place: Pose
+    members: list[tuple[int, Pose]] = field(default_factory=list)
+    inertial: Inertial = NOTHING
+
+
+@dataclass(frozen=True)
+class Links:
+    """All links in the order of their top bodies, and the link of each body of the file.
+
+    Attributes
+    ----------
+    links : list of Link
+    bodies : sequence of TreeBody
+    of_body : list of (index, Pose)
+        Of each body: its link, and its place in that.
+    """
+
+    bodies: Sequence[TreeBody]
+    links: list[Link]
+    of_body: list[tuple[int, Pose]]
+
+    def world_places(self) -> list[Pose]:
+        """Where each link is in the world while all joints are at their reference."""
+        places: list[Pose] = [Pose.identity()]
+        for link in self.links[1:]:
+            places.append(places[link.parent] @ link.place)
+        return places
+
+    def carries(self, body: int, link: int) -> bool:
+        """Whether a link hangs on a body, directly or by others."""
+        index = self.links[link].members[0][0]
+        while index > 0:
+            index = self.bodies[index].parent
+            if index == body:
+                return True
+        return False
+
+
+def find_links(bodies: Sequence[TreeBody], own: Sequence[Inertial]) -> Links:
+    """The links of bodies whose inertials are `own`.
+
+    Raises
+    ------
+    LoadError
+        If nothing can move, or what moves has no mass.
+    """
+    links = [Link(bodies[0], 0, Pose.identity(), [(0, Pose.identity())])]
+    of_body = [(0, Pose.identity())]
+    for index, body in enumerate(bodies[1:], start=1):
+        parent, place = of_body[body.parent]
+        place = place @ body.place
+        if body.joints:
+            links.append(Link(body, parent, place))
+            parent, place = len(links) - 1, Pose.identity()
+        links[parent].members.append((index, place))
+        of_body.append((parent, place))
+    if len(links) == 1:
+        raise bodies[0].node.error(
+            "nothing in it can move: no body has a joint; it may be meant to be included in "
+            "another file"
+        )
+    for link in links[1:]:
+        link.inertial = inertials.merge([_moved(own[i], place) for i, place in link.members])
+        _check_mass(link)
+    return Links(bodies, links, of_body)
+
+
+def _moved(inertial: Inertial, place: Pose) -> Inertial:
+    inertia = place.R @ inertial.inertia @ place.R.T
+    return Inertial(inertial.mass, place.p + place.R @ inertial.center, inertia)
+
+
+def _check_mass(link: Link) -> None:
+    moments = np.linalg.eigvalsh(link.inertial.inertia)
+    if link.inertial.mass <= 0 or moments[0] <= 0:
+        raise link.top.node.error(
+            f"it moves, so its mass and inertia must be positive, not {link.inertial.mass:g} and "
+            f"{moments.tolist()}; give it geoms with mass, or an <inertial>"
+        )
+
+
+def with_base(bodies: list[TreeBody], floating_base: bool | None) -> bool:
+    """Add or remove the free joint of the bodies in the world, as the user wants it.
+
+    Returns
+    -------
+    bool
+        Whether that changed anything.
+
+    Raises
+    ------
+    LoadError
+        If it is not plain which body is to float.
+    """
+    roots = [body for body in bodies[1:] if body.parent == 0]
+    free = [body for body in roots if any(is_free(joint.node) for joint in body.joints)]
+    if floating_base is False:
+        for body in free:
+            body.joints = []
+        return bool(free)
+    if not floating_base or free:
+        return False
+    fixed = [body for body in roots if not body.joints]
+    moved = {_root(bodies, body) for body in bodies[1:] if body.joints}
+    fixed = [body for body in fixed if id(body) in moved] or fixed
+    if len(fixed) != 1:
+        raise LoadError(
+            f"floating_base=True needs one body that is fixed to the world, not {len(fixed)}",
+            element="<worldbody>",
+            alternatives=[body.name for body in fixed],
+        )
+    node = replace(fixed[0].node, tag="joint", attributes={"type": "free"}, children=())
+    fixed[0].joints = [PlacedJoint(node, FLOATING_BASE, Pose.identity())]
+    return True
+
+
+def is_free(node: Node) -> bool:
+    """Whether a joint's element is a free joint."""
+    return node.attributes.get("type") == "free"
+
+
+def _root(bodies: list[TreeBody], body: TreeBody) -> int:
+    while body.parent != 0:
+        body = bodies[body.parent]
+    return id(body)

@@ -1,0 +1,247 @@
+"""MJCF to Mechanism, put together from what the other modules read.
+
+The frame of an MJCF body is kept; a body's own frame here has the same axes, with its origin at
+the centre of mass. Coordinates are those of MuJoCo's qpos, in the same order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim import quaternions
+from robosim.bodies import Body, ContactPoint, Frame
+from robosim.errors import ModelError
+from robosim.joints import Joint
+from robosim.loaders.mjcf.actuators import effort_of, read_actuators
+from robosim.loaders.mjcf.anchors import Anchors, Scalars
+from robosim.loaders.mjcf.compiler import Compiler, Option
+from robosim.loaders.mjcf.contacts import Rules, place_geoms
+from robosim.loaders.mjcf.defaults import Defaults
+from robosim.loaders.mjcf.equalities import Equalities, read_equalities, single_joints
+from robosim.loaders.mjcf.files import Files
+from robosim.loaders.mjcf.hfields import HeightFields
+from robosim.loaders.mjcf.home import at_home
+from robosim.loaders.mjcf.inertias import moved_inertias, read_inertials
+from robosim.loaders.mjcf.joints import (
+    Spec,
+    check_order,
+    keeps_height,
+    make_joints,
+    read_joint,
+    runs,
+    with_springdamper,
+)
+from robosim.loaders.mjcf.keyframes import read_keyframes
+from robosim.loaders.mjcf.links import find_links, with_base
+from robosim.loaders.mjcf.meshes import Meshes
+from robosim.loaders.mjcf.notes import Notes
+from robosim.loaders.mjcf.orientation import Pose
+from robosim.loaders.mjcf.replicate import Expansion
+from robosim.loaders.mjcf.scene import Scene, Surroundings, ground_contacts
+from robosim.loaders.mjcf.shapes import Materials
+from robosim.loaders.mjcf.tendons import Tendons
+from robosim.loaders.mjcf.tree import Tree
+from robosim.loaders.mjcf.unread import note_unread
+from robosim.loaders.options import LoadOptions
+from robosim.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+
+
+def load_mjcf(path: Path, options: LoadOptions) -> Mechanism:
+    """Load an MJCF file; see `robosim.load` for the options.
+
+    Raises
+    ------
+    LoadError, ModelError
+        With file, line, element and value, for anything in the file that cannot be simulated.
+    """
+    files = Files(path, options.package_dirs)
+    try:
+        return _Model(files, options).mechanism()
+    except ModelError as error:
+        if error.file is not None:
+            raise
+        raise error.in_file(path) from None
+
+
+class _Model:
+    """A file while it is turned into a mechanism."""
+
+    def __init__(self, files: Files, options: LoadOptions) -> None:
+        self.files, self.options, self.notes = files, options, Notes()
+        root = files.read()
+        note_unread(root, self.notes)
+        self.compiler = Compiler.read(root, self.notes)
+        self.option = Option.read(root, self.notes)
+        self.root = Expansion(root, self.compiler.angles).root
+        self.defaults = Defaults(self.root)
+        meshes = Meshes(self.root, self.compiler, self.defaults, files)
+        self.bodies = Tree(self.root, self.compiler, self.defaults, meshes, self.notes).bodies
+        self.base_is_changed = with_base(self.bodies, options.floating_base)
+        self.links = find_links(self.bodies, read_inertials(self.bodies, self.compiler))
+        self._read_joints()
+
+    def _read_joints(self) -> None:
+        """Joints, and what acts on them: tendons, equalities, actuators."""
+        read: dict[str, Spec] = {}
+        names: list[list[str]] = []
+        for link in self.links.links:
+            specs = [
+                read_joint(placed, self.compiler, self.option, self.notes)
+                for placed in link.top.joints
+            ]
+            check_order(specs, link)
+            read |= {spec.name: spec for spec in specs}
+            names.append([spec.name for spec in specs])
+        groups = [run for part in names for run in runs([read[name] for name in part])]
+        scalars = Scalars(read, single_joints(groups))
+        anchors = Anchors(self.bodies, self.links)
+        tendons = Tendons(
+            self.root, self.compiler, self.option, self.defaults, anchors, scalars, self.notes
+        )
+        self.springs = tendons.springs
+        self.equalities = Equalities()
+        if self.option.acts("equality", "constraint"):
+            self.equalities = read_equalities(
+                self.root, self.defaults, anchors, scalars, tendons, self.notes
+            )
+        self.drives = read_actuators(
+            self.root, self.compiler, self.defaults, scalars, tendons, self.notes
+        )
+        moved = moved_inertias(self.links, read)
+        ready = {
+            name: replace(
+                with_springdamper(spec, moved[name]),
+                effort=effort_of(spec, self.drives.actuators),
+            )
+            for name, spec in tendons.specs.items()
+        }
+        self.specs = [[ready[name] for name in part] for part in names]
+
+    def mechanism(self) -> Mechanism:
+        """The mechanism that the file describes."""
+        links = self.links.links
+        centers = [np.zeros(3), *(link.inertial.center for link in links[1:])]
+        scene = self._scene(centers)
+        bodies: list[Body] = []
+        joints: list[Joint] = []
+        contacts: list[ContactPoint] = []
+        for index, link in enumerate(links[1:], start=1):
+            carriers, chain = make_joints(
+                self.specs[index],
+                link,
+                None if link.parent == 0 else links[link.parent].top.name,
+                centers[link.parent],
+                bool(self.equalities.joints),
+                self.notes,
+            )
+            looks = scene.looks[index]
+            body = Body(
+                name=link.top.name,
+                mass=link.inertial.mass,
+                inertia=link.inertial.inertia,
+                frames=self._frames(index, centers[index]),
+                visuals=tuple(looks.visuals),
+                collisions=tuple(looks.collisions),
+            )
+            bodies += [*carriers, body]
+            joints += [self._driven(joint) for joint in chain]
+            if self.options.ground:
+                contacts += ground_contacts(body, looks)
+        mechanism = Mechanism(
+            name=self.root.attributes.get("model", self.files.path.stem),
+            bodies=tuple(bodies),
+            joints=(*joints, *self.equalities.joints),
+            contacts=tuple(contacts),
+            source=str(self.files.path),
+            package_dirs=tuple(os.fspath(folder) for folder in self.options.package_dirs),
+            world_frames=self._frames(0, centers[0]),
+            world_visuals=tuple(scene.looks[0].visuals),
+            springs=tuple(self.springs),
+            couplings=tuple(self.equalities.couplings),
+            obstacles=tuple(scene.obstacles),
+            contact_pairs=tuple(scene.pairs),
+            excluded_pairs=tuple(scene.excluded),
+            configurations=self._configurations(),
+            actuators=tuple(self.drives.actuators),
+        )
+        return at_home(mechanism, self._reference(), self.notes)
+
+    def _driven(self, joint: Joint) -> Joint:
+        """A joint with what actuators and equalities make of it."""
+        names = joint.coordinate_names or (joint.name,)
+        joint = replace(joint, actuated=not self.drives.driven.isdisjoint(names))
+        if joint.name in self.equalities.held:
+            held = self.equalities.held[joint.name]
+            return replace(joint, lower=(held,), upper=(held,))
+        if any(coupling.joint == joint.name for coupling in self.equalities.couplings):
+            if np.any(np.isfinite(np.asarray(joint.lower))):
+                self.notes.add(
+                    "joints led by an equality go as far as those that lead them do", joint.name
+                )
+            return replace(joint, lower=None, upper=None)
+        return joint
+
+    def _scene(self, centers: Sequence[Array]) -> Scene:
+        placed = place_geoms(self.bodies, self.links)
+        if not self.option.acts("contact", "constraint"):
+            placed = [replace(p, geom=replace(p.geom, contype=0, conaffinity=0)) for p in placed]
+        around = Surroundings(
+            [link.top.name for link in self.links.links],
+            centers,
+            self.links.carries,
+            lambda link, normal: keeps_height(self.links, self.specs, link, normal),
+            any(spec.type == "free" for specs in self.specs for spec in specs),
+        )
+        return Scene(
+            placed,
+            around,
+            Rules(self.root, self.defaults, placed, self.bodies, self.links),
+            Materials(self.root, self.defaults),
+            HeightFields(self.root, self.compiler, self.files),
+            self.notes,
+        )
+
+    def _frames(self, index: int, center: Array) -> tuple[Frame, ...]:
+        """The frames of a link: its bodies', the topmost first, then those of their sites."""
+        bodies, sites = [], []
+        names = {body.name for body in self.bodies}
+        for member, place in self.links.links[index].members:
+            body = self.bodies[member]
+            bodies.append(_frame(body.name, place, center))
+            for site in body.sites:
+                name = f"site:{site.name}" if site.name in names else site.name
+                sites.append(_frame(name, place @ site.place, center))
+        return (*bodies, *sites)
+
+    def _configurations(self) -> dict[str, Array]:
+        if self.base_is_changed and any(any(keys.children) for keys in self.root.all("keyframe")):
+            self.notes.add("keyframes are left out, as floating_base changes what they hold")
+            return {}
+        flat = [spec for specs in self.specs for spec in specs]
+        return read_keyframes(self.root, self._reference(), flat)
+
+    def _reference(self) -> Array:
+        """MuJoCo's qpos0: where the file has put the bodies."""
+        q: list[float] = []
+        for link, specs in zip(self.links.links, self.specs, strict=True):
+            for spec in specs:
+                match spec.type:
+                    case "free":
+                        q += [*link.place.p, *quaternions.from_matrix(link.place.R)]
+                    case "ball":
+                        q += quaternions.IDENTITY
+                    case _:
+                        q.append(spec.ref)
+        return np.array(q)
+
+
+def _frame(name: str, place: Pose, center: Array) -> Frame:
+    return Frame(name, place.p - center, quaternions.from_matrix(place.R))

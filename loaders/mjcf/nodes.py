@@ -1,0 +1,182 @@
+"""Elements of an MJCF file, with where they stand and what their attributes hold.
+
+lxml's tree is copied into these at once, so that included, replicated and defaulted elements are
+plain values that still know their own file and line.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from lxml import etree
+from numpy.typing import ArrayLike, NDArray
+
+from robosim.errors import LoadError
+
+Array = NDArray[np.float64]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Node:
+    """An element: its tag, attributes and children, and the file and line that it is from."""
+
+    tag: str
+    attributes: dict[str, str] = field(default_factory=dict)
+    children: tuple[Node, ...] = ()
+    file: Path = Path()
+    line: int = 0
+
+    @classmethod
+    def from_xml(cls, element: etree._Element, file: Path) -> Node:
+        """The same element, and all below it, without comments; depth is bounded by the parser."""
+        children = tuple(
+            cls.from_xml(child, file) for child in element if isinstance(child.tag, str)
+        )
+        attributes = {str(key): str(value) for key, value in element.attrib.items()}
+        return cls(str(element.tag), attributes, children, file, element.sourceline or 0)
+
+    @property
+    def name(self) -> str:
+        """Its name, empty without one."""
+        return self.attributes.get("name", "")
+
+    @property
+    def label(self) -> str:
+        """What messages call it: tag and name."""
+        return f"{self.tag} '{self.name}'" if self.name else f"<{self.tag}>"
+
+    def error(self, reason: str, alternatives: Sequence[str] = ()) -> LoadError:
+        """A LoadError that names this element, its file and line."""
+        return LoadError(
+            reason,
+            file=self.file,
+            line=self.line or None,
+            element=self.label,
+            alternatives=alternatives,
+        )
+
+    def all(self, *tags: str) -> Iterator[Node]:
+        """Its children of some tags, in their order."""
+        return (child for child in self.children if child.tag in tags)
+
+    def with_attributes(self, attributes: dict[str, str]) -> Node:
+        """The same element with other attributes."""
+        return replace(self, attributes=attributes)
+
+    def has(self, attribute: str) -> bool:
+        """Whether the attribute is there."""
+        return attribute in self.attributes
+
+    def text(self, attribute: str) -> str:
+        """An attribute that must be there."""
+        value = self.attributes.get(attribute, "").strip()
+        if not value:
+            raise self.error(f"attribute '{attribute}' is missing")
+        return value
+
+    def numbers(
+        self, attribute: str, default: ArrayLike | None = None, *, count: int | None = None
+    ) -> Array:
+        """As many finite numbers as `count` or the default has; any number without either.
+
+        Raises
+        ------
+        LoadError
+            For another number of them, for one that is not finite, or if there is neither the
+            attribute nor a default.
+        """
+        values = self.some_numbers(attribute, default)
+        wanted = count if default is None else np.size(np.asarray(default))
+        if wanted is not None and len(values) != wanted:
+            raise self.error(
+                f"'{attribute}' must hold {wanted} number(s), not '{self.attributes[attribute]}'"
+            )
+        return values
+
+    def some_numbers(
+        self, attribute: str, default: ArrayLike | None = None, *, fill: bool = False
+    ) -> Array:
+        """Finite numbers; with `fill`, those missing at the end are taken from the default."""
+        if attribute not in self.attributes:
+            if default is None:
+                raise self.error(f"attribute '{attribute}' is missing")
+            return np.array(default, dtype=float).reshape(-1)
+        words = self.attributes[attribute].split()
+        values = np.array([self._finite(attribute, word) for word in words])
+        if not fill:
+            return values
+        filled = np.array(default, dtype=float).reshape(-1)
+        if not 0 < len(values) <= len(filled):
+            raise self.error(
+                f"'{attribute}' must hold 1 to {len(filled)} numbers, not "
+                f"'{self.attributes[attribute]}'"
+            )
+        filled[: len(values)] = values
+        return filled
+
+    def _finite(self, attribute: str, word: str) -> float:
+        try:
+            value = float(word)
+        except ValueError:
+            raise self.error(f"'{attribute}' must hold numbers, not '{word}'") from None
+        if not math.isfinite(value):
+            raise self.error(f"'{attribute}' must hold finite numbers, not '{word}'")
+        return value
+
+    def number(self, attribute: str, default: float | None = None) -> float:
+        """A single finite number."""
+        return float(self.numbers(attribute, default, count=1)[0])
+
+    def integer(self, attribute: str, default: int | None = None) -> int:
+        """A single whole number."""
+        value = self.number(attribute, default)
+        if value != int(value):
+            raise self.error(
+                f"'{attribute}' must be a whole number, not '{self.attributes[attribute]}'"
+            )
+        return int(value)
+
+    def choice(self, attribute: str, choices: Sequence[str], default: str) -> str:
+        """One of several words."""
+        value = self.attributes.get(attribute, default).strip()
+        if value not in choices:
+            raise self.error(f"'{attribute}' cannot be '{value}'", choices)
+        return value
+
+    def flag(self, attribute: str, default: bool) -> bool:
+        """true or false."""
+        words = {"true": True, "false": False}
+        return words[self.choice(attribute, tuple(words), str(default).lower())]
+
+    def limited(self, attribute: str, range_attribute: str, autolimits: bool) -> bool:
+        """Whether the range of something acts: as said, or because there is one (autolimits)."""
+        said = self.choice(attribute, ("true", "false", "auto"), "auto")
+        if said != "auto":
+            return said == "true"
+        if not np.any(self.some_numbers(range_attribute, (0.0, 0.0))):
+            return False
+        if not autolimits:
+            raise self.error(
+                f"'{range_attribute}' without '{attribute}' does not say whether it acts, as "
+                f"autolimits is false; set {attribute} to true or false"
+            )
+        return True
+
+    def look_up(self, attribute: str, known: Mapping[str, T], what: str) -> T:
+        """What an attribute refers to by name.
+
+        Raises
+        ------
+        LoadError
+            If there is no such attribute, or no such thing; it lists what there is.
+        """
+        name = self.text(attribute)
+        if name not in known:
+            raise self.error(f"{what} '{name}' does not exist", tuple(known))
+        return known[name]

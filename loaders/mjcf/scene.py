@@ -1,0 +1,240 @@
+"""The geometry of links and of the world: what is seen, what collides, where the ground is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim import quaternions
+from robosim.bodies import Body, ContactPoint, Geometry
+from robosim.collision import AnyShape, HalfSpace, HeightField
+from robosim.loaders.contacts import contacts_of
+from robosim.loaders.mjcf.contacts import PlacedGeom, Rules, touch
+from robosim.loaders.mjcf.hfields import HeightFields
+from robosim.loaders.mjcf.notes import Notes
+from robosim.loaders.mjcf.orientation import Pose
+from robosim.loaders.mjcf.shapes import DRAWN_GROUPS, WORLDLY, Materials, geometry
+
+Array = NDArray[np.float64]
+
+# Of two shapes the lower coefficient counts: this one leaves the other its own.
+_ANY_FRICTION = 10.0
+_LEVEL = 1e-9
+
+
+@dataclass
+class Looks:
+    """The geometry of a link, from its centre of mass.
+
+    Attributes
+    ----------
+    visuals, collisions : list of Geometry
+    grounded : list of Geometry
+        Those of the collisions that touch the ground, with the friction that they have there.
+    """
+
+    visuals: list[Geometry] = field(default_factory=list)
+    collisions: list[Geometry] = field(default_factory=list)
+    grounded: list[Geometry] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a scene has to know of the mechanism.
+
+    Attributes
+    ----------
+    names : sequence of str
+        Of the links.
+    centers : sequence of (3,) [m]
+        The centre of mass of each link, in its frame.
+    carries : callable
+        (body, link) -> whether a body of the world holds a link, directly or by others.
+    keeps_height : callable
+        (link, normal (3,)) -> whether no joint moves a link along a direction of the world.
+    default_ground : bool
+        Whether the plane z = 0 is solid in a file that has nothing else in its world.
+    """
+
+    names: Sequence[str]
+    centers: Sequence[Array]
+    carries: Callable[[int, int], bool]
+    keeps_height: Callable[[int, Array], bool]
+    default_ground: bool
+
+
+class Scene:
+    """Everything that can be seen and touched.
+
+    Parameters
+    ----------
+    placed : sequence of PlacedGeom
+        All geoms, those of the world among them.
+    around : Surroundings
+    rules : Rules
+    materials : Materials
+    fields : HeightFields
+    notes : Notes
+
+    Attributes
+    ----------
+    looks : dict of link to Looks
+    obstacles : list
+        Of the world, but for the plane z = 0.
+    pairs : list of pairs of names
+        Links that touch.
+    excluded : list of pairs of names
+        Links, or a link and an obstacle, that never touch.
+    """
+
+    def __init__(
+        self,
+        placed: Sequence[PlacedGeom],
+        around: Surroundings,
+        rules: Rules,
+        materials: Materials,
+        fields: HeightFields,
+        notes: Notes,
+    ) -> None:
+        self._rules, self._around, self._notes = rules, around, notes
+        self._materials, self._fields = materials, fields
+        solid = [p for p in placed if p.geom.collides or rules.in_pairs(p)]
+        world = [p for p in solid if p.link == 0]
+        self._moving = [p for p in solid if p.link > 0]
+        self._default_ground = around.default_ground and not world
+        floors = [p for p in world if _is_ground(p)]
+        obstacles = [p for p in world if p not in floors and self._is_met(p)]
+        self.looks = {link: Looks() for link in range(len(around.names))}
+        self._fill(placed, floors, obstacles)
+        self.obstacles, self.excluded = self._obstacles(obstacles)
+        self.excluded += self._apart()
+        names = around.names
+        self.pairs = [(names[a], names[b]) for a, b in sorted(rules.moving_pairs())]
+
+    def _fill(
+        self,
+        placed: Sequence[PlacedGeom],
+        floors: Sequence[PlacedGeom],
+        obstacles: Sequence[PlacedGeom],
+    ) -> None:
+        """The geometry of all links, with the friction that it has on what it touches."""
+        drawn = [p for p in placed if p.geom.group < DRAWN_GROUPS] or placed
+        seen, solid = set(map(id, drawn)), set(map(id, self._moving))
+        for p in placed:
+            if p.geom.kind in WORLDLY:
+                continue
+            ground = self._ground_friction(p, floors)
+            frictions = [self._friction(p, other) for other in obstacles]
+            friction = max((f for f in frictions if f is not None), default=ground)
+            shape = self._geometry(p, _own_friction(p) if friction is None else friction)
+            looks = self.looks[p.link]
+            if id(p) in seen and shape.rgba[3] > 0:
+                looks.visuals.append(shape)
+            if id(p) in solid:
+                looks.collisions.append(shape)
+                if ground is not None:
+                    looks.grounded.append(replace(shape, friction=ground))
+
+    def _geometry(self, p: PlacedGeom, friction: float) -> Geometry:
+        place = Pose(p.place.R, p.place.p - self._around.centers[p.link])
+        colour = self._materials.colour(p.geom.node)
+        return geometry(p.geom, p.name, place, colour, friction, self._notes)
+
+    def _friction(self, p: PlacedGeom, obstacle: PlacedGeom) -> float | None:
+        """The friction of a moving geom on one of the world, None if they do not touch.
+
+        What carries a link cannot be touched by it, as neighbours overlap in model files. What
+        cannot move towards or away from a plane is held there by its joints.
+        """
+        if obstacle.body > 0 and self._around.carries(obstacle.body, p.link):
+            return None
+        plane = obstacle.geom.kind == "plane"
+        if plane and self._around.keeps_height(p.link, obstacle.place.R[:, 2]):
+            return None
+        return self._rules.friction(p, obstacle)
+
+    def _is_met(self, obstacle: PlacedGeom) -> bool:
+        return any(self._friction(p, obstacle) is not None for p in self._moving)
+
+    def _ground_friction(self, p: PlacedGeom, floors: Iterable[PlacedGeom]) -> float | None:
+        """The friction of a geom on the plane z = 0, None if it does not touch that."""
+        if self._default_ground and p.geom.collides:
+            return _own_friction(p)
+        found = [self._friction(p, floor) for floor in floors]
+        return max((f for f in found if f is not None), default=None)
+
+    def _obstacles(
+        self, obstacles: Sequence[PlacedGeom]
+    ) -> tuple[list[AnyShape], list[tuple[str, str]]]:
+        """The obstacles, with names of their own, and the links that never touch each."""
+        shapes: list[AnyShape] = []
+        apart: list[tuple[str, str]] = []
+        taken = set(self._around.names)
+        for p in obstacles:
+            name = p.name
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            shapes.append(self._obstacle(replace(p, name=name)))
+            meets: dict[int, list[bool]] = {}
+            for q in self._moving:
+                meets.setdefault(q.link, []).append(self._friction(q, p) is not None)
+            for link, each in meets.items():
+                if not any(each):
+                    apart.append((self._around.names[link], name))
+                elif not all(each):
+                    self._notes.add(
+                        "all collision geometry of these touches the obstacle, although contype "
+                        "or conaffinity says that some of it would not",
+                        f"{self._around.names[link]} on {name}",
+                    )
+        return shapes, apart
+
+    def _obstacle(self, p: PlacedGeom) -> AnyShape:
+        if p.geom.kind == "plane":
+            return HalfSpace(p.place.R[:, 2], p.place.p, _ANY_FRICTION, p.name)
+        if p.geom.kind == "hfield":
+            heights, half = self._fields.get(p.geom.node)
+            return HeightField(
+                heights,
+                size=(2 * half[0], 2 * half[1]),
+                position=p.place.p,
+                quaternion=quaternions.from_matrix(p.place.R),
+                friction=_ANY_FRICTION,
+                name=p.name,
+            )
+        return self._geometry(p, _ANY_FRICTION)
+
+    def _apart(self) -> list[tuple[str, str]]:
+        """Pairs of links with collision geometry of which no geoms may touch."""
+        of_link: dict[int, list[PlacedGeom]] = {}
+        for p in self._moving:
+            of_link.setdefault(p.link, []).append(p)
+        names, found = self._around.names, []
+        paired = self._rules.moving_pairs()
+        for a, first in of_link.items():
+            for b, second in of_link.items():
+                excluded = frozenset((a, b)) in self._rules.excluded
+                meet = any(touch(p.geom, q.geom) for p in first for q in second)
+                if a < b and (a, b) not in paired and (excluded or not meet):
+                    found.append((names[a], names[b]))
+        return found
+
+
+def _own_friction(p: PlacedGeom) -> float:
+    return p.geom.friction if p.geom.condim > 1 else 0.0
+
+
+def _is_ground(p: PlacedGeom) -> bool:
+    """Whether a geom is the plane z = 0."""
+    level = abs(p.place.R[2, 2] - 1) < _LEVEL and abs(p.place.p[2]) < _LEVEL
+    return p.geom.kind == "plane" and level
+
+
+def ground_contacts(body: Body, looks: Looks) -> tuple[ContactPoint, ...]:
+    """The contact points of a body's geometry that touches the ground."""
+    friction = {shape.name: shape.friction for shape in looks.grounded}
+    return contacts_of([replace(body, collisions=tuple(looks.grounded))], friction)

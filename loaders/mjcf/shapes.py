@@ -1,0 +1,112 @@
+"""Geoms to geometry in body axes, with the colours of their materials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim import quaternions
+from robosim.bodies import Geometry
+from robosim.loaders.mjcf.defaults import Defaults
+from robosim.loaders.mjcf.geoms import Geom
+from robosim.loaders.mjcf.nodes import Node
+from robosim.loaders.mjcf.notes import Notes
+from robosim.loaders.mjcf.orientation import Pose
+
+Array = NDArray[np.float64]
+Colour = tuple[float, float, float, float]
+
+GREY: Colour = (0.5, 0.5, 0.5, 1.0)
+# MuJoCo draws the groups below this unless it is told otherwise.
+DRAWN_GROUPS = 3
+# Shapes that only the world has, as obstacles of their own kinds.
+WORLDLY = ("plane", "hfield")
+_ROUND = 24  # points around an ellipsoid
+
+
+class Materials:
+    """The colours of materials by name.
+
+    A material with a texture that the file makes of two colours has their mean.
+    """
+
+    def __init__(self, root: Node, defaults: Defaults) -> None:
+        assets = [node for asset in root.all("asset") for node in asset.children]
+        self._textures = {
+            node.name: defaults.resolve(node) for node in assets if node.tag == "texture"
+        }
+        self._materials = {
+            node.name: defaults.resolve(node) for node in assets if node.tag == "material"
+        }
+
+    def colour(self, geom: Node) -> Colour:
+        """The colour of a geom: its own, else its material's."""
+        if geom.has("rgba") or not geom.has("material"):
+            return _clipped(geom.numbers("rgba", GREY))
+        material = geom.look_up("material", self._materials, "material")
+        colour = material.numbers("rgba", np.ones(4))
+        texture = self._textures.get(material.attributes.get("texture", ""))
+        if texture is not None and texture.attributes.get("builtin", "none") != "none":
+            first = texture.numbers("rgb1", np.full(3, 0.8))
+            second = texture.numbers("rgb2", np.full(3, 0.5))
+            flat = texture.attributes["builtin"] == "flat"
+            colour = colour * np.append(first if flat else (first + second) / 2, 1.0)
+        return _clipped(colour)
+
+
+def _clipped(rgba: Array) -> Colour:
+    r, g, b, a = (float(c) for c in np.clip(rgba, 0.0, 1.0))
+    return r, g, b, a
+
+
+def geometry(
+    geom: Geom, name: str, place: Pose, colour: Colour, friction: float, notes: Notes
+) -> Geometry:
+    """A geom that is not `WORLDLY` as geometry, at a place in body axes from the centre of mass."""
+    common: dict[str, Any] = {
+        "position": place.p,
+        "quaternion": quaternions.from_matrix(place.R),
+        "rgba": colour,
+        "name": name,
+        "friction": friction,
+    }
+    size = geom.size
+    match geom.kind:
+        case "sphere":
+            return Geometry("sphere", size=(size[0],), **common)
+        case "box":
+            return Geometry("box", size=tuple(2 * size), **common)
+        case "capsule" | "cylinder":
+            return Geometry(geom.kind, size=(size[0], 2 * size[1]), **common)
+        case "ellipsoid":
+            if geom.collides:
+                notes.add(
+                    f"ellipsoids touch as polyhedra with corners in {_ROUND} directions", name
+                )
+            vertices, faces = _ellipsoid(size)
+            return Geometry("mesh", vertices=vertices, faces=faces, **common)
+    if geom.mesh is None:
+        raise geom.node.error(f"a {geom.kind} is part of the world")
+    return Geometry("mesh", vertices=geom.mesh.vertices, faces=geom.mesh.faces, **common)
+
+
+def _ellipsoid(size: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Vertices and faces of an ellipsoid with half axes (3,), on rings around z."""
+    n, rings = _ROUND, _ROUND // 2
+    angles = 2 * np.pi * np.arange(n) / n
+    heights = np.pi * np.arange(1, rings) / rings
+    ring = np.column_stack((np.cos(angles), np.sin(angles)))
+    between = [np.column_stack((np.sin(h) * ring, np.full(n, np.cos(h)))) for h in heights]
+    unit = np.vstack(([[0, 0, 1]], *between, [[0, 0, -1]]))
+    last = len(unit) - 1
+    faces = [(0, 1 + k, 1 + (k + 1) % n) for k in range(n)]
+    for row in range(rings - 2):
+        a, b = 1 + row * n, 1 + (row + 1) * n
+        for k in range(n):
+            j = (k + 1) % n
+            faces += [(a + k, b + k, b + j), (a + k, b + j, a + j)]
+    a = 1 + (rings - 2) * n
+    faces += [(last, a + (k + 1) % n, a + k) for k in range(n)]
+    return unit * size, np.array(faces, dtype=np.int64)

@@ -1,0 +1,166 @@
+"""The tree of bodies, with frames taken into what they hold.
+
+Bodies are visited depth first, as MuJoCo numbers them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from robosim.loaders.mjcf.compiler import Compiler
+from robosim.loaders.mjcf.defaults import Defaults
+from robosim.loaders.mjcf.geoms import Geom, read_geom
+from robosim.loaders.mjcf.meshes import Meshes
+from robosim.loaders.mjcf.nodes import Node
+from robosim.loaders.mjcf.notes import Notes
+from robosim.loaders.mjcf.orientation import Pose, pose
+
+WORLD = "world"
+_DRAWN_ONLY = ("camera", "light")
+_NOT_READ = {
+    "composite": "composite objects are left out",
+    "flexcomp": "deformable objects (flexcomp) are left out",
+    "plugin": "plugins are left out",
+}
+
+
+@dataclass(frozen=True)
+class PlacedJoint:
+    """A joint's element, its default class applied, and the frame of its body that it is in."""
+
+    node: Node
+    name: str
+    frame: Pose
+
+
+@dataclass(frozen=True)
+class Site:
+    """A named place on a body."""
+
+    name: str
+    place: Pose
+
+
+@dataclass
+class TreeBody:
+    """A body of the file.
+
+    Attributes
+    ----------
+    node : Node
+    name : str
+        That of the file, or one made of its number.
+    parent : int
+        Index of the body that it is in; the world, which has itself, is number 0.
+    place : Pose
+        In its parent, while all joints are at their reference.
+    inertial : (Node, Pose) or None
+        Its <inertial>, and the frame that this is in.
+    """
+
+    node: Node
+    name: str
+    parent: int
+    place: Pose
+    inertial: tuple[Node, Pose] | None = None
+    joints: list[PlacedJoint] = field(default_factory=list)
+    geoms: list[Geom] = field(default_factory=list)
+    sites: list[Site] = field(default_factory=list)
+
+
+class Tree:
+    """All bodies of a model, the world first.
+
+    Raises
+    ------
+    LoadError
+        For names that are used twice, and for what cannot be read.
+    """
+
+    def __init__(
+        self, root: Node, compiler: Compiler, defaults: Defaults, meshes: Meshes, notes: Notes
+    ) -> None:
+        self._compiler, self._defaults = compiler, defaults
+        self._meshes, self._notes = meshes, notes
+        self._taken: dict[str, set[str]] = {}
+        self.bodies = [TreeBody(root, WORLD, 0, Pose.identity())]
+        for world in root.all("worldbody"):
+            self._fill(0, world, Pose.identity(), world.attributes.get("childclass"))
+
+    def _fill(self, index: int, node: Node, frame: Pose, childclass: str | None) -> None:
+        """Add what an element holds to a body, in a frame of that body."""
+        if childclass is not None:
+            self._defaults.check(childclass, node)
+        for child in node.children:
+            match child.tag:
+                case "body":
+                    self._add_body(index, child, frame, childclass)
+                case "frame":
+                    inner = child.attributes.get("childclass", childclass)
+                    here = frame @ pose(child, self._compiler.angles)
+                    self._fill(index, child, here, inner)
+                case "joint" | "freejoint":
+                    self._add_joint(index, child, frame, childclass)
+                case "geom":
+                    geom = self._defaults.resolve(child, childclass)
+                    if any(geom.all("plugin")):
+                        self._notes.add(_NOT_READ["plugin"], f"geom '{geom.name}'")
+                    self._check_name(geom)
+                    read = read_geom(geom, frame, self._compiler, self._meshes)
+                    self.bodies[index].geoms.append(read)
+                case "site":
+                    self._add_site(index, self._defaults.resolve(child, childclass), frame)
+                case "inertial":
+                    self._add_inertial(index, child, frame)
+                case "attach":
+                    raise child.error("other models are not attached; include their bodies instead")
+                case tag if tag in _NOT_READ:
+                    self._notes.add(_NOT_READ[tag], child.name or child.label)
+                case tag if tag not in _DRAWN_ONLY:
+                    raise child.error(f"<{node.tag}> cannot hold this")
+
+    def _add_body(self, parent: int, node: Node, frame: Pose, childclass: str | None) -> None:
+        self._check_name(node)
+        index = len(self.bodies)
+        name = node.name or self._free_name("body", f"body{index}")
+        place = frame @ pose(node, self._compiler.angles)
+        self.bodies.append(TreeBody(node, name, parent, place))
+        self._fill(index, node, Pose.identity(), node.attributes.get("childclass", childclass))
+
+    def _add_joint(self, index: int, child: Node, frame: Pose, childclass: str | None) -> None:
+        body = self.bodies[index]
+        if index == 0:
+            raise child.error("the world cannot have joints")
+        if child.tag == "freejoint":
+            # It takes nothing from default classes.
+            node = replace(child, tag="joint", attributes={**child.attributes, "type": "free"})
+        else:
+            node = self._defaults.resolve(child, childclass)
+        self._check_name(node)
+        name = node.name or self._free_name("joint", f"{body.name}/joint{len(body.joints)}")
+        body.joints.append(PlacedJoint(node, name, frame))
+
+    def _add_site(self, index: int, node: Node, frame: Pose) -> None:
+        self._check_name(node)
+        if node.name:
+            place = frame @ pose(node, self._compiler.angles)
+            self.bodies[index].sites.append(Site(node.name, place))
+
+    def _add_inertial(self, index: int, node: Node, frame: Pose) -> None:
+        if self.bodies[index].inertial is not None:
+            raise node.error("the body has an <inertial> already")
+        self.bodies[index].inertial = (node, frame)
+
+    def _check_name(self, node: Node) -> None:
+        taken = self._taken.setdefault(node.tag, set())
+        if node.name in taken:
+            raise node.error("the name is used twice")
+        if node.name:
+            taken.add(node.name)
+
+    def _free_name(self, tag: str, wanted: str) -> str:
+        taken = self._taken.setdefault(tag, set())
+        while wanted in taken:
+            wanted += "_"
+        taken.add(wanted)
+        return wanted
