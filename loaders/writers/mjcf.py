@@ -80,6 +80,8 @@ class _Writer:
             note_joint(joint, lost)
             if np.isfinite(joint.velocity_limit):
                 lost.add("velocity limits", joint.name)
+            if joint.safety is not None:
+                lost.add("safety limits", joint.name)
         kept = ("self-collision", "excluded pairs")
         note_rest(mechanism, lost, kept)
         if not len(self.assets):

@@ -231,6 +231,10 @@ class _Writer:
                           joint.name)  # fmt: skip
         self._limit(element, joint, kind)
         self._acts(element, joint)
+        if joint.safety is not None:
+            names = ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity")
+            told = dict(zip(names, map(text, joint.safety), strict=True))
+            child(element, "safety_controller", **told)
         if coupling is not None:
             child(element, "mimic", joint=coupling.source, multiplier=text(coupling.ratio),
                   offset=text(coupling.offset))  # fmt: skip

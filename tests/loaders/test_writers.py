@@ -15,7 +15,7 @@ from random_mechanisms import random_coordinates, random_quaternion, random_tree
 
 import robosim
 from robosim import Body, ContactPoint, Coupling, Frame, Geometry, Joint, Mechanism, PointSpring
-from robosim.joints import KINDS
+from robosim.joints import KINDS, SafetyLimits
 from robosim.loaders import placement
 from robosim.loaders.packages import example_robot_data
 from robosim.models import shipped
@@ -55,6 +55,7 @@ def assert_same_joint(a, b):
     assert a.actuated == b.actuated
     assert a.effort_limit == b.effort_limit
     assert a.velocity_limit == b.velocity_limit
+    assert a.safety == b.safety
     for what in VECTORS:
         if what == "axis" and a.kind == "floating":
             continue
@@ -239,7 +240,7 @@ def everything():
     joints = (
         Joint("root", "revolute", None, "a", (0, 0, 1), (0, 0, 9), lower=-1, upper=2, damping=0.1,
               friction=0.2, armature=0.3, stiffness=4.0, rest=0.5, effort_limit=7,
-              velocity_limit=8),
+              velocity_limit=8, safety=SafetyLimits(-0.9, 1.9, 20, 5)),
         Joint("slide", "prismatic", "a", "b", (1, 2, 3), (0.1, 0.2, 0.3), offset=(0.6, 0, 0, 0.8),
               actuated=False),
         Joint("led", "revolute", "b", "c", (0, 1, 0), actuated=False),
