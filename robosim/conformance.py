@@ -196,7 +196,7 @@ def _compare(robot: Mechanism, report: Report, states: int, seed: int) -> None:
 def structure(robot: Mechanism, reference: str) -> Structure:
     """Of a mechanism; coordinates are counted as the reference has them."""
     # A body that only carries one of several joints is none of the file's.
-    carriers = {body.name for body in robot.bodies if getattr(body, "carrier", False)}
+    carriers = {body.name for body in robot.bodies if body.carrier}
     moving = [joint for joint in robot.tree_joints if joint.nv > 0]
     bodies = {}
     for joint in moving:

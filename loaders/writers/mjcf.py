@@ -103,9 +103,7 @@ class _Writer:
             if parent in waiting:
                 chain, parent = [*waiting[str(parent)], joint], parents[str(parent)]
             body = self.mechanism.body(joint.child)
-            if getattr(body, "carrier", False) and any(
-                j.parent == body.name for j in self.mechanism.tree_joints
-            ):
+            if body.carrier and any(j.parent == body.name for j in self.mechanism.tree_joints):
                 waiting[body.name], parents[body.name] = chain, parent
             else:
                 self._body(body, chain, parent)
@@ -262,7 +260,9 @@ class _Writer:
         contact = child(self.root, "contact")
         apart = {(str(j.parent), j.child) for j in self.mechanism.joints if j.parent is not None}
         for a, b in dict.fromkeys((*self.mechanism.excluded_pairs, *sorted(apart))):
-            if a in self.elements and b in self.elements:
+            if "world" in (a, b):  # where the ground is as well, which is not meant
+                self.lost.add("excluded pairs with what is fixed to the world", f"{a} - {b}")
+            elif a in self.elements and b in self.elements:
                 child(contact, "exclude", body1=a, body2=b)
 
     def _site(self, name: str, body: str | None, position: Array, R: Array | None = None) -> str:
@@ -359,9 +359,8 @@ class _Writer:
 
 def _names(joint: Joint) -> list[str]:
     """A name for each MJCF joint that a joint becomes."""
-    own: tuple[str, ...] = getattr(joint, "coordinate_names", ())
-    if own:
-        return list(own)
+    if joint.coordinate_names:
+        return list(joint.coordinate_names)
     slides, turns = joint.C_T.shape[1], min(joint.C_R.shape[1], 1)
     if slides + turns == 1:
         return [joint.name]

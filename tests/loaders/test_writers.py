@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 from random_mechanisms import random_coordinates, random_quaternion, random_tree
 
 import robosim
-from robosim import Body, ContactPoint, Coupling, Frame, Geometry, Joint, Mechanism, PointSpring
+from robosim import (
+    Body,
+    ContactPoint,
+    Coupling,
+    Frame,
+    Geometry,
+    Joint,
+    Mechanism,
+    PointSpring,
+    quaternions,
+)
 from robosim.joints import KINDS, SafetyLimits
 from robosim.loaders import placement
 from robosim.loaders.packages import example_robot_data
@@ -42,12 +52,19 @@ real = [pytest.param(ROBOTS / f, id=Path(f).stem, marks=[needs_robots, pytest.ma
 BUILT = [info.name for info in shipped()]
 IN_URDF = [name for name in BUILT if name not in ("sphere_chain", "spinning_top")]
 
-VECTORS = ("axis", "parent_position", "child_position", "offset", "lower", "upper")
 PER_COORDINATE = ("damping", "friction", "stiffness", "rest", "armature")
 
 
 def same_rotation(a, b):
     return min(np.abs(np.subtract(a, b)).max(), np.abs(np.add(a, b)).max()) < 1e-9
+
+
+def points(joint):
+    """Where a joint is; one without a rotation is anywhere on its way."""
+    parent, child = np.asarray(joint.parent_position), np.asarray(joint.child_position)
+    if joint.C_R.shape[1]:
+        return {"parent": parent, "child": child}
+    return {"between": parent - quaternions.rotation_matrix(joint.offset) @ child}
 
 
 def assert_same_joint(a, b):
@@ -56,13 +73,13 @@ def assert_same_joint(a, b):
     assert a.effort_limit == b.effort_limit
     assert a.velocity_limit == b.velocity_limit
     assert a.safety == b.safety
-    for what in VECTORS:
-        if what == "axis" and a.kind == "floating":
-            continue
-        if what == "offset":
-            assert same_rotation(a.offset, b.offset)
-        else:
-            np.testing.assert_allclose(getattr(a, what), getattr(b, what), rtol=0, atol=1e-12)
+    assert same_rotation(a.offset, b.offset)
+    for what in ("lower", "upper"):
+        np.testing.assert_allclose(getattr(a, what), getattr(b, what), rtol=0, atol=1e-12)
+    if a.kind != "floating":
+        np.testing.assert_allclose(a.axis, b.axis, rtol=0, atol=1e-12)
+    for what, found in points(a).items():
+        np.testing.assert_allclose(found, points(b)[what], rtol=0, atol=1e-12)
     for what in PER_COORDINATE:
         np.testing.assert_allclose(a.per_coordinate(what), b.per_coordinate(what), rtol=1e-12)
 
@@ -92,15 +109,25 @@ def assert_same(a, b):
             np.testing.assert_allclose(getattr(one, what), getattr(other, what), atol=1e-12)
     pairs = [(c.joint, c.source, c.ratio, c.offset) for c in a.couplings]
     assert pairs == [(c.joint, c.source, c.ratio, c.offset) for c in b.couplings]
-    assert contact_set(a) == contact_set(b)
+    assert_same_contacts(a.contacts, b.contacts)
     assert_same_frames(a, b)
 
 
-def contact_set(robot):
-    return sorted(
-        (c.body, *np.round(np.asarray(c.position), 9).tolist(), round(c.radius, 9), c.friction)
-        for c in robot.contacts
-    )
+def assert_same_contacts(ours, theirs):
+    """In any order. To single precision, which MJCF meshes have in MuJoCo."""
+
+    def by_kind(contacts):
+        found = {}
+        for c in contacts:
+            key = c.body, round(c.radius, 9), c.friction
+            found.setdefault(key, []).append(np.asarray(c.position))
+        return {key: np.array(places) for key, places in found.items()}
+
+    ours, theirs = by_kind(ours), by_kind(theirs)
+    assert {key: len(p) for key, p in ours.items()} == {key: len(p) for key, p in theirs.items()}
+    for key, places in ours.items():
+        apart = np.linalg.norm(places[:, None] - theirs[key][None], axis=2)
+        assert max(apart.min(axis=0).max(), apart.min(axis=1).max()) < 1e-6
 
 
 def assert_same_frames(a, b):
@@ -317,6 +344,64 @@ class TestUrdf:
         with pytest.raises(robosim.SaveError, match=r"joint 'tip'.*'spherical'.*MJCF has"):
             robosim.save(robosim.load("spinning_top"), tmp_path / "x.urdf")
         assert list(tmp_path.iterdir()) == []
+
+
+# Their hinges that close loops come back as two ball joints each.
+WITHOUT_HINGE_LOOPS = [name for name in BUILT if not any(
+    joint.kind == "revolute" for joint in robosim.load(name).loop_joints)]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*WITHOUT_HINGE_LOOPS, *real])
+def test_through_mjcf(name, tmp_path):
+    robot = robosim.load(name)
+    robosim.save(robot, tmp_path / "x.xml")
+    again = robosim.load(tmp_path / "x.xml")
+    moving = robot
+    if robot.bodies[0].name == "world":  # part of the world in MJCF, so without a mass
+        joints = [
+            replace(joint, parent=None, parent_position=in_world(robot, joint))
+            if joint.parent == "world"
+            else joint
+            for joint in robot.joints[1:]
+        ]
+        moving = replace(robot, bodies=robot.bodies[1:], joints=tuple(joints), home=None,
+                         configurations={}, world_frames=(), excluded_pairs=())  # fmt: skip
+    joints = [
+        replace(
+            joint,
+            velocity_limit=np.inf,
+            safety=None,
+            continuous=None,
+            effort_limit=joint.effort_limit or np.inf,
+        )
+        for joint in moving.joints
+    ]
+    assert_same(replace(moving, joints=tuple(joints)), again)
+
+
+def in_world(robot, joint):
+    """Where a joint is whose parent is a body that is fixed to the world."""
+    R, x = placement.body_poses(robot.tree_joints, robot.neutral())[joint.parent]
+    return x + R @ np.asarray(joint.parent_position)
+
+
+@pytest.mark.parametrize("name", [name for name in BUILT if name not in WITHOUT_HINGE_LOOPS])
+def test_hinges_that_close_loops_come_back_as_two_points(name, tmp_path):
+    robot = robosim.load(name)
+    robosim.save(robot, tmp_path / "x.xml")
+    again = robosim.load(tmp_path / "x.xml")
+    kinds = [joint.kind for joint in again.loop_joints]
+    assert kinds == ["spherical"] * 2 * len(robot.loop_joints)
+    assert_same(replace(robot, joints=robot.tree_joints),
+                replace(again, joints=again.tree_joints))  # fmt: skip
+    # Both of a pair lie on the axis, on either body.
+    for k, hinge in enumerate(robot.loop_joints):
+        pair = again.loop_joints[2 * k : 2 * k + 2]
+        for what in ("parent_position", "child_position"):
+            one, other = (np.asarray(getattr(joint, what)) for joint in pair)
+            np.testing.assert_allclose((one + other) / 2, getattr(hinge, what), atol=1e-12)
+        apart = np.subtract(pair[1].child_position, pair[0].child_position)
+        np.testing.assert_allclose(np.cross(apart, hinge.axis), 0, atol=1e-12)
 
 
 @needs_mujoco
