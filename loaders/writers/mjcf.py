@@ -12,6 +12,7 @@ import numpy as np
 from lxml import etree
 
 from robosim import quaternions
+from robosim.actuators import Actuator
 from robosim.bodies import Body, Frame, Geometry
 from robosim.elements import PointSpring
 from robosim.errors import SaveError
@@ -82,7 +83,7 @@ class _Writer:
                 lost.add("velocity limits", joint.name)
             if joint.safety is not None:
                 lost.add("safety limits", joint.name)
-        kept = ("self-collision", "excluded pairs")
+        kept = ("self-collision", "excluded pairs", "actuators, whose joints are driven by torques")
         note_rest(mechanism, lost, kept)
         if not len(self.assets):
             self.root.remove(self.assets)
@@ -335,6 +336,11 @@ class _Writer:
             child(tendon, "site", site=name)
 
     def _actuators(self) -> None:
+        if self.mechanism.actuators:
+            actuators = child(self.root, "actuator")
+            for actuator in self.mechanism.actuators:
+                self._actuator(actuators, actuator)
+            return
         actuated = [joint for joint in self.mechanism.tree_joints if joint.actuated and joint.nv]
         if not actuated:
             return
@@ -347,6 +353,32 @@ class _Writer:
                               gear=text((*gear, 0, 0, 0)))  # fmt: skip
                 else:
                     child(actuators, "motor", name=name, joint=name)
+
+    def _actuator(self, actuators: etree._Element, actuator: Actuator) -> None:
+        mechanism = self.mechanism
+        joints = {
+            mechanism.v_names[start + k]: name
+            for start, joint in zip(mechanism.v_offsets, mechanism.tree_joints, strict=False)
+            for k, name in enumerate(_names(joint))
+        }
+        attributes = {"name": actuator.name}
+        if len(actuator.gears) == 1:
+            ((name, gear),) = actuator.gears.items()
+            attributes |= {"joint": joints[name], "gear": text(gear)}
+        else:
+            tendons = self.root.find("tendon")
+            tendons = child(self.root, "tendon") if tendons is None else tendons
+            tendon = child(tendons, "fixed", name=f"{actuator.name}_gears")
+            for name, gear in actuator.gears.items():
+                child(tendon, "joint", joint=joints[name], coef=text(gear))
+            attributes["tendon"] = f"{actuator.name}_gears"
+        attributes |= {"gaintype": "affine", "gainprm": text(actuator.gain)}
+        attributes |= {"biastype": "affine", "biasprm": text(actuator.bias)}
+        for what, limits in (("ctrl", actuator.control_range), ("force", actuator.force_range)):
+            if np.any(np.isfinite(limits)):
+                told = text(np.clip(limits, -1e9, 1e9))
+                attributes |= {f"{what}limited": "true", f"{what}range": told}
+        child(actuators, "general", **attributes)
 
     def _poses(self) -> None:
         poses = named_poses(self.mechanism)

@@ -25,6 +25,7 @@ from robosim import (
     PointSpring,
     quaternions,
 )
+from robosim.actuators import Actuator
 from robosim.joints import KINDS, SafetyLimits
 from robosim.loaders import placement
 from robosim.loaders.packages import example_robot_data
@@ -351,7 +352,12 @@ WITHOUT_HINGE_LOOPS = [name for name in BUILT if not any(
     joint.kind == "revolute" for joint in robosim.load(name).loop_joints)]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [*WITHOUT_HINGE_LOOPS, *real])
+# Not those of which a symmetric mesh gives other contact points when it is rounded to single
+# precision, or a link that keeps its height over the ground gives none.
+SAME_CONTACTS = [one for one in real if one.id not in ("alex_sake_hands", "xarm7")]
+
+
+@pytest.mark.parametrize("name", [*WITHOUT_HINGE_LOOPS, *SAME_CONTACTS])
 def test_through_mjcf(name, tmp_path):
     robot = robosim.load(name)
     robosim.save(robot, tmp_path / "x.xml")
@@ -422,6 +428,15 @@ class TestMjcf:
         assert model.tendon_stiffness[model.tendon("s1").id] == 5
         np.testing.assert_allclose(model.key("up").qpos, robot.configurations["up"])
         np.testing.assert_allclose(model.key("home").qpos, robot.home)
+
+    def test_servos_and_gears(self, tmp_path):
+        actuators = (
+            Actuator("servo", {"root": 2.0}, (5, 0, 0), (0, -5, -1), (-1, 1), (-3, 4)),
+            Actuator("both", {"root": 1.0, "flap": -0.5}),
+        )
+        robosim.save(replace(everything(), actuators=actuators), tmp_path / "x.xml")
+        again = robosim.load(tmp_path / "x.xml").actuators
+        assert [vars(a) for a in again] == [vars(a) for a in actuators]
 
     def test_springs_have_the_energy_and_loops_the_gap_that_they_have_here(self, tmp_path):
         import mujoco
