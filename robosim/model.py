@@ -319,8 +319,9 @@ TREE_WORK = np.dtype(
         ("inverse", "f8"),  # of S, of a hinge
         ("f", "f8", (6,)),  # wrench about the reference
         ("u", "f8", (6,)),  # the same along the coordinates
-        ("s", "f8", (6,)),  # rates of the coordinates in the direction that was found
-        ("s_old", "f8", (6,)),
+        ("s", "f8", (6,)),  # rates of the coordinates while the parent stands still
+        ("d", "f8", (6,)),  # rates of the coordinates in the direction that was found
+        ("d_old", "f8", (6,)),
         ("x", "f8", (6,)),  # motion of the reference
         ("y", "f8", (3,)),
         ("posed", "i8"),  # whether pose2 is that of the unknowns

@@ -305,7 +305,7 @@ def factor_tree(joints, rows, active, tree, factored, held):
 
 @kernel
 def solve_tree(joints, rows, tree, x, held):
-    """x (nb + nj,) = motions of the bodies for the right-hand sides x; tree.s those of joints.
+    """x (nb + nj,) = motions of the bodies for the right-hand sides x; tree.d those of joints.
 
     Rows of bodies are wrenches about their centres of mass and become (d v, psi); those of joints,
     after the bodies, are what their laws ask for and stay as they are.
@@ -378,13 +378,13 @@ def sweep_to_root(joints, rows, tree, x, held):
 
 @kernel
 def sweep_to_leaves(joints, tree, x):
-    """x = motions of the bodies (d v, psi), tree.s those of joints."""
+    """x = motions of the bodies (d v, psi), tree.d those of joints."""
     for b in range(joints.shape[0]):
         joint, w = joints[b], tree[b]
-        motion, s, out, rho = w.x, w.s, x[b].w, w.rho2
+        motion, s, d, out, rho = w.x, w.s, w.d, x[b].w, w.rho2
         if joint.kind == FREE:
             for row in range(joint.m_T + joint.m_R):
-                s[row] = dot(w.Z2[row, :3], motion[:3]) + dot(w.Z2[row, 3:], motion[3:])
+                d[row] = dot(w.Z2[row, :3], motion[:3]) + dot(w.Z2[row, 3:], motion[3:])
         else:
             y, r = tree[joint.parent].x, w.r2
             p, q, t = y[3], y[4], y[5]
@@ -395,23 +395,24 @@ def sweep_to_leaves(joints, tree, x):
                 W, a = w.W[0], w.a2
                 along = W[0] * v0 + W[1] * v1 + W[2] * v2 + W[3] * p + W[4] * q + W[5] * t
                 rate = s[0] - w.inverse * along
-                s[0] = rate
+                d[0] = rate
                 p, q, t = p + rate * a[0], q + rate * a[1], t + rate * a[2]
             motion[0], motion[1], motion[2] = v0, v1, v2
             motion[3], motion[4], motion[5] = p, q, t
             if joint.kind == BALL:
                 for i in range(3):
-                    s[i] -= dot(w.W[i], motion) + motion[3 + i]
+                    d[i] = s[i] - dot(w.W[i], motion) - motion[3 + i]
                 for i in range(3):
-                    motion[3 + i] += s[i]
+                    motion[3 + i] += d[i]
             elif joint.kind != HINGE:
                 m = joint.m_T + joint.m_R
                 for row in range(m):
+                    d[row] = s[row]
                     for i in range(6):
-                        s[row] -= w.W[row, i] * motion[i]
+                        d[row] -= w.W[row, i] * motion[i]
                 for row in range(m):
                     for i in range(6):
-                        motion[i] += s[row] * w.Z2[row, i]
+                        motion[i] += d[row] * w.Z2[row, i]
         p, q, t = motion[3], motion[4], motion[5]
         out[0] = motion[0] + q * rho[2] - t * rho[1]
         out[1] = motion[1] + t * rho[0] - p * rho[2]

@@ -15,7 +15,7 @@ from robosim.kernels.contact import (
     contact_second_order,
 )
 from robosim.kernels.jit import kernel
-from robosim.kernels.newton import evaluate, factor, find_direction, remember, take_step
+from robosim.kernels.newton import evaluate, factor, find_direction, polish, remember, take_step
 from robosim.model import DRY
 
 CONVERGED = 0
@@ -197,6 +197,7 @@ def solve(model, state, work, options, dt, attempt, info):
         solved = merit < options.tolerance and largest <= 10.0 * kappa_end
         # Forces are impulses over dt: those of the last step, taken over, would be seen to be off.
         if solved and keeps_apart(model, work) and (n > 0 or work.active[0] == 0):
+            info.residual = polish(model, model.tree, state, work, dt, merit, info)
             return CONVERGED
         info.iterations += 1
         if stale:

@@ -19,6 +19,7 @@ from robosim.kernels.articulated import (
     own_block,
     shift_rows,
     solve_tree,
+    sweep_to_leaves,
     sweep_to_root,
 )
 from robosim.kernels.body import (
@@ -120,6 +121,24 @@ def tree_residual(model, work, dt, info):
             model.bodies, model.joints, work.joints, work.tree, work.residual, info
         )
     return sqrt(abs(size) / mass) if isfinite(size) else size
+
+
+@kernel
+def polish(model, tree, state, work, dt, merit, info):
+    """Follow a tree's last residual once more, with factors and a sweep that are there already.
+
+    Of a motion without contacts, which then is nearly as exact as it can be; returns its residual.
+    """
+    if tree is None or work.active[0] > 0 or work.factored[1] == 0:
+        return merit
+    sweep_to_leaves(model.joints, work.tree, work.rhs)
+    remember(model, tree, state, work)
+    take_step(model, tree, state, work, dt, 1.0)
+    polished = evaluate(model, tree, state, work, dt, info)
+    if not polished <= merit:
+        take_step(model, tree, state, work, dt, 0.0)
+        polished = evaluate(model, tree, state, work, dt, info)
+    return polished
 
 
 @kernel
@@ -432,7 +451,7 @@ def find_direction(model, tree, state, work, kappa, refine):
         unbalanced_momenta(model, tree, state, work, work.correction)
         if tree is not None:
             for b in range(nb):
-                assign(work.tree[b].s, work.tree[b].s_old)
+                assign(work.tree[b].d, work.tree[b].d_old)
         solve_motion(model, tree, state, work, work.correction)
         for n in range(work.rhs.shape[0]):
             for k in range(6):
@@ -440,7 +459,7 @@ def find_direction(model, tree, state, work, kappa, refine):
         if tree is not None:
             for b in range(nb):
                 for k in range(6):
-                    work.tree[b].s[k] += work.tree[b].s_old[k]
+                    work.tree[b].d[k] += work.tree[b].d_old[k]
 
 
 @kernel
@@ -461,7 +480,7 @@ def solve_motion(model, tree, state, work, x):
         if on_joint(contact):
             joint = model.joints[contact.joint]
             if tree is not None:
-                assign(work.tree[contact.joint].s, t.f)
+                assign(work.tree[contact.joint].d, t.f)
             else:
                 coordinate_rates(model, joint, work.joints[contact.joint], work.factored, x, t.f)
             add_product(w.R, t.f, t.w)
@@ -502,7 +521,7 @@ def unbalanced_momenta(model, tree, state, work, out):
                 for row in range(m):
                     answer = work.rhs[joint.node].w[n + row]
                     for k in range(m):
-                        answer += w.A[row, k] * work.tree[j].s[k]
+                        answer += w.A[row, k] * work.tree[j].d[k]
                     out[joint.node].w[n + row] = answer
         return
     for j in range(model.joints.shape[0]):

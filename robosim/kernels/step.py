@@ -697,7 +697,7 @@ def read_tree(model, state, work, dt, info):
         keep_rates(joint, work.pose1[b], w, knot, dt)
         if joint.kind == HINGE:
             state.q[joint.q_begin] += turned_angle(w.Q)
-            state.v[first] = w.s[0]
+            state.v[first] = w.d[0]
             info.violation = max(info.violation, hinge_violation(joint, a, child))
             continue
         joint_residual(joint, a, child, t, w.u)
@@ -705,10 +705,10 @@ def read_tree(model, state, work, dt, info):
             info.violation = max(info.violation, abs(w.u[k]))
         read_coordinates(joint, a, child, t, state.q)
         if joint.kind == BALL:
-            rotate_back(child.R, w.s, t.w)
-            rotate(joint.C_R, t.w, w.s)
+            rotate_back(child.R, w.d, t.w)
+            rotate(joint.C_R, t.w, w.d)
         for row in range(joint.m_T + joint.m_R):
-            state.v[first + row] = w.s[row]
+            state.v[first + row] = w.d[row]
 
 
 @kernel

@@ -345,25 +345,25 @@ def remember_tree(tree):
 
 @kernel
 def step_tree(joints, motions, tree, t, dt, length):
-    """Unknowns = remembered ones + length * w.s, the rates of the joints in a Newton direction."""
+    """Unknowns = remembered ones + length * w.d, the rates of the joints in a Newton direction."""
     for b in range(joints.shape[0]):
         joint, w = joints[b], tree[b]
         for row in range(joint.m_T):
-            w.slide[row] = w.slide_old[row] + length * w.s[row]
+            w.slide[row] = w.slide_old[row] + length * w.d[row]
         if joint.m_R == 1:
-            half = 0.5 * dt * length * w.s[joint.m_T]
+            half = 0.5 * dt * length * w.d[joint.m_T]
             c, s = w.Q_old[0] - half * w.Q_old[1], w.Q_old[1] + half * w.Q_old[0]
             size = 1.0 / sqrt(c * c + s * s)
             w.Q[0], w.Q[1] = size * c, size * s
         elif joint.m_R == 3:
             # The rate in world axes at the second knot, seen from before the parent's turn.
             if joint.kind == BALL:
-                assign(w.s[:3], t.w)
+                assign(w.d[:3], t.w)
             else:
                 fill(0.0, t.w)
                 for row in range(joint.m_T, joint.m_T + 3):
                     for i in range(3):
-                        t.w[i] += w.s[row] * w.Z2[row, 3 + i]
+                        t.w[i] += w.d[row] * w.Z2[row, 3 + i]
             turn_back(motions[joint.parent].P_old, t.w, t.y)
             turn_by(w.Q_old, t.y, dt * length, w.Q)
 
