@@ -154,6 +154,9 @@ def run(out: Path, only: str, simulate: float) -> list[dict[str, Any]]:
             )  # fmt: skip
             row = {"collection": collection, **report.to_dict()}
             row["explanation"] = explanation(report, file)
+            for what in ("reason", "explanation"):  # where things are installed is no matter
+                row[what] = row[what].replace(f"{folder}/", "")
+            row["warnings"] = [text.replace(f"{folder}/", "") for text in row["warnings"]]
             told.append(row)
             print(f"{report.outcome:13} {reference:10} {collection}/{name}  {report.reason[:100]}")
             single = out / "files" / f"{collection}-{name.replace('/', '-')}.{reference}.json"
