@@ -10,9 +10,9 @@ import numpy as np
 
 from robosim.batch import BatchSimulation
 from robosim.bench.case import Case, Setup
-from robosim.bench.legged import DEFAULT, DT, PENETRATION, VIOLATION, Array, a1, above
+from robosim.bench.legged import DEFAULT, DT, Array, a1, above
 from robosim.bench.measure import Contender, mujoco_run, race
-from robosim.bench.report import OURS, Report, Row
+from robosim.bench.report import CLOSURE, OURS, PENETRATION, Report, Row
 from robosim.controllers import PD, stand
 from robosim.experiments.experiment import Target
 from robosim.mechanism import Mechanism
@@ -27,7 +27,7 @@ def our_batch(robot: Mechanism, pd: PD, q: Array, n: int, steps: int, threads: i
     before = batch.rollout(SETTLED, controller=pd)
     errors = {
         PENETRATION: max(0.0, -float(np.nanmin(before.gap))),
-        VIOLATION: float(np.nanmax(before.violation)),
+        CLOSURE: float(np.nanmax(before.violation)),
         "failed": float(before.failed.sum()),
     }
 

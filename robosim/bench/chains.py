@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from robosim.bench import others
 from robosim.bench.case import Case, Setup
 from robosim.bench.measure import Contender, mujoco_contender, mujoco_run, ours, race
-from robosim.bench.report import OURS, Report, Row, ratio_target
+from robosim.bench.report import CLOSURE, ENERGY, OURS, PENETRATION, Report, Row, ratio_target
 from robosim.experiments.chains import bent_start
 from robosim.experiments.experiment import Target
 from robosim.experiments.loops import OPENING, TILT, lowest_segments
@@ -21,9 +21,6 @@ from robosim.models.builders import chain, segments, sphere_chain
 from robosim.simulation import Simulation
 
 DT, G = 0.01, 9.81
-ENERGY = "largest |E - E0| / A"
-CLOSURE = "joint violation [m]"
-PENETRATION = "penetration [m]"
 HINGES = {10: 0.7, 50: 0.7, 100: 0.25, 200: 0.15}  # our time over MuJoCo's that is to be reached
 BALLS = {10: 0.4, 100: 0.025}
 
@@ -105,7 +102,7 @@ def run_chains(setup: Setup, kind: str, limits: dict[int, float]) -> Report:
         scale = G * n**2 / 2 * (1 - np.cos(np.pi / 4))  # what it can fall from 45 degrees [J]
         field = pair(setup, robot, n, steps, {"Euler": Settings()}, scale)
         if kind == "revolute":
-            field += others.chains(setup, robot, n, steps, DT)
+            field += others.chains(setup, robot, n, steps, DT, scale)
         rows += race(field, setup.repetitions)
     targets = [one for n, limit in limits.items() for one in ratio_target(tuple(rows), limit, n)]
     return Report(tuple(rows), tuple(targets), "links")

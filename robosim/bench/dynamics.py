@@ -12,9 +12,9 @@ import numpy as np
 import robosim
 from robosim.bench import others
 from robosim.bench.case import Case, Setup
-from robosim.bench.chains import CLOSURE, DT, PENETRATION, our_errors
+from robosim.bench.chains import DT, our_errors
 from robosim.bench.measure import ours, race
-from robosim.bench.report import OURS, Report, Row
+from robosim.bench.report import CLOSURE, OURS, PENETRATION, Report, Row
 from robosim.controllers import stand
 from robosim.experiments.chains import bent_start
 from robosim.models.builders import chain

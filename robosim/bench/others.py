@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from lxml import etree
+from numpy.typing import NDArray
 
 from robosim.bench.case import Setup
 from robosim.bench.measure import Contender
+from robosim.bench.report import ENERGY
+from robosim.experiments.chains import bent_start
 from robosim.mechanism import Mechanism
+from robosim.simulation import Simulation
+
+Array = NDArray[np.float64]
+PYBULLET_MOST = 100  # links: it tells the states of up to 128
 
 
 def urdf(robot: Mechanism) -> str:
@@ -36,7 +47,8 @@ def urdf(robot: Mechanism) -> str:
         place = place - (np.asarray(joint.child_position) - reference)
         etree.SubElement(element, "origin", xyz=_text(place))
         etree.SubElement(element, "axis", xyz=_text(np.asarray(joint.axis)))
-    return str(etree.tostring(root, encoding="unicode"))
+    # In lines, as PyBullet takes a line of no more than 1000 characters.
+    return str(etree.tostring(root, encoding="unicode", pretty_print=True))
 
 
 def _text(values: Any) -> str:
@@ -76,14 +88,140 @@ def aba(robot: Mechanism, text: str, calls: int, size: int = 0, told: str = "") 
     return Contender("Pinocchio", told, calls, run, errors=error, size=size)
 
 
-def chains(setup: Setup, robot: Mechanism, n: int, steps: int, dt: float) -> list[Contender]:
-    """Pinocchio's aba, PyBullet and Drake on a chain of hinges."""
+def chains(
+    setup: Setup, robot: Mechanism, n: int, steps: int, dt: float, scale: float
+) -> list[Contender]:
+    """Pinocchio's aba, PyBullet and Drake on a chain of hinges that is let go at 45 degrees."""
     found = []
     text = urdf(robot)
+    q = bent_start(robot)
     if setup.has("pinocchio"):
         found.append(aba(robot, text, steps, n))
+    engines: dict[str, Callable[[], Engine]] = {
+        "pybullet": lambda: PyBullet(text, dt),
+        "drake": lambda: Drake(text, dt),
+    }
+    for name, make in engines.items():
+        if setup.has(name) and not (name == "pybullet" and n > PYBULLET_MOST):
+            engine = make()
+            engine.set_state(q)
+            reader = Simulation(robot, timestep=dt)
+            energies = [_energy(reader, engine)]
+            for _ in range(20):
+                engine.step(max(1, steps // 20))
+                energies.append(_energy(reader, engine))
+            error = float(np.abs(np.array(energies) - energies[0]).max() / scale)
+            run, start = partial(engine.step, steps), partial(engine.set_state, q)
+            told, errors = engine.told, {ENERGY: error}
+            found.append(Contender(engine.who, told, steps, run, start, errors=errors, size=n))
     return found
 
 
-def standing(setup: Setup, robot: Mechanism, q: Any, pd: Any, dt: float) -> list[Contender]:
-    return []
+def _energy(reader: Simulation, engine: Engine) -> float:
+    """Energy [J] of where another engine is, by ours."""
+    q, v = engine.state()
+    if not (np.isfinite(q).all() and np.isfinite(v).all()):
+        return float("inf")
+    reader.set_state(q, v)
+    return reader.energy()
+
+
+class Engine(Protocol):
+    """Another simulator with a chain of hinges, whose coordinates are in our order."""
+
+    who: str
+    told: str
+
+    def set_state(self, q: Array) -> None:
+        """Put it at rest at angles q."""
+        ...
+
+    def state(self) -> tuple[Array, Array]:
+        """Angles and rates."""
+        ...
+
+    def step(self, steps: int) -> bool:
+        """Take some steps in a loop in C++; False if they were lost."""
+        ...
+
+
+class PyBullet:
+    """PyBullet's multibody, without motors, damping and sleep; its substeps are the steps."""
+
+    who, told = "PyBullet", "substeps"
+
+    def __init__(self, text: str, dt: float) -> None:
+        import pybullet
+
+        self._p, self._dt = pybullet, dt
+        self._client = pybullet.connect(pybullet.DIRECT)
+        more = {"physicsClientId": self._client}
+        pybullet.setGravity(0, 0, -9.81, **more)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "chain.urdf"
+            file.write_text(text, encoding="utf-8")
+            flags = pybullet.URDF_USE_INERTIA_FROM_FILE
+            self._body = pybullet.loadURDF(str(file), useFixedBase=True, flags=flags, **more)
+        self._n = pybullet.getNumJoints(self._body, **more)
+        for k in range(-1, self._n):
+            pybullet.changeDynamics(
+                self._body, k, linearDamping=0, angularDamping=0, jointDamping=0, **more
+            )
+        for k in range(self._n):
+            velocity = pybullet.VELOCITY_CONTROL
+            pybullet.setJointMotorControl2(self._body, k, velocity, force=0, **more)
+
+    def set_state(self, q: Array) -> None:
+        for k in range(self._n):
+            self._p.resetJointState(self._body, k, q[k], 0.0, physicsClientId=self._client)
+
+    def state(self) -> tuple[Array, Array]:
+        found = self._p.getJointStates(
+            self._body, list(range(self._n)), physicsClientId=self._client
+        )
+        q, v = np.array([(one[0], one[1]) for one in found]).T
+        return q, v
+
+    def step(self, steps: int) -> bool:
+        self._p.setPhysicsEngineParameter(
+            fixedTimeStep=self._dt * steps, numSubSteps=steps, physicsClientId=self._client
+        )
+        self._p.stepSimulation(physicsClientId=self._client)
+        return bool(np.isfinite(self.state()[0]).all())
+
+
+class Drake:
+    """Drake's MultibodyPlant in discrete time."""
+
+    who, told = "Drake", "discrete MultibodyPlant"
+
+    def __init__(self, text: str, dt: float) -> None:
+        from pydrake.multibody.parsing import Parser
+        from pydrake.multibody.plant import MultibodyPlant
+        from pydrake.systems.analysis import Simulator
+
+        self._plant: Any = MultibodyPlant(time_step=dt)
+        Parser(self._plant).AddModelsFromString(text, "urdf")
+        self._plant.Finalize()
+        self._simulator = Simulator(self._plant)
+        self._simulator.Initialize()
+        self._dt = dt
+
+    def set_state(self, q: Array) -> None:
+        context = self._simulator.get_mutable_context()
+        context.SetTime(0.0)
+        self._plant.SetPositions(context, q)
+        self._plant.SetVelocities(context, np.zeros(len(q)))
+        self._simulator.Initialize()
+
+    def state(self) -> tuple[Array, Array]:
+        context = self._simulator.get_context()
+        return self._plant.GetPositions(context), self._plant.GetVelocities(context)
+
+    def step(self, steps: int) -> bool:
+        end = self._simulator.get_context().get_time() + steps * self._dt
+        try:
+            self._simulator.AdvanceTo(end)
+        except RuntimeError:
+            return False
+        return True

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 OURS = "robosim"
+# Names of errors that several cases have.
+ENERGY = "largest |E - E0| / A"
+CLOSURE = "joint violation [m]"
+PENETRATION = "penetration [m]"
 
 
 @dataclass(frozen=True)

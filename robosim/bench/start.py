@@ -10,9 +10,9 @@ import tempfile
 import numpy as np
 
 from robosim.bench.case import Case, Setup
-from robosim.bench.chains import DT, ENERGY, PENETRATION
+from robosim.bench.chains import DT
 from robosim.bench.measure import mujoco_contender, mujoco_run, ours, race
-from robosim.bench.report import OURS, Report, Row, Timing
+from robosim.bench.report import ENERGY, OURS, PENETRATION, Report, Row, Timing
 from robosim.experiments.experiment import Target
 from robosim.experiments.measuring import largest, sample, trend
 from robosim.experiments.mujoco_peer import MuJoCoRun, Settings
