@@ -119,6 +119,12 @@ class TestItCanFail:
 
 
 class TestReports:
+    def test_a_simulation_is_told(self, tmp_path):
+        robosim.save(robosim.load("pendulum"), tmp_path / "r.urdf")
+        report = check_file(tmp_path / "r.urdf", "nobody", simulate=0.01)
+        assert report.simulated == {"seconds": 0.01, "failed": ""}
+        assert report.outcome == "not compared"
+
     def test_a_refused_file_has_its_reason(self, tmp_path):
         path = tmp_path / "r.urdf"
         path.write_text('<robot name="r"><link name="a"/><link name="b"/></robot>')
