@@ -96,6 +96,8 @@ def steered(name: str, controller: Any = None, **options: Any) -> Iterator[Simpl
     """A simulation that runs in a thread, to be steered from a page."""
     robot = robosim.load(name)
     sims = [robosim.Simulation(robot)]
+    sims[0].run(0.005, controller)  # compiling may take longer than a page is waited for
+    sims[0].set_state()
     ended = threading.Event()
 
     def rebuild(timestep: float) -> robosim.Simulation:

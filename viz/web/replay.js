@@ -53,13 +53,15 @@ async function replay() {
     element("bar-time").textContent = `${time.toFixed(2)} / ${last.toFixed(2)} s`;
   }
 
+  // Draws the trails of the last seconds again, after a jump.
   function retrace() {
     layers.clearTrails();
-    for (let k = index; k > 0 && frames[k - 1].time > time - TRAIL_BACK; k -= 1) retrace.from = k;
+    let from = index;
+    while (from > 0 && frames[from - 1].time > time - TRAIL_BACK) from -= 1;
     const { follow } = stage;
     stage.follow = false;
-    for (let k = retrace.from || index; k < index; k += 1) {
-      stage.pose(frames[k]);
+    for (const frame of frames.slice(from, index)) {
+      stage.pose(frame);
       layers.extendTrails();
     }
     stage.follow = follow;
