@@ -113,13 +113,7 @@ def read_mesh(path: Path) -> tuple[MeshPart, ...]:
     if suffix not in FORMATS:
         raise LoadError(f"unknown mesh format '{path.suffix}'", file=path, alternatives=FORMATS)
     largest = LARGEST_XML if suffix == ".dae" else LARGEST_FILE
-    if safe_xml.is_file(path) and path.stat().st_size > largest:
-        raise LoadError(
-            f"the mesh has {path.stat().st_size >> 20} MB; '{suffix}' meshes of more than "
-            f"{largest >> 20} MB are not read: simplify it",
-            file=path,
-        )
-    data = safe_xml.read_bytes(path, "mesh")
+    data = safe_xml.read_bytes(path, "mesh", largest)
     neighbours = _Neighbours(path)
 
     def compute() -> disk_cache.Arrays:

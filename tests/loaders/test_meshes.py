@@ -169,7 +169,7 @@ class TestBounds:
     def test_a_file_that_is_too_large_is_not_read(self, write, tmp_path, monkeypatch):
         BOX.export(tmp_path / "x.stl")
         monkeypatch.setattr(meshes, "LARGEST_FILE", 600)
-        with pytest.raises(robosim.LoadError, match=r"x\.stl.*are not read"):
+        with pytest.raises(robosim.LoadError, match=r"x\.stl.*the most that is read"):
             load_shapes(write, visual("x.stl"))
 
     def test_too_many_triangles(self, write, tmp_path, monkeypatch):
