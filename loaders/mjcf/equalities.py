@@ -12,6 +12,7 @@ from robosim.elements import Coupling
 from robosim.joints import Joint
 from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
 from robosim.loaders.mjcf.defaults import Defaults
+from robosim.loaders.mjcf.hinges import with_hinges
 from robosim.loaders.mjcf.joints import Spec
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
@@ -79,6 +80,7 @@ def read_equalities(
                     _couple_tendons(node, name, scalars, tendons, found, notes)
                 case _:
                     notes.add(_LEFT_OUT, label)
+    found.joints = with_hinges(found.joints)
     return found
 
 

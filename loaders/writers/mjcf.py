@@ -310,9 +310,6 @@ class _Writer:
                     f"joint '{joint.name}': MJCF has no loop closed by a joint of kind '{kind}' "
                     "(known: spherical, revolute, fixed); URDF with <loop_joint> has"
                 )
-        if joint.kind == "revolute":
-            self.lost.add("hinges that close loops, each of which is two points held together",
-                          joint.name)  # fmt: skip
         for name, step in ends:
             first = self._site(f"{name}_1", joint.parent, p_a + R @ step)
             second = self._site(f"{name}_2", joint.child, p_b + step)

@@ -1,0 +1,71 @@
+"""Hinges that close loops. MJCF has none; files hold two points of the axis together instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim import quaternions
+from robosim.joints import Joint
+
+Array = NDArray[np.float64]
+
+# How much farther apart, relatively, the points may be on one body than on the other.
+_SAME = 1e-9
+
+
+def with_hinges(loops: Sequence[Joint]) -> list[Joint]:
+    """The joints, of which two ball joints between the same bodies are the hinge that they make.
+
+    As two ball joints, one of six equations would say nothing new. The hinge has the name of the
+    first one, and lies in the middle; its angle is zero where the file has the bodies.
+    """
+    found: list[Joint] = []
+    waiting: dict[tuple[str | None, str], int] = {}
+    for joint in loops:
+        pair = joint.parent, joint.child
+        if joint.kind == "spherical" and pair in waiting:
+            hinge = _hinge(found[waiting[pair]], joint)
+            if hinge is not None:
+                found[waiting.pop(pair)] = hinge
+                continue
+        if joint.kind == "spherical":
+            waiting[pair] = len(found)
+        found.append(joint)
+    return found
+
+
+def _hinge(first: Joint, second: Joint) -> Joint | None:
+    """The hinge that two ball joints make; None where their points cannot both coincide."""
+    a1, a2 = np.asarray(first.parent_position), np.asarray(second.parent_position)
+    b1, b2 = np.asarray(first.child_position), np.asarray(second.child_position)
+    apart_a, apart_b = float(np.linalg.norm(a2 - a1)), float(np.linalg.norm(b2 - b1))
+    if min(apart_a, apart_b) == 0 or abs(apart_a - apart_b) > _SAME * apart_b:
+        return None
+    axis_a, axis_b = (a2 - a1) / apart_a, (b2 - b1) / apart_b
+    R = quaternions.rotation_matrix(np.asarray(first.offset))
+    return Joint(
+        first.name,
+        "revolute",
+        first.parent,
+        first.child,
+        axis=axis_b,
+        parent_position=(a1 + a2) / 2,
+        child_position=(b1 + b2) / 2,
+        offset=quaternions.from_matrix(_turn(R @ axis_b, axis_a) @ R),
+        actuated=False,
+    )
+
+
+def _turn(a: Array, b: Array) -> Array:
+    """The least rotation (3, 3) that takes the unit vector a (3,) to b."""
+    axis = np.cross(a, b)
+    sine, cosine = float(np.linalg.norm(axis)), float(a @ b)
+    if sine < 1e-12:
+        if cosine > 0:
+            return np.eye(3)
+        axis, sine = np.cross(a, np.eye(3)[int(np.argmin(np.abs(a)))]), 0.0
+    angle = float(np.arctan2(sine, cosine))
+    return quaternions.rotation_matrix(quaternions.from_axis_angle(axis, angle))
