@@ -14,6 +14,7 @@ input N.
 from __future__ import annotations
 
 import argparse
+import copy
 import importlib.util
 import json
 import os
@@ -126,14 +127,14 @@ def _broken_tree(text: bytes, rng: random.Random) -> bytes:
     elements = [element for element in root.iter() if isinstance(element.tag, str)]
     one, other = rng.choice(elements), rng.choice(elements)
     parent = one.getparent()
-    copy = etree.fromstring(etree.tostring(one))
+    again = copy.deepcopy(one)
     match rng.randrange(14):
         case 0 if parent is not None:
             parent.remove(one)
         case 1 if parent is not None:
-            parent.insert(rng.randrange(len(parent) + 1), copy)
+            parent.insert(rng.randrange(len(parent) + 1), again)
         case 2:
-            other.append(copy)
+            other.append(again)
         case 3:
             one.tag = other.tag
         case 4 if one.attrib:

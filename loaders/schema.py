@@ -77,6 +77,8 @@ CHILDREN: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "collision": (("geometry",), ("geometry", "origin")),
 }
 
+# More are refused, so that time and memory are bounded.
+MOST = {"link": 5000, "joint": 5000, "link/collision": 1000}
 # Numbers beyond are refused: products of three of them still are numbers.
 LARGEST = 1e100
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
@@ -156,6 +158,10 @@ def check(root: etree._Element) -> None:
     if root.tag != "robot":
         raise refusal(root, "root element", f"is <{tag_name(root)}>, not <robot>")
     text(root, "name", "<robot>")
+    for what, most in MOST.items():
+        count = sum(1 for _ in root.iterfind(what))
+        if count > most:
+            raise refusal(root, "<robot>", f"has {count} <{what}>; more than {most} are not read")
     for element in root:
         if "xacro" in str(element.tag):
             raise refusal(

@@ -17,13 +17,24 @@ Array = NDArray[np.float64]
 class PlacedLink:
     """A link in its group: its frame in the axes of the group's topmost link.
 
-    `via` names the fixed joints from the topmost link to this one.
+    It is held to the link `above` it by the fixed joint `by`, the topmost by none.
     """
 
     link: Any
     R: Array
     p: Array
-    via: tuple[str, ...] = ()
+    above: PlacedLink | None = None
+    by: str = ""
+
+    @property
+    def via(self) -> tuple[str, ...]:
+        """Names of the fixed joints from the topmost link to this one."""
+        names: list[str] = []
+        link = self
+        while link.above is not None:
+            names.append(link.by)
+            link = link.above
+        return tuple(reversed(names))
 
 
 @dataclass
@@ -73,13 +84,12 @@ def find_groups(robot: Any) -> list[Group]:
     # A joint waits here with where its parent ended up; a stack, as chains may be very long.
     stack: list[tuple[Any, int, PlacedLink]] = []
 
-    def enter(link: Any, index: int, R: Array, p: Array, via: tuple[str, ...] = ()) -> None:
-        placed = PlacedLink(link, R, p, via)
+    def enter(index: int, placed: PlacedLink) -> None:
         groups[index].links.append(placed)
-        stack.extend((joint, index, placed) for joint in reversed(children[link.name]))
+        stack.extend((joint, index, placed) for joint in reversed(children[placed.link.name]))
 
     groups.append(Group())
-    enter(links[root], 0, np.eye(3), np.zeros(3))
+    enter(0, PlacedLink(links[root], np.eye(3), np.zeros(3)))
     reached = {root}
     while stack:
         joint, index, parent_link = stack.pop()
@@ -87,11 +97,11 @@ def find_groups(robot: Any) -> list[Group]:
         if joint.type == "fixed":
             R, p = origin(joint.origin)
             p = parent_link.p + parent_link.R @ p
-            via = (*parent_link.via, joint.name)
-            enter(links[joint.child], index, parent_link.R @ R, p, via)
+            placed = PlacedLink(links[joint.child], parent_link.R @ R, p, parent_link, joint.name)
+            enter(index, placed)
         else:
             groups.append(Group(parent=index, joint=joint, parent_link=parent_link))
-            enter(links[joint.child], len(groups) - 1, np.eye(3), np.zeros(3))
+            enter(len(groups) - 1, PlacedLink(links[joint.child], np.eye(3), np.zeros(3)))
     _refuse_cycle([joint for joint in robot.joints if joint.child not in reached])
     return groups
 

@@ -208,7 +208,7 @@ def _body(group: Group, inertial: Inertial, shapes: Shapes) -> Body:
 
 def _notice_wheels(robot: Any, warnings: list[str]) -> None:
     """One warning for the wheels that are cylinders, whose rims are made of points."""
-    wheels = [joint.child for joint in robot.joints if joint.type == "continuous"]
+    wheels = {joint.child for joint in robot.joints if joint.type == "continuous"}
     rims = [
         link.name
         for link in robot.links

@@ -159,7 +159,7 @@ class Mechanism(Frozen):
         )
 
     def _check_references(self) -> None:
-        names = [body.name for body in self.bodies]
+        names = {body.name: body for body in self.bodies}
         for what, elements in (("joint", self.joints), ("spring", self.springs)):
             for element in elements:
                 for role, body in (("parent", element.parent), ("child", element.child)):
@@ -167,7 +167,7 @@ class Mechanism(Frozen):
                         raise ModelError(
                             f"{role} '{body}' does not exist",
                             element=f"{what} '{element.name}'",
-                            alternatives=names,
+                            alternatives=tuple(names),
                         )
         for joint in self.joints:
             if joint.parent == joint.child:
@@ -177,7 +177,7 @@ class Mechanism(Frozen):
                 raise ModelError(
                     f"body '{contact.body}' does not exist",
                     element=f"contact '{contact.name}'",
-                    alternatives=names,
+                    alternatives=tuple(names),
                 )
         self._check_what_touches(names)
         kinds = {joint.name: joint for joint in self.joints}
@@ -208,7 +208,7 @@ class Mechanism(Frozen):
                         alternatives=sorted(names),
                     )
 
-    def _check_what_touches(self, names: list[str]) -> None:
+    def _check_what_touches(self, names: Mapping[str, Body]) -> None:
         for obstacle in self.obstacles:
             if not isinstance(obstacle, AnyShape):
                 raise ModelError(
@@ -216,21 +216,22 @@ class Mechanism(Frozen):
                     element=f"mechanism '{self.name}'",
                     alternatives=("HalfSpace", "HeightField", "TriangleMesh", "Geometry"),
                 )
-        known_names = [*names, *map(_obstacle_name, self.obstacles)]
-        pairs = [("contact pair", pair, names) for pair in self.contact_pairs]
+        known_names = dict.fromkeys((*names, *map(_obstacle_name, self.obstacles)))
+        bodies = dict.fromkeys(names)
+        pairs = [("contact pair", pair, bodies) for pair in self.contact_pairs]
         pairs += [("excluded pair", pair, known_names) for pair in self.excluded_pairs]
         for what, pair, known in pairs:
             element = f"{what} {pair}"
             for body in pair:
                 if body not in known:
                     raise ModelError(
-                        f"body '{body}' does not exist", element=element, alternatives=known
+                        f"body '{body}' does not exist", element=element, alternatives=tuple(known)
                     )
             if pair[0] == pair[1]:
                 raise ModelError("a body cannot touch itself", element=element)
         for pair in self.contact_pairs:
             for name in pair:
-                if not self.bodies[names.index(name)].collisions:
+                if not names[name].collisions:
                     raise ModelError(
                         f"body '{name}' has no collision geometry; give it some, or leave the "
                         "pair out",

@@ -159,3 +159,35 @@ class TestFound:
     def test_a_path_with_a_null(self, tmp_path):
         with pytest.raises(LoadError):
             robosim.load(tmp_path / "a\0.urdf")
+
+    def test_numbers_whose_products_are_none(self, tmp_path):
+        """An inertia of 1e308 overflowed where two of them were added."""
+        path = tmp_path / "robot.urdf"
+        path.write_text(robot_xml(link_xml("a", INERTIAL.replace('"0.1"', '"1e308"'))))
+        with pytest.raises(LoadError, match=r"line 1: link 'a'.*at most 1e\+100, not '1e308'"):
+            robosim.load(path)
+
+    @pytest.mark.parametrize(
+        ("parts", "said"),
+        [
+            ([link_xml(f"l{k}", "") for k in range(5001)], "5001 <link>"),
+            ([link_xml("a", "<collision/>" * 1001)], "1001 <link/collision>"),
+        ],
+        ids=["links", "shapes"],
+    )
+    def test_more_than_any_robot_has(self, tmp_path, parts, said):
+        path = tmp_path / "robot.urdf"
+        path.write_text(robot_xml(*parts))
+        with pytest.raises(LoadError, match=f"has {said}; more than"):
+            robosim.load(path)
+
+    def test_a_long_chain_of_fixed_joints_takes_no_more_than_its_length(self, tmp_path):
+        """The names of the joints above each link were kept with it: 2 GB for 20 000 links."""
+        n = 1000
+        links = [link_xml(f"l{k}") for k in range(n)]
+        joints = [joint_xml(f"j{k}", f"l{k - 1}", f"l{k}", "fixed", "") for k in range(1, n)]
+        path = tmp_path / "robot.urdf"
+        path.write_text(robot_xml(*links, *joints, link_xml("tip"), joint_xml("j", "l999", "tip")))
+        robot = robosim.load(path)
+        assert len(robot.bodies) == 2
+        assert robot.joints[1].via == tuple(f"j{k}" for k in range(1, n))
