@@ -78,6 +78,8 @@ def planes(points: Array) -> Array | None:
 
 
 def _simplified(vertices: Array, count: int) -> Hull:
+    if len(vertices) == 0:
+        return Hull(vertices, 0.0, 0)
     kept, loss = _thinned(vertices)
     corners, flat, thickness = _corners(kept)
     loss += thickness

@@ -188,6 +188,10 @@ def _parse(data: bytes, path: Path, suffix: str, neighbours: _Neighbours) -> tup
         raise LoadError(f"the mesh cannot be read: {error!r}", file=path) from error
     if not parts:
         raise LoadError("the mesh has no triangles", file=path)
+    for part in parts:
+        n = len(part.vertices)
+        if not 0 <= part.faces.min() <= part.faces.max() < n:
+            raise LoadError(f"has a triangle with a corner that is none of its {n}", file=path)
     return parts
 
 

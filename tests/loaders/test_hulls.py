@@ -58,6 +58,11 @@ def test_inner_points_cost_nothing():
     np.testing.assert_array_equal(np.unique(hull.points, axis=0), np.unique(box, axis=0))
 
 
+def test_nothing_has_no_hull():
+    hull = simplified_hull(np.zeros((0, 3)))
+    assert (len(hull.points), hull.loss, hull.vertices) == (0, 0, 0)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_points_and_lines(n):
     points = np.outer(np.arange(n, dtype=float), (1, 2, 3)) + 1

@@ -165,6 +165,15 @@ def test_an_stl_with_a_number_that_is_none_is_refused(write, tmp_path):
         load_shapes(write, visual("x.stl"))
 
 
+def test_a_triangle_without_corners_is_refused(write, tmp_path):
+    data = bytearray(BOX.export(file_type="glb"))
+    last = data.index(np.array(BOX.faces, np.uint32).tobytes())
+    data[last : last + 4] = (5000).to_bytes(4, "little")
+    (tmp_path / "x.glb").write_bytes(data)
+    with pytest.raises(robosim.LoadError, match=r"x\.glb.*none of its 8"):
+        load_shapes(write, visual("x.glb"))
+
+
 class TestBounds:
     def test_a_file_that_is_too_large_is_not_read(self, write, tmp_path, monkeypatch):
         BOX.export(tmp_path / "x.stl")
