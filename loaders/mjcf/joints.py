@@ -273,7 +273,7 @@ def _per_coordinate(run: Sequence[Spec]) -> dict[str, Any]:
     values: dict[str, list[float]] = {}
     for what in ("stiffness", "damping", "armature", "friction", "rest", "lower", "upper"):
         values[what] = [getattr(spec, what) for spec in run for _ in range(spec.nv)]
-    return {what: np.array(value) for what, value in values.items()}
+    return {what: value[0] if len(value) == 1 else value for what, value in values.items()}
 
 
 def make_joints(

@@ -1,0 +1,270 @@
+"""What MJCF says beyond bodies: contacts, equalities, tendons, actuators, keyframes, home."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robosim
+from robosim import HalfSpace, HeightField
+from robosim.actuators import torques
+from robosim.errors import StateError
+
+ARM = """
+<body name="upper" pos="0 0 1"><joint name="a" axis="0 1 0" ref="10"/>
+  <geom name="upper" type="capsule" fromto="0 0 0 .4 0 0" size=".03"/>
+  <body name="lower" pos=".4 0 0"><joint name="b" axis="0 1 0" range="-90 90"/>
+    <geom name="lower" type="capsule" fromto="0 0 0 .4 0 0" size=".03"/>
+    <site name="tip" pos=".4 0 0"/>
+  </body></body>"""
+BALL = '<body name="ball" pos="0 0 {z}"><freejoint/><geom name="ball" size=".1" {more}/></body>'
+
+
+def load(folder: Path, world: str, rest: str = "", **options) -> robosim.Mechanism:
+    path = folder / "m.xml"
+    path.write_text(f"<mujoco><worldbody>{world}</worldbody>{rest}</mujoco>")
+    return robosim.load(path, **options)
+
+
+def ball(z: float = 1.0, more: str = "") -> str:
+    return BALL.format(z=z, more=more)
+
+
+@pytest.mark.parametrize(
+    ("floor", "geom", "friction"),
+    [
+        ("", "", 1.0),
+        ('friction=".3"', 'friction=".7"', 0.7),
+        ('friction=".3" priority="1"', 'friction=".7"', 0.3),
+        ('condim="1"', 'condim="1"', 0.0),
+        ('condim="1"', "", 1.0),
+    ],
+)
+def test_friction_is_that_of_both(tmp_path, floor, geom, friction):
+    robot = load(tmp_path, f'<geom type="plane" size="1 1 1" {floor}/>{ball(more=geom)}')
+    assert [contact.friction for contact in robot.contacts] == [friction]
+    assert robot.contacts[0].radius == pytest.approx(0.1)
+    assert robot.obstacles == ()
+
+
+@pytest.mark.parametrize(
+    ("floor", "geom", "rest"),
+    [
+        ('contype="2" conaffinity="2"', "", ""),
+        ("", 'contype="0" conaffinity="0"', ""),
+        ("", "", '<contact><exclude body1="world" body2="ball"/></contact>'),
+        ("", "", '<option><flag contact="disable"/></option>'),
+    ],
+)
+def test_what_does_not_touch_the_ground(tmp_path, floor, geom, rest):
+    world = f'<geom name="floor" type="plane" size="1 1 1" {floor}/>{ball(more=geom)}'
+    assert load(tmp_path, world, rest).contacts == ()
+    pair = '<contact><pair geom1="floor" geom2="ball" friction=".2 .2"/></contact>'
+    if "flag" not in rest:
+        assert load(tmp_path, world, rest + pair).contacts[0].friction == pytest.approx(0.2)
+
+
+def test_a_world_without_anything_solid_has_ground_for_what_floats(tmp_path):
+    assert len(load(tmp_path, ball()).contacts) == 1
+    assert load(tmp_path, ball(), ground=False).contacts == ()
+    assert load(tmp_path, ARM).contacts == ()
+
+
+def test_the_rest_of_the_world_is_obstacles(tmp_path):
+    world = f"""<geom name="ramp" type="plane" size="1 1 1" euler="0 20 0"/>
+      <geom name="hills" type="hfield" hfield="h" pos="3 0 0"/>
+      <geom name="step" type="box" size=".1 .2 .3" pos="1 0 0"/>
+      <geom name="ghost" type="box" size="1 1 1" contype="0" conaffinity="0"/>{ball()}"""
+    field = """<asset><hfield name="h" nrow="2" ncol="3" size="3 1 .5 .1"
+      elevation="0 1 2 3 4 5"/></asset>"""
+    ramp, hills, step = load(tmp_path, world, field).obstacles
+    assert isinstance(ramp, HalfSpace)
+    np.testing.assert_allclose(ramp.normal, (np.sin(np.pi / 9), 0, np.cos(np.pi / 9)))
+    assert isinstance(hills, HeightField)
+    assert hills.size == (6.0, 2.0)
+    # The first row of the file is the one with the largest y, as in an image.
+    np.testing.assert_allclose(hills.heights, 0.1 * np.array([[3, 0], [4, 1], [5, 2]]))
+    assert step.size == (0.2, 0.4, 0.6)
+
+
+def test_a_robot_does_not_touch_what_holds_it(tmp_path):
+    base = f'<body name="base"><geom name="base" type="box" size=".5 .5 1.2"/>{ARM}</body>'
+    robot = load(tmp_path, base + ball(z=3))
+    assert robot.obstacles[0].name == "base"
+    assert {robot.bodies[i].name for _, (i, _) in robot.touching_shapes()} == {"ball"}
+
+
+def test_what_cannot_leave_its_height_does_not_touch_level_planes(tmp_path):
+    world = """<geom type="plane" size="1 1 1"/><body name="cart" pos="0 0 .1">
+      <joint type="slide" axis="1 0 0"/><joint axis="0 0 1"/><geom size=".1"/></body>"""
+    assert load(tmp_path, world).contacts == ()
+
+
+def test_pairs_and_exclusions_of_bodies(tmp_path):
+    second = ball(z=5).replace('"ball"', '"other"')
+    rest = (
+        '<contact><pair geom1="upper" geom2="ball"/><exclude body1="ball" body2="lower"/></contact>'
+    )
+    robot = load(tmp_path, ARM + ball() + second, rest)
+    assert robot.contact_pairs == (("upper", "ball"),)
+    assert ("lower", "ball") in robot.excluded_pairs
+    touching = load(tmp_path, ARM + ball(z=3) + second, self_collision=True).touching_shapes()
+    assert len(touching) == 5  # every two of four bodies but the neighbours
+
+
+def test_the_base_is_raised_out_of_the_ground_and_no_more(tmp_path):
+    floor = '<geom type="plane" size="1 1 1"/>'
+    assert load(tmp_path, floor + ball(z=0.02)).home[2] == pytest.approx(0.1)
+    assert load(tmp_path, floor + ball(z=0.7)).home[2] == pytest.approx(0.7)
+    sunk = load(tmp_path, floor + ARM.replace('pos="0 0 1"', 'pos="0 0 0"'))
+    assert sunk.contacts == ()
+    assert "upper, lower" in "; ".join(sunk.warnings) or "lower, upper" in "; ".join(sunk.warnings)
+
+
+def test_connect_closes_a_loop_where_the_reference_has_it(tmp_path):
+    pytest.importorskip("numba")
+    from robosim.dynamics import Kinematics
+
+    second = ARM.replace('"upper"', '"u2"').replace('"lower"', '"l2"').replace('"tip"', '"t2"')
+    second = (
+        second.replace('"a"', '"c"').replace('"b"', '"d"').replace('pos="0 0 1"', 'pos="0 0 2"')
+    )
+    rest = """<equality><connect name="loop" body1="lower" body2="l2" anchor=".4 0 0"/>
+      <weld name="held" body1="lower"/><weld name="sites" site1="tip" site2="t2"/>
+      <connect name="off" body1="lower" body2="l2" anchor="0 0 0" active="false"/></equality>"""
+    robot = load(tmp_path, ARM + second, rest)
+    assert [(j.name, j.kind) for j in robot.loop_joints] == [
+        ("loop", "spherical"), ("held", "fixed"), ("sites", "fixed"),
+    ]  # fmt: skip
+    kinematics = Kinematics(robot)
+    loop, held = robot.loop_joints[:2]
+
+    def point(name: str | None, position) -> np.ndarray:
+        if name is None:
+            return np.asarray(position)
+        i = robot.body_index(name)
+        return kinematics.x[i] + kinematics.R[i] @ position
+
+    for joint in (loop, held):
+        ends = point(joint.parent, joint.parent_position), point(joint.child, joint.child_position)
+        np.testing.assert_allclose(*ends, atol=1e-12)
+    tip = kinematics.frame("tip")[0]
+    np.testing.assert_allclose(point(loop.child, loop.child_position), tip, atol=1e-12)
+    assert "off" in "; ".join(robot.warnings)
+
+
+def test_equalities_of_joints_and_tendons_are_gears(tmp_path):
+    rest = """<tendon><fixed name="sum">
+        <joint joint="a" coef="2"/><joint joint="b" coef="-4"/></fixed></tendon>
+      <equality>{}</equality>"""
+    joint = '<joint joint1="b" joint2="a" polycoef=".1 2 0 0 0"/>'
+    robot = load(tmp_path, ARM, rest.format(joint))
+    ref = np.pi / 18
+    (gear,) = robot.couplings
+    assert (gear.joint, gear.source, gear.ratio) == ("b", "a", 2.0)
+    assert gear.offset == pytest.approx(0.1 - 2 * ref)
+    np.testing.assert_allclose(robot.home, (ref, 0.1), atol=1e-15)
+    assert np.all(np.isinf(robot.joints[1].lower))
+
+    (gear,) = load(tmp_path, ARM, rest.format('<tendon tendon1="sum"/>')).couplings
+    assert (gear.joint, gear.source, gear.ratio) == ("a", "b", 2.0)
+    assert gear.offset == pytest.approx(ref)
+
+    held = load(tmp_path, ARM, rest.format('<joint joint1="b" polycoef=".3 0 0 0 0"/>'))
+    assert held.joints[1].motion(0.0) == pytest.approx(0.3)
+
+    curved = load(
+        tmp_path, ARM, rest.format('<joint name="x" joint1="b" joint2="a" polycoef="0 1 2 0 0"/>')
+    )
+    assert curved.couplings == ()
+    assert "left out: x" in "; ".join(curved.warnings)
+
+
+def test_tendons_act_where_they_can(tmp_path):
+    world = ARM + '<site name="wall" pos="1 0 1"/>'
+    rest = """<tendon>
+      <fixed name="one" stiffness="3" damping="2" frictionloss="1" range="-1 1" springlength=".5">
+        <joint joint="a" coef="2"/></fixed>
+      <fixed name="two" stiffness="3"><joint joint="a" coef="1"/><joint joint="b" coef="1"/></fixed>
+      <spatial name="line" stiffness="7"><site site="wall"/><site site="tip"/></spatial>
+      <spatial name="rope" range="0 1"><site site="wall"/><site site="tip"/></spatial></tendon>"""
+    robot = load(tmp_path, world, rest)
+    a = robot.joints[0]
+    assert (a.stiffness, a.rest, a.damping, a.friction) == (12.0, 0.25, 8.0, 2.0)
+    assert (a.lower, a.upper) == (-0.5, 0.5)
+    (spring,) = robot.springs
+    assert (spring.parent, spring.child, spring.stiffness) == (None, "lower", 7.0)
+    tip = np.array((0.8 * np.cos(np.pi / 18) * 0 + 0.8, 0.0, 1.0))
+    assert spring.rest_length == pytest.approx(np.linalg.norm(tip - (1, 0, 1)))
+    told = "; ".join(robot.warnings)
+    assert "two" in told
+    assert "rope" in told
+
+
+def test_actuators_make_torques_of_controls(tmp_path):
+    rest = """<tendon><fixed name="sum">
+        <joint joint="a" coef="1"/><joint joint="b" coef="-2"/></fixed></tendon><actuator>
+      <motor name="m" joint="b" gear="5" ctrlrange="-1 1"/>
+      <position name="p" joint="b" kp="10" kv="1" forcerange="-4 4"/>
+      <velocity name="v" tendon="sum" kv="3" gear="2"/>
+      <general name="g" joint="b" gainprm="2" biastype="affine" biasprm="1 2 3"/></actuator>"""
+    robot = load(tmp_path, ARM, rest)
+    assert robot.actuated_names == ("a", "b")
+    q, v = np.array((0.1, 0.2)), np.array((0.3, -0.4))
+    rate = 2 * (0.3 + 0.8)
+    expected = 2 * 3 * (0.5 - rate)
+    servo = np.clip(10 * (1.0 - 0.2) + 0.4, -4, 4)
+    own = 5 * 1.0 + servo + (2 * 0.7 + 1 + 2 * 0.2 - 3 * 0.4)
+    got = torques(robot, (3.0, 1.0, 0.5, 0.7), q, v)
+    np.testing.assert_allclose(got, (expected, own - 2 * expected), rtol=1e-12)
+    with pytest.raises(StateError, match=r"controls must have shape \(4,\)"):
+        torques(robot, (1.0,), q, v)
+    motor = load(tmp_path, ARM, '<actuator><motor joint="b" gear="5" ctrlrange="-1 2"/></actuator>')
+    assert motor.joints[1].effort_limit == 10.0
+    assert motor.nu == 1
+
+
+def test_keyframes_are_configurations(tmp_path):
+    rest = """<keyframe><key name="bent" qpos="1 2"/><key/></keyframe>"""
+    robot = load(tmp_path, ARM, rest)
+    np.testing.assert_array_equal(robot.configurations["bent"], (1, 2))
+    np.testing.assert_allclose(robot.configurations["key1"], (np.pi / 18, 0))
+
+
+def test_the_base_as_the_user_wants_it(tmp_path):
+    base = f'<body name="base"><geom size=".1"/>{ARM}</body>'
+    floating = load(tmp_path, base, floating_base=True)
+    assert (floating.joints[0].name, floating.joints[0].kind) == ("floating_base", "floating")
+    np.testing.assert_allclose(floating.home[2], 0.1)
+    fixed = load(tmp_path, ball() + ARM, floating_base=False)
+    assert [body.name for body in fixed.bodies] == ["upper", "lower"]
+    other = base
+    for name in ("base", "upper", "lower", "a", "b", "tip"):
+        other = other.replace(f'name="{name}"', f'name="{name}2"')
+    with pytest.raises(robosim.LoadError, match="needs one body that is fixed to the world, not 2"):
+        load(tmp_path, base + other, floating_base=True)
+
+
+def test_carriers_have_mass_in_simulations_only(tmp_path):
+    from robosim.dynamics import mass_matrix
+
+    world = """<body name="leg" pos="0 0 1">
+      <joint name="x" axis="1 0 0"/><joint name="y" axis="0 1 0"/>
+      <geom size=".1" mass="3" pos="0 0 -.2"/></body>"""
+    robot = load(tmp_path, world)
+    assert [body.name for body in robot.bodies] == ["leg/carrier0", "leg"]
+    assert [body.carrier for body in robot.bodies] == [True, False]
+    assert robot.total_mass == 3.0
+    inertia = 0.4 * 3 * 0.1**2 + 3 * 0.2**2
+    np.testing.assert_allclose(mass_matrix(robot, (0, 0)), inertia * np.eye(2), rtol=1e-12)
+    assert "leg" in robot.warnings[0]
+
+
+def test_spring_and_damper_from_a_time_constant(tmp_path):
+    world = """<body name="leg"><joint axis="0 1 0" springdamper="2 .5" armature=".1"/>
+      <geom size=".1" mass="3" pos="0 0 -.2"/></body>"""
+    joint = load(tmp_path, world).joints[0]
+    inertia = 0.1 + 0.4 * 3 * 0.1**2 + 3 * 0.2**2
+    np.testing.assert_allclose((joint.stiffness, joint.damping), (inertia, inertia), rtol=1e-12)
