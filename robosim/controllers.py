@@ -143,7 +143,8 @@ class PD:
 class Compiled:
     """A controller that numba compiles: the loop over the steps then never comes back to Python.
 
-    Its errors are lost, as numba prints what such a function raises and goes on.
+    Its errors are lost, as numba prints what such a function raises and goes on. Compiling takes a
+    fraction of a second, once for each of these: keep it for several runs.
 
     Parameters
     ----------

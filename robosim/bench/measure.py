@@ -74,7 +74,7 @@ def race(contenders: Sequence[Contender], repetitions: int) -> tuple[Row, ...]:
         if pairs and not gone:
             cpus, walls = zip(*pairs, strict=True)
             timing = Timing(cpus, walls)
-        note = "lost: not timed" if gone else contender.note
+        note = "; ".join(filter(None, ("lost: not timed" if gone else "", contender.note)))
         rows.append(
             Row(
                 contender.who,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import robosim
-from robosim.bench import batch, chains, dynamics, growth, legged, precision, start
+from robosim.bench import batch, calls, chains, dynamics, growth, legged, precision, start
 from robosim.bench.case import Case, Setup, versions
 from robosim.bench.report import Report, draw_rows
 from robosim.errors import OptionError
@@ -18,6 +18,7 @@ CASES: tuple[Case, ...] = (
     *chains.CASES,
     *legged.CASES,
     *batch.CASES,
+    *calls.CASES,
     *dynamics.CASES,
     *growth.CASES,
     *precision.CASES,

@@ -138,6 +138,9 @@ def draw_rows(report: Report, figure: Figure) -> None:
 
 def _draw_bars(report: Report, figure: Figure) -> None:
     rows = [row for row in report.rows if row.timing is not None][::-1]
+    if not rows:
+        figure.text(0.5, 0.5, "no run came to its end", ha="center")
+        return
     figure.set_size_inches(11, 1.2 + 0.55 * len(rows))
     axes = figure.subplots()
     medians = np.array([row.timing.median for row in rows if row.timing])

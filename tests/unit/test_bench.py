@@ -167,4 +167,6 @@ class TestCommand:
         case, report = find("hinge_chain"), Report(rows, (), "links")
         picture(case, report, Setup(), tmp_path / "lines.png")
         assert (tmp_path / "lines.png").stat().st_size > 10_000
+        picture(case, Report((Row("robosim", "", None),)), Setup(), tmp_path / "none.png")
+        assert (tmp_path / "none.png").stat().st_size > 0
         assert len(to_dict(case, report, Setup())["rows"]) == 4
