@@ -84,8 +84,8 @@ def run_growth(setup: Setup) -> Report:
                 "told": what,
             }
             field.append(ours(sim, None, steps, partial(sim.set_state, q), **more))
-            # Its time grows as n^2 to n^3: beyond this it only takes long.
-            if setup.has("mujoco") and n <= 500:
+            # A chain is a nest of elements, of which MuJoCo reads less than 500.
+            if setup.has("mujoco") and n <= 200:
                 peer = mujoco_run(robot, DT, Settings())
                 field.append(mujoco_contender(peer, steps, q, what, size=n))
         rows += race(field, repetitions)
