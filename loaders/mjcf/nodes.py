@@ -6,7 +6,6 @@ plain values that still know their own file and line.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from lxml import etree
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.errors import LoadError
+from robosim.loaders.schema import LARGEST
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -125,8 +125,10 @@ class Node:
             value = float(word)
         except ValueError:
             raise self.error(f"'{attribute}' must hold numbers, not '{word}'") from None
-        if not math.isfinite(value):
-            raise self.error(f"'{attribute}' must hold finite numbers, not '{word}'")
+        if not abs(value) <= LARGEST:
+            raise self.error(
+                f"'{attribute}' must hold finite numbers, at most {LARGEST:g}, not '{word}'"
+            )
         return value
 
     def number(self, attribute: str, default: float | None = None) -> float:

@@ -167,6 +167,14 @@ class TestFound:
         with pytest.raises(LoadError, match=r"line 1: link 'a'.*at most 1e\+100, not '1e308'"):
             robosim.load(path)
 
+    def test_a_mass_whose_products_are_none(self, tmp_path):
+        """The same in MJCF."""
+        path = tmp_path / "robot.xml"
+        geom = '<freejoint/><geom type="box" size=".1 .1 .1" mass="1e308"/>'
+        path.write_text(f"<mujoco><worldbody><body>{geom}</body></worldbody></mujoco>")
+        with pytest.raises(LoadError, match=r"at most 1e\+100, not '1e308'"):
+            robosim.load(path)
+
     @pytest.mark.parametrize(
         ("parts", "said"),
         [
