@@ -21,7 +21,7 @@ from robosim.errors import ConvergenceError, OptionError, RobosimError, StateErr
 from robosim.handles import Handle, Run, make_run, runner
 from robosim.joints import Joint
 from robosim.kernels.assembly import close_loops, start_projected
-from robosim.kernels.coordinates import joint_violations, set_bodies
+from robosim.kernels.coordinates import joint_violations, set_bodies, start_constraints
 from robosim.kernels.interior_point import CONVERGED, NEEDS_BLOCKS
 from robosim.kernels.touch import RECOVERY_SPEED
 from robosim.log import Chunk, Log
@@ -130,8 +130,14 @@ class Simulation:
     order : int
         2, or 4: seven steps of order two, combined. While a contact or a limit is active, or
         with servos, steps are of order two all the same, and say so.
+    solver : str or None
+        "articulated" eliminates a tree along its joints, "ldu" any mechanism with all multipliers,
+        more slowly. By default trees have the former, and once it cannot solve a step, as may
+        happen with many stiff contacts, go on with the latter.
 
     Attributes
+    solver : str
+        The one in use.
     ----------
     steps, fourth_order_steps : int
         Done since the state was set: all, and those of order four.
@@ -200,8 +206,10 @@ class Simulation:
                 f"springs, driven joints and contacts between bodies, not {solver!r}"
             )
         self.solver = solver or ("articulated" if plain else "ldu")
-        facets = n_facets if friction_cone == "linearized" else 0
-        self._model = compile_model(robot, facets, self.solver == "articulated")
+        touches = bool(robot.contacts or robot.touching_shapes())
+        self._may_switch = solver is None and self.solver == "articulated"
+        self._facets = n_facets if friction_cone == "linearized" else 0
+        self._model = compile_model(robot, self._facets, self.solver == "articulated")
         self._state = make_state(robot, self._model)
         self._work = make_workspace(robot, self._model)
         self._options = Options(
@@ -210,9 +218,11 @@ class Simulation:
             float(tolerance),
             float(contact_speed),
             int(max_iterations),
-            int(max_substeps),
+            # Contacts that it cannot solve are not divided but handed to the other solver.
+            1 if self._may_switch and touches else int(max_substeps),
             int(order),
         )
+        self._max_substeps = int(max_substeps)
         self._n_rates = robot.v_offsets[-1]
         # Where in q the coordinate of each velocity is; of no meaning for a free rotation.
         joints = self._model.joints
@@ -761,9 +771,28 @@ class Simulation:
                     self.fourth_order_steps += int(np.count_nonzero(smooth))
             if reached == end:
                 return
-            if infos["status"][reached] != NEEDS_BLOCKS:
+            if infos["status"][reached] == NEEDS_BLOCKS:
+                self._connect_pairs()
+            elif self._may_switch:
+                self._switch_to_ldu()
+            else:
                 raise self._failure(infos[reached])
-            self._connect_pairs()
+
+    def _switch_to_ldu(self) -> None:
+        """Go on with the slower solver, in which the stiffness of contacts costs fewer digits."""
+        self.solver, self._may_switch = "ldu", False
+        self._options = self._options._replace(max_substeps=self._max_substeps)
+        self._model = compile_model(self.robot, self._facets)
+        before = self._work
+        self._work = make_workspace(self.robot, self._model)
+        # What was asked for, and the features that shapes touch with, last from step to step.
+        for name in ("tau", "drives", "external", "motion", "slots", "last_dt"):
+            getattr(self._work, name)[...] = getattr(before, name)
+        if self._work.collision is not None and before.collision is not None:
+            self._work.collision.ids[:] = before.collision.ids
+        start_constraints(self._model, self._state, self._work)
+        self._parts = None
+        self._hand_over()
 
     def _connect_pairs(self) -> None:
         """Make room in the linear system for the pairs of bodies that have come near each other."""

@@ -103,6 +103,19 @@ def start_knot(model, state, work, twists):
         state.contacts[k].active = 0
 
 
+@entry
+def start_constraints(model, state, work):
+    """Jacobians of all joints at the knot, for a solver with multipliers that takes it over."""
+    load_poses(model, state, work.pose1)
+    for j in range(model.joints.shape[0]):
+        joint, knot = model.joints[j], state.joints[j]
+        a, b, n = work.pose1[joint.parent], work.pose1[joint.child], joint.n_T + joint.n_R
+        joint_jacobian(joint, a, b, work.scratch[0], knot.G_a, knot.G_b)
+        joint_motion_map(joint, a, b, work.scratch[0], n, knot.G_a, knot.G_b)
+        fill(0.0, knot.impulse)
+        knot.rows = 6
+
+
 @kernel
 def read_joints(model, state, work, poses, twists, first):
     """Coordinates and velocities of the joints from `first` on into state.q, state.v."""

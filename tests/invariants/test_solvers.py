@@ -1,0 +1,42 @@
+"""What one solver cannot do, the other takes over, from the same knot."""
+
+import numpy as np
+import pytest
+from random_mechanisms import random_quaternion, random_tree
+
+from robosim import ConvergenceError, Simulation
+from robosim.quaternions import rotation_matrix
+
+SEED = 8  # of a tree whose contacts on three bodies in a row stop the elimination along joints
+
+
+def dropped(solver: str | None) -> Simulation:
+    rng = np.random.default_rng(SEED)
+    kinds = ("revolute", "spherical", "prismatic", "fixed", "cylindrical")
+    robot = random_tree(rng, 5, "floating", kinds, contacts=3)
+    sim = Simulation(robot, 5e-3, solver=solver)
+    q = robot.neutral()
+    q[3:7] = random_quaternion(rng)
+    sim.set_state(q)
+    q[:3] += (0.3 - sim.min_gap()) * rotation_matrix(robot.joints[0].offset)[2]
+    sim.set_state(q)
+    return sim
+
+
+def test_a_step_that_is_not_solved_is_taken_over():
+    sim, reference = dropped(None), dropped("ldu")
+    assert (sim.solver, reference.solver) == ("articulated", "ldu")
+    logs = [each.run(1.0) for each in (sim, reference)]
+    assert sim.solver == "ldu"
+    assert logs[0].samples.gap.min() >= 0
+    assert logs[0].samples.substeps.max() == 1
+    # Together down to the first impact; after that, where what touches first decides.
+    fall = int(np.argmax(logs[1].samples.gap < 1e-6))
+    np.testing.assert_allclose(logs[0].q[:fall], logs[1].q[:fall], rtol=0, atol=1e-9)
+
+
+def test_a_solver_that_was_asked_for_is_kept():
+    sim = dropped("articulated")
+    with pytest.raises(ConvergenceError):
+        sim.run(1.0)
+    assert sim.solver == "articulated"
