@@ -23,7 +23,7 @@ def loaded_tree(rng: np.random.Generator, base: str, contacts: int) -> Mechanism
     for k, joint in enumerate(robot.joints):
         law = {"stiffness": 3.0, "damping": 0.2, "armature": 0.05} if k % 3 == 1 else {}
         if joint.kind in SINGLE and k % 2 == 0:
-            law |= {"lower": -0.5, "upper": 0.6, "friction": 0.1}
+            law |= {"lower": -1.01, "upper": 1.01, "friction": 0.1}
         joints.append(replace(joint, **law))
     return replace(robot, joints=tuple(joints))
 
