@@ -494,11 +494,14 @@ class TestView:
             cwd=tmp_path,
         )
         assert process.stderr is not None
-        for line in process.stderr:
-            if line.startswith("live view: http://127.0.0.1:"):
-                break
-        process.send_signal(signal.SIGINT)
-        _, rest = process.communicate(timeout=60)
+        try:
+            for line in process.stderr:
+                if line.startswith("live view: http://127.0.0.1:"):
+                    break
+            process.send_signal(signal.SIGINT)
+            _, rest = process.communicate(timeout=60)
+        finally:
+            process.kill()
         assert process.returncode == 0
         assert "Traceback" not in rest
 
