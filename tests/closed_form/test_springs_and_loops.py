@@ -291,7 +291,7 @@ def test_a_servo_sags_by_the_weight_over_its_gain():
     """A stiff implicit PD comes to rest there at once; what it gives is the weight."""
     (joint,) = pendulum().joints
     robot = replace(pendulum(), joints=(replace(joint, actuated=True),))
-    sim = Simulation(robot, 0.01)
+    sim = Simulation(robot, 0.01, tolerance=1e-12)
     sim.set_state([0.7])
     log = sim.run(5.0, PD(robot, 0.7, kp=1e5, kd=1e3, implicit=True))
     assert sim.q[0] == pytest.approx(0.7 - G / 2 * np.sin(sim.q[0]) / 1e5, abs=1e-12)
