@@ -18,7 +18,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
     "01_stand_a1": (
         ("stand.parquet", "stand.png"),
-        r"steps, 1\.\d\d iterations each\nsmallest gap of any foot +\d",
+        r"steps, \d\.\d\d iterations each\nsmallest gap of any foot +\d",
     ),
     "02_controller": (("sway.parquet", "sway.png"), r"height of the base  0\.1\d\d to 0\.\d+ m"),
     "03_double_pendulum_energy": (("energy.png",), r"largest energy error    0\.\d\d%"),

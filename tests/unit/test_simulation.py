@@ -78,7 +78,7 @@ def test_bad_states(q, v, message):
 
 def test_a_time_that_is_none():
     sim = Simulation(pendulum())
-    with pytest.raises(StateError, match="time must be finite"):
+    with pytest.raises(StateError, match="time must be a finite number"):
         sim.set_state(time=np.nan)
 
 

@@ -192,7 +192,7 @@ def test_controllers_configurations_and_timesteps_by_name():
     )
     controllers = dict(BUILT_IN)
     live(sims[0], "stand", 0.3, viewer, speed=math.inf, controllers=controllers, rebuild=rebuild)
-    assert viewer.documents["panel"]["controllers"] == ["stand", "zero"]
+    assert viewer.documents["panel"]["controllers"] == ["stand", "trot", "zero"]
     assert viewer.documents["panel"]["configurations"][0] == "home"
     assert viewer.documents["status"]["controller"] == "zero"
     assert viewer.documents["status"]["timestep"] == sims[-1].timestep == 2e-3
