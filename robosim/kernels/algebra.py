@@ -209,6 +209,17 @@ def clear_rows(rows):
 
 
 @kernel
+def split_pair(difference, product):
+    """(a, b) positive with a - b = difference and a b = product, without cancellation."""
+    root = sqrt(difference * difference + 4.0 * product)
+    if difference > 0.0:
+        a = 0.5 * (difference + root)
+        return a, product / a
+    b = 0.5 * (root - difference)
+    return product / b, b
+
+
+@kernel
 def step_to_zero(value, direction):
     """The step along `direction` at which a positive value comes to zero; inf if there is none."""
     return -value / direction if direction < 0.0 else inf

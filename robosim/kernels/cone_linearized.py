@@ -8,7 +8,7 @@ Impulses beta along the facets, with slacks c, eta and the slip speed psi:
 All stay positive. `aim` is the barrier kappa times the weight of friction in this contact.
 """
 
-from robosim.kernels.algebra import step_to_zero
+from robosim.kernels.algebra import split_pair, step_to_zero
 from robosim.kernels.jit import kernel
 
 
@@ -67,8 +67,9 @@ def violation(mu, c, facets, u, mass):
 
 
 @kernel
-def direction(mu, c, facets, aim, w):
+def direction(mu, c, facets, w):
     """Directions at rest for the known w.d_gamma, into w."""
+    aim = w.aim
     total, sum_h, cone = 0.0, 0.0, mu * c.gamma - c.c
     for i in range(facets.shape[0]):
         slip = facets[i, 0] * w.u[0] + facets[i, 1] * w.u[1]
@@ -132,3 +133,13 @@ def products(c, w, facets, length):
         total += product
         largest, smallest = max(largest, product), min(smallest, product)
     return total, largest, smallest
+
+
+@kernel
+def land(c, facets, r, aim):
+    """All pairs at the product `aim` with the differences r impulse - velocity that they have."""
+    impulse, c.psi = split_pair(r * c.c - c.psi, r * aim)
+    c.c = impulse / r
+    for i in range(facets.shape[0]):
+        impulse, c.eta[i] = split_pair(r * c.beta[i] - c.eta[i], r * aim)
+        c.beta[i] = impulse / r

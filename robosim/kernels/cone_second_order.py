@@ -72,12 +72,12 @@ def violation(c, u):
 
 
 @kernel
-def direction(mu, c, aim, w):
+def direction(mu, c, w):
     """Directions at rest for the known w.d_gamma, into w."""
     x0, d_x0 = mu * c.gamma, mu * w.d_gamma
     r, d, w0, w1, w2 = scaling(x0, c)
     h1, h2 = 2.0 * w0 * w1 / d, 2.0 * w0 * w2 / d
-    ratio = aim / determinant(x0, c.beta[0], c.beta[1])
+    ratio = w.aim / determinant(x0, c.beta[0], c.beta[1])
     # The right-hand side less d eta, in which eta cancels.
     g1 = -ratio * c.beta[0] - w.u[0]
     g2 = -ratio * c.beta[1] - w.u[1]
@@ -87,7 +87,6 @@ def direction(mu, c, aim, w):
     w.d_psi = ratio * x0 - c.psi - h1 * g1 - h2 * g2 - r / d * d_x0
     for i in range(2):
         w.d_eta[i] = w.u[i] - c.eta[i]
-    w.aim = aim
 
 
 @kernel
@@ -126,6 +125,29 @@ def follow(mu, c, w):
     """After a step: put a contact that slides on back on the central path."""
     if w.slides != 0:
         center(mu, c, w.aim, c.eta)
+
+
+@kernel
+def land(mu, c, r, aim):
+    """Friction on the central path with the difference r beta - eta that it has.
+
+    With its size d that is (psi - 2 k) (psi + r x_0)^2 = d^2 psi for the slip speed psi. Newton's
+    method comes down to the root from psi = 2 k + d without fail.
+    """
+    x0 = mu * c.gamma
+    least, x, y = aim / x0, r * c.beta[0] - c.eta[0], r * c.beta[1] - c.eta[1]
+    square = x * x + y * y
+    c.psi = least + sqrt(square)
+    for _ in range(50):
+        arm, above = c.psi + r * x0, c.psi - least
+        value = above * arm * arm - square * c.psi
+        change = value / (arm * arm + 2.0 * above * arm - square)
+        c.psi = max(least, c.psi - change)
+        if not change > 1e-14 * c.psi:
+            break
+    share = c.psi / (c.psi + r * x0)
+    c.eta[0], c.eta[1] = -share * x, -share * y
+    c.beta[0], c.beta[1] = x0 / c.psi * share * x, x0 / c.psi * share * y
 
 
 @kernel

@@ -19,7 +19,7 @@ Eliminated in closed form it leaves ``dF = F + A du`` for its impulse: no matrix
 
 from robosim.kernels import cone_linearized as linearized
 from robosim.kernels import cone_second_order as second_order
-from robosim.kernels.algebra import fill, step_to_zero
+from robosim.kernels.algebra import fill, split_pair, step_to_zero
 from robosim.kernels.jit import kernel
 from robosim.model import DRY
 
@@ -95,16 +95,15 @@ def contact_force(contact, c, facets, kappa, w):
 
     Leaves in w the directions of all eliminated variables at rest; `contact_answer` adds the rest.
     """
-    w.d_s, w.d_gamma = 0.0, 0.0
+    w.d_s, w.d_gamma, w.aim = 0.0, 0.0, w.weight * kappa
     if contact.kind != DRY:
         w.d_s = w.u[2] - c.s
         w.d_gamma = (kappa - w.second_s - c.gamma * w.d_s) / c.s - c.gamma
     if contact.mu > 0.0:
-        aim = w.weight * kappa
         if facets is None:
-            second_order.direction(contact.mu, c, aim, w)
+            second_order.direction(contact.mu, c, w)
         else:
-            linearized.direction(contact.mu, c, facets, aim, w)
+            linearized.direction(contact.mu, c, facets, w)
     contact_impulse(w.d_beta, w.d_gamma, facets, w.F)
 
 
@@ -139,6 +138,8 @@ def contact_second_order(facets, on, w):
 @kernel
 def contact_longest_step(contact, c, w, facets, fraction, longest):
     """The longest step up to `longest` that leaves the contact inside its cones."""
+    if w.jumps != 0.0:
+        return longest
     longest = min(longest, fraction * step_to_zero(c.s, w.d_s))
     longest = min(longest, fraction * step_to_zero(c.gamma, w.d_gamma))
     if contact.mu == 0.0:
@@ -168,6 +169,27 @@ def contact_products(contact, c, w, facets, length):
 
 @kernel
 def contact_follow(contact, c, w, facets):
-    """After a step: put sliding friction where no straight step gets it."""
-    if facets is None and contact.mu > 0.0:
+    """After a step: put a contact where no straight step gets it."""
+    if w.jumps != 0.0:
+        contact_land(contact, c, w, facets)
+    elif facets is None and contact.mu > 0.0:
         second_order.follow(contact.mu, c, w)
+
+
+@kernel
+def contact_land(contact, c, w, facets):
+    """Put a contact back on the central path at w.aim after a step of any length.
+
+    Of each pair the step has told a difference, impulse over mass less velocity, whose sign says
+    which of the two is to be large: a contact may open or close, stick or slide in one step.
+    """
+    r, aim = w.jumps, w.aim
+    if contact.kind != DRY:
+        impulse, c.s = split_pair(r * c.gamma - c.s, r * aim)
+        c.gamma = impulse / r
+    if contact.mu == 0.0:
+        return
+    if facets is None:
+        second_order.land(contact.mu, c, r, aim)
+    else:
+        linearized.land(c, facets, r, aim)

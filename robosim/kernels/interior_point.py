@@ -10,12 +10,14 @@ from math import inf, isfinite, sqrt
 from robosim.kernels.algebra import dot, fill
 from robosim.kernels.contact import (
     contact_center,
+    contact_land,
     contact_longest_step,
     contact_products,
     contact_second_order,
 )
 from robosim.kernels.jit import kernel
 from robosim.kernels.newton import evaluate, factor, find_direction, polish, remember, take_step
+from robosim.kernels.touch import on_joint
 from robosim.model import DRY
 
 CONVERGED = 0
@@ -32,7 +34,9 @@ WARM_LIMIT = 12  # iterations; a cold start is quicker than what takes more
 WARM_PATIENCE = 4  # iterations, after which one that hardly moves is given up
 COLD = 1  # from far inside the cones, by Mehrotra's predictor and corrector
 CAREFUL = 2  # the same start, staying near the central path
-LAST = 6  # and from CAREFUL on along other paths
+LAST = 11  # and from CAREFUL on along other paths, each finished by jumps
+LOOSE = 1e-2  # [m/s], residual below which jumps start, and up to which they may land
+OPEN = 1e-7  # [m/s, rad/s], how fast joints may open
 REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
 
 
@@ -88,6 +92,8 @@ def clear_directions(work, attempt):
         k = work.active[n]
         w = work.contacts[k]
         w.slides, w.warm = 0, 1 if attempt == WARM else 0
+        if not jumps(attempt):
+            w.jumps = 0.0
         w.d_s, w.d_gamma, w.d_c, w.d_psi = 0.0, 0.0, 0.0, 0.0
         fill(0.0, w.d_beta)
         fill(0.0, w.d_eta)
@@ -107,13 +113,30 @@ def predict_barrier(model, state, work, dt, kappa_end):
 
 
 @kernel
+def jumps(attempt):
+    """Whether an attempt goes on by jumps from where the one before it, a careful one, stopped.
+
+    Where contacts wedge, impulses have to change by as much as they are for next to no change of
+    motion, and slacks that have to stay positive leave room for tiny steps only. Jumps go as far
+    as Newton's method asks for, and contacts open, close, stick or slide as that has it.
+    """
+    return attempt > CAREFUL and attempt % 2 != 0
+
+
+@kernel
+def path(attempt):
+    """Number of the path that a careful attempt follows; the first is 0."""
+    return (attempt - CAREFUL) // 2
+
+
+@kernel
 def raises_barrier(attempt):
-    """Whether an attempt starts where whole Newton steps are free: every other careful one.
+    """Whether an attempt starts where whole Newton steps are free: on every other path.
 
     Behind a lever a contact has to give much more than the masses that touch suggest. But where
     bodies whirl, what is far up leads far away.
     """
-    return attempt > CAREFUL and attempt % 2 != 0
+    return path(attempt) > 0 and path(attempt) % 2 != 0
 
 
 @kernel
@@ -143,6 +166,21 @@ def keeps_apart(model, work):
 
 
 @kernel
+def keeps_closed(model, tree, work, most):
+    """Whether no joint of a loop yields to its impulses by more than `most`.
+
+    Redundant constraints with vast impulses that balance each other are a solution of the equations
+    with compliance, but of no others.
+    """
+    if tree is None:
+        for j in range(model.joints.shape[0]):
+            for row in range(model.joints[j].n_T + model.joints[j].n_R):
+                if abs(work.joints[j].g[row]) > abs(most):
+                    return False
+    return True
+
+
+@kernel
 def center_contacts(model, state, work, kappa, speed, attempt):
     """Put all contacts in the equations on the central path, their slacks from the motion.
 
@@ -154,10 +192,33 @@ def center_contacts(model, state, work, kappa, speed, attempt):
         k = work.active[n]
         w = work.contacts[k]
         w.weight = 1.0
-        if attempt > CAREFUL:
+        if path(attempt) > 0:
             # Spread over 1e-2..1e2 by a multiplicative hash: the same in every run.
-            w.weight = 10.0 ** (4.0 * ((0.618034 * (k + 1) * attempt) % 1.0) - 2.0)
+            w.weight = 10.0 ** (4.0 * ((0.618034 * (k + 1) * (path(attempt) + 2)) % 1.0) - 2.0)
         contact_center(work.slots[k], state.contacts[k], w, model.facets, kappa, speed)
+
+
+@kernel
+def inverse_mass(model, contact):
+    """Of what a contact acts on [1/kg], as if its bodies did not turn."""
+    if on_joint(contact):
+        return 1.0 / contact.mass
+    total = 0.0
+    for body in (contact.body, contact.other):
+        if body < model.bodies.shape[0]:
+            total += 1.0 / model.bodies[body].mass
+    return total
+
+
+@kernel
+def start_jump(model, state, work):
+    """Put all contacts on the central path from where another attempt has left them."""
+    kappa = complementarity(model, state, work, 0.0)[0]
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        w = work.contacts[k]
+        w.weight, w.aim, w.jumps = 1.0, kappa, inverse_mass(model, work.slots[k])
+        contact_land(work.slots[k], state.contacts[k], w, model.facets)
 
 
 @kernel
@@ -185,7 +246,7 @@ def solve(model, state, work, options, dt, attempt, info):
     # an accuracy that they would need four for.
     stale = attempt != WARM or work.factored[0] == 0 or work.active[0] == 0
     merit = evaluate(model, model.tree, state, work, dt, info)
-    limit, length = options.max_iterations, 1.0
+    limit, length, jump = options.max_iterations, 1.0, jumps(attempt)
     if attempt == WARM and work.active[0] > 0:
         limit = min(limit, WARM_LIMIT)
     for n in range(limit):
@@ -196,10 +257,14 @@ def solve(model, state, work, options, dt, attempt, info):
         mean, largest, _ = complementarity(model, state, work, 0.0)
         solved = merit < options.tolerance and largest <= 10.0 * kappa_end
         # Forces are impulses over dt: those of the last step, taken over, would be seen to be off.
-        if solved and keeps_apart(model, work) and (n > 0 or work.active[0] == 0):
+        solved = solved and keeps_apart(model, work)
+        solved = solved and keeps_closed(model, model.tree, work, (OPEN + options.tolerance) * dt)
+        if solved and (n > 0 or work.active[0] == 0):
             info.residual = polish(model, model.tree, state, work, dt, merit, info)
             return CONVERGED
         info.iterations += 1
+        # With a high barrier its slacks are so long that smaller residuals mean nothing.
+        enough = max(options.tolerance, 0.1 * options.contact_speed * mean / kappa_end)
         if stale:
             work.factored[0] = 0
             if factor(model, model.tree, state, work) != 0:
@@ -208,20 +273,23 @@ def solve(model, state, work, options, dt, attempt, info):
         set_second_order(model, state, work, 0.0)
         if attempt == COLD and work.active[0] > 0:
             kappa = predict_barrier(model, state, work, dt, kappa_end)
+        elif jump:
+            kappa = max(kappa_end, (0.1 if merit <= enough else 1.0) * mean)
         elif attempt >= CAREFUL:
             alike = largest < 3.0 * mean and (length > 0.5 or not raises_barrier(attempt))
             kappa = max(kappa_end, (0.3 if alike else 1.0) * mean)
         find_direction(model, model.tree, state, work, kappa, n > 1 and merit < REFINE)
         length = longest_feasible_step(model, state, work, dt, 0.99)
-        if attempt != WARM:
+        if attempt != WARM and not jump:
             length = central_step(model, state, work, length)
         if attempt == WARM and n >= WARM_PATIENCE and length < 0.02 and work.active[0] > 0:
             return STALLED
         remember(model, model.tree, state, work)
-        # With a high barrier its slacks are so long that smaller residuals mean nothing.
-        enough = max(options.tolerance, 0.1 * options.contact_speed * mean / kappa_end)
-        accepted = False
-        for _ in range(10):
+        # A jump that lands too far even when it is short is made all the same: it leads elsewhere.
+        accepted = jump
+        if jump:
+            enough = LOOSE
+        for _ in range(5 if jump else 10):
             take_step(model, model.tree, state, work, dt, length)
             trial = evaluate(model, model.tree, state, work, dt, info)
             if trial <= max((1.0 - 1e-4 * length) * merit, enough):

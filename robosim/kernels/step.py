@@ -36,6 +36,7 @@ from robosim.kernels.interior_point import (
     COLD,
     CONVERGED,
     LAST,
+    LOOSE,
     NEEDS_BLOCKS,
     NOT_SMOOTH,
     SINGULAR,
@@ -44,10 +45,12 @@ from robosim.kernels.interior_point import (
     center_contacts,
     clear_directions,
     final_barrier,
+    jumps,
     longest_inside,
     raises_barrier,
     set_second_order,
     solve,
+    start_jump,
 )
 from robosim.kernels.jit import kernel, stage
 from robosim.kernels.joint import joint_motion_map, joint_residual, read_coordinates
@@ -85,6 +88,7 @@ from robosim.kernels.tree import (
 from robosim.model import BALL, DRY, HINGE
 
 HALF_RADIAN = 0.8775825618903728  # its cosine
+STRAY = 3.0  # how much farther than the momenta friction may take the velocities at a knot
 # Of the composition of order four: (PARTS - 1) PART^3 + (1 - (PARTS - 1) PART)^3 = 0.
 PARTS = 7
 PART = 1.0 / (PARTS - 1.0 - (PARTS - 1.0) ** (1.0 / 3.0))
@@ -322,6 +326,8 @@ def solve_interval(model, state, work, options, dt, kappa, info):
                 dt,
                 dt / work.last_dt[0] if work.last_dt[0] != 0.0 else 0.0,
             )
+        elif jumps(info.attempt):
+            start_jump(model, state, work)
         else:
             start_cold(model, state, work, dt, kappa, info)
         status = solve(model, state, work, options, dt, info.attempt, info)
@@ -333,10 +339,12 @@ def solve_interval(model, state, work, options, dt, kappa, info):
             if status != CONVERGED or work.active[0] == before:
                 return status
             info.attempt = COLD
-        elif info.attempt == LAST or work.active[0] == 0:
-            return status
-        else:
+            continue
+        info.attempt += 1
+        if jumps(info.attempt) and not info.residual < LOOSE:
             info.attempt += 1
+        if info.attempt > LAST or work.active[0] == 0:
+            return status
 
 
 @kernel
@@ -601,7 +609,7 @@ def gather_momenta(model, tree, work, options, dt):
 
 
 @kernel
-def project_velocities(model, state, work, dt):
+def project_velocities(model, state, work, dt, drag):
     """work.twists = velocities at the second knot, second order; returns a status.
 
     The momentum that left the interval plus the forces' half at this knot misses the half of
@@ -619,11 +627,7 @@ def project_velocities(model, state, work, dt):
     for j in range(model.joints.shape[0]):
         if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
             knot_law(model, work, j, dt)
-    for n in range(1, work.active[0] + 1):
-        k = work.active[n]
-        contact, w = work.slots[k], work.contacts[k]
-        contact_stiffness(contact, state.contacts[k], model.facets, w)
-        hold_contact(model, contact, w, work, dt)
+    hold_contacts(model, state, work, dt, drag)
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
@@ -648,15 +652,55 @@ def find_velocities(model, tree, state, work, options, dt):
     """Momenta and velocities at the second knot; returns a status."""
     if tree is None:
         find_jacobians(model, work)
-        gather_momenta(model, tree, work, options, dt)
-        return project_velocities(model, state, work, dt)
-    leave_residual(model.joints, work.joints, work.tree, work.residual, state.joints, work.impulse)
+    else:
+        leave_residual(
+            model.joints, work.joints, work.tree, work.residual, state.joints, work.impulse
+        )
     gather_momenta(model, tree, work, options, dt)
-    return project_tree(model, state, work, dt)
+    status = project(model, tree, state, work, dt, True)
+    if work.active[0] > 0 and (status != CONVERGED or strays(model, work, dt)):
+        status = project(model, tree, state, work, dt, False)
+        work.factored[0] = 0
+    return status
 
 
 @kernel
-def project_tree(model, state, work, dt):
+def project(model, tree, state, work, dt, drag):
+    """Velocities at the second knot, with or without friction that follows normal impulses."""
+    if tree is None:
+        return project_velocities(model, state, work, dt, drag)
+    return project_tree(model, state, work, dt, drag)
+
+
+@kernel
+def strays(model, work, dt):
+    """Whether the knot's velocities are farther from the interval's than a projection can be.
+
+    A projection onto what joints and contacts allow brings them nearer than the momenta are. Where
+    friction follows the normal impulse it is none, and may blow up where a contact wedges.
+    """
+    t, far, near = work.scratch[0], 0.0, 0.0
+    for i in range(model.bodies.shape[0]):
+        body, w, pose, p = model.bodies[i], work.bodies[i], work.pose2[i], work.known[i].w
+        for k in range(3):
+            change, push = work.twists[i].w[k] - w.v[k], p[k] - body.mass * w.v[k]
+            far += body.mass * change * change
+            near += push * push / body.mass
+            t.w[k] = 2.0 / dt * w.P[1 + k]
+        rotate_back(pose.R, t.w, t.y)
+        rotate_back(pose.R, p[3:], t.z)
+        rotate_back(pose.R, work.twists[i].w[3:], t.arm)
+        for k in range(3):
+            t.arm[k] -= t.y[k]
+            t.z[k] -= dot(body.inertia[k], t.y)
+        for k in range(3):
+            far += t.arm[k] * dot(body.inertia[k], t.arm)
+            near += t.z[k] * dot(body.inertia_inverse[k], t.z)
+    return not far <= STRAY * STRAY * near
+
+
+@kernel
+def project_tree(model, state, work, dt, drag):
     """`project_velocities` of a tree."""
     nb = model.bodies.shape[0]
     for i in range(nb):
@@ -667,11 +711,7 @@ def project_tree(model, state, work, dt):
     for j in range(nb):
         if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
             knot_law(model, work, j, dt)
-    for n in range(1, work.active[0] + 1):
-        k = work.active[n]
-        contact, w = work.slots[k], work.contacts[k]
-        contact_stiffness(contact, state.contacts[k], model.facets, w)
-        hold_contact(model, contact, w, work, dt)
+    hold_contacts(model, state, work, dt, drag)
     for j in range(nb):
         joint, w = model.joints[j], work.joints[j]
         if w.rows > joint.n_T + joint.n_R:
@@ -709,6 +749,18 @@ def read_tree(model, state, work, dt, info):
             rotate(joint.C_R, t.w, w.d)
         for row in range(joint.m_T + joint.m_R):
             state.v[first + row] = w.d[row]
+
+
+@kernel
+def hold_contacts(model, state, work, dt, drag):
+    """Let all contacts in the equations resist; with `drag` friction follows normal impulses."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, w = work.slots[k], work.contacts[k]
+        contact_stiffness(contact, state.contacts[k], model.facets, w)
+        if not drag:
+            w.A[0, 2], w.A[1, 2] = 0.0, 0.0
+        hold_contact(model, contact, w, work, dt)
 
 
 @kernel

@@ -86,3 +86,20 @@ def test_a_thrown_minitaur_on_its_servos():
         log = sim.run(2.0, servos)
         assert log.samples.substeps.max() == 1
         assert log.samples.gap.min() >= 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_limp_minitaur_lands_on_its_knees(seed):
+    """Contacts that wedge below light links: no failed step, and no energy out of a read-out."""
+    sim = Simulation(builders.minitaur(), 1e-2)
+    rng = np.random.default_rng(seed)
+    q = np.array(sim.robot.home)
+    q[2] += 0.2
+    q[3:7] += [0, *rng.normal(scale=0.05, size=3)]
+    q[3:7] /= np.linalg.norm(q[3:7])
+    sim.set_state(q)
+    start = sim.energy()
+    for _ in range(150):
+        info = sim.step()
+        assert info.violation < 1e-8
+        assert sim.energy() < 1.2 * start  # what spins by half a radian in a step swings so far
