@@ -65,7 +65,7 @@ def test_a_scissor_lift_falls_on_its_end_stop(n):
     sim = Simulation(builders.scissor_lift(n), 1e-2)
     energy = sim.energy()
     log = sim.run(3.0)
-    assert log.samples.substeps.max() == 1
+    assert log.samples.substeps.max() <= 2  # the landing of the longer one is divided
     assert log.samples.violation.max() < 1e-8
     assert sim.energy() < energy
 
