@@ -75,8 +75,8 @@ def test_bodies_come_to_lie_on_hilly_ground(kind):
     robot = free(some_body(kind, "a", rng), obstacles=[HeightField(hills, (4.0, 4.0))])
     sim = Simulation(robot, 0.005)
     sim.set_state(poses((0, 0, 0.5, *random_quaternion(rng))), [0.5, 0.2, 0, 1, 2, 0])
-    # Corners and edges of a cylinder are those of a prism, up to 0.87 % of its radius larger. Others
-    # may end an interval by 5e-9 of their reach beyond a feature that was not seen at its start.
+    # Corners and edges of a cylinder are those of a prism, up to 0.87 % of its radius larger.
+    # Others may end an interval by 5e-9 of their reach beyond what was not seen at its start.
     deepest = -0.0087 * 0.1 if kind == "cylinder" else -2e-9
     for _ in range(400):
         sim.step()

@@ -122,7 +122,7 @@ def test_a_cycle_that_does_not_lead_to_the_world():
 def test_a_motion_that_is_not_finite():
     driven = joint(motion=lambda t: 1.0 if t < 0.5 else np.nan)
     sim = Simulation(Mechanism("m", (Body("b", 1.0, np.eye(3)),), (driven,)), 0.01)
-    with pytest.raises(StateError, match="the motion of joint 'knee' is nan at t = 0.6 s"):
+    with pytest.raises(StateError, match=r"the motion of joint 'knee' is nan at t = 0\.6 s"):
         sim.set_state(time=0.6)
     assert sim.time == 0.0
 
