@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.elements import Coupling
@@ -105,20 +106,9 @@ def _connect(node: Node, name: str, anchors: Anchors) -> Joint | None:
         # The point is given on the first body; on the second it is where the reference has it.
         a = a.on(Pose(np.eye(3), node.numbers("anchor", count=3)))
         b = b.on(Pose(np.eye(3), b.world.R.T @ (a.world.p - b.world.p)))
-    if a.link == b.link:
-        return None
     if b.link == 0:
         a, b = b, a
-    return Joint(
-        name,
-        "spherical",
-        a.name,
-        str(b.name),
-        parent_position=a.place.p,
-        child_position=b.place.p,
-        offset=quaternions.from_matrix(a.place.R @ a.world.R.T @ b.world.R @ b.place.R.T),
-        actuated=False,
-    )
+    return _closing(name, "spherical", a, b, a.world.R.T @ b.world.R)
 
 
 def _weld(node: Node, name: str, anchors: Anchors) -> Joint | None:
@@ -131,18 +121,23 @@ def _weld(node: Node, name: str, anchors: Anchors) -> Joint | None:
         else:
             R = a.world.R.T
             a = a.on(Pose(R @ b.world.R, R @ (b.world.p - a.world.p)))
-    if a.link == b.link:
-        return None
     if b.link == 0:
         a, b = b, a
+    return _closing(name, "fixed", a, b, np.eye(3))
+
+
+def _closing(name: str, kind: str, a: Anchor, b: Anchor, turn: NDArray[np.float64]) -> Joint | None:
+    """The joint that holds b's place to a's, turned by `turn` (3, 3); None within one link."""
+    if a.link == b.link:
+        return None
     return Joint(
         name,
-        "fixed",
+        kind,
         a.name,
         str(b.name),
         parent_position=a.place.p,
         child_position=b.place.p,
-        offset=quaternions.from_matrix(a.place.R @ b.place.R.T),
+        offset=quaternions.from_matrix(a.place.R @ turn @ b.place.R.T),
         actuated=False,
     )
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from robosim.cli.application import app, err, out, remark, show
+from robosim.cli.application import app, out, remark, show
+from robosim.cli.running import counting_bar
 from robosim.cli.tables import plain_table, targets_table
 from robosim.errors import OptionError
 
@@ -78,15 +78,7 @@ def bench(
     chosen = list(CASES) if names == ["all"] else [find(name) for name in names]
     asked = check_peers([name for name in peers.split(",") if name not in ("", "none")])
     told = []
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=err,
-        transient=True,
-        disable=not err.is_terminal,
-    ) as bar:
+    with counting_bar() as bar:
         task = bar.add_task("", total=len(chosen))
         for case in chosen:
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from robosim.cli import arguments
-from robosim.cli.application import app, err, out, remark, show
+from robosim.cli.application import app, out, remark, show
+from robosim.cli.running import counting_bar
 from robosim.cli.tables import plain_table, targets_table
 from robosim.errors import OptionError
 
@@ -56,15 +56,7 @@ def reproduce(
     if out_folder is None:
         raise OptionError("say where to write to: --out DIR")
     results: dict[str, Result] = {}
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=err,
-        transient=True,
-        disable=not err.is_terminal,
-    ) as bar:
+    with counting_bar() as bar:
         task = bar.add_task("", total=len(names))
         for one in names:
 

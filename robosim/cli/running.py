@@ -14,6 +14,8 @@ from robosim.cli.application import err
 from robosim.errors import ControllerError, ConvergenceError
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from robosim.log import Chunk, LogWriter, RunStatistics
     from robosim.simulation import Simulation
     from robosim.viz import Recorder, Viewer
@@ -143,3 +145,18 @@ def _progress(steps: int | None, quiet: bool) -> Iterator[Callable[[int], None]]
     with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task("", total=steps)
         yield lambda done: bar.advance(task, done)
+
+
+def counting_bar() -> Progress:
+    """A bar on stderr for some things done one after the other, which the description names."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    )

@@ -97,14 +97,3 @@ def end_pose(pose1, v, P, dt, pose2):
     quaternion_product(P, pose1.q, pose2.q)
     normalize_quaternion(pose2.q)
     rotation_matrix(pose2.q, pose2.R)
-
-
-@kernel
-def add_wrench(force, arm, scale, out):
-    """out (6,) += scale * (force, arm x force)."""
-    out[0] += scale * force[0]
-    out[1] += scale * force[1]
-    out[2] += scale * force[2]
-    out[3] += scale * (arm[1] * force[2] - arm[2] * force[1])
-    out[4] += scale * (arm[2] * force[0] - arm[0] * force[2])
-    out[5] += scale * (arm[0] * force[1] - arm[1] * force[0])

@@ -88,12 +88,8 @@ def start_knot(model, state, work, twists):
             body.v_mid[k] = twists[i].w[k]
     for j in range(model.joints.shape[0]):
         joint, knot = model.joints[j], state.joints[j]
-        a, b, n = work.pose1[joint.parent], work.pose1[joint.child], joint.n_T + joint.n_R
-        joint_jacobian(joint, a, b, work.scratch[0], knot.G_a, knot.G_b)
-        joint_motion_map(joint, a, b, work.scratch[0], n, knot.G_a, knot.G_b)
-        fill(0.0, knot.impulse)
+        start_joint(joint, knot, work.pose1, work.scratch[0])
         fill(0.0, knot.mid)
-        knot.rows = 6
         for row in range(joint.m_T + joint.m_R):
             v = joint.v_begin + row
             knot.rotor[row] = model.coordinates[v].armature * state.v[v]
@@ -108,12 +104,17 @@ def start_constraints(model, state, work):
     """Jacobians of all joints at the knot, for a solver with multipliers that takes it over."""
     load_poses(model, state, work.pose1)
     for j in range(model.joints.shape[0]):
-        joint, knot = model.joints[j], state.joints[j]
-        a, b, n = work.pose1[joint.parent], work.pose1[joint.child], joint.n_T + joint.n_R
-        joint_jacobian(joint, a, b, work.scratch[0], knot.G_a, knot.G_b)
-        joint_motion_map(joint, a, b, work.scratch[0], n, knot.G_a, knot.G_b)
-        fill(0.0, knot.impulse)
-        knot.rows = 6
+        start_joint(model.joints[j], state.joints[j], work.pose1, work.scratch[0])
+
+
+@kernel
+def start_joint(joint, knot, poses, t):
+    """All directions of one joint at the knot, and no impulses yet."""
+    a, b, n = poses[joint.parent], poses[joint.child], joint.n_T + joint.n_R
+    joint_jacobian(joint, a, b, t, knot.G_a, knot.G_b)
+    joint_motion_map(joint, a, b, t, n, knot.G_a, knot.G_b)
+    fill(0.0, knot.impulse)
+    knot.rows = 6
 
 
 @kernel

@@ -587,18 +587,3 @@ def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, scratc
         c = scratch.candidates[scratch.pair[0].picks[k]]
         write_feature(scratch, c, first, second, swapped, out[k])
     return count
-
-
-@kernel
-def shape_bounds(shape, pose, R, lower, upper):
-    """lower, upper (3,) [m]: bounds of a shape in the world; R (3, 3) and upper are scratch."""
-    place_shape(pose, shape, R, upper)
-    for i in range(3):
-        x, low, high = upper[i], 0.0, 0.0
-        for k in range(3):
-            at_low, at_high = R[i, k] * shape.lower[k], R[i, k] * shape.upper[k]
-            # An infinite side times 0 is not a number.
-            if R[i, k] != 0.0:
-                low += min(at_low, at_high)
-                high += max(at_low, at_high)
-        lower[i], upper[i] = x + low, x + high
