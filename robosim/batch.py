@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.controllers import GAINS, PD, Compiled, resolve, zero
 from robosim.errors import ControllerError, OptionError, StateError
 from robosim.handles import Handle, Run, runner
-from robosim.kernels.interior_point import NEEDS_BLOCKS
 from robosim.mechanism import Mechanism
 from robosim.model import INFO, State
 from robosim.simulation import Simulation
@@ -327,32 +326,41 @@ class BatchSimulation:
         """Take the steps of all states; returns how many of each could be."""
         done = np.zeros(self.n, dtype=np.int64)
         todo = np.arange(self.n)
-        first = self._sims[0]
-        assert first._parts is not None
-        run_states = runner(first._parts, memory.handles[0])
         while len(todo):
-            count = 1 if self._pool is None else self.threads * PARTS_PER_THREAD
-            shares = np.array_split(todo, min(count, len(todo)))
-
-            def work(share: NDArray[np.int64]) -> None:
-                reached = done[share]
-                run_states(self._parts[share], memory.addresses[share], reached, steps)
-                done[share] = reached
-
-            if self._pool is None:
-                work(todo)
-            else:
-                list(self._pool.map(work, shares))
-            stopped = todo[done[todo] < steps]
-            near = [i for i in stopped if memory.infos["status"][i, done[i]] == NEEDS_BLOCKS]
-            for i in near:
+            # States that have gone over to the other solver have kernels of their own.
+            solvers = np.array([self._sims[i].solver for i in todo])
+            for solver in np.unique(solvers):
+                self._run_alike(memory, steps, todo[solvers == solver], done)
+            again = []
+            for i in todo[done[todo] < steps]:
                 sim = self._sims[i]
                 sim.steps = int(self._steps[i] + done[i])
-                sim._connect_pairs()
-                assert sim._parts is not None
-                self._parts[i] = sim._parts.address
-            todo = np.array(near, dtype=np.int64)
+                if sim._goes_on(memory.infos["status"][i, done[i]]):
+                    assert sim._parts is not None
+                    self._parts[i] = sim._parts.address
+                    again.append(i)
+            todo = np.array(again, dtype=np.int64)
         return done
+
+    def _run_alike(
+        self, memory: _Memory, steps: int, todo: NDArray[np.int64], done: NDArray[np.int64]
+    ) -> None:
+        """Take the steps of states that have the same kernels, as far as they go."""
+        first = self._sims[todo[0]]
+        assert first._parts is not None
+        run_states = runner(first._parts, memory.handles[0])
+        count = 1 if self._pool is None else self.threads * PARTS_PER_THREAD
+        shares = np.array_split(todo, min(count, len(todo)))
+
+        def work(share: NDArray[np.int64]) -> None:
+            reached = done[share]
+            run_states(self._parts[share], memory.addresses[share], reached, steps)
+            done[share] = reached
+
+        if self._pool is None:
+            work(todo)
+        else:
+            list(self._pool.map(work, shares))
 
     def _read(self, memory: _Memory, steps: int, begin: Array, done: NDArray[np.int64]) -> Rollout:
         nq, nv = self.robot.nq, self.robot.nv

@@ -771,12 +771,18 @@ class Simulation:
                     self.fourth_order_steps += int(np.count_nonzero(smooth))
             if reached == end:
                 return
-            if infos["status"][reached] == NEEDS_BLOCKS:
-                self._connect_pairs()
-            elif self._may_switch:
-                self._switch_to_ldu()
-            else:
+            if not self._goes_on(infos["status"][reached]):
                 raise self._failure(infos[reached])
+
+    def _goes_on(self, status: int) -> bool:
+        """Make what a step that stopped with `status` needs to be tried again, if anything."""
+        if status == NEEDS_BLOCKS:
+            self._connect_pairs()
+        elif self._may_switch:
+            self._switch_to_ldu()
+        else:
+            return False
+        return True
 
     def _switch_to_ldu(self) -> None:
         """Go on with the slower solver, in which the stiffness of contacts costs fewer digits."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from random_mechanisms import random_quaternion, random_tree
 
-from robosim import ConvergenceError, Simulation
+from robosim import BatchSimulation, ConvergenceError, Simulation
 from robosim.quaternions import rotation_matrix
 
 SEED = 8  # of a tree whose contacts on three bodies in a row stop the elimination along joints
@@ -40,3 +40,16 @@ def test_a_solver_that_was_asked_for_is_kept():
     with pytest.raises(ConvergenceError):
         sim.run(1.0)
     assert sim.solver == "articulated"
+
+
+def test_states_of_a_batch_are_taken_over_one_by_one():
+    sim = dropped(None)
+    q = sim.q
+    high = q + 5.0 * np.eye(len(q))[:3].T @ rotation_matrix(sim.robot.joints[0].offset)[2]
+    batch = BatchSimulation(sim.robot, 2, timestep=5e-3, threads=1)
+    batch.set_state(np.stack((q, high)))
+    rollout = batch.rollout(100)
+    assert not rollout.failed.any()
+    assert [each.solver for each in batch._sims] == ["ldu", "articulated"]
+    log = sim.run(0.5)
+    np.testing.assert_array_equal(rollout.q[0, :-1], log.q)
