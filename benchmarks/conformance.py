@@ -32,18 +32,6 @@ EXPLAINED = {
     "icub_description/robots/icub_reduced.urdf": "links that move have mass and no inertia",
     "romeo_description/urdf/romeo.urdf": "links that move have no mass",
     "romeo_description/urdf/romeo_laas_small.urdf": "the base's inertia has a negative moment",
-    **dict.fromkeys(
-        (
-            "build_fruitfly/assets/drosophila_fused.xml",
-            "fruitfly_v2/floor.xml",
-            "fruitfly_v2/fruitfly.xml",
-            "dm_control/suite/dog.xml",
-            "dog_v2/dog.xml",
-            "third_party/kinova/jaco_arm.xml",
-            "third_party/kinova/jaco_hand.xml",
-        ),
-        "inertias come from meshes, whose vertices MuJoCo keeps in single precision",
-    ),
     "ur_description/urdf/ur3.urdf": "not a robot: its root element has no name; it is one that was "
     "left over from xacro",
 }
