@@ -4,7 +4,8 @@
 
 The URDF files of example-robot-data are held to Pinocchio, and to MuJoCo where its own URDF reader
 accepts them; the MJCF files of dm_control and gymnasium to MuJoCo's compiled model. What is not
-installed is left out. Writes conformance.json with everything, conformance.md with a table for each
+installed is left out. With --simulate, each goes for 0.5 s from its default pose on the ground,
+without torques. Writes conformance.json with everything, conformance.md with a table for each
 collection, and one JSON file for each model file.
 """
 
@@ -13,16 +14,21 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import multiprocessing
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from lxml import etree
 
-from robosim.conformance import Report, check_file
+from robosim.cli.running import counting_bar
+from robosim.conformance import Report, check_file, simulate_file
 from robosim.loaders.packages import example_robot_data
+
+LONGEST = 600  # [s], for a file
 
 # What a reader of the table would ask: the end of a file's path -> the answer.
 EXPLAINED = {
@@ -49,6 +55,60 @@ def files() -> Iterator[tuple[str, Path, Path, tuple[str, ...]]]:
         for folder in map(Path, spec.submodule_search_locations or () if spec else ()):
             for file in sorted(folder.rglob("*.xml")):
                 yield collection, folder, file, ("mujoco",)
+
+
+class Worker:
+    """A process that calls functions, so that a file that hangs or crashes costs only itself."""
+
+    def __init__(self) -> None:
+        self._process: multiprocessing.process.BaseProcess | None = None
+
+    def call(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """What the function answers.
+
+        Raises
+        ------
+        RuntimeError
+            If it raises, takes longer than `LONGEST`, or ends the process.
+        """
+        if self._process is None:
+            context = multiprocessing.get_context("spawn")
+            self._connection, theirs = context.Pipe()
+            self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+            self._process.start()
+            theirs.close()
+        self._connection.send((function, arguments, options))
+        try:
+            if self._connection.poll(LONGEST):
+                answer, error = self._connection.recv()
+                if error:
+                    raise RuntimeError(error)
+                return answer
+            reason = f"not finished after {LONGEST} s"
+        except EOFError:
+            reason = "the process died"
+        self.stop()
+        raise RuntimeError(reason)
+
+    def stop(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._process = None
+
+
+def _serve(connection: Connection) -> None:
+    """Call what arrives, and send back what it answers and what it raised."""
+    while True:
+        try:
+            function, arguments, options = connection.recv()
+        except EOFError:
+            return
+        try:
+            connection.send((function(*arguments, **options), ""))
+        except Exception as error:  # what a conformance run is to find
+            connection.send((None, repr(error)))
 
 
 def reference_says(file: Path, reference: str) -> str:
@@ -87,10 +147,9 @@ def explanation(report: Report, file: Path) -> str:
 
 def table(reports: list[dict[str, Any]]) -> list[str]:
     """A Markdown table of some files."""
-    simulated = any(report["simulated"] for report in reports)
     headings = ["file", "bodies", "nq", "nv", "load [s]", "held to", "outcome", "largest error"]
-    headings += ["simulated"] if simulated else []
-    lines = [f"| {' | '.join(headings)} | why |", f"|{'---|' * (len(headings) + 1)}"]
+    headings += ["simulated", "why"]
+    lines = [f"| {' | '.join(headings)} |", f"|{'---|' * len(headings)}"]
     for report in reports:
         worst = max(
             (check for check in report["checks"] if check["error"] is not None),
@@ -104,12 +163,9 @@ def table(reports: list[dict[str, Any]]) -> list[str]:
             report["reference"],
             report["outcome"],
             f"{worst['error']:.1e} ({worst['name']})" if worst else "",
+            report["simulated"] or "",
+            "; ".join(text for text in (report["reason"], report["explanation"]) if text),
         ]
-        if simulated:
-            run = report["simulated"]
-            cells.append("" if run is None else run["failed"] or f"{run['seconds']:g} s")
-        why = "; ".join(text for text in (report["reason"], report["explanation"]) if text)
-        cells.append(why)
         lines.append(f"| {' | '.join(' '.join(c.replace('|', '/').split()) for c in cells)} |")
     return lines
 
@@ -126,29 +182,48 @@ def summary(reports: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def run(out: Path, only: str, simulate: float) -> list[dict[str, Any]]:
+def run(out: Path, only: str, seconds: float) -> list[dict[str, Any]]:
     """Check all files whose names contain `only`, and write what came out as it comes."""
     (out / "files").mkdir(parents=True, exist_ok=True)
     told: list[dict[str, Any]] = []
-    for collection, folder, file, references in files():
-        name = file.relative_to(folder).as_posix()
-        if only not in f"{collection}/{name}":
-            continue
-        for reference in references:
-            first = reference == references[0]
-            report = check_file(
-                file, reference, name=name, simulate=simulate if first else 0.0,
-                package_dirs=[folder],
-            )  # fmt: skip
-            row = {"collection": collection, **report.to_dict()}
-            row["explanation"] = explanation(report, file)
-            for what in ("reason", "explanation"):  # where things are installed is no matter
-                row[what] = row[what].replace(f"{folder}/", "")
-            row["warnings"] = [text.replace(f"{folder}/", "") for text in row["warnings"]]
-            told.append(row)
-            print(f"{report.outcome:13} {reference:10} {collection}/{name}  {report.reason[:100]}")
-            single = out / "files" / f"{collection}-{name.replace('/', '-')}.{reference}.json"
-            single.write_text(json.dumps(row, indent=2) + "\n", encoding="utf-8")
+    chosen = [
+        (collection, folder, file, references)
+        for collection, folder, file, references in files()
+        if only in f"{collection}/{file.relative_to(folder).as_posix()}"
+    ]
+    worker = Worker()
+    with counting_bar() as bar:
+        task = bar.add_task("", total=len(chosen))
+        for collection, folder, file, references in chosen:
+            name = file.relative_to(folder).as_posix()
+            bar.update(task, description=file.name)
+            rows = []
+            for reference in references:
+                try:
+                    report = worker.call(
+                        check_file, file, reference, name=name, package_dirs=[folder]
+                    )
+                except RuntimeError as error:
+                    report = Report(name, reference, "crashed", str(error))
+                rows.append({"collection": collection, **report.to_dict()})
+                rows[-1]["explanation"] = explanation(report, file)
+            loaded = rows[0]["outcome"] not in ("refused", "crashed")
+            simulated = _simulated(worker, file, seconds, folder) if seconds and loaded else None
+            for row in rows:
+                row["simulated"] = simulated if row is rows[0] else None
+                for what in ("reason", "explanation"):  # where things are installed is no matter
+                    row[what] = row[what].replace(f"{folder}/", "")
+                row["warnings"] = [text.replace(f"{folder}/", "") for text in row["warnings"]]
+                single = f"{collection}-{name.replace('/', '-')}.{row['reference']}.json"
+                (out / "files" / single).write_text(json.dumps(row, indent=2) + "\n", "utf-8")
+                bar.console.print(
+                    f"{row['outcome']:13} {row['reference']:10} {collection}/{name}  "
+                    f"{row['reason'][:100]}  {simulated or ''}",
+                    markup=False, highlight=False, soft_wrap=True,
+                )  # fmt: skip
+            told += rows
+            bar.advance(task)
+    worker.stop()
     (out / "conformance.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
     lines = ["# Conformance", "", *summary(told)]
     for collection in dict.fromkeys(row["collection"] for row in told):
@@ -156,6 +231,14 @@ def run(out: Path, only: str, simulate: float) -> list[dict[str, Any]]:
         lines += table([row for row in told if row["collection"] == collection])
     (out / "conformance.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return told
+
+
+def _simulated(worker: Worker, file: Path, seconds: float, folder: Path) -> str:
+    """How a simulation went: "ok", or why it stopped."""
+    try:
+        return worker.call(simulate_file, file, seconds, package_dirs=[folder]) or "ok"
+    except RuntimeError as error:
+        return str(error)
 
 
 def main() -> None:
@@ -174,7 +257,7 @@ def main() -> None:
         for row in told
         if row["outcome"] == "crashed"
         or (row["outcome"] == "differs" and not row["explanation"])
-        or (row["simulated"] and row["simulated"]["failed"])
+        or row["simulated"] not in (None, "ok")
     ]
     sys.exit(bool(failed))
 

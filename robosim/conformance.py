@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from robosim import quaternions
 from robosim.comparison import compare
 from robosim.conversions import to_pinocchio
-from robosim.errors import ConvergenceError, ModelError, PeerError
+from robosim.errors import ModelError, PeerError, RobosimError
 from robosim.mechanism import Mechanism
 from robosim.peers import Peer, open_peer
 
@@ -97,8 +97,6 @@ class Report:
     seconds : float [s], for loading
     checks : list of Check
     warnings : list of str
-    simulated : dict or None
-        What a short simulation came to.
     """
 
     file: str
@@ -112,7 +110,6 @@ class Report:
     seconds: float = 0.0
     checks: list[Check] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    simulated: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain values, for JSON; an error that is not finite is None."""
@@ -136,10 +133,9 @@ def check_file(
     name: str | None = None,
     states: int = STATES,
     seed: int = 0,
-    simulate: float = 0.0,
     **options: Any,
 ) -> Report:
-    """Load a file, hold it to a reference and, if asked to, simulate it.
+    """Load a file and hold it to a reference.
 
     Parameters
     ----------
@@ -149,8 +145,6 @@ def check_file(
         What to call the file in the report.
     states, seed : int
         Number of random states, and where they start from.
-    simulate : float [s]
-        How long, from the default pose on the ground.
     **options
         For `robosim.load`.
     """
@@ -165,8 +159,6 @@ def check_file(
         report.nq, report.nv = robot.nq, robot.nv
         report.warnings = list(robot.warnings)
         _compare(robot, report, states, seed)
-        if simulate:
-            report.simulated = _simulated(robot, simulate)
     except ModelError as error:
         report.outcome, report.reason = "refused", error.reason
         report.reason = f"{error.element}: {error.reason}" if error.element else error.reason
@@ -313,13 +305,29 @@ def _largest(errors: list[Any]) -> float:
     return max((float(np.max(np.abs(error))) for error in errors), default=0.0)
 
 
-def _simulated(robot: Mechanism, seconds: float) -> dict[str, Any]:
-    """A run from the default pose without torques: legs give way, arms swing, wheels roll."""
-    from robosim.simulation import Simulation
+def simulate_file(file: Path, seconds: float, **options: Any) -> str:
+    """Why a file cannot be simulated from its default pose on the ground, empty if it can.
 
-    sim = Simulation(robot)
+    There are no torques: legs give way, arms swing, wheels roll.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+    seconds : float [s]
+    **options
+        For `robosim.load`.
+
+    Raises
+    ------
+    ModelError
+        For a file that is refused.
+    """
+    from robosim.loaders import load  # Here, as it imports this package.
+    from robosim.simulation import Simulation  # Here, as it imports numba.
+
+    robot = load(file, **options)
     try:
-        sim.run(seconds)
-    except ConvergenceError as error:
-        return {"seconds": error.time, "failed": str(error)}
-    return {"seconds": seconds, "failed": ""}
+        Simulation(robot).run(seconds)
+    except RobosimError as error:
+        return f"{type(error).__name__}: {error}"
+    return ""

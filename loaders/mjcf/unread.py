@@ -1,4 +1,4 @@
-"""What stands in a file and acts in MuJoCo but not here: it is told by name.
+"""What stands in a file and is not read, and acts in MuJoCo or may have been meant to: it is told.
 
 Looks (visual, statistic, cameras, lights), sizes, custom data and the parameters of MuJoCo's
 solver (solref, solimp, margin, gap, condim above 3, integrator) say nothing that could be missed.
@@ -6,15 +6,15 @@ solver (solref, solimp, margin, gap, condim above 3, integrator) say nothing tha
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
+from robosim.errors import LoadError
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
+from robosim.loaders.mjcf.schema import ELEMENTS, UNSEEN
 
-SECTIONS = (
-    *("compiler", "option", "size", "statistic", "visual", "default", "custom", "asset"),
-    *("worldbody", "contact", "equality", "tendon", "actuator", "keyframe"),
-)
 # section -> what to say
 _LEFT_OUT = {
     "extension": "plugins are left out",
@@ -33,6 +33,8 @@ _ACTING = {
         "surfacevel": "velocities of surfaces are left out",
     },
 }
+# Values that leave things as they would be without the attribute.
+_NOTHING = ("", "false", "auto", "none", "enable")
 
 
 def note_unread(root: Node, notes: Notes) -> None:
@@ -51,19 +53,44 @@ def note_unread(root: Node, notes: Notes) -> None:
         elif section.tag == "asset":
             for node in section.all("skin", "model"):
                 notes.add(f"assets of the kind {node.tag} are left out", node.name)
-        elif section.tag == "worldbody":
-            _note_acting(section, notes)
-        elif section.tag not in SECTIONS:
-            raise section.error("is no section of MJCF", (*SECTIONS, *_LEFT_OUT))
+        elif section.tag not in ELEMENTS["mujoco"].children:
+            raise section.error("is no section of MJCF", sorted(ELEMENTS["mujoco"].children))
+    counts: dict[str, Counter[str]] = {}
+    _look_into(root, "", notes, counts)
+    for sentence, found in counts.items():
+        for what, n in found.items():
+            notes.add(sentence, f"{what} ({n} times)" if n > 1 else what)
 
 
-def _note_acting(node: Node, notes: Notes) -> None:
-    for attribute, sentence in _ACTING.get(node.tag, {}).items():
-        value = node.attributes.get(attribute, "false").strip()
-        acts = value == "true"
-        if value not in ("true", "false", "auto"):
-            acts = bool(np.any(node.some_numbers(attribute)))
-        if acts:
-            notes.add(sentence, node.name)
+def _look_into(node: Node, above: str, notes: Notes, counts: dict[str, Counter[str]]) -> None:
+    """Count, under a sentence for each kind, what is not read of an element and all below it."""
+    known = ELEMENTS.get(f"{above}/{node.tag}") or ELEMENTS[node.tag]
+    for attribute in node.attributes:
+        if attribute in _ACTING.get(node.tag, {}):
+            if _acts(node, attribute):
+                notes.add(_ACTING[node.tag][attribute], node.name)
+        elif attribute in known.acting:
+            if _acts(node, attribute):
+                sentence = "these attributes act in MuJoCo, and not here"
+                counts.setdefault(sentence, Counter())[f"'{attribute}' of <{node.tag}>"] += 1
+        elif attribute not in known.read | known.quiet:
+            sentence = "MJCF has no such attributes, so they are not read"
+            counts.setdefault(sentence, Counter())[f"'{attribute}' of <{node.tag}>"] += 1
     for child in node.children:
-        _note_acting(child, notes)
+        if child.tag not in known.children:
+            if node.tag not in UNSEEN:
+                sentence = "MJCF has no such elements there, so they are not read"
+                counts.setdefault(sentence, Counter())[f"<{child.tag}> in <{node.tag}>"] += 1
+        elif child.tag not in UNSEEN:
+            _look_into(child, node.tag, notes, counts)
+
+
+def _acts(node: Node, attribute: str) -> bool:
+    """Whether a value differs from what there is without the attribute."""
+    value = node.attributes[attribute].strip()
+    if value in _NOTHING:
+        return False
+    try:
+        return bool(np.any(node.some_numbers(attribute)))
+    except LoadError:
+        return True  # a word

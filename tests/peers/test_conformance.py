@@ -13,7 +13,14 @@ import pytest
 
 import robosim
 from robosim import conformance
-from robosim.conformance import Check, Moving, Structure, check_file, structure_checks
+from robosim.conformance import (
+    Check,
+    Moving,
+    Structure,
+    check_file,
+    simulate_file,
+    structure_checks,
+)
 from robosim.loaders.packages import example_robot_data
 
 SHARE = example_robot_data()
@@ -121,9 +128,19 @@ class TestItCanFail:
 class TestReports:
     def test_a_simulation_is_told(self, tmp_path):
         robosim.save(robosim.load("pendulum"), tmp_path / "r.urdf")
-        report = check_file(tmp_path / "r.urdf", "nobody", simulate=0.01)
-        assert report.simulated == {"seconds": 0.01, "failed": ""}
-        assert report.outcome == "not compared"
+        assert simulate_file(tmp_path / "r.urdf", 0.01) == ""
+
+    def test_a_simulation_that_fails_is_told(self, tmp_path, monkeypatch):
+        def stuck(*_, **__):
+            raise robosim.StateError("no way")
+
+        robosim.save(robosim.load("pendulum"), tmp_path / "r.urdf")
+        monkeypatch.setattr(robosim.Simulation, "run", stuck)
+        assert simulate_file(tmp_path / "r.urdf", 0.01) == "StateError: no way"
+
+    def test_a_reference_that_is_not_there(self, tmp_path):
+        robosim.save(robosim.load("pendulum"), tmp_path / "r.urdf")
+        assert check_file(tmp_path / "r.urdf", "nobody").outcome == "not compared"
 
     def test_a_refused_file_has_its_reason(self, tmp_path):
         path = tmp_path / "r.urdf"

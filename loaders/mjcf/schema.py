@@ -1,0 +1,164 @@
+"""What MJCF has, element by element, and what becomes of it here.
+
+An attribute is read, or means nothing here (how something looks, how MuJoCo's solver is tuned, how
+files are stored), or acts in MuJoCo and not here. What is in none of these lists MJCF has not.
+[MuJoCo's XML reference, versions 2.0 to 4.0]
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Element(NamedTuple):
+    """The attributes of an element, and what it can hold.
+
+    Attributes
+    ----------
+    read, quiet, acting : frozenset of str
+        Attributes that are read, that mean nothing here, that act in MuJoCo alone.
+    children : frozenset of str
+        Tags of elements that are looked into or told of elsewhere.
+    """
+
+    read: frozenset[str]
+    quiet: frozenset[str]
+    acting: frozenset[str]
+    children: frozenset[str]
+
+
+def _element(read: str, quiet: str = "", acting: str = "", children: str = "") -> Element:
+    words = (read, f"name class user group {quiet}", acting, children)
+    return Element(*(frozenset(text.split()) for text in words))
+
+
+_PLACE = "pos quat axisangle euler xyaxes zaxis"
+_SOLVER = "solref solimp margin gap solmix solreffriction solimpfriction solreflimit solimplimit"
+_FORCE_RANGE = "actuatorfrcrange actuatorfrclimited"
+_BODY = "body frame replicate joint freejoint geom site inertial camera light include plugin"
+_LEFT_OUT = "attach composite flexcomp"
+_TENDON = "stiffness damping frictionloss armature range limited springlength"
+_ACTUATOR = (
+    "joint jointinparent tendon site refsite body cranksite slidersite gear ctrlrange ctrllimited "
+    "forcerange forcelimited armature damping dyntype"
+)
+# What tunes activations and lengths of muscles, both of which are told of as a whole.
+_ACTIVATION = (
+    "timeconst tausmooth actlimited actrange actearly actdim dynprm lengthrange cranklength range "
+    "force scale lmin lmax vmax fpmax fvmax gain plugin instance"
+)
+_ACTUATORS_ALONE = (
+    "dampratio inheritrange delay nsample interp ffrange velrange posrange slewmax imax ki input "
+    "motorconst resistance inductance nominal saturation thermal cogging lugre controller"
+)
+
+# What nothing looks into: all that it holds is about looks or storage, or is told of as a whole.
+_UNSEEN = (
+    "visual statistic size custom camera light texture material skin model plugin lengthrange "
+    "composite flexcomp attach extension deformable sensor flex flexstrain flexvert"
+)
+UNSEEN = frozenset(_UNSEEN.split())
+
+_ACTUATOR_KIND = _element(
+    f"{_ACTUATOR} kp kv gainprm biasprm gaintype biastype area diameter bias",
+    _ACTIVATION,
+    _ACTUATORS_ALONE,
+    "plugin",
+)
+_KINDS = (
+    "general motor position velocity intvelocity orientation pid damper cylinder muscle adhesion "
+    "dcmotor plugin"
+)
+_EQUALITY = _element("active body1 body2 site1 site2 anchor relpose", f"{_SOLVER} torquescale")
+
+# tag, or tag of what holds it / tag -> what it can be.
+ELEMENTS: dict[str, Element] = {
+    "mujoco": _element(
+        "model",
+        children="compiler option size statistic visual default custom asset worldbody contact "
+        "equality tendon actuator keyframe extension deformable sensor include",
+    ),
+    "compiler": _element(
+        "angle alignfree assetdir autolimits balanceinertia boundinertia boundmass coordinate "
+        "eulerseq fitaabb inertiafromgeom inertiagrouprange meshdir settotalmass strippath "
+        "texturedir",
+        "conflict convexhull discardvisual exactmeshinertia fusestatic passthrough savecanonical "
+        "savecompiled saveinertial usethread",
+        children="lengthrange",
+    ),
+    "option": _element(
+        "timestep gravity density viscosity wind",
+        "ccd_iterations ccd_tolerance cone impratio integrator iterations jacobian ls_iterations "
+        "ls_tolerance magnetic noslip_iterations noslip_tolerance o_friction o_margin o_solimp "
+        "o_solref sdf_initpoints sdf_iterations sleep_tolerance solver tolerance apirate "
+        "mpr_iterations mpr_tolerance",
+        "actuatorgroupdisable collision",
+        "flag",
+    ),
+    "flag": _element(
+        "contact constraint damper equality frictionloss gravity limit passive spring",
+        "autoreset clampctrl diagexact energy eulerdamp fwdinv invdiscrete ipc island midphase "
+        "multiccd nativeccd override refsafe sensor sensornoise sleep speculative warmstart",
+        "actuation filterparent",
+    ),
+    "default": _element(
+        "",
+        children="default joint freejoint geom site mesh texture material camera light pair skin "
+        f"equality tendon {_KINDS}",
+    ),
+    "default/equality": _EQUALITY,
+    "default/tendon": _element(
+        _TENDON, f"{_SOLVER} material rgba width", f"springyield {_FORCE_RANGE}"
+    ),
+    "asset": _element("", children="mesh hfield skin texture material model"),
+    "mesh": _element(
+        "file scale refpos refquat vertex face inertia builtin",
+        "normal texcoord smoothnormal content_type material maxhullvert params",
+        children="plugin",
+    ),
+    "hfield": _element("file nrow ncol size elevation", "content_type"),
+    "worldbody": _element("childclass", children=f"{_BODY} {_LEFT_OUT}"),
+    "body": _element(
+        f"{_PLACE} childclass gravcomp mocap", "fuse simple sleep", children=f"{_BODY} {_LEFT_OUT}"
+    ),
+    "frame": _element(f"{_PLACE} childclass", children=f"{_BODY} {_LEFT_OUT}"),
+    "replicate": _element("count offset euler sep childclass", children=f"{_BODY} {_LEFT_OUT}"),
+    "inertial": _element(f"{_PLACE} mass diaginertia fullinertia"),
+    "joint": _element(
+        "type axis pos range limited ref springref springdamper stiffness damping armature "
+        f"frictionloss {_FORCE_RANGE}",
+        _SOLVER,
+        "springyield actuatorgravcomp",
+    ),
+    "freejoint": _element("align"),
+    "geom": _element(
+        f"{_PLACE} type size fromto mesh hfield fitscale density mass shellinertia contype "
+        "conaffinity condim priority friction material rgba adhesion surfacevel",
+        # How fluids act on a shape says nothing without a fluid, and fluids are told of.
+        f"{_SOLVER} castshadow fluidshape fluidcoef",
+        children="plugin",
+    ),
+    "site": _element(f"{_PLACE} fromto", "type size mesh material rgba"),
+    "contact": _element("", children="pair exclude"),
+    "pair": _element("geom1 geom2 friction condim", _SOLVER, "adhesion"),
+    "exclude": _element("body1 body2"),
+    "tendon": _element("", children="spatial fixed"),
+    "spatial": _element(
+        _TENDON, f"{_SOLVER} material rgba width", f"springyield {_FORCE_RANGE}", "site geom pulley"
+    ),
+    "spatial/site": _element("site"),
+    "spatial/geom": _element("geom sidesite"),
+    "pulley": _element("divisor"),
+    "fixed": _element(_TENDON, _SOLVER, f"springyield {_FORCE_RANGE}", "joint"),
+    "fixed/joint": _element("joint coef"),
+    "equality": _element("", children="connect weld joint tendon flex flexstrain flexvert"),
+    "connect": _EQUALITY,
+    "weld": _EQUALITY,
+    "equality/joint": _element("active joint1 joint2 polycoef", _SOLVER),
+    "equality/tendon": _element("active tendon1 tendon2 polycoef", _SOLVER),
+    "actuator": _element("", children=_KINDS),
+    **dict.fromkeys(_KINDS.split(), _ACTUATOR_KIND),
+    "keyframe": _element("", children="key"),
+    "key": _element("qpos", "qvel act ctrl mpos mquat plastic time"),
+    "include": _element("file"),
+}
