@@ -143,10 +143,7 @@ def test_agrees_with_mujoco(name, tmp_path):
     path.write_text(TEXTS[name])
     robot = robosim.load(path, ground=False)
     found = differences(robot, compiled(TEXTS[name]), states=5)
-    # Its axes of meshes, and of bodies whose axes are not those of one geom, are less exact.
-    loose = {"inertia": 1e-6, "mass_matrix": 1e-6, "acceleration": 1e-6}
-    limits = TOLERANCES | (loose if name in MESHES or name == "primitives" else {})
-    worse = {what: error for what, error in found.items() if not error <= limits[what]}
+    worse = {what: error for what, error in found.items() if not error <= TOLERANCES[what]}
     assert worse == {}
 
 
