@@ -56,6 +56,8 @@ BODY = np.dtype(
         ("reach", "f8"),  # farthest contact point from the centre of mass, radius included
         ("contact_begin", "i8"),
         ("contact_end", "i8"),
+        ("floats_with", "i8"),  # body whose joint is free and carries this one; -1 if none is
+        ("floating_mass", "f8"),  # of all that this body floats with
     ]
 )
 JOINT = np.dtype(
@@ -150,6 +152,7 @@ BODY_STATE = np.dtype(
         ("v", "f8", (3,)),  # knot: velocity of the centre of mass, world
         ("omega", "f8", (3,)),  # knot: angular velocity, body axes
         ("p", "f8", (6,)),  # linear and angular momentum that enters the next step, world
+        ("shown", "f8", (6,)),  # velocity and angular velocity that the momenta show, world
         ("v_mid", "f8", (6,)),  # velocity and angular velocity of the interval before, world
     ]
 )
@@ -754,6 +757,7 @@ def _contact_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[
 def _body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np.void]:
     nb = len(mechanism.bodies)
     bodies = np.zeros(nb, dtype=BODY)
+    base = _floating_bases(mechanism)
     for i, body in enumerate(mechanism.bodies):
         mine = np.flatnonzero((contacts["body"] == i) & (contacts["other"] == nb))
         begin = int(mine[0]) if len(mine) else 0
@@ -762,8 +766,24 @@ def _body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[n
             distance = np.linalg.norm(contacts["p"][mine], axis=1) + contacts["radius"][mine]
             reach = float(np.max(distance))
         inverse = np.linalg.inv(np.asarray(body.inertia))
-        bodies[i] = (body.mass, body.inertia, inverse, reach, begin, begin + len(mine))
+        together = [mechanism.bodies[k].mass for k in np.flatnonzero(base == base[i])]
+        mass = float(np.sum(together)) if base[i] >= 0 else 0.0
+        contacts_of = begin, begin + len(mine)
+        bodies[i] = (body.mass, body.inertia, inverse, reach, *contacts_of, base[i], mass)
     return bodies
+
+
+def _floating_bases(mechanism: Mechanism) -> NDArray[np.int64]:
+    """For each body the one whose joint is free and carries it, or -1, (nb,)."""
+    index = {body.name: i for i, body in enumerate(mechanism.bodies)}
+    base = np.full(len(mechanism.bodies), -1, dtype=np.int64)
+    for joint in mechanism.tree_joints:
+        child = index[joint.child]
+        if joint.n_constraints == 0:
+            base[child] = child
+        elif joint.parent is not None:
+            base[child] = base[index[joint.parent]]
+    return base
 
 
 def contact_order(mechanism: Mechanism) -> list[int]:

@@ -254,6 +254,7 @@ class Simulation:
         self._last: tuple[Any, int, bool] | None = None
         self.steps = self.fourth_order_steps = 0
         self.order = int(order)
+        self._arc = self.timestep if self.order == 2 else 0.0  # that velocities are read along
         self._single: Handle | None = None
         self._parts: Handle | None = None
         self._own()
@@ -451,7 +452,7 @@ class Simulation:
         for start, joint in zip(robot.q_offsets, robot.joints, strict=False):
             if joint.has_quaternion and start >= robot.nq:
                 state.q[start + joint.C_T.shape[1]] = 1.0
-        set_bodies(self._model, state, self._work)
+        set_bodies(self._model, state, self._work, self._arc)
         self._start_time, self.steps, self.fourth_order_steps = time, 0, 0
 
     def _project(self, hold: Sequence[str], time: float, *, from_tree: bool) -> None:
@@ -491,7 +492,7 @@ class Simulation:
             )
         # What constraints yield, as some may be redundant, leaves a little of a first projection.
         for _ in range(2):
-            if start_projected(model, state, work, held, rate) != CONVERGED:
+            if start_projected(model, state, work, held, rate, self._arc) != CONVERGED:
                 raise StateError("velocities cannot be projected: the mechanism is singular here")
         self._check_springs()
 
@@ -929,10 +930,10 @@ class Simulation:
     def momentum(self) -> tuple[Array, Array]:
         """Linear [kg m/s] and angular [kg m^2/s] momentum at the knot, about the world's origin."""
         bodies, masses = self._state.bodies, self._model.bodies["mass"]
-        linear = masses[:, None] * bodies["v"]
-        spin = np.einsum("bij,bj->bi", self._model.bodies["inertia"], bodies["omega"])
-        rotations = quaternions.rotation_matrix(bodies["q"])
-        own = np.einsum("bij,bj->bi", rotations, spin)
+        linear = masses[:, None] * bodies["shown"][:, :3]
+        turns = quaternions.rotation_matrix(bodies["q"])
+        inertias = turns @ self._model.bodies["inertia"] @ np.swapaxes(turns, 1, 2)
+        own = np.einsum("bij,bj->bi", inertias, bodies["shown"][:, 3:])
         return linear.sum(axis=0), (own + np.cross(bodies["x"], linear)).sum(axis=0)
 
     def constraint_violation(self) -> float:

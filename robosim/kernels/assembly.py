@@ -138,7 +138,7 @@ def close_loops(model, state, work, held, goal, max_iterations):
 
 
 @entry
-def start_projected(model, state, work, held, goal_rate):
+def start_projected(model, state, work, held, goal_rate, dt):
     """Start from the bodies' poses with the velocities nearest to theirs that the joints allow.
 
     Nearest in the mass metric; returns a status.
@@ -175,5 +175,5 @@ def start_projected(model, state, work, held, goal_rate):
             state.bodies[i].v[k] = work.twists[i].w[k]
         rotate_back(work.pose2[i].R, work.twists[i].w[3:], state.bodies[i].omega)
     read_joints(model, state, work, work.pose2, work.twists, 0)
-    start_knot(model, state, work, work.twists)
+    start_knot(model, state, work, dt)
     return CONVERGED

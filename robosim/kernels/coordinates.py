@@ -1,6 +1,7 @@
 """Between bodies and joint coordinates, both ways, over the whole tree."""
 
 from robosim.kernels.algebra import assign, fill, rotate, rotate_back, rotation_matrix
+from robosim.kernels.arcs import change_velocities
 from robosim.kernels.jit import entry, kernel
 from robosim.kernels.joint import (
     joint_jacobian,
@@ -53,7 +54,7 @@ def move_bodies(model, poses, v, work, twists):
 
 
 @entry
-def set_bodies(model, state, work):
+def set_bodies(model, state, work, dt):
     """Put the bodies where state.q and state.v say, as the tree's joints lead to them."""
     place_bodies(model, state.q, work, work.pose1)
     move_bodies(model, work.pose1, state.v, work, work.twists)
@@ -66,26 +67,30 @@ def set_bodies(model, state, work):
             body.q[k] = pose.q[k]
         rotate_back(pose.R, work.twists[i].w[3:], body.omega)
     read_joints(model, state, work, work.pose1, work.twists, model.bodies.shape[0])
-    start_knot(model, state, work, work.twists)
+    start_knot(model, state, work, dt)
 
 
 @entry
-def start_knot(model, state, work, twists):
-    """Momenta, Jacobians and rotors that start a step from the bodies at work.pose1 and twists.
+def start_knot(model, state, work, dt):
+    """Momenta, Jacobians and rotors that start a step from the bodies at work.pose1, work.twists.
 
     The momentum of a knot velocity is the discrete Legendre transform of a start: the first
-    step then receives half of the knot's impulse, as every later one does from either side.
+    step then receives half of the knot's impulse, as every later one does from either side. `dt`
+    is the length of the arcs that the twists are measured along, or 0.
     """
     work.factored[0], work.factored[1] = 0, 0
     work.last_dt[0] = 0.0
+    t = work.scratch[0]
+    change_velocities(model, work.pose1, work.twists, dt, True, work)
     for i in range(state.bodies.shape[0]):
-        body, momentum = state.bodies[i], work.scratch[0].w
+        body, pose = state.bodies[i], work.pose1[i]
+        assign(work.twists[i].w, body.shown)
+        assign(work.twists[i].w, body.v_mid)
         for k in range(3):
-            body.p[k] = model.bodies[i].mass * twists[i].w[k]
-        rotate(model.bodies[i].inertia, body.omega, momentum)
-        rotate(work.pose1[i].R, momentum, body.p[3:])
-        for k in range(6):
-            body.v_mid[k] = twists[i].w[k]
+            body.p[k] = model.bodies[i].mass * body.shown[k]
+        rotate_back(pose.R, body.shown[3:], t.w)
+        rotate(model.bodies[i].inertia, t.w, t.y)
+        rotate(pose.R, t.y, body.p[3:])
     for j in range(model.joints.shape[0]):
         joint, knot = model.joints[j], state.joints[j]
         start_joint(joint, knot, work.pose1, work.scratch[0])

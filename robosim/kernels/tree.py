@@ -16,7 +16,7 @@ in world axes. e_held, the rest of e, is rounding, which is so taken back.
 
 from math import atan2, sqrt
 
-from robosim.kernels.algebra import assign, dot, fill, rotate, rotate_back
+from robosim.kernels.algebra import assign, cross, dot, fill, rotate, rotate_back
 from robosim.kernels.body import angular_momentum, end_pose, turn_by, turn_from_rate
 from robosim.kernels.coordinates import read_ahead
 from robosim.kernels.jit import kernel
@@ -116,6 +116,36 @@ def keep_rates(joint, pose, w, knot, dt):
         rotate_back(pose.R, w.Q[1:], w.y)
         for i in range(3):
             knot.mid[joint.m_T + i] = 2.0 / dt * w.y[i]
+
+
+@kernel
+def read_rates(joint, w, a, b, twists, t, v):
+    """Rates of a joint's coordinates at the second knot into v; those of most slides are in w.d."""
+    first, over, on = joint.v_begin, twists[joint.parent].w, twists[joint.child].w
+    if joint.kind == HINGE:
+        v[first] = dot(w.a2, on[3:]) - dot(w.a2, over[3:])
+        return
+    for row in range(joint.m_T):
+        v[first + row] = w.d[row]
+    if joint.m_T == 3:
+        # What floats keeps its momentum, and so may change its rates.
+        for i in range(3):
+            t.arm[i] = b.x[i] - w.rho2[i] - a.x[i]
+        cross(on[3:], w.rho2, t.y)
+        cross(over[3:], t.arm, t.z)
+        for i in range(3):
+            t.y[i] = on[i] - t.y[i] - over[i] - t.z[i]
+        for row in range(3):
+            v[first + row] = dot(w.Z2[row, :3], t.y)
+    for i in range(3):
+        t.w[i] = on[3 + i] - over[3 + i]
+    if joint.kind == BALL:
+        rotate_back(b.R, t.w, t.y)
+        for row in range(3):
+            v[first + row] = dot(joint.C_R[row], t.y)
+        return
+    for row in range(joint.m_T, joint.m_T + joint.m_R):
+        v[first + row] = dot(w.Z2[row, 3:], t.w)
 
 
 @kernel

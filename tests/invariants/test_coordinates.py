@@ -32,10 +32,10 @@ def test_round_trip(seed, n, base):
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_hinge_unwraps_over_ten_turns(sign):
-    """q = 20 pi after ten turns: counted, not wrapped. The steady turn adds asin(w dt)."""
+    """q = 20 pi after ten turns: counted, not wrapped, and as fast as it was started."""
     sim = Simulation(pendulum(), 1e-2, (0, 0, 0))
     turns = sign * 20 * np.pi
-    sim.set_state([0.0], [np.sin(turns / 1000) * 100])
+    sim.set_state([0.0], [turns / 10])
     sim.run(10.0)
     assert sim.q[0] == pytest.approx(turns, abs=1e-8)
 
@@ -62,7 +62,7 @@ def test_quaternions_do_not_jump():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_velocities_are_the_rates_of_the_coordinates(seed):
-    """By central differences of the logged q, along a motion of all kinds of joints."""
+    """Of one axis they are central differences of the logged q; with slides of second order."""
     rng = np.random.default_rng(seed)
     kinds = [kind for kind in KINDS if "free" not in kind and kind not in ("spherical", "floating")]
     robot = random_tree(rng, 6, "fixed_orientation", kinds)
@@ -74,4 +74,4 @@ def test_velocities_are_the_rates_of_the_coordinates(seed):
         log = sim.run(0.1)
         rates = (log.q[2:] - log.q[:-2]) / (2 * dt)
         errors.append(np.abs(rates - log.v[1:-1]).max())
-    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.3)
+    assert errors[1] < max(errors[0] / 2**1.7, 1e-10)

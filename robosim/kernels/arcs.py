@@ -1,0 +1,115 @@
+"""Velocities at a knot: what the momenta show is measured along chords, what is read along arcs.
+
+A body that turns by an angle theta in every interval has the discrete momentum of the angular
+velocity sin(theta) / dt, and points on it have positions whose central differences are as much too
+short. Its angular velocity is theta / dt. So each body's is read as an arc, and the centres of mass
+follow in the joints' manner: the rates of slides stay as they are, and so does the linear momentum
+of what floats (derivation.md, Sect. 4). An interval of length 0 leaves all as it is.
+"""
+
+from math import asin, sin, sqrt
+
+from robosim.kernels.algebra import assign, clear_rows, cross, dot, fill, rotate, similarity
+from robosim.kernels.jit import kernel
+from robosim.kernels.ldu import ldu_solve
+
+# Of one radian; no interval turns farther, and beyond it chords go on in a straight line.
+SINE = 0.8414709848078965
+COSINE = 0.5403023058681398
+
+
+@kernel
+def arc_excess(chord):
+    """(arc - chord) / chord, for the sine `chord` of an angle."""
+    if chord > SINE:
+        return (1.0 + (chord - SINE) / COSINE) / chord - 1.0
+    square = chord * chord
+    if square < 1e-4:
+        return square * (1.0 / 6.0 + square * (3.0 / 40.0 + square * (15.0 / 336.0)))
+    return asin(chord) / chord - 1.0
+
+
+@kernel
+def chord_excess(arc):
+    """(chord - arc) / arc, for an angle `arc`; undoes `arc_excess`."""
+    if arc > 1.0:
+        return (SINE + (arc - 1.0) * COSINE) / arc - 1.0
+    square = arc * arc
+    if square < 1e-4:
+        return -square * (1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0))
+    return sin(arc) / arc - 1.0
+
+
+@kernel
+def change_velocities(model, poses, twists, dt, to_chords, work):
+    """twists += what leads from chords to arcs, or back."""
+    largest = 0.0
+    for b in range(model.bodies.shape[0]):
+        omega, change = twists[b].w[3:], work.rhs[b].w
+        angle = dt * sqrt(dot(omega, omega))
+        excess = chord_excess(angle) if to_chords else arc_excess(angle)
+        fill(0.0, change)
+        for k in range(3):
+            change[3 + k] = excess * omega[k]
+        largest = max(largest, abs(excess))
+    if largest < 1e-16:
+        return
+    follow_turns(model, poses, work)
+    if not to_chords and is_tied(model, work):
+        project_change(model, poses, work)
+    for b in range(model.bodies.shape[0]):
+        for k in range(6):
+            twists[b].w[k] += work.rhs[b].w[k]
+
+
+@kernel
+def follow_turns(model, poses, work):
+    """Let the centres of mass follow the changes of the angular velocities in work.rhs."""
+    nb, t = model.bodies.shape[0], work.scratch[0]
+    for j in range(nb):
+        joint = model.joints[j]
+        body, change = model.bodies[joint.child], work.rhs[joint.child].w
+        if body.floats_with == joint.child:
+            fill(0.0, work.correction[joint.child].w)
+            continue
+        a, b = poses[joint.parent], poses[joint.child]
+        rotate(b.R, joint.p_b, t.arm)
+        cross(t.arm, change[3:], t.w)
+        if joint.parent < nb:
+            parent = work.rhs[joint.parent].w
+            for k in range(3):
+                t.y[k] = b.x[k] + t.arm[k] - a.x[k]
+            cross(parent[3:], t.y, t.z)
+            for k in range(3):
+                t.w[k] += parent[k] + t.z[k]
+        assign(t.w, change[:3])
+        if body.floats_with >= 0:
+            for k in range(3):
+                work.correction[body.floats_with].w[k] += body.mass * change[k]
+    for i in range(nb):
+        body = model.bodies[i]
+        if body.floats_with >= 0:
+            for k in range(3):
+                work.rhs[i].w[k] -= work.correction[body.floats_with].w[k] / body.floating_mass
+
+
+@kernel
+def is_tied(model, work):
+    """Whether more than a tree's joints holds the velocities: loops, couplings, given motions."""
+    more = model.joints.shape[0] > model.bodies.shape[0]
+    return more or model.couplings.shape[0] > 0 or work.motion.shape[0] > 0
+
+
+@kernel
+def project_change(model, poses, work):
+    """Project work.rhs onto what holds the velocities, with the factors of the knot's projection."""
+    nb, t = model.bodies.shape[0], work.scratch[0]
+    for i in range(nb):
+        change = work.rhs[i].w
+        similarity(poses[i].R, model.bodies[i].inertia, t.R_J)
+        rotate(t.R_J, change[3:], t.w)
+        assign(t.w, change[3:])
+        for k in range(3):
+            change[k] *= model.bodies[i].mass
+    clear_rows(work.rhs[nb:])
+    ldu_solve(model.graph, work.blocks, work.rhs)
