@@ -95,13 +95,16 @@ class Mailbox:
     def _send(self) -> None:
         # A server that has died leaves a broken pipe: the view is over, the simulation is not.
         with contextlib.suppress(OSError, ValueError):
-            closing = False
+            closing, due = False, clock.perf_counter()
             while not closing:
                 found, closing = self._take()
                 for kind, content in found:
                     self._write(kind, content)
+                # A frame that came late does not delay those after it, or some would be skipped.
+                now = clock.perf_counter()
+                due = max(due, now - 1.0 / MAX_FPS) + 1.0 / MAX_FPS
                 if not closing:
-                    clock.sleep(1.0 / MAX_FPS)
+                    clock.sleep(max(due - now, 0.0))
 
     def _write(self, kind: bytes, content: bytes) -> None:
         if self._stream is None:

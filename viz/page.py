@@ -18,7 +18,8 @@ from robosim.errors import ViewerError
 
 # In the order of what they build on.
 SCRIPTS = (
-    "messages", "meshes", "stage", "layers", "items", "charts", "panel", "live", "replay",
+    "messages", "meshes", "stage", "parts", "center", "layers", "items", "charts", "panel", "live",
+    "replay",
 )  # fmt: skip
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from robosim.errors import OptionError
-from robosim.mechanism import Mechanism
 from robosim.viz.link import MAX_FPS
 from robosim.viz.recorder import Recorder
+from robosim.viz.rig import Factory
 from robosim.viz.session import Session
 from robosim.viz.viewer import Viewer
 
@@ -121,7 +121,7 @@ def live(
     fps: float = MAX_FPS,
     speed: float = 1.0,
     paused: bool = False,
-    controllers: dict[str, Callable[[Mechanism, float], Any]] | None = None,
+    controllers: Mapping[str, Factory] | None = None,
     rebuild: Callable[[float], Any] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> LiveReport:

@@ -6,16 +6,16 @@ import logging
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robosim.errors import OptionError, RobosimError
-from robosim.mechanism import Mechanism
 from robosim.viz.commands import MAX_SPEED, MIN_SPEED, Command
 from robosim.viz.pull import LONGEST_HOLD, Pull
+from robosim.viz.rig import Factory, Rig
 from robosim.viz.snapshot import JointViolations, Probe, snapshot
 
 if TYPE_CHECKING:
@@ -58,30 +58,21 @@ class Session:
         viewer: Viewer | None = None,
         recorder: Recorder | None = None,
         *,
-        controllers: dict[str, Callable[[Mechanism, float], Any]] | None = None,
+        controllers: Mapping[str, Factory] | None = None,
         rebuild: Callable[[float], Any] | None = None,
         on_chunk: Callable[[Any], None] | None = None,
         fps: float = FPS,
         speed: float = 1.0,
         paused: bool = False,
     ) -> None:
-        from robosim.controllers import resolve
-
-        self.sim, self.robot = sim, sim.robot
+        self.rig = Rig(sim, controller, controllers, rebuild)
+        self.robot = sim.robot
         self.viewer, self.recorder = viewer, recorder
         self.speed, self.paused = speed, paused
         self.frames, self.simulated = 0, 0.0
         self._fps = fps
-        self._rebuild = rebuild
         self._on_chunk = on_chunk
         self._one_run = on_chunk is not None
-        self._controllers = dict(controllers or {})
-        self._name = controller if isinstance(controller, str) else _name(controller)
-        if self._name not in self._controllers:
-            given = {self._name: lambda robot, timestep: resolve(robot, controller, timestep)}
-            self._controllers = given | self._controllers
-        self._control = self._controllers[self._name](self.robot, sim.timestep)
-        self._joints = _posable(self.robot)
         self._pull: Pull | None = None
         self._pulled = 0.0
         self._steps_asked = 0
@@ -138,6 +129,11 @@ class Session:
         self._let_go()
         self._send_rows(all_of_them=True)
 
+    @property
+    def sim(self) -> Any:
+        """The simulation, another one once the panel has asked for another timestep."""
+        return self.rig.sim
+
     # ---- the run --------------------------------------------------------------------------
 
     def _advance(self) -> None:
@@ -179,7 +175,7 @@ class Session:
             n = min(piece, steps - done)
             if self._pull is not None:
                 self._pull.apply(self.sim)
-            for chunk in self.sim.stream(n * timestep, self._control, chunk_steps=n):
+            for chunk in self.sim.stream(n * timestep, self.rig.control, chunk_steps=n):
                 self._chunk = chunk
                 if self._on_chunk is not None:
                     self._on_chunk(chunk)
@@ -219,44 +215,34 @@ class Session:
     def _describe(self) -> None:
         """Tell the page what its panel can offer."""
         assert self.viewer is not None
+        home = np.asarray(self.robot.home)
         self.viewer.document(
             "panel",
             {
                 "charts": self._probe.charts,
-                "joints": [
-                    joint | {"home": float(self._home[joint["q"]])} for joint in self._joints
-                ],
-                "configurations": ["home", *getattr(self.robot, "configurations", {})],
-                "controllers": list(self._controllers),
+                "joints": [joint | {"home": float(home[joint["q"]])} for joint in self.rig.joints],
+                "configurations": list(self.rig.poses),
+                "controllers": list(self.rig.controllers),
                 "poses": not self._one_run,
-                "timesteps": self._rebuild is not None and not self._one_run,
+                "timesteps": self.rig.can_rebuild and not self._one_run,
                 "speeds": [MIN_SPEED, MAX_SPEED],
             },
         )
         self._tell()
 
-    @property
-    def _home(self) -> Array:
-        return np.asarray(self.robot.home)
-
     def _tell(self) -> None:
         """Tell the page how things stand."""
         if self.viewer is None:
             return
-        gains = getattr(self._control, "gains", None)
-        targets: list[float | None] = [None] * len(self._joints)
-        if gains is not None and np.any(gains["kp"]):
-            target = dict(zip(gains["q_index"].tolist(), gains["target"].tolist(), strict=True))
-            targets = [target.get(joint["q"]) for joint in self._joints]
         self.viewer.document(
             "status",
             {
                 "paused": self.paused,
                 "speed": self.speed if math.isfinite(self.speed) else None,
-                "controller": self._name,
+                "controller": self.rig.name,
                 "timestep": self.sim.timestep,
-                "targets": targets,
-                "q": [float(self.sim.q[joint["q"]]) for joint in self._joints],
+                "targets": self.rig.targets,
+                "q": [float(self.sim.q[joint["q"]]) for joint in self.rig.joints],
                 "error": self._error,
             },
         )
@@ -299,7 +285,9 @@ class Session:
         elif what == "reset":
             self._start(None)
         elif what == "timestep":
-            self._change_timestep(float(command["value"]))
+            self._let_go()
+            self.rig.restart(float(command["value"]))
+            self._start(None)
         elif what == "joint":
             self._move_joint(command)
         elif what == "configuration":
@@ -330,10 +318,10 @@ class Session:
             self._pull = None
             self._show()
 
-    def _start(self, q: Array | None, at: float = 0.0, hold: tuple[str, ...] = ()) -> None:
+    def _start(self, q: Array | None, at: float = 0.0, moved: str | None = None) -> None:
         """Put the robot somewhere, at rest."""
         self._let_go()
-        self.sim.set_state(q, time=at, hold=hold)
+        self.rig.put(q, at, moved)
         self._chunk = None
         if at == 0.0 and self.recorder is not None:
             self.recorder.clear()
@@ -342,82 +330,29 @@ class Session:
 
     def _move_joint(self, command: Command) -> None:
         """Pose a joint while paused; otherwise move what its controller holds it at."""
-        if not command["index"] < len(self._joints):
+        if not command["index"] < len(self.rig.joints):
             self._refuse("there is no such joint", command)
             return
-        joint, value = self._joints[command["index"]], float(command["value"])
+        joint, value = self.rig.joints[command["index"]], float(command["value"])
         if self.paused and not self._one_run:
             q = self.sim.q
             q[joint["q"]] = value
-            hold = (joint["joint"],) if self._closed else ()
-            self._start(q, self.sim.time, hold)
+            self._start(q, self.sim.time, joint["joint"])
         else:
-            self._aim({joint["q"]: value})
-
-    @property
-    def _closed(self) -> bool:
-        return bool(self.robot.loop_joints or self.robot.couplings)
-
-    def _aim(self, targets: dict[int, float]) -> None:
-        gains = getattr(self._control, "gains", None)
-        if gains is None:
-            raise OptionError(f"the controller '{self._name}' has no targets to move")
-        for q_index, value in targets.items():
-            gains["target"][gains["q_index"] == q_index] = value
+            self.rig.aim({joint["q"]: value})
 
     def _configure(self, command: Command) -> None:
-        poses = {"home": self._home, **getattr(self.robot, "configurations", {})}
-        if command["name"] not in poses:
+        if command["name"] not in self.rig.poses:
             self._refuse("there is no such configuration", command)
             return
-        q = np.array(poses[command["name"]], dtype=float)
+        q = np.array(self.rig.poses[command["name"]], dtype=float)
         if self.paused and not self._one_run:
             self._start(q, self.sim.time)
         else:
-            self._aim({joint["q"]: float(q[joint["q"]]) for joint in self._joints})
+            self.rig.aim({joint["q"]: float(q[joint["q"]]) for joint in self.rig.joints})
 
     def _choose(self, command: Command) -> None:
-        name = command["name"]
-        if name not in self._controllers:
+        if command["name"] not in self.rig.controllers:
             self._refuse("there is no such controller", command)
             return
-        self._control = self._controllers[name](self.robot, self.sim.timestep)
-        self._name = name
-
-    def _change_timestep(self, timestep: float) -> None:
-        """Start again with another timestep."""
-        if self._rebuild is None:
-            raise OptionError("this simulation cannot be made anew with another timestep")
-        self._let_go()
-        self.sim = self._rebuild(timestep)
-        self._control = self._controllers[self._name](self.robot, timestep)
-        self._start(None)
-
-
-def _posable(robot: Mechanism) -> list[dict[str, Any]]:
-    """The coordinates of the tree that are single numbers: what a slider can move."""
-    found = []
-    for joint, begin in zip(robot.tree_joints, robot.q_offsets, strict=False):
-        slides, turns = joint.C_T.shape[1], joint.C_R.shape[1]
-        if joint.kind == "floating" or joint.motion is not None:
-            continue
-        for k in range(slides + (0 if joint.has_quaternion else turns)):
-            unit = "m" if k < slides else "rad"
-            lower, upper = float(np.asarray(joint.lower)[k]), float(np.asarray(joint.upper)[k])
-            reach = 1.0 if unit == "m" else math.pi
-            found.append(
-                {
-                    "name": robot.q_names[begin + k],
-                    "joint": joint.name,
-                    "q": begin + k,
-                    "unit": unit,
-                    "lower": lower if math.isfinite(lower) else -reach,
-                    "upper": upper if math.isfinite(upper) else reach,
-                    "limited": math.isfinite(lower) and math.isfinite(upper),
-                }
-            )
-    return found
-
-
-def _name(controller: Any) -> str:
-    return "zero" if controller is None else getattr(controller, "__name__", "given")
+        self.rig.choose(command["name"])

@@ -130,7 +130,8 @@ class Chart {
       canvas.width = Math.round(width * scale);
       canvas.height = Math.round(height * scale);
     }
-    const context = canvas.getContext("2d");
+    // In memory: where a graphics card is only imitated, these few lines would cost more than the scene.
+    const context = canvas.getContext("2d", { willReadFrequently: true });
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.clearRect(0, 0, width, height);
     const style = getComputedStyle(canvas);

@@ -1,113 +1,13 @@
 // What can be laid over the robot and switched on and off: contacts, forces, inertia, axes, ...
 "use strict";
 
-const UP = new THREE.Vector3(0, 1, 0);
 const STILL = new THREE.Quaternion();
-
-function basic(color, opacity) {
-  return new THREE.MeshBasicMaterial({ color, transparent: opacity < 1, opacity, depthWrite: opacity === 1 });
-}
+const TRAIL_COLORS = [[0, 0.45, 0.7], [0.84, 0.37, 0], [0, 0.62, 0.45], [0.8, 0.47, 0.65], [0.34, 0.71, 0.91], [0.9, 0.62, 0]];
 
 function rotated(group, [w, x, y, z]) {
   group.quaternion.set(x, y, z, w);
   return group;
 }
-
-// A text that faces the camera and keeps its size on the screen.
-function label(text, color) {
-  const size = 44;
-  const measure = document.createElement("canvas").getContext("2d");
-  const font = `600 ${size}px system-ui, sans-serif`;
-  measure.font = font;
-  const width = Math.ceil(measure.measureText(text).width) + 36;
-  const texture = canvasTexture(width, 70, (context) => {
-    context.fillStyle = "rgba(255, 255, 255, 0.86)";
-    context.beginPath();
-    context.roundRect(0, 0, width, 70, 18);
-    context.fill();
-    context.font = font;
-    context.fillStyle = color;
-    context.textBaseline = "middle";
-    context.fillText(text, 18, 37);
-  });
-  const material = new THREE.SpriteMaterial({ map: texture, depthTest: false, sizeAttenuation: false, fog: false });
-  const sprite = new THREE.Sprite(material);
-  sprite.scale.set((0.021 * width) / 70, 0.021, 1);
-  sprite.renderOrder = 20;
-  return sprite;
-}
-
-// An arrow of unit length along y, to be scaled.
-class Arrow extends THREE.Group {
-  constructor(color) {
-    super();
-    const material = new THREE.MeshStandardMaterial({ color, roughness: 0.5 });
-    this.shaft = new THREE.Mesh(new THREE.CylinderGeometry(1, 1, 1, 16).translate(0, 0.5, 0), material);
-    this.head = new THREE.Mesh(new THREE.ConeGeometry(1, 1, 20).translate(0, 0.5, 0), material);
-    this.add(this.shaft, this.head);
-  }
-
-  set(start, vector, thin) {
-    const length = vector.length();
-    this.visible = length > 1e-9;
-    if (!this.visible) return;
-    const tip = Math.min(5 * thin, 0.5 * length);
-    this.position.copy(start);
-    this.quaternion.setFromUnitVectors(UP, vector.clone().divideScalar(length));
-    this.shaft.scale.set(thin, length - tip, thin);
-    this.head.position.set(0, length - tip, 0);
-    this.head.scale.set(2.2 * thin, tip, 2.2 * thin);
-  }
-}
-
-// The corners of the convex hull of points (x, y), counter-clockwise.
-function convexHull(points) {
-  const sorted = [...points].sort((a, b) => a.x - b.x || a.y - b.y);
-  const cross = (o, a, b) => (a.x - o.x) * (b.y - o.y) - (a.y - o.y) * (b.x - o.x);
-  const half = (list) => {
-    const chain = [];
-    for (const point of list) {
-      while (chain.length > 1 && cross(chain[chain.length - 2], chain[chain.length - 1], point) <= 0) chain.pop();
-      chain.push(point);
-    }
-    return chain.slice(0, -1);
-  };
-  return sorted.length < 3 ? sorted : [...half(sorted), ...half(sorted.reverse())];
-}
-
-// The way that a point has come, its newest places only.
-class Trail {
-  constructor(color) {
-    this.places = new Float32Array(3 * Trail.longest);
-    this.count = 0;
-    const geometry = new THREE.BufferGeometry();
-    geometry.setAttribute("position", new THREE.BufferAttribute(this.places, 3));
-    this.line = new THREE.Line(geometry, new THREE.LineBasicMaterial({ color }));
-    this.line.frustumCulled = false;
-    this.clear();
-  }
-
-  clear() {
-    this.count = 0;
-    this.line.geometry.setDrawRange(0, 0);
-  }
-
-  add(point, least) {
-    const { places } = this;
-    const last = 3 * (this.count - 1);
-    const moved = this.count && Math.hypot(point.x - places[last], point.y - places[last + 1], point.z - places[last + 2]);
-    if (this.count && moved < least) return;
-    if (this.count === Trail.longest) {
-      places.copyWithin(0, 3 * (Trail.longest / 4));
-      this.count -= Trail.longest / 4;
-    }
-    point.toArray(places, 3 * this.count);
-    this.count += 1;
-    this.line.geometry.setDrawRange(0, this.count);
-    this.line.geometry.attributes.position.needsUpdate = true;
-  }
-}
-Trail.longest = 2000;
 
 class Layers {
   constructor(stage) {
@@ -123,6 +23,8 @@ class Layers {
     this.scene = scene;
     if ("layers" in viewer.scene_tree.children) viewer.delete_path(["layers"]);
     this.ready = false;
+    // What belonged to the robot that was here before.
+    this.asked = this.frame_ = this.colored = this.worst = null;
   }
 
   // Built with the first pose, as sizes depend on how large the robot is.
@@ -132,11 +34,7 @@ class Layers {
     this.thin = 0.0065 * this.size;
     this.forceScale = (0.7 * this.size) / scene.weight;
     this.groups = {};
-    const group = (name) => {
-      this.groups[name] = new THREE.Group();
-      stage.viewer.set_object(["layers", name], this.groups[name]);
-      return this.groups[name];
-    };
+    const group = (name) => this.group(name);
     // Groups that move with the bodies, one for each.
     const onBodies = (name, make) => {
       const parts = scene.bodies.map((body, index) => make(body, index));
@@ -151,15 +49,17 @@ class Layers {
       onBodies("names", (body) => this.name(body)),
     ];
     this.buildContacts(group);
-    this.buildCenter(group("com"));
-    this.trails = this.trailPoints().map((one, k) => {
-      const trail = new Trail(srgb(...TRAIL_COLORS[k % TRAIL_COLORS.length]));
-      group(`trail ${one.name}`).add(trail.line);
-      return { ...one, trail };
-    });
+    this.center = new Center(group("com"), this.thin, scene.bodies.map((body) => body.mass));
+    this.buildTrails();
     this.buildPull(group("pull"));
     this.ready = true;
     this.apply();
+  }
+
+  group(name) {
+    this.groups[name] = new THREE.Group();
+    this.stage.viewer.set_object(["layers", name], this.groups[name]);
+    return this.groups[name];
   }
 
   collision(body) {
@@ -233,24 +133,6 @@ class Layers {
     group("contacts").add(this.marks.touching.group, this.marks.free.group);
   }
 
-  buildCenter(group) {
-    const ball = new THREE.Mesh(new THREE.SphereGeometry(1.8 * this.thin, 24, 16), basic(srgb(0.95, 0.75, 0.1), 1));
-    const below = new THREE.Mesh(new THREE.CircleGeometry(2 * this.thin, 24), basic(srgb(0.95, 0.75, 0.1), 1));
-    const plumb = new THREE.Line(
-      new THREE.BufferGeometry().setFromPoints([new THREE.Vector3(), new THREE.Vector3(0, 0, 1)]),
-      new THREE.LineBasicMaterial({ color: srgb(0.85, 0.62, 0.05) }));
-    const support = new THREE.Mesh(new THREE.BufferGeometry(), basic(srgb(0.2, 0.65, 0.3), 0.4));
-    support.material.side = THREE.DoubleSide;
-    support.frustumCulled = false;
-    for (const part of [ball, below, plumb]) {
-      part.material.depthTest = false;
-      part.material.transparent = true; // drawn last, and so through what hides it
-      part.renderOrder = 12;
-    }
-    this.center = { ball, below, plumb, support };
-    group.add(ball, below, plumb, support);
-  }
-
   buildPull(group) {
     const string = new THREE.Line(
       new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(new Float32Array(6), 3)),
@@ -268,16 +150,22 @@ class Layers {
     return this.scene.trails.map(({ body, point }) => ({ name: this.scene.bodies[body].name, body, point }));
   }
 
+  buildTrails() {
+    this.trails = this.trailPoints().map((one, k) => {
+      const trail = new Trail(srgb(...TRAIL_COLORS[k % TRAIL_COLORS.length]));
+      this.group(`trail ${one.name}`).add(trail.line);
+      return { ...one, trail };
+    });
+  }
+
   setTrails(points) {
     this.asked = points;
     if (!this.ready) return;
-    for (const { name } of this.trails) this.stage.viewer.delete_path(["layers", `trail ${name}`]);
-    this.trails = this.trailPoints().map((one, k) => {
-      const trail = new Trail(srgb(...TRAIL_COLORS[k % TRAIL_COLORS.length]));
-      this.groups[`trail ${one.name}`] = new THREE.Group().add(trail.line);
-      this.stage.viewer.set_object(["layers", `trail ${one.name}`], this.groups[`trail ${one.name}`]);
-      return { ...one, trail };
-    });
+    for (const name of this.trails.map((one) => `trail ${one.name}`)) {
+      this.stage.viewer.delete_path(["layers", name]);
+      delete this.groups[name];
+    }
+    this.buildTrails();
     this.apply();
   }
 
@@ -313,7 +201,7 @@ class Layers {
       });
     }
     this.showContacts(frame.contacts);
-    if (this.shown.com) this.showCenter(frame.contacts);
+    if (this.shown.com) this.center.show(this.stage.bodies, frame.contacts);
     if (this.shown.trails) this.extendTrails();
     this.colorViolations(frame);
     this.showPull(frame.pulls);
@@ -346,39 +234,6 @@ class Layers {
     }
     for (const mark of Object.values(this.marks)) mark.end();
     this.touching = touching.count;
-  }
-
-  // The centre of mass, its shadow, and the polygon that the contacts span: green around it.
-  showCenter(contacts) {
-    const center = new THREE.Vector3();
-    let mass = 0;
-    this.scene.bodies.forEach((body, k) => {
-      center.addScaledVector(this.stage.bodies[k].position, body.mass);
-      mass += body.mass;
-    });
-    center.divideScalar(mass);
-    const feet = [];
-    for (let k = 0; k < contacts.length; k += 6) {
-      if (contacts[k + 5] > 0) feet.push(new THREE.Vector3().fromArray(contacts, k));
-    }
-    const floor = feet.length ? feet.reduce((sum, foot) => sum + foot.z, 0) / feet.length : 0;
-    const hull = convexHull(feet);
-    const { ball, below, plumb, support } = this.center;
-    ball.position.copy(center);
-    below.position.set(center.x, center.y, floor + 0.1 * this.thin);
-    plumb.position.copy(below.position);
-    plumb.scale.z = Math.max(center.z - floor, 1e-6);
-    support.visible = hull.length > 2;
-    if (!support.visible) return;
-    const lifted = hull.map((corner) => new THREE.Vector3(corner.x, corner.y, floor + 0.05 * this.thin));
-    const inside = lifted.every((a, k) => {
-      const b = lifted[(k + 1) % lifted.length];
-      return (b.x - a.x) * (center.y - a.y) - (b.y - a.y) * (center.x - a.x) >= 0;
-    });
-    support.geometry.dispose();
-    support.geometry = new THREE.BufferGeometry().setFromPoints(lifted);
-    support.geometry.setIndex(lifted.slice(2).flatMap((_, k) => [0, k + 1, k + 2]));
-    support.material.color.copy(inside ? srgb(0.2, 0.65, 0.3) : srgb(0.85, 0.2, 0.2));
   }
 
   extendTrails() {
@@ -445,17 +300,4 @@ class Layers {
     if (this.worst) lines.push(`joints within ${this.worst.off.toExponential(0)} m`);
     return lines;
   }
-}
-
-const TRAIL_COLORS = [[0, 0.45, 0.7], [0.84, 0.37, 0], [0, 0.62, 0.45], [0.8, 0.47, 0.65], [0.34, 0.71, 0.91], [0.9, 0.62, 0]];
-
-// The same object, drawn through what hides it.
-function seeThrough(object) {
-  object.traverse((part) => {
-    if (!part.material) return;
-    part.material.depthTest = false;
-    part.material.transparent = true;
-    part.renderOrder = 11;
-  });
-  return object;
 }

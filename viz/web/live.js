@@ -98,6 +98,7 @@ function live() {
   const hand = new Hand(stage, send);
   let newest = null;
   let shown = { time: NaN };
+  let [told, written] = [true, 0];
   let speed = new Speedometer();
 
   const documents = {
@@ -141,6 +142,7 @@ function live() {
     socket.onmessage = ({ data }) => receive(data);
     socket.onclose = () => {
       element("hud").classList.add("ended");
+      told = true;
       describe(shown.time, ["ended; waiting for the next run"]);
       setTimeout(connect, 1000);
     };
@@ -163,17 +165,22 @@ function live() {
     hand.tell(now);
     panel.flush();
     charts.draw(now);
-    if (newest === null) {
-      if (stage.placed && !stage.settled) stage.moveAlong();
-      return;
+    if (newest !== null) {
+      shown = newest;
+      newest = null;
+      stage.pose(shown);
+      layers.show(shown);
+      window.robosim.frames += 1;
+      told = false;
+    } else if (stage.placed && !stage.settled) {
+      stage.moveAlong();
     }
-    shown = newest;
-    newest = null;
-    stage.pose(shown);
-    layers.show(shown);
+    // What is written is laid out and painted anew each time: not as often as the robot moves.
+    if (told || now - written < 100) return;
+    told = true;
+    written = now;
     panel.follow();
     describe(shown.time, [...pace(), ...layers.told()]);
-    window.robosim.frames += 1;
   });
   // For scripts and tests that drive the page.
   window.robosim = { stage, layers, panel, charts, items, send, frames: 0 };

@@ -1,4 +1,4 @@
-// What drawings are made of: meshes, materials, textures, many equal shapes at once.
+// What drawings are made of: meshes, materials, textures, the sky.
 "use strict";
 
 const { THREE } = MeshCat;
@@ -70,40 +70,3 @@ function buildSky(haze, zenith) {
   sky.frustumCulled = false;
   return sky;
 }
-
-// Many equal shapes in one draw call, with a faint copy that shows through what hides them.
-class Marks {
-  constructor(geometry, color, count) {
-    const solid = new THREE.MeshStandardMaterial({ color, roughness: 0.5, metalness: 0 });
-    const ghost = new THREE.MeshBasicMaterial({
-      color, transparent: true, opacity: 0.3, depthTest: false, depthWrite: false,
-    });
-    this.meshes = [solid, ghost].map((material) => new THREE.InstancedMesh(geometry, material, count));
-    this.meshes[1].renderOrder = 10;
-    this.group = new THREE.Group();
-    for (const mesh of this.meshes) {
-      mesh.frustumCulled = false;
-      mesh.count = 0;
-      this.group.add(mesh);
-    }
-  }
-
-  begin() {
-    this.count = 0;
-  }
-
-  add(position, quaternion, scale) {
-    Marks.matrix.compose(position, quaternion, scale);
-    for (const mesh of this.meshes) mesh.setMatrixAt(this.count, Marks.matrix);
-    this.count += 1;
-  }
-
-  end() {
-    for (const mesh of this.meshes) {
-      mesh.count = this.count;
-      mesh.instanceMatrix.needsUpdate = true;
-    }
-  }
-}
-Marks.matrix = new THREE.Matrix4();
-

@@ -1,0 +1,146 @@
+"""What a session runs: a simulation and its controller, either of which can be exchanged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.errors import OptionError
+from robosim.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+Factory = Callable[[Mechanism, float], Any]  # of a robot and a timestep: a controller
+
+
+class Rig:
+    """A simulation, the controller that drives it, and the others that could.
+
+    Parameters
+    ----------
+    sim : Simulation
+    controller : callable(sim) -> torques, a PD, a name, or None
+    controllers : mapping of name to callable(robot, timestep) -> controller
+        What else there is to choose from; `controller` may be one of their names.
+    rebuild : callable(timestep) -> Simulation, or None
+        Makes the simulation anew.
+
+    Attributes
+    ----------
+    name : str
+        Of the controller.
+    joints : list of dict
+        The coordinates of the tree that are single numbers, which a slider can move: their names,
+        joints, places in q, units and bounds.
+    """
+
+    def __init__(
+        self,
+        sim: Any,
+        controller: Any = None,
+        controllers: Mapping[str, Factory] | None = None,
+        rebuild: Callable[[float], Any] | None = None,
+    ) -> None:
+        from robosim.controllers import resolve
+
+        self.sim, self.robot = sim, sim.robot
+        self.controllers = dict(controllers or {})
+        self._rebuild = rebuild
+        name = _name(controller)
+        if name not in self.controllers:
+            given: dict[str, Factory] = {
+                name: lambda robot, timestep: resolve(robot, controller, timestep)
+            }
+            self.controllers = given | self.controllers
+        self.joints = _joints(self.robot)
+        self.choose(name)
+
+    @property
+    def can_rebuild(self) -> bool:
+        """Whether the simulation can have another timestep."""
+        return self._rebuild is not None
+
+    @property
+    def poses(self) -> dict[str, Any]:
+        """Joint coordinates (nq,) that have names."""
+        return {"home": self.robot.home, **self.robot.configurations}
+
+    @property
+    def targets(self) -> list[float | None]:
+        """Where the controller holds each of `joints`; None for those that it does not hold."""
+        gains = getattr(self.control, "gains", None)
+        if gains is None or not np.any(gains["kp"]):
+            return [None] * len(self.joints)
+        held = dict(zip(gains["q_index"].tolist(), gains["target"].tolist(), strict=True))
+        return [held.get(joint["q"]) for joint in self.joints]
+
+    def choose(self, name: str) -> None:
+        """Go on with another controller."""
+        self.control = self.controllers[name](self.robot, self.sim.timestep)
+        self.name = name
+
+    def aim(self, targets: Mapping[int, float]) -> None:
+        """Let the controller hold other values of coordinates, by their places in q.
+
+        Raises
+        ------
+        OptionError
+            If it holds none.
+        """
+        gains = getattr(self.control, "gains", None)
+        if gains is None:
+            raise OptionError(f"the controller '{self.name}' has no targets to move")
+        for q_index, value in targets.items():
+            gains["target"][gains["q_index"] == q_index] = value
+
+    def put(self, q: Array | None, time: float, moved: str | None = None) -> None:
+        """Put the robot somewhere, at rest; closed loops give way to the joint that was moved."""
+        closed = self.robot.loop_joints or self.robot.couplings
+        hold = (moved,) if moved is not None and closed else ()
+        self.sim.set_state(q, time=time, hold=hold)
+
+    def restart(self, timestep: float) -> None:
+        """Make the simulation anew, with the same controller.
+
+        Raises
+        ------
+        OptionError
+            If it cannot be.
+        """
+        if self._rebuild is None:
+            raise OptionError("this simulation cannot be made anew with another timestep")
+        self.sim = self._rebuild(timestep)
+        self.choose(self.name)
+
+
+def _name(controller: Any) -> str:
+    if isinstance(controller, str):
+        return controller
+    return "zero" if controller is None else getattr(controller, "__name__", "given")
+
+
+def _joints(robot: Mechanism) -> list[dict[str, Any]]:
+    found = []
+    for joint, begin in zip(robot.tree_joints, robot.q_offsets, strict=False):
+        slides, turns = joint.C_T.shape[1], joint.C_R.shape[1]
+        if joint.kind == "floating" or joint.motion is not None:
+            continue
+        for k in range(slides + (0 if joint.has_quaternion else turns)):
+            unit = "m" if k < slides else "rad"
+            lower, upper = float(np.asarray(joint.lower)[k]), float(np.asarray(joint.upper)[k])
+            reach = 1.0 if unit == "m" else math.pi
+            found.append(
+                {
+                    "name": robot.q_names[begin + k],
+                    "joint": joint.name,
+                    "q": begin + k,
+                    "unit": unit,
+                    "lower": lower if math.isfinite(lower) else -reach,
+                    "upper": upper if math.isfinite(upper) else reach,
+                    "limited": math.isfinite(lower) and math.isfinite(upper),
+                }
+            )
+    return found
