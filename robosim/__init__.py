@@ -28,6 +28,7 @@ from robosim.errors import (
 )
 from robosim.joints import Joint
 from robosim.mechanism import Mechanism, Stance
+from robosim.sensors import Place, Sensor, Zone
 
 if TYPE_CHECKING:
     from robosim.batch import BatchSimulation
@@ -87,16 +88,19 @@ __all__ = [
     "ModelError",
     "OptionError",
     "PeerError",
+    "Place",
     "PointSpring",
     "Potential",
     "RobosimError",
     "SaveError",
+    "Sensor",
     "Simulation",
     "Stance",
     "StateError",
     "StepInfo",
     "TriangleMesh",
     "ViewerError",
+    "Zone",
     "__version__",
     "compare",
     "convert",

@@ -18,6 +18,7 @@ from robosim.collision import AnyShape, TriangleMesh, as_obstacles
 from robosim.elements import Coupling, PointSpring
 from robosim.errors import ModelError
 from robosim.joints import Joint
+from robosim.sensors import Sensor
 from robosim.validation import Frozen, frozen_array
 
 Array = NDArray[np.float64]
@@ -86,6 +87,8 @@ class Mechanism(Frozen):
         Poses that the model file names, such as "standing".
     actuators : tuple of Actuator
         The model file's motors and servos; `robosim.actuators.torques` makes torques of controls.
+    sensors : tuple of Sensor
+        What `Simulation.sensor` reads by name.
     stance : Stance or None
         What it is known to stand with.
     world_frames : tuple of Frame
@@ -119,6 +122,7 @@ class Mechanism(Frozen):
     excluded_pairs: tuple[tuple[str, str], ...] = ()
     configurations: Mapping[str, ArrayLike] = field(default_factory=dict)
     actuators: tuple[Actuator, ...] = ()
+    sensors: tuple[Sensor, ...] = ()
 
     def __post_init__(self) -> None:
         self._set(
@@ -129,6 +133,7 @@ class Mechanism(Frozen):
             couplings=tuple(self.couplings),
             obstacles=as_obstacles(self.obstacles),
             actuators=tuple(self.actuators),
+            sensors=tuple(self.sensors),
             contact_pairs=tuple((str(a), str(b)) for a, b in self.contact_pairs),
             excluded_pairs=tuple((str(a), str(b)) for a, b in self.excluded_pairs),
         )
@@ -139,11 +144,14 @@ class Mechanism(Frozen):
         _check_unique("spring", (spring.name for spring in self.springs))
         _check_unique("coupling", (coupling.name for coupling in self.couplings))
         _check_unique("actuator", (actuator.name for actuator in self.actuators))
+        _check_unique("sensor", (sensor.name for sensor in self.sensors))
         frames = [*self.world_frames, *(frame for _, frame in self.frames())]
         _check_unique("frame", (frame.name for frame in frames))
         self._check_references()
         self._sort_tree()
         self._check_actuators()
+        for sensor in self.sensors:
+            sensor.check(self)
         noticed = [body.triangle_violation() for body in self.bodies]
         # Each sentence once: a mechanism that is rebuilt from another notices the same things.
         noticed_once = dict.fromkeys((*self.warnings, *(text for text in noticed if text)))
@@ -492,6 +500,10 @@ class Mechanism(Frozen):
     def total_mass(self) -> float:
         """Sum of the masses [kg], without carriers."""
         return float(sum(body.mass for body in self.bodies if not body.carrier))
+
+    def sensor(self, name: str) -> Sensor:
+        """A sensor by its name, or ModelError."""
+        return self.sensors[_index("sensor", [sensor.name for sensor in self.sensors], name)]
 
     def neutral(self) -> Array:
         """q (nq,) with every joint at zero, quaternions at identity."""

@@ -311,6 +311,21 @@ class Simulation:
         """Joint velocities (nv,) at the knot, a copy."""
         return self._state.v[: self.robot.nv].copy()
 
+    @property
+    def torques(self) -> Array:
+        """What drove the joints in the last step, (nv,) [N m or N], a copy."""
+        return self._work.tau[: self.robot.nv].copy()
+
+    def sensor(self, name: str) -> float | Array:
+        """The reading of one of ``robot.sensors`` at the knot: a number, or (3,) or (4,).
+
+        Raises
+        ------
+        ModelError
+            If there is none of that name.
+        """
+        return self.robot.sensor(name).read(self)
+
     def set_state(
         self,
         q: ArrayLike | None = None,

@@ -21,7 +21,7 @@ from robosim.joints import Joint
 from robosim.loaders.mjcf.actuators import effort_of, read_actuators
 from robosim.loaders.mjcf.anchors import Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler, Option
-from robosim.loaders.mjcf.contacts import Rules, place_geoms
+from robosim.loaders.mjcf.contacts import PlacedGeom, Rules, place_geoms
 from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.equalities import Equalities, read_equalities, single_joints
 from robosim.loaders.mjcf.files import Files
@@ -44,12 +44,14 @@ from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.replicate import Expansion
 from robosim.loaders.mjcf.scene import Scene, Surroundings, ground_contacts
+from robosim.loaders.mjcf.sensors import Sensed, read_sensors
 from robosim.loaders.mjcf.shapes import Materials
 from robosim.loaders.mjcf.tendons import Tendons
 from robosim.loaders.mjcf.tree import Tree
 from robosim.loaders.mjcf.unread import note_unread
 from robosim.loaders.options import LoadOptions
 from robosim.mechanism import Mechanism
+from robosim.sensors import Sensor
 
 Array = NDArray[np.float64]
 
@@ -85,7 +87,8 @@ class _Model:
         meshes = Meshes(self.root, self.compiler, self.defaults, files)
         self.bodies = Tree(self.root, self.compiler, self.defaults, meshes, self.notes).bodies
         self.base_is_changed = with_base(self.bodies, options.floating_base)
-        self.links = find_links(self.bodies, read_inertials(self.bodies, self.compiler))
+        self.inertials = read_inertials(self.bodies, self.compiler)
+        self.links = find_links(self.bodies, self.inertials)
         self._read_joints()
 
     def _read_joints(self) -> None:
@@ -101,12 +104,11 @@ class _Model:
             read |= {spec.name: spec for spec in specs}
             names.append([spec.name for spec in specs])
         groups = [run for part in names for run in runs([read[name] for name in part])]
-        scalars = Scalars(read, single_joints(groups))
-        anchors = Anchors(self.bodies, self.links)
-        tendons = Tendons(
+        self.scalars = scalars = Scalars(read, single_joints(groups))
+        self.anchors = anchors = Anchors(self.bodies, self.links)
+        self.tendons = tendons = Tendons(
             self.root, self.compiler, self.option, self.defaults, anchors, scalars, self.notes
         )
-        self.springs = tendons.springs
         self.equalities = Equalities()
         if self.option.acts("equality", "constraint"):
             self.equalities = read_equalities(
@@ -129,7 +131,8 @@ class _Model:
         """The mechanism that the file describes."""
         links = self.links.links
         centers = [np.zeros(3), *(link.inertial.center for link in links[1:])]
-        scene = self._scene(centers)
+        placed = place_geoms(self.bodies, self.links)
+        scene = self._scene(centers, placed)
         bodies: list[Body] = []
         joints: list[Joint] = []
         contacts: list[ContactPoint] = []
@@ -164,13 +167,14 @@ class _Model:
             package_dirs=tuple(os.fspath(folder) for folder in self.options.package_dirs),
             world_frames=self._frames(0, centers[0]),
             world_visuals=tuple(scene.looks[0].visuals),
-            springs=tuple(self.springs),
+            springs=tuple(self.tendons.springs),
             couplings=tuple(self.equalities.couplings),
             obstacles=tuple(scene.obstacles),
             contact_pairs=tuple(scene.pairs),
             excluded_pairs=tuple(scene.excluded),
             configurations=self._configurations(),
             actuators=tuple(self.drives.actuators),
+            sensors=self._sensors(placed, joints),
         )
         return at_home(mechanism, self._reference(), self.notes)
 
@@ -189,8 +193,20 @@ class _Model:
             return replace(joint, lower=None, upper=None)
         return joint
 
-    def _scene(self, centers: Sequence[Array]) -> Scene:
-        placed = place_geoms(self.bodies, self.links)
+    def _sensors(self, placed: Sequence[PlacedGeom], joints: Sequence[Joint]) -> tuple[Sensor, ...]:
+        sensed = Sensed(
+            self.anchors,
+            self.scalars,
+            self.tendons,
+            self.drives,
+            self.links,
+            self.inertials,
+            placed,
+            joints,
+        )
+        return read_sensors(self.root, sensed, self.notes)
+
+    def _scene(self, centers: Sequence[Array], placed: Sequence[PlacedGeom]) -> Scene:
         if not self.option.acts("contact", "constraint"):
             placed = [replace(p, geom=replace(p.geom, contype=0, conaffinity=0)) for p in placed]
         around = Surroundings(

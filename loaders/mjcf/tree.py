@@ -35,10 +35,11 @@ class PlacedJoint:
 
 @dataclass(frozen=True)
 class Site:
-    """A named place on a body."""
+    """A named place on a body, and its element."""
 
     name: str
     place: Pose
+    node: Node
 
 
 @dataclass
@@ -144,7 +145,7 @@ class Tree:
         self._check_name(node)
         if node.name:
             place = frame @ pose(node, self._compiler.angles)
-            self.bodies[index].sites.append(Site(node.name, place))
+            self.bodies[index].sites.append(Site(node.name, place, node))
 
     def _add_inertial(self, index: int, node: Node, frame: Pose) -> None:
         if self.bodies[index].inertial is not None:

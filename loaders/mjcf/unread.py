@@ -19,7 +19,6 @@ from robosim.loaders.mjcf.schema import ELEMENTS, UNSEEN
 _LEFT_OUT = {
     "extension": "plugins are left out",
     "deformable": "deformable bodies and skins are left out",
-    "sensor": "sensors are not read; the simulation has positions, velocities and forces",
 }
 # tag -> attribute -> what to say if it is not zero
 _ACTING = {

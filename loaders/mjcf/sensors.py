@@ -1,0 +1,193 @@
+"""<sensor>: what to read by name, as far as a simulation here has the quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robosim import quaternions
+from robosim.joints import Joint
+from robosim.loaders.inertials import Inertial
+from robosim.loaders.mjcf.actuators import Drives
+from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
+from robosim.loaders.mjcf.contacts import PlacedGeom
+from robosim.loaders.mjcf.links import Links
+from robosim.loaders.mjcf.nodes import Node
+from robosim.loaders.mjcf.notes import Notes
+from robosim.loaders.mjcf.orientation import Pose, from_to
+from robosim.loaders.mjcf.tendons import Tendons
+from robosim.sensors import KINDS, Place, Sensor, Zone
+
+_OBJECTS = ("body", "xbody", "geom", "site", "camera")
+_VOLUMES = ("sphere", "capsule", "ellipsoid", "cylinder", "box")
+_ABOUT_AXES = ("framequat", "framexaxis", "frameyaxis", "framezaxis")
+_NOT_THERE = "sensors of what a simulation here does not have are left out"
+_NO_AXES = "sensors of cameras, and of the axes of inertias and of meshes, are left out"
+
+
+@dataclass(frozen=True)
+class Sensed:
+    """What sensors can be about, as the other sections have it.
+
+    Attributes
+    ----------
+    anchors, scalars, tendons, drives, links
+    inertials : sequence of Inertial
+        Of each body of the file, in its own frame.
+    geoms : sequence of PlacedGeom
+    joints : sequence of Joint
+        Of the mechanism.
+    """
+
+    anchors: Anchors
+    scalars: Scalars
+    tendons: Tendons
+    drives: Drives
+    links: Links
+    inertials: Sequence[Inertial]
+    geoms: Sequence[PlacedGeom]
+    joints: Sequence[Joint]
+
+
+def read_sensors(root: Node, sensed: Sensed, notes: Notes) -> tuple[Sensor, ...]:
+    """The sensors of a model; those that cannot be read are noted.
+
+    Raises
+    ------
+    LoadError
+        For a name that is used twice, or something that does not exist.
+    """
+    reader, found = _Reader(root, sensed), {}
+    for section in root.all("sensor"):
+        for index, node in enumerate(section.children):
+            name = node.name or f"{node.tag}{index}"
+            if name in found:
+                raise node.error(f"the name '{name}' is used twice")
+            if any(np.any(node.some_numbers(what, 0.0)) for what in ("delay", "interval")):
+                notes.add("sensors answer at every knot and at once", name)
+            about = reader.about(node) if node.tag in KINDS else _NOT_THERE
+            if isinstance(about, str):
+                notes.add(about, f"{node.tag} '{name}'")
+            else:
+                cutoff = node.number("cutoff", 0.0)
+                found[name] = Sensor(name, node.tag, cutoff=cutoff, **about)
+    return tuple(found.values())
+
+
+class _Reader:
+    """Finds what a sensor is about: fields of Sensor, or why it is left out."""
+
+    def __init__(self, root: Node, sensed: Sensed) -> None:
+        self._sensed = sensed
+        sections = (node for section in root.all("actuator") for node in section.children)
+        self._actuators = {node.name: node for node in sections}
+        self._geoms = {p.geom.node.name: p for p in sensed.geoms if p.geom.node.name}
+
+    def about(self, node: Node) -> dict[str, Any] | str:
+        """What a sensor of a known kind is about."""
+        kind = node.tag
+        if kind == "clock":
+            return {}
+        if kind.startswith(("joint", "ball")):
+            return self._joint(node, kind)
+        if kind.startswith("tendon"):
+            node.look_up("tendon", {**self._sensed.tendons.fixed, **self._sensed.tendons.spatial},
+                         "tendon")  # fmt: skip
+            fixed = self._sensed.tendons.fixed.get(node.text("tendon"))
+            return _NOT_THERE if fixed is None else {"of": fixed.coefficients}
+        if kind.startswith("actuator"):
+            return self._actuator(node, kind)
+        if kind.startswith("subtree"):
+            return self._subtree(node)
+        if kind.startswith("frame"):
+            return self._frame(node, kind)
+        site = self._sensed.anchors.site(node, "site")
+        return {"place": _place(site), **({"zone": self._zone(node)} if kind == "touch" else {})}
+
+    def _joint(self, node: Node, kind: str) -> dict[str, Any] | str:
+        spec = self._sensed.scalars.get(node, "joint")
+        if kind.startswith("ball"):
+            balls = [joint.name for joint in self._sensed.joints if joint.has_quaternion]
+            there = spec.type == "ball" and spec.name in balls
+        else:
+            there = spec.type in ("hinge", "slide")
+        return {"of": {spec.name: 1.0}} if there else _NOT_THERE
+
+    def _actuator(self, node: Node, kind: str) -> dict[str, Any] | str:
+        node.look_up("actuator", self._actuators, "actuator")
+        actuators = self._sensed.drives.actuators
+        gears = next((a.gears for a in actuators if a.name == node.text("actuator")), None)
+        if gears is None:
+            return _NOT_THERE
+        if kind != "actuatorfrc":
+            return {"of": gears}
+        # From the torque of the joint, if that can only be of this actuator.
+        ((joint, gear),) = gears.items() if len(gears) == 1 else (("", 0.0),)
+        alone = sum(joint in a.gears for a in actuators) == 1
+        return {"of": {joint: 1 / gear}} if alone and gear != 0 else _NOT_THERE
+
+    def _subtree(self, node: Node) -> dict[str, Any] | str:
+        anchor = node.look_up("body", self._sensed.anchors.bodies, "body")
+        links = self._sensed.links.links
+        if node.text("body") != links[anchor.link].top.name or anchor.link == 0:
+            return "sensors of a part of what moves as one are left out"
+        below = {anchor.link}
+        for index, link in enumerate(links):
+            if link.parent in below and index > anchor.link:
+                below.add(index)
+        return {"bodies": tuple(links[index].top.name for index in sorted(below))}
+
+    def _frame(self, node: Node, kind: str) -> dict[str, Any] | str:
+        place = self._anchor(node, "obj", with_axes=kind in _ABOUT_AXES)
+        if place is None:
+            return _NO_AXES
+        if not node.has("refname"):
+            return {"place": _place(place)}
+        reference = self._anchor(node, "ref", with_axes=True)
+        if reference is None:
+            return _NO_AXES
+        return {"place": _place(place), "reference": _place(reference)}
+
+    def _anchor(self, node: Node, role: str, *, with_axes: bool) -> Anchor | None:
+        """What `objtype` or `reftype` and the name say; None if it is not known here."""
+        kind, name = node.choice(f"{role}type", _OBJECTS, ""), f"{role}name"
+        anchors = self._sensed.anchors
+        if kind == "site":
+            return anchors.site(node, name)
+        if kind in ("body", "xbody"):
+            anchor = anchors.body(node, name)
+            if kind == "xbody":
+                return anchor
+            index = list(anchors.bodies).index(node.text(name))
+            center = Pose(np.eye(3), self._sensed.inertials[index].center)
+            return None if with_axes else anchor.on(center)
+        if kind == "geom":
+            placed: PlacedGeom = node.look_up(name, self._geoms, "geom")
+            anchor, geom = list(anchors.bodies.values())[placed.body], placed.geom
+            if geom.mesh is None:
+                return anchor.on(geom.place)
+            shifted = Pose(np.eye(3), geom.mesh.mass_properties.center)
+            return None if with_axes else anchor.on(geom.place @ shifted)
+        return None
+
+    def _zone(self, node: Node) -> Zone:
+        """The volume of the site of a sensor."""
+        name = node.text("site")
+        sites: Mapping[str, Node] = {
+            site.name: site.node for body in self._sensed.links.bodies for site in body.sites
+        }
+        site = sites[name]
+        size = site.some_numbers("size", (0.005, 0.005, 0.005), fill=True)
+        kind = site.choice("type", _VOLUMES, "sphere")
+        if site.has("fromto"):
+            ends = from_to(site)
+            half = float(np.linalg.norm(ends[1] - ends[0])) / 2
+            size[1 if kind in ("capsule", "cylinder") else 2] = half
+        return Zone(kind, (float(size[0]), float(size[1]), float(size[2])))
+
+
+def _place(anchor: Anchor) -> Place:
+    return Place(anchor.name, anchor.place.p, quaternions.from_matrix(anchor.place.R))

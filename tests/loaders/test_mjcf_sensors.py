@@ -1,0 +1,211 @@
+"""<sensor>: readings by name, held to MuJoCo's at random states."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robosim
+from robosim import Place, Sensor, Zone, quaternions
+
+WORLD = """
+<body name="base" pos="0 0 1"><freejoint name="free"/>
+  <geom name="trunk" type="box" size=".2 .1 .05" euler="0 0 30" pos=".01 .02 0"/>
+  <site name="imu" pos=".1 .05 .02" euler="20 -30 40"/>
+  <body name="mast" pos="0 0 .1" euler="0 30 0"><geom name="mast" size=".03" pos="0 0 .1"/>
+    <site name="top" pos="0 0 .2" quat=".8 .1 .5 -.2"/></body>
+  <body name="thigh" pos=".2 0 0"><joint name="hip" axis="0 1 0" ref="10"/>
+    <joint name="hip2" axis="1 0 0"/>
+    <geom type="capsule" fromto="0 0 0 .05 0 -.3" size=".03"/>
+    <body name="shank" pos=".05 0 -.3"><joint name="knee" axis="0 1 0"/>
+      <geom name="shank" type="capsule" fromto="0 0 0 0 0 -.3" size=".02"/>
+      <site name="foot" pos="0 0 -.3" euler="90 0 0"/></body></body>
+  <body name="arm" pos="-.2 0 0"><joint name="ball" type="ball"/>
+    <geom name="arm" type="ellipsoid" size=".05 .1 .2" pos="0 0 .1"/>
+    <body name="slider" pos="0 0 .3"><joint name="slide" type="slide" axis="1 1 0"/>
+      <geom name="slider" size=".05"/></body></body></body>"""
+REST = """
+<tendon><fixed name="both"><joint joint="hip" coef="2"/><joint joint="knee" coef="-.5"/></fixed>
+</tendon>
+<actuator><motor name="m" joint="knee" gear="3"/><motor name="t" tendon="both" gear="2"/></actuator>
+"""
+
+
+def frames(kind: str) -> list[str]:
+    places = ['objtype="site" objname="imu"', 'objtype="site" objname="foot"',
+              'objtype="xbody" objname="shank"', 'objtype="geom" objname="trunk"']  # fmt: skip
+    if kind in ("framepos", "framelinvel", "frameangvel"):
+        places += ['objtype="body" objname="arm"', 'objtype="body" objname="base"']
+    seen_from = ("", 'reftype="site" refname="top"', 'reftype="xbody" refname="slider"')
+    return [f"<{kind} {place} {ref}/>" for place in places for ref in seen_from]
+
+
+SENSORS = [
+    '<jointpos joint="hip"/>', '<jointpos joint="slide"/>', '<jointvel joint="hip2"/>',
+    '<jointpos joint="knee" cutoff=".1"/>', '<jointvel joint="knee"/>',
+    '<ballquat joint="ball"/>', '<ballangvel joint="ball"/>',
+    '<tendonpos tendon="both"/>', '<tendonvel tendon="both"/>',
+    '<actuatorpos actuator="m"/>', '<actuatorvel actuator="t"/>',
+    '<gyro site="imu"/>', '<velocimeter site="foot"/>', '<gyro site="top"/>',
+    '<velocimeter site="top"/>',
+    *(text for kind in ("framepos", "framequat", "framexaxis", "frameyaxis", "framezaxis",
+                        "framelinvel", "frameangvel") for text in frames(kind)),
+    *(f'<{kind} body="{body}"/>' for body in ("base", "thigh", "arm", "slider")
+      for kind in ("subtreecom", "subtreelinvel", "subtreeangmom")),
+]  # fmt: skip
+
+
+def text(sensors: str, world: str = WORLD, rest: str = REST) -> str:
+    worldbody = f"<worldbody>{world}</worldbody>"
+    return f"<mujoco>{worldbody}{rest}<sensor>{sensors}</sensor></mujoco>"
+
+
+def load(folder, sensors: str, world: str = WORLD, rest: str = REST, **options):
+    path = folder / "m.xml"
+    path.write_text(text(sensors, world, rest))
+    return robosim.load(path, ground=False, **options)
+
+
+@pytest.mark.peer
+def test_readings_are_mujocos(tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    named = [s.replace(" ", f' name="s{k}" ', 1) for k, s in enumerate(SENSORS)]
+    robot = load(tmp_path, "".join(named))
+    assert len(robot.sensors) == len(SENSORS)
+    model = mujoco.MjModel.from_xml_string(text("".join(named)))
+    data, sim = mujoco.MjData(model), robosim.Simulation(robot)
+    rng = np.random.default_rng(5)
+    for _ in range(3):
+        q, v = rng.standard_normal(robot.nq), rng.standard_normal(robot.nv)
+        for joint, start in zip(robot.tree_joints, robot.q_offsets, strict=False):
+            if joint.has_quaternion:
+                end = start + joint.nq
+                q[end - 4 : end] = quaternions.normalized(q[end - 4 : end])
+        sim.set_state(q, v)
+        data.qpos[:], data.qvel[:] = q, v
+        mujoco.mj_forward(model, data)
+        for k, element in enumerate(SENSORS):
+            ours, theirs = np.asarray(sim.sensor(f"s{k}")), data.sensor(f"s{k}").data
+            if "quat" in element and ours @ theirs < 0:
+                ours = -ours  # the same rotation
+            # Carriers, which have a millionth of the mass, are none of MuJoCo's.
+            np.testing.assert_allclose(ours, theirs.squeeze(), rtol=0, atol=1e-9, err_msg=element)
+
+
+def test_forces_of_actuators(tmp_path):
+    robot = load(
+        tmp_path,
+        '<actuatorfrc name="f" actuator="m"/><jointactuatorfrc name="j" joint="knee"/>',
+        rest='<actuator><motor name="m" joint="knee" gear="3"/></actuator>',
+    )
+    sim = robosim.Simulation(robot)
+    assert sim.sensor("f") == sim.sensor("j") == 0.0
+    sim.step(np.array([0.6]))
+    assert sim.sensor("j") == pytest.approx(0.6)
+    assert sim.sensor("f") == pytest.approx(0.2)
+
+
+def test_touch_weighs_what_lies_on_it(tmp_path):
+    world = """<geom type="plane" size="1 1 1"/>
+      <body pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1" density="1000"/>
+      <site name="under" type="box" size=".2 .2 .01" pos="0 0 -.1"/>
+      <site name="corner" size=".02" pos=".1 .1 -.1"/><site name="off" size=".02" pos="0 0 .5"/>
+      </body>"""
+    names = ("under", "corner", "off")
+    path = tmp_path / "m.xml"
+    sensors = "".join(f'<touch name="{n}" site="{n}"/>' for n in names)
+    path.write_text(text(sensors + '<clock name="time"/>', world, ""))
+    sim = robosim.Simulation(robosim.load(path), timestep=1e-3)
+    sim.run(0.5)
+    under, corner, off = (sim.sensor(name) for name in names)
+    assert under == pytest.approx(8 * 9.81, rel=1e-6)
+    assert corner == pytest.approx(2 * 9.81, rel=1e-3)
+    assert off == 0.0
+    assert sim.sensor("time") == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("zone", "start", "direction", "meets"),
+    [
+        (Zone("sphere", (0.1, 0, 0)), (0, 0.05, 0), (0, 1, 0), True),
+        (Zone("sphere", (0.1, 0, 0)), (0, 0.05, -3), (0, 0, 1), True),
+        (Zone("sphere", (0.1, 0, 0)), (0, 0.05, -3), (0, 0, -1), False),
+        (Zone("sphere", (0.1, 0, 0)), (0, 0.11, -3), (0, 0, 1), False),
+        (Zone("box", (0.1, 0.2, 0.3)), (0.09, 0.19, 5), (0, 0, -1), True),
+        (Zone("box", (0.1, 0.2, 0.3)), (0.11, 0.19, 5), (0, 0, -1), False),
+        (Zone("ellipsoid", (0.1, 0.2, 0.3)), (0, 0, 0.29), (0, 0, 1), True),
+        (Zone("ellipsoid", (0.1, 0.2, 0.3)), (0, 0.15, 0.29), (0, 1, 0), False),
+        (Zone("capsule", (0.1, 0.2, 0)), (0, 0, 0.29), (0, 0, 1), True),
+        (Zone("capsule", (0.1, 0.2, 0)), (0.09, 0, 0.29), (0, 0, 1), False),
+        (Zone("cylinder", (0.1, 0.2, 0)), (0.09, 0, 0.19), (0, 0, 1), True),
+        (Zone("cylinder", (0.1, 0.2, 0)), (0.09, 0, 0.21), (0, 0, 1), False),
+    ],
+)
+def test_rays_and_volumes(zone, start, direction, meets):
+    assert zone.meets(np.array(start, float), np.array(direction, float)) is meets
+
+
+@pytest.mark.parametrize(
+    "sensor",
+    [
+        '<accelerometer name="x" site="imu"/>', '<rangefinder name="x" site="imu"/>',
+        '<jointpos name="x" joint="free"/>', '<framequat name="x" objtype="body" objname="arm"/>',
+        '<subtreecom name="x" body="mast"/>', '<actuatorfrc name="x" actuator="t"/>',
+        '<framepos name="x" objtype="camera" objname="c"/>',
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_told_by_name(tmp_path, sensor):
+    robot = load(tmp_path, sensor)
+    assert robot.sensors == ()
+    assert "'x'" in "; ".join(robot.warnings)
+    with pytest.raises(robosim.LoadError, match="left out"):
+        load(tmp_path, sensor, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("sensor", "told"),
+    [
+        ('<jointpos joint="nee"/>', "joint 'nee' does not exist"),
+        ('<gyro site="x"/>', "site 'x' does not exist"),
+        ('<framepos objtype="xbody" objname="x"/>', "body 'x' does not exist"),
+        ('<framepos objname="x"/>', "'objtype' cannot be ''"),
+        ('<tendonpos tendon="x"/>', "tendon 'x' does not exist"),
+        ('<actuatorpos actuator="x"/>', "actuator 'x' does not exist"),
+        ('<clock name="a"/><clock name="a"/>', "the name 'a' is used twice"),
+    ],
+)
+def test_faults_are_errors(tmp_path, sensor, told):
+    with pytest.raises(robosim.LoadError, match=told):
+        load(tmp_path, sensor)
+
+
+class TestSensorsInPython:
+    def robot(self, *sensors: Sensor) -> robosim.Mechanism:
+        from dataclasses import replace
+
+        return replace(robosim.load("a1", ground=False), sensors=sensors)
+
+    def test_a_place_by_the_name_of_a_frame(self):
+        robot = robosim.load("a1", ground=False)
+        robot = self.robot(Sensor("foot", "framepos", place=Place.of_frame(robot, "FR_foot")))
+        sim = robosim.Simulation(robot)
+        assert sim.sensor("foot")[2] < robot.home[2]
+
+    @pytest.mark.parametrize(
+        ("fields", "told"),
+        [
+            ({"kind": "smell"}, "no kind of sensor"),
+            ({"kind": "gyro", "place": Place("tail")}, "body 'tail' does not exist"),
+            ({"kind": "jointpos", "of": {"tail": 1.0}}, "no coordinate 'tail'"),
+            ({"kind": "subtreecom", "bodies": ("tail",)}, "body 'tail' does not exist"),
+        ],
+    )
+    def test_faults_are_errors(self, fields, told):
+        with pytest.raises(robosim.ModelError, match=told):
+            self.robot(Sensor("s", **fields))
+
+    def test_names_are_unique_and_known(self):
+        with pytest.raises(robosim.ModelError, match="used twice"):
+            self.robot(Sensor("s", "clock"), Sensor("s", "clock"))
+        with pytest.raises(robosim.ModelError, match="no sensor 'x'"):
+            robosim.Simulation(self.robot(Sensor("s", "clock"))).sensor("x")
