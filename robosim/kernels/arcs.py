@@ -13,16 +13,16 @@ from robosim.kernels.algebra import assign, clear_rows, cross, dot, fill, rotate
 from robosim.kernels.jit import kernel
 from robosim.kernels.ldu import ldu_solve
 
-# Of one radian; no interval turns farther, and beyond it chords go on in a straight line.
-SINE = 0.8414709848078965
-COSINE = 0.5403023058681398
+# Bodies that turn by more in an interval [rad] rarely do so steadily: an arc drawn through such a
+# chord would blow up what is uneven, so that it stays the multiple of it that it is here.
+LARGEST_TURN = 0.5
+ITS_SINE = 0.479425538604203
 
 
 @kernel
 def arc_excess(chord):
     """(arc - chord) / chord, for the sine `chord` of an angle."""
-    if chord > SINE:
-        return (1.0 + (chord - SINE) / COSINE) / chord - 1.0
+    chord = min(chord, ITS_SINE)
     square = chord * chord
     if square < 1e-4:
         return square * (1.0 / 6.0 + square * (3.0 / 40.0 + square * (15.0 / 336.0)))
@@ -32,8 +32,7 @@ def arc_excess(chord):
 @kernel
 def chord_excess(arc):
     """(chord - arc) / arc, for an angle `arc`; undoes `arc_excess`."""
-    if arc > 1.0:
-        return (SINE + (arc - 1.0) * COSINE) / arc - 1.0
+    arc = min(arc, LARGEST_TURN)
     square = arc * arc
     if square < 1e-4:
         return -square * (1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0))
@@ -102,7 +101,7 @@ def is_tied(model, work):
 
 @kernel
 def project_change(model, poses, work):
-    """Project work.rhs onto what holds the velocities, with the factors of the knot's projection."""
+    """Project work.rhs onto what holds the velocities, with the factors that they had."""
     nb, t = model.bodies.shape[0], work.scratch[0]
     for i in range(nb):
         change = work.rhs[i].w

@@ -87,7 +87,7 @@ from robosim.kernels.tree import (
     start_tree,
     turned_angle,
 )
-from robosim.model import BALL, DRY, HINGE
+from robosim.model import DRY, HINGE
 
 HALF_RADIAN = 0.8775825618903728  # its cosine
 STRAY = 3.0  # how much farther than the momenta friction may take the velocities at a knot
