@@ -1,4 +1,4 @@
-"""What several commands take: a model and how to load it, a controller by name."""
+"""What several commands take: a model, how to step it, a controller by name."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
-from dataclasses import replace
 from inspect import Parameter, signature
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import robosim
 from robosim.cli.application import remark
 from robosim.errors import ControllerError, OptionError, RobosimError
 from robosim.mechanism import Mechanism
@@ -22,63 +19,12 @@ from robosim.mechanism import Mechanism
 if TYPE_CHECKING:
     from robosim.simulation import Simulation
 
-_LOADING = "Loading"
 _STEPPING = "Stepping"
 
 Model = Annotated[
     str,
     typer.Argument(
         help="A name from 'robosim models', or a path.", metavar="MODEL", show_default=False
-    ),
-]
-FloatingBase = Annotated[
-    bool | None,
-    typer.Option(
-        "--floating-base/--fixed-base",
-        help="Whether the root link moves freely; by default as the model says.",
-        show_default=False,
-        rich_help_panel=_LOADING,
-    ),
-]
-PackageDirs = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--package-dir",
-        help="Where to look for package:// addresses; may be given several times.",
-        metavar="DIR",
-        show_default=False,
-        rich_help_panel=_LOADING,
-    ),
-]
-Friction = Annotated[
-    float | None,
-    typer.Option(
-        help="Coefficient of all contacts; by default the model's.",
-        metavar="MU",
-        show_default=False,
-        rich_help_panel=_LOADING,
-    ),
-]
-NoGround = Annotated[
-    bool,
-    typer.Option("--no-ground", help="Without contacts.", rich_help_panel=_LOADING),
-]
-Touching = Annotated[
-    str | None,
-    typer.Option(
-        "--touching",
-        help="Which links touch the ground: all, feet, none, or names with commas between them.",
-        metavar="LINKS",
-        show_default=False,
-        rich_help_panel=_LOADING,
-    ),
-]
-SelfCollision = Annotated[
-    bool,
-    typer.Option(
-        "--self-collision",
-        help="Bodies without a joint between them cannot pass each other.",
-        rich_help_panel=_LOADING,
     ),
 ]
 Order = Annotated[
@@ -117,37 +63,6 @@ Implicit = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-
-
-def load(
-    model: str,
-    floating_base: bool | None = None,
-    package_dirs: list[Path] | None = None,
-    friction: float | None = None,
-    no_ground: bool = False,
-    self_collision: bool = False,
-    touching: str | None = None,
-) -> Mechanism:
-    """The robot that the options of the command line ask for."""
-    robot = robosim.load(
-        model,
-        floating_base=floating_base,
-        ground=not no_ground,
-        package_dirs=package_dirs or None,
-        contacts=touching_links(touching),
-        self_collision=self_collision,
-    )
-    if friction is None:
-        return robot
-    contacts = tuple(replace(contact, friction=friction) for contact in robot.contacts)
-    return replace(robot, contacts=contacts)
-
-
-def touching_links(touching: str | None) -> str | list[str]:
-    """What `--touching` says, as `robosim.load` takes it for `contacts`."""
-    if touching is None or touching in ("all", "feet", "none"):
-        return touching or "all"
-    return [name.strip() for name in touching.split(",") if name.strip()]
 
 
 def default_controller(robot: Mechanism) -> str:

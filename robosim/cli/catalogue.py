@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from robosim.cli import arguments
 from robosim.cli.application import app, remark, show
+from robosim.cli.loading import Loading, with_options
 from robosim.cli.tables import contacts_table, plain_table, robot_dictionary, robot_tables
 
 
@@ -45,13 +46,10 @@ def models(as_json: arguments.Json = False) -> None:
 
 
 @app.command()
+@with_options
 def info(
     model: arguments.Model,
-    floating_base: arguments.FloatingBase = None,
-    package_dir: arguments.PackageDirs = None,
-    friction: arguments.Friction = None,
-    no_ground: arguments.NoGround = False,
-    touching: arguments.Touching = None,
+    loading: Loading,
     contacts: Annotated[
         bool,
         typer.Option("--contacts", help="Tell which contact points each link has, and why."),
@@ -62,15 +60,13 @@ def info(
 
     [bold]Example:[/bold] robosim info a1
     """
-    robot = arguments.load(
-        model, floating_base, package_dir, friction, no_ground, touching=touching
-    )
+    robot = loading.load(model)
     tables = [] if as_json else robot_tables(robot)
     told: dict[str, object] = robot_dictionary(robot) if as_json else {}
     if contacts:
         from robosim.loaders.contacts import reasons
 
-        why = reasons(robot, "none" if no_ground else arguments.touching_links(touching))
+        why = reasons(robot, "none" if loading.no_ground else loading.links)
         told["contact_links"] = why
         tables.append(contacts_table(why))
     if as_json:

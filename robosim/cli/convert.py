@@ -10,20 +10,18 @@ import typer
 
 from robosim.cli import arguments
 from robosim.cli.application import app, out, remark
+from robosim.cli.loading import Loading, with_options
 
 
 @app.command()
+@with_options
 def convert(
     model: arguments.Model,
     file: Annotated[
         Path,
         typer.Argument(help="What to write: a .urdf or .xml (MJCF) file.", show_default=False),
     ],
-    floating_base: arguments.FloatingBase = None,
-    package_dir: arguments.PackageDirs = None,
-    friction: arguments.Friction = None,
-    no_ground: arguments.NoGround = False,
-    touching: arguments.Touching = None,
+    loading: Loading,
     as_json: arguments.Json = False,
 ) -> None:
     """Write a robot as URDF or MJCF, and say what that format cannot hold.
@@ -35,9 +33,7 @@ def convert(
     """
     from robosim.loaders.writers import save
 
-    robot = arguments.load(
-        model, floating_base, package_dir, friction, no_ground, touching=touching
-    )
+    robot = loading.load(model)
     lost = save(robot, file)
     if as_json:
         told = {"file": str(file), "lost": list(lost), "warnings": list(robot.warnings)}

@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from robosim.cli import arguments
 from robosim.cli.application import app, out, remark, show
+from robosim.cli.loading import Files, PackageDirs, with_options
 from robosim.cli.running import interruptible
 from robosim.cli.runs import Port, open_viewer
 from robosim.cli.tables import plain_table
@@ -19,11 +20,11 @@ from robosim.errors import LogError, OptionError
 
 
 @app.command()
+@with_options
 def compare(
     model: arguments.Model,
+    loading: Files,
     peer: Annotated[str, typer.Option(help="The library to compare with.")] = "pinocchio",
-    floating_base: arguments.FloatingBase = None,
-    package_dir: arguments.PackageDirs = None,
     view: Annotated[
         bool,
         typer.Option(
@@ -41,7 +42,7 @@ def compare(
 
     if view and peer != "mujoco":
         raise OptionError(f"--view is for --peer mujoco: {peer} does not simulate contacts here")
-    robot = arguments.load(model, floating_base, package_dir)
+    robot = loading.load(model)
     comparison = compare_with(robot, peer=peer)
     if as_json:
         typer.echo(json.dumps(comparison.to_dict(), indent=2))
@@ -92,7 +93,7 @@ def plot(
             show_default=False,
         ),
     ] = None,
-    package_dir: arguments.PackageDirs = None,
+    package_dir: PackageDirs = None,
     show: Annotated[bool, typer.Option("--show", help="Open the picture.")] = False,
 ) -> None:
     """Draw a log: joint positions, velocities and torques, and how the base stood.
@@ -109,7 +110,7 @@ def plot(
     if run.note:
         remark(f"note: {run.note}")
     # Without the robot the plot has neither limits nor contacts, and is one all the same.
-    robot = None if model is None else arguments.load(model, package_dirs=package_dir)
+    robot = None if model is None else Files(package_dir=package_dir).load(model)
     if robot is None:
         with contextlib.suppress(LogError):
             robot = robot_of(run)

@@ -14,6 +14,7 @@ import typer
 
 from robosim.cli import arguments
 from robosim.cli.application import INTERRUPTED, app, err, out, remark, show
+from robosim.cli.loading import Loading, with_options
 from robosim.cli.running import interruptible, run
 from robosim.cli.tables import outcome_table
 from robosim.errors import ConvergenceError, OptionError
@@ -71,8 +72,10 @@ Host = Annotated[
 
 
 @app.command()
+@with_options
 def simulate(
     model: arguments.Model,
+    loading: Loading,
     seconds: Annotated[float, typer.Option(help="Seconds to simulate.", metavar="S")] = 10.0,
     timestep: Timestep = 1e-3,
     controller: Controller = None,
@@ -94,12 +97,6 @@ def simulate(
     port: Port = None,
     host: Host = None,
     drop: Drop = 0.0,
-    floating_base: arguments.FloatingBase = None,
-    package_dir: arguments.PackageDirs = None,
-    friction: arguments.Friction = None,
-    no_ground: arguments.NoGround = False,
-    self_collision: arguments.SelfCollision = False,
-    touching: arguments.Touching = None,
     order: arguments.Order = 2,
     friction_cone: arguments.FrictionCone = "second_order",
     facets: arguments.Facets = None,
@@ -120,9 +117,7 @@ def simulate(
     if log is not None:
         check_log_path(log)
     check_record(record)
-    robot = arguments.load(
-        model, floating_base, package_dir, friction, no_ground, self_collision, touching
-    )
+    robot = loading.load(model)
     for warning in robot.warnings:
         remark(f"warning: {warning}")
     control = arguments.controller(controller, robot, timestep, implicit)

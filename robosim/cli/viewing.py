@@ -10,6 +10,7 @@ import typer
 
 from robosim.cli import arguments
 from robosim.cli.application import app, err, out, remark
+from robosim.cli.loading import Files, Loading, PackageDirs, with_options
 from robosim.cli.running import interruptible
 from robosim.cli.runs import (
     WATCHING,
@@ -35,8 +36,10 @@ Open = Annotated[bool, typer.Option("--open", help="Open the browser.", rich_hel
 
 
 @app.command()
+@with_options
 def view(
     model: arguments.Model,
+    loading: Loading,
     controller: Controller = None,
     seconds: Annotated[
         float,
@@ -53,12 +56,6 @@ def view(
     host: Host = None,
     open_browser: Open = False,
     drop: Drop = 0.0,
-    floating_base: arguments.FloatingBase = None,
-    package_dir: arguments.PackageDirs = None,
-    friction: arguments.Friction = None,
-    no_ground: arguments.NoGround = False,
-    self_collision: arguments.SelfCollision = False,
-    touching: arguments.Touching = None,
     order: arguments.Order = 2,
     friction_cone: arguments.FrictionCone = "second_order",
     facets: arguments.Facets = None,
@@ -76,9 +73,7 @@ def view(
     if not math.isinf(seconds):
         check_seconds(seconds)
     check_record(record)
-    robot = arguments.load(
-        model, floating_base, package_dir, friction, no_ground, self_collision, touching
-    )
+    robot = loading.load(model)
     for warning in robot.warnings:
         remark(f"warning: {warning}")
     name = controller or arguments.default_controller(robot)
@@ -139,7 +134,7 @@ def replay(
         ),
     ] = None,
     open_browser: Open = False,
-    package_dir: arguments.PackageDirs = None,
+    package_dir: PackageDirs = None,
 ) -> None:
     """Show a log again: as a page that replays it, a video or a picture.
 
@@ -156,7 +151,7 @@ def replay(
     for one in (main, *(other for _, other in others)):
         if one.note:
             remark(f"note: {one.note}")
-    robot = None if model is None else arguments.load(model, package_dirs=package_dir)
+    robot = None if model is None else Files(package_dir=package_dir).load(model)
     save_recording(recording(main, robot, others=others), target)
     out.print(f"replays: {target}", markup=False, soft_wrap=True)
     if open_browser:

@@ -577,3 +577,52 @@ class TestPlot:
     )
     def test_errors(self, options: list[str], words: list[str], log: str, run: Run) -> None:
         fails(run("plot", log, *options), *words)
+
+
+class TestFilesBesideTheModel:
+    URDF = """<robot name="r"><link name="world"/>
+      <link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"
+        ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="j" type="continuous"><parent link="world"/><child link="a"/>
+        <axis xyz="0 1 0"/></joint></robot>"""
+    SRDF = """<robot name="r"><group name="g"><joint name="j"/></group>
+      <group_state name="{name}" group="g"><joint name="j" value="0.5"/></group_state></robot>"""
+    LOOPS = """loops:
+  - {name: pin, type: ball, link1: {link: a, xyz: [0, 0, 0]}, link2: {link: world}}
+"""
+
+    def test_srdf_and_loops_of_other_names(self, run, tmp_path):
+        (tmp_path / "r.urdf").write_text(self.URDF)
+        (tmp_path / "other.srdf").write_text(self.SRDF.format(name="up"))
+        (tmp_path / "other.yaml").write_text(self.LOOPS)
+        for command in (["info", "r.urdf", "--json"], ["convert", "r.urdf", "out.urdf"]):
+            result = run(*command, "--srdf", "other.srdf", "--loops", "other.yaml")
+            assert result.exit_code == 0, result.output
+        written = (tmp_path / "out.urdf").read_text()
+        assert '<loop_joint name="pin"' in written
+        assert "up" in (tmp_path / "out.srdf").read_text()
+
+    def test_arguments_of_xacro(self, run, tmp_path):
+        pytest.importorskip("xacro")
+        text = self.URDF.replace(
+            '<robot name="r">',
+            '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+            '<xacro:arg name="m" default="1"/>',
+        ).replace('<mass value="1"/>', '<mass value="$(arg m)"/>')
+        (tmp_path / "r.xacro").write_text(text)
+        result = run("info", "r.xacro", "--json", "--xacro-arg", "m:=2.5")
+        assert json.loads(result.stdout)["total_mass"] == pytest.approx(2.5)
+        result = run("info", "r.xacro", "--xacro-arg", "m=2.5")
+        assert result.exit_code == 1
+        assert "--xacro-arg must be like arm:=left, not 'm=2.5'" in " ".join(result.stderr.split())
+
+    def test_a_file_that_is_not_there(self, run, tmp_path):
+        (tmp_path / "r.urdf").write_text(self.URDF)
+        result = run("info", "r.urdf", "--srdf", "none.srdf")
+        assert result.exit_code == 1
+        assert "none.srdf" in " ".join(result.stderr.split())
+
+    @pytest.mark.parametrize("command", ["info", "view", "simulate", "convert", "compare"])
+    def test_help_tells_of_them(self, run, command):
+        told = run(command, "--help").stdout
+        assert all(option in told for option in ("--srdf", "--loops", "--xacro-arg"))

@@ -1,0 +1,193 @@
+"""What commands take about how to load a model: written once, and in the signature of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, replace
+from functools import wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+import robosim
+from robosim.errors import OptionError
+from robosim.mechanism import Mechanism
+
+_PANEL = "Loading"
+
+FloatingBase = Annotated[
+    bool | None,
+    typer.Option(
+        "--floating-base/--fixed-base",
+        help="Whether the root link moves freely; by default as the model says.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+PackageDirs = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--package-dir",
+        help="Where to look for package:// addresses; may be given several times.",
+        metavar="DIR",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+Srdf = Annotated[
+    Path | None,
+    typer.Option(
+        "--srdf",
+        help="Poses, and pairs that do not collide, of a URDF; by default the .srdf file beside "
+        "it, if there is one.",
+        metavar="FILE",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+Loops = Annotated[
+    Path | None,
+    typer.Option(
+        "--loops",
+        help="Joints that close loops of a URDF; by default robot.loops.yaml beside robot.urdf, if "
+        "there is one.",
+        metavar="FILE",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+XacroArgs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--xacro-arg",
+        help="An argument of a .xacro file, as in arm:=left; may be given several times.",
+        metavar="NAME:=VALUE",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+Friction = Annotated[
+    float | None,
+    typer.Option(
+        help="Coefficient of all contacts; by default the model's.",
+        metavar="MU",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+NoGround = Annotated[
+    bool,
+    typer.Option("--no-ground", help="Without contacts.", rich_help_panel=_PANEL),
+]
+Touching = Annotated[
+    str | None,
+    typer.Option(
+        "--touching",
+        help="Which links touch the ground: all, feet, none, or names with commas between them.",
+        metavar="LINKS",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+SelfCollision = Annotated[
+    bool,
+    typer.Option(
+        "--self-collision",
+        help="Bodies without a joint between them cannot pass each other.",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Files:
+    """Which files make up a model, and whether its base is fixed."""
+
+    floating_base: FloatingBase = None
+    package_dir: PackageDirs = None
+    srdf: Srdf = None
+    loops: Loops = None
+    xacro_arg: XacroArgs = None
+
+    def load(self, model: str, **options: Any) -> Mechanism:
+        """The robot that the options of the command line ask for."""
+        return robosim.load(
+            model,
+            floating_base=self.floating_base,
+            package_dirs=self.package_dir or None,
+            srdf=self.srdf,
+            loops=self.loops,
+            xacro_args=dict(map(_argument, self.xacro_arg or ())),
+            **options,
+        )
+
+
+@dataclass(frozen=True)
+class Loading(Files):
+    """The same, and what it touches."""
+
+    friction: Friction = None
+    no_ground: NoGround = False
+    touching: Touching = None
+    self_collision: SelfCollision = False
+
+    @property
+    def links(self) -> str | list[str]:
+        """What `--touching` says, as `robosim.load` takes it for `contacts`."""
+        if self.touching is None or self.touching in ("all", "feet", "none"):
+            return self.touching or "all"
+        return [name.strip() for name in self.touching.split(",") if name.strip()]
+
+    def load(self, model: str, **options: Any) -> Mechanism:
+        """The robot that the options of the command line ask for."""
+        robot = super().load(
+            model,
+            ground=not self.no_ground,
+            contacts=self.links,
+            self_collision=self.self_collision,
+            **options,
+        )
+        if self.friction is None:
+            return robot
+        contacts = tuple(replace(point, friction=self.friction) for point in robot.contacts)
+        return replace(robot, contacts=contacts)
+
+
+def _argument(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition(":=")
+    if not sign or not name.strip():
+        raise OptionError(f"--xacro-arg must be like arm:=left, not '{text}'")
+    return name.strip(), value
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose parameter `loading` is made of options: a field each of its class.
+
+    The options stand where the parameter does, as typer reads signatures.
+    """
+    kind: type[Files] = get_type_hints(command)["loading"]
+    hints = get_type_hints(kind, include_extras=True)
+    parameters: dict[str, Parameter] = {}
+    for name, parameter in signature(command, eval_str=True).parameters.items():
+        if name != "loading":
+            parameters[name] = parameter
+            continue
+        for one in fields(kind):
+            default = Parameter.empty if one.default is MISSING else one.default
+            parameters[one.name] = Parameter(
+                one.name, parameter.kind, default=default, annotation=hints[one.name]
+            )
+
+    @wraps(command)
+    def wrapped(**values: Any) -> None:
+        own = {one.name: values.pop(one.name) for one in fields(kind)}
+        command(loading=kind(**own), **values)
+
+    wrapped.__signature__ = signature(command).replace(  # type: ignore[attr-defined]
+        parameters=list(parameters.values())
+    )
+    wrapped.__annotations__ = {name: p.annotation for name, p in parameters.items()}
+    del wrapped.__wrapped__  # type: ignore[attr-defined]
+    return wrapped
