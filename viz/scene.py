@@ -92,8 +92,9 @@ def encode_scene(robot: Mechanism, *, ground: bool = True, ghosts: Sequence[str]
     """The scene message of a robot: its bodies with their shapes, and what its layers need.
 
     Bodies without visuals show their collision shapes; bodies without either show, translucent,
-    the box of uniform density that has their mass and inertia. Obstacles are drawn with what is
-    fixed to the world; the plane z = 0 is not drawn where only obstacles hold the robot.
+    the box of uniform density that has their mass and inertia, unless they are carriers.
+    Obstacles are drawn with what is fixed to the world; the plane z = 0 is not drawn where only
+    obstacles hold the robot.
     """
     blob = _Blob()
     shapes: dict[bytes, int] = {}
@@ -121,8 +122,9 @@ def encode_scene(robot: Mechanism, *, ground: bool = True, ghosts: Sequence[str]
         {
             "name": body.name,
             "mass": body.mass,
-            "shapes": describe(body.visuals or body.collisions or (equivalent_box(body),)),
+            "shapes": describe(drawn_shapes(body)),
             "collisions": describe(body.collisions),
+            "carrier": body.carrier,
             "inertia": _encode_ellipsoid(body),
             "frame": np.asarray(body.reference_position).tolist(),
         }
@@ -194,6 +196,13 @@ def _encode_ellipsoid(body: Body) -> dict[str, Any]:
         "radii": np.sqrt(5.0 / 12.0 * squares).tolist(),
         "quaternion": np.asarray(quaternion).tolist(),
     }
+
+
+def drawn_shapes(body: Body) -> tuple[Geometry, ...]:
+    """What is drawn of a body: nothing of one that only stands between the hinges of a joint."""
+    if body.visuals or body.collisions:
+        return body.visuals or body.collisions
+    return () if body.carrier else (equivalent_box(body),)
 
 
 def equivalent_box(body: Body) -> Geometry:

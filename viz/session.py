@@ -160,6 +160,7 @@ class Session:
             self._measure()
         self._show()
         if self.frames == 1:
+            self._tell()
             # What happens once, such as compiling, is not part of the pace.
             self._pacer.start(sim.time)
         if not self.paused:
@@ -238,6 +239,7 @@ class Session:
             "status",
             {
                 "paused": self.paused,
+                "started": self.frames > 0,
                 "speed": self.speed if math.isfinite(self.speed) else None,
                 "controller": self.rig.name,
                 "timestep": self.sim.timestep,

@@ -192,7 +192,9 @@ class Viewer:
         for name in shown:
             if name not in LAYERS:
                 raise OptionError(f"there is no layer '{name}' (known: {', '.join(LAYERS)})")
-        self.document("layers", {name: bool(on) for name, on in shown.items()})
+        # A document of each, as one that a browser has missed must not be lost with the next.
+        for name, on in shown.items():
+            self.document(f"layer {name}", {"on": bool(on)})
 
     def trails(self, points: Mapping[str, ArrayLike]) -> None:
         """Choose the points whose way the trails' layer draws, and switch it on.

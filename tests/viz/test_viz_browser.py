@@ -47,6 +47,8 @@ def browser() -> Iterator[Any]:
 def page(browser: Any) -> Iterator[Any]:
     """A page in which nothing may go wrong."""
     context = browser.new_context(viewport=SIZE, color_scheme="light")
+    # As if someone had chosen so: how fast this machine draws must not matter.
+    context.add_init_script("localStorage.setItem('robosim detail', 'true')")
     opened = context.new_page()
     wrong: list[str] = []
     opened.on("pageerror", lambda error: wrong.append(str(error)))
@@ -232,12 +234,16 @@ def test_dragging_pulls_the_body_and_lets_it_go(page: Any) -> None:
         start = sim.state.x[0].copy()
         page.mouse.move(place["x"], place["y"])
         page.mouse.down()
+        eye = page.evaluate("robosim.stage.viewer.camera.position.toArray()")
         page.mouse.move(place["x"] + 20, place["y"] - 190, steps=4)
         wait_for(page, "robosim.layers.pull && robosim.layers.pull.size > 1")
         assert "pulling with" in until(
             lambda: page.locator("#hud-note").inner_text(), "the force is told"
         )
         until(lambda: sim.state.x[0, 2] > start[2] + 0.05, "the cube is lifted")
+        frames(page)
+        # The camera does not follow meanwhile, or else the mouse would point elsewhere.
+        assert page.evaluate("robosim.stage.viewer.camera.position.toArray()") == eye
         page.mouse.up()
         wait_for(page, "robosim.layers.pull.size === 0")
         until(lambda: sim.state.x[0, 2] < start[2] + 0.02, "it falls again")
@@ -264,7 +270,8 @@ ON_SCREEN = """(index) => {
 def test_a_browser_that_comes_back_sees_everything(page: Any) -> None:
     with steered("double_pendulum") as run:
         run.viewer.text("note", (0, 0, 1), "hello")
-        run.viewer.layers(com=True, names=True)
+        run.viewer.layers(com=True, names=True, violation=True)
+        run.viewer.trails({run.robot.bodies[1].name: (0, 0, 0)})
         page.goto(run.viewer.url)
         frames(page)
         for _ in range(2):
@@ -282,6 +289,9 @@ def test_a_browser_that_comes_back_sees_everything(page: Any) -> None:
         wait_for(page, "robosim.stage.scene.name === 'cube'")
         frames(page)
         assert not page.evaluate("robosim.items.known.size")
+        # Nor anything else of the robot that was there before.
+        assert page.evaluate("robosim.layers.trails.every((trail) => trail.body === 0)")
+        assert page.evaluate("robosim.layers.colored.length") == 1
 
 
 def test_two_browsers_see_the_same_and_both_steer(page: Any) -> None:
@@ -320,6 +330,27 @@ def test_layers_charts_themes_and_help(page: Any) -> None:
         assert "pull it with a spring" in page.locator("#help").inner_text()
         page.keyboard.press("Escape")
         assert not page.locator("#help").is_visible()
+
+
+def test_less_is_drawn_where_drawing_is_slow_unless_someone_has_chosen(page: Any) -> None:
+    with steered("cube", paused=True) as run:
+        page.goto(run.viewer.url)
+        first_frame(page)
+        slow = "for (let k = 0; k < 20; k += 1) robosim.panel.watch(200)"
+        page.evaluate(slow)
+        assert page.locator("#detail").is_checked()
+        page.evaluate("localStorage.removeItem('robosim detail')")
+        page.evaluate(slow.replace("200", "20"))
+        assert page.locator("#detail").is_checked()
+        sharp = page.evaluate("robosim.stage.viewer.renderer.domElement.width")
+        page.evaluate(slow)
+        assert not page.locator("#detail").is_checked()
+        assert page.evaluate("robosim.stage.viewer.renderer.domElement.width") == sharp // 2
+        assert not page.evaluate("robosim.stage.sun.castShadow")
+        page.click("#detail")
+        assert page.evaluate("robosim.stage.viewer.renderer.domElement.width") == sharp
+        page.evaluate(slow)
+        assert page.evaluate("robosim.stage.sun.castShadow")
 
 
 def _colors(picture: bytes) -> set[str]:
@@ -440,30 +471,34 @@ def test_a_recording_becomes_a_picture_a_gif_and_a_video(
     assert video[4:8] == b"ftyp"
 
 
+def photograph(page: Any, file: Path) -> None:
+    picture = Image.open(io.BytesIO(page.screenshot()))
+    picture.convert("RGB").quantize(200, dither=Image.Dither.NONE).save(file, optimize=True)
+
+
 @pytest.mark.skipif("ROBOSIM_PICTURES" not in os.environ, reason="pictures were not asked for")
 def test_pictures(browser: Any) -> None:
     folder = Path(os.environ["ROBOSIM_PICTURES"])
     for theme in ("light", "dark"):
         context = browser.new_context(viewport={"width": 1280, "height": 720}, color_scheme=theme)
+        context.add_init_script("localStorage.setItem('robosim detail', 'true')")
         shown = context.new_page()
         with steered("a1", "stand") as run:
             shown.goto(run.viewer.url)
             frames(shown)
             wait_for(shown, "robosim.charts.samples.count > 150")
             if theme == "light":
+                photograph(shown, folder / "viewer-light.png")
                 place = shown.evaluate(ON_SCREEN, 0)
                 shown.mouse.move(place["x"], place["y"])
                 shown.mouse.down()
-                shown.mouse.move(place["x"] + 90, place["y"] - 110, steps=4)
+                shown.mouse.move(place["x"] + 130, place["y"] + 20, steps=4)
                 wait_for(shown, "robosim.layers.pull.size > 5")
-                frames(shown, 3)
+                frames(shown, 8)
+                photograph(shown, folder / "viewer-pull.png")
             else:
-                for key in "jmk":
-                    shown.keyboard.press(key)
-                shown.keyboard.press("k")
+                shown.keyboard.press("j")
+                shown.keyboard.press("m")
                 frames(shown, 3)
-            picture = Image.open(io.BytesIO(shown.screenshot()))
-            picture.convert("RGB").quantize(200, dither=Image.Dither.NONE).save(
-                folder / f"viewer-{theme}.png", optimize=True
-            )
+                photograph(shown, folder / "viewer-dark.png")
         context.close()

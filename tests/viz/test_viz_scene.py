@@ -84,6 +84,20 @@ def test_equivalent_box_has_the_inertia_of_the_body():
     np.testing.assert_allclose(sorted(box.size), [a, b, c], rtol=1e-9)
 
 
+def test_nothing_is_drawn_of_what_stands_between_the_hinges_of_a_joint(robot):
+    bare = Body("between", 1e-6, np.eye(3) * 1e-8)
+    hinge = Joint("other", "revolute", "box", "between", axis=(1, 0, 0))
+    for carrier, shapes in ((True, 0), (False, 1)):
+        body = replace(bare, carrier=carrier)
+        header, _ = decode(
+            encode_scene(
+                Mechanism("r", (*robot.bodies, body), (*robot.joints, hinge), robot.contacts)
+            )
+        )
+        assert len(header["bodies"][2]["shapes"]) == shapes
+        assert header["bodies"][2]["carrier"] is carrier
+
+
 def test_equal_meshes_are_sent_once(robot):
     vertices = np.random.default_rng(1).normal(size=(500, 3))
     faces = np.arange(498)[:, None] + np.arange(3)

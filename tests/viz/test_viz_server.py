@@ -208,7 +208,7 @@ def test_a_browser_that_watches_is_told_what_changes(robot, state):
         before, after = browse(viewer, watch)
         assert ("item goal") in [content[0] for kind, content in before if kind == DOCUMENT]
         documents = dict(content for kind, content in after if kind == DOCUMENT)
-        assert documents == {"item goal": None, "layers": {"names": True}}
+        assert documents == {"item goal": None, "layer names": {"on": True}}
         assert [kind for kind, _ in after].count(FRAME) == 1
 
 
@@ -221,7 +221,7 @@ def test_trails_are_of_chosen_points(robot):
             content for kind, content in browse(viewer, everything) if kind == DOCUMENT
         )
     assert documents["trails"] == {"points": [{"name": "arm", "body": 1, "point": [0, 0, -0.3]}]}
-    assert documents["layers"] == {"trails": True}
+    assert documents["layer trails"] == {"on": True}
 
 
 def test_several_browsers_at_once(robot, state):

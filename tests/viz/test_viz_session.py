@@ -84,6 +84,7 @@ def test_pause_and_play_stop_and_continue_the_run(arm):
     assert len(still) >= 15
     assert len(set(still)) == 1
     assert viewer.documents["status"]["paused"] is False
+    assert viewer.documents["status"]["started"] is True
 
 
 def test_single_steps_while_paused(arm):

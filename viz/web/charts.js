@@ -1,7 +1,7 @@
 // Charts beside the robot: of samples as they come, or of a recording with a cursor in it.
 "use strict";
 
-const LINE_COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7a6fd0", "#8c8c8c"];
+const LINE_COLORS = 8; // --line-0 ... in style.css
 const SECONDS_SHOWN = 10;
 
 function niceTicks(low, high, wanted) {
@@ -25,6 +25,10 @@ function shortNumber(value) {
   const size = Math.abs(value);
   if (size >= 1e5 || size < 1e-3) return value.toExponential(1);
   return String(Number(value.toPrecision(4)));
+}
+
+function shortName(joint) {
+  return joint.replace(/_joint$/, "");
 }
 
 // Samples, the newest of them, in one block of memory.
@@ -103,9 +107,9 @@ class Chart {
     legend.className = "legend";
     this.names.slice(0, 24).forEach((name, k) => {
       const entry = document.createElement("span");
-      entry.style.setProperty("--line", LINE_COLORS[k % LINE_COLORS.length]);
-      entry.className = k >= LINE_COLORS.length ? "second" : "";
-      entry.textContent = name.replace(/_joint$/, "");
+      entry.style.setProperty("--line", `var(--line-${k % LINE_COLORS})`);
+      entry.className = k >= LINE_COLORS ? "second" : "";
+      entry.textContent = shortName(name);
       entry.title = "click: this line alone, or all";
       entry.onclick = () => {
         this.alone = this.alone === k ? undefined : k;
@@ -177,8 +181,8 @@ class Chart {
     context.rect(left, 0, right - left, bottom + 1);
     context.clip();
     for (const line of this.lines()) {
-      context.strokeStyle = LINE_COLORS[line % LINE_COLORS.length];
-      context.setLineDash(line >= LINE_COLORS.length ? [4, 3] : []);
+      context.strokeStyle = style.getPropertyValue(`--line-${line % LINE_COLORS}`);
+      context.setLineDash(line >= LINE_COLORS ? [4, 3] : []);
       context.lineWidth = 1.4;
       context.beginPath();
       for (let k = first; k < last; k += stride) {
@@ -208,7 +212,7 @@ class Chart {
     const k = Math.min(samples.at(time), samples.count - 1);
     const shown = this.lines().slice(0, 3).map((line) => {
       const value = shortNumber(samples.values[k * samples.width + this.column + line]);
-      return this.names.length === 1 ? value : `${this.names[line].replace(/_joint$/, "")} ${value}`;
+      return this.names.length === 1 ? value : `${shortName(this.names[line])} ${value}`;
     });
     this.reading.textContent = this.lines().length > 3 ? "" : shown.join("  ");
     this.canvas.title = this.lines()

@@ -79,6 +79,7 @@ class Layers {
   }
 
   inertia(body) {
+    if (body.carrier) return new THREE.Group();
     const mesh = new THREE.Mesh(new THREE.SphereGeometry(1, 24, 16), basic(srgb(0.55, 0.35, 0.8), 0.5));
     mesh.material.depthTest = false;
     mesh.scale.fromArray(body.inertia.radii);
@@ -114,7 +115,8 @@ class Layers {
   }
 
   name(body) {
-    return new THREE.Group().add(label(body.name, "#24303c"));
+    const part = new THREE.Group();
+    return body.carrier ? part : part.add(label(body.name, "#24303c"));
   }
 
   buildContacts(group) {
@@ -139,8 +141,10 @@ class Layers {
       new THREE.LineBasicMaterial({ color: srgb(0.8, 0.1, 0.35) }));
     string.frustumCulled = false;
     const arrow = seeThrough(new Arrow(srgb(0.85, 0.1, 0.4)));
-    this.pull = { group, string, arrow, size: 0 };
-    group.add(string, arrow);
+    // Where the mouse is.
+    const end = seeThrough(new THREE.Mesh(new THREE.SphereGeometry(1.5 * this.thin, 16, 12), basic(srgb(0.8, 0.1, 0.35), 1)));
+    this.pull = { group, string, arrow, end, size: 0 };
+    group.add(string, arrow, end);
     group.visible = false;
   }
 
@@ -181,7 +185,7 @@ class Layers {
     }
     for (const body of stage.bodies) body.visible = shown.visual;
     if (stage.ground) stage.ground.visible = shown.ground;
-    stage.sun.castShadow = shown.shadows;
+    stage.sun.castShadow = shown.shadows && stage.detailed;
     if (!shown.trails) this.clearTrails();
     this.colorViolations(this.frame_);
     stage.viewer.set_dirty();
@@ -279,13 +283,14 @@ class Layers {
   }
 
   showPull(pulls) {
-    const { group, string, arrow } = this.pull;
+    const { group, string, arrow, end } = this.pull;
     group.visible = pulls.length > 0;
     this.pull.size = 0;
     if (!group.visible) return;
     const [at, force, target] = [0, 3, 6].map((k) => new THREE.Vector3().fromArray(pulls, k));
     this.pull.size = force.length();
     at.toArray(string.geometry.attributes.position.array, 0);
+    end.position.copy(target);
     target.toArray(string.geometry.attributes.position.array, 3);
     string.geometry.attributes.position.needsUpdate = true;
     const length = Math.min(this.pull.size * this.forceScale, 1.2 * this.size);

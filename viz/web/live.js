@@ -55,6 +55,7 @@ class Hand {
       target: hit.point.clone(),
       sent: 0,
     };
+    this.stage.held = true;
     document.body.classList.add("pulling");
     // By the clock too: a page that draws slowly still holds on.
     this.timer = setInterval(() => this.tell(performance.now()), 100);
@@ -78,6 +79,7 @@ class Hand {
   release() {
     if (!this.held) return;
     this.held = null;
+    this.stage.held = false;
     clearInterval(this.timer);
     document.body.classList.remove("pulling");
     this.send({ do: "release" });
@@ -98,7 +100,7 @@ function live() {
   const hand = new Hand(stage, send);
   let newest = null;
   let shown = { time: NaN };
-  let [told, written] = [true, 0];
+  let [told, written, drawn] = [true, 0, null];
   let speed = new Speedometer();
 
   const documents = {
@@ -106,13 +108,16 @@ function live() {
       charts.describe(content.charts);
       panel.describe(content, charts);
     },
-    status: (content) => panel.tell(content),
-    layers: (content) => panel.switchLayers(content),
+    status: (content) => {
+      panel.tell(content);
+      told = false;
+    },
     trails: (content) => layers.setTrails(content.points),
   };
 
   function take({ name, content }) {
     if (name.startsWith("item ")) items.put(name.slice(5), content);
+    else if (name.startsWith("layer ")) panel.switchLayers({ [name.slice(6)]: content.on });
     else if (documents[name] && content) documents[name](content);
   }
 
@@ -156,6 +161,7 @@ function live() {
   // As the simulation has measured it, or else by when frames arrive.
   function pace() {
     if (panel.status && panel.status.paused) return ["paused"];
+    if (panel.status && !panel.status.started) return ["starting; the first time,", "kernels are compiled for a minute"];
     const factor = charts.newest(1);
     if (factor === undefined) return speed.text();
     return Number.isNaN(factor) ? [] : [`${factor.toFixed(factor < 0.1 ? 3 : 2)} x real time`];
@@ -166,14 +172,17 @@ function live() {
     panel.flush();
     charts.draw(now);
     if (newest !== null) {
+      if (drawn !== null) panel.watch(now - drawn);
+      drawn = now;
       shown = newest;
       newest = null;
       stage.pose(shown);
       layers.show(shown);
       window.robosim.frames += 1;
       told = false;
-    } else if (stage.placed && !stage.settled) {
-      stage.moveAlong();
+    } else {
+      drawn = null;
+      if (stage.placed && !stage.settled) stage.moveAlong();
     }
     // What is written is laid out and painted anew each time: not as often as the robot moves.
     if (told || now - written < 100) return;

@@ -22,6 +22,8 @@ const HELP = [
   ["c", "charts"], ["p", "panel"], ["t", "light or dark"], ["home", "camera as at the start"], ["s", "save a picture"],
   ["y", "all objects, a tree of meshcat's"], ["? or h", "this help"],
 ];
+const SLOW = 100; // [ms] from one frame to the next
+
 const MOUSE = [
   ["drag on the robot", "pull it with a spring"], ["drag beside it, or shift", "turn the camera"],
   ["wheel", "nearer, farther"], ["right button", "move the camera"],
@@ -74,8 +76,14 @@ class Panel {
     element("toggle-help").onclick = help;
     element("help").onclick = help;
     element("reset-camera").onclick = camera;
+    element("toast").onclick = () => this.complain("");
     element("save-picture").onclick = () => this.stage.picture();
     element("follow").onchange = (event) => { this.stage.follow = event.target.checked; };
+    element("detail").onchange = (event) => {
+      remember("detail", event.target.checked);
+      this.setDetail(event.target.checked);
+    };
+    if (remembered("detail", true) === false) this.setDetail(false);
     this.on({
       p: () => toggle("panel-open"), c: () => toggle("charts-open"), t: theme, h: help, "?": help, Home: camera,
       s: () => this.stage.picture(), y: objects, Escape: () => element("help").classList.remove("open"),
@@ -126,6 +134,20 @@ class Panel {
     this.layers.switch(shown);
   }
 
+  setDetail(full) {
+    element("detail").checked = full;
+    this.stage.setDetail(full);
+    this.layers.switch({});
+  }
+
+  // Where drawing is slow, as without a graphics card, less of it; unless someone has chosen.
+  watch(milliseconds) {
+    if (remembered("detail", null) !== null || !this.stage.detailed) return;
+    this.times = [...(this.times || []).slice(-19), milliseconds];
+    const slow = this.times.filter((time) => time > SLOW).length;
+    if (this.times.length === 20 && slow > 15) this.setDetail(false);
+  }
+
   // ---- what only a live page has --------------------------------------------------------
 
   describe(offered, charts) {
@@ -147,6 +169,9 @@ class Panel {
     element("restart").onclick = () => this.send({ do: "timestep", value: Number(element("timestep").value) / 1000 });
     this.joints = offered.joints.map((joint, index) => this.buildJoint(joint, index));
     element("joints").replaceChildren(...this.joints.map((joint) => joint.row));
+    // Long names take room from the sliders: they often differ in their last letters only.
+    const letters = Math.max(0, ...offered.joints.map((joint) => shortName(joint.name).length));
+    element("joints").style.setProperty("--name", `${Math.min(Math.max(78, 6.8 * letters), 116)}px`);
     element("joints-section").hidden = !this.joints.length;
   }
 
@@ -182,7 +207,7 @@ class Panel {
     };
     const limits = joint.limited ? `${shortAngle(joint.lower)} to ${shortAngle(joint.upper)} ${joint.unit}` : `no limits, ${joint.unit}`;
     const row = make("div", { className: "joint", title: `${joint.name}: ${limits}` },
-      make("span", { textContent: joint.name.replace(/_joint$/, "") }), slider, shown, make("i", { textContent: joint.unit }));
+      make("span", { textContent: shortName(joint.name) }), slider, shown, make("i", { textContent: joint.unit }));
     return { ...joint, row, slider, shown, column: this.charts.find("joint position", joint.name) };
   }
 

@@ -38,14 +38,14 @@ async function replay() {
   slider.min = first;
   slider.max = last;
 
-  function show() {
+  function show(passed) {
     const before = index;
     while (index > 0 && frames[index].time > time) index -= 1;
     while (index + 1 < frames.length && frames[index + 1].time <= time) index += 1;
     const [now, next] = [frames[index], frames[index + 1]];
     const fraction = next ? (time - now.time) / Math.max(next.time - now.time, 1e-9) : 0;
     if (layers.ready && layers.shown.trails && (index < before || index > before + 10)) retrace();
-    stage.pose(now, next, Math.min(Math.max(fraction, 0), 1));
+    stage.pose(now, next, Math.min(Math.max(fraction, 0), 1), passed);
     layers.show(now);
     element("hud-time").textContent = `t = ${time.toFixed(2)} s`;
     element("hud-note").textContent = layers.told().join("\n");
@@ -90,10 +90,12 @@ async function replay() {
     charts.draw(now, time);
     element("bar-play").classList.toggle("playing", playing);
   });
-  // For the renderer of videos and for tests: shows a moment at once, settled.
+  // For the renderer of videos and for tests: shows a moment at once. The camera follows as it does
+  // when the recording plays, however long drawing takes, and is there at once after a jump.
   const exactly = (to) => {
+    const passed = to - time;
     seek(to);
-    show();
+    show(passed >= 0 && passed < 0.5 ? 1000 * passed : Infinity);
     stage.beforeRender();
     stage.viewer.render();
   };

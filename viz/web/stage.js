@@ -32,6 +32,8 @@ class Stage {
     this.light = new THREE.HemisphereLight(0xf4f8ff, 0x98a0a8, 0.62);
     viewer.set_object(["Lights", "Sky"], this.light);
     this.followed = new THREE.Vector3();
+    this.detailed = true;
+    this.pixelRatio = viewer.renderer.getPixelRatio();
     this.follow = true;
     this.theme = null;
     // Until someone moves the camera, it keeps the robot in a window whose size changes.
@@ -63,6 +65,15 @@ class Stage {
     this.moved = undefined;
     if (this.placed) this.moveAlong();
     viewer.set_dirty();
+  }
+
+  // Without it: no shadows (see Layers), half of the pixels each way, the ground's texture as it comes.
+  setDetail(full) {
+    this.detailed = full;
+    const { renderer } = this.viewer;
+    renderer.setPixelRatio(full ? this.pixelRatio : 0.5 * this.pixelRatio);
+    if (this.ground) this.addGround();
+    this.viewer.set_dirty();
   }
 
   load(scene) {
@@ -176,7 +187,7 @@ class Stage {
     });
     checks.wrapS = checks.wrapT = THREE.RepeatWrapping;
     checks.repeat.set(pairs, pairs);
-    checks.anisotropy = this.viewer.renderer.capabilities.getMaxAnisotropy();
+    checks.anisotropy = this.detailed ? this.viewer.renderer.capabilities.getMaxAnisotropy() : 1;
     const width = 2 * this.tile * pairs;
     // Pushed back a little, so that what rests on it at z = 0 is not drawn through it.
     const material = new THREE.MeshStandardMaterial({
@@ -190,7 +201,7 @@ class Stage {
   }
 
   // Moves the bodies to a frame; with `next` and `fraction`, that far on the way to `next`.
-  pose(frame, next, fraction) {
+  pose(frame, next, fraction, passed) {
     const a = frame.poses;
     const b = next ? next.poses : a;
     const [point, turn] = [new THREE.Vector3(), new THREE.Quaternion()];
@@ -204,20 +215,21 @@ class Stage {
       }
     });
     if (!this.placed) this.place();
-    this.moveAlong();
+    this.moveAlong(passed);
     this.viewer.set_dirty();
   }
 
-  // Keeps the camera, the shadow and the ground with a robot that walks away.
-  moveAlong() {
+  // Keeps the camera, the shadow and the ground with a robot that walks away; not while it is held,
+  // or else the mouse would point elsewhere. `passed` [ms] since the last time: by the clock, or as told.
+  moveAlong(passed) {
     const { viewer } = this;
     const now = performance.now();
-    const passed = this.moved === undefined ? 0 : Math.max(now - this.moved, 0);
+    passed ??= this.moved === undefined ? 0 : Math.max(now - this.moved, 0);
     // Closely along the ground, lazily up and down, so that a hop is seen as one.
     const [share, shareUp] = [150, 1000].map((ms) => 1 - Math.exp(-passed / ms));
     this.moved = now;
     this.settled = true;
-    if (this.follow && this.scene.follow) {
+    if (this.follow && this.scene.follow && !this.held) {
       const step = this.bodies[0].position.clone().sub(this.followed);
       step.multiply(new THREE.Vector3(share, share, shareUp));
       this.settled = step.length() < 1e-4 * this.size;
