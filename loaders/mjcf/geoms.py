@@ -170,6 +170,8 @@ def _inertial(geom: Geom, compiler: Compiler) -> Inertial | None:
         properties = geom.mesh.mass_properties
     else:
         properties = _SHELLS[geom.kind](geom) if shell else _SOLIDS[geom.kind](geom.size)
+    if not 0 < properties.volume < np.inf:
+        raise node.error(f"has a volume of {properties.volume:g} m^3 by its size or scale")
     mass = mass if mass > 0 else density * properties.volume
     R, p = geom.place.R, geom.place.p
     inertia = mass / properties.volume * R @ properties.inertia @ R.T

@@ -57,6 +57,8 @@ WRONG = {
     ),
     "not finite": (mjcf(world=BODY.replace('".1"', '"nan"')), "must hold finite numbers"),
     "size": (mjcf(world=BODY.replace('".1"', '"-1"')), "sizes of a sphere must be positive"),
+    # Found by benchmarks/fuzz_loaders.py: a division by zero.
+    "no volume": (mjcf(world=BODY.replace('".1"', '"1e-320"')), "has a volume of 0 m"),
     "count": (mjcf(world=BODY.replace('name="j"', 'pos="1 2"')), r"'pos' must hold 3 number\(s\)"),
     "range": (mjcf(world=BODY.replace('name="j"', 'range="1 1"')), "from a lower to a higher"),
     "orientations": (
