@@ -349,3 +349,15 @@ def test_bad_requests(a1):
 def test_a_file_that_is_gone(a1, tmp_path):
     with pytest.raises(PeerError, match=r"gone\.urdf: Pinocchio cannot load it"):
         robosim.compare(replace(a1, source=str(tmp_path / "gone.urdf")))
+
+
+@pytest.mark.peer
+def test_a_door_has_no_bias_and_so_no_difference(tmp_path):
+    """What is left of bias forces that cancel is rounding, not an error of 100 %."""
+    pytest.importorskip("mujoco")
+    path = tmp_path / "door.xml"
+    path.write_text(
+        '<mujoco><worldbody><body euler="0 0 10"><joint pos=".25 .1 0"/>'
+        '<geom type="box" size=".2 .03 .3" pos=".3 .17 .1"/></body></worldbody></mujoco>'
+    )
+    assert robosim.compare(path, "mujoco").passed
