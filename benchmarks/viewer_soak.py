@@ -2,8 +2,10 @@
 
     python benchmarks/viewer_soak.py --minutes 10
 
-The A1 stands, with a headless browser watching that draws in software. Memory is the resident set
-of the simulation's process and of the server's, and the heap of the page's scripts.
+The A1 stands, with its meshes, and a headless browser watches that draws in software. Memory is the
+resident set of the simulation's process and of the server's, and the heap of the page's scripts.
+What the page itself costs is measured with those calls of WebGL left out that fill pixels: all
+scripts run, all poses are set, and nothing is drawn.
 """
 
 from __future__ import annotations
@@ -23,6 +25,12 @@ from robosim.viz import Viewer, live
 from robosim.viz.browser import headless
 from robosim.viz.session import Session
 
+SIZE = {"width": 1280, "height": 720}
+NOTHING_DRAWN = """() => {
+  const gl = robosim.stage.viewer.renderer.getContext();
+  const calls = ["drawArrays", "drawElements", "drawArraysInstanced", "drawElementsInstanced"];
+  for (const name of ["clear", ...calls]) gl[name] = () => {};
+}"""
 FRAME_TIMES = """() => new Promise((tell) => {
   const times = [];
   let last = performance.now();
@@ -51,6 +59,30 @@ def price(robot: robosim.Mechanism, seconds: float = 5.0) -> dict[str, float]:
     return {"showing_a_frame_us": 1e6 * shown, "share_of_real_time": 60 * shown}
 
 
+def page_alone(browser: Any, viewer: Viewer, seconds: float = 20.0) -> dict[str, float]:
+    """What the page costs apart from filling pixels: [ms] for a frame of the robot, and frames."""
+    context = browser.new_context(viewport=SIZE)
+    page = context.new_page()
+    page.goto(viewer.url)
+    time.sleep(5.0)
+    page.evaluate(NOTHING_DRAWN)
+    session = context.new_cdp_session(page)
+    session.send("Performance.enable")
+
+    def state() -> tuple[float, float, float]:
+        metrics = {
+            one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]
+        }
+        return time.monotonic(), page.evaluate("robosim.frames"), metrics["ScriptDuration"]
+
+    time.sleep(2.0)
+    begin = state()
+    time.sleep(seconds)
+    wall, drawn, scripts = np.subtract(state(), begin)
+    context.close()
+    return {"frames_a_second": drawn / wall, "scripts_ms": 1e3 * scripts / drawn}
+
+
 def sample(page: Any, viewer: Viewer) -> dict[str, float]:
     """Memory [MB] and frame times [ms] now."""
     frames = np.array(page.evaluate(FRAME_TIMES))
@@ -67,7 +99,7 @@ def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--model", default="a1")
+    parser.add_argument("--model", default="a1_description")
     options = parser.parse_args()
     robot = robosim.load(options.model)
     found: dict[str, Any] = {"price": price(robot)}
@@ -77,15 +109,17 @@ def main() -> None:
             target=lambda: live(sim, "stand", math.inf, viewer, stop=ended.is_set)
         )
         run.start()
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
-        page.goto(viewer.url)
         try:
+            found["page_alone"] = page_alone(browser, viewer)
+            page = browser.new_page(viewport=SIZE)
+            page.goto(viewer.url)
             time.sleep(30.0)  # until what is made once has been
             found["start"] = sample(page, viewer)
             begin, wall, drawn = sim.time, time.monotonic(), page.evaluate("robosim.frames")
             time.sleep(60.0 * options.minutes)
             found["end"] = sample(page, viewer)
             wall = time.monotonic() - wall
+            found["full_detail"] = page.evaluate("robosim.stage.detailed")
             found["real_time_factor"] = (sim.time - begin) / wall
             found["robot_frames_a_second"] = (page.evaluate("robosim.frames") - drawn) / wall
         finally:

@@ -425,6 +425,30 @@ def test_a_recording_plays_from_disk_without_a_network(page: Any, tmp_path: Path
     wait_for(page, "robosim.charts.samples.count === 61 || robosim.charts.samples.count === 60")
 
 
+def test_pictures_of_a_recording_follow_the_robot_by_its_own_time(
+    page: Any, tmp_path: Path
+) -> None:
+    robot = robosim.load("cube")
+    recorder = Recorder(robot, fps=10)
+    for k in range(31):
+        recorder.add(0.1 * k, [[0.1 * k, 0.0, 0.25]], [[1.0, 0.0, 0.0, 0.0]])
+    page.goto(recorder.save(tmp_path / "run.html").as_uri())
+    wait_for(page, "window.robosim && robosim.stage.placed")
+    page.keyboard.press("Space")
+    behind = "robosim.stage.bodies[0].position.x - robosim.stage.followed.x"
+    lags = []
+    for pause in (0.0, 0.3):
+        page.evaluate("robosim.seek(0.0)")
+        for moment in (0.1, 0.2, 0.3):
+            time.sleep(pause)
+            page.evaluate(f"robosim.seek({moment})")
+        lags.append(page.evaluate(behind))
+    assert lags[0] == pytest.approx(lags[1], abs=1e-9)
+    assert lags[0] > 0.01  # it follows gently
+    page.evaluate("robosim.seek(3.0)")
+    assert abs(page.evaluate(behind)) < 1e-6  # and is there at once after a jump
+
+
 @pytest.fixture
 def short(tmp_path: Path) -> Recorder:
     sim = robosim.Simulation(robosim.load("double_pendulum"))

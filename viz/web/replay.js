@@ -33,7 +33,7 @@ async function replay() {
   const [first, last] = [frames[0].time, frames[frames.length - 1].time];
   const [slider, speed] = [element("bar-slider"), element("bar-speed")];
   let [time, playing, wall, index] = [first, frames.length > 1, null, 0];
-  let shown = null;
+  let [shown, posed] = [null, false];
   element("bar").hidden = false;
   slider.min = first;
   slider.max = last;
@@ -68,11 +68,13 @@ async function replay() {
   }
 
   function toggle() {
+    posed = false;
     playing = !playing;
     if (playing && time >= last) time = first;
   }
 
   function seek(to) {
+    posed = false;
     playing = false;
     time = Math.min(Math.max(to, first), last);
   }
@@ -85,7 +87,7 @@ async function replay() {
     if (playing && wall !== null) time += (Number(speed.value) * (now - wall)) / 1000;
     wall = now;
     if (time > last) [time, playing] = [last, false];
-    if (time !== shown || !stage.settled) show();
+    if (!posed && (time !== shown || !stage.settled)) show();
     shown = time;
     charts.draw(now, time);
     element("bar-play").classList.toggle("playing", playing);
@@ -95,6 +97,7 @@ async function replay() {
   const exactly = (to) => {
     const passed = to - time;
     seek(to);
+    posed = true;
     show(passed >= 0 && passed < 0.5 ? 1000 * passed : Infinity);
     stage.beforeRender();
     stage.viewer.render();
