@@ -171,7 +171,7 @@ class Panel {
     element("joints").replaceChildren(...this.joints.map((joint) => joint.row));
     // Long names take room from the sliders: they often differ in their last letters only.
     const letters = Math.max(0, ...offered.joints.map((joint) => shortName(joint.name).length));
-    element("joints").style.setProperty("--name", `${Math.min(Math.max(78, 6.8 * letters), 116)}px`);
+    element("joints").style.setProperty("--name", `${Math.min(Math.max(78, 7.4 * letters), 120)}px`);
     element("joints-section").hidden = !this.joints.length;
   }
 
