@@ -39,6 +39,7 @@ SPHERE, CAPSULE, CYLINDER, POLYTOPE, HALF_SPACE, HEIGHT_FIELD, MESH = range(7)
 PLANE, ROUND, EDGE = range(3)
 
 CYLINDER_SIDES = 24
+_ONE_PLANE = 1e-7  # of equations, with lengths over the size
 FLAT = 1e-9  # of a hull's size: thinner than this it has no volume
 
 SHAPE = np.dtype(
@@ -455,34 +456,103 @@ def _hull(points: Array, element: str) -> tuple[Array, list[list[int]]]:
 
     points = np.unique(points, axis=0)
     size = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
-    if len(points) < 4 or np.linalg.svd(points - points.mean(axis=0))[1][2] < FLAT * size:
+    if len(points) < 4 or _thickness(points) < FLAT * size:
         raise ModelError("a mesh without volume cannot be hit; make it thicker", element=element)
     try:
         hull = ConvexHull(points)
     except QhullError as error:
         raise ModelError(f"its convex hull fails: {error}", element=element) from error
-    # Qhull cuts a flat face into triangles of one equation, but for rounding.
-    groups: list[tuple[Array, set[int]]] = []
-    for equation, simplex in zip(hull.equations, hull.simplices, strict=True):
-        for known, members in groups:
-            near = np.abs(known[:3] - equation[:3]).max() < 1e-7
-            if near and abs(known[3] - equation[3]) < 1e-7 * size:
-                members.update(int(v) for v in simplex)
-                break
-        else:
-            groups.append((equation, {int(v) for v in simplex}))
-    faces = [_around(points, sorted(members), equation[:3]) for equation, members in groups]
+    triangles, neighbours = _oriented(hull.simplices, hull.equations[:, :3], points)
+    faces = _merged(triangles, neighbours, hull.equations / (1, 1, 1, size), points)
     used = sorted({v for face in faces for v in face})
     index = {v: i for i, v in enumerate(used)}
     return points[used], [[index[v] for v in face] for face in faces]
 
 
-def _around(points: Array, members: list[int], normal: Array) -> list[int]:
-    """Members of a convex face in counterclockwise order about its normal."""
-    arms = points[members] - points[members].mean(axis=0)
-    x = arms[0]
-    angles = np.arctan2(arms @ np.cross(normal, x), arms @ x)
-    return [members[k] for k in np.argsort(angles)]
+def _thickness(points: Array) -> float:
+    """The least singular value of points (n, 3) about their mean [m]."""
+    return float(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[2])
+
+
+def _oriented(
+    simplices: NDArray[np.int32], normals: Array, points: Array
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Triangles of a hull, counterclockwise from outside, and the neighbour at each one's sides.
+
+    The largest one is turned by its normal and each other one like its neighbour, as the normals
+    of slivers are none.
+    """
+    triangles: list[list[int]] = [[int(v) for v in simplex] for simplex in simplices]
+    at: dict[frozenset[int], list[int]] = {}
+    for t, (a, b, c) in enumerate(triangles):
+        for side in ((a, b), (b, c), (c, a)):
+            at.setdefault(frozenset(side), []).append(t)
+    first, second, third = (points[simplices[:, k]] for k in range(3))
+    areas = np.cross(second - first, third - first)
+    start = int(np.argmax(np.linalg.norm(areas, axis=1)))
+    if areas[start] @ normals[start] < 0:
+        triangles[start].reverse()
+    reached, stack = {start}, [start]
+    while stack:
+        t = stack.pop()
+        for v, w in _sides(triangles[t]):
+            for other in at[frozenset((v, w))]:
+                if other not in reached:
+                    if (v, w) in _sides(triangles[other]):
+                        triangles[other].reverse()
+                    reached.add(other)
+                    stack.append(other)
+    neighbours = [
+        [next(o for o in at[frozenset(side)] if o != t) for side in _sides(triangle)]
+        for t, triangle in enumerate(triangles)
+    ]
+    return triangles, neighbours
+
+
+def _sides(face: Sequence[int]) -> list[tuple[int, int]]:
+    return list(zip(face, [*face[1:], face[0]], strict=True))
+
+
+def _merged(
+    triangles: list[list[int]], neighbours: list[list[int]], equations: Array, points: Array
+) -> list[list[int]]:
+    """Faces of a hull: what Qhull has cut a flat one into is one again.
+
+    Each is what borders on a number of triangles with neighbours in one plane, so that all faces
+    together are closed whatever rounding does.
+    """
+    corners = points[np.array(triangles)]
+    areas = np.linalg.norm(np.cross(*(corners[:, 1:] - corners[:, :1]).swapaxes(0, 1)), axis=1)
+    face_of: dict[int, int] = {}
+    faces: list[list[int]] = []
+    for seed in map(int, np.argsort(-areas)):
+        if seed in face_of:
+            continue
+        members, stack = {seed}, [seed]
+        while stack:
+            for other in neighbours[stack.pop()]:
+                near = np.abs(equations[other] - equations[seed]).max() < _ONE_PLANE
+                if near and other not in members and other not in face_of:
+                    members.add(other)
+                    stack.append(other)
+        border = _border([triangles[t] for t in members])
+        if border is None:  # not in one piece: as it was
+            members, border = {seed}, triangles[seed]
+        face_of.update(dict.fromkeys(members, len(faces)))
+        faces.append(border)
+    return faces
+
+
+def _border(triangles: list[list[int]]) -> list[int] | None:
+    """The corners around some triangles, in order; None if there is more than one way around."""
+    sides = {side for triangle in triangles for side in _sides(triangle)}
+    after = {v: w for v, w in sides if (w, v) not in sides}
+    start = min(after)
+    border = [start]
+    while after[border[-1]] != start and len(border) < len(after):
+        border.append(after[border[-1]])
+    outer = sum((w, v) not in sides for v, w in sides)
+    return border if len(border) == outer else None
 
 
 def _add_geometry(builder: _Builder, record: np.void, shape: Geometry) -> None:

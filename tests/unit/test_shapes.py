@@ -492,3 +492,36 @@ def test_a_mesh_without_volume_is_refused():
     line = Geometry("mesh", vertices=[[0, 0, 0], [1, 0, 0], [2, 0, 0]], faces=[[0, 1, 2]])
     with pytest.raises(ModelError, match="terrain '': a mesh without triangles"):
         compile_shapes([TriangleMesh(line)])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_hulls_of_rounded_flat_faces_are_closed(seed):
+    """Real meshes have flat faces of many points, each off by the rounding of single precision."""
+    rng = np.random.default_rng(seed)
+    angles = 2 * np.pi * np.arange(60) / 60
+    rim = np.column_stack((np.cos(angles), np.sin(angles), np.ones(60)))
+    disc = np.vstack([rim * (r, r, h) for r in (1.0, 0.7, 0.2) for h in (-0.3, 0.0, 0.3)])
+    points = disc @ quaternions.rotation_matrix(quaternions.normalized(rng.normal(size=4))).T
+    points = points.astype(np.float32).astype(float) * 10.0 ** rng.integers(-3, 3)
+    mesh = Geometry("mesh", vertices=points, faces=np.zeros((1, 3), dtype=np.int64))
+    records, data = compile_shapes([mesh])
+    (record,) = records
+    n_vertices, n_edges, n_faces = (int(record[f"n_{k}"]) for k in ("vertices", "edges", "faces"))
+    assert n_vertices - n_edges + n_faces == 2
+    begin = int(record["face_begin"])
+    normals = data.normals["p"][begin : begin + n_faces]
+    faces = data.topology.faces[begin : begin + n_faces]
+    first = int(record["vertex_begin"])
+    corners = data.vertices["p"][first : first + n_vertices]
+    for normal, (start, _) in zip(normals, faces, strict=True):
+        heights = (corners - corners[data.topology.loops[start]]) @ normal
+        assert heights.max() < 1e-5 * np.ptp(points)
+
+
+def test_a_mesh_of_many_points_takes_little_memory():
+    """A singular value decomposition made a matrix of all points by all points, 30 GB of them."""
+    points = np.random.default_rng(0).normal(size=(60_000, 3))
+    points[:, 2] *= 0.5
+    mesh = Geometry("mesh", vertices=points, faces=np.zeros((1, 3), dtype=np.int64))
+    records, _ = compile_shapes([mesh])
+    assert records[0]["n_faces"] > 100
