@@ -29,8 +29,9 @@ from robosim.loaders.mjcf.tree import PlacedJoint
 Array = NDArray[np.float64]
 
 TYPES = ("free", "ball", "slide", "hinge")
-# A carrier has this share of the mass and inertia of the body that it carries, in trees and with
-# loops, whose elimination loses more digits to light bodies.
+# A carrier has this share of the mass and inertia of the body that it carries, in trees and where
+# bodies are tied to each other, by loops or by contacts, whose elimination loses more digits to
+# light bodies.
 CARRIER_SHARE = {False: 1e-6, True: 1e-3}
 _PARALLEL = 1e-9
 # (number of slides, what follows them) -> kind
@@ -281,7 +282,7 @@ def make_joints(
     link: Link,
     parent: str | None,
     parent_center: Array,
-    has_loops: bool,
+    tied: bool,
     notes: Notes,
 ) -> tuple[list[Body], list[Joint]]:
     """The joints that lead to a link, and the carriers between them.
@@ -295,13 +296,13 @@ def make_joints(
         The parent's name, None for the world.
     parent_center : (3,) [m]
         Its centre of mass in its frame.
-    has_loops : bool
-        Whether the mechanism has loops.
+    tied : bool
+        Whether the mechanism has loops, or moving bodies that touch each other.
     notes : Notes
     """
     carriers: list[Body] = []
     joints: list[Joint] = []
-    groups, share = runs(specs), CARRIER_SHARE[has_loops]
+    groups, share = runs(specs), CARRIER_SHARE[tied]
     place = Pose(link.place.R, link.place.p - parent_center)
     if len(groups) > 1:
         notes.add(

@@ -133,6 +133,7 @@ class _Model:
         centers = [np.zeros(3), *(link.inertial.center for link in links[1:])]
         placed = place_geoms(self.bodies, self.links)
         scene = self._scene(centers, placed)
+        tied = bool(self.equalities.joints or scene.pairs or self.options.self_collision)
         bodies: list[Body] = []
         joints: list[Joint] = []
         contacts: list[ContactPoint] = []
@@ -142,7 +143,7 @@ class _Model:
                 link,
                 None if link.parent == 0 else links[link.parent].top.name,
                 centers[link.parent],
-                bool(self.equalities.joints),
+                tied,
                 self.notes,
             )
             looks = scene.looks[index]

@@ -268,3 +268,16 @@ def test_spring_and_damper_from_a_time_constant(tmp_path):
     joint = load(tmp_path, world).joints[0]
     inertia = 0.1 + 0.4 * 3 * 0.1**2 + 3 * 0.2**2
     np.testing.assert_allclose((joint.stiffness, joint.damping), (inertia, inertia), rtol=1e-12)
+
+
+def test_bodies_in_between_are_heavier_where_bodies_touch_each_other(tmp_path):
+    """With a millionth of the mass, the Adroit hands of gymnasium-robotics could not be stepped."""
+    world = """<body name="a"><joint axis="1 0 0"/><joint axis="0 1 0"/><geom name="a" size=".1"/>
+      </body><body name="b" pos="0 0 1"><joint axis="1 0 0"/><geom name="b" size=".1"/></body>"""
+    pair = '<contact><pair geom1="a" geom2="b"/></contact>'
+    shares = []
+    for rest, options in (("", {}), (pair, {}), ("", {"self_collision": True})):
+        robot = load(tmp_path, world, rest, **options)
+        shares.append(robot.bodies[0].mass / robot.body("a").mass)
+        assert robot.bodies[0].carrier
+    assert shares == pytest.approx([1e-6, 1e-3, 1e-3])
