@@ -67,13 +67,26 @@ class Links:
         return places
 
     def carries(self, body: int, link: int) -> bool:
-        """Whether a link hangs on a body, directly or by others."""
+        """Whether a link hangs on a body of the world, directly or by others.
+
+        A link that a single joint holds to the world hangs on all that is one piece with the body
+        that it is in: a finger on the whole palm, a lift on the whole column.
+        """
         index = self.links[link].members[0][0]
+        alone = len(self.links[link].top.joints) == 1
+        if self.links[link].parent == 0 and alone and self._piece(body) == self._piece(index):
+            return True
         while index > 0:
             index = self.bodies[index].parent
             if index == body:
                 return True
         return False
+
+    def _piece(self, index: int) -> int:
+        """The body of the world itself that a body is in."""
+        while self.bodies[index].parent > 0:
+            index = self.bodies[index].parent
+        return index
 
 
 def find_links(bodies: Sequence[TreeBody], own: Sequence[Inertial]) -> Links:

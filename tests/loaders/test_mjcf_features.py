@@ -281,3 +281,17 @@ def test_bodies_in_between_are_heavier_where_bodies_touch_each_other(tmp_path):
         shares.append(robot.bodies[0].mass / robot.body("a").mass)
         assert robot.bodies[0].carrier
     assert shares == pytest.approx([1e-6, 1e-3, 1e-3])
+
+
+def test_a_finger_does_not_touch_the_palm_that_it_is_mounted_on(tmp_path):
+    """As drawn they overlap; what hangs further down, or floats, does touch."""
+    finger = """<body name="finger" pos="0 0 .1"><joint/><geom name="finger" size=".05"/>
+      <body name="tip" pos="0 0 .2"><joint/><geom size=".04"/></body></body>"""
+    world = f"""<body name="hand"><body name="palm"><geom name="palm" type="box" size=".1 .1 .1"/>
+      </body>{finger}</body><body name="table"><geom name="table" type="box" size=".1 .1 .1"
+      pos="0 0 -1"/></body>{ball(2)}"""
+    robot = load(tmp_path, world)
+    apart = {frozenset(pair) for pair in robot.excluded_pairs}
+    assert frozenset(("finger", "palm")) in apart
+    for pair in (("tip", "palm"), ("ball", "palm"), ("finger", "table")):
+        assert frozenset(pair) not in apart
