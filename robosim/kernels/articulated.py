@@ -304,14 +304,17 @@ def factor_tree(joints, rows, active, tree, factored, held):
 
 
 @kernel
-def solve_tree(joints, rows, tree, x, held):
+def solve_tree(joints, rows, tree, x, held, before):
     """x (nb + nj,) = motions of the bodies for the right-hand sides x; tree.d those of joints.
+
+    The factors are those of both ends at the second knot (`held`), of both at the first (`before`),
+    or of an interval.
 
     Rows of bodies are wrenches about their centres of mass and become (d v, psi); those of joints,
     after the bodies, are what their laws ask for and stay as they are.
     """
     sweep_to_root(joints, rows, tree, x, held)
-    sweep_to_leaves(joints, tree, x)
+    sweep_to_leaves(joints, tree, x, before)
 
 
 @kernel
@@ -377,22 +380,27 @@ def sweep_to_root(joints, rows, tree, x, held):
 
 
 @kernel
-def sweep_to_leaves(joints, tree, x):
-    """x = motions of the bodies (d v, psi), tree.d those of joints."""
+def sweep_to_leaves(joints, tree, x, before):
+    """x = motions of the bodies (d v, psi), tree.d those of joints.
+
+    Along the arms that the factors are of, whether those are the best or not: a closed contact
+    takes what its point moves for an impulse, times 1e9.
+    """
     for b in range(joints.shape[0]):
         joint, w = joints[b], tree[b]
-        motion, s, d, out, rho = w.x, w.s, w.d, x[b].w, w.rho2
+        motion, s, d, out = w.x, w.s, w.d, x[b].w
+        rho, Z = (w.rho1, w.Z1) if before else (w.rho2, w.Z2)
         if joint.kind == FREE:
             for row in range(joint.m_T + joint.m_R):
-                d[row] = dot(w.Z2[row, :3], motion[:3]) + dot(w.Z2[row, 3:], motion[3:])
+                d[row] = dot(Z[row, :3], motion[:3]) + dot(Z[row, 3:], motion[3:])
         else:
-            y, r = tree[joint.parent].x, w.r2
+            y, r = tree[joint.parent].x, w.r1 if before else w.r2
             p, q, t = y[3], y[4], y[5]
             v0 = y[0] + q * r[2] - t * r[1]
             v1 = y[1] + t * r[0] - p * r[2]
             v2 = y[2] + p * r[1] - q * r[0]
             if joint.kind == HINGE:
-                W, a = w.W[0], w.a2
+                W, a = w.W[0], w.a1 if before else w.a2
                 along = W[0] * v0 + W[1] * v1 + W[2] * v2 + W[3] * p + W[4] * q + W[5] * t
                 rate = s[0] - w.inverse * along
                 d[0] = rate
@@ -412,7 +420,7 @@ def sweep_to_leaves(joints, tree, x):
                         d[row] -= w.W[row, i] * motion[i]
                 for row in range(m):
                     for i in range(6):
-                        motion[i] += d[row] * w.Z2[row, i]
+                        motion[i] += d[row] * Z[row, i]
         p, q, t = motion[3], motion[4], motion[5]
         out[0] = motion[0] + q * rho[2] - t * rho[1]
         out[1] = motion[1] + t * rho[0] - p * rho[2]

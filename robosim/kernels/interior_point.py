@@ -31,7 +31,6 @@ TURNS_FAR = 7  # a body turns farther than the discrete momentum can tell
 
 WARM = 0  # from the last step's variables, at the final barrier
 WARM_LIMIT = 12  # iterations; a cold start is quicker than what takes more
-WARM_PATIENCE = 4  # iterations, after which one that hardly moves is given up
 COLD = 1  # from far inside the cones, by Mehrotra's predictor and corrector
 CAREFUL = 2  # the same start, staying near the central path
 LAST = 11  # and from CAREFUL on along other paths, each finished by jumps
@@ -282,12 +281,20 @@ def solve(model, state, work, options, dt, attempt, info):
         length = longest_feasible_step(model, state, work, dt, 0.99)
         if attempt != WARM and not jump:
             length = central_step(model, state, work, length)
-        if attempt == WARM and n >= WARM_PATIENCE and length < 0.02 and work.active[0] > 0:
-            return STALLED
+        if attempt == WARM and length < 0.9 and work.active[0] > 0 and not jump:
+            jump = True
+            for m in range(1, work.active[0] + 1):
+                work.contacts[work.active[m]].jumps = inverse_mass(model, work.slots[work.active[m]])
+            if not stale:
+                work.factored[0] = 0
+                if factor(model, model.tree, state, work) != 0:
+                    return SINGULAR
+                find_direction(model, model.tree, state, work, kappa, False)
+            length = longest_feasible_step(model, state, work, dt, 0.99)
         remember(model, model.tree, state, work)
         # A jump that lands too far even when it is short is made all the same: it leads elsewhere.
         accepted = jump
-        if jump:
+        if jump or (attempt == WARM and work.active[0] > 0):
             enough = LOOSE
         for _ in range(5 if jump else 10):
             take_step(model, model.tree, state, work, dt, length)

@@ -131,7 +131,7 @@ def polish(model, tree, state, work, dt, merit, info):
     """
     if tree is None or work.active[0] > 0 or work.factored[1] == 0:
         return merit
-    sweep_to_leaves(model.joints, work.tree, work.rhs)
+    sweep_to_leaves(model.joints, work.tree, work.rhs, False)
     remember(model, tree, state, work)
     take_step(model, tree, state, work, dt, 1.0)
     polished = evaluate(model, tree, state, work, dt, info)
@@ -467,7 +467,8 @@ def solve_motion(model, tree, state, work, x):
     """x = motion and impulses for the right-hand side x; the contacts' directions answer it."""
     nb, t = model.bodies.shape[0], work.scratch[0]
     if tree is not None:
-        solve_tree(model.joints, work.joints, work.tree, x, False)
+        before = work.factored[0] != 0
+        solve_tree(model.joints, work.joints, work.tree, x, False, before)
     else:
         for j in range(model.joints.shape[0]):
             if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:

@@ -722,7 +722,7 @@ def project_tree(model, state, work, dt, drag):
             assign_laws(joint, w, work.rhs[joint.node].w)
     if factor_tree(model.joints, work.joints, work.active, work.tree, work.factored, True) != 0:
         return SINGULAR
-    solve_tree(model.joints, work.joints, work.tree, work.rhs, True)
+    solve_tree(model.joints, work.joints, work.tree, work.rhs, True, False)
     for i in range(nb):
         assign(work.rhs[i].w, work.twists[i].w)
     work.factored[0] = 1
