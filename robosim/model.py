@@ -393,6 +393,7 @@ class Options(NamedTuple):
     contact_speed: float  # creep and gap over dt that a resting contact may have [m/s]
     max_iterations: int
     max_substeps: int
+    last_attempt: int  # at a step, of kernels.interior_point
     order: int  # 2, or 4 where the motion is smooth
 
 

@@ -22,7 +22,7 @@ from robosim.handles import Handle, Run, make_run, runner
 from robosim.joints import Joint
 from robosim.kernels.assembly import close_loops, start_projected
 from robosim.kernels.coordinates import joint_violations, set_bodies, start_constraints
-from robosim.kernels.interior_point import CONVERGED, NEEDS_BLOCKS
+from robosim.kernels.interior_point import COLD, CONVERGED, LAST, NEEDS_BLOCKS
 from robosim.kernels.touch import RECOVERY_SPEED
 from robosim.log import Chunk, Log
 from robosim.mechanism import Mechanism
@@ -44,6 +44,7 @@ from robosim.readout import Contact
 
 Array = NDArray[np.float64]
 CHUNK_STEPS = 1000
+LONGEST_STAY = 1000  # steps that a tree with contacts is left to the solver with multipliers
 
 
 class StepInfo(NamedTuple):
@@ -132,8 +133,9 @@ class Simulation:
         with servos, steps are of order two all the same, and say so.
     solver : str or None
         "articulated" eliminates a tree along its joints, "ldu" any mechanism with all multipliers,
-        more slowly. By default trees have the former, and once it cannot solve a step, as may
-        happen with many stiff contacts, go on with the latter.
+        more slowly. By default trees have the former, and where it cannot solve a step, as may
+        happen with many stiff contacts, go on with the latter for 10 steps, the next time for 20,
+        and so on.
 
     Attributes
     solver : str
@@ -206,8 +208,10 @@ class Simulation:
                 f"springs, driven joints and contacts between bodies, not {solver!r}"
             )
         self.solver = solver or ("articulated" if plain else "ldu")
-        touches = bool(robot.contacts or robot.touching_shapes())
         self._may_switch = solver is None and self.solver == "articulated"
+        self._solvers: dict[str, Any] = {}  # what those work on that are not at work now
+        self._max_substeps = int(max_substeps)
+        self._away, self._stay = 0, 10  # steps that the other solver has to take; the next time
         self._facets = n_facets if friction_cone == "linearized" else 0
         self._model = compile_model(robot, self._facets, self.solver == "articulated")
         self._state = make_state(robot, self._model)
@@ -218,11 +222,9 @@ class Simulation:
             float(tolerance),
             float(contact_speed),
             int(max_iterations),
-            # Contacts that it cannot solve are not divided but handed to the other solver.
-            1 if self._may_switch and touches else int(max_substeps),
+            *self._patience(self.solver),
             int(order),
         )
-        self._max_substeps = int(max_substeps)
         self._n_rates = robot.v_offsets[-1]
         # Where in q the coordinate of each velocity is; of no meaning for a free rotation.
         joints = self._model.joints
@@ -289,7 +291,7 @@ class Simulation:
         other._state = copied(self._state) if state is None else state
         for source, target in zip(self._state, other._state, strict=True):
             target[...] = source
-        other._work = copied(self._work)
+        other._work, other._solvers = copied(self._work), {}
         other._own()
         if self._last is not None:
             infos, row, first = self._last
@@ -776,7 +778,8 @@ class Simulation:
         done[0] = reached = begin
         while True:
             assert self._parts is not None
-            self._run_states(self._parts.addresses, runs, done, end)
+            last = min(end, reached + self._away) if self._away else end
+            self._run_states(self._parts.addresses, runs, done, last)
             before, reached = reached, int(done[0])
             infos = run.values.infos
             if reached > before:
@@ -785,36 +788,59 @@ class Simulation:
                 if self.order == 4:
                     smooth = infos["order"][before:reached] == 4
                     self.fourth_order_steps += int(np.count_nonzero(smooth))
+            if self._away:
+                self._away -= reached - before
+                if self._away == 0:
+                    self._switch("articulated")
             if reached == end:
                 return
-            if not self._goes_on(infos["status"][reached]):
+            if reached < last and not self._goes_on(infos["status"][reached]):
                 raise self._failure(infos[reached])
 
     def _goes_on(self, status: int) -> bool:
         """Make what a step that stopped with `status` needs to be tried again, if anything."""
         if status == NEEDS_BLOCKS:
             self._connect_pairs()
-        elif self._may_switch:
-            self._switch_to_ldu()
+        elif self._may_switch and self.solver == "articulated":
+            # The stiffness of contacts costs this one more digits than the other.
+            self._away, self._stay = self._stay, min(2 * self._stay, LONGEST_STAY)
+            self._switch("ldu")
         else:
             return False
         return True
 
-    def _switch_to_ldu(self) -> None:
-        """Go on with the slower solver, in which the stiffness of contacts costs fewer digits."""
-        self.solver, self._may_switch = "ldu", False
-        self._options = self._options._replace(max_substeps=self._max_substeps)
-        self._model = compile_model(self.robot, self._facets)
+    def _switch(self, solver: str) -> None:
+        """Go on with another solver, from the same state."""
         before = self._work
-        self._work = make_workspace(self.robot, self._model)
+        self._solvers[self.solver] = self._model, before, self._options, self._parts
+        self.solver = solver
+        if solver not in self._solvers:
+            model = compile_model(self.robot, self._facets, solver == "articulated")
+            substeps, attempt = self._patience(solver)
+            options = self._options._replace(max_substeps=substeps, last_attempt=attempt)
+            self._solvers[solver] = model, make_workspace(self.robot, model), options, None
+        self._model, self._work, self._options, self._parts = self._solvers[solver]
         # What was asked for, and the features that shapes touch with, last from step to step.
         for name in ("tau", "drives", "external", "motion", "slots", "last_dt"):
             getattr(self._work, name)[...] = getattr(before, name)
         if self._work.collision is not None and before.collision is not None:
             self._work.collision.ids[:] = before.collision.ids
-        start_constraints(self._model, self._state, self._work)
-        self._parts = None
+        self._work.factored[:] = 0
+        if solver == "ldu":
+            start_constraints(self._model, self._state, self._work)
+        else:
+            for joint, knot in zip(self._model.joints, self._state.joints, strict=True):
+                begin, rates = joint["v_begin"], joint["m_T"] + joint["m_R"]
+                knot["mid"][:rates] = self._state.v[begin : begin + rates]
         self._hand_over()
+
+    def _patience(self, solver: str) -> tuple[int, int]:
+        """Into how many parts at most a solver may divide a step, and its last attempt."""
+        touches = bool(self.robot.contacts or self.robot.touching_shapes())
+        if self._may_switch and solver == "articulated" and touches:
+            # Contacts that the first of two cannot solve are soon handed to the other.
+            return 1, COLD
+        return self._max_substeps, LAST
 
     def _connect_pairs(self) -> None:
         """Make room in the linear system for the pairs of bodies that have come near each other."""

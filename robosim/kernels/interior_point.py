@@ -31,9 +31,10 @@ TURNS_FAR = 7  # a body turns farther than the discrete momentum can tell
 
 WARM = 0  # from the last step's variables, at the final barrier
 WARM_LIMIT = 12  # iterations; a cold start is quicker than what takes more
-COLD = 1  # from far inside the cones, by Mehrotra's predictor and corrector
-CAREFUL = 2  # the same start, staying near the central path
-LAST = 11  # and from CAREFUL on along other paths, each finished by jumps
+HOP = 1  # from there by jumps, without extrapolation
+COLD = 2  # from far inside the cones, by Mehrotra's predictor and corrector
+CAREFUL = 3  # the same start, staying near the central path
+LAST = 12  # and from CAREFUL on along other paths, each finished by jumps
 LOOSE = 1e-2  # [m/s], residual below which jumps start, and up to which they may land
 OPEN = 1e-7  # [m/s, rad/s], how fast joints may open
 REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
@@ -119,7 +120,7 @@ def jumps(attempt):
     motion, and slacks that have to stay positive leave room for tiny steps only. Jumps go as far
     as Newton's method asks for, and contacts open, close, stick or slide as that has it.
     """
-    return attempt > CAREFUL and attempt % 2 != 0
+    return attempt == HOP or (attempt > CAREFUL and (attempt - CAREFUL) % 2 != 0)
 
 
 @kernel
@@ -246,7 +247,7 @@ def solve(model, state, work, options, dt, attempt, info):
     stale = attempt != WARM or work.factored[0] == 0 or work.active[0] == 0
     merit = evaluate(model, model.tree, state, work, dt, info)
     limit, length, jump = options.max_iterations, 1.0, jumps(attempt)
-    if attempt == WARM and work.active[0] > 0:
+    if attempt <= HOP and work.active[0] > 0:
         limit = min(limit, WARM_LIMIT)
     for n in range(limit):
         info.residual = merit
@@ -284,7 +285,9 @@ def solve(model, state, work, options, dt, attempt, info):
         if attempt == WARM and length < 0.9 and work.active[0] > 0 and not jump:
             jump = True
             for m in range(1, work.active[0] + 1):
-                work.contacts[work.active[m]].jumps = inverse_mass(model, work.slots[work.active[m]])
+                work.contacts[work.active[m]].jumps = inverse_mass(
+                    model, work.slots[work.active[m]]
+                )
             if not stale:
                 work.factored[0] = 0
                 if factor(model, model.tree, state, work) != 0:

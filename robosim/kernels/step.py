@@ -34,9 +34,10 @@ from robosim.kernels.collide import (
 from robosim.kernels.contact import contact_center, contact_stiffness
 from robosim.kernels.coordinates import add_joint_forces, load_poses, read_ahead, read_joints
 from robosim.kernels.interior_point import (
+    CAREFUL,
     COLD,
     CONVERGED,
-    LAST,
+    HOP,
     LOOSE,
     NEEDS_BLOCKS,
     NOT_SMOOTH,
@@ -330,6 +331,10 @@ def solve_interval(model, state, work, options, dt, kappa, info):
                 dt,
                 dt / work.last_dt[0] if work.last_dt[0] != 0.0 else 0.0,
             )
+        elif info.attempt == HOP:
+            guess_motion(model, model.tree, state, work, dt, 0.0)
+            evaluate(model, model.tree, state, work, dt, info)
+            start_jump(model, state, work)
         elif jumps(info.attempt):
             start_jump(model, state, work)
         else:
@@ -345,9 +350,9 @@ def solve_interval(model, state, work, options, dt, kappa, info):
             info.attempt = COLD
             continue
         info.attempt += 1
-        if jumps(info.attempt) and not info.residual < LOOSE:
+        if info.attempt > CAREFUL and jumps(info.attempt) and not info.residual < LOOSE:
             info.attempt += 1
-        if info.attempt > LAST or work.active[0] == 0:
+        if info.attempt > options.last_attempt or work.active[0] == 0:
             return status
 
 
