@@ -328,14 +328,21 @@ class BatchSimulation:
         todo = np.arange(self.n)
         while len(todo):
             # States that have gone over to the other solver have kernels of their own.
-            solvers = np.array([self._sims[i].solver for i in todo])
+            before = done[todo]
+            sims = [self._sims[i] for i in todo]
+            solvers = np.array([sim.solver for sim in sims])
+            ends = np.array([sim._until(k, steps) for sim, k in zip(sims, before, strict=True)])
             for solver in np.unique(solvers):
-                self._run_alike(memory, steps, todo[solvers == solver], done)
+                for end in np.unique(ends[solvers == solver]):
+                    alike = (solvers == solver) & (ends == end)
+                    self._run_alike(memory, int(end), todo[alike], done)
             again = []
-            for i in todo[done[todo] < steps]:
-                sim = self._sims[i]
+            for i, sim, start, end in zip(todo, sims, before, ends, strict=True):
                 sim.steps = int(self._steps[i] + done[i])
-                if sim._goes_on(memory.infos["status"][i, done[i]]):
+                sim._return(int(done[i] - start))
+                if done[i] < end and not sim._goes_on(memory.infos["status"][i, done[i]]):
+                    continue
+                if done[i] < steps:
                     assert sim._parts is not None
                     self._parts[i] = sim._parts.address
                     again.append(i)

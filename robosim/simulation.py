@@ -778,7 +778,7 @@ class Simulation:
         done[0] = reached = begin
         while True:
             assert self._parts is not None
-            last = min(end, reached + self._away) if self._away else end
+            last = self._until(reached, end)
             self._run_states(self._parts.addresses, runs, done, last)
             before, reached = reached, int(done[0])
             infos = run.values.infos
@@ -788,14 +788,22 @@ class Simulation:
                 if self.order == 4:
                     smooth = infos["order"][before:reached] == 4
                     self.fourth_order_steps += int(np.count_nonzero(smooth))
-            if self._away:
-                self._away -= reached - before
-                if self._away == 0:
-                    self._switch("articulated")
+            self._return(reached - before)
             if reached == end:
                 return
             if reached < last and not self._goes_on(infos["status"][reached]):
                 raise self._failure(infos[reached])
+
+    def _until(self, reached: int, end: int) -> int:
+        """How far towards `end` the solver at work may go from `reached`."""
+        return min(end, reached + self._away) if self._away else end
+
+    def _return(self, taken: int) -> None:
+        """Count the steps that a solver has taken for the other, which comes back after enough."""
+        if self._away:
+            self._away -= taken
+            if self._away == 0:
+                self._switch("articulated")
 
     def _goes_on(self, status: int) -> bool:
         """Make what a step that stopped with `status` needs to be tried again, if anything."""

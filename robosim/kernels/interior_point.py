@@ -29,9 +29,10 @@ NOT_SMOOTH = 5  # a contact or limit is active in a composition of order four
 NEEDS_BLOCKS = 6  # bodies have come near each other that the system has no blocks for
 TURNS_FAR = 7  # a body turns farther than the discrete momentum can tell
 
-WARM = 0  # from the last step's variables, at the final barrier
-WARM_LIMIT = 12  # iterations; a cold start is quicker than what takes more
-HOP = 1  # from there by jumps, without extrapolation
+WARM = 0  # from the last step's variables, at the final barrier, by jumps where need be
+HOP = 1  # by jumps from where that has led, with velocities that are not extrapolated
+WARM_LIMIT = 12  # iterations of either; a cold start is quicker than what takes more
+FREE = 0.9  # part of a step that leaves the cones so late that it needs no jump
 COLD = 2  # from far inside the cones, by Mehrotra's predictor and corrector
 CAREFUL = 3  # the same start, staying near the central path
 LAST = 12  # and from CAREFUL on along other paths, each finished by jumps
@@ -211,13 +212,22 @@ def inverse_mass(model, contact):
 
 
 @kernel
+def let_jump(model, work):
+    """Let contacts take steps of any length from now on."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        work.contacts[k].jumps = inverse_mass(model, work.slots[k])
+
+
+@kernel
 def start_jump(model, state, work):
     """Put all contacts on the central path from where another attempt has left them."""
+    let_jump(model, work)
     kappa = complementarity(model, state, work, 0.0)[0]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         w = work.contacts[k]
-        w.weight, w.aim, w.jumps = 1.0, kappa, inverse_mass(model, work.slots[k])
+        w.weight, w.aim = 1.0, kappa
         contact_land(work.slots[k], state.contacts[k], w, model.facets)
 
 
@@ -282,20 +292,17 @@ def solve(model, state, work, options, dt, attempt, info):
         length = longest_feasible_step(model, state, work, dt, 0.99)
         if attempt != WARM and not jump:
             length = central_step(model, state, work, length)
-        if attempt == WARM and length < 0.9 and work.active[0] > 0 and not jump:
+        if attempt == WARM and work.active[0] > 0 and not jump and length < FREE:
             jump = True
-            for m in range(1, work.active[0] + 1):
-                work.contacts[work.active[m]].jumps = inverse_mass(
-                    model, work.slots[work.active[m]]
-                )
+            let_jump(model, work)
             if not stale:
-                work.factored[0] = 0
-                if factor(model, model.tree, state, work) != 0:
-                    return SINGULAR
-                find_direction(model, model.tree, state, work, kappa, False)
+                # What factors of the last knot are too coarse for may not need to jump.
+                stale = True
+                continue
             length = longest_feasible_step(model, state, work, dt, 0.99)
         remember(model, model.tree, state, work)
         # A jump that lands too far even when it is short is made all the same: it leads elsewhere.
+        # Warm starts may get worse by a first step, with the factors of the last knot.
         accepted = jump
         if jump or (attempt == WARM and work.active[0] > 0):
             enough = LOOSE
