@@ -3,10 +3,10 @@
     python -m benchmarks.conformance --out DIR [--only WORD] [--simulate]
 
 The URDF files of example-robot-data are held to Pinocchio, and to MuJoCo where its own URDF reader
-accepts them; the MJCF files of dm_control and gymnasium to MuJoCo's compiled model. What is not
-installed is left out. With --simulate, each goes for 0.5 s from its default pose on the ground,
-without torques. Writes conformance.json with everything, conformance.md with a table for each
-collection, and one JSON file for each model file.
+accepts them; the MJCF files of dm_control, gymnasium, gymnasium-robotics and robosuite to MuJoCo's
+compiled model. What is not installed is left out. With --simulate, each goes for 0.5 s from its
+default pose on the ground, without torques. Writes conformance.json with everything, conformance.md
+with a table for each collection, and one JSON file for each model file.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def files() -> Iterator[tuple[str, Path, Path, tuple[str, ...]]]:
         robots = share / "example-robot-data" / "robots"
         for file in sorted(robots.rglob("*.urdf")):
             yield "example-robot-data", robots, file, ("pinocchio", "mujoco")
-    for collection in ("dm_control", "gymnasium"):
+    for collection in ("dm_control", "gymnasium", "gymnasium_robotics", "robosuite"):
         spec = importlib.util.find_spec(collection)
         for folder in map(Path, spec.submodule_search_locations or () if spec else ()):
             for file in sorted(folder.rglob("*.xml")):
