@@ -7,7 +7,7 @@ kept in `Mechanism.actuators`, which turn controls into such torques.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -68,7 +68,8 @@ def read_actuators(
             name = node.name or f"actuator{len(found.actuators)}"
             gears = _gears(resolved, scalars, tendons, found, notes, name)
             if gears and node.tag in _AFFINE:
-                found.actuators.append(_affine(resolved, name, gears, compiler, notes))
+                actuator = _affine(resolved, name, gears, compiler, notes)
+                found.actuators.append(_inheriting(resolved, actuator, scalars, notes))
             elif gears:
                 notes.add(f"actuators of the kind {node.tag} are left out", name)
     return found
@@ -132,6 +133,33 @@ def _affine(
         control_range=limits["ctrl"],
         force_range=limits["force"],
     )
+
+
+def _inheriting(node: Node, actuator: Actuator, scalars: Scalars, notes: Notes) -> Actuator:
+    """A servo whose controls reach as far as its joint, times a factor, about the middle.
+
+    Raises
+    ------
+    LoadError
+        For a factor that is negative, or beside a ctrlrange, or without a joint that has limits.
+    """
+    factor = node.number("inheritrange", 0.0)
+    if node.tag != "position" or factor == 0:
+        return actuator
+    if node.has("tendon"):
+        notes.add(
+            "controls of tendons reach as far as they are told to, not their ranges", node.name
+        )
+        return actuator
+    (name,) = actuator.gears
+    lower, upper = scalars.specs[name].lower, scalars.specs[name].upper
+    if factor < 0 or node.has("ctrlrange") or not np.isfinite(upper - lower):
+        raise node.error(
+            f"'inheritrange' of {factor:g} needs a joint with a range, no 'ctrlrange', and must "
+            "not be negative"
+        )
+    middle, half = (upper + lower) / 2, (upper - lower) / 2
+    return replace(actuator, control_range=(middle - factor * half, middle + factor * half))
 
 
 def _gain_and_bias(node: Node) -> tuple[Three, Three]:

@@ -158,6 +158,10 @@ ELEMENTS: dict[str, Element] = {
     "equality/tendon": _element("active tendon1 tendon2 polycoef", _SOLVER),
     "actuator": _element("", children=_KINDS),
     **dict.fromkeys(_KINDS.split(), _ACTUATOR_KIND),
+    "position": _ACTUATOR_KIND._replace(
+        read=_ACTUATOR_KIND.read | {"inheritrange"},
+        acting=_ACTUATOR_KIND.acting - {"inheritrange"},
+    ),
     "keyframe": _element("", children="key"),
     "key": _element("qpos", "qvel act ctrl mpos mquat plastic time"),
     "include": _element("file"),

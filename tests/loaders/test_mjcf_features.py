@@ -295,3 +295,18 @@ def test_a_finger_does_not_touch_the_palm_that_it_is_mounted_on(tmp_path):
     assert frozenset(("finger", "palm")) in apart
     for pair in (("tip", "palm"), ("ball", "palm"), ("finger", "table")):
         assert frozenset(pair) not in apart
+
+
+def test_servos_reach_as_far_as_their_joints_do(tmp_path):
+    servo = '<actuator><position joint="b" inheritrange="{}" {}/></actuator>'
+    robot = load(tmp_path, ARM, servo.format(0.5, ""))
+    assert robot.actuators[0].control_range == pytest.approx((-np.pi / 4, np.pi / 4))
+    assert robot.warnings == ()
+    for wrong in (servo.format(-1, ""), servo.format(1, 'ctrlrange="0 1"')):
+        with pytest.raises(robosim.LoadError, match="'inheritrange' of"):
+            load(tmp_path, ARM, wrong)
+    with pytest.raises(robosim.LoadError, match="needs a joint with a range"):
+        load(tmp_path, ARM, servo.format(1, "").replace('"b"', '"a"'))
+    tendon = '<tendon><fixed name="t"><joint joint="b" coef="2"/></fixed></tendon>'
+    robot = load(tmp_path, ARM, tendon + servo.format(1, "").replace('joint="b"', 'tendon="t"'))
+    assert any("controls of tendons" in text for text in robot.warnings)
