@@ -30,8 +30,8 @@ Array = NDArray[np.float64]
 
 TYPES = ("free", "ball", "slide", "hinge")
 # A carrier has this share of the mass and inertia of the body that it carries, in trees and where
-# bodies are tied to each other, by loops or by contacts, whose elimination loses more digits to
-# light bodies.
+# bodies are tied to each other or to obstacles, by loops or by contacts, whose elimination loses
+# more digits to light bodies.
 CARRIER_SHARE = {False: 1e-6, True: 1e-3}
 _PARALLEL = 1e-9
 # (number of slides, what follows them) -> kind
@@ -297,7 +297,7 @@ def make_joints(
     parent_center : (3,) [m]
         Its centre of mass in its frame.
     tied : bool
-        Whether the mechanism has loops, or moving bodies that touch each other.
+        Whether the mechanism has loops, or bodies whose shapes touch others.
     notes : Notes
     """
     carriers: list[Body] = []

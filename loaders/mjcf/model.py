@@ -133,7 +133,8 @@ class _Model:
         centers = [np.zeros(3), *(link.inertial.center for link in links[1:])]
         placed = place_geoms(self.bodies, self.links)
         scene = self._scene(centers, placed)
-        tied = bool(self.equalities.joints or scene.pairs or self.options.self_collision)
+        touching = scene.pairs or scene.obstacles or self.options.self_collision
+        tied = bool(self.equalities.joints or touching)
         bodies: list[Body] = []
         joints: list[Joint] = []
         contacts: list[ContactPoint] = []
