@@ -108,6 +108,8 @@ class Node:
                 raise self.error(f"attribute '{attribute}' is missing")
             return np.array(default, dtype=float).reshape(-1)
         words = self.attributes[attribute].split()
+        if not words:
+            raise self.error(f"'{attribute}' must hold numbers, and is empty")
         values = np.array([self._finite(attribute, word) for word in words])
         if not fill:
             return values

@@ -88,6 +88,11 @@ WRONG = {
         mjcf('<actuator><motor joint="x"/></actuator>'),
         r"joint 'x' does not exist \(known: j",
     ),
+    # Found by benchmarks/fuzz_loaders.py: an IndexError.
+    "empty numbers": (
+        mjcf('<actuator><general joint="j" gainprm=""/></actuator>'),
+        "'gainprm' must hold numbers, and is empty",
+    ),
     "pair": (mjcf('<contact><pair geom1="g" geom2="x"/></contact>'), "geom 'x' does not exist"),
     "exclude": (mjcf('<contact><exclude body1="b"/></contact>'), "'body2' is missing"),
     "equality": (mjcf('<equality><connect body1="b"/></equality>'), "'anchor' is missing"),
