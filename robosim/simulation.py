@@ -134,7 +134,7 @@ class Simulation:
     solver : str or None
         "articulated" eliminates a tree along its joints, "ldu" any mechanism with all multipliers,
         more slowly. By default trees have the former, and where it cannot solve a step, as may
-        happen with many stiff contacts, go on with the latter for 10 steps, the next time for 20,
+        happen with many stiff contacts, go on with the latter for 2 steps, the next time for 4,
         and so on.
 
     Attributes
@@ -211,7 +211,7 @@ class Simulation:
         self._may_switch = solver is None and self.solver == "articulated"
         self._solvers: dict[str, Any] = {}  # what those work on that are not at work now
         self._max_substeps = int(max_substeps)
-        self._away, self._stay = 0, 10  # steps that the other solver has to take; the next time
+        self._away, self._stay = 0, 2  # steps that the other solver has to take; the next time
         self._facets = n_facets if friction_cone == "linearized" else 0
         self._model = compile_model(robot, self._facets, self.solver == "articulated")
         self._state = make_state(robot, self._model)

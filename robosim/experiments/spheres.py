@@ -36,6 +36,8 @@ def run_spheres(setup: Setup) -> Result:
         name: {"settings": chosen.told(), **{key: [] for key in keys}}
         for name, chosen in settings.items()
     }
+    for solver in ("articulated", "ldu"):  # compiled here, not while it is timed
+        Simulation(sphere_chain(1, RADIUS, SPACING, MASS, FRICTION), solver=solver).step()
     for n in counts:
         setup.note(f"{n} spheres, ours")
         robot = sphere_chain(n, RADIUS, SPACING, MASS, FRICTION)

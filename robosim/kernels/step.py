@@ -369,7 +369,9 @@ def start_cold(model, state, work, dt, kappa, info):
         mass = max(mass, work.slots[k].mass)
     # What is left of the equations without contacts is a motion that they have to take as well.
     center_contacts(model, state, work, kappa, speed, info.attempt)
-    speed = max(speed, evaluate(model, model.tree, state, work, dt, info))
+    # Not much faster: for trees it is measured in the inertia of single bodies, all too fast.
+    left = evaluate(model, model.tree, state, work, dt, info)
+    speed = max(speed, min(left, 3.0 * speed))
     kappa = max(kappa, mass * speed * speed)
     center_contacts(model, state, work, kappa, speed, info.attempt)
     if raises_barrier(info.attempt):

@@ -28,9 +28,9 @@ def test_a_step_that_is_not_solved_is_taken_over():
     assert (sim.solver, reference.solver) == ("articulated", "ldu")
     solvers = []
     logs = [each.run(1.0, lambda sim: solvers.append(sim.solver)) for each in (sim, reference)]
-    # For the step that has failed, which was begun by the first, and nine more.
+    # For the step that has failed, which was begun by the first, and another.
     first = solvers.index("ldu")
-    assert solvers[first : first + 10] == 9 * ["ldu"] + ["articulated"]
+    assert solvers[first : first + 2] == ["ldu", "articulated"]
     assert logs[0].samples.gap.min() >= 0
     assert logs[0].samples.substeps.max() == 1
     # Together down to the first impact; after that, where what touches first decides.
@@ -53,7 +53,7 @@ def test_states_of_a_batch_are_taken_over_one_by_one():
     batch.set_state(np.stack((q, high)))
     rollout = batch.rollout(100)
     assert not rollout.failed.any()
-    assert [each._stay > 10 for each in batch._sims] == [True, False]
+    assert [each._stay > 2 for each in batch._sims] == [True, False]
     log = sim.run(0.5)
     assert sim._stay == batch._sims[0]._stay
     np.testing.assert_array_equal(rollout.q[0, :-1], log.q)
