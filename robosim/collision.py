@@ -33,14 +33,13 @@ from numpy.typing import ArrayLike, NDArray
 from robosim import quaternions
 from robosim.bodies import Geometry
 from robosim.errors import ModelError
+from robosim.polytopes import Polytope, convex_hull, polytope
 from robosim.validation import Array, Frozen, frozen_array, unit_quaternion
 
 SPHERE, CAPSULE, CYLINDER, POLYTOPE, HALF_SPACE, HEIGHT_FIELD, MESH = range(7)
 PLANE, ROUND, EDGE = range(3)
 
 CYLINDER_SIDES = 24
-_ONE_PLANE = 1e-7  # of equations, with lengths over the size
-FLAT = 1e-9  # of a hull's size: thinner than this it has no volume
 
 SHAPE = np.dtype(
     [
@@ -344,14 +343,13 @@ class _Builder:
         record["lower"], record["upper"] = vertices.min(axis=0), vertices.max(axis=0)
         record["reach"] = np.linalg.norm(vertices, axis=1).max()
 
-    def add_polytope(self, record: np.void, vertices: Array, faces: list[list[int]]) -> None:
-        """A convex polytope; faces counterclockwise from outside."""
-        self.add_vertices(record, vertices)
-        record["face_begin"], record["n_faces"] = len(self.loops), len(faces)
-        self.loops += faces
-        self.normals.append(np.array([_polygon_normal(vertices[face]) for face in faces]))
+    def add_polytope(self, record: np.void, shape: Polytope) -> None:
+        self.add_vertices(record, shape.vertices)
+        record["face_begin"], record["n_faces"] = len(self.loops), len(shape.faces)
+        self.loops += shape.faces
+        self.normals.append(shape.normals)
         sides: dict[tuple[int, int], int] = {}
-        for f, face in enumerate(faces):
+        for f, face in enumerate(shape.faces):
             for v, w in zip(face, face[1:] + face[:1], strict=True):
                 sides[v, w] = f
         record["edge_begin"] = len(self.edges)
@@ -426,14 +424,8 @@ def _points(array: Array) -> NDArray[np.void]:
     return points
 
 
-def _polygon_normal(points: Array) -> Array:
-    """Unit normal of a flat polygon (n, 3), by Newell's sum, which no short side spoils."""
-    normal = np.cross(points, np.roll(points, -1, axis=0)).sum(axis=0)
-    return normal / np.linalg.norm(normal)
-
-
-def _prism(radius: float, half_length: float) -> tuple[Array, list[list[int]]]:
-    """The prism with CYLINDER_SIDES sides around a cylinder: vertices and faces."""
+def _prism(radius: float, half_length: float) -> Polytope:
+    """The prism with CYLINDER_SIDES sides around a cylinder."""
     n = CYLINDER_SIDES
     angles = 2 * np.pi * np.arange(n) / n
     outer = radius / np.cos(np.pi / n)
@@ -441,118 +433,14 @@ def _prism(radius: float, half_length: float) -> tuple[Array, list[list[int]]]:
     bottom = np.column_stack((ring, np.full(n, -half_length)))
     top = np.column_stack((ring, np.full(n, half_length)))
     sides = [[k, (k + 1) % n, n + (k + 1) % n, n + k] for k in range(n)]
-    return np.vstack((bottom, top)), [list(range(n))[::-1], list(range(n, 2 * n)), *sides]
+    faces = [list(range(n))[::-1], list(range(n, 2 * n)), *sides]
+    return polytope(np.vstack((bottom, top)), faces)
 
 
-def _box(half: Array) -> tuple[Array, list[list[int]]]:
+def _box(half: Array) -> Polytope:
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
     faces = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
-    return signs * half, faces
-
-
-def _hull(points: Array, element: str) -> tuple[Array, list[list[int]]]:
-    """Vertices and merged faces of the convex hull of points (n, 3)."""
-    from scipy.spatial import ConvexHull, QhullError
-
-    points = np.unique(points, axis=0)
-    size = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
-    if len(points) < 4 or _thickness(points) < FLAT * size:
-        raise ModelError("a mesh without volume cannot be hit; make it thicker", element=element)
-    try:
-        hull = ConvexHull(points)
-    except QhullError as error:
-        raise ModelError(f"its convex hull fails: {error}", element=element) from error
-    triangles, neighbours = _oriented(hull.simplices, hull.equations[:, :3], points)
-    faces = _merged(triangles, neighbours, hull.equations / (1, 1, 1, size), points)
-    used = sorted({v for face in faces for v in face})
-    index = {v: i for i, v in enumerate(used)}
-    return points[used], [[index[v] for v in face] for face in faces]
-
-
-def _thickness(points: Array) -> float:
-    """The least singular value of points (n, 3) about their mean [m]."""
-    return float(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[2])
-
-
-def _oriented(
-    simplices: NDArray[np.int32], normals: Array, points: Array
-) -> tuple[list[list[int]], list[list[int]]]:
-    """Triangles of a hull, counterclockwise from outside, and the neighbour at each one's sides.
-
-    The largest one is turned by its normal and each other one like its neighbour, as the normals
-    of slivers are none.
-    """
-    triangles: list[list[int]] = [[int(v) for v in simplex] for simplex in simplices]
-    at: dict[frozenset[int], list[int]] = {}
-    for t, (a, b, c) in enumerate(triangles):
-        for side in ((a, b), (b, c), (c, a)):
-            at.setdefault(frozenset(side), []).append(t)
-    first, second, third = (points[simplices[:, k]] for k in range(3))
-    areas = np.cross(second - first, third - first)
-    start = int(np.argmax(np.linalg.norm(areas, axis=1)))
-    if areas[start] @ normals[start] < 0:
-        triangles[start].reverse()
-    reached, stack = {start}, [start]
-    while stack:
-        t = stack.pop()
-        for v, w in _sides(triangles[t]):
-            for other in at[frozenset((v, w))]:
-                if other not in reached:
-                    if (v, w) in _sides(triangles[other]):
-                        triangles[other].reverse()
-                    reached.add(other)
-                    stack.append(other)
-    neighbours = [
-        [next(o for o in at[frozenset(side)] if o != t) for side in _sides(triangle)]
-        for t, triangle in enumerate(triangles)
-    ]
-    return triangles, neighbours
-
-
-def _sides(face: Sequence[int]) -> list[tuple[int, int]]:
-    return list(zip(face, [*face[1:], face[0]], strict=True))
-
-
-def _merged(
-    triangles: list[list[int]], neighbours: list[list[int]], equations: Array, points: Array
-) -> list[list[int]]:
-    """Faces of a hull: what Qhull has cut a flat one into is one again.
-
-    Each is what borders on a number of triangles with neighbours in one plane, so that all faces
-    together are closed whatever rounding does.
-    """
-    corners = points[np.array(triangles)]
-    areas = np.linalg.norm(np.cross(*(corners[:, 1:] - corners[:, :1]).swapaxes(0, 1)), axis=1)
-    face_of: dict[int, int] = {}
-    faces: list[list[int]] = []
-    for seed in map(int, np.argsort(-areas)):
-        if seed in face_of:
-            continue
-        members, stack = {seed}, [seed]
-        while stack:
-            for other in neighbours[stack.pop()]:
-                near = np.abs(equations[other] - equations[seed]).max() < _ONE_PLANE
-                if near and other not in members and other not in face_of:
-                    members.add(other)
-                    stack.append(other)
-        border = _border([triangles[t] for t in members])
-        if border is None:  # not in one piece: as it was
-            members, border = {seed}, triangles[seed]
-        face_of.update(dict.fromkeys(members, len(faces)))
-        faces.append(border)
-    return faces
-
-
-def _border(triangles: list[list[int]]) -> list[int] | None:
-    """The corners around some triangles, in order; None if there is more than one way around."""
-    sides = {side for triangle in triangles for side in _sides(triangle)}
-    after = {v: w for v, w in sides if (w, v) not in sides}
-    start = min(after)
-    border = [start]
-    while after[border[-1]] != start and len(border) < len(after):
-        border.append(after[border[-1]])
-    outer = sum((w, v) not in sides for v, w in sides)
-    return border if len(border) == outer else None
+    return polytope(signs * half, faces)
 
 
 def _add_geometry(builder: _Builder, record: np.void, shape: Geometry) -> None:
@@ -561,20 +449,20 @@ def _add_geometry(builder: _Builder, record: np.void, shape: Geometry) -> None:
     record["R"] = quaternions.rotation_matrix(np.asarray(shape.quaternion))
     if shape.kind == "box":
         record["kind"] = POLYTOPE
-        builder.add_polytope(record, *_box(np.array(shape.size) / 2))
+        builder.add_polytope(record, _box(np.array(shape.size) / 2))
     elif shape.kind == "mesh":
-        vertices, faces = _hull(np.asarray(shape.vertices), element)
-        middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
+        hull = convex_hull(np.asarray(shape.vertices), element)
+        middle = (hull.vertices.min(axis=0) + hull.vertices.max(axis=0)) / 2
         record["kind"] = POLYTOPE
         record["x"] += record["R"] @ middle
-        builder.add_polytope(record, vertices - middle, faces)
+        builder.add_polytope(record, hull._replace(vertices=hull.vertices - middle))
     else:
         kinds = {"sphere": SPHERE, "capsule": CAPSULE, "cylinder": CYLINDER}
         radius, length = shape.size[0], shape.size[1] if len(shape.size) > 1 else 0.0
         record["kind"] = kinds[shape.kind]
         record["radius"], record["half_length"] = radius, length / 2
         if shape.kind == "cylinder":
-            builder.add_polytope(record, *_prism(radius, length / 2))
+            builder.add_polytope(record, _prism(radius, length / 2))
         else:
             half = np.array([radius, radius, radius + length / 2])
             record["lower"], record["upper"], record["reach"] = -half, half, half[2]
