@@ -343,7 +343,7 @@ def solve_interval(model, state, work, options, dt, kappa, info):
         if status == CONVERGED:
             finish_poses(model, model.tree, work, dt)
             before = work.active[0]
-            admit_reached(model, state, work, options, dt, kappa)
+            admit_reached(model, model.tree, state, work, options, dt, kappa)
             status = admit_entered(model, model.collision, state, work, options, dt, kappa)
             if status != CONVERGED or work.active[0] == before:
                 return status
@@ -519,7 +519,7 @@ def rescale_friction(c, most):
 
 
 @kernel
-def admit_reached(model, state, work, options, dt, kappa):
+def admit_reached(model, tree, state, work, options, dt, kappa):
     """Admit what was left out but ended beyond its bound."""
     speed = options.contact_speed
     for i in range(model.bodies.shape[0]):
@@ -535,6 +535,10 @@ def admit_reached(model, state, work, options, dt, kappa):
         contact = work.slots[k]
         if state.contacts[k].active == 0:
             joint, t = model.joints[contact.joint], work.scratch[0]
+            if tree is not None and joint.kind == HINGE:
+                ahead = contact.sign * turned_angle(work.tree[contact.joint].Q)
+                if coordinate_gap(contact, joint, state.q) + ahead > 0.0:
+                    continue
             read_ahead(joint, state.q, work, t)
             if coordinate_gap(contact, joint, work.q2) <= 0.0:
                 admit_limit(model, state, work, k, kappa, dt, speed)
