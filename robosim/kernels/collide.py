@@ -10,7 +10,7 @@ from robosim.kernels.algebra import assign, dot
 from robosim.kernels.jit import kernel
 from robosim.kernels.shapes import find_features
 from robosim.kernels.touch import depth_left, place_contact
-from robosim.model import EDGE, PLANE, ROUND
+from robosim.model import PLANE, ROUND
 
 THIS_STEP = 2**62  # id of a feature that no feature of the next step takes over
 OVERLAP = 5e-9  # of the smaller shape, that an interval may end beyond a feature without notice
@@ -206,8 +206,6 @@ def describe(model, pair, feature, contact):
         contact.radius = feature.radius
     elif feature.kind == ROUND:
         contact.radius, contact.radius_o = feature.radius - feature.radius_a, feature.radius_a
-    elif feature.kind == EDGE:
-        contact.sign = feature.sign
     mass = 0.0
     for body in (contact.body, contact.other):
         if body < model.bodies.shape[0]:
