@@ -29,6 +29,7 @@ from robosim.errors import (
 from robosim.joints import Joint
 from robosim.mechanism import Mechanism, Stance
 from robosim.sensors import Place, Sensor, Zone
+from robosim.tendons import Tendon
 
 if TYPE_CHECKING:
     from robosim.batch import BatchSimulation
@@ -98,6 +99,7 @@ __all__ = [
     "Stance",
     "StateError",
     "StepInfo",
+    "Tendon",
     "TriangleMesh",
     "ViewerError",
     "Zone",

@@ -5,8 +5,8 @@ controls of their own, `torques` turns those into such torques:
 
     force = (gain . (1, l, l')) control + bias . (1, l, l')
 
-with l = sum of gear times coordinate and l' its rate, kept within the ranges of the actuator; each
-joint gets gear times force.
+with l = sum of gear times coordinate, or length of a tendon, and l' its rate, kept within the
+ranges of the actuator; each gets gear times force, a tendon's through its moment arms.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from robosim.errors import ModelError, StateError
 from robosim.validation import Frozen, frozen_array
 
 if TYPE_CHECKING:
+    from robosim.dynamics import Kinematics
     from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
@@ -29,13 +30,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Actuator(Frozen):
-    """A motor or servo that acts on one or several coordinates.
+    """A motor or servo that acts on one or several coordinates, or along tendons.
 
     Attributes
     ----------
     name : str
     gears : mapping of coordinate to float
-        By the names that `Mechanism.v_names` has for joints' coordinates.
+        By the names that `Mechanism.v_names` has for joints' coordinates, or by a tendon's.
     gain, bias : (3,)
         Over 1, length and velocity: what the control is multiplied by, and what is added.
     control_range, force_range : (2,)
@@ -94,20 +95,59 @@ def torques(robot: Mechanism, controls: ArrayLike, q: ArrayLike, v: ArrayLike) -
     """
     controls = _shaped("controls", controls, len(robot.actuators))
     q, v = _shaped("q", q, robot.nq), _shaped("v", v, robot.nv)
-    places = {
-        name: (q_index, v_index)
-        for v_index, name in enumerate(robot.v_names)
-        for q_index in [robot.q_names.index(name) if name in robot.q_names else -1]
-    }
+    transmission = Transmission(robot)
+    transmission.move_to(q, v)
     generalized = np.zeros(robot.nv)
     for actuator, control in zip(robot.actuators, controls, strict=True):
-        where = [(places[name], gear) for name, gear in actuator.gears.items()]
-        length = sum(gear * q[q_index] for (q_index, _), gear in where)
-        velocity = sum(gear * v[v_index] for (_, v_index), gear in where)
-        force = actuator.force(control, length, velocity)
-        for (_, v_index), gear in where:
-            generalized[v_index] += gear * force
+        length, rate, arms = transmission.of(actuator)
+        generalized += arms * actuator.force(control, length, rate)
     return np.asarray(generalized[robot.actuated])
+
+
+class Transmission:
+    """Lengths, rates and moment arms of a robot's actuators, from one state to the next.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    """
+
+    def __init__(self, robot: Mechanism) -> None:
+        self.robot = robot
+        self._places = {
+            name: (robot.q_names.index(name), v_index)
+            for v_index, name in enumerate(robot.v_names)
+            if name in robot.q_names
+        }
+        self._tendons = {tendon.name: k for k, tendon in enumerate(robot.tendons)}
+        self._kinematics: Kinematics | None = None
+        if any(name in self._tendons for a in robot.actuators for name in a.gears):
+            # Here, so that numba is imported only where it is needed.
+            from robosim.dynamics import Kinematics
+
+            self._kinematics = Kinematics(robot)
+
+    def move_to(self, q: Array, v: Array) -> None:
+        """Go to a state q (nq,), v (nv,)."""
+        self._q, self._v = q, v
+        if self._kinematics is not None:
+            self._kinematics.move_to(q)
+            self._lengths = self._kinematics.tendon_lengths()
+            self._arms = self._kinematics.tendon_jacobian()
+
+    def of(self, actuator: Actuator) -> tuple[float, float, Array]:
+        """Length, its rate, and its derivatives (nv,) by the joint velocities."""
+        length, arms = 0.0, np.zeros(self.robot.nv)
+        for name, gear in actuator.gears.items():
+            if name in self._places:
+                q_index, v_index = self._places[name]
+                length += gear * float(self._q[q_index])
+                arms[v_index] += gear
+            else:
+                k = self._tendons[name]
+                length += gear * float(self._lengths[k])
+                arms += gear * self._arms[k]
+        return length, float(arms @ self._v), arms
 
 
 def _shaped(name: str, value: ArrayLike, size: int) -> Array:

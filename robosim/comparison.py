@@ -13,8 +13,9 @@ row. With the reference written with a prime, in each state:
 A row holds the largest error over all states.
 
 What is compared is the tree of bodies and joints as it moves freely, under given forces. What else
-acts on the joints here (damping, friction, limits, springs, rotors, couplings) is in none of these
-quantities, and its joints are compared as independent ones; a comparison names what it left out.
+acts on the joints here (damping, friction, limits, springs, tendons, rotors, couplings) is in none
+of these quantities, and its joints are compared as independent ones; a comparison names what it
+left out.
 """
 
 from __future__ import annotations
@@ -218,6 +219,7 @@ def _left_out(robot: Mechanism) -> tuple[str, ...]:
         "driven joints": any(joint.motion is not None for joint in joints),
         "couplings": bool(robot.couplings),
         "springs": bool(robot.springs),
+        "tendons": bool(robot.tendons),
         "closed loops": bool(robot.loop_joints),
     }
     return tuple(what for what, there in found.items() if there)
@@ -227,7 +229,7 @@ def _moving_freely(robot: Mechanism) -> Mechanism:
     """The tree of joints, without what would move a state that is set, and without contacts."""
     joints = tuple(replace(joint, motion=None) for joint in robot.tree_joints)
     return replace(
-        robot, joints=joints, couplings=(), springs=(), contacts=(), obstacles=(),
+        robot, joints=joints, couplings=(), springs=(), tendons=(), contacts=(), obstacles=(),
         contact_pairs=(), excluded_pairs=(), self_collision=False,
     )  # fmt: skip
 

@@ -13,7 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from robosim import quaternions
 from robosim.errors import StateError
 from robosim.joints import Joint
-from robosim.kernels.coordinates import move_bodies, place_bodies, read_bodies
+from robosim.kernels.coordinates import (
+    measure_tendons,
+    move_bodies,
+    place_bodies,
+    read_bodies,
+)
 from robosim.mechanism import Mechanism
 from robosim.model import compile_model, make_state, make_workspace
 
@@ -77,6 +82,26 @@ class Kinematics:
             shape = (len(self.robot.bodies), 6, 0)
             self._jacobian = np.stack(columns, axis=-1) if columns else np.zeros(shape)
         return self._jacobian
+
+    def tendon_lengths(self) -> Array:
+        """Lengths (number of tendons,) [m] of ``robot.tendons``."""
+        lengths = np.zeros(len(self.robot.tendons))
+        measure_tendons(self._model, self.q, self._work, lengths)
+        return lengths
+
+    def tendon_jacobian(self) -> Array:
+        """Jacobian (number of tendons, nv) of their lengths by the joint velocities.
+
+        Its transpose turns forces along the lengths, negative for tensions, into joint forces.
+        """
+        self.tendon_lengths()
+        J = self.jacobian()
+        out = np.zeros((len(self.robot.tendons), self.robot.nv))
+        records = self._model.joints[len(self._model.joints) - len(out) :]
+        for row, record in zip(out, records, strict=True):
+            for n in range(record["span_begin"], record["span_end"]):
+                row += self._work.span2["w"][n] @ J[self._model.spans["body"][n]]
+        return out
 
     def frame(self, name: str) -> tuple[Array, Array]:
         """Position (3,) [m] and rotation (3, 3), frame to world, of a frame by its name."""

@@ -19,6 +19,7 @@ from robosim.elements import Coupling, PointSpring
 from robosim.errors import ModelError
 from robosim.joints import Joint
 from robosim.sensors import Sensor
+from robosim.tendons import Tendon, Term
 from robosim.validation import Frozen, frozen_array
 
 Array = NDArray[np.float64]
@@ -65,6 +66,7 @@ class Mechanism(Frozen):
     contacts : tuple of ContactPoint
         All against the ground, the half-space z >= 0.
     springs : tuple of PointSpring
+    tendons : tuple of Tendon
     couplings : tuple of Coupling
     obstacles : tuple of HalfSpace, HeightField, TriangleMesh or Geometry
         Things of the world that the bodies' collision geometry cannot pass, in world coordinates.
@@ -123,6 +125,7 @@ class Mechanism(Frozen):
     configurations: Mapping[str, ArrayLike] = field(default_factory=dict)
     actuators: tuple[Actuator, ...] = ()
     sensors: tuple[Sensor, ...] = ()
+    tendons: tuple[Tendon, ...] = ()
 
     def __post_init__(self) -> None:
         self._set(
@@ -131,6 +134,7 @@ class Mechanism(Frozen):
             contacts=tuple(self.contacts),
             springs=tuple(self.springs),
             couplings=tuple(self.couplings),
+            tendons=tuple(self.tendons),
             obstacles=as_obstacles(self.obstacles),
             actuators=tuple(self.actuators),
             sensors=tuple(self.sensors),
@@ -142,6 +146,7 @@ class Mechanism(Frozen):
         _check_unique("body", (body.name for body in self.bodies))
         _check_unique("joint", (joint.name for joint in self.joints))
         _check_unique("spring", (spring.name for spring in self.springs))
+        _check_unique("tendon", (tendon.name for tendon in self.tendons))
         _check_unique("coupling", (coupling.name for coupling in self.couplings))
         _check_unique("actuator", (actuator.name for actuator in self.actuators))
         _check_unique("sensor", (sensor.name for sensor in self.sensors))
@@ -149,6 +154,7 @@ class Mechanism(Frozen):
         _check_unique("frame", (frame.name for frame in frames))
         self._check_references()
         self._sort_tree()
+        self._check_tendons()
         self._check_actuators()
         for sensor in self.sensors:
             sensor.check(self)
@@ -205,13 +211,31 @@ class Mechanism(Frozen):
                         element=element_name,
                     )
 
+    def _check_tendons(self) -> None:
+        names = (*self.v_names, *(tendon.name for tendon in self.tendons))
+        _check_unique("coordinate or tendon", names)
+        coordinates = sorted(set(self.q_names).intersection(self.v_names))
+        bodies = [body.name for body in self.bodies]
+        for tendon in self.tendons:
+            named = [("coordinate", p.coordinate, coordinates) for p in tendon.path
+                     if isinstance(p, Term)]  # fmt: skip
+            named += [("body", name, bodies) for name in tendon.bodies() if name is not None]
+            for what, name, known in named:
+                if name not in known:
+                    raise ModelError(
+                        f"{what} '{name}' does not exist",
+                        element=f"tendon '{tendon.name}'",
+                        alternatives=known,
+                    )
+
     def _check_actuators(self) -> None:
         names = set(self.q_names).intersection(self.v_names)
+        names |= {tendon.name for tendon in self.tendons}
         for actuator in self.actuators:
             for name in actuator.gears:
                 if name not in names:
                     raise ModelError(
-                        f"'{name}' is no coordinate of the joints",
+                        f"'{name}' is no coordinate of the joints and no tendon",
                         element=f"actuator '{actuator.name}'",
                         alternatives=sorted(names),
                     )

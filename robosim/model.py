@@ -7,7 +7,8 @@ shape: a 6x6 product over ``blocks[n].F`` takes half of the time that it takes o
 whose strides are known only when it runs.
 
 Body i hangs on joint i; joints that close loops follow, and after them the springs between points,
-which are joints without constraints whose one coordinate is a distance. The world takes the last
+which are joints without constraints whose one coordinate is a distance, and the tendons, whose
+coordinate is a length and which have any number of bodies, their spans. The world takes the last
 place of the pose arrays, index nb, so that a joint to the world is no special case.
 """
 
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.bodies import Body
 from robosim.collision import (
     CAPSULE,
     FEATURE,
@@ -34,6 +36,7 @@ from robosim.elements import PointSpring
 from robosim.graph import Graph, constrained_order, eliminate
 from robosim.joints import Joint
 from robosim.mechanism import Mechanism
+from robosim.tendons import Point, Pulley, Tendon, Term, Wrap
 
 Array = NDArray[np.float64]
 
@@ -91,12 +94,17 @@ JOINT = np.dtype(
         ("joint_child", "i8"),
         ("parent_joint", "i8"),
         ("joint_parent", "i8"),
+        ("path_begin", "i8"),  # of a tendon: its path, and the bodies that it acts on
+        ("path_end", "i8"),
+        ("span_begin", "i8"),
+        ("span_end", "i8"),
     ]
 )
 COORDINATE = np.dtype(
     [
         ("stiffness", "f8"),
         ("rest", "f8"),
+        ("slack", "f8"),  # how far beyond its rest the spring does nothing
         ("damping", "f8"),
         ("armature", "f8"),
         ("piece_begin", "i8"),  # of its potential in Model.pieces; none if both are equal
@@ -117,6 +125,26 @@ COUPLING = np.dtype(
         ("node_body", "i8", (4,)),
     ]
 )
+# What the path of a tendon is made of: coordinates, or points, things to wrap around and pulleys.
+TERM, VIA, SPHERE_WRAP, CYLINDER_WRAP, PULLEY = range(5)
+PATH = np.dtype(
+    [
+        ("kind", "i8"),
+        ("joint", "i8"),  # of a coordinate
+        ("row", "i8"),
+        ("factor", "f8"),  # of a coordinate; one over the divisor of a pulley
+        ("body", "i8"),  # nb for the world
+        ("p", "f8", (3,)),  # point or centre, in body axes from the centre of mass
+        ("axes", "f8", (3, 3)),  # of a cylinder, as rows, in body axes; the last one is along it
+        ("radius", "f8"),
+        ("has_side", "i8"),
+        ("side_body", "i8"),
+        ("side", "f8", (3,)),
+        ("span", "i8"),  # of its body, or of the child of its joint; -1 for the world
+        ("span_parent", "i8"),
+    ]
+)
+SPAN = np.dtype([("body", "i8"), ("body_node", "i8"), ("node_body", "i8")])  # of a tendon
 # What an inequality holds apart: a point and a plane, two segments, two edges, a coordinate and its
 # limit, the axes of a free rotation, or nothing: dry friction of a coordinate.
 PLANE, ROUND, EDGE, LIMIT, CONE, DRY = range(6)
@@ -364,6 +392,8 @@ class Model(NamedTuple):
     joints: NDArray[np.void]  # (nj,) JOINT
     coordinates: NDArray[np.void]  # (one for each velocity of a joint,) COORDINATE
     pieces: NDArray[np.void]  # PIECE of all potentials
+    paths: NDArray[np.void]  # PATH of all tendons
+    spans: NDArray[np.void]  # SPAN of all tendons
     couplings: NDArray[np.void]  # COUPLING
     contacts: NDArray[np.void]  # CONTACT: with the ground, sorted by body; then of coordinates
     n_ground: int  # number of the former
@@ -419,6 +449,8 @@ class Workspace(NamedTuple):
     joints: NDArray[np.void]  # (nj,) JOINT_WORK
     couplings: NDArray[np.void]  # COUPLING_WORK
     contacts: NDArray[np.void]  # (nc,) CONTACT_WORK
+    span1: NDArray[np.void]  # ROW of each span at the first knot
+    span2: NDArray[np.void]  # and at the second one
     pose1: NDArray[np.void]  # (nb + 1,) POSE at the first knot, the world last
     pose2: NDArray[np.void]  # (nb + 1,) POSE at the second knot, the world last
     twists: NDArray[np.void]  # (nb + 1,) ROW, world twists, the world last
@@ -450,20 +482,23 @@ def compile_model(mechanism: Mechanism, n_facets: int = 0, articulated: bool = F
     Without facets friction has the exact second-order cone.
     """
     joints, coordinates, pieces = _joint_records(mechanism)
+    paths, spans = _path_records(mechanism, joints)
     couplings = _coupling_records(mechanism, joints)
     contacts = _contact_records(mechanism, joints)
     collision = _collision(mechanism, len(contacts))
-    graph = _graph(len(mechanism.bodies), joints, couplings)
+    graph = _graph(len(mechanism.bodies), joints, spans, couplings)
     bodies = _body_records(mechanism, contacts)
     angles = 2 * np.pi * np.arange(n_facets) / n_facets
     facets = np.column_stack((np.cos(angles), np.sin(angles))) if n_facets else None
-    for array in (bodies, joints, coordinates, pieces, couplings, contacts, *graph):
+    for array in (bodies, joints, coordinates, pieces, paths, spans, couplings, contacts, *graph):
         array.setflags(write=False)
     return Model(
         bodies,
         joints,
         coordinates,
         pieces,
+        paths,
+        spans,
         couplings,
         contacts,
         len(mechanism.contacts),
@@ -476,7 +511,7 @@ def compile_model(mechanism: Mechanism, n_facets: int = 0, articulated: bool = F
 
 def is_plain_tree(mechanism: Mechanism) -> bool:
     """Whether nothing but the joints of its tree ties bodies to each other."""
-    if mechanism.loop_joints or mechanism.couplings or mechanism.springs:
+    if mechanism.loop_joints or mechanism.couplings or mechanism.springs or mechanism.tendons:
         return False
     if any(joint.motion is not None for joint in mechanism.joints):
         return False
@@ -492,13 +527,14 @@ def connect_pairs(model: Model, near: NDArray[np.bool_]) -> Model:
     near : (np,) for each pair of shapes; those with the world need no blocks
     """
     assert model.collision is not None
-    joints, couplings = model.joints.copy(), model.couplings.copy()
+    joints, spans, couplings = model.joints.copy(), model.spans.copy(), model.couplings.copy()
     pairs = model.collision.pairs.copy()
-    graph = _graph(len(model.bodies), joints, couplings, pairs, near)
-    for array in (joints, couplings, pairs, *graph):
+    graph = _graph(len(model.bodies), joints, spans, couplings, pairs, near)
+    for array in (joints, spans, couplings, pairs, *graph):
         array.setflags(write=False)
     return model._replace(
         joints=joints,
+        spans=spans,
         couplings=couplings,
         collision=model.collision._replace(pairs=pairs),
         graph=graph,
@@ -539,9 +575,14 @@ def _collision(mechanism: Mechanism, n_contacts: int) -> Collision | None:
     return Collision(records, data, pairs)
 
 
-def _all_joints(mechanism: Mechanism) -> list[Joint | PointSpring]:
-    """Joints of the tree, of loops, and the springs, which are compiled to joints as well."""
-    return [*mechanism.joints, *mechanism.springs]
+def all_joints(mechanism: Mechanism) -> list[Joint | PointSpring | Tendon]:
+    """Joints of the tree, of loops, and springs and tendons, which are compiled to joints too."""
+    return [*mechanism.joints, *mechanism.springs, *mechanism.tendons]
+
+
+def _n_lengths(mechanism: Mechanism) -> int:
+    """Number of the coordinates behind those of the joints."""
+    return len(mechanism.springs) + len(mechanism.tendons)
 
 
 def _joint_records(
@@ -550,27 +591,38 @@ def _joint_records(
     """JOINT, COORDINATE and PIECE records."""
     nb = len(mechanism.bodies)
     index = {body.name: i for i, body in enumerate(mechanism.bodies)}
-    elements = _all_joints(mechanism)
+    elements = all_joints(mechanism)
     joints = np.zeros(len(elements), dtype=JOINT)
-    n_rates = mechanism.v_offsets[-1] + len(mechanism.springs)
+    n_rates = mechanism.v_offsets[-1] + _n_lengths(mechanism)
     coordinates = np.zeros(n_rates, dtype=COORDINATE)
     pieces: list[tuple[float, Array]] = []
     nq = nv = driven = 0
     for j, joint in enumerate(elements):
         record = joints[j]
-        parent = nb if joint.parent is None else index[joint.parent]
-        record["parent"], record["child"] = parent, index[joint.child]
-        record["p_a"], record["p_b"] = joint.parent_position, joint.child_position
         record["q_begin"], record["v_begin"], record["node"] = nq, nv, -1
         record["offset"], record["R_offset"] = quaternions.IDENTITY, np.eye(3)
-        _set_scales(mechanism, record)
-        if isinstance(joint, PointSpring):
+        if isinstance(joint, Tendon):
+            # A joint of the world with itself: what it acts on are its spans.
+            record["parent"], record["child"], record["m_T"] = nb, nb, 1
+        else:
+            parent = nb if joint.parent is None else index[joint.parent]
+            record["parent"], record["child"] = parent, index[joint.child]
+            record["p_a"], record["p_b"] = joint.parent_position, joint.child_position
+            _set_scales(mechanism, record)
+        potential, motion = None, None
+        if isinstance(joint, Tendon):
+            lowest, highest = np.asarray(joint.rest_length)
+            names = ("stiffness", "damping", "armature")
+            rows: dict[str, Any] = {name: getattr(joint, name) for name in names}
+            rows |= {"rest": lowest, "slack": highest - lowest}
+            size_q = size_v = 1
+        elif isinstance(joint, PointSpring):
             # A joint with one free translation, of which only the length is looked at.
             record["distance"], record["m_T"] = 1, 1
-            values = {"stiffness": joint.stiffness, "damping": joint.damping, "armature": 0.0}
-            rows: dict[str, Any] = {**values, "rest": joint.rest_length}
+            rows = {"stiffness": joint.stiffness, "damping": joint.damping, "armature": 0.0}
+            rows["rest"] = joint.rest_length
             size_q = size_v = 1
-            motion = None
+            potential = joint.potential
         else:
             record["offset"] = joint.offset
             record["R_offset"] = quaternions.rotation_matrix(joint.offset)
@@ -586,22 +638,25 @@ def _joint_records(
             names = ("stiffness", "rest", "damping", "armature")
             rows = {name: joint.per_coordinate(name) for name in names}
             size_q, size_v = joint.nq, joint.nv
-            motion = joint.motion
+            potential, motion = joint.potential, joint.motion
         mine = coordinates[nv : nv + size_v]
         for name, value in rows.items():
             mine[name] = value
         mine["driven"] = -1
         mine["piece_begin"] = mine["piece_end"] = len(pieces)
-        if joint.potential is not None:
-            x = np.asarray(joint.potential.x)
-            pieces += list(zip(x[:-1].tolist(), joint.potential.pieces, strict=True))
+        if potential is not None:
+            x = np.asarray(potential.x)
+            pieces += list(zip(x[:-1].tolist(), potential.pieces, strict=True))
             mine["piece_end"] = len(pieces)
         if motion is not None:
             mine["driven"] = driven
             driven += 1
         acts = any(mine[name].any() for name in ("stiffness", "damping", "armature"))
-        record["law"] = acts or joint.potential is not None or motion is not None
-        if isinstance(joint, Joint) and joint.n_constraints == 0 and joint.resists:
+        record["law"] = acts or potential is not None or motion is not None
+        unconstrained = isinstance(joint, Tendon) or (
+            isinstance(joint, Joint) and joint.n_constraints == 0
+        )
+        if unconstrained and joint.resists:
             # Limits and friction act on coordinates, and with no constraints nothing else asks
             # for a node to have them on.
             record["law"] = 1
@@ -635,6 +690,81 @@ def _set_scales(mechanism: Mechanism, record: Any) -> None:
     record["compliance_T"], record["compliance_R"] = COMPLIANCE * mass, COMPLIANCE * inertia
 
 
+def _path_records(
+    mechanism: Mechanism, joints: NDArray[np.void]
+) -> tuple[NDArray[np.void], NDArray[np.void]]:
+    """PATH and SPAN records; the joints of tendons get theirs."""
+    nb = len(mechanism.bodies)
+    index = {body.name: i for i, body in enumerate(mechanism.bodies)}
+    places = coordinate_places(mechanism)
+    paths: list[Any] = []
+    spans: list[int] = []
+    for joint, tendon in zip(joints[len(joints) - len(mechanism.tendons) :], mechanism.tendons,
+                             strict=True):  # fmt: skip
+        joint["path_begin"], joint["span_begin"] = len(paths), len(spans)
+        mine: dict[int, int] = {nb: -1}
+
+        def span(body: int, mine: dict[int, int] = mine) -> int:
+            if body not in mine:
+                mine[body] = len(spans)
+                spans.append(body)
+            return mine[body]
+
+        for part in tendon.path:
+            record: Any = np.zeros((), dtype=PATH)
+            match part:
+                case Term():
+                    j, row = places[part.coordinate]
+                    ends = int(joints[j]["child"]), int(joints[j]["parent"])
+                    record["kind"], record["joint"], record["row"] = TERM, j, row
+                    record["factor"] = part.factor
+                    record["span"], record["span_parent"] = span(ends[0]), span(ends[1])
+                case Pulley():
+                    record["kind"], record["factor"] = PULLEY, 1 / part.divisor
+                case Point() | Wrap():
+                    body = nb if part.body is None else index[part.body]
+                    record["kind"], record["body"], record["span"] = VIA, body, span(body)
+                    record["p"] = part.position
+            if isinstance(part, Wrap):
+                record["kind"] = SPHERE_WRAP if part.kind == "sphere" else CYLINDER_WRAP
+                record["axes"] = quaternions.rotation_matrix(part.quaternion).T
+                record["radius"] = part.radius
+                if part.side is not None:
+                    record["has_side"], record["side"] = 1, part.side.position
+                    record["side_body"] = nb if part.side.body is None else index[part.side.body]
+            paths.append(record)
+        joint["path_end"], joint["span_end"] = len(paths), len(spans)
+        # A unit of tension moves a coordinate by what the joint's own would, times its factor.
+        for body in mine.keys() - {nb}:
+            joint["scale_T"] += 1 / mechanism.bodies[body].mass
+        if tendon.is_fixed:
+            terms = paths[int(joint["path_begin"]) :]
+            joint["scale_T"] = sum(_term_scale(joints, term) for term in terms)
+    found = np.zeros(len(spans), dtype=SPAN)
+    found["body"] = spans
+    return np.array(paths, dtype=PATH), found
+
+
+def _term_scale(joints: NDArray[np.void], term: Any) -> float:
+    """What a unit of a tendon's impulse does to one of its coordinates, as a velocity."""
+    joint = joints[term["joint"]]
+    scale = joint["scale_R" if term["row"] >= joint["m_T"] else "scale_T"]
+    return abs(float(term["factor"] * scale))
+
+
+def coordinate_places(mechanism: Mechanism) -> dict[str, tuple[int, int]]:
+    """Name of each coordinate that is a number -> index of its joint, row in that."""
+    names = set(mechanism.q_names)
+    return {
+        mechanism.v_names[begin + row]: (j, row)
+        for j, (joint, begin) in enumerate(
+            zip(mechanism.tree_joints, mechanism.v_offsets, strict=False)
+        )
+        for row in range(joint.nv)
+        if mechanism.v_names[begin + row] in names
+    }
+
+
 def _coupling_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[np.void]:
     """COUPLING records; the joints that they couple get rows for their coordinates."""
     names = [joint.name for joint in mechanism.joints]
@@ -653,18 +783,20 @@ def _coupling_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray
 def _graph(
     nb: int,
     joints: NDArray[np.void],
+    spans: NDArray[np.void],
     couplings: NDArray[np.void],
     pairs: NDArray[np.void] | None = None,
     near: NDArray[np.bool_] | None = None,
 ) -> Graph:
-    """Number the nodes, order and eliminate them; sets the blocks of joints, couplings, pairs."""
+    """Number the nodes, order and eliminate them; sets the blocks of all that has some."""
     nodes: list[tuple[Any, list[int]]] = []
     soft: list[tuple[Any, list[int]]] = []
     for joint in joints:
         if joint["n_T"] + joint["n_R"] > 0:
             nodes.append((joint, [int(joint["child"]), int(joint["parent"])]))
         elif joint["law"]:
-            soft.append((joint, [int(joint["child"]), int(joint["parent"])]))
+            over = spans["body"][joint["span_begin"] : joint["span_end"]].tolist()
+            soft.append((joint, over or [int(joint["child"]), int(joint["parent"])]))
     for coupling in couplings:
         ends = [int(joints[j][role]) for j in coupling["joint"] for role in ("child", "parent")]
         nodes.append((coupling, ends))
@@ -700,6 +832,10 @@ def _graph(
                         blocks[node, end],
                     )
             continue
+        if record["span_end"] > record["span_begin"]:
+            for n, end in enumerate(ends, start=int(record["span_begin"])):
+                spans["body_node"][n], spans["node_body"][n] = blocks[end, node], blocks[node, end]
+            continue
         child, parent = ends
         record["child_joint"], record["joint_child"] = blocks[child, node], blocks[node, child]
         if parent < nb:
@@ -726,33 +862,70 @@ def _contact_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[
     for j, joint in enumerate(mechanism.joints):
         if joint.motion is not None:
             continue
-        turns = joint.C_T.shape[1]
-        bounds: list[tuple[int, int, float, float]] = []
+        # Angles count as arcs of the child's radius of gyration, so that all that is held apart
+        # moves at speeds in m/s and answers with the child's mass.
+        body, turns = mechanism.body(joint.child), joint.C_T.shape[1]
         for row in range(joint.nv):
-            lower, upper = (float(np.asarray(side)[row]) for side in (joint.lower, joint.upper))
-            widen = 0.5 * max(0.0, LEAST_ROOM - (upper - lower))
-            for sign, bound in ((1.0, lower - widen), (-1.0, upper + widen)):
-                if np.isfinite(bound):
-                    bounds.append((LIMIT, row, sign, bound))
+            sides = (float(np.asarray(side)[row]) for side in (joint.lower, joint.upper))
             friction = float(joint.per_coordinate("friction")[row])
-            if friction > 0:
-                bounds.append((DRY, row, 0.0, friction))
+            scale = _arm(body) if row >= turns else 1.0
+            found += _coordinate_contacts(j, row, *sides, friction, body.mass, scale)
         if np.isfinite(joint.cone):
-            bounds.append((CONE, turns, 0.0, float(np.cos(joint.cone))))
-        for kind, row, sign, bound in bounds:
-            limit: Any = np.zeros((), dtype=CONTACT)
-            limit["kind"], limit["body"], limit["other"] = kind, nb, nb
-            limit["joint"], limit["row"] = j, row
-            # Angles count as arcs of the child's radius of gyration, so that all that is held
-            # apart moves at speeds in m/s and answers with the child's mass.
-            body = mechanism.body(joint.child)
-            arm = np.sqrt(np.trace(np.asarray(body.inertia)) / 3 / body.mass)
-            scale = float(arm) if row >= turns else 1.0
-            limit["mass"], limit["scale"] = body.mass, scale
-            limit["sign"], limit["mu"] = sign * scale, 1.0 if kind == DRY else 0.0
-            limit["bound"] = bound / scale if kind == DRY else bound
-            found.append(limit)
+            cone = np.cos(joint.cone)
+            found.append(_on_coordinate(CONE, j, turns, 0.0, cone, body.mass, _arm(body)))
+    first = len(joints) - len(mechanism.tendons)
+    for j, tendon in enumerate(mechanism.tendons, start=first):
+        mass, scale = _lightest(mechanism, tendon)
+        sides = (tendon.lower, tendon.upper)
+        found += _coordinate_contacts(j, 0, *sides, tendon.friction, mass, scale)
+    for limit in found:
+        limit["body"], limit["other"] = nb, nb
     return np.concatenate((ground, np.array(found, dtype=CONTACT)))
+
+
+def _arm(body: Body) -> float:
+    """Radius of gyration of a body [m]."""
+    return float(np.sqrt(np.trace(np.asarray(body.inertia)) / 3 / body.mass))
+
+
+def _lightest(mechanism: Mechanism, tendon: Tendon) -> tuple[float, float]:
+    """Mass of the lightest body that a tendon moves, and metres in a unit of its length there."""
+    if not tendon.is_fixed:
+        names = [name for name in tendon.bodies() if name is not None]
+        return min(mechanism.body(name).mass for name in names), 1.0
+    places, found = coordinate_places(mechanism), []
+    for term in (part for part in tendon.path if isinstance(part, Term) and part.factor):
+        joint_index, row = places[term.coordinate]
+        joint = mechanism.joints[joint_index]
+        body = mechanism.body(joint.child)
+        arm = _arm(body) if row >= joint.C_T.shape[1] else 1.0
+        found.append((body.mass, arm / abs(term.factor)))
+    return min(found)
+
+
+def _coordinate_contacts(
+    j: int, row: int, lower: float, upper: float, friction: float, mass: float, scale: float
+) -> list[Any]:
+    """CONTACT records of the limits and of the dry friction of a coordinate."""
+    found = []
+    widen = 0.5 * max(0.0, LEAST_ROOM - (upper - lower))
+    for sign, bound in ((1.0, lower - widen), (-1.0, upper + widen)):
+        if np.isfinite(bound):
+            found.append(_on_coordinate(LIMIT, j, row, sign, bound, mass, scale))
+    if friction > 0:
+        found.append(_on_coordinate(DRY, j, row, 0.0, friction / scale, mass, scale))
+    return found
+
+
+def _on_coordinate(
+    kind: int, j: int, row: int, sign: float, bound: float, mass: float, scale: float
+) -> Any:
+    limit: Any = np.zeros((), dtype=CONTACT)
+    limit["kind"], limit["joint"], limit["row"] = kind, j, row
+    limit["mass"], limit["scale"] = mass, scale
+    limit["sign"], limit["mu"] = sign * scale, 1.0 if kind == DRY else 0.0
+    limit["bound"] = bound
+    return limit
 
 
 def _body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np.void]:
@@ -814,7 +987,7 @@ def make_state(mechanism: Mechanism, model: Model) -> State:
         joints=np.zeros(len(model.joints), dtype=JOINT_STATE),
         couplings=np.zeros(len(model.couplings), dtype=COUPLING_STATE),
         contacts=np.zeros(n_slots(model), dtype=CONTACT_STATE),
-        q=np.zeros(mechanism.q_offsets[-1] + len(mechanism.springs)),
+        q=np.zeros(mechanism.q_offsets[-1] + _n_lengths(mechanism)),
         v=np.zeros(len(model.coordinates)),
     )
 
@@ -847,6 +1020,8 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         contacts=np.zeros(len(slots), dtype=CONTACT_WORK),
         slots=slots,
         collision=collision,
+        span1=np.zeros(len(model.spans), dtype=ROW),
+        span2=np.zeros(len(model.spans), dtype=ROW),
         pose1=poses[0],
         pose2=poses[1],
         twists=np.zeros(nb + 1, dtype=ROW),
@@ -861,7 +1036,7 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         drives=np.zeros(len(model.coordinates), dtype=DRIVE),
         motion=np.zeros(int(np.sum(model.coordinates["driven"] >= 0)), dtype=MOTION),
         external=np.zeros(nb + 1, dtype=ROW),
-        q2=np.zeros(mechanism.q_offsets[-1] + len(mechanism.springs)),
+        q2=np.zeros(mechanism.q_offsets[-1] + _n_lengths(mechanism)),
         last_dt=np.ones(1),
         factored=np.zeros(2, dtype=np.int64),
         scratch=np.zeros(1, dtype=SCRATCH),

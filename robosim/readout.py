@@ -90,9 +90,9 @@ def contacts(
     return found
 
 
-def limit_forces(model: Model, state: State, interval: float, n_rates: int) -> Array:
-    """Generalized forces of limits and of dry friction on the joints' velocities, (n_rates,)."""
-    out = np.zeros(n_rates)
+def limit_forces(model: Model, state: State, interval: float) -> Array:
+    """Generalized forces of limits and of dry friction, one for each velocity of a joint."""
+    out = np.zeros(len(model.coordinates))
     for k in range(model.n_ground, len(model.contacts)):
         record, c = model.contacts[k], state.contacts[k]
         joint = model.joints[record["joint"]]

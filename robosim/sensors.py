@@ -157,7 +157,8 @@ class Sensor(Frozen):
                     f"body '{name}' does not exist", element=element, alternatives=bodies
                 )
         balls = [joint.name for joint in robot.tree_joints if joint.has_quaternion]
-        known = balls if self.kind.startswith("ball") else robot.v_names
+        tendons = tuple(tendon.name for tendon in robot.tendons)
+        known = balls if self.kind.startswith("ball") else (*robot.v_names, *tendons)
         for name in self.of:
             if name not in known:
                 raise ModelError(
@@ -176,12 +177,20 @@ def _sum(names: tuple[str, ...], values: Array, of: Mapping[str, float]) -> floa
     return sum(factor * float(values[names.index(name)]) for name, factor in of.items())
 
 
+def _tendon_names(sim: Simulation) -> tuple[str, ...]:
+    return tuple(tendon.name for tendon in sim.robot.tendons)
+
+
 def _coordinates(sim: Simulation, sensor: Sensor) -> float:
-    return _sum(sim.robot.q_names, sim.q, sensor.of)
+    names, values = _tendon_names(sim), sim.state.joint_q
+    lengths = values[len(values) - len(names) :]
+    return _sum((*sim.robot.q_names, *names), np.concatenate((sim.q, lengths)), sensor.of)
 
 
 def _rates(sim: Simulation, sensor: Sensor) -> float:
-    return _sum(sim.robot.v_names, sim.v, sensor.of)
+    names, values = _tendon_names(sim), sim.state.joint_v
+    rates = values[len(values) - len(names) :]
+    return _sum((*sim.robot.v_names, *names), np.concatenate((sim.v, rates)), sensor.of)
 
 
 def _torques(sim: Simulation, sensor: Sensor) -> float:

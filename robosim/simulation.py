@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from robosim import quaternions, readout
 from robosim.compile_notice import CompileNotice
 from robosim.controllers import PD, Compiled, Controller, check_torques, resolve, zero
-from robosim.elements import PointSpring
 from robosim.errors import ConvergenceError, OptionError, RobosimError, StateError
 from robosim.handles import Handle, Run, make_run, runner
 from robosim.joints import Joint
@@ -32,6 +31,7 @@ from robosim.model import (
     Model,
     Options,
     State,
+    all_joints,
     compile_model,
     connect_pairs,
     contact_order,
@@ -41,6 +41,7 @@ from robosim.model import (
     make_workspace,
 )
 from robosim.readout import Contact
+from robosim.tendons import Tendon
 
 Array = NDArray[np.float64]
 CHUNK_STEPS = 1000
@@ -88,7 +89,7 @@ class BodyState:
     omega : (nb, 3) [rad/s], angular velocities, body axes
     joint_q, joint_v
         The same in joint coordinates: the nq and nv of the tree, then those of joints that close
-        loops, then the lengths of springs between points.
+        loops, then the lengths of springs between points, and of tendons.
     """
 
     def __init__(self, state: State) -> None:
@@ -205,7 +206,7 @@ class Simulation:
         if solver not in (None, "ldu", "articulated") or (solver == "articulated" and not plain):
             raise OptionError(
                 "solver must be 'ldu', or 'articulated' for trees without loops, couplings, point "
-                f"springs, driven joints and contacts between bodies, not {solver!r}"
+                f"springs, tendons, driven joints and contacts between bodies, not {solver!r}"
             )
         self.solver = solver or ("articulated" if plain else "ldu")
         self._may_switch = solver is None and self.solver == "articulated"
@@ -236,10 +237,10 @@ class Simulation:
             or robot.couplings
             or any(joint.motion is not None for joint in robot.joints)
         )
-        elements: list[Joint | PointSpring] = [*robot.joints, *robot.springs]
+        elements = [*robot.joints, *robot.springs]
         self._potentials = [
             (int(record["q_begin"]), element.potential)
-            for record, element in zip(joints, elements, strict=True)
+            for record, element in zip(joints, elements, strict=False)
             if element.potential is not None
         ]
         self._no_gains = zero(robot).gains
@@ -554,10 +555,11 @@ class Simulation:
                 joint = self._model.joints[slot["joint"]]
                 here = float(q[joint["q_begin"] + slot["row"]])
                 if slot["sign"] * (here - slot["bound"]) < -1e-9 * slot["scale"]:
-                    name = self.robot.joints[int(slot["joint"])].name
+                    element = all_joints(self.robot)[int(slot["joint"])]
+                    kind = "tendon" if isinstance(element, Tendon) else "joint"
                     side = "lower" if slot["sign"] > 0 else "upper"
                     warnings.warn(
-                        f"joint '{name}' starts at {here:.6g}, beyond its {side} limit of "
+                        f"{kind} '{element.name}' starts at {here:.6g}, beyond its {side} limit of "
                         f"{slot['bound']:.6g}, and will be pushed back slowly",
                         stacklevel=_user_level(),
                     )
@@ -966,7 +968,9 @@ class Simulation:
             for row in range(single):
                 c = coordinates[joint["v_begin"] + row]
                 x = float(q[joint["q_begin"] + row])
-                energy += 0.5 * c["stiffness"] * (x - c["rest"]) ** 2
+                away = x - c["rest"]
+                away -= min(max(away, 0.0), c["slack"])
+                energy += 0.5 * c["stiffness"] * away**2
             if joint["m_R"] == 3:
                 begin = joint["q_begin"] + joint["m_T"]
                 turn = quaternions.rotation_vector(q[begin : begin + 4])
@@ -1036,7 +1040,7 @@ class Simulation:
         The mean over the last interval. Constraints of the joints are in `joint_wrenches`.
         """
         model, state = self._model, self._state
-        forces = readout.limit_forces(model, state, self._last_interval, self._n_rates)
+        forces = readout.limit_forces(model, state, self._last_interval)
         return forces[: self.robot.nv]
 
     def drive_forces(self) -> dict[str, float]:

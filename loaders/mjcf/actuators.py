@@ -6,7 +6,8 @@ kept in `Mechanism.actuators`, which turn controls into such torques.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from robosim.loaders.mjcf.anchors import Scalars
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.defaults import ACTUATORS, Defaults
 from robosim.loaders.mjcf.joints import Spec
+from robosim.loaders.mjcf.links import Links
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.tendons import Tendons
@@ -46,6 +48,7 @@ def read_actuators(
     defaults: Defaults,
     scalars: Scalars,
     tendons: Tendons,
+    links: Links,
     notes: Notes,
 ) -> Drives:
     """The actuators of a model.
@@ -66,7 +69,7 @@ def read_actuators(
             names |= {node.name} - {""}
             resolved = defaults.resolve(node)
             name = node.name or f"actuator{len(found.actuators)}"
-            gears = _gears(resolved, scalars, tendons, found, notes, name)
+            gears = _gears(resolved, scalars, tendons, links, found, notes, name)
             if gears and node.tag in _AFFINE:
                 actuator = _affine(resolved, name, gears, compiler, notes)
                 found.actuators.append(_inheriting(resolved, actuator, scalars, notes))
@@ -76,9 +79,15 @@ def read_actuators(
 
 
 def _gears(
-    node: Node, scalars: Scalars, tendons: Tendons, found: Drives, notes: Notes, name: str
+    node: Node,
+    scalars: Scalars,
+    tendons: Tendons,
+    links: Links,
+    found: Drives,
+    notes: Notes,
+    name: str,
 ) -> dict[str, float]:
-    """Joint -> what a unit of the actuator's force does there; empty if that is no constant."""
+    """Joint or tendon -> what a unit of the actuator's force does there, if that is a constant."""
     gear = node.some_numbers("gear", (1.0, 0.0, 0.0, 0.0, 0.0, 0.0), fill=True)
     for attribute in ("joint", "jointinparent"):
         if node.has(attribute):
@@ -97,8 +106,30 @@ def _gears(
         if tendon is not None:
             found.driven |= set(tendon.coefficients)
             return {joint: float(gear[0]) * c for joint, c in tendon.coefficients.items()}
-    notes.add("actuators that act on no joint and no fixed tendon are left out", name)
+        over = tendons.links[node.text("tendon")]
+        driven = [scalars.specs[joint] for joint in _spanned(over, links)]
+        if any(spec.type == "free" for spec in driven):
+            notes.add("actuators of tendons that pull at free joints are left out", name)
+            return {}
+        found.driven |= {spec.name for spec in driven}
+        return {tendons.spatial[node.text("tendon")].name: float(gear[0])}
+    notes.add("actuators that act on no joint and no tendon are left out", name)
     return {}
+
+
+def _spanned(over: Collection[int], links: Links) -> list[str]:
+    """Names of the joints that a tendon over some links can move."""
+    below: Counter[int] = Counter()
+    for link in over:
+        while link != 0:
+            below[link] += 1
+            link = links.links[link].parent
+    return [
+        joint.name
+        for link, count in below.items()
+        if count < len(over)
+        for joint in links.links[link].top.joints
+    ]
 
 
 def _affine(

@@ -172,7 +172,7 @@ def _couple_tendons(
     found: Equalities,
     notes: Notes,
 ) -> None:
-    known = {**tendons.spatial, **tendons.fixed}
+    known: dict[str, object] = {**tendons.spatial, **tendons.fixed}
     keys = [key for key in ("tendon1", "tendon2") if node.has(key) or key == "tendon1"]
     for key in keys:
         node.look_up(key, known, "tendon")

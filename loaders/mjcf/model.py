@@ -7,7 +7,7 @@ the centre of mass. Coordinates are those of MuJoCo's qpos, in the same order.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.actuators import Actuator
 from robosim.bodies import Body, ContactPoint, Frame
 from robosim.errors import ModelError
 from robosim.joints import Joint
@@ -106,8 +107,9 @@ class _Model:
         groups = [run for part in names for run in runs([read[name] for name in part])]
         self.scalars = scalars = Scalars(read, single_joints(groups))
         self.anchors = anchors = Anchors(self.bodies, self.links)
+        self.placed = place_geoms(self.bodies, self.links)
         self.tendons = tendons = Tendons(
-            self.root, self.compiler, self.option, self.defaults, anchors, scalars, self.notes
+            self.root, self.compiler, self.option, self.defaults, anchors, scalars, self.placed
         )
         self.equalities = Equalities()
         if self.option.acts("equality", "constraint"):
@@ -115,7 +117,7 @@ class _Model:
                 self.root, self.defaults, anchors, scalars, tendons, self.notes
             )
         self.drives = read_actuators(
-            self.root, self.compiler, self.defaults, scalars, tendons, self.notes
+            self.root, self.compiler, self.defaults, scalars, tendons, self.links, self.notes
         )
         moved = moved_inertias(self.links, read)
         ready = {
@@ -131,8 +133,7 @@ class _Model:
         """The mechanism that the file describes."""
         links = self.links.links
         centers = [np.zeros(3), *(link.inertial.center for link in links[1:])]
-        placed = place_geoms(self.bodies, self.links)
-        scene = self._scene(centers, placed)
+        scene = self._scene(centers, self.placed)
         touching = scene.pairs or scene.obstacles or self.options.self_collision
         tied = bool(self.equalities.joints or touching)
         bodies: list[Body] = []
@@ -160,6 +161,11 @@ class _Model:
             joints += [self._driven(joint) for joint in chain]
             if self.options.ground:
                 contacts += ground_contacts(body, looks)
+        sensors = self._sensors(joints)
+        actuators = tuple(self.drives.actuators)
+        springs, tendons = self.tendons.elements(
+            {name for user in (*actuators, *sensors) for name in _used(user)}
+        )
         mechanism = Mechanism(
             name=self.root.attributes.get("model", self.files.path.stem),
             bodies=tuple(bodies),
@@ -169,15 +175,17 @@ class _Model:
             package_dirs=tuple(os.fspath(folder) for folder in self.options.package_dirs),
             world_frames=self._frames(0, centers[0]),
             world_visuals=tuple(scene.looks[0].visuals),
-            springs=tuple(self.tendons.springs),
+            springs=tuple(springs),
+            tendons=tuple(tendons),
             couplings=tuple(self.equalities.couplings),
             obstacles=tuple(scene.obstacles),
             contact_pairs=tuple(scene.pairs),
             excluded_pairs=tuple(scene.excluded),
             configurations=self._configurations(),
-            actuators=tuple(self.drives.actuators),
-            sensors=self._sensors(placed, joints),
+            actuators=actuators,
+            sensors=sensors,
         )
+        mechanism = self.tendons.at_rest(mechanism, self._reference())
         return at_home(mechanism, self._reference(), self.notes)
 
     def _driven(self, joint: Joint) -> Joint:
@@ -195,7 +203,7 @@ class _Model:
             return replace(joint, lower=None, upper=None)
         return joint
 
-    def _sensors(self, placed: Sequence[PlacedGeom], joints: Sequence[Joint]) -> tuple[Sensor, ...]:
+    def _sensors(self, joints: Sequence[Joint]) -> tuple[Sensor, ...]:
         sensed = Sensed(
             self.anchors,
             self.scalars,
@@ -203,7 +211,7 @@ class _Model:
             self.drives,
             self.links,
             self.inertials,
-            placed,
+            self.placed,
             joints,
         )
         return read_sensors(self.root, sensed, self.notes)
@@ -259,6 +267,11 @@ class _Model:
                     case _:
                         q.append(spec.ref)
         return np.array(q)
+
+
+def _used(user: Actuator | Sensor) -> Iterable[str]:
+    """Names of coordinates and tendons that an actuator or a sensor is about."""
+    return user.gears if isinstance(user, Actuator) else user.of
 
 
 def _frame(name: str, place: Pose, center: Array) -> Frame:

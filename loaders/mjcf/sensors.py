@@ -97,7 +97,9 @@ class _Reader:
             node.look_up("tendon", {**self._sensed.tendons.fixed, **self._sensed.tendons.spatial},
                          "tendon")  # fmt: skip
             fixed = self._sensed.tendons.fixed.get(node.text("tendon"))
-            return _NOT_THERE if fixed is None else {"of": fixed.coefficients}
+            if fixed is None:
+                return {"of": {self._sensed.tendons.spatial[node.text("tendon")].name: 1.0}}
+            return {"of": fixed.coefficients}
         if kind.startswith("actuator"):
             return self._actuator(node, kind)
         if kind.startswith("subtree"):

@@ -1,21 +1,37 @@
-"""<tendon>: fixed ones, which add up joint coordinates, and spatial ones between two sites."""
+"""<tendon>: fixed ones, which add up joint coordinates, and spatial ones over sites and geoms.
+
+What acts along a fixed tendon of a single joint becomes that joint's, and one that is only a spring
+straight between two sites a `PointSpring`; all others are tendons here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from robosim import quaternions
 from robosim.elements import PointSpring
-from robosim.loaders.mjcf.anchors import Anchors, Scalars
+from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler, Option
+from robosim.loaders.mjcf.contacts import PlacedGeom
 from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.joints import Spec
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.mjcf.notes import Notes
+from robosim.mechanism import Mechanism
+from robosim.tendons import WRAPS, Point, Pulley, Tendon, Term, Wrap
 
-_ACTING = ("stiffness", "damping", "frictionloss", "armature")
+Array = NDArray[np.float64]
+
+# What acts -> the flags that switch it off.
+_ACTING = {
+    "stiffness": ("spring", "passive"),
+    "damping": ("damper", "passive"),
+    "frictionloss": ("frictionloss", "constraint"),
+    "armature": (),
+}
 
 
 @dataclass(frozen=True)
@@ -41,14 +57,15 @@ class Tendons:
         How to read it.
     anchors : Anchors
     scalars : Scalars
-    notes : Notes
-        Gets those that cannot act.
+    placed : sequence of PlacedGeom
+        What they can wrap around.
 
     Attributes
     ----------
     fixed : dict of str to FixedTendon
-    spatial : dict of str to Node
-    springs : list of PointSpring
+    spatial : dict of str to Tendon
+    links : dict of str to set of int
+        Of each spatial one, the links that it runs over; 0 is the world.
     specs : dict of str to Spec
         The joints, those with springs, dampers and limits by tendons of a single joint.
     """
@@ -61,14 +78,18 @@ class Tendons:
         defaults: Defaults,
         anchors: Anchors,
         scalars: Scalars,
-        notes: Notes,
+        placed: Sequence[PlacedGeom],
     ) -> None:
-        self._compiler, self._option, self._notes = compiler, option, notes
+        self._compiler, self._option = compiler, option
         self._anchors, self._scalars = anchors, scalars
+        self._geoms = {p.geom.node.name: p for p in placed if p.geom.node.name}
         self.fixed: dict[str, FixedTendon] = {}
-        self.spatial: dict[str, Node] = {}
-        self.springs: list[PointSpring] = []
+        self.spatial: dict[str, Tendon] = {}
+        self.links: dict[str, set[int]] = {}
         self.specs = dict(scalars.specs)
+        self._sums: dict[str, Tendon] = {}  # fixed ones that act over several joints
+        self._springs: dict[str, PointSpring] = {}  # what spatial ones are if nothing else asks
+        self._unstretched: set[str] = set()  # whose springs are at rest at the reference
         for section in root.all("tendon"):
             for node in section.children:
                 resolved = defaults.resolve(node)
@@ -82,94 +103,204 @@ class Tendons:
                 else:
                     raise node.error("is no kind of tendon", ("fixed", "spatial"))
 
+    def elements(self, used: Collection[str]) -> tuple[list[PointSpring], list[Tendon]]:
+        """Springs and tendons that act, or are `used` by actuators and sensors."""
+        springs = {name: s for name, s in self._springs.items() if name not in used}
+        tendons = list(self._sums.values())
+        tendons += [
+            tendon
+            for name, tendon in self.spatial.items()
+            if name not in springs and (name in used or tendon.resists)
+        ]
+        return list(springs.values()), tendons
+
+    def at_rest(self, mechanism: Mechanism, reference: ArrayLike) -> Mechanism:
+        """The mechanism, with springs that the file has at rest where those of the joints are."""
+        asked = {t.name for t in mechanism.tendons if not t.is_fixed} & self._unstretched
+        if not asked:
+            return mechanism
+        # Here, so that numba is imported only where it is needed.
+        from robosim.dynamics import Kinematics
+
+        q = np.array(reference, dtype=float)
+        for k, name in enumerate(mechanism.q_names):
+            if name in self._scalars.specs:
+                q[k] = self._scalars.specs[name].rest
+        lengths = Kinematics(mechanism, q).tendon_lengths()
+        tendons = tuple(
+            replace(tendon, rest_length=length) if tendon.name in asked else tendon
+            for tendon, length in zip(mechanism.tendons, lengths, strict=True)
+        )
+        return replace(mechanism, tendons=tendons)
+
     def _acts(self, node: Node) -> dict[str, float]:
-        values = {what: float(node.some_numbers(what, 0.0)[0]) for what in _ACTING}
-        for what, value in values.items():
+        values = {}
+        for what, flags in _ACTING.items():
+            value = float(node.some_numbers(what, 0.0)[0])
             if value < 0:
                 raise node.error(f"'{what}' must not be negative, not {value}")
+            values[what] = value if self._option.acts(*flags) else 0.0
         return values
+
+    def _range(self, node: Node) -> tuple[float, float]:
+        """Limits of the length."""
+        limited = node.limited("limited", "range", self._compiler.autolimits)
+        if not (limited and self._option.acts("limit", "constraint")):
+            return -np.inf, np.inf
+        lower, upper = (float(value) for value in node.numbers("range", count=2))
+        if lower >= upper:
+            raise node.error("'range' must be from a lower to a higher number")
+        return lower, upper
+
+    def _rest(self, node: Node, name: str) -> Array:
+        """Between which lengths a spring is slack; zero for what follows from the joints'."""
+        rest = node.some_numbers("springlength", -1.0)
+        rest = np.broadcast_to(rest, (2,)) if len(rest) < 2 else rest[:2]
+        if np.all(rest == -1):
+            self._unstretched.add(name)
+            return np.zeros(2)
+        if rest[1] < rest[0]:
+            raise node.error("'springlength' must be from a lower to a higher number")
+        return rest
+
+    def _tendon(
+        self, node: Node, name: str, path: Sequence[Term | Point | Wrap | Pulley]
+    ) -> Tendon:
+        acts, (lower, upper) = self._acts(node), self._range(node)
+        friction = acts.pop("frictionloss")
+        label = f"tendon:{name}" if name in self.specs else name
+        rest = self._rest(node, label)
+        return Tendon(
+            label,
+            tuple(path),
+            rest_length=rest,
+            friction=friction,
+            lower=lower,
+            upper=upper,
+            **acts,
+        )
 
     def _read_fixed(self, node: Node, name: str) -> None:
         coefficients: dict[str, float] = {}
         for part in node.all("joint"):
             spec = self._scalars.get(part, "joint")
+            if spec.type not in ("hinge", "slide"):
+                raise part.error(f"joint '{spec.name}' is a {spec.type}, which is no number")
             coefficients[spec.name] = part.number("coef")
         if not coefficients:
             raise node.error("has no joints")
         self.fixed[name] = FixedTendon(name, coefficients)
-        acts, limited = self._acts(node), self._limited(node)
-        if not (any(acts.values()) or limited):
+        tendon = self._tendon(node, name, [Term(*term) for term in coefficients.items()])
+        if tendon.name in self._unstretched:
+            rests = (c * self._scalars.specs[joint].rest for joint, c in coefficients.items())
+            tendon = replace(tendon, rest_length=sum(rests))
+        if not any(coefficients.values()):
             return
-        joint, coefficient = next(iter(coefficients.items()))
-        if len(coefficients) > 1 or coefficient == 0:
-            self._notes.add(
-                "springs, dampers, friction and limits of tendons over several joints are left out",
-                name,
-            )
-            return
+        lowest, highest = np.asarray(tendon.rest_length)
+        ((joint, coefficient), *more) = coefficients.items()
+        if more or (tendon.stiffness and lowest < highest):
+            if tendon.resists:
+                self._sums[name] = tendon
+        else:
+            self._add_to_joint(joint, coefficient, tendon)
+
+    def _add_to_joint(self, joint: str, coefficient: float, tendon: Tendon) -> None:
+        """Let a joint have what acts along a tendon of it alone."""
         spec = self.specs[joint]
         square = coefficient**2
-        rests = node.some_numbers("springlength", -1.0)
-        rest = spec.rest if rests[0] < 0 else float(rests[0]) / coefficient
-        stiffness = spec.stiffness + square * acts["stiffness"]
+        rest = float(np.asarray(tendon.rest_length)[0]) / coefficient
+        stiffness = spec.stiffness + square * tendon.stiffness
         if stiffness > 0:
-            rest = (spec.stiffness * spec.rest + square * acts["stiffness"] * rest) / stiffness
-        spec = replace(
+            rest = (spec.stiffness * spec.rest + square * tendon.stiffness * rest) / stiffness
+        else:
+            rest = spec.rest
+        ends = sorted((tendon.lower / coefficient, tendon.upper / coefficient))
+        self.specs[joint] = replace(
             spec,
             stiffness=stiffness,
             rest=rest,
-            damping=spec.damping + square * acts["damping"],
-            friction=spec.friction + abs(coefficient) * acts["frictionloss"],
-            armature=spec.armature + square * acts["armature"],
+            damping=spec.damping + square * tendon.damping,
+            friction=spec.friction + abs(coefficient) * tendon.friction,
+            armature=spec.armature + square * tendon.armature,
+            lower=max(spec.lower, ends[0]),
+            upper=min(spec.upper, ends[1]),
         )
-        if limited:
-            ends = sorted(node.numbers("range", count=2) / coefficient)
-            spec = replace(spec, lower=max(spec.lower, ends[0]), upper=min(spec.upper, ends[1]))
-        self.specs[joint] = spec
-
-    def _limited(self, node: Node) -> bool:
-        limited = node.limited("limited", "range", self._compiler.autolimits)
-        return limited and self._option.acts("limit", "constraint")
 
     def _read_spatial(self, node: Node, name: str) -> None:
-        self.spatial[name] = node
-        acts = self._acts(node)
-        if self._limited(node):
-            self._notes.add("limits of the length of tendons are left out", name)
-        if acts["frictionloss"] or acts["armature"]:
-            self._notes.add("friction and armature of spatial tendons are left out", name)
-        if not (acts["stiffness"] or acts["damping"]):
-            return
-        if [child.tag for child in node.children] != ["site", "site"]:
-            self._notes.add(
-                "springs and dampers of tendons that are not straight between two sites are left "
-                "out",
-                name,
-            )
-            return
-        a, b = (self._anchors.site(child, "site") for child in node.children)
-        length = float(np.linalg.norm(a.world.p - b.world.p))
-        rests = node.some_numbers("springlength", -1.0)
-        rest = length if rests[0] < 0 else float(rests[0])
-        slack = len(rests) > 1 and rests[1] != rests[0]
-        if a.link == b.link or rest <= 0 or slack:
-            self._notes.add(
-                "springs of tendons are left out that have no length at rest, a range of them, or "
-                "both ends on one body",
-                name,
-            )
+        path: list[Point | Wrap | Pulley] = []
+        ends: list[Anchor] = []
+        for part in node.children:
+            match part.tag:
+                case "site":
+                    ends.append(self._anchors.site(part, "site"))
+                    path.append(_point(ends[-1]))
+                case "geom":
+                    path.append(self._wrap(part, ends))
+                case "pulley":
+                    path.append(Pulley(_divisor(part)))
+                case _:
+                    raise part.error("is no part of a tendon", ("site", "geom", "pulley"))
+        _check_path(node, path)
+        self.spatial[name] = tendon = self._tendon(node, name, path)
+        self.links[name] = {anchor.link for anchor in ends}
+        if len(path) == len(ends) == 2 and (tendon.stiffness or tendon.damping):
+            self._straight(tendon, *ends)
+
+    def _straight(self, tendon: Tendon, a: Anchor, b: Anchor) -> None:
+        """Note a spring that a tendon between two sites can be."""
+        rest = np.asarray(tendon.rest_length)
+        if tendon.name in self._unstretched:
+            if any(spec.rest != spec.ref for spec in self._scalars.specs.values()):
+                return
+            rest = np.full(2, np.linalg.norm(a.world.p - b.world.p))
+        limited = np.isfinite(tendon.lower) or np.isfinite(tendon.upper)
+        more = limited or tendon.friction or tendon.armature or rest[0] < rest[1]
+        if more or a.link == b.link or rest[0] <= 0:
             return
         if b.link == 0:
             a, b = b, a
-        self.springs.append(
-            PointSpring(
-                name,
-                a.name,
-                str(b.name),
-                a.place.p,
-                b.place.p,
-                stiffness=acts["stiffness"],
-                rest_length=rest,
-                damping=acts["damping"],
-            )
+        self._springs[tendon.name] = PointSpring(
+            tendon.name,
+            a.name,
+            str(b.name),
+            a.place.p,
+            b.place.p,
+            stiffness=tendon.stiffness,
+            rest_length=float(rest[0]),
+            damping=tendon.damping,
+        )
+
+    def _wrap(self, node: Node, ends: list[Anchor]) -> Wrap:
+        placed = node.look_up("geom", self._geoms, "geom")
+        geom = placed.geom
+        if geom.kind not in WRAPS:
+            raise node.error(f"geom '{geom.node.name}' is a {geom.kind}", WRAPS)
+        anchor = list(self._anchors.bodies.values())[placed.body].on(geom.place)
+        ends.append(anchor)
+        side = None
+        if node.has("sidesite"):
+            side = _point(self._anchors.site(node, "sidesite"))
+        turn = quaternions.from_matrix(anchor.place.R)
+        radius = float(geom.size[0])
+        return Wrap(geom.kind, anchor.name, radius, anchor.place.p, turn, side)
+
+
+def _point(anchor: Anchor) -> Point:
+    return Point(anchor.name, anchor.place.p)
+
+
+def _divisor(node: Node) -> float:
+    divisor = node.number("divisor")
+    if divisor <= 0:
+        raise node.error(f"'divisor' must be positive, not {divisor}")
+    return divisor
+
+
+def _check_path(node: Node, path: Sequence[Point | Wrap | Pulley]) -> None:
+    kinds = "".join("PWY"[(Point, Wrap, Pulley).index(type(part))] for part in path)
+    branches = kinds.strip("Y").split("Y")
+    if not all(len(b) > 1 and b[0] == b[-1] == "P" and "WW" not in b for b in branches):
+        raise node.error(
+            "needs two sites or more on every side of a pulley, and a site before and after every "
+            "geom"
         )

@@ -35,10 +35,12 @@ from robosim.loaders.writers.parts import (
     text,
 )
 from robosim.mechanism import Mechanism
+from robosim.tendons import Point, Pulley, Tendon, Term, Wrap
 
 _GROUPS = {"visual": "2", "collision": "3"}
 # Between the two points that hold the axis of a hinge which closes a loop [m].
 _AXIS = 0.1
+_SAME = 1e-9
 
 
 def mjcf(mechanism: Mechanism, meshes: MeshFiles, lost: Lost) -> etree._Element:
@@ -74,7 +76,7 @@ class _Writer:
         self._bodies()
         self._exclusions()
         self._equalities()
-        self._springs()
+        self._tendons()
         self._actuators()
         self._poses()
         for joint in mechanism.joints:
@@ -83,7 +85,8 @@ class _Writer:
                 lost.add("velocity limits", joint.name)
             if joint.safety is not None:
                 lost.add("safety limits", joint.name)
-        kept = ("self-collision", "excluded pairs", "actuators, whose joints are driven by torques")
+        kept = ("self-collision", "excluded pairs", "tendons",
+                "actuators, whose joints are driven by torques")  # fmt: skip
         note_rest(mechanism, lost, kept)
         if not len(self.assets):
             self.root.remove(self.assets)
@@ -315,12 +318,64 @@ class _Writer:
             second = self._site(f"{name}_2", joint.child, p_b + step)
             child(equality, "connect", name=name, site1=first, site2=second)
 
-    def _springs(self) -> None:
-        if not self.mechanism.springs:
+    def _tendons(self) -> None:
+        if not (self.mechanism.springs or self.mechanism.tendons):
             return
         tendons = child(self.root, "tendon")
         for spring in self.mechanism.springs:
             self._spring(tendons, spring)
+        for tendon in self.mechanism.tendons:
+            self._tendon(tendons, tendon)
+
+    def _tendon(self, tendons: etree._Element, tendon: Tendon) -> None:
+        rest = np.asarray(tendon.rest_length)
+        attributes = {"name": tendon.name, "springlength": text(rest)}
+        for ours, theirs in (("stiffness", "stiffness"), ("damping", "damping"),
+                             ("friction", "frictionloss"), ("armature", "armature")):  # fmt: skip
+            if getattr(tendon, ours):
+                attributes[theirs] = text(getattr(tendon, ours))
+        if np.isfinite(tendon.lower) or np.isfinite(tendon.upper):
+            told = np.clip((tendon.lower, tendon.upper), -1e9, 1e9)
+            attributes |= {"limited": "true", "range": text(told)}
+        element = child(tendons, "fixed" if tendon.is_fixed else "spatial", **attributes)
+        joints = self._joint_names()
+        for k, part in enumerate(tendon.path):
+            name = f"{tendon.name}_{k + 1}"
+            match part:
+                case Term():
+                    coefficient = text(part.factor)
+                    child(element, "joint", joint=joints[part.coordinate], coef=coefficient)
+                case Point():
+                    site = self._site(name, part.body, np.asarray(part.position))
+                    child(element, "site", site=site)
+                case Pulley():
+                    child(element, "pulley", divisor=text(part.divisor))
+                case Wrap():
+                    told = {"geom": self._wrap(name, part)}
+                    if part.side is not None:
+                        side = part.side
+                        at = np.asarray(side.position)
+                        told["sidesite"] = self._site(f"{name}_side", side.body, at)
+                    child(element, "geom", **told)
+
+    def _wrap(self, name: str, wrap: Wrap) -> str:
+        """The name of a geom to wrap around: of a shape that is there already, or of a new one."""
+        element = self.elements[wrap.body]
+        position = np.asarray(wrap.position) - self._origin(wrap.body)
+        place = (*position, *np.asarray(wrap.quaternion))
+        for geom in element.findall("geom"):
+            size = float(geom.get("size", "0").split()[0])
+            pos, quat = geom.get("pos", "0 0 0"), geom.get("quat", "1 0 0 0")
+            there = np.array(f"{pos} {quat}".split(), dtype=float)
+            same = np.abs(there - place).max() < _SAME and abs(size - wrap.radius) < _SAME
+            if geom.get("type") == wrap.kind and same:
+                geom.set("name", geom.get("name", name))
+                return str(geom.get("name"))
+        shape = Geometry(wrap.kind, (wrap.radius, wrap.radius)[: 1 + (wrap.kind == "cylinder")],
+                         wrap.position, wrap.quaternion)  # fmt: skip
+        self._shape(element, "visual", shape, np.eye(3), self._origin(wrap.body))
+        element[-1].set("name", name)
+        return name
 
     def _spring(self, tendons: etree._Element, spring: PointSpring) -> None:
         tendon = child(
@@ -351,17 +406,22 @@ class _Writer:
                 else:
                     child(actuators, "motor", name=name, joint=name)
 
-    def _actuator(self, actuators: etree._Element, actuator: Actuator) -> None:
+    def _joint_names(self) -> dict[str, str]:
+        """What the MJCF joint of each coordinate is called."""
         mechanism = self.mechanism
-        joints = {
+        return {
             mechanism.v_names[start + k]: name
             for start, joint in zip(mechanism.v_offsets, mechanism.tree_joints, strict=False)
             for k, name in enumerate(_names(joint))
         }
+
+    def _actuator(self, actuators: etree._Element, actuator: Actuator) -> None:
+        joints = self._joint_names()
         attributes = {"name": actuator.name}
-        if len(actuator.gears) == 1:
-            ((name, gear),) = actuator.gears.items()
-            attributes |= {"joint": joints[name], "gear": text(gear)}
+        (name, gear), *more = actuator.gears.items()
+        if not more:
+            kind = "joint" if name in joints else "tendon"
+            attributes |= {kind: joints.get(name, name), "gear": text(gear)}
         else:
             tendons = self.root.find("tendon")
             tendons = child(self.root, "tendon") if tendons is None else tendons

@@ -139,6 +139,7 @@ def note_rest(mechanism: Mechanism, lost: Lost, kept: Iterable[str] = ()) -> Non
         "excluded pairs": bool(mechanism.excluded_pairs) and mechanism.self_collision,
         "actuators, whose joints are driven by torques": bool(mechanism.actuators),
         "sensors": bool(mechanism.sensors),
+        "tendons": bool(mechanism.tendons),
         "textures": any(s.texture is not None for b in mechanism.bodies for s in b.visuals),
     }
     for what, is_there in there.items():

@@ -17,11 +17,12 @@ from robosim.kernels.jit import entry, kernel
 from robosim.kernels.joint import joint_residual
 from robosim.kernels.ldu import ldu_factor, ldu_solve
 from robosim.kernels.newton import (
-    joint_jacobians,
     place_coupling_blocks,
     place_joint_blocks,
+    rows_ahead,
 )
 from robosim.kernels.step import find_jacobians, project_velocities
+from robosim.kernels.tendon import is_tendon, place_tendon_blocks
 from robosim.model import COMPLIANCE
 
 
@@ -79,8 +80,11 @@ def constraint_matrix(model, work, yielding):
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
-            joint_jacobians(joint, work.pose2, work.scratch[0], w)
-            place_joint_blocks(model.bodies.shape[0], joint, w.G_a, w.G_b, w, work.blocks)
+            rows_ahead(model, work, j)
+            if is_tendon(joint):
+                place_tendon_blocks(model, joint, work.span2, work.span2, w, work.blocks)
+            else:
+                place_joint_blocks(model.bodies.shape[0], joint, w.G_a, w.G_b, w, work.blocks)
             n = joint.n_T + joint.n_R
             for row in range(w.rows):
                 if row < n or w.held[row - n] != 0:

@@ -12,6 +12,8 @@ from robosim.kernels.joint import (
     read_coordinates,
     read_velocities,
 )
+from robosim.kernels.tendon import add_span_impulses, follow_tendon, is_tendon, span_rate
+from robosim.model import TERM
 
 
 @kernel
@@ -129,6 +131,11 @@ def read_joints(model, state, work, poses, twists, first):
     fill(0.0, twists[model.bodies.shape[0]].w)
     for j in range(first, model.joints.shape[0]):
         joint = model.joints[j]
+        if is_tendon(joint):
+            length = follow_tendon(model, joint, poses, state.q, work.span2, t)
+            state.q[joint.q_begin] = length
+            state.v[joint.v_begin], _ = span_rate(model, joint, work.span2, twists)
+            continue
         a, b = poses[joint.parent], poses[joint.child]
         read_coordinates(joint, a, b, t, state.q)
         joint_motion_map(joint, a, b, t, 0, t.S_a, t.S_b)
@@ -141,6 +148,32 @@ def read_ahead(joint, q, work, t):
     for k in range(joint.m_T + joint.m_R + (1 if joint.m_R == 3 else 0)):
         work.q2[joint.q_begin + k] = q[joint.q_begin + k]
     read_coordinates(joint, work.pose2[joint.parent], work.pose2[joint.child], t, work.q2)
+
+
+@kernel
+def measure_ahead(model, j, q, work):
+    """`read_ahead` of joint j, or of a tendon, whose rows go into work.span2."""
+    joint, t = model.joints[j], work.scratch[0]
+    if not is_tendon(joint):
+        read_ahead(joint, q, work, t)
+        return
+    for k in range(joint.path_begin, joint.path_end):
+        if model.paths[k].kind == TERM:
+            read_ahead(model.joints[model.paths[k].joint], q, work, t)
+    length = follow_tendon(model, joint, work.pose2, work.q2, work.span2, t)
+    work.q2[joint.q_begin] = length
+
+
+@entry
+def measure_tendons(model, q, work, lengths):
+    """Lengths of all tendons at work.pose2 and q, their rows into work.span2."""
+    n = 0
+    for j in range(model.bodies.shape[0], model.joints.shape[0]):
+        if is_tendon(model.joints[j]):
+            lengths[n] = follow_tendon(
+                model, model.joints[j], work.pose2, q, work.span2, work.scratch[0]
+            )
+            n += 1
 
 
 @entry
@@ -168,8 +201,11 @@ def read_bodies(model, state, work):
 
 
 @kernel
-def add_joint_forces(model, poses, tau, scale, work, impulses):
-    """impulses (nb + 1,) += scale * world wrenches of the generalized forces tau (nv,)."""
+def add_joint_forces(model, poses, spans, tau, scale, work, impulses):
+    """impulses (nb + 1,) += scale * world wrenches of the generalized forces tau (nv,).
+
+    `spans` are the rows of tendons at `poses`.
+    """
     t = work.scratch[0]
     for j in range(model.joints.shape[0]):
         joint = model.joints[j]
@@ -178,6 +214,9 @@ def add_joint_forces(model, poses, tau, scale, work, impulses):
         for row in range(rows):
             size += abs(tau[joint.v_begin + row])
         if size == 0.0:
+            continue
+        if is_tendon(joint):
+            add_span_impulses(model, joint, spans, scale * tau[joint.v_begin], impulses)
             continue
         joint_motion_map(joint, poses[joint.parent], poses[joint.child], t, 0, t.S_a, t.S_b)
         for row in range(rows):

@@ -47,8 +47,12 @@ def joint_law(model, state, work, j, dt):
         c, drive = model.coordinates[joint.v_begin + row], work.drives[joint.v_begin + row]
         q1, q2 = state.q[joint.q_begin + row], work.q2[joint.q_begin + row]
         middle, u = 0.5 * (q1 + q2), (q2 - q1) / dt
-        force = c.stiffness * (middle - c.rest) + c.damping * u
-        slope = 0.5 * dt * c.stiffness + c.damping
+        away, stiffness = middle - c.rest, c.stiffness
+        if away > 0.0 and c.slack > 0.0:
+            stiffness = c.stiffness if away > c.slack else 0.0
+            away -= c.slack
+        force = stiffness * away + c.damping * u
+        slope = 0.5 * dt * stiffness + c.damping
         if c.piece_end > c.piece_begin:
             first, second = potential_slope(model.pieces, c.piece_begin, c.piece_end, middle)
             force += first

@@ -37,11 +37,18 @@ from robosim.kernels.contact import (
     contact_violation,
     friction_size,
 )
-from robosim.kernels.coordinates import read_ahead
+from robosim.kernels.coordinates import measure_ahead
 from robosim.kernels.jit import kernel
 from robosim.kernels.joint import joint_jacobian, joint_motion_map, joint_residual
 from robosim.kernels.law import joint_law
 from robosim.kernels.ldu import ldu_factor, ldu_solve
+from robosim.kernels.tendon import (
+    add_span_impulses,
+    follow_tendon,
+    is_tendon,
+    place_tendon_blocks,
+    span_rate,
+)
 from robosim.kernels.touch import (
     differentiate_contact,
     move_contact,
@@ -149,12 +156,13 @@ def constraint_equations(model, state, work, dt):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
             if w.rows > joint.n_T + joint.n_R:
-                read_ahead(joint, state.q, work, t)
+                measure_ahead(model, j, state.q, work)
                 joint_law(model, state, work, j, dt)
             knot, residual = state.joints[j], work.residual[joint.node].w
             left = joint_equations(joint, knot, w, work.pose2, work.q2, t, dt, residual)
             worst = max(worst, left)
             add_joint_impulses(joint, knot, w, work.impulse)
+            add_span_impulses(model, joint, work.span1, w.impulse[0], work.impulse)
     for n in range(model.couplings.shape[0]):
         worst = max(worst, coupling_equation(model, state, work, n, dt))
     return worst
@@ -286,7 +294,7 @@ def factor(model, tree, state, work):
 def assemble(model, state, work):
     """work.blocks of the Newton system at the current unknowns [Bruedigam2023, Eq. 32]."""
     clear_blocks(work.blocks)
-    t, nb = work.scratch[0], model.bodies.shape[0]
+    nb = model.bodies.shape[0]
     for i in range(nb):
         D = work.blocks[i].F
         for k in range(3):
@@ -296,9 +304,12 @@ def assemble(model, state, work):
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
-            joint_jacobians(joint, work.pose2, t, w)
+            rows_ahead(model, work, j)
             knot = state.joints[j]
-            place_joint_blocks(nb, joint, knot.G_a, knot.G_b, w, work.blocks)
+            if is_tendon(joint):
+                place_tendon_blocks(model, joint, work.span1, work.span2, w, work.blocks)
+            else:
+                place_joint_blocks(nb, joint, knot.G_a, knot.G_b, w, work.blocks)
     for n in range(model.couplings.shape[0]):
         place_coupling_blocks(model, model.couplings[n], state.joints, work.joints, work.blocks)
 
@@ -313,6 +324,15 @@ def condense_contacts(model, state, work):
         if not on_joint(contact):
             differentiate_contact(contact, work.pose2, work.bodies, w, work.scratch[0])
         condense_contact(model, model.tree, contact, w, work, False)
+
+
+@kernel
+def rows_ahead(model, work, j):
+    """Directions of joint j, or of a tendon, at the second knot."""
+    joint, t = model.joints[j], work.scratch[0]
+    if is_tendon(joint):
+        follow_tendon(model, joint, work.pose2, work.q2, work.span2, t)
+    joint_jacobians(joint, work.pose2, t, work.joints[j])
 
 
 @kernel
@@ -483,7 +503,7 @@ def solve_motion(model, tree, state, work, x):
             if tree is not None:
                 assign(work.tree[contact.joint].d, t.f)
             else:
-                coordinate_rates(model, joint, work.joints[contact.joint], work.factored, x, t.f)
+                coordinate_rates(model, joint, work, contact.joint, x, t.f)
             add_product(w.R, t.f, t.w)
         else:
             if contact.body < nb:
@@ -535,6 +555,7 @@ def unbalanced_momenta(model, tree, state, work, out):
                 out[joint.child].w[k] += knot.G_b[row, k] * impulse[row]
                 if joint.parent < nb:
                     out[joint.parent].w[k] += knot.G_a[row, k] * impulse[row]
+        add_span_impulses(model, joint, work.span1, impulse[0], out)
     for n in range(model.couplings.shape[0]):
         coupling = model.couplings[n]
         for i in range(2):
@@ -555,7 +576,7 @@ def add_product(R, motion, out):
 
 
 @kernel
-def coordinate_rates(model, joint, w, factored, x, out):
+def coordinate_rates(model, joint, work, j, x, out):
     """Rates (6,) of a joint's coordinates in the direction x; zero beyond them.
 
     A limit's answer to a rate is so stiff that the rounding of a difference of motions would show
@@ -563,11 +584,13 @@ def coordinate_rates(model, joint, w, factored, x, out):
     more exactly the stiffer A is.
     """
     n, with_parent = joint.n_T + joint.n_R, joint.parent < model.bodies.shape[0]
+    w, factored = work.joints[j], work.factored
     child, own = x[joint.child].w, x[joint.node].w
     parent = x[joint.parent if with_parent else joint.child].w
     fill(0.0, out)
+    along, along_size = span_rate(model, joint, work.span2, x)
     for row in range(joint.m_T + joint.m_R):
-        size = 0.0
+        out[row], size = along, along_size
         for k in range(6):
             part = w.G_b[n + row, k] * child[k]
             out[row] += part

@@ -32,7 +32,7 @@ from robosim.kernels.collide import (
     mark_in_reach,
 )
 from robosim.kernels.contact import contact_center, contact_stiffness
-from robosim.kernels.coordinates import add_joint_forces, load_poses, read_ahead, read_joints
+from robosim.kernels.coordinates import add_joint_forces, load_poses, measure_ahead, read_joints
 from robosim.kernels.interior_point import (
     CAREFUL,
     COLD,
@@ -65,9 +65,15 @@ from robosim.kernels.newton import (
     evaluate,
     factor,
     find_direction,
-    joint_jacobians,
     place_coupling_blocks,
     place_joint_blocks,
+    rows_ahead,
+)
+from robosim.kernels.tendon import (
+    add_span_impulses,
+    follow_tendon,
+    is_tendon,
+    place_tendon_blocks,
 )
 from robosim.kernels.touch import (
     coordinate_gap,
@@ -235,7 +241,12 @@ def start_interval(model, tree, state, work, options, dt, end):
             work.known,
         )
     else:
-        add_joint_forces(model, work.pose1, work.tau, 0.5 * dt, work, work.known)
+        for j in range(model.bodies.shape[0], model.joints.shape[0]):
+            joint = model.joints[j]
+            if is_tendon(joint):
+                follow_tendon(model, joint, work.pose1, state.q, work.span1, work.scratch[0])
+        scale, known = 0.5 * dt, work.known
+        add_joint_forces(model, work.pose1, work.span1, work.tau, scale, work, known)
     for j in range(model.joints.shape[0]):
         joint = model.joints[j]
         work.joints[j].rows = joint.n_T + joint.n_R
@@ -534,12 +545,12 @@ def admit_reached(model, tree, state, work, options, dt, kappa):
     for k in range(model.n_ground, model.contacts.shape[0]):
         contact = work.slots[k]
         if state.contacts[k].active == 0:
-            joint, t = model.joints[contact.joint], work.scratch[0]
+            joint = model.joints[contact.joint]
             if tree is not None and joint.kind == HINGE:
                 ahead = contact.sign * turned_angle(work.tree[contact.joint].Q)
                 if coordinate_gap(contact, joint, state.q) + ahead > 0.0:
                     continue
-            read_ahead(joint, state.q, work, t)
+            measure_ahead(model, contact.joint, state.q, work)
             if coordinate_gap(contact, joint, work.q2) <= 0.0:
                 admit_limit(model, state, work, k, kappa, dt, speed)
 
@@ -572,7 +583,7 @@ def find_jacobians(model, work):
     """Jacobians of all joints at the second knot, for its projection and for the next step."""
     for j in range(model.joints.shape[0]):
         if model.joints[j].node >= 0:
-            joint_jacobians(model.joints[j], work.pose2, work.scratch[0], work.joints[j])
+            rows_ahead(model, work, j)
 
 
 @kernel
@@ -603,6 +614,7 @@ def gather_momenta(model, tree, work, options, dt):
                 for k in range(6):
                     work.known[joint.parent].w[k] += w.G_a[n + row, k] * w.half[row]
                     work.known[joint.child].w[k] += w.G_b[n + row, k] * w.half[row]
+                add_span_impulses(model, joint, work.span2, w.half[row], work.known)
     if tree is not None:
         add_tree_forces(
             model.joints,
@@ -615,7 +627,8 @@ def gather_momenta(model, tree, work, options, dt):
             work.known,
         )
     else:
-        add_joint_forces(model, work.pose2, work.tau, 0.5 * dt, work, work.known)
+        scale, known = 0.5 * dt, work.known
+        add_joint_forces(model, work.pose2, work.span2, work.tau, scale, work, known)
     for i in range(model.bodies.shape[0]):
         for k in range(3):
             work.known[i].w[k] += 0.5 * dt * model.bodies[i].mass * options.gravity[k]
@@ -647,7 +660,10 @@ def project_velocities(model, state, work, dt, drag):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
             n = joint.n_T + joint.n_R
-            place_joint_blocks(model.bodies.shape[0], joint, w.G_a, w.G_b, w, work.blocks)
+            if is_tendon(joint):
+                place_tendon_blocks(model, joint, work.span2, work.span2, w, work.blocks)
+            else:
+                place_joint_blocks(model.bodies.shape[0], joint, w.G_a, w.G_b, w, work.blocks)
             for row in range(w.rows - n):
                 rate = w.goal_rate[row] if w.held[row] != 0 else w.law[row]
                 work.rhs[joint.node].w[n + row] = rate

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from kernels_for_tests import contact_answer, residual_along, start_newton
 from random_mechanisms import random_coordinates, random_tree
 
-from robosim import Simulation
+from robosim import Mechanism, Simulation, Tendon
 from robosim.graph import depth_first_order, eliminate
+from robosim.tendons import Point, Pulley, Wrap
 
 STEP = 1e-6
 KAPPA = 0.05
@@ -24,6 +27,11 @@ def graph_blocks(sim: Simulation) -> dict[tuple[int, int], int]:
         if joint["node"] < 0:
             continue
         node, child, parent = int(joint["node"]), int(joint["child"]), int(joint["parent"])
+        for span in model.spans[joint["span_begin"] : joint["span_end"]]:
+            body = int(span["body"])
+            blocks[body, node], blocks[node, body] = span["body_node"], span["node_body"]
+        if child == nb:
+            continue
         blocks[child, node], blocks[node, child] = joint["child_joint"], joint["joint_child"]
         if parent < nb:
             blocks[parent, node], blocks[node, parent] = (
@@ -51,12 +59,15 @@ def dense(sim: Simulation) -> np.ndarray:
 
 def started(seed: int, base: str, contacts: int) -> Simulation:
     rng = np.random.default_rng(seed)
-    robot = random_tree(rng, 7, base, KINDS, contacts)
+    return set_up(random_tree(rng, 7, base, KINDS, contacts), rng)
+
+
+def set_up(robot: Mechanism, rng: np.random.Generator) -> Simulation:
     sim = Simulation(robot, timestep=0.05, solver="ldu")
     q = random_coordinates(rng, robot)
     sim.set_state(q, rng.normal(size=robot.nv))
     sim._work.tau[:] = rng.normal(size=robot.nv)
-    sim._state.joints["impulse"] = rng.normal(size=(7, 6))
+    sim._state.joints["impulse"] = rng.normal(size=(len(sim._model.joints), 6))
     start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, sim._sample[-1][0])
     return sim
 
@@ -84,6 +95,11 @@ def motion_at(sim: Simulation, k: int, direction: np.ndarray) -> np.ndarray:
         return sum((R @ direction[i] for R, i in rates if i < nb), np.zeros(3))
     joint, knot = sim._model.joints[contact["joint"]], sim._work.joints[contact["joint"]]
     rows = slice(joint["n_T"] + joint["n_R"], knot["rows"])
+    if joint["span_end"] > joint["span_begin"]:
+        spans = slice(joint["span_begin"], joint["span_end"])
+        moving = direction[sim._model.spans["body"][spans]]
+        velocity = np.array([np.sum(sim._work.span2["w"][spans] * moving)])
+        return w["R"][:, :1] @ velocity
     velocity = knot["G_b"][rows] @ direction[joint["child"]]
     if joint["parent"] < nb:
         velocity += knot["G_a"][rows] @ direction[joint["parent"]]
@@ -125,6 +141,22 @@ def assert_newton_matrix(sim: Simulation) -> None:
 def test_newton_matrix(base, contacts):
     sim = started(seed=3, base=base, contacts=contacts)
     assert sim._work.active[0] == 7 * contacts
+    assert_newton_matrix(sim)
+
+
+def test_newton_matrix_of_tendons():
+    rng = np.random.default_rng(6)
+    robot = random_tree(rng, 7, "floating", KINDS, 0)
+
+    def point(body: str | None) -> Point:
+        return Point(body, rng.uniform(-0.3, 0.3, size=3))
+
+    ball = Wrap("sphere", "b3", 0.1, rng.uniform(-0.2, 0.2, size=3), side=point("b5"))
+    path = (point(None), point("b2"), ball, point("b4"), Pulley(2), point("b6"), point("b0"))
+    tendon = Tendon("t", path, 50.0, 0.3, damping=2.0, friction=1.0, armature=0.4, lower=0.1)
+    sim = set_up(replace(robot, tendons=(tendon,)), rng)
+    assert sim._work.active[0] == 2  # its limit and its friction
+    assert len(sim._model.spans) == 5
     assert_newton_matrix(sim)
 
 

@@ -10,7 +10,7 @@ import pytest
 import robosim
 from robosim import HalfSpace, HeightField
 from robosim.actuators import torques
-from robosim.errors import StateError
+from robosim.errors import LoadError, StateError
 
 ARM = """
 <body name="upper" pos="0 0 1"><joint name="a" axis="0 1 0" ref="10"/>
@@ -183,7 +183,7 @@ def test_equalities_of_joints_and_tendons_are_gears(tmp_path):
 
 
 def test_tendons_act_where_they_can(tmp_path):
-    world = ARM + '<site name="wall" pos="1 0 1"/>'
+    world = ARM.replace('ref="10"', 'ref="10" springref="10"') + '<site name="wall" pos="1 0 1"/>'
     rest = """<tendon>
       <fixed name="one" stiffness="3" damping="2" frictionloss="1" range="-1 1" springlength=".5">
         <joint joint="a" coef="2"/></fixed>
@@ -198,9 +198,25 @@ def test_tendons_act_where_they_can(tmp_path):
     assert (spring.parent, spring.child, spring.stiffness) == (None, "lower", 7.0)
     tip = np.array((0.8 * np.cos(np.pi / 18) * 0 + 0.8, 0.0, 1.0))
     assert spring.rest_length == pytest.approx(np.linalg.norm(tip - (1, 0, 1)))
-    told = "; ".join(robot.warnings)
-    assert "two" in told
-    assert "rope" in told
+    two, rope = robot.tendons
+    assert (two.name, two.stiffness, rope.name, rope.upper) == ("two", 3.0, "rope", 1.0)
+    assert [(term.coordinate, term.factor) for term in two.path] == [("a", 1.0), ("b", 1.0)]
+    assert [point.body for point in rope.path] == [None, "lower"]
+    assert robot.warnings == ()
+
+
+def test_tendons_that_cannot_be_are_refused(tmp_path):
+    world = ARM + BALL.format(z=1, more="")
+    for rest, told in (
+        ('<fixed><joint joint="b" coef="1"/><joint joint="ball/joint0" coef="1"/></fixed>', "free"),
+        ('<spatial><site site="tip"/></spatial>', "two sites or more"),
+        ('<spatial><site site="tip"/><geom geom="upper"/><site site="tip"/></spatial>', "capsule"),
+        ('<spatial><site site="tip"/><pulley divisor="0"/></spatial>', "divisor"),
+        ('<spatial stiffness="1" springlength="2 1"><site site="tip"/><site site="tip"/></spatial>',
+         "springlength"),
+    ):  # fmt: skip
+        with pytest.raises(LoadError, match=told):
+            load(tmp_path, world, f"<tendon>{rest}</tendon>")
 
 
 def test_actuators_make_torques_of_controls(tmp_path):

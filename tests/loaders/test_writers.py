@@ -30,6 +30,7 @@ from robosim.joints import KINDS, SafetyLimits
 from robosim.loaders import placement
 from robosim.loaders.packages import example_robot_data
 from robosim.models import shipped
+from robosim.tendons import Point, Pulley, Tendon, Term, Wrap
 
 SHARE = example_robot_data()
 ROBOTS = (SHARE or Path()) / "example-robot-data" / "robots"
@@ -427,6 +428,39 @@ class TestMjcf:
         robosim.save(replace(everything(), actuators=actuators), tmp_path / "x.xml")
         again = robosim.load(tmp_path / "x.xml").actuators
         assert [vars(a) for a in again] == [vars(a) for a in actuators]
+
+    def test_tendons(self, tmp_path):
+        ball = Wrap("sphere", "b", 0.1, (0.2, 0, 0), side=Point("c", (0, 0, 0.3)))
+        pin = Wrap("cylinder", None, 0.2, (0, 1, 2), quaternions.from_axis_angle((1, 0, 0), 0.4))
+        path = (Point(None, (1, 2, 3)), pin, Point("a", (0, 0.1, 0)), Pulley(2.0),
+                Point("a"), ball, Point("c", (0.1, 0, 0)))  # fmt: skip
+        sums = (Term("root", 2.0), Term("flap", -0.5))
+        tendons = (
+            Tendon("rope", path, 5.0, (0.1, 0.2), damping=0.3, lower=0.5),
+            Tendon("sum", sums, 5.0, 0.1, friction=0.2, armature=0.1, lower=-1.0, upper=2.0),
+        )
+        pull = Actuator("pull", {"rope": 3.0})
+        robosim.save(replace(everything(), tendons=tendons, actuators=(pull,)), tmp_path / "x.xml")
+        again = robosim.load(tmp_path / "x.xml")
+        read = {tendon.name: tendon for tendon in again.tendons}
+        for tendon in tendons:
+            other = read[tendon.name]
+            for what in ("stiffness", "damping", "friction", "armature"):
+                assert getattr(other, what) == getattr(tendon, what)
+            np.testing.assert_allclose(other.rest_length, tendon.rest_length)
+            assert other.lower == tendon.lower
+            assert min(other.upper, 1e9) == min(tendon.upper, 1e9)
+        assert read["sum"].path == sums
+        for one, other in zip(path, read["rope"].path, strict=True):
+            for what in ("position", "quaternion", "radius", "divisor", "body", "kind"):
+                if hasattr(one, what) and not isinstance(getattr(one, what), str | None):
+                    np.testing.assert_allclose(getattr(other, what), getattr(one, what), atol=1e-12)
+                elif hasattr(one, what):
+                    assert getattr(other, what) == getattr(one, what)
+        np.testing.assert_allclose(read["rope"].path[5].side.position, (0, 0, 0.3), atol=1e-12)
+        assert [vars(a) for a in again.actuators] == [vars(pull)]
+        told = "; ".join(robosim.convert(tmp_path / "x.xml", tmp_path / "x.urdf").lost)
+        assert "tendons" in told
 
     def test_springs_have_the_energy_and_loops_the_gap_that_they_have_here(self, tmp_path):
         import mujoco
