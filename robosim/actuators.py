@@ -1,17 +1,19 @@
 """Actuators as model files describe them: controls to joint torques.
 
-Controllers here answer with joint torques (nu,). Where the model file has motors and servos with
-controls of their own, `torques` turns those into such torques:
+Controllers here answer with joint torques (nu,). Where the model file has motors, servos and
+muscles with controls of their own, `torques` turns those into such torques:
 
     force = (gain . (1, l, l')) control + bias . (1, l, l')
 
 with l = sum of gear times coordinate, or length of a tendon, and l' its rate, kept within the
-ranges of the actuator; each gets gear times force, a tendon's through its moment arms.
+ranges of the actuator; each gets gear times force, a tendon's through its moment arms. A muscle has
+its own curves in the place of gain and bias. Where an actuator has an activation, that takes the
+place of its control; `Drive` is a controller that keeps activations from step to step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,11 +21,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.errors import ModelError, StateError
+from robosim.muscles import Activation, Muscle
 from robosim.validation import Frozen, frozen_array
 
 if TYPE_CHECKING:
     from robosim.dynamics import Kinematics
     from robosim.mechanism import Mechanism
+    from robosim.simulation import Simulation
 
 Array = NDArray[np.float64]
 
@@ -40,6 +44,10 @@ class Actuator(Frozen):
     gain, bias : (3,)
         Over 1, length and velocity: what the control is multiplied by, and what is added.
     control_range, force_range : (2,)
+    activation : Activation or None
+        What is between its control and its force.
+    muscle : Muscle or None
+        Whose force it has, instead of gain and bias.
     """
 
     name: str
@@ -48,6 +56,8 @@ class Actuator(Frozen):
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
     control_range: tuple[float, float] = (-np.inf, np.inf)
     force_range: tuple[float, float] = (-np.inf, np.inf)
+    activation: Activation | None = None
+    muscle: Muscle | None = None
 
     def __post_init__(self) -> None:
         element = f"actuator '{self.name}'"
@@ -65,20 +75,40 @@ class Actuator(Frozen):
     def largest_force(self) -> float:
         """The largest force that controls can ask for at rest, before the gears; maybe infinite."""
         largest = max(map(abs, self.force_range))
+        if self.muscle is not None or (
+            self.activation is not None and self.activation.kind == "integrator"
+        ):
+            return largest
         if not any(self.gain[1:]) and not any(self.bias):
             asked = abs(self.gain[0]) * max(map(abs, self.control_range)) if self.gain[0] else 0.0
             return min(largest, asked)
         return largest
 
-    def force(self, control: float, length: float, velocity: float) -> float:
-        """Its force before the gears, at a control and where it is."""
-        state = np.array((1.0, length, velocity))
-        control = float(np.clip(control, *self.control_range))
-        force = np.dot(self.gain, state) * control + np.dot(self.bias, state)
+    def force(
+        self, control: float, length: float, velocity: float, activation: float | None = None
+    ) -> float:
+        """Its force before the gears, at a control and where it is.
+
+        Without an `activation` that of its control, if it has any, is taken to be there at once.
+        """
+        value = float(np.clip(control, *self.control_range))
+        if self.activation is not None:
+            value = self.activation.at_once(value) if activation is None else activation
+        if self.muscle is not None:
+            force = self.muscle.active(length, velocity) * value + self.muscle.resting(length)
+        else:
+            state = np.array((1.0, length, velocity))
+            force = float(np.dot(self.gain, state) * value + np.dot(self.bias, state))
         return float(np.clip(force, *self.force_range))
 
 
-def torques(robot: Mechanism, controls: ArrayLike, q: ArrayLike, v: ArrayLike) -> Array:
+def torques(
+    robot: Mechanism,
+    controls: ArrayLike,
+    q: ArrayLike,
+    v: ArrayLike,
+    activations: ArrayLike | None = None,
+) -> Array:
     """Joint torques (nu,), in the order of ``robot.actuated``, of controls for `robot.actuators`.
 
     Parameters
@@ -87,21 +117,61 @@ def torques(robot: Mechanism, controls: ArrayLike, q: ArrayLike, v: ArrayLike) -
     controls : (number of actuators,)
     q : (nq,)
     v : (nv,)
+    activations : (number of actuators,) or None
+        Of those that have one; None lets all of them be where the controls want them at once.
 
     Raises
     ------
     StateError
-        For a wrong number of controls, coordinates or velocities.
+        For a wrong number of controls, activations, coordinates or velocities.
     """
-    controls = _shaped("controls", controls, len(robot.actuators))
-    q, v = _shaped("q", q, robot.nq), _shaped("v", v, robot.nv)
-    transmission = Transmission(robot)
-    transmission.move_to(q, v)
-    generalized = np.zeros(robot.nv)
-    for actuator, control in zip(robot.actuators, controls, strict=True):
-        length, rate, arms = transmission.of(actuator)
-        generalized += arms * actuator.force(control, length, rate)
-    return np.asarray(generalized[robot.actuated])
+    return Transmission(robot).torques(controls, q, v, activations)
+
+
+class Drive:
+    """A controller of a robot by the controls of its actuators, which keeps their activations.
+
+    Activations go on by Euler's method, from step to step; forces are held over a step.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    policy : callable(sim) -> controls (number of actuators,)
+    activations : (number of actuators,) or None
+        To start from; zeros if None.
+
+    Attributes
+    ----------
+    activations : (number of actuators,), at the simulation's knot
+
+    Raises
+    ------
+    StateError
+        For a wrong number of activations; when called, of controls.
+    """
+
+    def __init__(
+        self,
+        robot: Mechanism,
+        policy: Callable[[Simulation], ArrayLike],
+        activations: ArrayLike | None = None,
+    ) -> None:
+        self._transmission, self._policy = Transmission(robot), policy
+        n = len(robot.actuators)
+        given = np.zeros(n) if activations is None else activations
+        self.activations = _shaped("activations", given, n).copy()
+
+    def __call__(self, sim: Simulation) -> Array:
+        """Joint torques (nu,); activations move on by a timestep."""
+        controls = np.asarray(self._policy(sim), dtype=float)
+        tau = self._transmission.torques(controls, sim.q, sim.v, self.activations)
+        for k, actuator in enumerate(self._transmission.robot.actuators):
+            if actuator.activation is not None:
+                control = float(np.clip(controls[k], *actuator.control_range))
+                self.activations[k] = actuator.activation.advanced(
+                    control, float(self.activations[k]), sim.timestep
+                )
+        return tau
 
 
 class Transmission:
@@ -126,6 +196,23 @@ class Transmission:
             from robosim.dynamics import Kinematics
 
             self._kinematics = Kinematics(robot)
+
+    def torques(
+        self, controls: ArrayLike, q: ArrayLike, v: ArrayLike, activations: ArrayLike | None = None
+    ) -> Array:
+        """See `torques`."""
+        robot = self.robot
+        n = len(robot.actuators)
+        controls = _shaped("controls", controls, n)
+        if activations is not None:
+            activations = _shaped("activations", activations, n)
+        self.move_to(_shaped("q", q, robot.nq), _shaped("v", v, robot.nv))
+        generalized = np.zeros(robot.nv)
+        for k, actuator in enumerate(robot.actuators):
+            length, rate, arms = self.of(actuator)
+            activation = None if activations is None else float(activations[k])
+            generalized += arms * actuator.force(float(controls[k]), length, rate, activation)
+        return np.asarray(generalized[robot.actuated])
 
     def move_to(self, q: Array, v: Array) -> None:
         """Go to a state q (nq,), v (nv,)."""

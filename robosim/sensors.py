@@ -2,7 +2,8 @@
 
 A sensor is a kind and what it is about: coordinates with factors, a place on a body, or all bodies
 of a subtree. Positions, axes and velocities are those of the world, or of a place that they are
-relative to; `gyro` and `velocimeter` read in their own axes. Quaternions are (w, x, y, z).
+relative to; `gyro`, `velocimeter` and `accelerometer` read in their own axes. Accelerations are
+those against free fall, as accelerometers feel them. Quaternions are (w, x, y, z).
 """
 
 from __future__ import annotations
@@ -226,6 +227,18 @@ def _twist(sim: Simulation, place: Place) -> tuple[Array, Array]:
     return sim.state.v[index] + np.cross(omega, R @ np.asarray(place.position)), omega
 
 
+def _accelerations(sim: Simulation, place: Place) -> tuple[Array, Array]:
+    """Acceleration of a place against free fall, and angular one of its body, world axes."""
+    if place.body is None:
+        return -sim.gravity, np.zeros(3)
+    index = sim.robot.body_index(place.body)
+    change = sim.accelerations()[index]
+    arm = quaternions.rotation_matrix(sim.state.q[index]) @ np.asarray(place.position)
+    _, omega = _twist(sim, place)
+    turning = np.cross(change[3:], arm) + np.cross(omega, np.cross(omega, arm))
+    return change[:3] + turning - sim.gravity, change[3:]
+
+
 def _axes(sim: Simulation, place: Place) -> Array:
     return quaternions.rotation_matrix(_pose(sim, place)[1])
 
@@ -309,6 +322,11 @@ KINDS: dict[str, Callable[[Simulation, Sensor], ArrayLike]] = {
     "frameangvel": _angular_velocity,
     "velocimeter": lambda sim, sensor: _axes(sim, sensor.place).T @ _twist(sim, sensor.place)[0],
     "gyro": lambda sim, sensor: _axes(sim, sensor.place).T @ _twist(sim, sensor.place)[1],
+    "accelerometer": lambda sim, sensor: (
+        _axes(sim, sensor.place).T @ _accelerations(sim, sensor.place)[0]
+    ),
+    "framelinacc": lambda sim, sensor: _accelerations(sim, sensor.place)[0],
+    "frameangacc": lambda sim, sensor: _accelerations(sim, sensor.place)[1],
     "subtreecom": lambda sim, sensor: _subtree(sim, sensor)[1],
     "subtreelinvel": lambda sim, sensor: _subtree(sim, sensor)[2] / _subtree(sim, sensor)[0],
     "subtreeangmom": lambda sim, sensor: _subtree(sim, sensor)[3],

@@ -946,6 +946,20 @@ class Simulation:
             out[joint.name] = wrench
         return out
 
+    def accelerations(self) -> Array:
+        """Accelerations (nb, 6) at the knot: of centres of mass [m/s^2], angular [rad/s^2]; world.
+
+        From the velocities at the knot and over the interval before it, so that they lag behind
+        by a quarter of the timestep; zero before the first step.
+        """
+        bodies, dt = self._state.bodies, float(self._work.last_dt[0])
+        out = np.zeros((len(bodies), 6))
+        if dt != 0:
+            turns = quaternions.rotation_matrix(bodies["q"])
+            spins = np.einsum("bij,bj->bi", turns, bodies["omega"])
+            out[:] = 2 / dt * (np.hstack((bodies["v"], spins)) - bodies["v_mid"])
+        return out
+
     def energy(self) -> float:
         """Kinetic and potential energy at the knot [J], of bodies, rotors and springs.
 

@@ -18,13 +18,29 @@ from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.defaults import ACTUATORS, Defaults
 from robosim.loaders.mjcf.joints import Spec
 from robosim.loaders.mjcf.links import Links
+from robosim.loaders.mjcf.muscles import (
+    PENDING,
+    MuscleSpec,
+    is_muscle,
+    read_activation,
+    read_muscle,
+)
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.tendons import Tendons
 
 Three = tuple[float, float, float]
 
-_AFFINE = ("general", "motor", "position", "velocity", "damper", "cylinder")
+_KNOWN = (
+    "general",
+    "motor",
+    "position",
+    "velocity",
+    "intvelocity",
+    "damper",
+    "cylinder",
+    "muscle",
+)
 
 
 @dataclass
@@ -36,10 +52,13 @@ class Drives:
     actuators : list of Actuator
     driven : set of str
         Names of joints.
+    muscles : dict of str to MuscleSpec
+        Of the actuators that are some.
     """
 
     actuators: list[Actuator] = field(default_factory=list)
     driven: set[str] = field(default_factory=set)
+    muscles: dict[str, MuscleSpec] = field(default_factory=dict)
 
 
 def read_actuators(
@@ -70,8 +89,10 @@ def read_actuators(
             resolved = defaults.resolve(node)
             name = node.name or f"actuator{len(found.actuators)}"
             gears = _gears(resolved, scalars, tendons, links, found, notes, name)
-            if gears and node.tag in _AFFINE:
-                actuator = _affine(resolved, name, gears, compiler, notes)
+            if gears and node.tag in _KNOWN:
+                actuator = _actuator(resolved, name, gears, compiler, notes)
+                if is_muscle(resolved):
+                    found.muscles[name] = read_muscle(resolved)
                 found.actuators.append(_inheriting(resolved, actuator, scalars, notes))
             elif gears:
                 notes.add(f"actuators of the kind {node.tag} are left out", name)
@@ -132,19 +153,15 @@ def _spanned(over: Collection[int], links: Links) -> list[str]:
     ]
 
 
-def _affine(
+def _actuator(
     node: Node, name: str, gears: dict[str, float], compiler: Compiler, notes: Notes
 ) -> Actuator:
-    """An actuator whose force is affine in control, length and velocity."""
+    """An actuator whose force is affine in control, length and velocity, or a muscle."""
     gain, bias = _gain_and_bias(node)
-    if node.choice("gaintype", ("fixed", "affine", "muscle", "user", "dcmotor"), "fixed") not in (
-        "fixed",
-        "affine",
-    ):
+    muscle = PENDING if is_muscle(node) else None
+    kinds = ("fixed", "affine", "muscle", "user", "dcmotor")
+    if node.choice("gaintype", kinds, "fixed") in ("user", "dcmotor"):
         notes.add("actuators with gains that are not fixed or affine are left out", name)
-    dynamics = node.attributes.get("dyntype", "none")
-    if node.tag == "cylinder" or dynamics != "none" or node.has("timeconst"):
-        notes.add("actuators act at once, without the activation that the file gives them", name)
     for attribute in ("armature", "damping"):
         if np.any(node.some_numbers(attribute, 0.0)):
             notes.add(f"the {attribute} of actuators is left out", name)
@@ -163,6 +180,8 @@ def _affine(
         bias=bias,
         control_range=limits["ctrl"],
         force_range=limits["force"],
+        activation=read_activation(node, compiler, notes, name),
+        muscle=muscle,
     )
 
 
@@ -195,7 +214,7 @@ def _inheriting(node: Node, actuator: Actuator, scalars: Scalars, notes: Notes) 
 
 def _gain_and_bias(node: Node) -> tuple[Three, Three]:
     """(of the control, of 1), each over constant, length and velocity."""
-    if node.tag == "position":
+    if node.tag in ("position", "intvelocity"):
         kp, kv = node.number("kp", 1.0), node.number("kv", 0.0)
         return (kp, 0.0, 0.0), (0.0, -kp, -kv)
     if node.tag == "velocity":
@@ -203,7 +222,7 @@ def _gain_and_bias(node: Node) -> tuple[Three, Three]:
         return (kv, 0.0, 0.0), (0.0, 0.0, -kv)
     if node.tag == "damper":
         return (0.0, 0.0, -node.number("kv", 1.0)), (0.0, 0.0, 0.0)
-    if node.tag == "motor":
+    if node.tag == "motor" or is_muscle(node):
         return (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if node.tag == "cylinder":
         area = node.number("area", 1.0)

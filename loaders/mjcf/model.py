@@ -41,6 +41,7 @@ from robosim.loaders.mjcf.joints import (
 from robosim.loaders.mjcf.keyframes import read_keyframes
 from robosim.loaders.mjcf.links import find_links, with_base
 from robosim.loaders.mjcf.meshes import Meshes
+from robosim.loaders.mjcf.muscles import with_muscles
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.replicate import Expansion
@@ -186,6 +187,7 @@ class _Model:
             sensors=sensors,
         )
         mechanism = self.tendons.at_rest(mechanism, self._reference())
+        mechanism = with_muscles(mechanism, self.drives.muscles, self._reference(), self.notes)
         return at_home(mechanism, self._reference(), self.notes)
 
     def _driven(self, joint: Joint) -> Joint:

@@ -42,13 +42,15 @@ _ACTUATOR = (
     "joint jointinparent tendon site refsite body cranksite slidersite gear ctrlrange ctrllimited "
     "forcerange forcelimited armature damping dyntype"
 )
-# What tunes activations and lengths of muscles, both of which are told of as a whole.
+# Of activations and muscles, and what is told of as a whole with their kinds.
 _ACTIVATION = (
-    "timeconst tausmooth actlimited actrange actearly actdim dynprm lengthrange cranklength range "
-    "force scale lmin lmax vmax fpmax fvmax gain plugin instance"
+    "timeconst tausmooth actlimited actrange dynprm lengthrange range force scale lmin lmax vmax "
+    "fpmax fvmax"
 )
+_OTHER_KINDS = "cranklength gain plugin instance"
 _ACTUATORS_ALONE = (
-    "dampratio inheritrange delay nsample interp ffrange velrange posrange slewmax imax ki input "
+    "dampratio inheritrange actearly actdim delay nsample interp ffrange velrange posrange "
+    "slewmax imax ki input "
     "motorconst resistance inductance nominal saturation thermal cogging lugre controller"
 )
 
@@ -60,8 +62,8 @@ _UNSEEN = (
 UNSEEN = frozenset(_UNSEEN.split())
 
 _ACTUATOR_KIND = _element(
-    f"{_ACTUATOR} kp kv gainprm biasprm gaintype biastype area diameter bias",
-    _ACTIVATION,
+    f"{_ACTUATOR} {_ACTIVATION} kp kv gainprm biasprm gaintype biastype area diameter bias",
+    _OTHER_KINDS,
     _ACTUATORS_ALONE,
     "plugin",
 )

@@ -66,7 +66,7 @@ def set_up(robot: Mechanism, rng: np.random.Generator) -> Simulation:
     sim = Simulation(robot, timestep=0.05, solver="ldu")
     q = random_coordinates(rng, robot)
     sim.set_state(q, rng.normal(size=robot.nv))
-    sim._work.tau[:] = rng.normal(size=robot.nv)
+    sim._work.tau[:] = rng.normal(size=len(sim._work.tau))
     sim._state.joints["impulse"] = rng.normal(size=(len(sim._model.joints), 6))
     start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, sim._sample[-1][0])
     return sim

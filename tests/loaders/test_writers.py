@@ -459,7 +459,7 @@ class TestMjcf:
                     assert getattr(other, what) == getattr(one, what)
         np.testing.assert_allclose(read["rope"].path[5].side.position, (0, 0, 0.3), atol=1e-12)
         assert [vars(a) for a in again.actuators] == [vars(pull)]
-        told = "; ".join(robosim.convert(tmp_path / "x.xml", tmp_path / "x.urdf").lost)
+        told = "; ".join(robosim.convert(tmp_path / "x.xml", tmp_path / "x.urdf"))
         assert "tendons" in told
 
     def test_springs_have_the_energy_and_loops_the_gap_that_they_have_here(self, tmp_path):

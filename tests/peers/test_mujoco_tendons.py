@@ -9,7 +9,7 @@ import pytest
 
 import robosim
 from robosim import Mechanism, Simulation, quaternions
-from robosim.actuators import torques
+from robosim.actuators import Drive, torques
 from robosim.dynamics import Kinematics
 
 mujoco = pytest.importorskip("mujoco")
@@ -112,7 +112,8 @@ def test_lengths_forces_and_accelerations(tmp_path):
         sim.set_state(q, v)
         readings = [sim.sensor(sensor.name) for sensor in robot.sensors]
         np.testing.assert_allclose(readings, data.sensordata, rtol=0, atol=1e-9)
-    assert np.all(wrapped[1:4] > 200 * model.tendon_num[1:4])  # they did bend around things
+    # Points and pulleys alone are so many: they did bend around things.
+    assert np.all(wrapped[1:4] > 200 * np.array((4, 8, 2)))
 
 
 @pytest.mark.parametrize("side", ["1.1 .5 .2", ".5 -.3 .2", ".3 .1 1.5"])
@@ -141,3 +142,91 @@ def test_sides(tmp_path, kind, side):
         assert length == pytest.approx(data.ten_length[0], abs=1e-11)
         ways.add((int(data.ten_wrapnum[0]), bool(length > np.linalg.norm(q[:3] - q[3:]) + 3)))
     assert len(ways) >= 2
+
+
+MUSCLES = """<muscle name="plain" tendon="over" lengthrange=".5 1.6" range=".7 1.1" scale="300"/>
+<muscle name="strong" joint="h3" gear=".2" force="40" timeconst=".02 .07" tausmooth=".3"
+  lengthrange="-.3 .4" lmin=".4" lmax="1.7" vmax="2" fpmax="1.1" fvmax="1.3"/>
+<general name="general" tendon="h1" gaintype="muscle" biastype="muscle" dyntype="muscle"
+  gainprm=".8 1.2 50 9 .5 1.6 1.5 1.3 1.2" biasprm=".8 1.2 50 9 .5 1.6 1.5 1.3 1.2"
+  dynprm=".01 .04" lengthrange=".3 1.5" ctrlrange="0 .7"/>
+<general name="filter" joint="h1" dyntype="filter" dynprm=".3" gainprm="5"/>
+<position name="exact" joint="h2" kp="4" timeconst=".2"/>
+<intvelocity name="sum" joint="h3" kp="3" actrange="-1 1"/>
+<cylinder name="air" joint="h1" area="2" timeconst=".4" bias="1 2 3"/>
+<motor name="none" joint="h1"/>"""
+
+
+def test_muscles_and_activations(tmp_path):
+    begin, end = TENDONS.index("<actuator>"), TENDONS.index("</actuator>")
+    text = WORLD + TENDONS[: begin + 10] + MUSCLES + TENDONS[end:].replace(
+        '<actuatorpos actuator="servo"/>', ""
+    )  # fmt: skip
+    (tmp_path / "m.xml").write_text(text)
+    robot = robosim.load(tmp_path / "m.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
+    data, dt = mujoco.MjData(model), model.opt.timestep
+    active = [k for k, actuator in enumerate(robot.actuators) if actuator.activation is not None]
+    assert len(active) == model.na == 7
+    sim = Simulation(robot, dt)
+    largest = np.zeros(model.nu)
+    for q, v, rng in states(robot, 100):
+        controls, activations = rng.normal(size=model.nu), np.zeros(model.nu)
+        activations[active] = rng.uniform(0, 1, size=len(active))
+        data.qpos[:], data.qvel[:], data.ctrl[:] = q, v, controls
+        data.act[:] = activations[active]
+        mujoco.mj_forward(model, data)
+        largest = np.maximum(largest, np.abs(data.actuator_force))
+        scale = np.abs(data.qfrc_actuator).max()
+        sim.set_state(q, v)
+        drive = Drive(robot, lambda _, controls=controls: controls, activations)
+        driven = np.zeros(robot.nv)
+        driven[robot.actuated] = drive(sim)
+        np.testing.assert_allclose(driven, data.qfrc_actuator, rtol=0, atol=1e-9 * scale)
+        same = torques(robot, controls, q, v, activations)
+        np.testing.assert_allclose(driven[robot.actuated], same, rtol=0, atol=1e-12 * scale)
+        mujoco.mj_step(model, data)
+        np.testing.assert_allclose(drive.activations[active], data.act, rtol=0, atol=1e-12)
+    assert np.all(largest > 1)
+
+
+def test_lengths_of_muscles_follow_from_limits(tmp_path):
+    """Where MuJoCo, which simulates a pull against soft limits, gets them but for a few percent."""
+    limited = WORLD.replace('<joint name="h', '<joint limited="true" range="-.5 .7" name="h')
+    begin, end = TENDONS.index("<actuator>"), TENDONS.index("</sensor>") + 9
+    pulls = '<actuator><muscle tendon="through"/><muscle joint="h3" gear="-2"/></actuator>'
+    (tmp_path / "m.xml").write_text(limited + TENDONS[:begin] + pulls + TENDONS[end:])
+    robot = robosim.load(tmp_path / "m.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
+    through, joint = (actuator.muscle for actuator in robot.actuators)
+    assert through is not None
+    assert joint is not None
+    np.testing.assert_allclose(joint.length_range, (-1.4, 1.0), rtol=1e-9)
+    for muscle, theirs in zip((through, joint), model.actuator_lengthrange, strict=True):
+        spread = theirs[1] - theirs[0]
+        np.testing.assert_allclose(muscle.length_range, theirs, rtol=0, atol=0.06 * spread)
+    np.testing.assert_allclose(
+        [muscle.force for muscle in (through, joint)], 200 / model.actuator_acc0, rtol=1e-9
+    )
+
+
+def test_accelerations_are_those_of_the_last_half_step(tmp_path):
+    sites = "".join(f'<{kind} objtype="site" objname="c1"/>' for kind in ("framelinacc",
+                    "frameangacc"))  # fmt: skip
+    end = TENDONS.index("</sensor>")
+    text = f'{WORLD}<sensor><accelerometer site="c1"/>{sites}{TENDONS[end:]}'
+    (tmp_path / "m.xml").write_text(text)
+    robot = robosim.load(tmp_path / "m.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
+    data, errors = mujoco.MjData(model), []
+    for dt in (4e-4, 2e-4, 1e-4):
+        sim = Simulation(robot, dt)
+        sim.set_state(v=np.array((1.0, -0.5, 2.0, 1.0, 0.5, -1.0)))
+        sim.run(0.2)
+        data.qpos[:], data.qvel[:] = sim.q, sim.v
+        mujoco.mj_forward(model, data)
+        readings = np.concatenate([sim.sensor(sensor.name) for sensor in robot.sensors])
+        errors.append(np.abs(readings - data.sensordata).max())
+    scale = np.abs(data.sensordata).max()
+    assert errors[2] < 2e-3 * scale
+    np.testing.assert_allclose(np.divide(errors[:2], errors[1:]), 2.0, atol=0.2)

@@ -1,0 +1,218 @@
+"""Muscles, and the activations of actuators.
+
+Where a file does not tell the extreme lengths of a muscle, MuJoCo pulls at it in a simulation until
+it goes no further. Here they are those of its tendon within the limits of the joints, which its
+soft limits exceed a little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim.actuators import Actuator, Transmission
+from robosim.errors import ModelError
+from robosim.loaders.mjcf.compiler import Compiler
+from robosim.loaders.mjcf.nodes import Node
+from robosim.loaders.mjcf.notes import Notes
+from robosim.mechanism import Mechanism
+from robosim.muscles import KINDS, Activation, Muscle
+
+Array = NDArray[np.float64]
+
+# Until the mechanism is there, which the lengths and the forces of muscles follow from.
+PENDING = Muscle(1.0, (0.0, 1.0))
+# Of <muscle>: attribute -> what it is without; in the order of gainprm, after the range.
+_CURVES = {"force": -1.0, "scale": 200.0, "lmin": 0.5, "lmax": 1.6, "vmax": 1.5, "fpmax": 1.3,
+           "fvmax": 1.2}  # fmt: skip
+_DYNAMICS = ("none", *KINDS, "user", "dcmotor")
+
+
+@dataclass(frozen=True)
+class MuscleSpec:
+    """A muscle as a file has it.
+
+    Attributes
+    ----------
+    node : Node
+    parameters : (9,)
+        MuJoCo's gainprm.
+    length_range : (2,) or None
+        None if it follows from the limits of the joints.
+    """
+
+    node: Node
+    parameters: Array
+    length_range: Array | None
+
+
+def is_muscle(node: Node) -> bool:
+    """Whether an actuator has the force of a muscle."""
+    kinds = (node.attributes.get("gaintype"), node.attributes.get("biastype"))
+    return node.tag == "muscle" or (node.tag == "general" and "muscle" in kinds)
+
+
+def read_muscle(node: Node) -> MuscleSpec:
+    """What the element of a muscle says.
+
+    Raises
+    ------
+    LoadError
+        For a general actuator that is half a muscle.
+    """
+    if node.tag == "muscle":
+        values = [node.number(what, default) for what, default in _CURVES.items()]
+        ends = node.some_numbers("range", (0.75, 1.05), fill=True)
+        parameters = np.array((*ends, *values))
+    else:
+        parameters = node.some_numbers("gainprm", np.zeros(9), fill=True)
+        other = node.some_numbers("biasprm", np.zeros(9), fill=True)
+        kinds = {node.attributes.get(what) for what in ("gaintype", "biastype")}
+        if kinds != {"muscle"} or not np.array_equal(parameters, other):
+            raise node.error("is a muscle in its gain or its bias alone, or in both differently")
+    given = node.some_numbers("lengthrange", (0.0, 0.0), fill=True)
+    return MuscleSpec(node, parameters, given if np.any(given) else None)
+
+
+def read_activation(node: Node, compiler: Compiler, notes: Notes, name: str) -> Activation | None:
+    """What is between the control of an actuator and its force.
+
+    Raises
+    ------
+    LoadError
+        For times or a range that are none.
+    """
+    constants = node.some_numbers("dynprm", (1.0, 0.0, 0.0))
+    kind = "none"
+    match node.tag:
+        case "muscle":
+            times = node.some_numbers("timeconst", (0.01, 0.04), fill=True)
+            kind, constants = "muscle", np.array((*times, node.number("tausmooth", 0.0)))
+        case "intvelocity":
+            kind = "integrator"
+        case "cylinder":
+            kind, constants = "filter", node.some_numbers("timeconst", 1.0)
+        case "position" if node.number("timeconst", 0.0) > 0:
+            kind, constants = "filterexact", node.some_numbers("timeconst")
+        case "general":
+            kind = node.choice("dyntype", _DYNAMICS, "none")
+    if kind == "none":
+        return None
+    if kind not in KINDS:
+        notes.add("actuators act at once, without the activation that the file gives them", name)
+        return None
+    constants = np.append(constants, np.zeros(3))[:3]
+    if np.any(constants < 0):
+        raise node.error(f"times must not be negative, not {constants.tolist()}")
+    ends = -np.inf, np.inf
+    if node.limited("actlimited", "actrange", compiler.autolimits):
+        low, high = node.numbers("actrange", count=2)
+        if low >= high:
+            raise node.error("'actrange' must be from a lower to a higher number")
+        ends = float(low), float(high)
+    a, b, c = (float(value) for value in constants)
+    return Activation(kind, (a, b, c), ends)
+
+
+def with_muscles(
+    mechanism: Mechanism, specs: Mapping[str, MuscleSpec], reference: ArrayLike, notes: Notes
+) -> Mechanism:
+    """The mechanism with the muscles that some of its actuators are.
+
+    Raises
+    ------
+    LoadError
+        For numbers that no muscle has.
+    """
+    if not specs:
+        return mechanism
+    q0 = np.array(reference, dtype=float)
+    transmission = Transmission(mechanism)
+    inertia = _inertia(mechanism, q0)
+    actuators: list[Actuator] = []
+    for actuator in mechanism.actuators:
+        if actuator.name not in specs:
+            actuators.append(actuator)
+            continue
+        spec = specs[actuator.name]
+        lengths = spec.length_range
+        if lengths is None:
+            lengths = _extremes(transmission, actuator, q0)
+        if lengths is None:
+            notes.add("muscles without a lengthrange over slides without limits are left out",
+                      actuator.name)  # fmt: skip
+            continue
+        transmission.move_to(q0, np.zeros(mechanism.nv))
+        arms = transmission.of(actuator)[2]
+        at_unit_force = float(np.linalg.norm(np.linalg.solve(inertia, arms)))
+        low, high, force, scale, *curve = spec.parameters.tolist()
+        if force < 0:
+            force = scale / max(at_unit_force, 1e-15)
+        try:
+            ends = float(lengths[0]), float(lengths[1])
+            muscle = Muscle(force, ends, (low, high), *curve)
+        except ModelError as error:
+            raise spec.node.error(str(error)) from None
+        actuators.append(replace(actuator, muscle=muscle))
+    return replace(mechanism, actuators=tuple(actuators))
+
+
+def _inertia(mechanism: Mechanism, q: Array) -> Array:
+    """Mass matrix (nv, nv) with rotors."""
+    # Here, so that numba is imported only where it is needed.
+    from robosim.dynamics import Kinematics
+
+    kinematics = Kinematics(mechanism, q)
+    joints = mechanism.tree_joints
+    armature = np.concatenate([joint.per_coordinate("armature") for joint in joints])
+    rows = kinematics.tendon_jacobian()
+    own = np.array([tendon.armature for tendon in mechanism.tendons])
+    return np.asarray(kinematics.mass_matrix() + np.diag(armature) + (rows.T * own) @ rows)
+
+
+def _extremes(transmission: Transmission, actuator: Actuator, q0: Array) -> Array | None:
+    """Extreme lengths of an actuator within the limits of hinges and slides, or None."""
+    from scipy.optimize import minimize
+
+    robot = transmission.robot
+    places, bounds = [], []
+    for joint, q_begin, v_begin in zip(
+        robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False
+    ):
+        for row in range(0 if joint.has_quaternion else joint.nv):
+            low, high = (float(np.asarray(side)[row]) for side in (joint.lower, joint.upper))
+            if not np.isfinite(high - low) and row >= joint.C_T.shape[1]:
+                low, high = (
+                    max(low, q0[q_begin + row] - np.pi),
+                    min(high, q0[q_begin + row] + np.pi),
+                )
+            places.append((q_begin + row, v_begin + row))
+            bounds.append((low, high))
+    at, along = (np.array(index, dtype=int) for index in zip(*places, strict=True))
+    lows, highs = np.array(bounds).T
+
+    def length(x: Array, sign: float) -> tuple[float, Array]:
+        q = q0.copy()
+        q[at] = x
+        transmission.move_to(q, np.zeros(robot.nv))
+        value, _, arms = transmission.of(actuator)
+        return sign * value, sign * arms[along]
+
+    rng = np.random.default_rng(0)
+    near = np.clip(q0[at], lows, highs)
+    reach = np.clip(lows, near - 1, near + 1), np.clip(highs, near - 1, near + 1)
+    starts = [near, *(rng.uniform(*reach) for _ in range(6))]
+    moved = np.any([np.abs(length(x, 1.0)[1]) > 1e-12 for x in starts], axis=0)
+    if np.any(moved & ~np.isfinite(highs - lows)):
+        return None
+    lows, highs = np.where(moved, lows, near), np.where(moved, highs, near)
+    box = list(zip(lows, highs, strict=True))
+    starts += [rng.uniform(lows, highs) for _ in range(6)]
+    ends = [
+        min(float(minimize(length, x, sign, jac=True, bounds=box).fun) for x in starts) * sign
+        for sign in (1.0, -1.0)
+    ]
+    return np.array(ends)
