@@ -635,8 +635,8 @@ def _joint_records(
                 record[count] = matrix.shape[1]
                 record[letter][: matrix.shape[1]] = matrix.T
             record["axis_a"] = record["R_offset"] @ record["C_R"][0]
-            names = ("stiffness", "rest", "damping", "armature")
-            rows = {name: joint.per_coordinate(name) for name in names}
+            acting = ("stiffness", "rest", "damping", "armature")
+            rows = {name: joint.per_coordinate(name) for name in acting}
             size_q, size_v = joint.nq, joint.nv
             potential, motion = joint.potential, joint.motion
         mine = coordinates[nv : nv + size_v]
@@ -653,10 +653,8 @@ def _joint_records(
             driven += 1
         acts = any(mine[name].any() for name in ("stiffness", "damping", "armature"))
         record["law"] = acts or potential is not None or motion is not None
-        unconstrained = isinstance(joint, Tendon) or (
-            isinstance(joint, Joint) and joint.n_constraints == 0
-        )
-        if unconstrained and joint.resists:
+        resists = isinstance(joint, Tendon | Joint) and joint.resists
+        if resists and record["n_T"] + record["n_R"] == 0:
             # Limits and friction act on coordinates, and with no constraints nothing else asks
             # for a node to have them on.
             record["law"] = 1
@@ -866,18 +864,18 @@ def _contact_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[
         # moves at speeds in m/s and answers with the child's mass.
         body, turns = mechanism.body(joint.child), joint.C_T.shape[1]
         for row in range(joint.nv):
-            sides = (float(np.asarray(side)[row]) for side in (joint.lower, joint.upper))
+            lower, upper = (float(np.asarray(side)[row]) for side in (joint.lower, joint.upper))
             friction = float(joint.per_coordinate("friction")[row])
             scale = _arm(body) if row >= turns else 1.0
-            found += _coordinate_contacts(j, row, *sides, friction, body.mass, scale)
+            found += _coordinate_contacts(j, row, lower, upper, friction, body.mass, scale)
         if np.isfinite(joint.cone):
             cone = np.cos(joint.cone)
             found.append(_on_coordinate(CONE, j, turns, 0.0, cone, body.mass, _arm(body)))
     first = len(joints) - len(mechanism.tendons)
     for j, tendon in enumerate(mechanism.tendons, start=first):
         mass, scale = _lightest(mechanism, tendon)
-        sides = (tendon.lower, tendon.upper)
-        found += _coordinate_contacts(j, 0, *sides, tendon.friction, mass, scale)
+        lower, upper = tendon.lower, tendon.upper
+        found += _coordinate_contacts(j, 0, lower, upper, tendon.friction, mass, scale)
     for limit in found:
         limit["body"], limit["other"] = nb, nb
     return np.concatenate((ground, np.array(found, dtype=CONTACT)))

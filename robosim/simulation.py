@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim import quaternions, readout
 from robosim.compile_notice import CompileNotice
 from robosim.controllers import PD, Compiled, Controller, check_torques, resolve, zero
+from robosim.elements import PointSpring
 from robosim.errors import ConvergenceError, OptionError, RobosimError, StateError
 from robosim.handles import Handle, Run, make_run, runner
 from robosim.joints import Joint
@@ -237,7 +238,7 @@ class Simulation:
             or robot.couplings
             or any(joint.motion is not None for joint in robot.joints)
         )
-        elements = [*robot.joints, *robot.springs]
+        elements: list[Joint | PointSpring] = [*robot.joints, *robot.springs]
         self._potentials = [
             (int(record["q_begin"]), element.potential)
             for record, element in zip(joints, elements, strict=False)

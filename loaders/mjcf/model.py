@@ -7,7 +7,7 @@ the centre of mass. Coordinates are those of MuJoCo's qpos, in the same order.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
-from robosim.actuators import Actuator
 from robosim.bodies import Body, ContactPoint, Frame
 from robosim.errors import ModelError
 from robosim.joints import Joint
@@ -165,7 +164,8 @@ class _Model:
         sensors = self._sensors(joints)
         actuators = tuple(self.drives.actuators)
         springs, tendons = self.tendons.elements(
-            {name for user in (*actuators, *sensors) for name in _used(user)}
+            {name for actuator in actuators for name in actuator.gears}
+            | {name for sensor in sensors for name in sensor.of}
         )
         mechanism = Mechanism(
             name=self.root.attributes.get("model", self.files.path.stem),
@@ -269,11 +269,6 @@ class _Model:
                     case _:
                         q.append(spec.ref)
         return np.array(q)
-
-
-def _used(user: Actuator | Sensor) -> Iterable[str]:
-    """Names of coordinates and tendons that an actuator or a sensor is about."""
-    return user.gears if isinstance(user, Actuator) else user.of
 
 
 def _frame(name: str, place: Pose, center: Array) -> Frame:

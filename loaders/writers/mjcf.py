@@ -351,12 +351,12 @@ class _Writer:
                 case Pulley():
                     child(element, "pulley", divisor=text(part.divisor))
                 case Wrap():
-                    told = {"geom": self._wrap(name, part)}
+                    names = {"geom": self._wrap(name, part)}
                     if part.side is not None:
                         side = part.side
                         at = np.asarray(side.position)
-                        told["sidesite"] = self._site(f"{name}_side", side.body, at)
-                    child(element, "geom", **told)
+                        names["sidesite"] = self._site(f"{name}_side", side.body, at)
+                    child(element, "geom", **names)
 
     def _wrap(self, name: str, wrap: Wrap) -> str:
         """The name of a geom to wrap around: of a shape that is there already, or of a new one."""
