@@ -148,7 +148,7 @@ def test_rays_and_volumes(zone, start, direction, meets):
 @pytest.mark.parametrize(
     "sensor",
     [
-        '<accelerometer name="x" site="imu"/>', '<rangefinder name="x" site="imu"/>',
+        '<force name="x" site="imu"/>', '<rangefinder name="x" site="imu"/>',
         '<jointpos name="x" joint="free"/>', '<framequat name="x" objtype="body" objname="arm"/>',
         '<subtreecom name="x" body="mast"/>', '<actuatorfrc name="x" actuator="t"/>',
         '<framepos name="x" objtype="camera" objname="c"/>',
