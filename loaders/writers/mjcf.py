@@ -35,6 +35,7 @@ from robosim.loaders.writers.parts import (
     text,
 )
 from robosim.mechanism import Mechanism
+from robosim.muscles import Muscle
 from robosim.tendons import Point, Pulley, Tendon, Term, Wrap
 
 _GROUPS = {"visual": "2", "collision": "3"}
@@ -429,8 +430,19 @@ class _Writer:
             for name, gear in actuator.gears.items():
                 child(tendon, "joint", joint=joints[name], coef=text(gear))
             attributes["tendon"] = f"{actuator.name}_gears"
-        attributes |= {"gaintype": "affine", "gainprm": text(actuator.gain)}
-        attributes |= {"biastype": "affine", "biasprm": text(actuator.bias)}
+        kind, gain, bias = "affine", np.array(actuator.gain), np.array(actuator.bias)
+        if actuator.muscle is not None:
+            kind, gain = "muscle", _curves(actuator.muscle)
+            bias = gain
+            attributes["lengthrange"] = text(actuator.muscle.length_range)
+        attributes |= {"gaintype": kind, "gainprm": text(gain)}
+        attributes |= {"biastype": kind, "biasprm": text(bias)}
+        if actuator.activation is not None:
+            activation = actuator.activation
+            attributes |= {"dyntype": activation.kind, "dynprm": text(activation.constants)}
+            if np.any(np.isfinite(activation.range)):
+                told = text(np.clip(activation.range, -1e9, 1e9))
+                attributes |= {"actlimited": "true", "actrange": told}
         for what, limits in (("ctrl", actuator.control_range), ("force", actuator.force_range)):
             if np.any(np.isfinite(limits)):
                 told = text(np.clip(limits, -1e9, 1e9))
@@ -444,6 +456,13 @@ class _Writer:
         keyframe = child(self.root, "keyframe")
         for name, q in poses.items():
             child(keyframe, "key", name=name, qpos=text(q))
+
+
+def _curves(muscle: Muscle) -> Array:
+    """MuJoCo's parameters of a muscle; the fourth is of no use where the force is told."""
+    m = muscle
+    curves = (m.shortest, m.longest, m.fastest, m.passive, m.lengthening)
+    return np.array((*m.range, m.force, 1.0, *curves))
 
 
 def _names(joint: Joint) -> list[str]:

@@ -30,6 +30,7 @@ from robosim.joints import KINDS, SafetyLimits
 from robosim.loaders import placement
 from robosim.loaders.packages import example_robot_data
 from robosim.models import shipped
+from robosim.muscles import Activation, Muscle
 from robosim.tendons import Point, Pulley, Tendon, Term, Wrap
 
 SHARE = example_robot_data()
@@ -428,6 +429,24 @@ class TestMjcf:
         robosim.save(replace(everything(), actuators=actuators), tmp_path / "x.xml")
         again = robosim.load(tmp_path / "x.xml").actuators
         assert [vars(a) for a in again] == [vars(a) for a in actuators]
+
+    def test_muscles_and_activations(self, tmp_path):
+        muscle = Muscle(30.0, (-1.0, 0.5), (0.7, 1.1), 0.4, 1.7, 2.0, 1.1, 1.3)
+        actuators = (
+            Actuator("biceps", {"root": 2.0}, activation=Activation("muscle", (0.02, 0.05, 0.1)),
+                     muscle=muscle, control_range=(0, 1)),
+            Actuator("slow", {"flap": 1.0}, bias=(0, -2, 0),
+                     activation=Activation("filterexact", (0.3, 0, 0), (-1, 2))),
+        )  # fmt: skip
+        robosim.save(replace(everything(), actuators=actuators), tmp_path / "x.xml")
+        again = robosim.load(tmp_path / "x.xml").actuators
+        for one, other in zip(actuators, again, strict=True):
+            told = {name: value for name, value in vars(one).items() if name != "gain"}
+            for name in ("muscle", "activation"):
+                part = told.pop(name)
+                if part is not None:
+                    assert vars(getattr(other, name)) == vars(part)
+            assert {name: vars(other)[name] for name in told} == told
 
     def test_tendons(self, tmp_path):
         ball = Wrap("sphere", "b", 0.1, (0.2, 0, 0), side=Point("c", (0, 0, 0.3)))
