@@ -12,6 +12,7 @@ from rich.table import Table
 
 from robosim.joints import Joint
 from robosim.mechanism import Mechanism
+from robosim.tendons import Term
 
 if TYPE_CHECKING:
     from robosim.experiments.experiment import Target
@@ -145,6 +146,19 @@ def robot_dictionary(robot: Mechanism) -> dict[str, Any]:
             }
             for spring in robot.springs
         ],
+        "tendons": [
+            {
+                "name": tendon.name,
+                "coordinates": [p.coordinate for p in tendon.path if isinstance(p, Term)],
+                "bodies": list(dict.fromkeys(tendon.bodies())),
+                "stiffness": tendon.stiffness,
+                "rest_length": np.asarray(tendon.rest_length).tolist(),
+                "damping": tendon.damping,
+                "lower": _finite(tendon.lower),
+                "upper": _finite(tendon.upper),
+            }
+            for tendon in robot.tendons
+        ],
         "couplings": [
             {
                 "name": coupling.name,
@@ -212,6 +226,21 @@ def robot_tables(robot: Mechanism) -> list[Table]:
                 f"{spring.damping:.4g}",
             )
         tables.append(springs)
+    if robot.tendons:
+        tendons = plain_table("tendon", "over", "N/m>", "rest length [m]>", "N s/m>", "limits")
+        for tendon in robot.tendons:
+            over = [p.coordinate for p in tendon.path if isinstance(p, Term)]
+            over += dict.fromkeys(name or "the world" for name in tendon.bodies())
+            rest = dict.fromkeys(np.asarray(tendon.rest_length).tolist())
+            tendons.add_row(
+                escape(tendon.name),
+                escape(", ".join(over)),
+                f"{tendon.stiffness:.4g}",
+                " to ".join(f"{length:.4g}" for length in rest),
+                f"{tendon.damping:.4g}",
+                f"{tendon.lower:.4g} to {tendon.upper:.4g}",
+            )
+        tables.append(tendons)
     if robot.couplings:
         couplings = plain_table("coupling", "joint", "follows", "ratio>", "offset>")
         for coupling in robot.couplings:

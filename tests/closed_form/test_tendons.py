@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from robosim import Body, Joint, Mechanism, Simulation, Tendon
+from robosim.cli.tables import robot_dictionary, robot_tables
 from robosim.dynamics import Kinematics
 from robosim.errors import ModelError, OptionError
 from robosim.tendons import Point, Pulley, Term, Wrap
@@ -228,3 +229,16 @@ def test_what_is_no_tendon_is_refused():
     tied = replace(robot, tendons=(Tendon("t", (Term("a_slide"),)),))
     with pytest.raises(OptionError, match="tendons"):
         Simulation(tied, solver="articulated")
+
+
+def test_information_about_a_robot_has_its_tendons():
+    robot = arm(tendons=arm_tendons())
+    over, summed = robot_dictionary(robot)["tendons"]
+    assert over["bodies"] == [None, "b0", "b1", "b2"]
+    assert (over["coordinates"], over["upper"]) == ([], None)
+    assert (summed["coordinates"], summed["rest_length"]) == (["j0", "j1", "j2"], [-0.1, 0.2])
+    table = robot_tables(robot)[-1]
+    assert [list(column.cells) for column in table.columns][1] == [
+        "the world, b0, b1, b2",
+        "j0, j1, j2",
+    ]
