@@ -306,6 +306,42 @@ def _touch(sim: Simulation, sensor: Sensor) -> float:
     return total
 
 
+def _reaction(sim: Simulation, sensor: Sensor) -> tuple[Array, Array]:
+    """Force on a subtree through the joint that carries it, torque about the place; in its axes.
+
+    What the accelerations of its bodies take, less what contacts, wrenches and loops give.
+    """
+    at, _ = _pose(sim, sensor.place)
+    below = [sim.robot.body_index(name) for name in sensor.bodies]
+    force, torque = np.zeros(3), np.zeros(3)
+
+    def add(f: Array, point: Array, moment: ArrayLike = (0.0, 0.0, 0.0)) -> None:
+        force[:] += f
+        torque[:] += np.cross(point - at, f) + np.asarray(moment)
+
+    turns, changes = quaternions.rotation_matrix(sim.state.q), sim.accelerations()
+    for index in below:
+        body, R = sim.robot.bodies[index], turns[index]
+        inertia, omega = R @ np.asarray(body.inertia) @ R.T, R @ sim.state.omega[index]
+        moment = inertia @ changes[index, 3:] + np.cross(omega, inertia @ omega)
+        add(body.mass * (changes[index, :3] - sim.gravity), sim.state.x[index], moment)
+        outside = sim.wrench(body.name)
+        add(-outside[:3], sim.state.x[index], -outside[3:])
+    for contact in sim.contacts():
+        for name, sign in ((contact.body, -1.0), (contact.other, 1.0)):
+            if name in sensor.bodies:
+                add(sign * contact.force, contact.position)
+    wrenches = sim.joint_wrenches() if sim.robot.loop_joints else {}
+    for joint in sim.robot.loop_joints:
+        index = sim.robot.body_index(joint.child)
+        point = sim.state.x[index] + turns[index] @ np.asarray(joint.child_position)
+        for name, sign in ((joint.child, -1.0), (joint.parent, 1.0)):
+            if name in sensor.bodies:
+                add(sign * wrenches[joint.name][:3], point, sign * wrenches[joint.name][3:])
+    axes = _axes(sim, sensor.place).T
+    return axes @ force, axes @ torque
+
+
 # Names are those of MJCF. Lengths of tendons and actuators are sums of coordinates.
 KINDS: dict[str, Callable[[Simulation, Sensor], ArrayLike]] = {
     **dict.fromkeys(("jointpos", "tendonpos", "actuatorpos"), _coordinates),
@@ -330,6 +366,8 @@ KINDS: dict[str, Callable[[Simulation, Sensor], ArrayLike]] = {
     "subtreecom": lambda sim, sensor: _subtree(sim, sensor)[1],
     "subtreelinvel": lambda sim, sensor: _subtree(sim, sensor)[2] / _subtree(sim, sensor)[0],
     "subtreeangmom": lambda sim, sensor: _subtree(sim, sensor)[3],
+    "force": lambda sim, sensor: _reaction(sim, sensor)[0],
+    "torque": lambda sim, sensor: _reaction(sim, sensor)[1],
     "touch": _touch,
     "clock": lambda sim, sensor: sim.time,
 }

@@ -925,6 +925,10 @@ class Simulation:
         moment = values["torque"] + np.cross(values["point"] - x, values["force"])
         self._work.external["w"][index] = np.concatenate((values["force"], moment))
 
+    def wrench(self, body: str) -> Array:
+        """What `apply_wrench` pushes a body with about its centre of mass, (6,) [N, N m], world."""
+        return np.array(self._work.external["w"][self.robot.body_index(body)])
+
     def joint_wrenches(self) -> dict[str, Array]:
         """What each joint's constraints do to its child, (6,): force [N] and torque [N m], world.
 

@@ -107,6 +107,15 @@ class _Reader:
         if kind.startswith("frame"):
             return self._frame(node, kind)
         site = self._sensed.anchors.site(node, "site")
+        if kind in ("force", "torque"):
+            owner = next(
+                body.name
+                for body in self._sensed.links.bodies
+                for other in body.sites
+                if other.name == node.text("site")
+            )
+            below = self._below(owner)
+            return below if isinstance(below, str) else {"place": _place(site), "bodies": below}
         return {"place": _place(site), **({"zone": self._zone(node)} if kind == "touch" else {})}
 
     def _joint(self, node: Node, kind: str) -> dict[str, Any] | str:
@@ -132,15 +141,21 @@ class _Reader:
         return {"of": {joint: 1 / gear}} if alone and gear != 0 else _NOT_THERE
 
     def _subtree(self, node: Node) -> dict[str, Any] | str:
-        anchor = node.look_up("body", self._sensed.anchors.bodies, "body")
+        node.look_up("body", self._sensed.anchors.bodies, "body")
+        below = self._below(node.text("body"))
+        return below if isinstance(below, str) else {"bodies": below}
+
+    def _below(self, body: str) -> tuple[str, ...] | str:
+        """Names of the bodies of a subtree here."""
         links = self._sensed.links.links
-        if node.text("body") != links[anchor.link].top.name or anchor.link == 0:
+        top = self._sensed.anchors.bodies[body].link
+        if body != links[top].top.name or top == 0:
             return "sensors of a part of what moves as one are left out"
-        below = {anchor.link}
+        below = {top}
         for index, link in enumerate(links):
-            if link.parent in below and index > anchor.link:
+            if link.parent in below and index > top:
                 below.add(index)
-        return {"bodies": tuple(links[index].top.name for index in sorted(below))}
+        return tuple(links[index].top.name for index in sorted(below))
 
     def _frame(self, node: Node, kind: str) -> dict[str, Any] | str:
         place = self._anchor(node, "obj", with_axes=kind in _ABOUT_AXES)
