@@ -335,8 +335,8 @@ def _reaction(sim: Simulation, sensor: Sensor) -> tuple[Array, Array]:
     for joint in sim.robot.loop_joints:
         index = sim.robot.body_index(joint.child)
         point = sim.state.x[index] + turns[index] @ np.asarray(joint.child_position)
-        for name, sign in ((joint.child, -1.0), (joint.parent, 1.0)):
-            if name in sensor.bodies:
+        for end, sign in ((joint.child, -1.0), (joint.parent, 1.0)):
+            if end in sensor.bodies:
                 add(sign * wrenches[joint.name][:3], point, sign * wrenches[joint.name][3:])
     axes = _axes(sim, sensor.place).T
     return axes @ force, axes @ torque
