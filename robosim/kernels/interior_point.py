@@ -115,7 +115,7 @@ def predict_barrier(model, state, work, dt, kappa_end):
 
 @kernel
 def jumps(attempt):
-    """Whether an attempt goes on by jumps from where the one before it, a careful one, stopped.
+    """Whether an attempt goes on by jumps from where the one before it has left the contacts.
 
     Where contacts wedge, impulses have to change by as much as they are for next to no change of
     motion, and slacks that have to stay positive leave room for tiny steps only. Jumps go as far
