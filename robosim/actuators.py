@@ -6,9 +6,10 @@ muscles with controls of their own, `torques` turns those into such torques:
     force = (gain . (1, l, l')) control + bias . (1, l, l')
 
 with l = sum of gear times coordinate, or length of a tendon, and l' its rate, kept within the
-ranges of the actuator; each gets gear times force, a tendon's through its moment arms. A muscle has
-its own curves in the place of gain and bias. Where an actuator has an activation, that takes the
-place of its control; `Drive` is a controller that keeps activations from step to step.
+ranges of the actuator; each gets gear times force, a tendon's through its moment arms, and the sum
+of all at a coordinate is kept within the mechanism's `effort_ranges`. A muscle has its own curves
+in the place of gain and bias. Where an actuator has an activation, that takes the place of its
+control; `Drive` is a controller that keeps activations from step to step.
 """
 
 from __future__ import annotations
@@ -190,6 +191,7 @@ class Transmission:
             if name in robot.q_names
         }
         self._tendons = {tendon.name: k for k, tendon in enumerate(robot.tendons)}
+        self._efforts = [(robot.v_names.index(k), ends) for k, ends in robot.effort_ranges.items()]
         self._kinematics: Kinematics | None = None
         if any(name in self._tendons for a in robot.actuators for name in a.gears):
             # Here, so that numba is imported only where it is needed.
@@ -212,6 +214,8 @@ class Transmission:
             length, rate, arms = self.of(actuator)
             activation = None if activations is None else float(activations[k])
             generalized += arms * actuator.force(float(controls[k]), length, rate, activation)
+        for k, ends in self._efforts:
+            generalized[k] = np.clip(generalized[k], *ends)
         return np.asarray(generalized[robot.actuated])
 
     def move_to(self, q: Array, v: Array) -> None:

@@ -89,6 +89,9 @@ class Mechanism(Frozen):
         Poses that the model file names, such as "standing".
     actuators : tuple of Actuator
         The model file's motors and servos; `robosim.actuators.torques` makes torques of controls.
+    effort_ranges : mapping of coordinate to (lower, upper) [N m or N]
+        What all actuators together can do along a coordinate of `v_names`, which those torques
+        are kept within.
     sensors : tuple of Sensor
         What `Simulation.sensor` reads by name.
     stance : Stance or None
@@ -126,6 +129,7 @@ class Mechanism(Frozen):
     actuators: tuple[Actuator, ...] = ()
     sensors: tuple[Sensor, ...] = ()
     tendons: tuple[Tendon, ...] = ()
+    effort_ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._set(
@@ -138,6 +142,7 @@ class Mechanism(Frozen):
             obstacles=as_obstacles(self.obstacles),
             actuators=tuple(self.actuators),
             sensors=tuple(self.sensors),
+            effort_ranges={k: (float(a), float(b)) for k, (a, b) in self.effort_ranges.items()},
             contact_pairs=tuple((str(a), str(b)) for a, b in self.contact_pairs),
             excluded_pairs=tuple((str(a), str(b)) for a, b in self.excluded_pairs),
         )
@@ -239,6 +244,14 @@ class Mechanism(Frozen):
                         element=f"actuator '{actuator.name}'",
                         alternatives=sorted(names),
                     )
+        for name, (lower, upper) in self.effort_ranges.items():
+            if name not in self.v_names or not lower < upper:
+                raise ModelError(
+                    f"'{name}': {lower} to {upper} must be of a coordinate, from a lower to a "
+                    "higher number",
+                    element="effort_ranges",
+                    alternatives=self.v_names,
+                )
 
     def _check_what_touches(self, names: Mapping[str, Body]) -> None:
         for obstacle in self.obstacles:

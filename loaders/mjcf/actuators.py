@@ -79,6 +79,7 @@ def read_actuators(
     """
     found = Drives()
     names: set[str] = set()
+    limited: dict[str, list[int]] = {}  # tendon -> its actuators
     for section in root.all("actuator"):
         for node in section.children:
             if node.tag not in ACTUATORS:
@@ -94,9 +95,25 @@ def read_actuators(
                 if is_muscle(resolved):
                     found.muscles[name] = read_muscle(resolved)
                 found.actuators.append(_inheriting(resolved, actuator, scalars, notes))
+                if resolved.attributes.get("tendon") in tendons.efforts:
+                    limited.setdefault(resolved.text("tendon"), []).append(len(found.actuators) - 1)
             elif gears:
                 notes.add(f"actuators of the kind {node.tag} are left out", name)
+    for tendon, indices in limited.items():
+        _limit_effort(found, indices, tendons.efforts[tendon], tendon, notes)
     return found
+
+
+def _limit_effort(
+    found: Drives, indices: list[int], ends: tuple[float, float], tendon: str, notes: Notes
+) -> None:
+    """Keep what the actuators of a tendon do together within its range: that of a single one."""
+    actuator = found.actuators[indices[0]]
+    low, high = (float(end) for end in np.clip(actuator.force_range, *ends))
+    if len(indices) > 1 or low == high:
+        notes.add("the actuatorfrcrange of tendons with several actuators is left out", tendon)
+    else:
+        found.actuators[indices[0]] = replace(actuator, force_range=(low, high))
 
 
 def _gears(

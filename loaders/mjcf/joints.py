@@ -64,7 +64,9 @@ class Spec:
         Time constant and damping ratio from which stiffness and damping are to be made.
     lower, upper : float
     effort : float
-        What its actuators can do together [N m or N].
+        The largest force of its actuators together [N m or N].
+    effort_range : (float, float) or None
+        What the file keeps them within.
     """
 
     node: Node
@@ -82,6 +84,7 @@ class Spec:
     lower: float
     upper: float
     effort: float
+    effort_range: tuple[float, float] | None
 
     @property
     def nv(self) -> int:
@@ -117,9 +120,7 @@ def read_joint(placed: PlacedJoint, compiler: Compiler, option: Option, notes: N
     lower, upper = _limits(node, kind, compiler, notes, placed.name)
     if not option.acts("limit", "constraint"):
         lower, upper = -np.inf, np.inf
-    effort = np.inf
-    if node.limited("actuatorfrclimited", "actuatorfrcrange", compiler.autolimits):
-        effort = float(np.abs(node.numbers("actuatorfrcrange", count=2)).max())
+    efforts = read_effort_range(node, compiler) if scalar else None
     return Spec(
         node=node,
         name=placed.name,
@@ -135,8 +136,19 @@ def read_joint(placed: PlacedJoint, compiler: Compiler, option: Option, notes: N
         springdamper=springdamper if scalar else np.zeros(2),
         lower=lower * unit,
         upper=upper * unit,
-        effort=effort,
+        effort=np.inf if efforts is None else max(map(abs, efforts)),
+        effort_range=efforts,
     )
+
+
+def read_effort_range(node: Node, compiler: Compiler) -> tuple[float, float] | None:
+    """What all actuators of a joint or tendon can do together, if that has ends."""
+    if not node.limited("actuatorfrclimited", "actuatorfrcrange", compiler.autolimits):
+        return None
+    lower, upper = (float(value) for value in node.numbers("actuatorfrcrange", count=2))
+    if lower >= upper:
+        raise node.error("'actuatorfrcrange' must be from a lower to a higher number")
+    return lower, upper
 
 
 def _coefficient(node: Node, attribute: str, notes: Notes) -> float:

@@ -185,6 +185,7 @@ class _Model:
             configurations=self._configurations(),
             actuators=actuators,
             sensors=sensors,
+            effort_ranges=self._effort_ranges(),
         )
         mechanism = self.tendons.at_rest(mechanism, self._reference())
         mechanism = with_muscles(mechanism, self.drives.muscles, self._reference(), self.notes)
@@ -248,6 +249,11 @@ class _Model:
                 name = f"site:{site.name}" if site.name in names else site.name
                 sites.append(_frame(name, place @ site.place, center))
         return (*bodies, *sites)
+
+    def _effort_ranges(self) -> dict[str, tuple[float, float]]:
+        """What the actuators of a joint can do together, where there are any."""
+        driven, flat = self.drives.driven, (spec for specs in self.specs for spec in specs)
+        return {s.name: s.effort_range for s in flat if s.effort_range and s.name in driven}
 
     def _configurations(self) -> dict[str, Array]:
         if self.base_is_changed and any(any(keys.children) for keys in self.root.all("keyframe")):

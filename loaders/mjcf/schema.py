@@ -37,7 +37,7 @@ _SOLVER = "solref solimp margin gap solmix solreffriction solimpfriction solrefl
 _FORCE_RANGE = "actuatorfrcrange actuatorfrclimited"
 _BODY = "body frame replicate joint freejoint geom site inertial camera light include plugin"
 _LEFT_OUT = "attach composite flexcomp"
-_TENDON = "stiffness damping frictionloss armature range limited springlength"
+_TENDON = f"stiffness damping frictionloss armature range limited springlength {_FORCE_RANGE}"
 _ACTUATOR = (
     "joint jointinparent tendon site refsite body cranksite slidersite gear ctrlrange ctrllimited "
     "forcerange forcelimited armature damping dyntype"
@@ -109,9 +109,7 @@ ELEMENTS: dict[str, Element] = {
         f"equality tendon {_KINDS}",
     ),
     "default/equality": _EQUALITY,
-    "default/tendon": _element(
-        _TENDON, f"{_SOLVER} material rgba width", f"springyield {_FORCE_RANGE}"
-    ),
+    "default/tendon": _element(_TENDON, f"{_SOLVER} material rgba width", "springyield"),
     "asset": _element("", children="mesh hfield skin texture material model"),
     "mesh": _element(
         "file scale refpos refquat vertex face inertia builtin",
@@ -146,12 +144,12 @@ ELEMENTS: dict[str, Element] = {
     "exclude": _element("body1 body2"),
     "tendon": _element("", children="spatial fixed"),
     "spatial": _element(
-        _TENDON, f"{_SOLVER} material rgba width", f"springyield {_FORCE_RANGE}", "site geom pulley"
+        _TENDON, f"{_SOLVER} material rgba width", "springyield", "site geom pulley"
     ),
     "spatial/site": _element("site"),
     "spatial/geom": _element("geom sidesite"),
     "pulley": _element("divisor"),
-    "fixed": _element(_TENDON, _SOLVER, f"springyield {_FORCE_RANGE}", "joint"),
+    "fixed": _element(_TENDON, _SOLVER, "springyield", "joint"),
     "fixed/joint": _element("joint coef"),
     "equality": _element("", children="connect weld joint tendon flex flexstrain flexvert"),
     "connect": _EQUALITY,

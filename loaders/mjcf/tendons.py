@@ -18,7 +18,7 @@ from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler, Option
 from robosim.loaders.mjcf.contacts import PlacedGeom
 from robosim.loaders.mjcf.defaults import Defaults
-from robosim.loaders.mjcf.joints import Spec
+from robosim.loaders.mjcf.joints import Spec, read_effort_range
 from robosim.loaders.mjcf.nodes import Node
 from robosim.mechanism import Mechanism
 from robosim.tendons import WRAPS, Point, Pulley, Tendon, Term, Wrap
@@ -66,6 +66,8 @@ class Tendons:
     spatial : dict of str to Tendon
     links : dict of str to set of int
         Of each spatial one, the links that it runs over; 0 is the world.
+    efforts : dict of str to (float, float)
+        What all actuators of a tendon can do together, if that has ends.
     specs : dict of str to Spec
         The joints, those with springs, dampers and limits by tendons of a single joint.
     """
@@ -86,6 +88,7 @@ class Tendons:
         self.fixed: dict[str, FixedTendon] = {}
         self.spatial: dict[str, Tendon] = {}
         self.links: dict[str, set[int]] = {}
+        self.efforts: dict[str, tuple[float, float]] = {}
         self.specs = dict(scalars.specs)
         self._sums: dict[str, Tendon] = {}  # fixed ones that act over several joints
         self._springs: dict[str, PointSpring] = {}  # what spatial ones are if nothing else asks
@@ -96,6 +99,9 @@ class Tendons:
                 name = node.name or f"tendon{len(self.fixed) + len(self.spatial)}"
                 if name in self.fixed or name in self.spatial:
                     raise node.error("the name is used twice")
+                efforts = read_effort_range(resolved, compiler)
+                if efforts is not None:
+                    self.efforts[name] = efforts
                 if node.tag == "fixed":
                     self._read_fixed(resolved, name)
                 elif node.tag == "spatial":

@@ -71,7 +71,10 @@ class _Writer:
             child(self.world, "geom", name="floor", type="plane", size="0 0 1", contype="0",
                   conaffinity="1", friction="0 0.005 0.0001")  # fmt: skip
         for frame in mechanism.world_frames:
-            self._place(child(self.world, "body", name=frame.name), frame)
+            if frame.name != "world":
+                self._place(child(self.world, "body", name=frame.name), frame)
+            elif not is_identity(frame.position, frame.quaternion):
+                lost.add("frames called world that are elsewhere", frame.name)
         for shape in mechanism.world_visuals:
             self._shape(self.world, "visual", shape, np.eye(3), np.zeros(3))
         self._bodies()
@@ -216,10 +219,19 @@ class _Writer:
             told |= {"limited": "true", "range": text(np.clip((low, high), -1e9, 1e9))}
         if joint.effort_limit == 0:
             self.lost.add("effort limits of zero", joint.name)
-        elif np.isfinite(joint.effort_limit):
-            effort = joint.effort_limit
-            told |= {"actuatorfrclimited": "true", "actuatorfrcrange": text((-effort, effort))}
+        efforts = self._efforts(joint, rows.start)
+        if efforts is not None:
+            told |= {"actuatorfrclimited": "true", "actuatorfrcrange": text(efforts)}
         return told
+
+    def _efforts(self, joint: Joint, row: int) -> tuple[float, float] | None:
+        """What all actuators of a coordinate can do together, unless that follows from theirs."""
+        mechanism = self.mechanism
+        name = mechanism.v_names[mechanism.v_offsets[mechanism.body_index(joint.child)] + row]
+        if name in mechanism.effort_ranges:
+            return mechanism.effort_ranges[name]
+        limit, driven = joint.effort_limit, any(name in a.gears for a in mechanism.actuators)
+        return None if driven or not 0 < limit < np.inf else (-limit, limit)
 
     def _shape(
         self, element: etree._Element, tag: str, shape: Geometry, R: Array, p: Array

@@ -481,6 +481,19 @@ class TestMjcf:
         told = "; ".join(robosim.convert(tmp_path / "x.xml", tmp_path / "x.urdf"))
         assert "tendons" in told
 
+    def test_an_mjcf_file_through_mjcf(self, tmp_path):
+        text = """<mujoco><worldbody><site name="mark" pos="1 2 3"/><body name="box" pos="0 0 1">
+          <joint name="turn" axis="0 1 0" ref="10"/><joint name="move" type="slide"/>
+          <geom type="box" size=".1 .2 .3"/><site name="top" pos="0 0 .3"/></body></worldbody>
+          </mujoco>"""
+        (tmp_path / "x.xml").write_text(text)
+        robot = robosim.load(tmp_path / "x.xml")
+        robosim.save(robot, tmp_path / "y.xml")
+        again = robosim.load(tmp_path / "y.xml")
+        assert again.q_names == robot.q_names == ("turn", "move")
+        names = [frame.name for frame in again.world_frames]
+        assert names == [frame.name for frame in robot.world_frames] == ["world", "mark"]
+
     def test_springs_have_the_energy_and_loops_the_gap_that_they_have_here(self, tmp_path):
         import mujoco
 

@@ -1,0 +1,72 @@
+"""What actuators of a joint or a tendon can do together, as MuJoCo has it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robosim
+from robosim.actuators import torques
+from robosim.errors import LoadError, ModelError
+
+mujoco = pytest.importorskip("mujoco")
+pytestmark = pytest.mark.peer
+
+ARM = """<mujoco><compiler angle="radian"/><worldbody>
+<body name="a"><joint name="h" axis="0 1 0" actuatorfrcrange="-3 5"/><geom size=".1"/>
+  <body name="b" pos="0 0 .3"><joint name="s" type="slide" actuatorfrcrange="1 2"/>
+    <geom size=".1"/><body pos="0 0 .3"><joint name="f" axis="1 0 0"/><geom size=".1"/>
+      <site name="tip" pos=".1 .1 .3"/></body></body></body><site name="wall" pos="1 0 .2"/>
+</worldbody><tendon>
+<fixed name="two" actuatorfrcrange="-1 .5"><joint joint="h" coef="2"/><joint joint="f" coef="1"/>
+</fixed><spatial name="rope" actuatorfrcrange="-4 4"><site site="wall"/><site site="tip"/></spatial>
+</tendon><actuator><motor joint="h" gear="10"/><position joint="h" kp="3" gear="-2"/>
+<motor joint="s" forcerange="-1 8"/><motor tendon="two" gear="3"/><motor tendon="rope" gear="2"/>
+</actuator></mujoco>"""
+
+
+def peer_torques(model, controls, q, v):
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:], data.ctrl[:] = q, v, controls
+    mujoco.mj_forward(model, data)
+    return data.qfrc_actuator
+
+
+def test_torques_are_kept_within_the_ranges_of_joints_and_tendons(tmp_path: Path):
+    (tmp_path / "m.xml").write_text(ARM)
+    robot = robosim.load(tmp_path / "m.xml", strict=True)
+    model = mujoco.MjModel.from_xml_string(ARM)
+    assert robot.effort_ranges == {"h": (-3, 5), "s": (1, 2)}
+    robosim.save(robot, tmp_path / "again.xml")
+    again = robosim.load(tmp_path / "again.xml")
+    rng, clipped = np.random.default_rng(0), 0
+    for _ in range(40):
+        q, v = rng.normal(size=3), rng.normal(size=3)
+        controls = rng.normal(size=5) * 10.0 ** rng.integers(-2, 2)
+        expected = peer_torques(model, controls, q, v)
+        clipped += expected[0] in (-3, 5)
+        for ours in (robot, again):
+            np.testing.assert_allclose(torques(ours, controls, q, v), expected, atol=1e-12)
+    assert 5 < clipped < 35  # both sides of the range have been tried
+
+
+def test_several_actuators_of_a_tendon_with_a_range_are_told(tmp_path: Path):
+    text = ARM.replace("</actuator>", '<motor tendon="rope"/></actuator>')
+    (tmp_path / "m.xml").write_text(text)
+    (warning,) = robosim.load(tmp_path / "m.xml").warnings
+    assert "actuatorfrcrange" in warning
+    assert "rope" in warning
+
+
+def test_a_range_has_to_be_one(tmp_path: Path):
+    (tmp_path / "m.xml").write_text(ARM.replace("-3 5", "5 -3"))
+    with pytest.raises(LoadError, match="actuatorfrcrange"):
+        robosim.load(tmp_path / "m.xml")
+    (tmp_path / "m.xml").write_text(ARM)
+    robot = robosim.load(tmp_path / "m.xml")
+    for ranges in ({"h": (2, 1)}, {"nothing": (0, 1)}):
+        with pytest.raises(ModelError, match="effort_ranges"):
+            replace(robot, effort_ranges=ranges)
