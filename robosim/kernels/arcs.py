@@ -20,22 +20,20 @@ ITS_SINE = 0.479425538604203
 
 
 @kernel
-def arc_excess(chord):
-    """(arc - chord) / chord, for the sine `chord` of an angle."""
-    chord = min(chord, ITS_SINE)
-    square = chord * chord
+def arc_excess(square):
+    """(arc - chord) / chord, for the square of a chord, the sine of an angle."""
     if square < 1e-4:
         return square * (1.0 / 6.0 + square * (3.0 / 40.0 + square * (15.0 / 336.0)))
+    chord = min(sqrt(square), ITS_SINE)
     return asin(chord) / chord - 1.0
 
 
 @kernel
-def chord_excess(arc):
-    """(chord - arc) / arc, for an angle `arc`; undoes `arc_excess`."""
-    arc = min(arc, LARGEST_TURN)
-    square = arc * arc
+def chord_excess(square):
+    """(chord - arc) / arc, for the square of an angle `arc`; undoes `arc_excess`."""
     if square < 1e-4:
         return -square * (1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0))
+    arc = min(sqrt(square), LARGEST_TURN)
     return sin(arc) / arc - 1.0
 
 
@@ -45,8 +43,8 @@ def change_velocities(model, poses, twists, dt, to_chords, work):
     largest = 0.0
     for b in range(model.bodies.shape[0]):
         omega, change = twists[b].w[3:], work.rhs[b].w
-        angle = dt * sqrt(dot(omega, omega))
-        excess = chord_excess(angle) if to_chords else arc_excess(angle)
+        square = dt * dt * dot(omega, omega)
+        excess = chord_excess(square) if to_chords else arc_excess(square)
         fill(0.0, change)
         for k in range(3):
             change[3 + k] = excess * omega[k]

@@ -35,7 +35,8 @@ WARM_LIMIT = 12  # iterations of either; a cold start is quicker than what takes
 FREE = 0.9  # part of a step that leaves the cones so late that it needs no jump
 COLD = 2  # from far inside the cones, by Mehrotra's predictor and corrector
 CAREFUL = 3  # the same start, staying near the central path
-LAST = 12  # and from CAREFUL on along other paths, each finished by jumps
+FIRST_PATH = 4  # finished by jumps; what that does not solve undivided is divided
+LAST = 12  # and of parts of a step: along other paths, each finished by jumps
 LOOSE = 1e-2  # [m/s], residual below which jumps start, and up to which they may land
 OPEN = 1e-7  # [m/s, rad/s], how fast joints may open
 REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
@@ -45,10 +46,11 @@ REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
 def longest_feasible_step(model, state, work, dt, fraction):
     """The longest step up to 1 that keeps contact variables positive and turns below a radian."""
     longest = 1.0
+    fastest = 0.0
     for i in range(model.bodies.shape[0]):
-        turn = abs(dt) * sqrt(dot(work.rhs[i].w[3:], work.rhs[i].w[3:]))
-        if turn * longest > 1.0:
-            longest = 1.0 / turn
+        fastest = max(fastest, dot(work.rhs[i].w[3:], work.rhs[i].w[3:]))
+    if dt * dt * fastest > 1.0:
+        longest = 1.0 / (abs(dt) * sqrt(fastest))
     return longest_inside(model, state, work, fraction, longest)
 
 

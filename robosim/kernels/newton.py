@@ -61,7 +61,7 @@ from robosim.kernels.tree import (
     move_tree,
     pose_contacts,
     remember_tree,
-    residual_along,
+    share_residual,
     step_tree,
 )
 
@@ -95,8 +95,10 @@ def evaluate(model, tree, state, work, dt, info):
             add_coordinate_impulse(joint, w, w.f, work.residual[joint.node].w)
         else:
             move_contact(contact, work.pose2, work.bodies, dt, w, t)
-            add_transposed(w.L, w.f, work.impulse[contact.body].w)
-            add_transposed(w.L_o, w.f, work.impulse[contact.other].w)
+            if contact.body < nb:
+                add_transposed(w.L, w.f, work.impulse[contact.body].w)
+            if contact.other < nb:
+                add_transposed(w.L_o, w.f, work.impulse[contact.other].w)
         worst = max(worst, contact_violation(contact, c, model.facets, w.u, contact.mass))
     if tree is not None:
         dynamics = tree_residual(model, work, dt, info)
@@ -124,7 +126,7 @@ def tree_residual(model, work, dt, info):
     if work.active[0] == 0 and work.factored[1] != 0:
         size = sweep_to_root(model.joints, work.joints, work.tree, work.residual, False)
     else:
-        size = residual_along(
+        size = share_residual(
             model.bodies, model.joints, work.joints, work.tree, work.residual, info
         )
     return sqrt(abs(size) / mass) if isfinite(size) else size

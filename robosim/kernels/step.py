@@ -37,7 +37,9 @@ from robosim.kernels.interior_point import (
     CAREFUL,
     COLD,
     CONVERGED,
+    FIRST_PATH,
     HOP,
+    LAST,
     LOOSE,
     NEEDS_BLOCKS,
     NOT_SMOOTH,
@@ -91,6 +93,7 @@ from robosim.kernels.tree import (
     leave_residual,
     push_coordinates,
     read_rates,
+    share_residual,
     start_tree,
     turned_angle,
 )
@@ -196,7 +199,7 @@ def advance(model, state, work, options, dt, end, info):
     if status == CONVERGED and turns_far(work):
         status = TURNS_FAR
     if status == CONVERGED:
-        status = find_velocities(model, model.tree, state, work, options, dt)
+        status = find_velocities(model, model.tree, state, work, options, dt, info)
     if status == CONVERGED:
         # The parts of a step of order four make up for each other in what the momenta show.
         arc = 0.0 if options.order == 4 else dt
@@ -363,7 +366,8 @@ def solve_interval(model, state, work, options, dt, kappa, info):
         info.attempt += 1
         if info.attempt > CAREFUL and jumps(info.attempt) and not info.residual < LOOSE:
             info.attempt += 1
-        if info.attempt > options.last_attempt or work.active[0] == 0:
+        last = FIRST_PATH if info.substeps == 1 else LAST
+        if info.attempt > min(last, options.last_attempt) or work.active[0] == 0:
             return status
 
 
@@ -419,6 +423,8 @@ def choose_contacts(model, state, work, options, dt, kappa):
     fall = 2.0 * dt * dt * sqrt(dot(options.gravity, options.gravity))
     for i in range(model.bodies.shape[0]):
         body, pose, motion = model.bodies[i], work.pose1[i], state.bodies[i]
+        if body.contact_begin == body.contact_end:
+            continue
         spin = sqrt(dot(motion.omega, motion.omega))
         travel = 2.0 * abs(dt) * (sqrt(dot(motion.v, motion.v)) + spin * body.reach) + fall
         near = pose.x[2] - body.reach - travel < 0.0
@@ -535,7 +541,7 @@ def admit_reached(model, tree, state, work, options, dt, kappa):
     speed = options.contact_speed
     for i in range(model.bodies.shape[0]):
         body, pose = model.bodies[i], work.pose2[i]
-        if pose.x[2] - body.reach >= 0.0:
+        if body.contact_begin == body.contact_end or pose.x[2] - body.reach >= 0.0:
             continue
         for k in range(body.contact_begin, body.contact_end):
             contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
@@ -679,14 +685,14 @@ def project_velocities(model, state, work, dt, drag):
 
 
 @kernel
-def find_velocities(model, tree, state, work, options, dt):
+def find_velocities(model, tree, state, work, options, dt, info):
     """Momenta and velocities at the second knot; returns a status."""
     if tree is None:
         find_jacobians(model, work)
     else:
-        leave_residual(
-            model.joints, work.joints, work.tree, work.residual, state.joints, work.impulse
-        )
+        if work.active[0] == 0:
+            share_residual(model.bodies, model.joints, work.joints, work.tree, work.residual, info)
+        leave_residual(model.joints, work.tree, state.joints, work.impulse)
     gather_momenta(model, tree, work, options, dt)
     status = project(model, tree, state, work, dt, True)
     if work.active[0] > 0 and (status != CONVERGED or strays(model, work, dt)):
@@ -712,20 +718,27 @@ def strays(model, work, dt):
     """
     t, far, near = work.scratch[0], 0.0, 0.0
     for i in range(model.bodies.shape[0]):
-        body, w, pose, p = model.bodies[i], work.bodies[i], work.pose2[i], work.known[i].w
+        body, w, p, twist = model.bodies[i], work.bodies[i], work.known[i].w, work.twists[i].w
         for k in range(3):
-            change, push = work.twists[i].w[k] - w.v[k], p[k] - body.mass * w.v[k]
+            change, push = twist[k] - w.v[k], p[k] - body.mass * w.v[k]
             far += body.mass * change * change
             near += push * push / body.mass
-            t.w[k] = 2.0 / dt * w.P[1 + k]
-        rotate_back(pose.R, t.w, t.y)
-        rotate_back(pose.R, p[3:], t.z)
-        rotate_back(pose.R, work.twists[i].w[3:], t.arm)
-        for k in range(3):
-            t.arm[k] -= t.y[k]
-            t.z[k] -= dot(body.inertia[k], t.y)
+            t.w[k] = twist[3 + k] - 2.0 / dt * w.P[1 + k]
+        rotate_back(work.pose2[i].R, t.w, t.arm)
         for k in range(3):
             far += t.arm[k] * dot(body.inertia[k], t.arm)
+    if far <= STRAY * STRAY * near:
+        return False
+    # Few are so far that what the turns add to the other side decides.
+    for i in range(model.bodies.shape[0]):
+        body, R = model.bodies[i], work.pose2[i].R
+        for k in range(3):
+            t.w[k] = 2.0 / dt * work.bodies[i].P[1 + k]
+        rotate_back(R, t.w, t.y)
+        rotate_back(R, work.known[i].w[3:], t.z)
+        for k in range(3):
+            t.z[k] -= dot(body.inertia[k], t.y)
+        for k in range(3):
             near += t.z[k] * dot(body.inertia_inverse[k], t.z)
     return not far <= STRAY * STRAY * near
 
@@ -808,8 +821,10 @@ def hold_contact(model, contact, w, work, dt):
     hold_rows(contact, work.pose2, w, t)
     condense_contact(model, model.tree, contact, w, work, True)
     fill(0.0, t.w)
-    add_motion(w.R, work.bodies[contact.body], dt, t.w)
-    add_motion(w.R_o, work.bodies[contact.other], dt, t.w)
+    if contact.body < nb:
+        add_motion(w.R, work.bodies[contact.body], dt, t.w)
+    if contact.other < nb:
+        add_motion(w.R_o, work.bodies[contact.other], dt, t.w)
     rotate(w.A, t.w, w.F)
     for i in range(3):
         w.F[i] = -w.F[i]

@@ -16,7 +16,7 @@ of the bodies: L and R then have a column for each of them.
 
 from math import sqrt
 
-from robosim.kernels.algebra import cross, dot, fill, rotate
+from robosim.kernels.algebra import assign, cross, dot, fill, rotate
 from robosim.kernels.jit import kernel
 from robosim.model import CONE, DRY, EDGE, LIMIT, PLANE
 
@@ -147,8 +147,16 @@ def start_contact(contact, poses, dt, w, t):
         w.frame[0, i] = -size * n[first] * n[i]
     w.frame[0, first] += size
     cross(n, w.frame[0], w.frame[1])
-    spread_rows(w.frame, w.arm1, 1.0, w.L)
-    spread_rows(w.frame, w.arm_o, -1.0, w.L_o)
+    if moves(contact.body, poses):
+        spread_rows(w.frame, w.arm1, 1.0, w.L)
+    if moves(contact.other, poses):
+        spread_rows(w.frame, w.arm_o, -1.0, w.L_o)
+
+
+@kernel
+def moves(body, poses):
+    """Whether this is a body, not the world, which is last."""
+    return body < poses.shape[0] - 1
 
 
 @kernel
@@ -182,18 +190,23 @@ def move_contact(contact, poses, motions, dt, w, t):
     origin to more than a resting contact's.
     """
     w.gap = place_contact(contact, poses, t)
-    a, b, n = motions[contact.other], motions[contact.body], w.frame[2]
-    w.u[2] = (w.gap - w.step_back) / dt
-    turned(b.P, w.center1, t.y)
-    turned(a.P, w.center_o, t.z)
-    rate, pb, pa, r_b, r_a = 1.0 / dt, b.P[1:], a.P[1:], contact.radius, contact.radius_o
-    cross(pb, n, t.w)
-    cross(pa, n, t.arm)
+    w.u[0], w.u[1], w.u[2] = 0.0, 0.0, (w.gap - w.step_back) / dt
+    if moves(contact.body, poses):
+        add_slip(motions[contact.body], w.center1, contact.radius, dt, 1.0, w, t)
+    if moves(contact.other, poses):
+        add_slip(motions[contact.other], w.center_o, -contact.radius_o, dt, -1.0, w, t)
+
+
+@kernel
+def add_slip(motion, center, radius, dt, sign, w, t):
+    """w.u += sign * the velocity of one of the two, at its surface, along the tangents."""
+    rate = 1.0 / dt
+    turned(motion.P, center, t.y)
+    cross(motion.P[1:], w.frame[2], t.z)
     for i in range(3):
-        t.y[i] += -t.z[i] - 2.0 * (r_b * t.w[i] + r_a * t.arm[i])
-        t.y[i] = b.v[i] - a.v[i] + rate * t.y[i]
-    w.u[0] = dot(w.frame[0], t.y)
-    w.u[1] = dot(w.frame[1], t.y)
+        t.y[i] = motion.v[i] + rate * (t.y[i] - 2.0 * radius * t.z[i])
+    w.u[0] += sign * dot(w.frame[0], t.y)
+    w.u[1] += sign * dot(w.frame[1], t.y)
 
 
 @kernel
@@ -204,8 +217,10 @@ def differentiate_contact(contact, poses, motions, w, t):
         w.R[2, i], w.R_o[2, i] = t.w[i], -t.w[i]
     cross(t.y, t.w, w.R[2, 3:])
     cross(t.w, t.z, w.R_o[2, 3:])
-    slip_rows(w, motions[contact.body].P, w.center1, contact.radius, 1.0, w.R, t)
-    slip_rows(w, motions[contact.other].P, w.center_o, -contact.radius_o, -1.0, w.R_o, t)
+    if moves(contact.body, poses):
+        slip_rows(w, motions[contact.body].P, w.center1, contact.radius, 1.0, w.R, t)
+    if moves(contact.other, poses):
+        slip_rows(w, motions[contact.other].P, w.center_o, -contact.radius_o, -1.0, w.R_o, t)
 
 
 @kernel
@@ -231,8 +246,10 @@ def hold_rows(contact, poses, w, t):
     """R and L of a contact at the second knot, both of its velocities there."""
     start_contact(contact, poses, 1.0, w, t)
     for i in range(3):
-        for k in range(6):
-            w.R[i, k], w.R_o[i, k] = w.L[i, k], w.L_o[i, k]
+        if moves(contact.body, poses):
+            assign(w.L[i], w.R[i])
+        if moves(contact.other, poses):
+            assign(w.L_o[i], w.R_o[i])
 
 
 @kernel

@@ -293,10 +293,12 @@ def find_residual(bodies, motions, known, impulses, residual, t, dt):
 
 
 @kernel
-def residual_along(bodies, joints, rows, tree, residual, info):
-    """Twice a kinetic energy: of the residual along each joint, of everything beyond it.
+def share_residual(bodies, joints, rows, tree, residual, info):
+    """Twice a kinetic energy: of what is left of the equations, whatever joints may give.
 
-    In the metric of the body's own inertia, so that the velocity it stands for is no larger.
+    Leaves in tree.f what each joint takes from its body, about its reference, to pass it on to the
+    parent. What it cannot take, the residual along its coordinates, stays with the body, and is
+    measured in the body's own inertia about the joint, as if the parent stood still.
     """
     nb = bodies.shape[0]
     total, largest = 0.0, -1.0
@@ -316,6 +318,15 @@ def residual_along(bodies, joints, rows, tree, residual, info):
             largest = size
             info.worst_body = b
         total += size
+        if joint.kind == HINGE:
+            for i in range(3):
+                w.f[3 + i] -= w.u[0] * w.a1[i]
+        elif joint.kind == BALL:
+            fill(0.0, w.f[3:])
+        else:
+            for row in range(joint.m_T + joint.m_R):
+                for i in range(6):
+                    w.f[i] -= w.u[row] * w.Z1[row, i]
         add_at_parent(w.f, w.r1, tree[joint.parent].f)
     return total
 
@@ -409,37 +420,18 @@ def turn_back(P, c, out):
 
 
 @kernel
-def leave_residual(joints, rows, tree, residual, knots, impulses):
-    """Add to the impulses what joints do, so that momenta do not sum up what is left.
+def leave_residual(joints, tree, knots, impulses):
+    """Add to the impulses what `share_residual` has found joints to take, and note it in `knots`.
 
-    Notes it in `knots`. Whatever a joint can pass on goes to its parent; what it cannot, the
-    residual along its coordinates, stays with the body as momentum.
+    So momenta do not sum up what is left of the equations.
     """
-    nb = joints.shape[0]
-    for b in range(nb):
-        to_reference(residual[b].w, tree[b].rho1, tree[b].f)
-    for b in range(nb - 1, -1, -1):
+    for b in range(joints.shape[0]):
         joint, w = joints[b], tree[b]
-        along_joint(joint, w, w.f, w.u)
-        law = rows[b].rows > joint.n_T + joint.n_R
-        if law:
-            add_laws(joint, residual[joint.node].w, w.u)
-        if joint.kind == HINGE:
-            for i in range(3):
-                w.f[3 + i] -= w.u[0] * w.a1[i]
-        elif joint.kind == BALL:
-            fill(0.0, w.f[3:])
-        else:
-            for row in range(joint.m_T + joint.m_R):
-                for i in range(6):
-                    w.f[i] -= w.u[row] * w.Z1[row, i]
-        # w.f is now what the joint takes from the body, about its reference.
-        w_a = tree[joint.parent]
-        add_at_parent(w.f, w.r1, w_a.f)
         for i in range(6):
             w.x[i] = -w.f[i]
             knots[b].impulse[i] = w.x[i]
-        push_joint(w.x, w.r1, w.rho1, w_a.rho1, impulses[b].w, impulses[joint.parent].w)
+        rho_a, parent = tree[joint.parent].rho1, impulses[joint.parent].w
+        push_joint(w.x, w.r1, w.rho1, rho_a, impulses[b].w, parent)
 
 
 @kernel

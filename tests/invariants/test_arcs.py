@@ -14,10 +14,10 @@ from robosim.quaternions import rotation_matrix
 
 @pytest.mark.parametrize("angle", [1e-9, 1e-3, 0.00999, 0.0101, 0.3, 0.4999, 0.5001, 0.9, 3.0])
 def test_arcs_and_chords_undo_each_other(angle):
-    chord = angle * (1.0 + chord_excess.py_func(angle))
+    chord = angle * (1.0 + chord_excess.py_func(angle * angle))
     if angle <= 0.5:
         assert chord == pytest.approx(np.sin(angle), rel=1e-15)
-    assert chord * (1.0 + arc_excess.py_func(chord)) == pytest.approx(angle, rel=4e-16)
+    assert chord * (1.0 + arc_excess.py_func(chord * chord)) == pytest.approx(angle, rel=4e-16)
 
 
 @pytest.mark.parametrize("solver", ["articulated", "ldu"])
