@@ -46,7 +46,8 @@ from robosim.tendons import Tendon
 
 Array = NDArray[np.float64]
 CHUNK_STEPS = 1000
-LONGEST_STAY = 1000  # steps that a tree with contacts is left to the solver with multipliers
+FIRST_STAY = 2  # steps that a tree with contacts is left to the solver with multipliers
+LONGEST_STAY = 1000  # twice as many each time, up to these
 
 
 class StepInfo(NamedTuple):
@@ -213,7 +214,8 @@ class Simulation:
         self._may_switch = solver is None and self.solver == "articulated"
         self._solvers: dict[str, Any] = {}  # what those work on that are not at work now
         self._max_substeps = int(max_substeps)
-        self._away, self._stay = 0, 2  # steps that the other solver has to take; the next time
+        # Steps that the other solver has to take; the next time.
+        self._away, self._stay = 0, FIRST_STAY
         self._facets = n_facets if friction_cone == "linearized" else 0
         self._model = compile_model(robot, self._facets, self.solver == "articulated")
         self._state = make_state(robot, self._model)
@@ -464,6 +466,9 @@ class Simulation:
 
     def _place(self, q: Array, v: Array, time: float) -> None:
         """Bodies where the tree's coordinates lead."""
+        if self._away:
+            self._switch("articulated")
+        self._away, self._stay = 0, FIRST_STAY
         state, robot = self._state, self.robot
         self._release_servos()
         state.q[: robot.nq], state.v[: robot.nv] = q, v

@@ -38,6 +38,15 @@ def test_a_step_that_is_not_solved_is_taken_over():
     np.testing.assert_allclose(logs[0].q[:fall], logs[1].q[:fall], rtol=0, atol=1e-9)
 
 
+def test_a_simulation_that_is_put_back_goes_the_same_way_again():
+    sim = dropped(None)
+    q, first = sim.q, sim.run(0.5)
+    while sim.solver == "articulated":
+        sim.step()
+    sim.set_state(q)
+    np.testing.assert_array_equal(sim.run(0.5).q, first.q)
+
+
 def test_a_solver_that_was_asked_for_is_kept():
     sim = dropped("articulated")
     with pytest.raises(ConvergenceError):
