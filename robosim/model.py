@@ -930,16 +930,18 @@ def _body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[n
     nb = len(mechanism.bodies)
     bodies = np.zeros(nb, dtype=BODY)
     base = _floating_bases(mechanism)
+    floating = np.zeros(nb)
     for i, body in enumerate(mechanism.bodies):
-        mine = np.flatnonzero((contacts["body"] == i) & (contacts["other"] == nb))
+        if base[i] >= 0:
+            floating[base[i]] += body.mass
+    distance = np.sqrt(np.sum(contacts["p"] ** 2, axis=1)) + contacts["radius"]
+    on_ground = np.where(contacts["other"] == nb, contacts["body"], -1)
+    for i, body in enumerate(mechanism.bodies):
+        mine = np.flatnonzero(on_ground == i)
         begin = int(mine[0]) if len(mine) else 0
-        reach = 0.0
-        if len(mine):
-            distance = np.linalg.norm(contacts["p"][mine], axis=1) + contacts["radius"][mine]
-            reach = float(np.max(distance))
+        reach = float(np.max(distance[mine])) if len(mine) else 0.0
         inverse = np.linalg.inv(np.asarray(body.inertia))
-        together = [mechanism.bodies[k].mass for k in np.flatnonzero(base == base[i])]
-        mass = float(np.sum(together)) if base[i] >= 0 else 0.0
+        mass = floating[base[i]] if base[i] >= 0 else 0.0
         contacts_of = begin, begin + len(mine)
         bodies[i] = (body.mass, body.inertia, inverse, reach, *contacts_of, base[i], mass)
     return bodies
