@@ -214,7 +214,7 @@ def _left_out(robot: Mechanism) -> tuple[str, ...]:
         np.any(np.isfinite(np.array((joint.lower, joint.upper), float))) for joint in joints
     )
     found |= {
-        "limits": limited or any(np.isfinite(joint.cone) for joint in joints),
+        "limits": limited or any(np.isfinite((j.cone, j.largest_turn)).any() for j in joints),
         "potentials": any(joint.potential is not None for joint in joints),
         "driven joints": any(joint.motion is not None for joint in joints),
         "couplings": bool(robot.couplings),

@@ -151,6 +151,8 @@ class Joint(Frozen):
         by whatever force that takes.
     cone : float [rad]
         Largest angle between the child's z axis and the joint frame's, of a free rotation.
+    largest_turn : float [rad]
+        Largest angle of a free rotation from its zero, about whatever axis.
     actuated : bool
         Whether the joint takes a torque or force from the controller.
     continuous : bool or None
@@ -184,6 +186,7 @@ class Joint(Frozen):
     potential: Potential | None = None
     motion: Callable[[float], float] | None = None
     cone: float = np.inf
+    largest_turn: float = np.inf
     actuated: bool = True
     continuous: bool | None = None
     via: tuple[str, ...] = ()
@@ -282,7 +285,8 @@ class Joint(Frozen):
             np.isfinite(np.asarray(self.upper)[free])
         ):
             raise ModelError(
-                "a free rotation has no lower and upper limit; give it a `cone`", element=element
+                "a free rotation has no lower and upper limit; give it a `cone` or `largest_turn`",
+                element=element,
             )
         for what in ("potential", "motion"):
             if getattr(self, what) is not None and self.nv != 1:
@@ -294,17 +298,19 @@ class Joint(Frozen):
             raise ModelError(
                 f"motion must be a function of time, not {self.motion!r}", element=element
             )
-        for what in ("velocity_limit", "effort_limit", "cone"):
+        for what in ("velocity_limit", "effort_limit", "cone", "largest_turn"):
             if not isinstance(getattr(self, what), Real):
                 raise ModelError(
                     f"{what} must be a number, not {getattr(self, what)!r}", element=element
                 )
-        if not (self.cone == np.inf or (self.has_quaternion and 0 < self.cone < np.pi)):
-            raise ModelError(
-                f"a cone is for joints with a free rotation, between 0 and pi; not {self.cone} "
-                f"for '{self.kind}'",
-                element=element,
-            )
+        for what in ("cone", "largest_turn"):
+            angle = getattr(self, what)
+            if not (angle == np.inf or (self.has_quaternion and 0 < angle < np.pi)):
+                raise ModelError(
+                    f"a {what} is for joints with a free rotation, between 0 and pi; not {angle} "
+                    f"for '{self.kind}'",
+                    element=element,
+                )
 
     def per_coordinate(self, what: str) -> Array:
         """`stiffness`, `damping`, ... for each of the joint's velocities, (nv,)."""
@@ -355,7 +361,8 @@ class Joint(Frozen):
     @property
     def resists(self) -> bool:
         """Whether a coordinate has limits or dry friction."""
-        limits = np.concatenate((np.asarray(self.lower), np.asarray(self.upper), [self.cone]))
+        angles = (self.cone, self.largest_turn)
+        limits = np.concatenate((np.asarray(self.lower), np.asarray(self.upper), angles))
         return bool(np.any(np.isfinite(limits)) or np.any(self.per_coordinate("friction") > 0))
 
     @property

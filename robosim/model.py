@@ -146,8 +146,9 @@ PATH = np.dtype(
 )
 SPAN = np.dtype([("body", "i8"), ("body_node", "i8"), ("node_body", "i8")])  # of a tendon
 # What an inequality holds apart: a point and a plane, two segments, two edges, a coordinate and its
-# limit, the axes of a free rotation, or nothing: dry friction of a coordinate.
-PLANE, ROUND, EDGE, LIMIT, CONE, DRY = range(6)
+# limit, the axes of a free rotation, its angle and the largest one, or nothing: dry friction of a
+# coordinate.
+PLANE, ROUND, EDGE, LIMIT, CONE, TURN, DRY = range(7)
 CONTACT = np.dtype(
     [
         ("kind", "i8"),
@@ -164,7 +165,8 @@ CONTACT = np.dtype(
         ("mass", "f8"),  # that residuals of impulses are divided by
         ("sign", "f8"),  # of the edges' cross product; of a limit (lower 1), times scale
         ("scale", "f8"),  # of a coordinate: length of an arc over its angle, 1 for a translation
-        ("bound", "f8"),  # of a coordinate; cosine of a cone; force of dry friction over scale
+        # Of a coordinate; cosine of a cone, of half of a turn; force of dry friction over scale.
+        ("bound", "f8"),
         ("apart", "i8"),  # 1: the shapes are apart at the first knot, whatever this gap says there
         ("joint", "i8"),
         ("row", "i8"),  # of the coordinate among those of the joint
@@ -486,7 +488,8 @@ def compile_model(mechanism: Mechanism, n_facets: int = 0, articulated: bool = F
     couplings = _coupling_records(mechanism, joints)
     contacts = _contact_records(mechanism, joints)
     collision = _collision(mechanism, len(contacts))
-    graph = _graph(len(mechanism.bodies), joints, spans, couplings)
+    driven = coordinates["driven"] >= 0
+    graph = _graph(len(mechanism.bodies), joints, spans, couplings, driven)
     bodies = _body_records(mechanism, contacts)
     angles = 2 * np.pi * np.arange(n_facets) / n_facets
     facets = np.column_stack((np.cos(angles), np.sin(angles))) if n_facets else None
@@ -529,7 +532,8 @@ def connect_pairs(model: Model, near: NDArray[np.bool_]) -> Model:
     assert model.collision is not None
     joints, spans, couplings = model.joints.copy(), model.spans.copy(), model.couplings.copy()
     pairs = model.collision.pairs.copy()
-    graph = _graph(len(model.bodies), joints, spans, couplings, pairs, near)
+    driven = model.coordinates["driven"] >= 0
+    graph = _graph(len(model.bodies), joints, spans, couplings, driven, pairs, near)
     for array in (joints, spans, couplings, pairs, *graph):
         array.setflags(write=False)
     return model._replace(
@@ -580,6 +584,12 @@ def all_joints(mechanism: Mechanism) -> list[Joint | PointSpring | Tendon]:
     return [*mechanism.joints, *mechanism.springs, *mechanism.tendons]
 
 
+def driven_elements(mechanism: Mechanism) -> list[Joint | Tendon]:
+    """What is driven along a function of time or held, in the order of the driven coordinates."""
+    elements: list[Joint | Tendon] = [*mechanism.joints, *mechanism.tendons]
+    return [element for element in elements if element.motion is not None]
+
+
 def _n_lengths(mechanism: Mechanism) -> int:
     """Number of the coordinates behind those of the joints."""
     return len(mechanism.springs) + len(mechanism.tendons)
@@ -616,6 +626,7 @@ def _joint_records(
             rows: dict[str, Any] = {name: getattr(joint, name) for name in names}
             rows |= {"rest": lowest, "slack": highest - lowest}
             size_q = size_v = 1
+            motion = joint.motion
         elif isinstance(joint, PointSpring):
             # A joint with one free translation, of which only the length is looked at.
             record["distance"], record["m_T"] = 1, 1
@@ -658,17 +669,17 @@ def _joint_records(
             # Limits and friction act on coordinates, and with no constraints nothing else asks
             # for a node to have them on.
             record["law"] = 1
-        record["kind"] = _elimination(record, nb)
+        record["kind"] = _elimination(record, nb, resists)
         nq, nv = nq + size_q, nv + size_v
     return joints, coordinates, np.array(pieces, dtype=PIECE)
 
 
-def _elimination(joint: Any, nb: int) -> int:
-    """How the elimination of a tree takes a joint."""
+def _elimination(joint: Any, nb: int, resists: bool) -> int:
+    """How the elimination of a tree takes a joint: as a ball only if nothing acts along it."""
     free = int(joint["m_T"]), int(joint["m_R"])
     if free == (0, 1):
         return HINGE
-    if free == (0, 3) and joint["law"] == 0:
+    if free == (0, 3) and joint["law"] == 0 and not resists:
         return BALL
     if free == (3, 3) and joint["law"] == 0 and joint["parent"] == nb:
         return FREE
@@ -738,6 +749,7 @@ def _path_records(
         if tendon.is_fixed:
             terms = paths[int(joint["path_begin"]) :]
             joint["scale_T"] = sum(_term_scale(joints, term) for term in terms)
+        joint["compliance_T"] = COMPLIANCE * joint["scale_T"]
     found = np.zeros(len(spans), dtype=SPAN)
     found["body"] = spans
     return np.array(paths, dtype=PATH), found
@@ -783,6 +795,7 @@ def _graph(
     joints: NDArray[np.void],
     spans: NDArray[np.void],
     couplings: NDArray[np.void],
+    driven: NDArray[np.bool_],
     pairs: NDArray[np.void] | None = None,
     near: NDArray[np.bool_] | None = None,
 ) -> Graph:
@@ -790,11 +803,15 @@ def _graph(
     nodes: list[tuple[Any, list[int]]] = []
     soft: list[tuple[Any, list[int]]] = []
     for joint in joints:
+        ends = [int(joint["child"]), int(joint["parent"])]
+        over = spans["body"][joint["span_begin"] : joint["span_end"]].tolist()
         if joint["n_T"] + joint["n_R"] > 0:
-            nodes.append((joint, [int(joint["child"]), int(joint["parent"])]))
+            nodes.append((joint, ends))
+        elif over and driven[joint["v_begin"]]:
+            # The length of a tendon, of which it is all the same whether the world is in it.
+            nodes.append((joint, [*over, nb]))
         elif joint["law"]:
-            over = spans["body"][joint["span_begin"] : joint["span_end"]].tolist()
-            soft.append((joint, over or [int(joint["child"]), int(joint["parent"])]))
+            soft.append((joint, over or ends))
     for coupling in couplings:
         ends = [int(joints[j][role]) for j in coupling["joint"] for role in ("child", "parent")]
         nodes.append((coupling, ends))
@@ -831,7 +848,8 @@ def _graph(
                     )
             continue
         if record["span_end"] > record["span_begin"]:
-            for n, end in enumerate(ends, start=int(record["span_begin"])):
+            for n in range(record["span_begin"], record["span_end"]):
+                end = int(spans["body"][n])
                 spans["body_node"][n], spans["node_body"][n] = blocks[end, node], blocks[node, end]
             continue
         child, parent = ends
@@ -871,8 +889,14 @@ def _contact_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[
         if np.isfinite(joint.cone):
             cone = np.cos(joint.cone)
             found.append(_on_coordinate(CONE, j, turns, 0.0, cone, body.mass, _arm(body)))
+        if np.isfinite(joint.largest_turn):
+            half = 0.5 * joint.largest_turn
+            scale = _arm(body) / float(np.sin(half))
+            found.append(_on_coordinate(TURN, j, turns, 0.0, np.cos(half), body.mass, scale))
     first = len(joints) - len(mechanism.tendons)
     for j, tendon in enumerate(mechanism.tendons, start=first):
+        if tendon.motion is not None:
+            continue
         mass, scale = _lightest(mechanism, tendon)
         lower, upper = tendon.lower, tendon.upper
         found += _coordinate_contacts(j, 0, lower, upper, tendon.friction, mass, scale)

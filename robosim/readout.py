@@ -13,7 +13,17 @@ from robosim.bodies import Geometry
 from robosim.collision import AnyShape, TriangleMesh
 from robosim.kernels.readout import pair_gaps, read_contacts
 from robosim.mechanism import Mechanism
-from robosim.model import CONE, CONTACT_READING, DRY, HINGE, LIMIT, Model, State, Workspace
+from robosim.model import (
+    CONE,
+    CONTACT_READING,
+    DRY,
+    HINGE,
+    LIMIT,
+    TURN,
+    Model,
+    State,
+    Workspace,
+)
 
 if TYPE_CHECKING:
     from robosim.simulation import Simulation
@@ -111,6 +121,12 @@ def limit_forces(model: Model, state: State, interval: float) -> Array:
             slope = -2.0 * np.array([y * z + w * x, w * y - x * z])
             begin = v + int(joint["m_T"])
             out[begin : begin + 2] += record["scale"] * c["gamma"] * slope
+        elif record["kind"] == TURN:
+            q = int(joint["q_begin"] + joint["m_T"])
+            begin = v + int(joint["m_T"])
+            sign = 1.0 if state.q[q] >= 0 else -1.0
+            slope = -sign * state.q[q + 1 : q + 4]
+            out[begin : begin + 3] += record["scale"] * c["gamma"] * slope
     return out / interval
 
 

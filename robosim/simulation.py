@@ -36,6 +36,7 @@ from robosim.model import (
     compile_model,
     connect_pairs,
     contact_order,
+    driven_elements,
     is_plain_tree,
     make_blocks,
     make_state,
@@ -235,11 +236,7 @@ class Simulation:
         self._q_index = np.concatenate(
             [j["q_begin"] + np.arange(j["m_T"] + j["m_R"]) for j in joints]
         )
-        self._constrained = bool(
-            robot.loop_joints
-            or robot.couplings
-            or any(joint.motion is not None for joint in robot.joints)
-        )
+        self._constrained = bool(robot.loop_joints or robot.couplings or driven_elements(robot))
         elements: list[Joint | PointSpring] = [*robot.joints, *robot.springs]
         self._potentials = [
             (int(record["q_begin"]), element.potential)
@@ -508,7 +505,7 @@ class Simulation:
             names = [self.robot.joints[j].name for j in worst if j < len(self.robot.joints)]
             if not names:
                 names = [coupling.name for coupling in self.robot.couplings]
-                names += [joint.name for joint in self.robot.joints if joint.motion is not None]
+                names += [element.name for element in driven_elements(self.robot)]
             raise StateError(
                 f"the constraints cannot be satisfied from here: {left:.3g} (m, or rad) is left, "
                 f"at joints {names}; links may be too short to close, or the start too far away: "
@@ -534,7 +531,7 @@ class Simulation:
 
     def _motions(self, time: float, n: int) -> Array:
         """Values and rates of the driven coordinates at n knots from `time` on, (n, nd, 2)."""
-        driven = [joint for joint in self.robot.joints if joint.motion is not None]
+        driven = driven_elements(self.robot)
         out = np.empty((n, len(driven), 2))
         step = 1e-3 * self.timestep
         for d, joint in enumerate(driven):
@@ -1094,8 +1091,8 @@ class Simulation:
         return out
 
 
-def _at(joint: Joint, time: float) -> float:
-    """Where a joint's motion is at a time, or a StateError that says where it is not."""
+def _at(joint: Joint | Tendon, time: float) -> float:
+    """Where a motion is at a time, or a StateError that says where it is not."""
     assert joint.motion is not None
     what = f"the motion of joint '{joint.name}'"
     try:

@@ -6,7 +6,7 @@ around spheres and cylinders between them, without friction there; pulleys share
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,7 +89,10 @@ class Wrap(Frozen):
 
 @dataclass(frozen=True)
 class Pulley:
-    """Ends a branch of a spatial tendon; lengths of the next one are divided by `divisor`."""
+    """Ends a branch of a spatial tendon; lengths of the next one are divided by `divisor`.
+
+    A negative one counts them backwards: of a tendon that is held the sum of both branches is.
+    """
 
     divisor: float = 1.0
 
@@ -109,7 +112,7 @@ class Tendon(Frozen):
     friction : float [N], dry
     armature : float [kg], inertia that moves with the length
     lower, upper : float [m]
-        Limits of the length.
+        Limits of the length; equal ones hold it there, as a constraint.
 
     Of fixed tendons over angles all lengths are in radians.
 
@@ -162,9 +165,9 @@ class Tendon(Frozen):
                 element=element,
             )
         for pulley in (part for part in self.path if isinstance(part, Pulley)):
-            if not pulley.divisor > 0:
+            if not (np.isfinite(pulley.divisor) and pulley.divisor):
                 raise ModelError(
-                    f"the divisor of a pulley must be positive, not {pulley.divisor}",
+                    f"the divisor of a pulley must be a number but zero, not {pulley.divisor}",
                     element=element,
                 )
         moves = any(p.factor if isinstance(p, Term) else isinstance(p, Point) and p.body is not None
@@ -182,6 +185,11 @@ class Tendon(Frozen):
         """Whether anything acts along it by itself."""
         limited = np.isfinite(self.lower) or np.isfinite(self.upper)
         return bool(limited or self.stiffness or self.damping or self.friction or self.armature)
+
+    @property
+    def motion(self) -> Callable[[float], float] | None:
+        """Its length as a function of time, if it is held."""
+        return (lambda time: self.lower) if self.lower == self.upper else None
 
     def bodies(self) -> Iterator[str | None]:
         """The bodies of its points, wraps and their sides, as they come; None for the world."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.elements import Coupling
@@ -19,6 +19,8 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.tendons import Tendons
+from robosim.mechanism import Mechanism
+from robosim.tendons import Pulley, Tendon, Term
 
 _LEFT_OUT = "equalities that no joint or gear here can hold are left out"
 
@@ -34,11 +36,33 @@ class Equalities:
     couplings : list of Coupling
     held : dict of str to float
         Joints that stay at a coordinate.
+    tendons : list of Tendon
+        That keep their length.
+    stretched : dict of str to float
+        Those of them that keep what they have at the reference, and what is added to it.
     """
 
     joints: list[Joint] = field(default_factory=list)
     couplings: list[Coupling] = field(default_factory=list)
     held: dict[str, float] = field(default_factory=dict)
+    tendons: list[Tendon] = field(default_factory=list)
+    stretched: dict[str, float] = field(default_factory=dict)
+
+    def at_reference(self, mechanism: Mechanism, reference: ArrayLike) -> Mechanism:
+        """The mechanism, with tendons that keep the length that they have at a q (nq,)."""
+        if not self.stretched:
+            return mechanism
+        # Here, so that numba is imported only where it is needed.
+        from robosim.dynamics import Kinematics
+
+        lengths = Kinematics(mechanism, np.array(reference, dtype=float)).tendon_lengths()
+        tendons = []
+        for tendon, length in zip(mechanism.tendons, lengths, strict=True):
+            if tendon.name in self.stretched:
+                kept = float(length) + self.stretched[tendon.name]
+                tendon = replace(tendon, lower=kept, upper=kept)
+            tendons.append(tendon)
+        return replace(mechanism, tendons=tuple(tendons))
 
 
 def read_equalities(
@@ -57,7 +81,7 @@ def read_equalities(
         For bodies, sites, joints or tendons that do not exist, or numbers that are not ones.
     """
     found = Equalities()
-    names = set(scalars.specs)
+    names = {*scalars.specs, *tendons.fixed, *tendons.spatial}
     for section in root.all("equality"):
         for node in section.children:
             node = defaults.resolve(node)
@@ -178,8 +202,19 @@ def _couple_tendons(
         node.look_up(key, known, "tendon")
     parts = [tendons.fixed.get(node.text(key)) for key in keys]
     constant, slope, linear = _polynomial(node)
-    if None in parts or (len(parts) > 1 and not linear):
+    if len(parts) > 1 and not linear:
         notes.add(_LEFT_OUT, name)
+        return
+    if None in parts:
+        spatial = [tendons.spatial[t] for t in map(node.text, keys) if t in tendons.spatial]
+        if len(spatial) < len(keys):
+            notes.add("equalities of a fixed and a spatial tendon are left out", name)
+            return
+        path = spatial[0].path
+        if len(spatial) > 1 and slope != 0:
+            path = (*path, Pulley(-1 / slope), *spatial[1].path)
+        found.tendons.append(Tendon(name, path))
+        found.stretched[name] = constant
         return
     coefficients: dict[str, float] = {}
     total = constant
@@ -208,6 +243,9 @@ def _hold(
     elif len(terms) == 2 and alone and terms[0][0] not in led:
         (joint, c1), (source, c2) = terms
         found.couplings.append(Coupling(name, joint, source, -c2 / c1, total / c1))
+    elif terms:
+        path = tuple(Term(joint, c) for joint, c in terms)
+        found.tendons.append(Tendon(name, path, lower=total, upper=total))
     else:
         notes.add(_LEFT_OUT, name)
 

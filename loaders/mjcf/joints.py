@@ -63,6 +63,7 @@ class Spec:
     springdamper : (2,) [s, -]
         Time constant and damping ratio from which stiffness and damping are to be made.
     lower, upper : float
+        Of a ball joint that of its angle is `upper`.
     effort : float
         The largest force of its actuators together [N m or N].
     effort_range : (float, float) or None
@@ -117,7 +118,7 @@ def read_joint(placed: PlacedJoint, compiler: Compiler, option: Option, notes: N
     springdamper = node.numbers("springdamper", np.zeros(2))
     if not scalar and np.all(springdamper > 0):
         notes.add("springdamper is left out of joints that are no hinge or slide", placed.name)
-    lower, upper = _limits(node, kind, compiler, notes, placed.name)
+    lower, upper = _limits(node, kind, compiler)
     if not option.acts("limit", "constraint"):
         lower, upper = -np.inf, np.inf
     efforts = read_effort_range(node, compiler) if scalar else None
@@ -160,17 +161,17 @@ def _coefficient(node: Node, attribute: str, notes: Notes) -> float:
     return float(values[0])
 
 
-def _limits(
-    node: Node, kind: str, compiler: Compiler, notes: Notes, name: str
-) -> tuple[float, float]:
+def _limits(node: Node, kind: str, compiler: Compiler) -> tuple[float, float]:
     if kind == "free" or not node.limited("limited", "range", compiler.autolimits):
         return -np.inf, np.inf
     lower, upper = node.numbers("range", (0.0, 0.0))
     if lower >= upper:
         raise node.error(f"'range' must be from a lower to a higher number, not {lower} to {upper}")
     if kind == "ball":
-        notes.add("the limits of ball joints are left out, as they are of no single axis", name)
-        return -np.inf, np.inf
+        # An angle of pi or more is that of the way around the other side.
+        if lower != 0:
+            raise node.error(f"'range' of a ball joint must begin at 0, not {lower}")
+        return -np.inf, float(upper) if upper * compiler.angles.unit < np.pi else np.inf
     return float(lower), float(upper)
 
 
@@ -276,6 +277,7 @@ def make_joint(
         directions=[back.T @ spec.axis for spec in slides] if slides else None,
         coordinate_names=tuple(spec.name for spec in run) if len(run) > 1 else (),
         effort_limit=min(spec.effort for spec in run),
+        largest_turn=run[-1].upper if run[-1].type == "ball" else np.inf,
         continuous=None if kind != "revolute" else not np.isfinite(run[0].lower),
         **_per_coordinate(run),
     )
@@ -286,6 +288,8 @@ def _per_coordinate(run: Sequence[Spec]) -> dict[str, Any]:
     values: dict[str, list[float]] = {}
     for what in ("stiffness", "damping", "armature", "friction", "rest", "lower", "upper"):
         values[what] = [getattr(spec, what) for spec in run for _ in range(spec.nv)]
+    if run[-1].type == "ball":
+        values["upper"][-3:] = [np.inf] * 3  # that of its angle is another limit
     return {what: value[0] if len(value) == 1 else value for what, value in values.items()}
 
 

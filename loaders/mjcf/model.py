@@ -177,7 +177,7 @@ class _Model:
             world_frames=self._frames(0, centers[0]),
             world_visuals=tuple(scene.looks[0].visuals),
             springs=tuple(springs),
-            tendons=tuple(tendons),
+            tendons=(*tendons, *self.equalities.tendons),
             couplings=tuple(self.equalities.couplings),
             obstacles=tuple(scene.obstacles),
             contact_pairs=tuple(scene.pairs),
@@ -188,6 +188,7 @@ class _Model:
             effort_ranges=self._effort_ranges(),
         )
         mechanism = self.tendons.at_rest(mechanism, self._reference())
+        mechanism = self.equalities.at_reference(mechanism, self._reference())
         mechanism = with_muscles(mechanism, self.drives.muscles, self._reference(), self.notes)
         return at_home(mechanism, self._reference(), self.notes)
 

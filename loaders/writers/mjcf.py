@@ -84,7 +84,7 @@ class _Writer:
         self._actuators()
         self._poses()
         for joint in mechanism.joints:
-            note_joint(joint, lost)
+            note_joint(joint, lost, turns=True)
             if np.isfinite(joint.velocity_limit):
                 lost.add("velocity limits", joint.name)
             if joint.safety is not None:
@@ -215,6 +215,8 @@ class _Writer:
             if values[0]:
                 told[theirs] = text(values[0])
         low, high = bounds(joint)[:, rows.start]
+        if rows.start == joint.C_T.shape[1] and np.isfinite(joint.largest_turn):
+            low, high = 0.0, joint.largest_turn
         if np.isfinite(low) or np.isfinite(high):
             told |= {"limited": "true", "range": text(np.clip((low, high), -1e9, 1e9))}
         if joint.effort_limit == 0:
@@ -290,21 +292,38 @@ class _Writer:
         return name
 
     def _equalities(self) -> None:
-        if not (self.mechanism.loop_joints or self.mechanism.couplings):
+        held = any(tendon.motion is not None for tendon in self.mechanism.tendons)
+        if not (self.mechanism.loop_joints or self.mechanism.couplings or held):
             return
         equality = child(self.root, "equality")
         for joint in self.mechanism.loop_joints:
             self._loop(equality, joint)
+        self._held_tendons(equality)
         for coupling in self.mechanism.couplings:
             child(equality, "joint", name=coupling.name, joint1=coupling.joint,
                   joint2=coupling.source,
                   polycoef=text((coupling.offset, coupling.ratio, 0, 0, 0)))  # fmt: skip
 
+    def _held_tendons(self, equality: etree._Element) -> None:
+        """Lengths that stay, which MJCF counts from those with all coordinates at zero."""
+        mechanism = self.mechanism
+        if not any(tendon.motion is not None for tendon in mechanism.tendons):
+            return
+        # Here, so that numba is imported only where it is needed.
+        from robosim.dynamics import Kinematics
+
+        lengths = Kinematics(mechanism, mechanism.neutral()).tendon_lengths()
+        for tendon, length in zip(mechanism.tendons, lengths, strict=True):
+            if tendon.motion is not None and not _counts_backwards(tendon):
+                more = text((tendon.upper - length, 0, 0, 0, 0))
+                child(equality, "tendon", name=tendon.name, tendon1=_path_of(tendon),
+                      polycoef=more)  # fmt: skip
+
     def _loop(self, equality: etree._Element, joint: Joint) -> None:
         for what in ("damping", "friction", "stiffness", "armature"):
             if np.any(joint.per_coordinate(what)):
                 self.lost.add(f"{what} of joints that close loops", joint.name)
-        if np.any(np.isfinite(bounds(joint))):
+        if np.any(np.isfinite(bounds(joint))) or np.isfinite(joint.largest_turn):
             self.lost.add("limits of joints that close loops", joint.name)
         if joint.actuated and joint.nv:
             self.lost.add("actuators of joints that close loops", joint.name)
@@ -338,16 +357,19 @@ class _Writer:
         for spring in self.mechanism.springs:
             self._spring(tendons, spring)
         for tendon in self.mechanism.tendons:
-            self._tendon(tendons, tendon)
+            if _counts_backwards(tendon):
+                self.lost.add("tendons with pulleys that count backwards", tendon.name)
+            else:
+                self._tendon(tendons, tendon)
 
     def _tendon(self, tendons: etree._Element, tendon: Tendon) -> None:
         rest = np.asarray(tendon.rest_length)
-        attributes = {"name": tendon.name, "springlength": text(rest)}
+        attributes = {"name": _path_of(tendon), "springlength": text(rest)}
         for ours, theirs in (("stiffness", "stiffness"), ("damping", "damping"),
                              ("friction", "frictionloss"), ("armature", "armature")):  # fmt: skip
             if getattr(tendon, ours):
                 attributes[theirs] = text(getattr(tendon, ours))
-        if np.isfinite(tendon.lower) or np.isfinite(tendon.upper):
+        if tendon.motion is None and np.any(np.isfinite((tendon.lower, tendon.upper))):
             told = np.clip((tendon.lower, tendon.upper), -1e9, 1e9)
             attributes |= {"limited": "true", "range": text(told)}
         element = child(tendons, "fixed" if tendon.is_fixed else "spatial", **attributes)
@@ -468,6 +490,16 @@ class _Writer:
         keyframe = child(self.root, "keyframe")
         for name, q in poses.items():
             child(keyframe, "key", name=name, qpos=text(q))
+
+
+def _counts_backwards(tendon: Tendon) -> bool:
+    """Whether a tendon takes lengths off others, as no tendon of MJCF does."""
+    return any(isinstance(part, Pulley) and part.divisor < 0 for part in tendon.path)
+
+
+def _path_of(tendon: Tendon) -> str:
+    """The name of an MJCF tendon: another one if an equality has the tendon's own."""
+    return tendon.name if tendon.motion is None else f"{tendon.name}_path"
 
 
 def _curves(muscle: Muscle) -> Array:

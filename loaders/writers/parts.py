@@ -120,14 +120,16 @@ def frame_of(body: Body, name: str) -> Frame:
     return next((frame for frame in body.frames[1:] if frame.name == name), body.frames[0])
 
 
-def note_joint(joint: Joint, lost: Lost) -> None:
-    """Note what no model file has of a joint."""
+def note_joint(joint: Joint, lost: Lost, turns: bool = False) -> None:
+    """Note what no model file has of a joint, or but those that limit the `turns` of balls."""
     if joint.motion is not None:
         lost.add("motions given as functions of time, and joints held by equal limits", joint.name)
     if joint.potential is not None:
         lost.add("potentials", joint.name)
     if np.isfinite(joint.cone):
         lost.add("cones of ball joints", joint.name)
+    if np.isfinite(joint.largest_turn) and not turns:
+        lost.add("largest turns of ball joints", joint.name)
 
 
 def note_rest(mechanism: Mechanism, lost: Lost, kept: Iterable[str] = ()) -> None:

@@ -261,13 +261,17 @@ def span_rate(model, joint, spans, motions):
 
 @kernel
 def place_tendon_blocks(model, joint, left, right, w, blocks):
-    """Blocks of a tendon; its row reads d impulse - A rate = residual."""
+    """Blocks of a tendon; its row reads d impulse - A rate = residual, or rate of what is held."""
     for row in range(6):
         blocks[joint.node].F[row, row] = 1.0
     if w.rows == 0:
         return
+    slope = -w.A[0, 0]
+    if w.held[0] != 0:
+        blocks[joint.node].F[0, 0] = joint.compliance_T
+        slope = 1.0
     for n in range(joint.span_begin, joint.span_end):
         span = model.spans[n]
         for k in range(6):
             blocks[span.body_node].F[k, 0] = -left[n].w[k]
-            blocks[span.node_body].F[0, k] = -w.A[0, 0] * right[n].w[k]
+            blocks[span.node_body].F[0, k] = slope * right[n].w[k]

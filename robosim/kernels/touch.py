@@ -18,7 +18,7 @@ from math import sqrt
 
 from robosim.kernels.algebra import assign, cross, dot, fill, rotate
 from robosim.kernels.jit import kernel
-from robosim.model import CONE, DRY, EDGE, LIMIT, PLANE
+from robosim.model import CONE, DRY, EDGE, LIMIT, PLANE, TURN
 
 # What starts inside of something else comes out of it by a tenth of its depth in 10 ms, no faster
 # than at RECOVERY_SPEED [m/s], so that it has next to no energy when it is out.
@@ -29,7 +29,7 @@ RECOVERY_SPEED = 0.05
 @kernel
 def on_joint(contact):
     """Whether this acts on a joint's coordinates rather than on bodies."""
-    return contact.kind == LIMIT or contact.kind == CONE or contact.kind == DRY
+    return contact.kind >= LIMIT
 
 
 @kernel
@@ -254,10 +254,12 @@ def hold_rows(contact, poses, w, t):
 
 @kernel
 def coordinate_gap(contact, joint, q):
-    """How far a coordinate, or the axis of a free rotation, is from its limit [m], as an arc."""
+    """How far a coordinate, or a free rotation, is from its limit [m], as an arc."""
     if contact.kind == CONE:
         x, y = q[joint.q_begin + joint.m_T + 1], q[joint.q_begin + joint.m_T + 2]
         return contact.scale * (1.0 - 2.0 * (x * x + y * y) - contact.bound)
+    if contact.kind == TURN:
+        return 2.0 * contact.scale * (abs(q[joint.q_begin + joint.m_T]) - contact.bound)
     return contact.sign * (q[joint.q_begin + contact.row] - contact.bound)
 
 
@@ -295,6 +297,12 @@ def coordinate_rows(contact, joint, q, out, t):
         out[0, contact.row] = contact.scale
     elif contact.kind == LIMIT:
         out[2, contact.row] = contact.sign
+    elif contact.kind == TURN:
+        # Of the cosine of half of the angle: -v / 2 for the quaternion (w, v) with w > 0.
+        at = joint.q_begin + joint.m_T
+        scale = contact.scale if q[at] >= 0.0 else -contact.scale
+        for k in range(3):
+            out[2, joint.m_T + k] = -scale * q[at + 1 + k]
     else:
         cone_slope(joint, q, t.y)
         for k in range(3):

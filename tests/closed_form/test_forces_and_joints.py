@@ -219,3 +219,26 @@ def test_power_of_the_joints_becomes_energy():
         errors.append(abs(sim.energy() - before - tau @ (sim.q - log.q[0])))
     assert abs(sim.energy() - before) > 0.5
     assert np.log2(np.divide(errors[:-1], errors[1:])) == pytest.approx(2.0, abs=0.2)
+
+
+@pytest.mark.parametrize("solver", ["ldu", "articulated"])
+@pytest.mark.parametrize("largest", [0.2, 1.5, 3.1])
+def test_a_ball_joint_turns_so_far_about_any_axis(largest, solver):
+    """It turns about one axis until it is stopped there, and takes a torque from then on."""
+    body = Body("ball", 2.0, 0.1 * np.eye(3))
+    joint = Joint("joint", "spherical", None, "ball", offset=(0.6, 0, 0.8, 0), largest_turn=largest)
+    sim = Simulation(Mechanism("m", (body,), (joint,)), 1e-3, gravity=(0, 0, 0), solver=solver)
+    axis = np.array((2, -1, 2)) / 3
+    sim.set_state((1, 0, 0, 0), 4 * axis)
+    sim.run(0.9 * largest / 4)
+    np.testing.assert_allclose(sim.v, 4 * axis, rtol=0, atol=1e-9)
+    sim.run(0.2 * largest / 4, controller=lambda sim: axis)
+    sim.run(0.2, controller=lambda sim: axis)
+    np.testing.assert_allclose(
+        sim.q, np.append(np.cos(largest / 2), np.sin(largest / 2) * axis), rtol=0, atol=1e-9
+    )
+    np.testing.assert_allclose(sim.v, 0.0, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(sim.limit_forces(), -axis, rtol=0, atol=1e-8)
+    # Across the axis, and back, it is free.
+    sim.run(0.01, controller=lambda sim: (1, 2, 0))
+    np.testing.assert_allclose(sim.v, 0.1 * np.array((1, 2, 0)), rtol=0, atol=2e-3)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robosim import Body, Joint, Mechanism, Simulation, Tendon
+from robosim import Body, Coupling, Joint, Mechanism, Simulation, Tendon
 from robosim.cli.tables import robot_dictionary, robot_tables
 from robosim.dynamics import Kinematics
 from robosim.errors import ModelError, OptionError
@@ -242,3 +242,64 @@ def test_information_about_a_robot_has_its_tendons():
         "the world, b0, b1, b2",
         "j0, j1, j2",
     ]
+
+
+def test_a_held_sum_of_two_coordinates_is_a_gear():
+    """The same constraint by another way through the solver: the same motion."""
+    runs = []
+    for more in (
+        {"couplings": (Coupling("gear", "j2", "j0", -0.5, 0.3),)},
+        {"tendons": (Tendon("gear", (Term("j2", 2.0), Term("j0")), lower=0.6, upper=0.6),)},
+    ):
+        sim = Simulation(arm(**more), 1e-3)
+        sim.set_state((0.2, 0.1, 0.2), (1.0, -2.0, -0.5))
+        sim.run(0.3)
+        runs.append((sim.q, sim.v))
+    np.testing.assert_allclose(runs[1], runs[0], rtol=0, atol=1e-9)
+    assert runs[0][0][2] == pytest.approx(0.3 - 0.5 * runs[0][0][0], abs=1e-10)
+
+
+def test_a_held_sum_of_three_coordinates():
+    """Accelerations of the equations of motion with the constraint; it is kept to rounding."""
+    row = np.array((1.0, -2.0, 0.5))
+    terms = tuple(Term(f"j{k}", factor) for k, factor in enumerate(row))
+    robot = arm(tendons=(Tendon("sum", terms, lower=0.1, upper=0.1),))
+    q, dt = np.array((0.3, 0.2, 0.4)), 1e-4
+    sim = Simulation(robot, dt)
+    sim.set_state(q)
+    sim.step()
+    kinematics = Kinematics(robot, q)
+    mass = kinematics.mass_matrix()
+    gravity = np.linalg.solve(mass, -kinematics.bias_forces(np.zeros(3)))
+    across = np.linalg.solve(mass, row)
+    expected = gravity - across * (row @ gravity) / (row @ across)
+    assert np.abs(gravity - expected).max() > 0.1
+    np.testing.assert_allclose(sim.v / dt, expected, rtol=0, atol=1e-3)
+    sim.run(0.5)
+    assert row @ sim.q == pytest.approx(0.1, abs=1e-10)
+    assert row @ sim.v == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_held_rope_is_a_conical_pendulum():
+    """Tied to the centre of mass it turns nothing: the body goes around and keeps its attitude."""
+    length, tilt, dt = 1.2, 0.7, 1e-3
+    body, joint = Body("ball", 2.0, 0.1 * np.eye(3)), Joint("free", "floating", None, "ball")
+    rope = Tendon("rope", (Point(None, (0, 0, 3)), Point("ball")), lower=length, upper=length)
+    sim = Simulation(Mechanism("cone", (body,), (joint,), tendons=(rope,)), dt)
+    rate = np.sqrt(G / (length * np.cos(tilt)))
+    radius, low = length * np.sin(tilt), 3 - length * np.cos(tilt)
+    sim.set_state((radius, 0, low, 1, 0, 0, 0), (0, rate * radius, 0, 0, 0, 0))
+    sim.run(1.0)
+    place = (radius * np.cos(rate), radius * np.sin(rate), low)
+    np.testing.assert_allclose(sim.q[:3], place, rtol=0, atol=5e-6)
+    np.testing.assert_allclose(sim.q[3:], (1, 0, 0, 0), rtol=0, atol=1e-7)  # the tolerance, summed
+    assert sim.state.joint_q[-1] == pytest.approx(length, abs=1e-12)
+
+
+def test_a_path_that_counts_backwards():
+    """Held, it lets two parts change alike: two sliders on it rise and fall as one."""
+    path = (Point("a"), Point(None, (0, 0, 9)), Pulley(-1.0), Point(None, (0, 0, 9)), Point("b"))
+    robot = sliders(2.0, 3.0, tendons=(Tendon("alike", path, lower=0.0, upper=0.0),))
+    sim = Simulation(robot, 1e-3)
+    sim.run(0.2, controller=lambda sim: (50.0, 0.0))
+    np.testing.assert_allclose(sim.v, 0.2 * (10 - G), rtol=1e-9)

@@ -18,8 +18,9 @@ from robosim.models import builders
         {"friction": 0.1},
         {"lower": [-0.1] * 3 + [-np.inf] * 3, "upper": [0.1] * 3 + [np.inf] * 3},
         {"cone": 0.3},
+        {"largest_turn": 0.3},
     ],
-    ids=["friction", "limits", "cone"],
+    ids=["friction", "limits", "cone", "turn"],
 )
 def test_a_free_joint_between_bodies_with_nothing_but_limits_or_friction(resisted):
     """They act on its coordinates, which no constraint or spring has brought into the equations."""
@@ -37,6 +38,8 @@ def test_a_free_joint_between_bodies_with_nothing_but_limits_or_friction(resiste
     elif "cone" in resisted:
         x, y = sim.q[11:13]
         assert np.arccos(1 - 2 * (x * x + y * y)) <= 0.3 + 1e-9
+    elif "largest_turn" in resisted:
+        assert 2 * np.arccos(abs(sim.q[10])) <= 0.3 + 1e-9
     else:
         assert sim.q[7] <= 0.1 + 1e-9
 

@@ -27,6 +27,7 @@ from robosim import Coupling, Joint, Mechanism, PointSpring, Potential, Simulati
 from robosim.joints import KINDS
 from robosim.model import ROW
 from robosim.quaternions import rotation_vector
+from robosim.tendons import Point, Pulley, Tendon, Term
 
 DT = 0.05
 STEP = 1e-6
@@ -186,6 +187,7 @@ def everything(rng: np.random.Generator) -> tuple[Mechanism, Array]:
         "free": ("floating", "b3", "b11"),
         "limited": ("prismatic", "b10", "b12"),
         "coned": ("spherical", "b5", "b13"),
+        "turned": ("spherical", "b4", "b14"),
     }
     joints = [random_joint(rng, name, *rest) for name, rest in kinds.items()]
     bodies = tuple(random_body(rng, f"b{i}") for i in range(len(joints)))
@@ -194,6 +196,7 @@ def everything(rng: np.random.Generator) -> tuple[Mechanism, Array]:
         "driven": {"motion": np.sin},
         "limited": {"lower": -2.0, "upper": 1.5, "friction": 0.8},
         "coned": {"cone": 3.0},
+        "turned": {"largest_turn": 3.0},
     }
     tree = Mechanism(
         "everything",
@@ -216,12 +219,21 @@ def everything(rng: np.random.Generator) -> tuple[Mechanism, Array]:
         PointSpring("two", "b2", "b7", (0.1, 0.2, 0), (0, 0, 0.3), 30.0, 0.5, 2.0, POTENTIAL),
         PointSpring("anchor", None, "b6", (1, 2, 3), (0.1, 0, 0), 20.0, 1.0, 1.0),
     )
+    tendons = (
+        Tendon("sum", (Term("hinge", 0.7), Term("wheel", -2.0), Term("slide", 0.5)),
+               stiffness=20.0, damping=1.0, armature=0.2),
+        Tendon("held", (Term("slide", 2.0), Term("plain", -1.0), Term("limited")),
+               lower=0.4, upper=0.4),
+        Tendon("rope", (Point("b6", (0.1, 0, 0.2)), Point(None, (1, 2, 0)), Pulley(-2.0),
+                        Point("b2", (0, 0.1, 0)), Point("b7", (0.2, 0, 0))), lower=1.0, upper=1.0),
+    )  # fmt: skip
     couplings = (
         Coupling("gears", "gear", "hinge", -2.0, 0.3),
         Coupling("mixed", "plain", "slide", 0.5),
         Coupling("worldly", "wheel", "gear", 3.0),
     )
-    return replace(tree, joints=(*tree.joints, *loops), springs=springs, couplings=couplings), q
+    joints = (*tree.joints, *loops)
+    return replace(tree, joints=joints, springs=springs, couplings=couplings, tendons=tendons), q
 
 
 def started(seed: int) -> Simulation:
@@ -258,7 +270,7 @@ def test_newton_matrix_of_everything(seed):
     sim = started(seed)
     rows = {joint.name: sim._work.joints[j]["rows"] for j, joint in enumerate(sim.robot.joints)}
     assert [name for name, n in rows.items() if n < 6] == ["pin", "ground"]
-    assert sim._work.active[0] == 4  # two limits, dry friction, a cone
+    assert sim._work.active[0] == 5  # two limits, dry friction, a cone, a turn
     assert_newton_matrix(sim)
 
 

@@ -53,6 +53,8 @@ BAD = [
     (joint, {"motion": 0.5}, r"motion must be a function of time, not 0.5"),
     (joint, {"cone": 1.0}, r"a cone is for joints with a free rotation"),
     (joint, {"kind": "spherical", "cone": 4.0}, r"between 0 and pi; not 4.0"),
+    (joint, {"kind": "spherical", "largest_turn": 4.0}, r"between 0 and pi; not 4.0"),
+    (joint, {"largest_turn": 1.0}, r"a largest_turn is for joints with a free rotation"),
     (joint, {"kind": "spherical", "cone": np.nan}, r"not nan"),
     (spring, {"stiffness": -1.0}, r"spring 'coil': stiffness must be zero or more, not -1.0"),
     (spring, {"damping": -1.0}, r"damping must be zero or more"),
