@@ -29,10 +29,10 @@ from robosim.loaders.mjcf.tree import PlacedJoint
 Array = NDArray[np.float64]
 
 TYPES = ("free", "ball", "slide", "hinge")
-# A carrier has this share of the mass and inertia of the body that it carries, in trees and where
-# bodies are tied to each other or to obstacles, by loops or by contacts, whose elimination loses
-# more digits to light bodies.
-CARRIER_SHARE = {False: 1e-6, True: 1e-3}
+# A carrier has this share of the mass and inertia of the body that it carries: in trees, in those
+# that touch the ground, and where bodies are tied to each other or to obstacles, by loops or by
+# contacts, whose elimination loses more digits to light bodies.
+FREE_SHARE, GROUNDED_SHARE, TIED_SHARE = 1e-6, 1e-5, 1e-3
 _PARALLEL = 1e-9
 # (number of slides, what follows them) -> kind
 _KINDS = {
@@ -298,7 +298,7 @@ def make_joints(
     link: Link,
     parent: str | None,
     parent_center: Array,
-    tied: bool,
+    share: float,
     notes: Notes,
 ) -> tuple[list[Body], list[Joint]]:
     """The joints that lead to a link, and the carriers between them.
@@ -312,13 +312,13 @@ def make_joints(
         The parent's name, None for the world.
     parent_center : (3,) [m]
         Its centre of mass in its frame.
-    tied : bool
-        Whether the mechanism has loops, or bodies whose shapes touch others.
+    share : float
+        Of the mass and inertia of the body that a carrier carries, which it has itself.
     notes : Notes
     """
     carriers: list[Body] = []
     joints: list[Joint] = []
-    groups, share = runs(specs), CARRIER_SHARE[tied]
+    groups = runs(specs)
     place = Pose(link.place.R, link.place.p - parent_center)
     if len(groups) > 1:
         notes.add(

@@ -29,6 +29,9 @@ from robosim.loaders.mjcf.hfields import HeightFields
 from robosim.loaders.mjcf.home import at_home
 from robosim.loaders.mjcf.inertias import moved_inertias, read_inertials
 from robosim.loaders.mjcf.joints import (
+    FREE_SHARE,
+    GROUNDED_SHARE,
+    TIED_SHARE,
     Spec,
     check_order,
     keeps_height,
@@ -135,7 +138,10 @@ class _Model:
         centers = [np.zeros(3), *(link.inertial.center for link in links[1:])]
         scene = self._scene(centers, self.placed)
         touching = scene.pairs or scene.obstacles or self.options.self_collision
-        tied = bool(self.equalities.joints or touching)
+        share = TIED_SHARE
+        if not (self.equalities.joints or touching):
+            grounded = self.options.ground and any(looks.grounded for looks in scene.looks.values())
+            share = GROUNDED_SHARE if grounded else FREE_SHARE
         bodies: list[Body] = []
         joints: list[Joint] = []
         contacts: list[ContactPoint] = []
@@ -145,7 +151,7 @@ class _Model:
                 link,
                 None if link.parent == 0 else links[link.parent].top.name,
                 centers[link.parent],
-                tied,
+                share,
                 self.notes,
             )
             looks = scene.looks[index]
