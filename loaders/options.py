@@ -17,7 +17,7 @@ class LoadOptions:
     ground: bool = True
     package_dirs: tuple[str | os.PathLike[str], ...] = ()
     friction: float = DEFAULT_FRICTION
-    self_collision: bool = False
+    self_collision: bool | str = False
     srdf: str | os.PathLike[str] | None = None
     loops: str | os.PathLike[str] | None = None
     xacro_args: Mapping[str, str] = field(default_factory=dict)

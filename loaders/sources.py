@@ -33,7 +33,7 @@ def load(
     friction: float = DEFAULT_FRICTION,
     contacts: str | Iterable[str] = "all",
     obstacles: AnyShape | Iterable[AnyShape] = (),
-    self_collision: bool = False,
+    self_collision: bool | str = False,
     srdf: str | os.PathLike[str] | None = None,
     loops: str | os.PathLike[str] | None = None,
     xacro_args: Mapping[str, str] | None = None,
@@ -60,8 +60,11 @@ def load(
     contacts : "all", "feet", "none", or names of links
         Which links touch the ground. "feet" are those with such a name, else the ends of limbs
         that reach lowest; "none" is ``ground=False``. The pose to start from is the same for all.
-    obstacles, self_collision
+    obstacles
         What else its collision geometry cannot pass; see `Mechanism.with_contacts`.
+    self_collision : bool or "file"
+        Whether bodies cannot pass each other; "file": those that a URDF's ``<selfCollide>`` says
+        so of, of an MJCF file as True.
     srdf : path or None
         An SRDF file for a URDF; None: the one beside it, if there is one.
     loops : path or None
@@ -81,6 +84,10 @@ def load(
         name = os.fspath(source)
     except TypeError:
         raise LoadError(f"a robot is a name or a path, not {source!r}") from None
+    if self_collision not in (True, False, "file"):
+        raise LoadError(
+            f"self_collision cannot be {self_collision!r}", alternatives=("True", "False", "file")
+        )
     obstacles = as_obstacles(obstacles)
     if package_dirs is None:
         package_dirs = ()
@@ -99,7 +106,8 @@ def load(
     )
     mechanism = _load(name, options)
     mechanism = with_open_meshes_noticed(chosen(mechanism, contacts if options.ground else "all"))
-    mechanism = mechanism.with_contacts(obstacles, self_collision=self_collision, ground=ground)
+    collides = self_collision is True or (self_collision == "file" and mechanism.source is not None)
+    mechanism = mechanism.with_contacts(obstacles, self_collision=collides, ground=ground)
     if strict and mechanism.warnings:
         raise LoadError(
             f"strict=True, and there are warnings: {'; '.join(mechanism.warnings)}",

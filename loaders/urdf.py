@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,8 @@ def _build(root: etree._Element, path: Path, options: LoadOptions) -> Mechanism:
             joints.append(root_joint(group, inertial, floats, taken))
     coupled, couplings = mimics.couple(robot, joints, warnings)
     coupled = gazebo.applied(coupled, extensions, warnings)
-    _notice_wheels(robot, warnings)
+    if options.ground:
+        _notice_wheels(robot, warnings)
 
     mechanism = Mechanism(
         name=robot.name,
@@ -147,8 +149,7 @@ def _build(root: etree._Element, path: Path, options: LoadOptions) -> Mechanism:
             warnings.append("has no collision geometry: the ground will not hold it")
     mechanism = _without_sunk_contacts(_at_home(mechanism), warnings)
     mechanism = _with_semantics(mechanism, path, options.srdf, root, warnings)
-    if not options.self_collision:
-        _notice_self_collision(mechanism, extensions, warnings)
+    mechanism = _with_self_collision(mechanism, extensions, options.self_collision, warnings)
     if shapes.undrawn:
         listed = ", ".join(dict.fromkeys(shapes.undrawn))
         warnings.append(f"meshes that do not exist are not drawn: {listed}")
@@ -303,20 +304,25 @@ def _with_friction(
     return replace(mechanism, bodies=tuple(bodies))
 
 
-def _notice_self_collision(
-    mechanism: Mechanism, extensions: gazebo.Extensions, warnings: list[str]
-) -> None:
-    """Tell that the file wants bodies to collide with each other; finding how is for who asks."""
+def _with_self_collision(
+    mechanism: Mechanism, extensions: gazebo.Extensions, asked: bool | str, warnings: list[str]
+) -> Mechanism:
+    """With all pairs of bodies excluded but those that the file wants, if that is asked for."""
     solid = [body for body in mechanism.bodies if body.collisions]
     pairs = gazebo.self_pairs([[frame.name for frame in body.frames] for body in solid], extensions)
     apart = {frozenset((joint.parent, joint.child)) for joint in mechanism.joints}
     apart |= {frozenset(pair) for pair in mechanism.excluded_pairs}
-    wanted = [pair for pair in pairs if frozenset(solid[k].name for k in pair) not in apart]
-    if wanted:
+    wanted = {frozenset(solid[k].name for k in pair) for pair in pairs} - apart
+    if asked == "file":
+        others = (pair for pair in combinations((body.name for body in solid), 2)
+                  if frozenset(pair) not in wanted | apart)  # fmt: skip
+        return replace(mechanism, excluded_pairs=(*mechanism.excluded_pairs, *others))
+    if wanted and not asked:
         warnings.append(
             f"the file wants {len(wanted)} pairs of bodies to collide with each other; "
-            "load(..., self_collision=True) has all pairs do so, Mechanism.with_contacts some"
+            "load(..., self_collision='file') has them do so, True all pairs"
         )
+    return mechanism
 
 
 def _with_contacts(

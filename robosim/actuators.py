@@ -164,14 +164,18 @@ class Drive:
 
     def __call__(self, sim: Simulation) -> Array:
         """Joint torques (nu,); activations move on by a timestep."""
-        controls = np.asarray(self._policy(sim), dtype=float)
-        tau = self._transmission.torques(controls, sim.q, sim.v, self.activations)
-        for k, actuator in enumerate(self._transmission.robot.actuators):
+        actuators = self._transmission.robot.actuators
+        controls = _shaped("controls", self._policy(sim), len(actuators))
+        acting, after = self.activations.copy(), self.activations.copy()
+        for k, actuator in enumerate(actuators):
             if actuator.activation is not None:
                 control = float(np.clip(controls[k], *actuator.control_range))
-                self.activations[k] = actuator.activation.advanced(
-                    control, float(self.activations[k]), sim.timestep
-                )
+                value = float(self.activations[k])
+                after[k] = actuator.activation.advanced(control, value, sim.timestep)
+                if actuator.activation.early:
+                    acting[k] = after[k]
+        tau = self._transmission.torques(controls, sim.q, sim.v, acting)
+        self.activations = after
         return tau
 
 

@@ -30,11 +30,14 @@ class Activation(Frozen):
         difference of control and activation one goes over into the other.
     range : (2,)
         That it is kept within.
+    early : bool
+        Whether a step's force follows from what it is at the end of the step.
     """
 
     kind: str
     constants: tuple[float, float, float] = (1.0, 0.0, 0.0)
     range: tuple[float, float] = (-np.inf, np.inf)
+    early: bool = False
 
     def __post_init__(self) -> None:
         element = f"activation '{self.kind}'"

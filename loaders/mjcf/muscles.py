@@ -114,7 +114,7 @@ def read_activation(node: Node, compiler: Compiler, notes: Notes, name: str) -> 
             raise node.error("'actrange' must be from a lower to a higher number")
         ends = float(low), float(high)
     a, b, c = (float(value) for value in constants)
-    return Activation(kind, (a, b, c), ends)
+    return Activation(kind, (a, b, c), ends, node.flag("actearly", False))
 
 
 def with_muscles(
@@ -141,6 +141,7 @@ def with_muscles(
         lengths = spec.length_range
         if lengths is None:
             lengths = _extremes(transmission, actuator, q0)
+            notes.add("muscles without a lengthrange get it from hard limits", actuator.name)
         if lengths is None:
             notes.add("muscles without a lengthrange over slides without limits are left out",
                       actuator.name)  # fmt: skip

@@ -44,12 +44,12 @@ _ACTUATOR = (
 )
 # Of activations and muscles, and what is told of as a whole with their kinds.
 _ACTIVATION = (
-    "timeconst tausmooth actlimited actrange dynprm lengthrange range force scale lmin lmax vmax "
-    "fpmax fvmax"
+    "timeconst tausmooth actearly actlimited actrange dynprm lengthrange range force scale lmin "
+    "lmax vmax fpmax fvmax"
 )
 _OTHER_KINDS = "cranklength gain plugin instance"
 _ACTUATORS_ALONE = (
-    "dampratio inheritrange actearly actdim delay nsample interp ffrange velrange posrange "
+    "dampratio inheritrange actdim delay nsample interp ffrange velrange posrange "
     "slewmax imax ki input "
     "motorconst resistance inductance nominal saturation thermal cogging lugre controller"
 )

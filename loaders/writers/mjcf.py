@@ -474,6 +474,8 @@ class _Writer:
         if actuator.activation is not None:
             activation = actuator.activation
             attributes |= {"dyntype": activation.kind, "dynprm": text(activation.constants)}
+            if activation.early:
+                attributes["actearly"] = "true"
             if np.any(np.isfinite(activation.range)):
                 told = text(np.clip(activation.range, -1e9, 1e9))
                 attributes |= {"actlimited": "true", "actrange": told}

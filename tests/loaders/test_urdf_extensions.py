@@ -14,6 +14,12 @@ A, B = link_xml("a", INERTIAL + BOX), link_xml("b", INERTIAL + BOX)
 J = joint_xml("j", "a", "b")
 
 
+def touching(robot):
+    """The names of each two bodies whose shapes cannot pass each other."""
+    return [{robot.bodies[a].name, robot.bodies[b].name}
+            for (a, _), (b, _) in robot.touching_shapes()]  # fmt: skip
+
+
 def about(robot, word):
     """The warnings that have a word."""
     return [text for text in robot.warnings if word in text]
@@ -206,14 +212,31 @@ def test_safety_limits_are_kept(write):
 def test_what_the_file_wants_to_collide_is_told(write):
     """Gazebo wants both links of a pair to say so; neighbours never do."""
     c = link_xml("c", INERTIAL + BOX)
-    parts = (A, B, c, J, joint_xml("k", "b", "c"))
+    along = f'<origin xyz="0 0 0.5"/>{LIMIT}'
+    ab, bc = joint_xml("j", "a", "b", inside=along), joint_xml("k", "b", "c", inside=along)
+    parts = (A, B, c, ab, bc)
     one = '<gazebo reference="a"><selfCollide>1</selfCollide></gazebo>'
     two = '<gazebo reference="c"><selfCollide>true</selfCollide></gazebo>'
     everything = "<gazebo><self_collide>true</self_collide></gazebo>"
     assert not about(robosim.load(write(*parts, one)), "collide")
     for said in ((one, two), (everything,)):
         assert about(robosim.load(write(*parts, *said)), "1 pairs of bodies to collide")
+        (pair,) = touching(robosim.load(write(*parts, *said), self_collision="file"))
+        assert pair == {"a", "c"}
+    assert touching(robosim.load(write(*parts, one), self_collision="file")) == []
+    more = link_xml("d", INERTIAL + BOX), joint_xml("l", "c", "d", inside=along)
+    robot = robosim.load(write(*parts, *more, one, two), self_collision="file")
+    assert touching(robot) == [{"a", "c"}]
+    with pytest.raises(LoadError, match="self_collision cannot be 'files'"):
+        robosim.load(write(*parts), self_collision="files")
     no = '<gazebo reference="a"><selfCollide>false</selfCollide></gazebo>'
     assert not about(robosim.load(write(*parts, everything, no)), "collide")
     with pytest.raises(LoadError, match="line 1: gazebo 'a': <selfCollide>: must be true or false"):
         robosim.load(write(A, '<gazebo reference="a"><selfCollide>yes!</selfCollide></gazebo>'))
+
+
+def test_wheels_that_touch_nothing_are_not_told(write):
+    rim = '<collision><geometry><cylinder radius="0.1" length="0.02"/></geometry></collision>'
+    parts = (A, link_xml("wheel", INERTIAL + rim), joint_xml("j", "a", "wheel", "continuous", ""))
+    assert about(robosim.load(write(*parts)), "like a prism")
+    assert not about(robosim.load(write(*parts), ground=False), "like a prism")

@@ -432,9 +432,10 @@ class TestMjcf:
 
     def test_muscles_and_activations(self, tmp_path):
         muscle = Muscle(30.0, (-1.0, 0.5), (0.7, 1.1), 0.4, 1.7, 2.0, 1.1, 1.3)
+        early = Activation("muscle", (0.02, 0.05, 0.1), early=True)
         actuators = (
-            Actuator("biceps", {"root": 2.0}, activation=Activation("muscle", (0.02, 0.05, 0.1)),
-                     muscle=muscle, control_range=(0, 1)),
+            Actuator("biceps", {"root": 2.0}, activation=early, muscle=muscle,
+                     control_range=(0, 1)),
             Actuator("slow", {"flap": 1.0}, bias=(0, -2, 0),
                      activation=Activation("filterexact", (0.3, 0, 0), (-1, 2))),
         )  # fmt: skip

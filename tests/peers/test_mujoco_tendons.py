@@ -150,7 +150,7 @@ MUSCLES = """<muscle name="plain" tendon="over" lengthrange=".5 1.6" range=".7 1
 <general name="general" tendon="h1" gaintype="muscle" biastype="muscle" dyntype="muscle"
   gainprm=".8 1.2 50 9 .5 1.6 1.5 1.3 1.2" biasprm=".8 1.2 50 9 .5 1.6 1.5 1.3 1.2"
   dynprm=".01 .04" lengthrange=".3 1.5" ctrlrange="0 .7"/>
-<general name="filter" joint="h1" dyntype="filter" dynprm=".3" gainprm="5"/>
+<general name="filter" joint="h1" dyntype="filter" dynprm=".3" gainprm="5" actearly="true"/>
 <position name="exact" joint="h2" kp="4" timeconst=".2"/>
 <intvelocity name="sum" joint="h3" kp="3" actrange="-1 1"/>
 <cylinder name="air" joint="h1" area="2" timeconst=".4" bias="1 2 3"/>
@@ -183,7 +183,9 @@ def test_muscles_and_activations(tmp_path):
         driven = np.zeros(robot.nv)
         driven[robot.actuated] = drive(sim)
         np.testing.assert_allclose(driven, data.qfrc_actuator, rtol=0, atol=1e-9 * scale)
-        same = torques(robot, controls, q, v, activations)
+        acting = [drive.activations[k] if actuator.activation and actuator.activation.early
+                  else activations[k] for k, actuator in enumerate(robot.actuators)]  # fmt: skip
+        same = torques(robot, controls, q, v, acting)
         np.testing.assert_allclose(driven[robot.actuated], same, rtol=0, atol=1e-12 * scale)
         mujoco.mj_step(model, data)
         np.testing.assert_allclose(drive.activations[active], data.act, rtol=0, atol=1e-12)
@@ -199,6 +201,7 @@ def test_lengths_of_muscles_follow_from_limits(tmp_path):
     robot = robosim.load(tmp_path / "m.xml")
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
     through, joint = (actuator.muscle for actuator in robot.actuators)
+    assert any("without a lengthrange" in text for text in robot.warnings)
     assert through is not None
     assert joint is not None
     np.testing.assert_allclose(joint.length_range, (-1.4, 1.0), rtol=1e-9)
