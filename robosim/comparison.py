@@ -230,7 +230,7 @@ def _moving_freely(robot: Mechanism) -> Mechanism:
     joints = tuple(replace(joint, motion=None) for joint in robot.tree_joints)
     return replace(
         robot, joints=joints, couplings=(), springs=(), tendons=(), contacts=(), obstacles=(),
-        contact_pairs=(), excluded_pairs=(), self_collision=False,
+        contact_pairs=(), excluded_pairs=(), self_collision=False, actuators=(), sensors=(),
     )  # fmt: skip
 
 
@@ -276,7 +276,7 @@ def _largest_errors(
             kinematics.bias_forces(v, GRAVITY),
             kinematics.forward_acceleration(v, tau, GRAVITY),
         )
-        errors = _errors(ours, peer.answer(q, v, tau), frames, robot.total_mass)
+        errors = _errors(ours, peer.answer(q, v, tau), frames, robot)
         errors["joint coordinates there and back"] = _round_trip_error(kinematics, sim, q, v)
         for name, error in errors.items():
             # Not max(): a NaN must stay.
@@ -299,10 +299,14 @@ def _frame_poses(
     return positions, rotations
 
 
-def _errors(ours: Answer, theirs: Answer, frames: tuple[str, ...], mass: float) -> dict[str, float]:
+def _errors(
+    ours: Answer, theirs: Answer, frames: tuple[str, ...], robot: Mechanism
+) -> dict[str, float]:
     root = np.sqrt(np.diag(theirs.mass_matrix))
     # A thousandth of what weight does; of a door, whose bias is none, there is only rounding.
-    slight = 1e-3 * np.sqrt(mass) * float(np.linalg.norm(GRAVITY))
+    slight = 1e-3 * np.sqrt(robot.total_mass) * float(np.linalg.norm(GRAVITY))
+    # Places are told from the origin, where everything may be, by how large the bodies are.
+    size = max(float(np.sqrt(np.trace(body.inertia) / body.mass)) for body in robot.bodies)
 
     def stacked(answer: dict[str, Array]) -> Array:
         return np.array([answer[name] for name in frames])
@@ -310,8 +314,8 @@ def _errors(ours: Answer, theirs: Answer, frames: tuple[str, ...], mass: float) 
     turned = stacked(ours.rotations) - stacked(theirs.rotations)
     M_error = (ours.mass_matrix - theirs.mass_matrix) / np.outer(root, root)
     return {
-        "centre of mass": _relative(ours.center_of_mass, theirs.center_of_mass),
-        "frame positions": _relative(stacked(ours.positions), stacked(theirs.positions)),
+        "centre of mass": _relative(ours.center_of_mass, theirs.center_of_mass, size),
+        "frame positions": _relative(stacked(ours.positions), stacked(theirs.positions), size),
         "frame rotations": _largest(turned),
         "mass matrix": _largest(M_error),
         "bias forces": _relative(ours.bias_forces / root, theirs.bias_forces / root, slight),

@@ -10,6 +10,7 @@ from dataclasses import replace
 import branched
 import numpy as np
 import pytest
+import trimesh
 
 import robosim
 from robosim import ModelError, OptionError, PeerError
@@ -361,3 +362,32 @@ def test_a_door_has_no_bias_and_so_no_difference(tmp_path):
         '<geom type="box" size=".2 .03 .3" pos=".3 .17 .1"/></body></worldbody></mujoco>'
     )
     assert robosim.compare(path, "mujoco").passed
+
+
+@pytest.mark.peer
+def test_what_is_at_the_origin_is_there_to_rounding(tmp_path):
+    """A centre of mass and frames at 1e-18 m differ by nothing from those at 0."""
+    pytest.importorskip("mujoco")
+    trimesh.creation.icosphere(subdivisions=2, radius=0.1).export(tmp_path / "ball.stl")
+    path = tmp_path / "ball.xml"
+    path.write_text(
+        '<mujoco><asset><mesh name="ball" file="ball.stl" inertia="shell"/></asset><worldbody>'
+        '<body name="a"><joint name="h" axis="0 1 0"/><geom type="mesh" mesh="ball"/></body>'
+        "</worldbody></mujoco>"
+    )
+    assert robosim.compare(path, "mujoco").passed
+
+
+@pytest.mark.peer
+def test_actuators_of_tendons_are_compared_without_them(tmp_path):
+    pytest.importorskip("mujoco")
+    path = tmp_path / "pull.xml"
+    path.write_text(
+        '<mujoco><worldbody><body name="a"><joint name="h" axis="0 1 0"/><geom size=".1" '
+        'pos=".1 0 0"/><site name="s" pos=".2 0 0"/></body><site name="w" pos="0 0 1"/>'
+        '</worldbody><tendon><spatial name="t"><site site="s"/><site site="w"/></spatial></tendon>'
+        '<actuator><motor tendon="t"/></actuator></mujoco>'
+    )
+    comparison = robosim.compare(path, "mujoco")
+    assert comparison.passed
+    assert comparison.left_out == ("tendons",)
