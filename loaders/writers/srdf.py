@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from lxml import etree
 
+from robosim.joints import selection
 from robosim.loaders.writers.parts import Array, child, named_poses, text
 from robosim.mechanism import Mechanism
 
@@ -25,8 +26,9 @@ def srdf(mechanism: Mechanism) -> etree._Element | None:
     links = {body.name: list(dict.fromkeys(shape.name or body.name for shape in body.collisions))
              for body in mechanism.bodies}  # fmt: skip
     for a, b in mechanism.excluded_pairs:
-        for link1 in links[a]:
-            for link2 in links[b]:
+        # One of the two may be an obstacle, which the format has not.
+        for link1 in links.get(a, ()):
+            for link2 in links.get(b, ()):
                 child(root, "disable_collisions", link1=link1, link2=link2, reason="Never")
     return root if len(root) else None
 
@@ -35,6 +37,10 @@ def _values(mechanism: Mechanism, q: Array) -> Iterator[tuple[str, Array]]:
     """(joint, its numbers), quaternions as (x, y, z, w)."""
     for start, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False):
         values = q[start : start + joint.nq]
+        if joint.directions is not None:  # which the format has not either
+            m = joint.C_T.shape[1]
+            along = selection(joint.kind, joint.axis).C_T.T @ joint.C_T @ values[:m]
+            values = np.concatenate((along, values[m:]))
         if joint.has_quaternion:
             values = np.concatenate((values[:-4], values[-3:], values[-4:-3]))
         if len(values):

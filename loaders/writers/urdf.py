@@ -15,7 +15,7 @@ from robosim import quaternions
 from robosim.bodies import Body, Geometry
 from robosim.elements import Coupling, PointSpring
 from robosim.errors import SaveError
-from robosim.joints import Joint
+from robosim.joints import Joint, selection
 from robosim.loaders.contacts import DEFAULT_FRICTION, link_of
 from robosim.loaders.joints import ROOT_NAMES, UNLIMITED
 from robosim.loaders.writers.mesh_files import MeshFiles
@@ -72,6 +72,8 @@ class _Writer:
         self.extra = extra_contacts(mechanism, lost)
         for body in mechanism.bodies:
             self._body(body)
+            if body.carrier:
+                lost.add("that bodies between joints are carriers without mass", body.name)
         couplings = {coupling.joint: coupling for coupling in mechanism.couplings}
         for coupling in mechanism.couplings:
             if couplings[coupling.joint] is not coupling:
@@ -238,6 +240,8 @@ class _Writer:
         if coupling is not None:
             child(element, "mimic", joint=coupling.source, multiplier=text(coupling.ratio),
                   offset=text(coupling.offset))  # fmt: skip
+        if np.any(joint.C_T != selection(joint.kind, joint.axis).C_T):
+            self.lost.add("along what the coordinates of planar joints count", joint.name)
         note_joint(joint, self.lost)
 
     def _limit(self, element: etree._Element, joint: Joint, kind: str) -> None:

@@ -343,6 +343,30 @@ class TestUrdf:
         for what in ("potentials: j", "functions of time", "obstacles"):
             assert what in told
 
+    def test_an_mjcf_file_through_urdf(self, tmp_path):
+        """Bodies are where they were; planes are counted along other axes, which is told."""
+        text = """<mujoco><worldbody><geom name="wall" type="box" size=".1 .1 .1" pos="3 0 0"/>
+          <body name="a" pos="0 0 1"><joint name="x" type="slide" axis="1 0 0"/>
+          <joint name="z" type="slide" axis="0 0 1" ref=".3"/><joint name="turn" axis="0 1 0"/>
+          <geom name="a" size=".1" pos=".2 0 0"/><body name="b" pos=".3 0 0"><joint axis="1 0 0"/>
+          <joint axis="0 1 0"/><geom size=".1"/></body></body></worldbody>
+          <contact><exclude body1="world" body2="a"/></contact>
+          <keyframe><key name="up" qpos=".1 .7 .2 .3 .4"/></keyframe></mujoco>"""
+        (tmp_path / "x.xml").write_text(text)
+        robot = robosim.load(tmp_path / "x.xml")
+        assert ("a", "wall") in robot.excluded_pairs or ("wall", "a") in robot.excluded_pairs
+        told = "; ".join(robosim.save(robot, tmp_path / "x.urdf"))
+        assert "the coordinates of planar joints count: x+z+turn" in told
+        assert "carriers without mass: b/carrier0" in told
+        again = robosim.load(tmp_path / "x.urdf")
+        for body in ("a", "b"):
+            places = [
+                placement.body_poses(one.tree_joints, np.asarray(one.configurations["up"]))[body]
+                for one in (robot, again)
+            ]
+            np.testing.assert_allclose(places[0][0], places[1][0], rtol=0, atol=1e-12)
+            np.testing.assert_allclose(places[0][1], places[1][1], rtol=0, atol=1e-12)
+
     def test_a_ball_joint_is_refused(self, tmp_path):
         with pytest.raises(robosim.SaveError, match=r"joint 'tip'.*'spherical'.*MJCF has"):
             robosim.save(robosim.load("spinning_top"), tmp_path / "x.urdf")
