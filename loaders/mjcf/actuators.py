@@ -232,8 +232,10 @@ def _inheriting(node: Node, actuator: Actuator, scalars: Scalars, notes: Notes) 
 def _gain_and_bias(node: Node) -> tuple[Three, Three]:
     """(of the control, of 1), each over constant, length and velocity."""
     if node.tag in ("position", "intvelocity"):
-        kp, kv = node.number("kp", 1.0), node.number("kv", 0.0)
-        return (kp, 0.0, 0.0), (0.0, -kp, -kv)
+        kp, kv, ratio = (node.number(*of) for of in (("kp", 1.0), ("kv", 0.0), ("dampratio", 0.0)))
+        if ratio < 0 or (ratio and node.has("kv")):
+            raise node.error(f"'dampratio' must not be negative, nor beside 'kv'; not {ratio:g}")
+        return (kp, 0.0, 0.0), (0.0, -kp, ratio or -kv)  # of a ratio see damping_ratios.py
     if node.tag == "velocity":
         kv = node.number("kv", 1.0)
         return (kv, 0.0, 0.0), (0.0, 0.0, -kv)

@@ -22,6 +22,7 @@ from robosim.loaders.mjcf.actuators import effort_of, read_actuators
 from robosim.loaders.mjcf.anchors import Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler, Option
 from robosim.loaders.mjcf.contacts import PlacedGeom, Rules, place_geoms
+from robosim.loaders.mjcf.damping_ratios import with_damping
 from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.equalities import Equalities, read_equalities, single_joints
 from robosim.loaders.mjcf.files import Files
@@ -196,6 +197,7 @@ class _Model:
         mechanism = self.tendons.at_rest(mechanism, self._reference())
         mechanism = self.equalities.at_reference(mechanism, self._reference())
         mechanism = with_muscles(mechanism, self.drives.muscles, self._reference(), self.notes)
+        mechanism = with_damping(mechanism, self._reference())
         return at_home(mechanism, self._reference(), self.notes)
 
     def _driven(self, joint: Joint) -> Joint:

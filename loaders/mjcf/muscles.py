@@ -131,7 +131,7 @@ def with_muscles(
         return mechanism
     q0 = np.array(reference, dtype=float)
     transmission = Transmission(mechanism)
-    inertia = _inertia(mechanism, q0)
+    inertia = inertia_at(mechanism, q0)
     actuators: list[Actuator] = []
     for actuator in mechanism.actuators:
         if actuator.name not in specs:
@@ -161,8 +161,8 @@ def with_muscles(
     return replace(mechanism, actuators=tuple(actuators))
 
 
-def _inertia(mechanism: Mechanism, q: Array) -> Array:
-    """Mass matrix (nv, nv) with rotors."""
+def inertia_at(mechanism: Mechanism, q: Array) -> Array:
+    """Mass matrix (nv, nv) with rotors, of joints and tendons."""
     # Here, so that numba is imported only where it is needed.
     from robosim.dynamics import Kinematics
 

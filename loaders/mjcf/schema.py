@@ -49,7 +49,7 @@ _ACTIVATION = (
 )
 _OTHER_KINDS = "cranklength gain plugin instance"
 _ACTUATORS_ALONE = (
-    "dampratio inheritrange actdim delay nsample interp ffrange velrange posrange "
+    "inheritrange actdim delay nsample interp ffrange velrange posrange "
     "slewmax imax ki input "
     "motorconst resistance inductance nominal saturation thermal cogging lugre controller"
 )
@@ -62,7 +62,8 @@ _UNSEEN = (
 UNSEEN = frozenset(_UNSEEN.split())
 
 _ACTUATOR_KIND = _element(
-    f"{_ACTUATOR} {_ACTIVATION} kp kv gainprm biasprm gaintype biastype area diameter bias",
+    f"{_ACTUATOR} {_ACTIVATION} kp kv dampratio gainprm biasprm gaintype biastype area diameter "
+    "bias",
     _OTHER_KINDS,
     _ACTUATORS_ALONE,
     "plugin",

@@ -1,4 +1,4 @@
-"""What actuators of a joint or a tendon can do together, as MuJoCo has it."""
+"""What actuators of a joint or a tendon can do together, and their damping, as MuJoCo has it."""
 
 from __future__ import annotations
 
@@ -70,3 +70,30 @@ def test_a_range_has_to_be_one(tmp_path: Path):
     for ranges in ({"h": (2, 1)}, {"nothing": (0, 1)}):
         with pytest.raises(ModelError, match="effort_ranges"):
             replace(robot, effort_ranges=ranges)
+
+
+SERVOS = """<position joint="h" kp="3" dampratio="1"/>
+<position joint="f" kp="3" gear="4" dampratio=".7" timeconst=".1"/>
+<position tendon="rope" kp="2" gear="-2" dampratio=".5"/>
+<position tendon="two" kp="5" dampratio="1"/>
+<intvelocity joint="s" kp="3" dampratio="2"/>
+<general joint="h" gainprm="3" biastype="affine" biasprm="1 -3 .5"/>
+<general joint="h" gainprm="3" biastype="affine" biasprm="1 -2 .5"/>
+<general joint="h" gainprm="0" biastype="affine" biasprm="1 0 .5"/>"""
+
+
+def test_damping_ratios(tmp_path: Path):
+    """A positive third bias is one, if gain and stiffness are alike."""
+    begin, end = ARM.index("<actuator>") + 10, ARM.index("</actuator>")
+    text = ARM[:begin] + SERVOS + ARM[end:]
+    text = text.replace('type="slide"', 'type="slide" armature="2" ref=".1"')
+    (tmp_path / "m.xml").write_text(text)
+    robot = robosim.load(tmp_path / "m.xml", strict=True)
+    model = mujoco.MjModel.from_xml_string(text)
+    bias = [actuator.bias for actuator in robot.actuators]
+    np.testing.assert_allclose(bias, model.actuator_biasprm[:, :3], rtol=1e-9, atol=1e-12)
+    assert np.sum(np.array(bias)[:, 2] < 0) == 6
+    for wrong in ('dampratio="-1"', 'dampratio="1" kv="1"'):
+        (tmp_path / "m.xml").write_text(text.replace('dampratio="1"', wrong, 1))
+        with pytest.raises(LoadError, match="'dampratio' must not be negative"):
+            robosim.load(tmp_path / "m.xml")

@@ -1,0 +1,41 @@
+"""Servos whose damping is given as a ratio to the critical one.
+
+That is what MuJoCo takes a positive third bias for, if gain and stiffness are alike; the damping
+follows from the inertia that the servo feels with all joints at their reference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim.actuators import Actuator, Transmission
+from robosim.loaders.mjcf.muscles import inertia_at
+from robosim.mechanism import Mechanism
+
+
+def is_ratio(actuator: Actuator) -> bool:
+    """Whether the third bias of an actuator is a ratio."""
+    alike = actuator.muscle is None and actuator.gain[0] == -actuator.bias[1]
+    return alike and actuator.bias[2] > 0
+
+
+def with_damping(mechanism: Mechanism, reference: ArrayLike) -> Mechanism:
+    """The mechanism with the damping of its servos in the place of ratios; at a q (nq,)."""
+    if not any(map(is_ratio, mechanism.actuators)):
+        return mechanism
+    q = np.array(reference, dtype=float)
+    transmission, inertia = Transmission(mechanism), inertia_at(mechanism, q)
+    transmission.move_to(q, np.zeros(mechanism.nv))
+    actuators = []
+    for actuator in mechanism.actuators:
+        if is_ratio(actuator):
+            arms = transmission.of(actuator)[2]
+            softness = max(float(arms @ np.linalg.solve(inertia, arms)), 1e-15)
+            constant, stiffness, ratio = actuator.bias
+            damping = 2 * ratio * float(np.sqrt(max(-stiffness, 0.0) / softness))
+            actuator = replace(actuator, bias=(constant, stiffness, -damping))
+        actuators.append(actuator)
+    return replace(mechanism, actuators=tuple(actuators))
