@@ -250,7 +250,10 @@ def make_joint(
     turn = run[-1] if run[-1].type != "slide" else None
     slides = [spec for spec in run if spec.type == "slide"]
     kind = _KINDS[len(slides), "" if turn is None else turn.type]
+    acts = _per_coordinate(run)
     if kind == "floating":
+        if run[0].stiffness:
+            acts |= _free_spring(run[0].stiffness, place)
         place = Pose.identity()  # its coordinates say where the body is in the world
     anchor = center if turn is None else turn.anchor
     if kind == "floating":
@@ -279,8 +282,21 @@ def make_joint(
         effort_limit=min(spec.effort for spec in run),
         largest_turn=run[-1].upper if run[-1].type == "ball" else np.inf,
         continuous=None if kind != "revolute" else not np.isfinite(run[0].lower),
-        **_per_coordinate(run),
+        **acts,
     )
+
+
+def _free_spring(stiffness: float, place: Pose) -> dict[str, Any]:
+    """A spring that holds a free body where the file has it: its turns only from the world's axes.
+
+    A free rotation's spring rests at its zero, which these axes are.
+    """
+    turns = stiffness if _is_upright(place) else 0.0
+    return {"stiffness": [stiffness] * 3 + [turns] * 3, "rest": [*place.p, 0.0, 0.0, 0.0]}
+
+
+def _is_upright(place: Pose) -> bool:
+    return bool(np.abs(place.R - np.eye(3)).max() < _PARALLEL)
 
 
 def _per_coordinate(run: Sequence[Spec]) -> dict[str, Any]:
@@ -319,6 +335,8 @@ def make_joints(
     carriers: list[Body] = []
     joints: list[Joint] = []
     groups = runs(specs)
+    if specs and specs[0].type == "free" and specs[0].stiffness and not _is_upright(link.place):
+        notes.add("springs of free joints whose body is turned hold its place alone", specs[0].name)
     place = Pose(link.place.R, link.place.p - parent_center)
     if len(groups) > 1:
         notes.add(
