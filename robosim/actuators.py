@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim import quaternions
 from robosim.errors import ModelError, StateError
 from robosim.muscles import Activation, Muscle
+from robosim.sensors import Place
 from robosim.validation import Frozen, frozen_array
 
 if TYPE_CHECKING:
@@ -49,6 +51,10 @@ class Actuator(Frozen):
         What is between its control and its force.
     muscle : Muscle or None
         Whose force it has, instead of gain and bias.
+    place : Place or None
+        Where it pushes a body, as a rotor or a thruster does. Its length is zero there.
+    wrench : (6,)
+        What a unit of its force is at the place, in the place's axes: force, then torque.
     """
 
     name: str
@@ -59,6 +65,8 @@ class Actuator(Frozen):
     force_range: tuple[float, float] = (-np.inf, np.inf)
     activation: Activation | None = None
     muscle: Muscle | None = None
+    place: Place | None = None
+    wrench: tuple[float, ...] = (0.0,) * 6
 
     def __post_init__(self) -> None:
         element = f"actuator '{self.name}'"
@@ -70,7 +78,11 @@ class Actuator(Frozen):
             if not lower < upper:
                 raise ModelError(f"{what} is from {lower} to {upper}", element=element)
             self._set(**{what: (lower, upper)})
-        self._set(gears={name: float(gear) for name, gear in self.gears.items()})
+        wrench = frozen_array(self.wrench, (6,), "wrench", element)
+        self._set(
+            gears={name: float(gear) for name, gear in self.gears.items()},
+            wrench=tuple(wrench.tolist()),
+        )
 
     @property
     def largest_force(self) -> float:
@@ -111,6 +123,9 @@ def torques(
     activations: ArrayLike | None = None,
 ) -> Array:
     """Joint torques (nu,), in the order of ``robot.actuated``, of controls for `robot.actuators`.
+
+    Of a robot whose actuators push bodies, or have tendons that pull at free joints, these are
+    generalized forces (nv,), which `Simulation.step` and `run` take as well.
 
     Parameters
     ----------
@@ -163,7 +178,7 @@ class Drive:
         self.activations = _shaped("activations", given, n).copy()
 
     def __call__(self, sim: Simulation) -> Array:
-        """Joint torques (nu,); activations move on by a timestep."""
+        """As `torques`; activations move on by a timestep."""
         actuators = self._transmission.robot.actuators
         controls = _shaped("controls", self._policy(sim), len(actuators))
         acting, after = self.activations.copy(), self.activations.copy()
@@ -197,7 +212,15 @@ class Transmission:
         self._tendons = {tendon.name: k for k, tendon in enumerate(robot.tendons)}
         self._efforts = [(robot.v_names.index(k), ends) for k, ends in robot.effort_ranges.items()]
         self._kinematics: Kinematics | None = None
-        if any(name in self._tendons for a in robot.actuators for name in a.gears):
+        pulling = {name for a in robot.actuators for name in a.gears if name in self._tendons}
+        pushing = any(actuator.place is not None for actuator in robot.actuators)
+        bases = _floating_bases(robot)
+        self._beyond = pushing or any(
+            len({bases[body] for body in tendon.bodies()}) > 1
+            for tendon in robot.tendons
+            if tendon.name in pulling
+        )
+        if pulling or pushing:
             # Here, so that numba is imported only where it is needed.
             from robosim.dynamics import Kinematics
 
@@ -220,7 +243,7 @@ class Transmission:
             generalized += arms * actuator.force(float(controls[k]), length, rate, activation)
         for k, ends in self._efforts:
             generalized[k] = np.clip(generalized[k], *ends)
-        return np.asarray(generalized[robot.actuated])
+        return generalized if self._beyond else np.asarray(generalized[robot.actuated])
 
     def move_to(self, q: Array, v: Array) -> None:
         """Go to a state q (nq,), v (nv,)."""
@@ -242,7 +265,28 @@ class Transmission:
                 k = self._tendons[name]
                 length += gear * float(self._lengths[k])
                 arms += gear * self._arms[k]
+        if actuator.place is not None:
+            arms += self._push(actuator.place, np.array(actuator.wrench))
         return length, float(arms @ self._v), arms
+
+    def _push(self, place: Place, wrench: Array) -> Array:
+        """Generalized forces (nv,) of a wrench (6,) at a place, in its axes."""
+        if place.body is None or self._kinematics is None:
+            return np.zeros(self.robot.nv)
+        body = self.robot.body_index(place.body)
+        R = self._kinematics.R[body]
+        R_p = R @ quaternions.rotation_matrix(np.asarray(place.quaternion))
+        force, arm = R_p @ wrench[:3], R @ np.asarray(place.position)
+        moment = R_p @ wrench[3:] + np.cross(arm, force)
+        return np.concatenate((force, moment)) @ self._kinematics.jacobian()[body]
+
+
+def _floating_bases(robot: Mechanism) -> dict[str | None, str | None]:
+    """For each body, and the world, the one that floats and carries it, or None."""
+    bases: dict[str | None, str | None] = {None: None}
+    for joint in robot.tree_joints:
+        bases[joint.child] = joint.child if joint.kind == "floating" else bases[joint.parent]
+    return bases
 
 
 def _shaped(name: str, value: ArrayLike, size: int) -> Array:

@@ -244,6 +244,13 @@ class Mechanism(Frozen):
                         element=f"actuator '{actuator.name}'",
                         alternatives=sorted(names),
                     )
+            body = None if actuator.place is None else actuator.place.body
+            if body is not None and all(body != other.name for other in self.bodies):
+                raise ModelError(
+                    f"body '{body}' does not exist",
+                    element=f"actuator '{actuator.name}'",
+                    alternatives=[other.name for other in self.bodies],
+                )
         for name, (lower, upper) in self.effort_ranges.items():
             if name not in self.v_names or not lower < upper:
                 raise ModelError(

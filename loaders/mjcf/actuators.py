@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from robosim.actuators import Actuator
-from robosim.loaders.mjcf.anchors import Scalars
+from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.defaults import ACTUATORS, Defaults
 from robosim.loaders.mjcf.joints import Spec
@@ -65,6 +65,7 @@ def read_actuators(
     root: Node,
     compiler: Compiler,
     defaults: Defaults,
+    anchors: Anchors,
     scalars: Scalars,
     tendons: Tendons,
     links: Links,
@@ -75,7 +76,7 @@ def read_actuators(
     Raises
     ------
     LoadError
-        For a joint or tendon that does not exist, ranges the wrong way round, wrong numbers.
+        For a joint, tendon or site that does not exist, ranges the wrong way round, wrong numbers.
     """
     found = Drives()
     names: set[str] = set()
@@ -90,15 +91,19 @@ def read_actuators(
             resolved = defaults.resolve(node)
             name = node.name or f"actuator{len(found.actuators)}"
             gears = _gears(resolved, scalars, tendons, links, found, notes, name)
-            if gears and node.tag in _KNOWN:
+            site = None if gears else _site(resolved, anchors, scalars, links, found, notes, name)
+            if node.tag not in _KNOWN and (gears or site):
+                notes.add(f"actuators of the kind {node.tag} are left out", name)
+            elif gears or site:
                 actuator = _actuator(resolved, name, gears, compiler, notes)
+                if site is not None:
+                    wrench = tuple(_gear(resolved).tolist())
+                    actuator = replace(actuator, place=site.as_place(), wrench=wrench)
                 if is_muscle(resolved):
                     found.muscles[name] = read_muscle(resolved)
                 found.actuators.append(_inheriting(resolved, actuator, scalars, notes))
                 if resolved.attributes.get("tendon") in tendons.efforts:
                     limited.setdefault(resolved.text("tendon"), []).append(len(found.actuators) - 1)
-            elif gears:
-                notes.add(f"actuators of the kind {node.tag} are left out", name)
     for tendon, indices in limited.items():
         _limit_effort(found, indices, tendons.efforts[tendon], tendon, notes)
     return found
@@ -126,7 +131,7 @@ def _gears(
     name: str,
 ) -> dict[str, float]:
     """Joint or tendon -> what a unit of the actuator's force does there, if that is a constant."""
-    gear = node.some_numbers("gear", (1.0, 0.0, 0.0, 0.0, 0.0, 0.0), fill=True)
+    gear = _gear(node)
     for attribute in ("joint", "jointinparent"):
         if node.has(attribute):
             spec = scalars.get(node, attribute)
@@ -146,13 +151,37 @@ def _gears(
             return {joint: float(gear[0]) * c for joint, c in tendon.coefficients.items()}
         over = tendons.links[node.text("tendon")]
         driven = [scalars.specs[joint] for joint in _spanned(over, links)]
-        if any(spec.type == "free" for spec in driven):
-            notes.add("actuators of tendons that pull at free joints are left out", name)
-            return {}
-        found.driven |= {spec.name for spec in driven}
+        found.driven |= {spec.name for spec in driven if spec.type != "free"}
         return {tendons.spatial[node.text("tendon")].name: float(gear[0])}
-    notes.add("actuators that act on no joint and no tendon are left out", name)
+    if not node.has("site") or node.has("refsite") or node.has("cranksite"):
+        notes.add("actuators that act on no joint, tendon or single site are left out", name)
     return {}
+
+
+def _gear(node: Node) -> np.ndarray:
+    return node.some_numbers("gear", (1.0, 0.0, 0.0, 0.0, 0.0, 0.0), fill=True)
+
+
+def _site(
+    node: Node,
+    anchors: Anchors,
+    scalars: Scalars,
+    links: Links,
+    found: Drives,
+    notes: Notes,
+    name: str,
+) -> Anchor | None:
+    """The site that an actuator pushes at, if that is all that it acts on."""
+    others = ("joint", "jointinparent", "tendon", "refsite", "cranksite")
+    if not node.has("site") or any(map(node.has, others)):
+        return None
+    anchor = anchors.site(node, "site")
+    if anchor.link == 0:
+        notes.add("actuators that push at the world are left out", name)
+        return None
+    moved = _spanned({anchor.link, 0}, links)
+    found.driven |= {joint for joint in moved if scalars.specs[joint].type != "free"}
+    return anchor
 
 
 def _spanned(over: Collection[int], links: Links) -> list[str]:
@@ -213,9 +242,10 @@ def _inheriting(node: Node, actuator: Actuator, scalars: Scalars, notes: Notes) 
     factor = node.number("inheritrange", 0.0)
     if node.tag != "position" or factor == 0:
         return actuator
-    if node.has("tendon"):
+    if len(actuator.gears) != 1 or node.has("tendon"):
         notes.add(
-            "controls of tendons reach as far as they are told to, not their ranges", node.name
+            "controls of tendons and sites reach as far as they are told to, not their ranges",
+            node.name,
         )
         return actuator
     (name,) = actuator.gears

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim import quaternions
 from robosim.loaders.mjcf.joints import Spec
 from robosim.loaders.mjcf.links import Links
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.tree import WORLD, TreeBody
+from robosim.sensors import Place
 
 Array = NDArray[np.float64]
 
@@ -41,6 +43,10 @@ class Anchor:
     def on(self, pose: Pose) -> Anchor:
         """Another frame of the same link, given in this one."""
         return Anchor(self.link, self.name, self.place @ pose, self.world @ pose)
+
+    def as_place(self) -> Place:
+        """The frame, as sensors and actuators have it."""
+        return Place(self.name, self.place.p, quaternions.from_matrix(self.place.R))
 
 
 class Anchors:

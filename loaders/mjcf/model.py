@@ -121,7 +121,14 @@ class _Model:
                 self.root, self.defaults, anchors, scalars, tendons, self.notes
             )
         self.drives = read_actuators(
-            self.root, self.compiler, self.defaults, scalars, tendons, self.links, self.notes
+            self.root,
+            self.compiler,
+            self.defaults,
+            anchors,
+            scalars,
+            tendons,
+            self.links,
+            self.notes,
         )
         moved = moved_inertias(self.links, read)
         ready = {

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from robosim import quaternions
 from robosim.joints import Joint
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.actuators import Drives
@@ -19,7 +18,7 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose, from_to
 from robosim.loaders.mjcf.tendons import Tendons
-from robosim.sensors import KINDS, Place, Sensor, Zone
+from robosim.sensors import KINDS, Sensor, Zone
 
 _OBJECTS = ("body", "xbody", "geom", "site", "camera")
 _VOLUMES = ("sphere", "capsule", "ellipsoid", "cylinder", "box")
@@ -115,8 +114,8 @@ class _Reader:
                 if other.name == node.text("site")
             )
             below = self._below(owner)
-            return below if isinstance(below, str) else {"place": _place(site), "bodies": below}
-        return {"place": _place(site), **({"zone": self._zone(node)} if kind == "touch" else {})}
+            return below if isinstance(below, str) else {"place": site.as_place(), "bodies": below}
+        return {"place": site.as_place(), **({"zone": self._zone(node)} if kind == "touch" else {})}
 
     def _joint(self, node: Node, kind: str) -> dict[str, Any] | str:
         spec = self._sensed.scalars.get(node, "joint")
@@ -131,7 +130,7 @@ class _Reader:
         node.look_up("actuator", self._actuators, "actuator")
         actuators = self._sensed.drives.actuators
         gears = next((a.gears for a in actuators if a.name == node.text("actuator")), None)
-        if gears is None:
+        if not gears:
             return _NOT_THERE
         if kind != "actuatorfrc":
             return {"of": gears}
@@ -162,11 +161,11 @@ class _Reader:
         if place is None:
             return _NO_AXES
         if not node.has("refname"):
-            return {"place": _place(place)}
+            return {"place": place.as_place()}
         reference = self._anchor(node, "ref", with_axes=True)
         if reference is None:
             return _NO_AXES
-        return {"place": _place(place), "reference": _place(reference)}
+        return {"place": place.as_place(), "reference": reference.as_place()}
 
     def _anchor(self, node: Node, role: str, *, with_axes: bool) -> Anchor | None:
         """What `objtype` or `reftype` and the name say; None if it is not known here."""
@@ -204,7 +203,3 @@ class _Reader:
             half = float(np.linalg.norm(ends[1] - ends[0])) / 2
             size[1 if kind in ("capsule", "cylinder") else 2] = half
         return Zone(kind, (float(size[0]), float(size[1]), float(size[2])))
-
-
-def _place(anchor: Anchor) -> Place:
-    return Place(anchor.name, anchor.place.p, quaternions.from_matrix(anchor.place.R))

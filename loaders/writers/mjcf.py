@@ -453,8 +453,14 @@ class _Writer:
     def _actuator(self, actuators: etree._Element, actuator: Actuator) -> None:
         joints = self._joint_names()
         attributes = {"name": actuator.name}
-        (name, gear), *more = actuator.gears.items()
-        if not more:
+        (name, gear), *more = actuator.gears.items() or [("", 0.0)]
+        if actuator.place is not None:
+            place = actuator.place
+            R = quaternions.rotation_matrix(np.asarray(place.quaternion))
+            position = np.asarray(place.position)
+            attributes["site"] = self._site(f"{actuator.name}_at", place.body, position, R)
+            attributes["gear"] = text(actuator.wrench)
+        elif not more:
             kind = "joint" if name in joints else "tendon"
             attributes |= {kind: joints.get(name, name), "gear": text(gear)}
         else:
