@@ -134,7 +134,8 @@ PATH = np.dtype(
         ("row", "i8"),
         ("factor", "f8"),  # of a coordinate; one over the divisor of a pulley
         ("body", "i8"),  # nb for the world
-        ("p", "f8", (3,)),  # point or centre, in body axes from the centre of mass
+        # Point or centre, in body axes from the centre of mass; factors of a coordinate's powers.
+        ("p", "f8", (3,)),
         ("axes", "f8", (3, 3)),  # of a cylinder, as rows, in body axes; the last one is along it
         ("radius", "f8"),
         ("has_side", "i8"),
@@ -726,7 +727,7 @@ def _path_records(
                     j, row = places[part.coordinate]
                     ends = int(joints[j]["child"]), int(joints[j]["parent"])
                     record["kind"], record["joint"], record["row"] = TERM, j, row
-                    record["factor"] = part.factor
+                    record["factor"], record["p"] = part.factor, part.higher
                     record["span"], record["span_parent"] = span(ends[0]), span(ends[1])
                 case Pulley():
                     record["kind"], record["factor"] = PULLEY, 1 / part.divisor

@@ -27,10 +27,18 @@ class Term:
     ----------
     coordinate : str, by its name in ``robot.q_names`` and ``v_names``
     factor : float
+    higher : (3,)
+        What its square, its cube and its fourth power are multiplied by.
     """
 
     coordinate: str
     factor: float = 1.0
+    higher: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        element = f"tendon's coordinate '{self.coordinate}'"
+        higher = frozen_array(self.higher, (3,), "higher", element)
+        object.__setattr__(self, "higher", tuple(higher.tolist()))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
@@ -182,10 +183,25 @@ def _couple_joints(
         return
     second = scalars.get(node, "joint2")
     if not linear:
-        notes.add(_LEFT_OUT, name)
+        _hold_curve(node, first, second, name, found, notes)
         return
     total = first.ref + constant - slope * second.ref
     _hold({first.name: 1.0, second.name: -slope}, total, name, scalars, found, notes)
+
+
+def _hold_curve(
+    node: Node, first: Spec, second: Spec, name: str, found: Equalities, notes: Notes
+) -> None:
+    """Hold a coordinate on a polynomial of another one, both from their references."""
+    if {first.type, second.type} - {"hinge", "slide"} or first.name == second.name:
+        notes.add(_LEFT_OUT, name)
+        return
+    given = Polynomial(node.some_numbers("polycoef"))
+    around = np.asarray(given(Polynomial((-second.ref, 1.0))).coef, dtype=float)
+    total, a, b, c, d = np.append(around, np.zeros(4))[:5].tolist()
+    path = (Term(first.name), Term(second.name, -a, (-b, -c, -d)))
+    length = total + first.ref
+    found.tendons.append(Tendon(name, path, lower=length, upper=length))
 
 
 def _couple_tendons(

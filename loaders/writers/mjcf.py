@@ -313,8 +313,15 @@ class _Writer:
         from robosim.dynamics import Kinematics
 
         lengths = Kinematics(mechanism, mechanism.neutral()).tendon_lengths()
+        joints = self._joint_names()
         for tendon, length in zip(mechanism.tendons, lengths, strict=True):
-            if tendon.motion is not None and not _counts_backwards(tendon):
+            if _is_curve(tendon):
+                first, second = (part for part in tendon.path if isinstance(part, Term))
+                values = (-tendon.upper, second.factor, *second.higher)
+                child(equality, "joint", name=tendon.name, joint1=joints[first.coordinate],
+                      joint2=joints[second.coordinate],
+                      polycoef=text(-np.array(values) / first.factor))  # fmt: skip
+            elif tendon.motion is not None and not _counts_backwards(tendon):
                 more = text((tendon.upper - length, 0, 0, 0, 0))
                 child(equality, "tendon", name=tendon.name, tendon1=_path_of(tendon),
                       polycoef=more)  # fmt: skip
@@ -359,7 +366,7 @@ class _Writer:
         for tendon in self.mechanism.tendons:
             if _counts_backwards(tendon):
                 self.lost.add("tendons with pulleys that count backwards", tendon.name)
-            else:
+            elif not _is_curve(tendon):
                 self._tendon(tendons, tendon)
 
     def _tendon(self, tendons: etree._Element, tendon: Tendon) -> None:
@@ -378,6 +385,8 @@ class _Writer:
             name = f"{tendon.name}_{k + 1}"
             match part:
                 case Term():
+                    if any(part.higher):
+                        self.lost.add("higher powers of coordinates in tendons", tendon.name)
                     coefficient = text(part.factor)
                     child(element, "joint", joint=joints[part.coordinate], coef=coefficient)
                 case Point():
@@ -498,6 +507,15 @@ class _Writer:
         keyframe = child(self.root, "keyframe")
         for name, q in poses.items():
             child(keyframe, "key", name=name, qpos=text(q))
+
+
+def _is_curve(tendon: Tendon) -> bool:
+    """Whether it does no more than to hold one coordinate on a curve over another one."""
+    match tendon.path:
+        case (Term() as first, Term() as second) if tendon.motion is not None:
+            acts = tendon.stiffness or tendon.damping or tendon.armature
+            return any(second.higher) and not any(first.higher) and first.factor != 0 and not acts
+    return False
 
 
 def _counts_backwards(tendon: Tendon) -> bool:

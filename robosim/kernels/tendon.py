@@ -29,8 +29,11 @@ def follow_tendon(model, joint, poses, q, spans, t):
     for k in range(joint.path_begin, joint.path_end):
         part = model.paths[k]
         if part.kind == TERM:
-            length += part.factor * q[model.joints[part.joint].q_begin + part.row]
-            add_term(model.joints[part.joint], part, poses, spans, t)
+            x = q[model.joints[part.joint].q_begin + part.row]
+            a, b, c = part.p[0], part.p[1], part.p[2]
+            length += x * (part.factor + x * (a + x * (b + x * c)))
+            slope = part.factor + x * (2.0 * a + x * (3.0 * b + x * 4.0 * c))
+            add_term(model.joints[part.joint], part, slope, poses, spans, t)
         elif part.kind == PULLEY:
             share = part.factor
         elif part.kind == VIA and k + 1 < joint.path_end:
@@ -46,13 +49,13 @@ def follow_tendon(model, joint, poses, q, spans, t):
 
 
 @kernel
-def add_term(joint, part, poses, spans, t):
-    """A coordinate's rows, for the two bodies of its joint."""
+def add_term(joint, part, slope, poses, spans, t):
+    """A coordinate's rows, for the two bodies of its joint, times the length's slope by it."""
     joint_motion_map(joint, poses[joint.parent], poses[joint.child], t, 0, t.S_a, t.S_b)
     for k in range(6):
-        spans[part.span].w[k] += part.factor * t.S_b[part.row, k]
+        spans[part.span].w[k] += slope * t.S_b[part.row, k]
         if part.span_parent >= 0:
-            spans[part.span_parent].w[k] += part.factor * t.S_a[part.row, k]
+            spans[part.span_parent].w[k] += slope * t.S_a[part.row, k]
 
 
 @kernel

@@ -222,7 +222,7 @@ def everything(rng: np.random.Generator) -> tuple[Mechanism, Array]:
     tendons = (
         Tendon("sum", (Term("hinge", 0.7), Term("wheel", -2.0), Term("slide", 0.5)),
                stiffness=20.0, damping=1.0, armature=0.2),
-        Tendon("held", (Term("slide", 2.0), Term("plain", -1.0), Term("limited")),
+        Tendon("held", (Term("slide", 2.0), Term("plain", -1.0, (0.5, -0.2, 0.1)), Term("limited")),
                lower=0.4, upper=0.4),
         Tendon("rope", (Point("b6", (0.1, 0, 0.2)), Point(None, (1, 2, 0)), Pulley(-2.0),
                         Point("b2", (0, 0.1, 0)), Point("b7", (0.2, 0, 0))), lower=1.0, upper=1.0),

@@ -87,6 +87,7 @@ def test_a_rope_that_follows_another(tmp_path):
     [
         ('<tendon tendon1="rope" tendon2="sum"/>', "a fixed and a spatial tendon"),
         ('<tendon tendon1="rope" tendon2="other" polycoef="0 1 1 0 0"/>', "no joint or gear"),
+        ('<joint joint1="h1" joint2="ball" polycoef="0 1 1 0 0"/>', "no joint or gear"),
     ],
 )
 def test_what_is_left_out_is_told(text, told, tmp_path):
@@ -108,3 +109,21 @@ def test_the_angle_of_a_ball_joint(tmp_path):
     assert max(turns) == pytest.approx(0.6, abs=1e-8)
     robosim.save(robot, tmp_path / "again.xml")
     assert robosim.load(tmp_path / "again.xml").joints[-1].largest_turn == 0.6
+
+
+def test_a_joint_on_a_curve_over_another(tmp_path):
+    """Of the fourth order, both from their references."""
+    text = '<joint name="e" joint1="h3" joint2="h1" polycoef=".1 .5 -1 .3 .2"/>'
+    robot = load(tmp_path, equality(text))
+    assert not any("equalities" in warning for warning in robot.warnings)
+    sim = Simulation(robot, 1e-3)
+    sim.run(0.4)
+    x = sim.q[0] - 0.2
+    assert abs(x) > 0.3
+    assert sim.q[2] == pytest.approx(0.1 + x * (0.5 + x * (-1 + x * (0.3 + x * 0.2))), abs=1e-9)
+    slope = 0.5 + x * (-2 + x * (0.9 + x * 0.8))
+    assert sim.v[2] == pytest.approx(slope * sim.v[0], abs=1e-8)
+    robosim.save(robot, tmp_path / "again.xml")
+    (again,) = robosim.load(tmp_path / "again.xml").tendons
+    assert again.upper == pytest.approx(robot.tendons[0].upper)
+    np.testing.assert_allclose(again.path[1].higher, robot.tendons[0].path[1].higher)
