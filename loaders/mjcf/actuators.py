@@ -54,11 +54,24 @@ class Drives:
         Names of joints.
     muscles : dict of str to MuscleSpec
         Of the actuators that are some.
+    added : dict of str to (float, float)
+        The rotor and the damping that joints have of their actuators.
     """
 
     actuators: list[Actuator] = field(default_factory=list)
     driven: set[str] = field(default_factory=set)
     muscles: dict[str, MuscleSpec] = field(default_factory=dict)
+    added: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def moved_by(self, spec: Spec) -> Spec:
+        """A joint with what its actuators make of it."""
+        armature, damping = self.added.get(spec.name, (0.0, 0.0))
+        return replace(
+            spec,
+            armature=spec.armature + armature,
+            damping=spec.damping + damping,
+            effort=_effort_of(spec, self.actuators),
+        )
 
 
 def read_actuators(
@@ -96,6 +109,7 @@ def read_actuators(
                 notes.add(f"actuators of the kind {node.tag} are left out", name)
             elif gears or site:
                 actuator = _actuator(resolved, name, gears, compiler, notes)
+                _add_rotor(resolved, actuator, found, notes)
                 if site is not None:
                     wrench = tuple(_gear(resolved).tolist())
                     actuator = replace(actuator, place=site.as_place(), wrench=wrench)
@@ -208,9 +222,6 @@ def _actuator(
     kinds = ("fixed", "affine", "muscle", "user", "dcmotor")
     if node.choice("gaintype", kinds, "fixed") in ("user", "dcmotor"):
         notes.add("actuators with gains that are not fixed or affine are left out", name)
-    for attribute in ("armature", "damping"):
-        if np.any(node.some_numbers(attribute, 0.0)):
-            notes.add(f"the {attribute} of actuators is left out", name)
     limits = {}
     for what in ("ctrl", "force"):
         lower, upper = -np.inf, np.inf
@@ -229,6 +240,25 @@ def _actuator(
         activation=read_activation(node, compiler, notes, name),
         muscle=muscle,
     )
+
+
+def _add_rotor(node: Node, actuator: Actuator, found: Drives, notes: Notes) -> None:
+    """Add the armature and damping of an actuator to those of its joint, seen through the gear."""
+    values = [node.some_numbers(attribute, 0.0) for attribute in ("armature", "damping")]
+    if not any(map(np.any, values)):
+        return
+    if node.has("tendon") or len(actuator.gears) != 1:
+        notes.add("armature and damping of actuators of tendons and sites are left out",
+                  actuator.name)  # fmt: skip
+        return
+    ((joint, gear),) = actuator.gears.items()
+    if min(value[0] for value in values) < 0:
+        raise node.error("'armature' and 'damping' must not be negative")
+    if any(np.any(value[1:]) for value in values):
+        notes.add("damping is taken as linear, without its higher powers", actuator.name)
+    armature, damping = found.added.get(joint, (0.0, 0.0))
+    more = [gear**2 * float(value[0]) for value in values]
+    found.added[joint] = armature + more[0], damping + more[1]
 
 
 def _inheriting(node: Node, actuator: Actuator, scalars: Scalars, notes: Notes) -> Actuator:
@@ -293,7 +323,7 @@ def _three(values: np.ndarray) -> Three:
     return a, b, c
 
 
-def effort_of(spec: Spec, actuators: list[Actuator]) -> float:
+def _effort_of(spec: Spec, actuators: list[Actuator]) -> float:
     """What all actuators of a joint can do together [N m or N], at most what the joint allows."""
     efforts = [a.largest_force * abs(a.gears[spec.name]) for a in actuators if spec.name in a.gears]
     return min(spec.effort, sum(efforts)) if efforts else spec.effort

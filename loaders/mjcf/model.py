@@ -18,7 +18,7 @@ from robosim import quaternions
 from robosim.bodies import Body, ContactPoint, Frame
 from robosim.errors import ModelError
 from robosim.joints import Joint
-from robosim.loaders.mjcf.actuators import effort_of, read_actuators
+from robosim.loaders.mjcf.actuators import read_actuators
 from robosim.loaders.mjcf.anchors import Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler, Option
 from robosim.loaders.mjcf.contacts import PlacedGeom, Rules, place_geoms
@@ -132,10 +132,7 @@ class _Model:
         )
         moved = moved_inertias(self.links, read)
         ready = {
-            name: replace(
-                with_springdamper(spec, moved[name]),
-                effort=effort_of(spec, self.drives.actuators),
-            )
+            name: self.drives.moved_by(with_springdamper(spec, moved[name]))
             for name, spec in tendons.specs.items()
         }
         self.specs = [[ready[name] for name in part] for part in names]

@@ -178,8 +178,10 @@ def test_equalities_of_joints_and_tendons_are_gears(tmp_path):
     curved = load(
         tmp_path, ARM, rest.format('<joint name="x" joint1="b" joint2="a" polycoef="0 1 2 0 0"/>')
     )
-    assert curved.couplings == ()
-    assert "left out: x" in "; ".join(curved.warnings)
+    assert (curved.couplings, curved.warnings) == ((), ())
+    (curve,) = curved.tendons
+    assert (curve.name, curve.lower) == ("x", curve.upper)
+    assert curve.path[1].higher == pytest.approx((-2.0, 0.0, 0.0))
 
 
 def test_tendons_act_where_they_can(tmp_path):

@@ -97,3 +97,32 @@ def test_damping_ratios(tmp_path: Path):
         (tmp_path / "m.xml").write_text(text.replace('dampratio="1"', wrong, 1))
         with pytest.raises(LoadError, match="'dampratio' must not be negative"):
             robosim.load(tmp_path / "m.xml")
+
+
+def test_rotors_and_dampers_of_actuators(tmp_path: Path):
+    """Seen at the joint through the gear; both of two motors count."""
+    motors = """<motor joint="h" gear="3" armature=".5" damping=".2"/>
+    <motor joint="h" damping=".1"/><position joint="s" gear="-2" armature=".1"/>"""
+    begin, end = ARM.index("<actuator>") + 10, ARM.index("</actuator>")
+    text = ARM[:begin] + motors + ARM[end:]
+    (tmp_path / "m.xml").write_text(text)
+    robot = robosim.load(tmp_path / "m.xml", strict=True)
+    plain = mujoco.MjModel.from_xml_string(ARM)
+    model = mujoco.MjModel.from_xml_string(text)
+    masses = []
+    for one in (plain, model):
+        data = mujoco.MjData(one)
+        data.qvel[:] = 2.0
+        mujoco.mj_forward(one, data)
+        inverse = np.zeros((3, 3))
+        mujoco.mj_solveM(one, data, inverse, np.eye(3))
+        masses.append(np.linalg.inv(inverse))
+    armature = [float(joint.per_coordinate("armature")[0]) for joint in robot.joints]
+    damping = [float(joint.per_coordinate("damping")[0]) for joint in robot.joints]
+    np.testing.assert_allclose(np.diag(armature), masses[1] - masses[0], atol=1e-9)
+    np.testing.assert_allclose(np.array(damping) * -2.0, data.qfrc_passive, atol=1e-12)
+    assert armature == pytest.approx([4.5, 0.4, 0.0])
+    more = text.replace("</actuator>", '<motor tendon="rope" armature="1"/></actuator>')
+    (tmp_path / "m.xml").write_text(more)
+    (warning,) = robosim.load(tmp_path / "m.xml").warnings
+    assert "armature and damping of actuators of tendons" in warning
