@@ -24,6 +24,7 @@ from robosim.elements import Potential
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, unit_quaternion
 
+LEAST_TURN = 1e-4  # [rad]; below, the cosine of half of it has too few digits
 # Table B.2: kind -> (what the translation is restricted to, what the rotation is restricted to).
 KINDS: dict[str, tuple[str, str]] = {
     "fixed": ("none", "none"),
@@ -311,6 +312,12 @@ class Joint(Frozen):
                     f"for '{self.kind}'",
                     element=element,
                 )
+        if self.largest_turn < LEAST_TURN:
+            raise ModelError(
+                f"a largest_turn of {self.largest_turn} leaves no room (at least {LEAST_TURN}); "
+                "choose a kind without a rotation",
+                element=element,
+            )
 
     def per_coordinate(self, what: str) -> Array:
         """`stiffness`, `damping`, ... for each of the joint's velocities, (nv,)."""

@@ -176,26 +176,27 @@ def _polynomial(node: Node) -> tuple[float, float, bool]:
 def _couple_joints(
     node: Node, name: str, scalars: Scalars, found: Equalities, notes: Notes
 ) -> None:
+    parts = [scalars.get(node, key) for key in ("joint1", "joint2") if node.has(key)]
+    for spec in parts:
+        if spec.type not in ("hinge", "slide"):
+            raise node.error(f"joint '{spec.name}' is a {spec.type}, which is no number")
     first = scalars.get(node, "joint1")
     constant, slope, linear = _polynomial(node)
     if not node.has("joint2"):
         _hold({first.name: 1.0}, first.ref + constant, name, scalars, found, notes)
         return
     second = scalars.get(node, "joint2")
+    if first.name == second.name:
+        raise node.error(f"joint '{first.name}' is coupled with itself")
     if not linear:
-        _hold_curve(node, first, second, name, found, notes)
+        _hold_curve(node, first, second, name, found)
         return
     total = first.ref + constant - slope * second.ref
     _hold({first.name: 1.0, second.name: -slope}, total, name, scalars, found, notes)
 
 
-def _hold_curve(
-    node: Node, first: Spec, second: Spec, name: str, found: Equalities, notes: Notes
-) -> None:
+def _hold_curve(node: Node, first: Spec, second: Spec, name: str, found: Equalities) -> None:
     """Hold a coordinate on a polynomial of another one, both from their references."""
-    if {first.type, second.type} - {"hinge", "slide"} or first.name == second.name:
-        notes.add(_LEFT_OUT, name)
-        return
     given = Polynomial(node.some_numbers("polycoef"))
     around = np.asarray(given(Polynomial((-second.ref, 1.0))).coef, dtype=float)
     total, a, b, c, d = np.append(around, np.zeros(4))[:5].tolist()

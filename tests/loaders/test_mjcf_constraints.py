@@ -10,7 +10,7 @@ import pytest
 import robosim
 from robosim import Simulation
 from robosim.dynamics import Kinematics
-from robosim.errors import LoadError
+from robosim.errors import LoadError, ModelError
 
 ARM = """<mujoco><compiler angle="{unit}"/><worldbody><site name="wall" pos=".9 .3 1.5"/>
 <body name="a" pos="0 0 1"><joint name="h1" axis="0 1 0" ref=".2"/><geom size=".1" pos=".2 0 0"/>
@@ -87,11 +87,23 @@ def test_a_rope_that_follows_another(tmp_path):
     [
         ('<tendon tendon1="rope" tendon2="sum"/>', "a fixed and a spatial tendon"),
         ('<tendon tendon1="rope" tendon2="other" polycoef="0 1 1 0 0"/>', "no joint or gear"),
-        ('<joint joint1="h1" joint2="ball" polycoef="0 1 1 0 0"/>', "no joint or gear"),
     ],
 )
 def test_what_is_left_out_is_told(text, told, tmp_path):
     assert any(told in warning for warning in load(tmp_path, equality(text)).warnings)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('<joint joint1="h1" joint2="ball" polycoef="0 1 1 0 0"/>', "'ball' is a ball"),
+        ('<joint joint1="ball"/>', "'ball' is a ball"),
+        ('<joint joint1="h1" joint2="h1"/>', "coupled with itself"),
+    ],
+)
+def test_what_couples_no_numbers_is_refused(text, told, tmp_path):
+    with pytest.raises(LoadError, match=f"line 10: <joint>: .*{told}"):
+        load(tmp_path, equality(text))
 
 
 def test_the_angle_of_a_ball_joint(tmp_path):
@@ -101,6 +113,8 @@ def test_the_angle_of_a_ball_joint(tmp_path):
     assert load(tmp_path, ball='range="0 60"', unit="degree").joints[-1].largest_turn == np.pi / 3
     assert load(tmp_path, ball='range="0 3.2"').joints[-1].largest_turn == np.inf
     assert load(tmp_path, ball='limited="false" range="0 1"').joints[-1].largest_turn == np.inf
+    with pytest.raises(ModelError, match="leaves no room"):
+        load(tmp_path, ball='range="0 1e-9"')
     with pytest.raises(LoadError, match="must begin at 0"):
         load(tmp_path, ball='limited="true" range="-1 1"')
     sim = Simulation(robot, 1e-3)
