@@ -143,8 +143,8 @@ class _Model:
         centers = [np.zeros(3), *(link.inertial.center for link in links[1:])]
         scene = self._scene(centers, self.placed)
         touching = scene.pairs or scene.obstacles or self.options.self_collision
-        share = TIED_SHARE
-        if not (self.equalities.joints or touching):
+        share, held = TIED_SHARE, self.equalities
+        if not (held.joints or held.couplings or held.tendons or touching):
             grounded = self.options.ground and any(looks.grounded for looks in scene.looks.values())
             share = GROUNDED_SHARE if grounded else FREE_SHARE
         bodies: list[Body] = []

@@ -55,6 +55,15 @@ def test_a_fixed_tendon_over_three_joints(tmp_path):
     assert (again.name, again.path, again.upper) == ("e", tendon.path, pytest.approx(0.3))
 
 
+@pytest.mark.parametrize("text", ['<joint joint1="h1" joint2="h3" polycoef="0 -3 0 0 0"/>',
+                                  '<tendon tendon1="rope"/>'])  # fmt: skip
+def test_bodies_between_joints_are_heavy_enough_for_constraints(text, tmp_path):
+    """With a millionth of the mass these steps failed, or were divided over and over."""
+    sim = Simulation(load(tmp_path, equality(text)), 2e-3)
+    for chunk in sim.stream(2.0):
+        assert chunk.substeps.max() == 1
+
+
 def test_a_rope(tmp_path):
     robot = load(tmp_path, equality('<tendon name="e" tendon1="rope" polycoef="-.05 1 0 0 0"/>'))
     (tendon,) = robot.tendons

@@ -290,20 +290,22 @@ def test_spring_and_damper_from_a_time_constant(tmp_path):
 
 def test_bodies_in_between_are_heavier_where_shapes_touch_each_other(tmp_path):
     """With less, hands of gymnasium-robotics and a fly of dm_control could not be stepped."""
-    world = """<body name="a"><joint axis="1 0 0"/><joint axis="0 1 0"/><geom name="a" size=".1"/>
-      </body><body name="b" pos="0 0 1"><joint axis="1 0 0"/><geom name="b" size=".1"/></body>"""
+    world = """<body name="a"><joint axis="1 0 0"/><joint name="a2" axis="0 1 0"/>
+      <geom name="a" size=".1"/></body><body name="b" pos="0 0 1"><joint name="b1" axis="1 0 0"/>
+      <geom name="b" size=".1"/></body>"""
     pair = '<contact><pair geom1="a" geom2="b"/></contact>'
     wall = '<geom type="box" size="1 1 1" pos="3 0 0"/>'
     floor = '<geom type="plane" size="1 1 1"/>'
+    gear = '<equality><joint joint1="a2" joint2="b1"/></equality>'
     shares = []
     for more, rest, options in (
-        ("", "", {}), (floor, "", {}), (floor, "", {"ground": False}), ("", pair, {}),
-        (wall, "", {}), ("", "", {"self_collision": True}),
+        ("", "", {}), ("", gear, {}), (floor, "", {}), (floor, "", {"ground": False}),
+        ("", pair, {}), (wall, "", {}), ("", "", {"self_collision": True}),
     ):  # fmt: skip
         robot = load(tmp_path, world + more, rest, **options)
         shares.append(robot.bodies[0].mass / robot.body("a").mass)
         assert robot.bodies[0].carrier
-    assert shares == pytest.approx([1e-6, 1e-5, 1e-6, 1e-3, 1e-3, 1e-3])
+    assert shares == pytest.approx([1e-6, 1e-3, 1e-5, 1e-6, 1e-3, 1e-3, 1e-3])
 
 
 def test_a_finger_does_not_touch_the_palm_that_it_is_mounted_on(tmp_path):
