@@ -191,6 +191,7 @@ class BatchSimulation:
                 self._sims[i].set_state(q_i, v_i, time)
             except StateError as error:
                 raise StateError(f"state {i}: {error}") from error
+            self._take_up(i)
             self._steps[i] = 0
 
     def rollout(
@@ -343,11 +344,16 @@ class BatchSimulation:
                 if done[i] < end and not sim._goes_on(memory.infos["status"][i, done[i]]):
                     continue
                 if done[i] < steps:
-                    assert sim._parts is not None
-                    self._parts[i] = sim._parts.address
+                    self._take_up(int(i))
                     again.append(i)
             todo = np.array(again, dtype=np.int64)
         return done
+
+    def _take_up(self, i: int) -> None:
+        """Go on with the solver that state i has now."""
+        parts = self._sims[i]._parts
+        assert parts is not None
+        self._parts[i] = parts.address
 
     def _run_alike(
         self, memory: _Memory, steps: int, todo: NDArray[np.int64], done: NDArray[np.int64]

@@ -363,6 +363,25 @@ TREE_WORK = np.dtype(
     ]
 )
 
+# Of a loop's multipliers: what they do to a body and what its motion does to them, by row.
+BORDER = [("B", "f8", (6, 6)), ("C", "f8", (6, 6))]
+ARM_WORK = np.dtype(  # of a joint that is part of a loop
+    [
+        *BORDER,
+        ("V", "f8", (6, 6)),  # what the loop's rows see of its rates, (row, coordinate)
+        ("Y", "f8", (6, 6)),  # rates that its multipliers give, (row, coordinate)
+    ]
+)
+LOOP_WORK = np.dtype(  # at the loop's top
+    [
+        *BORDER,
+        ("E", "f8", (6, 6)),  # answer of the loop to its multipliers, while its top stands still
+        ("rows", "i8"),
+        ("mu", "f8", (6,)),  # multipliers, or what they have to be solved for
+        ("y", "f8", (6,)),
+    ]
+)
+
 FOUND = np.dtype(  # of a pair in a step
     [
         ("margin", "f8"),  # what it may come nearer [m], 0 if it is out of reach
@@ -388,6 +407,15 @@ class CollisionWork(NamedTuple):
     ids: NDArray[np.int64]  # (n_slots,) of the feature in a slot, -1 for none
 
 
+class Loops(NamedTuple):
+    """Joints that close loops of a tree which share no joints, by the top of their loops."""
+
+    joint: NDArray[np.int64]  # (nl,) that closes the loop
+    top: NDArray[np.int64]  # (nl,) body that both sides of the loop hang on, nb for the world
+    first: NDArray[np.int64]  # (nb + 2,) the first loop with a body, or the world, for its top
+    over: NDArray[np.int64]  # (nb,) loop that the joint of a body is part of, -1 for none
+
+
 class Model(NamedTuple):
     """The parameters of a mechanism, read-only."""
 
@@ -404,6 +432,7 @@ class Model(NamedTuple):
     facets: Array | None  # (nf, 2) of the linearized friction cone; None for the exact one
     graph: Graph
     tree: bool | None  # True if its joints are eliminated as a tree; None leaves that uncompiled
+    loops: Loops | None  # of a tree, None if it has none
 
 
 class State(NamedTuple):
@@ -477,6 +506,8 @@ class Workspace(NamedTuple):
     scratch: NDArray[np.void]  # (1,) SCRATCH
     saved: State  # what a step that fails goes back to
     tree: NDArray[np.void] | None  # (nb + 1,) TREE_WORK, the world last
+    border: NDArray[np.void] | None  # (nl,) LOOP_WORK of a tree with loops
+    arms: NDArray[np.void] | None  # (nb,) ARM_WORK of a tree with loops
 
 
 def compile_model(mechanism: Mechanism, n_facets: int = 0, articulated: bool = False) -> Model:
@@ -510,16 +541,53 @@ def compile_model(mechanism: Mechanism, n_facets: int = 0, articulated: bool = F
         facets,
         graph,
         True if articulated else None,
+        _separate_loops(mechanism) if articulated and mechanism.loop_joints else None,
     )
 
 
-def is_plain_tree(mechanism: Mechanism) -> bool:
-    """Whether nothing but the joints of its tree ties bodies to each other."""
-    if mechanism.loop_joints or mechanism.couplings or mechanism.springs or mechanism.tendons:
+def is_tree_with_loops(mechanism: Mechanism) -> bool:
+    """Whether nothing ties bodies to each other but a tree's joints, and loops that share none."""
+    if mechanism.couplings or mechanism.springs or mechanism.tendons:
         return False
     if any(joint.motion is not None for joint in mechanism.joints):
         return False
-    return all(None in (a[0], b[0]) for a, b in mechanism.touching_shapes())
+    if any(None not in (a[0], b[0]) for a, b in mechanism.touching_shapes()):
+        return False
+    return not mechanism.loop_joints or _separate_loops(mechanism) is not None
+
+
+def _separate_loops(mechanism: Mechanism) -> Loops | None:
+    """The loops of a mechanism; None if two share a joint, or a law acts where one is closed."""
+    nb = len(mechanism.bodies)
+    index = {body.name: i for i, body in enumerate(mechanism.bodies)}
+    above, floats = np.full(nb, nb), np.zeros(nb, dtype=bool)
+    for joint in mechanism.tree_joints:
+        child = index[joint.child]
+        above[child] = nb if joint.parent is None else index[joint.parent]
+        floats[child] = joint.n_constraints == 0
+    over = np.full(nb, -1, dtype=np.int64)
+    found: list[tuple[int, int, list[int]]] = []
+    for k, joint in enumerate(mechanism.loop_joints):
+        acts = (joint.per_coordinate(name).any() for name in ("stiffness", "damping", "armature"))
+        if joint.n_constraints == 0 or joint.resists or joint.potential is not None or any(acts):
+            return None
+        sides = []
+        for end in (index[joint.child], nb if joint.parent is None else index[joint.parent]):
+            side = [end]
+            while side[-1] < nb:
+                side.append(int(above[side[-1]]))
+            sides.append(side)
+        top = next(body for body in sides[0] if body in sides[1])
+        path = [body for side in sides for body in side[: side.index(top)]]
+        found.append((top, nb + k, path))
+    found.sort(key=lambda loop: loop[0])
+    for n, (_, _, path) in enumerate(found):
+        if np.any(over[path] >= 0) or np.any(floats[path]):
+            return None
+        over[path] = n
+    top = np.array([top for top, _, _ in found], dtype=np.int64)
+    first = np.searchsorted(top, np.arange(nb + 2)).astype(np.int64)
+    return Loops(np.array([j for _, j, _ in found], dtype=np.int64), top, first, over)
 
 
 def connect_pairs(model: Model, near: NDArray[np.bool_]) -> Model:
@@ -1067,4 +1135,6 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         scratch=np.zeros(1, dtype=SCRATCH),
         saved=make_state(mechanism, model),
         tree=None if model.tree is None else np.zeros(nb + 1, dtype=TREE_WORK),
+        border=None if model.loops is None else np.zeros(len(model.loops.joint), dtype=LOOP_WORK),
+        arms=None if model.loops is None else np.zeros(nb, dtype=ARM_WORK),
     )

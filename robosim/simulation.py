@@ -37,7 +37,7 @@ from robosim.model import (
     connect_pairs,
     contact_order,
     driven_elements,
-    is_plain_tree,
+    is_tree_with_loops,
     make_blocks,
     make_state,
     make_workspace,
@@ -205,13 +205,14 @@ class Simulation:
         self.timestep = float(timestep)
         self.gravity = g
         self.gravity.setflags(write=False)
-        plain = is_plain_tree(robot)
-        if solver not in (None, "ldu", "articulated") or (solver == "articulated" and not plain):
+        suits = is_tree_with_loops(robot)
+        if solver not in (None, "ldu", "articulated") or (solver == "articulated" and not suits):
             raise OptionError(
-                "solver must be 'ldu', or 'articulated' for trees without loops, couplings, point "
-                f"springs, tendons, driven joints and contacts between bodies, not {solver!r}"
+                "solver must be 'ldu', or 'articulated' for trees without couplings, point "
+                "springs, tendons, driven joints, contacts between bodies and loops that share "
+                f"joints, not {solver!r}"
             )
-        self.solver = solver or ("articulated" if plain else "ldu")
+        self.solver = solver or ("articulated" if suits else "ldu")
         self._may_switch = solver is None and self.solver == "articulated"
         self._solvers: dict[str, Any] = {}  # what those work on that are not at work now
         self._max_substeps = int(max_substeps)
@@ -850,7 +851,9 @@ class Simulation:
     def _patience(self, solver: str) -> tuple[int, int]:
         """Into how many parts at most a solver may divide a step, and its last attempt."""
         touches = bool(self.robot.contacts or self.robot.touching_shapes())
-        if self._may_switch and solver == "articulated" and touches:
+        # With loops the other has more to keep apart, and less digits for it.
+        worse = touches and not self.robot.loop_joints
+        if self._may_switch and solver == "articulated" and worse:
             # Contacts that the first of two cannot solve are soon handed to the other.
             return 1, COLD
         return self._max_substeps, LAST
@@ -944,7 +947,7 @@ class Simulation:
         for j, joint in enumerate(self.robot.joints):
             record, knot = model.joints[j], state.joints[j]
             n = int(record["n_T"] + record["n_R"])
-            if self.solver == "articulated":
+            if self.solver == "articulated" and j < len(self.robot.bodies):
                 wrench = readout.tree_reaction(record, knot, self._work) / self._last_interval
             else:
                 wrench = knot["G_b"][:n].T @ knot["impulse"][:n] / self._last_interval

@@ -9,9 +9,8 @@ of what floats (derivation.md, Sect. 4). An interval of length 0 leaves all as i
 
 from math import asin, sin, sqrt
 
-from robosim.kernels.algebra import assign, clear_rows, cross, dot, fill, rotate, similarity
+from robosim.kernels.algebra import assign, cross, dot, fill, rotate
 from robosim.kernels.jit import kernel
-from robosim.kernels.ldu import ldu_solve
 
 # Bodies that turn by more in an interval [rad] rarely do so steadily: an arc drawn through such a
 # chord would blow up what is uneven, so that it stays the multiple of it that it is here.
@@ -38,8 +37,8 @@ def chord_excess(square):
 
 
 @kernel
-def change_velocities(model, poses, twists, dt, to_chords, work):
-    """twists += what leads from chords to arcs, or back."""
+def find_changes(model, poses, twists, dt, to_chords, work):
+    """work.rhs = what leads the twists from chords to arcs, or back; whether that is anything."""
     largest = 0.0
     for b in range(model.bodies.shape[0]):
         omega, change = twists[b].w[3:], work.rhs[b].w
@@ -50,10 +49,14 @@ def change_velocities(model, poses, twists, dt, to_chords, work):
             change[3 + k] = excess * omega[k]
         largest = max(largest, abs(excess))
     if largest < 1e-16:
-        return
+        return False
     follow_turns(model, poses, work)
-    if not to_chords and is_tied(model, work):
-        project_change(model, poses, work)
+    return True
+
+
+@kernel
+def add_changes(model, work, twists):
+    """twists += what has been found in work.rhs."""
     for b in range(model.bodies.shape[0]):
         for k in range(6):
             twists[b].w[k] += work.rhs[b].w[k]
@@ -88,25 +91,3 @@ def follow_turns(model, poses, work):
         if body.floats_with >= 0:
             for k in range(3):
                 work.rhs[i].w[k] -= work.correction[body.floats_with].w[k] / body.floating_mass
-
-
-@kernel
-def is_tied(model, work):
-    """Whether more than a tree's joints holds the velocities: loops, couplings, given motions."""
-    more = model.joints.shape[0] > model.bodies.shape[0]
-    return more or model.couplings.shape[0] > 0 or work.motion.shape[0] > 0
-
-
-@kernel
-def project_change(model, poses, work):
-    """Project work.rhs onto what holds the velocities, with the factors that they had."""
-    nb, t = model.bodies.shape[0], work.scratch[0]
-    for i in range(nb):
-        change = work.rhs[i].w
-        similarity(poses[i].R, model.bodies[i].inertia, t.R_J)
-        rotate(t.R_J, change[3:], t.w)
-        assign(t.w, change[3:])
-        for k in range(3):
-            change[k] *= model.bodies[i].mass
-    clear_rows(work.rhs[nb:])
-    ldu_solve(model.graph, work.blocks, work.rhs)

@@ -24,6 +24,16 @@ from robosim.kernels.algebra import (
     lu6_solve_vector,
 )
 from robosim.kernels.jit import kernel
+from robosim.kernels.loops import (
+    add_rates,
+    answer_loops,
+    begin_loops,
+    end_loops,
+    factor_loops,
+    load_loops,
+    pass_joint,
+    take_rates,
+)
 from robosim.kernels.tree import add_at_parent, add_laws, to_reference
 from robosim.model import BALL, FREE, HINGE
 
@@ -266,15 +276,20 @@ def eliminate_coordinates(w, m, Z1, Z2, r1, r2, A, parent):
 
 
 @kernel
-def factor_tree(joints, rows, active, tree, factored, held):
+def factor_tree(joints, loops, knots, rows, active, tree, border, arms, factored, held):
     """Eliminate all joints, leaves first, from the blocks D; 1 + body if singular.
 
     With `held` both ends of the system are at the second knot; then it is symmetric but for what
     contacts have added.
     """
+    nb = tree.shape[0] - 1
     symmetric = held and active[0] == 0
-    for b in range(joints.shape[0] - 1, -1, -1):
+    if loops is not None:
+        begin_loops(joints, loops, knots, rows, border, arms, tree, held)
+    for b in range(nb - 1, -1, -1):
         joint, w = joints[b], tree[b]
+        if loops is not None and factor_loops(b, loops, border, w.D) != 0:
+            return 1 + b
         parent, A = tree[joint.parent].D, rows[b].A
         r1 = w.r2 if held else w.r1
         if symmetric and joint.kind != HINGE:
@@ -283,10 +298,8 @@ def factor_tree(joints, rows, active, tree, factored, held):
             slope = A[0, 0] if rows[b].rows > joint.n_T + joint.n_R else 0.0
             if symmetric:
                 status = eliminate_held_hinge(w, slope, parent)
-                if status != 0:
-                    return 1 + b
-                continue
-            status = eliminate_hinge(w, w.a2 if held else w.a1, w.a2, r1, w.r2, slope, parent)
+            else:
+                status = eliminate_hinge(w, w.a2 if held else w.a1, w.a2, r1, w.r2, slope, parent)
         elif joint.kind == BALL:
             status = eliminate_ball(w, r1, w.r2, parent)
         elif joint.kind == FREE:
@@ -299,37 +312,47 @@ def factor_tree(joints, rows, active, tree, factored, held):
             status = eliminate_coordinates(w, m, w.Z2 if held else w.Z1, w.Z2, r1, w.r2, A, parent)
         if status != 0:
             return 1 + b
+        if loops is not None:
+            pass_joint(b, joint, loops, w, arms, border, held)
+    if loops is not None and factor_loops(nb, loops, border, tree[nb].D) != 0:
+        return 1 + nb
     factored[1] = 1
     return 0
 
 
 @kernel
-def solve_tree(joints, rows, tree, x, held, before):
+def solve_tree(joints, loops, rows, tree, border, arms, x, held, before):
     """x (nb + nj,) = motions of the bodies for the right-hand sides x; tree.d those of joints.
 
     The factors are those of both ends at the second knot (`held`), of both at the first (`before`),
     or of an interval.
 
     Rows of bodies are wrenches about their centres of mass and become (d v, psi); those of joints,
-    after the bodies, are what their laws ask for and stay as they are.
+    after the bodies, are what their laws ask for and stay as they are; those of joints that close
+    loops become their multipliers.
     """
-    sweep_to_root(joints, rows, tree, x, held)
-    sweep_to_leaves(joints, tree, x, before)
+    sweep_to_root(joints, loops, rows, tree, border, arms, x, held)
+    sweep_to_leaves(joints, loops, tree, border, arms, x, before)
 
 
 @kernel
-def sweep_to_root(joints, rows, tree, x, held):
+def sweep_to_root(joints, loops, rows, tree, border, arms, x, held):
     """tree.s of the joints as if their parents stood still; the size of x, see below.
 
-    The squares of the right-hand sides x in the metric of the factors, as a kinetic energy twice.
+    The squares of the right-hand sides x in the metric of the factors, as a kinetic energy twice;
+    without the rows of loops.
     """
-    nb = joints.shape[0]
+    nb = tree.shape[0] - 1
     size = 0.0
+    if loops is not None:
+        load_loops(joints, loops, border, x)
     for b in range(nb):
         to_reference(x[b].w, tree[b].rho2 if held else tree[b].rho1, tree[b].f)
     for b in range(nb - 1, -1, -1):
         joint, w = joints[b], tree[b]
         f, u, s = w.f, w.u, w.s
+        if loops is not None:
+            answer_loops(b, loops, border, f)
         law = rows[b].rows > joint.n_T + joint.n_R
         if joint.kind == HINGE:
             a = w.a2 if held else w.a1
@@ -338,6 +361,8 @@ def sweep_to_root(joints, rows, tree, x, held):
                 u0 += x[joint.node].w[joint.n_T + joint.n_R]
             s[0] = w.inverse * u0
             size += s[0] * u0
+            if loops is not None:
+                take_rates(b, 1, loops, arms, border, s)
             f0, f1, f2 = f[0] - w.U[0, 0] * u0, f[1] - w.U[0, 1] * u0, f[2] - w.U[0, 2] * u0
             f3, f4, f5 = f[3] - w.U[0, 3] * u0, f[4] - w.U[0, 4] * u0, f[5] - w.U[0, 5] * u0
             r, g = (w.r2 if held else w.r1), tree[joint.parent].f
@@ -375,20 +400,29 @@ def sweep_to_root(joints, rows, tree, x, held):
                 size += s[row] * u[row]
                 for i in range(6):
                     f[i] -= w.U[row, i] * s[row]
+        if loops is not None:
+            take_rates(b, joint.m_T + joint.m_R, loops, arms, border, s)
         add_at_parent(f, w.r2 if held else w.r1, tree[joint.parent].f)
+    if loops is not None:
+        answer_loops(nb, loops, border, tree[nb].f)
     return size
 
 
 @kernel
-def sweep_to_leaves(joints, tree, x, before):
+def sweep_to_leaves(joints, loops, tree, border, arms, x, before):
     """x = motions of the bodies (d v, psi), tree.d those of joints.
 
     Along the arms that the factors are of, whether those are the best or not: a closed contact
     takes what its point moves for an impulse, times 1e9.
     """
-    for b in range(joints.shape[0]):
+    nb = tree.shape[0] - 1
+    if loops is not None:
+        end_loops(nb, joints, loops, border, tree[nb].x, x)
+    for b in range(nb):
         joint, w = joints[b], tree[b]
         motion, s, d, out = w.x, w.s, w.d, x[b].w
+        if loops is not None:
+            add_rates(b, joint.m_T + joint.m_R, loops, arms, border, s)
         rho, Z = (w.rho1, w.Z1) if before else (w.rho2, w.Z2)
         if joint.kind == FREE:
             for row in range(joint.m_T + joint.m_R):
@@ -421,6 +455,8 @@ def sweep_to_leaves(joints, tree, x, before):
                 for row in range(m):
                     for i in range(6):
                         motion[i] += d[row] * Z[row, i]
+        if loops is not None:
+            end_loops(b, joints, loops, border, motion, x)
         p, q, t = motion[3], motion[4], motion[5]
         out[0] = motion[0] + q * rho[2] - t * rho[1]
         out[1] = motion[1] + t * rho[0] - p * rho[2]

@@ -1,7 +1,7 @@
 """Between bodies and joint coordinates, both ways, over the whole tree."""
 
 from robosim.kernels.algebra import assign, fill, rotate, rotate_back, rotation_matrix
-from robosim.kernels.arcs import change_velocities
+from robosim.kernels.arcs import add_changes, find_changes
 from robosim.kernels.jit import entry, kernel
 from robosim.kernels.joint import (
     joint_jacobian,
@@ -83,7 +83,8 @@ def start_knot(model, state, work, dt):
     work.factored[0], work.factored[1] = 0, 0
     work.last_dt[0] = 0.0
     t = work.scratch[0]
-    change_velocities(model, work.pose1, work.twists, dt, True, work)
+    if find_changes(model, work.pose1, work.twists, dt, True, work):
+        add_changes(model, work, work.twists)
     for i in range(state.bodies.shape[0]):
         body, pose = state.bodies[i], work.pose1[i]
         assign(work.twists[i].w, body.shown)

@@ -38,7 +38,7 @@ CAREFUL = 3  # the same start, staying near the central path
 FIRST_PATH = 4  # finished by jumps; what that does not solve undivided is divided
 LAST = 12  # and of parts of a step: along other paths, each finished by jumps
 LOOSE = 1e-2  # [m/s], residual below which jumps start, and up to which they may land
-OPEN = 1e-7  # [m/s, rad/s], how fast joints may open
+OPEN = 1e-6  # [m/s, rad/s], how fast joints may open
 REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
 
 
@@ -175,11 +175,10 @@ def keeps_closed(model, tree, work, most):
     Redundant constraints with vast impulses that balance each other are a solution of the equations
     with compliance, but of no others.
     """
-    if tree is None:
-        for j in range(model.joints.shape[0]):
-            for row in range(model.joints[j].n_T + model.joints[j].n_R):
-                if abs(work.joints[j].g[row]) > abs(most):
-                    return False
+    for j in range(0 if tree is None else model.bodies.shape[0], model.joints.shape[0]):
+        for row in range(model.joints[j].n_T + model.joints[j].n_R):
+            if abs(work.joints[j].g[row]) > abs(most):
+                return False
     return True
 
 
@@ -257,7 +256,7 @@ def solve(model, state, work, options, dt, attempt, info):
     # those factors bring most steps to convergence; without, a fresh matrix takes one iteration to
     # an accuracy that they would need four for.
     stale = attempt != WARM or work.factored[0] == 0 or work.active[0] == 0
-    merit = evaluate(model, model.tree, state, work, dt, info)
+    merit = evaluate(model, state, work, dt, info)
     limit, length, jump = options.max_iterations, 1.0, jumps(attempt)
     if attempt <= HOP and work.active[0] > 0:
         limit = min(limit, WARM_LIMIT)
@@ -272,7 +271,7 @@ def solve(model, state, work, options, dt, attempt, info):
         solved = solved and keeps_apart(model, work)
         solved = solved and keeps_closed(model, model.tree, work, (OPEN + options.tolerance) * dt)
         if solved and (n > 0 or work.active[0] == 0):
-            info.residual = polish(model, model.tree, state, work, dt, merit, info)
+            info.residual = polish(model, model.tree, model.loops, state, work, dt, merit, info)
             return CONVERGED
         info.iterations += 1
         # With a high barrier its slacks are so long that smaller residuals mean nothing.
@@ -310,14 +309,15 @@ def solve(model, state, work, options, dt, attempt, info):
             enough = LOOSE
         for _ in range(5 if jump else 10):
             take_step(model, model.tree, state, work, dt, length)
-            trial = evaluate(model, model.tree, state, work, dt, info)
+            trial = evaluate(model, state, work, dt, info)
             if trial <= max((1.0 - 1e-4 * length) * merit, enough):
                 accepted = True
                 break
             length *= 0.5
         if not accepted:
             return STALLED
-        stale = True
+        # Where Newton's method leaves so little, its factors are good for as much again.
+        stale = work.active[0] > 0 or not trial * trial < 0.1 * options.tolerance * merit
         merit = trial
     info.residual = merit
     return OUT_OF_ITERATIONS

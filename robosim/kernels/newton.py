@@ -56,10 +56,13 @@ from robosim.kernels.touch import (
     on_joint,
 )
 from robosim.kernels.tree import (
+    add_remembered_rates,
     find_residual,
     look_ahead,
     move_tree,
+    pose_body,
     pose_contacts,
+    remember_rates,
     remember_tree,
     share_residual,
     step_tree,
@@ -67,14 +70,22 @@ from robosim.kernels.tree import (
 
 
 @kernel
-def evaluate(model, tree, state, work, dt, info):
+def evaluate(model, state, work, dt, info):
     """work.residual of Eqs. (29a), (29b) at the current unknowns; returns the residual in m/s."""
+    return evaluate_equations(model, model.tree, model.loops, state, work, dt, info)
+
+
+@kernel
+def evaluate_equations(model, tree, loops, state, work, dt, info):
+    """`evaluate`, of which only what the model needs is compiled."""
     nb = model.bodies.shape[0]
     clear_rows(work.impulse)
     worst, t = 0.0, work.scratch[0]
     if tree is not None:
         move_tree(model.joints, work.bodies, work.tree, dt)
         pose_contacts(model, work, dt)
+        if loops is not None:
+            worst = loop_equations(model, loops, state, work, dt)
         for j in range(nb):
             joint, w = model.joints[j], work.joints[j]
             if w.rows > joint.n_T + joint.n_R:
@@ -101,7 +112,7 @@ def evaluate(model, tree, state, work, dt, info):
                 add_transposed(w.L_o, w.f, work.impulse[contact.other].w)
         worst = max(worst, contact_violation(contact, c, model.facets, w.u, contact.mass))
     if tree is not None:
-        dynamics = tree_residual(model, work, dt, info)
+        dynamics = tree_residual(model, loops, work, dt, info)
     else:
         for j in range(model.joints.shape[0]):
             joint, w = model.joints[j], work.joints[j]
@@ -114,17 +125,37 @@ def evaluate(model, tree, state, work, dt, info):
 
 
 @kernel
-def tree_residual(model, work, dt, info):
+def loop_equations(model, loops, state, work, dt):
+    """Rows of joints that close loops of a tree into work.residual; what is left of them [m/s]."""
+    worst, nb = 0.0, model.bodies.shape[0]
+    for n in range(loops.joint.shape[0]):
+        j = loops.joint[n]
+        joint, knot, w = model.joints[j], state.joints[j], work.joints[j]
+        pose_body(work, joint.child, dt)
+        if joint.parent < nb:
+            pose_body(work, joint.parent, dt)
+        residual = work.residual[joint.node].w
+        left = joint_equations(joint, knot, w, work.pose2, work.q2, work.scratch[0], dt, residual)
+        worst = max(worst, left)
+        add_joint_impulses(joint, knot, w, work.impulse)
+    return worst
+
+
+@kernel
+def tree_residual(model, loops, work, dt, info):
     """work.residual of a tree's bodies; its size as a velocity.
 
-    Without contacts in the metric of the last factors, as exact as they are: that is the velocity
-    of the Newton step that is left. A closed contact's stiffness would hide what its impulse lacks.
+    Without contacts and loops in the metric of the last factors, as exact as they are: that is the
+    velocity of the Newton step that is left. A closed contact's stiffness would hide what its
+    impulse lacks.
     """
     mass = find_residual(
         model.bodies, work.bodies, work.known, work.impulse, work.residual, work.scratch[0], dt
     )
-    if work.active[0] == 0 and work.factored[1] != 0:
-        size = sweep_to_root(model.joints, work.joints, work.tree, work.residual, False)
+    if loops is None and work.active[0] == 0 and work.factored[1] != 0:
+        size = sweep_to_root(
+            model.joints, None, work.joints, work.tree, None, None, work.residual, False
+        )
     else:
         size = share_residual(
             model.bodies, model.joints, work.joints, work.tree, work.residual, info
@@ -133,20 +164,21 @@ def tree_residual(model, work, dt, info):
 
 
 @kernel
-def polish(model, tree, state, work, dt, merit, info):
+def polish(model, tree, loops, state, work, dt, merit, info):
     """Follow a tree's last residual once more, with factors and a sweep that are there already.
 
-    Of a motion without contacts, which then is nearly as exact as it can be; returns its residual.
+    Of a motion without contacts and loops, which then is nearly as exact as it can be; returns its
+    residual.
     """
-    if tree is None or work.active[0] > 0 or work.factored[1] == 0:
+    if tree is None or loops is not None or work.active[0] > 0 or work.factored[1] == 0:
         return merit
-    sweep_to_leaves(model.joints, work.tree, work.rhs, False)
+    sweep_to_leaves(model.joints, None, work.tree, None, None, work.rhs, False)
     remember(model, tree, state, work)
     take_step(model, tree, state, work, dt, 1.0)
-    polished = evaluate(model, tree, state, work, dt, info)
+    polished = evaluate(model, state, work, dt, info)
     if not polished <= merit:
         take_step(model, tree, state, work, dt, 0.0)
-        polished = evaluate(model, tree, state, work, dt, info)
+        polished = evaluate(model, state, work, dt, info)
     return polished
 
 
@@ -289,7 +321,33 @@ def factor(model, tree, state, work):
         angular_momentum_tangent(work.bodies[i].J, work.bodies[i].P, K)
         own_block(model.bodies[i].mass, K, w.rho1, w.rho2, w.D)
     condense_contacts(model, state, work)
-    return factor_tree(model.joints, work.joints, work.active, work.tree, work.factored, False)
+    find_loop_rows(model, model.loops, work)
+    return factor_joints(model, state, work, False)
+
+
+@kernel
+def factor_joints(model, state, work, held):
+    """`factor_tree` of the model, from the blocks of its bodies."""
+    return factor_tree(
+        model.joints,
+        model.loops,
+        state.joints,
+        work.joints,
+        work.active,
+        work.tree,
+        work.border,
+        work.arms,
+        work.factored,
+        held,
+    )
+
+
+@kernel
+def find_loop_rows(model, loops, work):
+    """Directions at the second knot of the joints that close loops of a tree."""
+    if loops is not None:
+        for n in range(loops.joint.shape[0]):
+            rows_ahead(model, work, loops.joint[n])
 
 
 @kernel
@@ -472,16 +530,13 @@ def find_direction(model, tree, state, work, kappa, refine):
     if refine:
         unbalanced_momenta(model, tree, state, work, work.correction)
         if tree is not None:
-            for b in range(nb):
-                assign(work.tree[b].d, work.tree[b].d_old)
+            remember_rates(work.tree)
         solve_motion(model, tree, state, work, work.correction)
         for n in range(work.rhs.shape[0]):
             for k in range(6):
                 work.rhs[n].w[k] += work.correction[n].w[k]
         if tree is not None:
-            for b in range(nb):
-                for k in range(6):
-                    work.tree[b].d[k] += work.tree[b].d_old[k]
+            add_remembered_rates(work.tree)
 
 
 @kernel
@@ -489,8 +544,7 @@ def solve_motion(model, tree, state, work, x):
     """x = motion and impulses for the right-hand side x; the contacts' directions answer it."""
     nb, t = model.bodies.shape[0], work.scratch[0]
     if tree is not None:
-        before = work.factored[0] != 0
-        solve_tree(model.joints, work.joints, work.tree, x, False, before)
+        solve_joints(model, work, x, False, work.factored[0] != 0)
     else:
         for j in range(model.joints.shape[0]):
             if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
@@ -513,6 +567,22 @@ def solve_motion(model, tree, state, work, x):
             if contact.other < nb:
                 add_product(w.R_o, x[contact.other].w, t.w)
         contact_answer(contact, c, model.facets, t.w, w)
+
+
+@kernel
+def solve_joints(model, work, x, held, before):
+    """`solve_tree` of the model."""
+    solve_tree(
+        model.joints,
+        model.loops,
+        work.joints,
+        work.tree,
+        work.border,
+        work.arms,
+        x,
+        held,
+        before,
+    )
 
 
 @kernel
@@ -546,8 +616,7 @@ def unbalanced_momenta(model, tree, state, work, out):
                     for k in range(m):
                         answer += w.A[row, k] * work.tree[j].d[k]
                     out[joint.node].w[n + row] = answer
-        return
-    for j in range(model.joints.shape[0]):
+    for j in range(0 if tree is None else nb, model.joints.shape[0]):
         joint, knot = model.joints[j], state.joints[j]
         if joint.node < 0:
             continue
@@ -617,11 +686,10 @@ def remember(model, tree, state, work):
         assign(w.P, w.P_old)
     if tree is not None:
         remember_tree(work.tree)
-    else:
-        for j in range(model.joints.shape[0]):
-            assign(work.joints[j].impulse, work.joints[j].impulse_old)
-        for n in range(model.couplings.shape[0]):
-            work.couplings[n].impulse_old = work.couplings[n].impulse
+    for j in range(0 if tree is None else model.bodies.shape[0], model.joints.shape[0]):
+        assign(work.joints[j].impulse, work.joints[j].impulse_old)
+    for n in range(model.couplings.shape[0]):
+        work.couplings[n].impulse_old = work.couplings[n].impulse
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         c, w = state.contacts[k], work.contacts[k]
@@ -642,13 +710,13 @@ def take_step(model, tree, state, work, dt, length):
             for k in range(3):
                 w.v[k] = w.v_old[k] + length * direction[k]
             turn_by(w.P_old, direction[3:], dt * length, w.P)
-        for j in range(model.joints.shape[0]):
-            joint, w = model.joints[j], work.joints[j]
-            for row in range(w.rows):
-                w.impulse[row] = w.impulse_old[row] + length * work.rhs[joint.node].w[row]
-        for n in range(model.couplings.shape[0]):
-            w, node = work.couplings[n], model.couplings[n].node
-            w.impulse = w.impulse_old + length * work.rhs[node].w[0]
+    for j in range(0 if tree is None else model.bodies.shape[0], model.joints.shape[0]):
+        joint, w = model.joints[j], work.joints[j]
+        for row in range(w.rows):
+            w.impulse[row] = w.impulse_old[row] + length * work.rhs[joint.node].w[row]
+    for n in range(model.couplings.shape[0]):
+        w, node = work.couplings[n], model.couplings[n].node
+        w.impulse = w.impulse_old + length * work.rhs[node].w[0]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         c, w = state.contacts[k], work.contacts[k]

@@ -21,8 +21,8 @@ from robosim.kernels.algebra import (
     rotate_back,
     similarity,
 )
-from robosim.kernels.arcs import change_velocities
-from robosim.kernels.articulated import factor_tree, own_block, solve_tree
+from robosim.kernels.arcs import add_changes, find_changes
+from robosim.kernels.articulated import own_block
 from robosim.kernels.body import turn_from_rate
 from robosim.kernels.collide import (
     assign_slots,
@@ -66,10 +66,12 @@ from robosim.kernels.newton import (
     condense_contact,
     evaluate,
     factor,
+    factor_joints,
     find_direction,
     place_coupling_blocks,
     place_joint_blocks,
     rows_ahead,
+    solve_joints,
 )
 from robosim.kernels.tendon import (
     add_span_impulses,
@@ -85,6 +87,7 @@ from robosim.kernels.touch import (
     start_coordinate,
 )
 from robosim.kernels.tree import (
+    add_remembered_rates,
     add_tree_forces,
     finish_poses,
     guess_tree,
@@ -93,6 +96,7 @@ from robosim.kernels.tree import (
     leave_residual,
     push_coordinates,
     read_rates,
+    remember_rates,
     share_residual,
     start_tree,
     turned_angle,
@@ -316,6 +320,8 @@ def guess_motion(model, tree, state, work, dt, extrapolate):
         extrapolate = 0.0
     if tree is not None:
         guess_tree(model.joints, state, work.pose1, work.tree, t, dt, extrapolate)
+        for j in range(model.bodies.shape[0], model.joints.shape[0]):
+            assign(state.joints[j].impulse, work.joints[j].impulse)
         return
     for i in range(model.bodies.shape[0]):
         body, w = state.bodies[i], work.bodies[i]
@@ -347,7 +353,7 @@ def solve_interval(model, state, work, options, dt, kappa, info):
             )
         elif info.attempt == HOP:
             guess_motion(model, model.tree, state, work, dt, 0.0)
-            evaluate(model, model.tree, state, work, dt, info)
+            evaluate(model, state, work, dt, info)
             start_jump(model, state, work)
         elif jumps(info.attempt):
             start_jump(model, state, work)
@@ -375,7 +381,7 @@ def solve_interval(model, state, work, options, dt, kappa, info):
 def start_cold(model, state, work, dt, kappa, info):
     """Start far inside the cones, to follow the central path down to `kappa`."""
     guess_motion(model, model.tree, state, work, dt, 0.0)
-    evaluate(model, model.tree, state, work, dt, info)
+    evaluate(model, state, work, dt, info)
     speed, mass = dt, 0.0
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
@@ -385,7 +391,7 @@ def start_cold(model, state, work, dt, kappa, info):
     # What is left of the equations without contacts is a motion that they have to take as well.
     center_contacts(model, state, work, kappa, speed, info.attempt)
     # Not much faster: for trees it is measured in the inertia of single bodies, all too fast.
-    left = evaluate(model, model.tree, state, work, dt, info)
+    left = evaluate(model, state, work, dt, info)
     speed = max(speed, min(left, 3.0 * speed))
     kappa = max(kappa, mass * speed * speed)
     center_contacts(model, state, work, kappa, speed, info.attempt)
@@ -398,7 +404,7 @@ def raise_barrier(model, state, work, dt, kappa, speed, info):
     """Raise the barrier until a whole Newton step stays inside the cones."""
     for _ in range(5):
         info.iterations += 1
-        evaluate(model, model.tree, state, work, dt, info)
+        evaluate(model, state, work, dt, info)
         clear_directions(work, info.attempt)
         work.factored[0] = 0
         if factor(model, model.tree, state, work) != 0:
@@ -585,9 +591,12 @@ def admit_entered(model, collision, state, work, options, dt, kappa):
 
 
 @kernel
-def find_jacobians(model, work):
-    """Jacobians of all joints at the second knot, for its projection and for the next step."""
-    for j in range(model.joints.shape[0]):
+def find_jacobians(model, work, first):
+    """Jacobians of joints from `first` on at the second knot, for its projection and the next step.
+
+    Of a tree only those that close loops are asked for.
+    """
+    for j in range(first, model.joints.shape[0]):
         if model.joints[j].node >= 0:
             rows_ahead(model, work, j)
 
@@ -687,9 +696,8 @@ def project_velocities(model, state, work, dt, drag):
 @kernel
 def find_velocities(model, tree, state, work, options, dt, info):
     """Momenta and velocities at the second knot; returns a status."""
-    if tree is None:
-        find_jacobians(model, work)
-    else:
+    find_jacobians(model, work, 0 if tree is None else model.bodies.shape[0])
+    if tree is not None:
         if work.active[0] == 0:
             share_residual(model.bodies, model.joints, work.joints, work.tree, work.residual, info)
         leave_residual(model.joints, work.tree, state.joints, work.impulse)
@@ -760,13 +768,42 @@ def project_tree(model, state, work, dt, drag):
         joint, w = model.joints[j], work.joints[j]
         if w.rows > joint.n_T + joint.n_R:
             assign_laws(joint, w, work.rhs[joint.node].w)
-    if factor_tree(model.joints, work.joints, work.active, work.tree, work.factored, True) != 0:
+    for j in range(nb, model.joints.shape[0]):
+        fill(0.0, work.rhs[model.joints[j].node].w)
+    if factor_joints(model, state, work, True) != 0:
         return SINGULAR
-    solve_tree(model.joints, work.joints, work.tree, work.rhs, True, False)
+    solve_joints(model, work, work.rhs, True, False)
     for i in range(nb):
         assign(work.rhs[i].w, work.twists[i].w)
     work.factored[0] = 1
     return CONVERGED
+
+
+@kernel
+def is_tied(model, work):
+    """Whether more than a tree's joints holds the velocities: loops, couplings, given motions."""
+    more = model.joints.shape[0] > model.bodies.shape[0]
+    return more or model.couplings.shape[0] > 0 or work.motion.shape[0] > 0
+
+
+@kernel
+def project_changes(model, tree, poses, work):
+    """Project changes of the velocities onto what holds them, with the factors that they had."""
+    nb, t = model.bodies.shape[0], work.scratch[0]
+    for i in range(nb):
+        change = work.rhs[i].w
+        similarity(poses[i].R, model.bodies[i].inertia, t.R_J)
+        rotate(t.R_J, change[3:], t.w)
+        assign(t.w, change[3:])
+        for k in range(3):
+            change[k] *= model.bodies[i].mass
+    clear_rows(work.rhs[nb:])
+    if tree is None:
+        ldu_solve(model.graph, work.blocks, work.rhs)
+    else:
+        remember_rates(work.tree)
+        solve_joints(model, work, work.rhs, True, False)
+        add_remembered_rates(work.tree)
 
 
 @kernel
@@ -849,7 +886,10 @@ def end_interval(model, tree, state, work, dt, arc, info):
     work.last_dt[0] = dt
     for i in range(model.bodies.shape[0]):
         assign(work.twists[i].w, state.bodies[i].shown)
-    change_velocities(model, work.pose2, work.twists, arc, False, work)
+    if find_changes(model, work.pose2, work.twists, arc, False, work):
+        if is_tied(model, work):
+            project_changes(model, tree, work.pose2, work)
+        add_changes(model, work, work.twists)
     for i in range(model.bodies.shape[0]):
         body, w, pose, parameters = state.bodies[i], work.bodies[i], work.pose2[i], model.bodies[i]
         for k in range(3):
@@ -863,9 +903,7 @@ def end_interval(model, tree, state, work, dt, arc, info):
         if pose.x[2] - parameters.reach < info.gap:
             for k in range(parameters.contact_begin, parameters.contact_end):
                 info.gap = min(info.gap, ground_gap(work.slots[k], pose))
-    for j in range(model.joints.shape[0]):
-        if tree is not None:
-            break
+    for j in range(0 if tree is None else model.bodies.shape[0], model.joints.shape[0]):
         w, knot = work.joints[j], state.joints[j]
         assign(w.rotor, knot.rotor)
         assign(w.impulse, knot.impulse)
@@ -883,7 +921,7 @@ def end_interval(model, tree, state, work, dt, arc, info):
         k = work.active[n]
         if k >= model.contacts.shape[0]:
             info.gap = min(info.gap, work.contacts[k].gap)
-    if tree is None:
-        read_joints(model, state, work, work.pose2, work.twists, 0)
-    else:
+    if tree is not None:
         read_tree(model, state, work, dt, info)
+    first = 0 if tree is None else model.bodies.shape[0]
+    read_joints(model, state, work, work.pose2, work.twists, first)

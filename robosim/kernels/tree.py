@@ -90,7 +90,7 @@ def guess_tree(joints, state, poses, tree, t, dt, extrapolate):
 
     Smooth as it may be, a longer memory guesses worse: what is quick in it gets amplified.
     """
-    for b in range(joints.shape[0]):
+    for b in range(tree.shape[0] - 1):
         joint, w, knot = joints[b], tree[b], state.joints[b]
         for row in range(joint.m_T + joint.m_R):
             rate = state.v[joint.v_begin + row]
@@ -168,7 +168,7 @@ def turn_child(joint, w, P_a, P):
 def move_tree(joints, motions, tree, dt):
     """Turns and velocities of all bodies, and the joints at the second knot, from the unknowns."""
     rate = 1.0 / dt
-    for b in range(joints.shape[0]):
+    for b in range(tree.shape[0] - 1):
         joint, w = joints[b], tree[b]
         parent, body, w_a = motions[joint.parent], motions[b], tree[joint.parent]
         turn_child(joint, w, parent.P, body.P)
@@ -385,9 +385,24 @@ def remember_tree(tree):
 
 
 @kernel
+def remember_rates(tree):
+    """Keep the joints' rates in the direction that was found."""
+    for b in range(tree.shape[0] - 1):
+        assign(tree[b].d, tree[b].d_old)
+
+
+@kernel
+def add_remembered_rates(tree):
+    """Add them to those of another direction."""
+    for b in range(tree.shape[0] - 1):
+        for k in range(6):
+            tree[b].d[k] += tree[b].d_old[k]
+
+
+@kernel
 def step_tree(joints, motions, tree, t, dt, length):
     """Unknowns = remembered ones + length * w.d, the rates of the joints in a Newton direction."""
-    for b in range(joints.shape[0]):
+    for b in range(tree.shape[0] - 1):
         joint, w = joints[b], tree[b]
         for row in range(joint.m_T):
             w.slide[row] = w.slide_old[row] + length * w.d[row]
@@ -425,7 +440,7 @@ def leave_residual(joints, tree, knots, impulses):
 
     So momenta do not sum up what is left of the equations.
     """
-    for b in range(joints.shape[0]):
+    for b in range(tree.shape[0] - 1):
         joint, w = joints[b], tree[b]
         for i in range(6):
             w.x[i] = -w.f[i]
@@ -457,7 +472,7 @@ def push_joint(f, r, rho, rho_a, child, parent):
 @kernel
 def add_tree_forces(joints, poses, forces, scale, second, tree, t, impulses):
     """impulses (nb + 1,) += scale * world wrenches of generalized forces, at either knot."""
-    for b in range(joints.shape[0]):
+    for b in range(tree.shape[0] - 1):
         joint = joints[b]
         if joint.kind == HINGE:
             force, w = scale * forces[joint.v_begin], tree[b]

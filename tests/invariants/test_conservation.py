@@ -73,20 +73,27 @@ def test_momentum_falls_with_gravity():
 
 
 def test_double_pendulum_for_ten_minutes(record_property):
-    """No trend of the energy over 60 000 steps of 10 ms: its slope drowns in its fluctuation."""
-    sim = Simulation(double_pendulum(), 1e-2)
-    sim.set_state([np.pi / 2, 0.0])
-    start = sim.energy()
-    deviation = np.array([sim.energy() - start for _ in sim.stream(600.0, chunk_steps=1)])
-    t = np.arange(1, len(deviation) + 1) / len(deviation)
-    slope = np.polyfit(t, deviation, 1)[0]  # J over the ten minutes
-    largest = np.abs(deviation).max()
-    print(f"largest deviation of the energy {largest:.4f} J, slope {slope:.2e} J in ten minutes")
+    """No trend of the energy over 60 000 steps of 10 ms: its slope drowns in its fluctuation.
+
+    Chaos makes every slope a random number, of about a tenth of the fluctuation; so it is the mean
+    of six starts that has to be small, and what a single run may gain is bounded besides.
+    """
+    slopes, steps_up, largest = [], [], 0.0
+    for angle in (1.45, 1.5, 1.55, np.pi / 2, 1.6, 1.65):
+        sim = Simulation(double_pendulum(), 1e-2)
+        sim.set_state([angle, 0.0])
+        start = sim.energy()
+        deviation = np.array([sim.energy() - start for _ in sim.stream(600.0, chunk_steps=1)])
+        t = np.arange(1, len(deviation) + 1) / len(deviation)
+        halves = deviation.reshape(2, -1).mean(axis=1)
+        slopes.append(np.polyfit(t, deviation, 1)[0] / deviation.std())
+        steps_up.append((halves[1] - halves[0]) / deviation.std())
+        largest = max(largest, np.abs(deviation).max())
+    print(f"largest deviation of the energy {largest:.4f} J, slopes over it {np.round(slopes, 3)}")
     record_property("largest deviation of the energy [J]", largest)
-    # The independent excursions number some thousands: their mean is 1/50 of their scatter.
-    assert abs(slope) < deviation.std() / 10
-    halves = deviation.reshape(2, -1).mean(axis=1)
-    assert abs(halves[1] - halves[0]) < deviation.std() / 10
+    assert abs(np.mean(slopes)) < 0.1
+    assert abs(np.mean(steps_up)) < 0.1
+    assert np.abs(slopes).max() < 0.5
     assert largest < 0.05 * 2 * 9.81  # of the energy that swings, m g l
 
 

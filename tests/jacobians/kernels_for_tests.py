@@ -82,7 +82,7 @@ def start_newton(model, state, work, options, kappa, info):
             start_contact(contact, work.pose1, options.dt, w, work.scratch[0])
             enter(contact, c, w, k, work.active, work.factored, model.facets, kappa, speed)
     guess_motion(model, model.tree, state, work, options.dt, 0.0)
-    evaluate(model, model.tree, state, work, options.dt, info)
+    evaluate(model, state, work, options.dt, info)
     assemble(model, state, work)
     remember(model, model.tree, state, work)
 
@@ -90,7 +90,7 @@ def start_newton(model, state, work, options, kappa, info):
 @entry
 def continue_newton(model, state, work, dt, info):
     """The equations and their matrix at the motion that work has."""
-    evaluate(model, model.tree, state, work, dt, info)
+    evaluate(model, state, work, dt, info)
     assemble(model, state, work)
     remember(model, model.tree, state, work)
 
@@ -99,7 +99,7 @@ def continue_newton(model, state, work, dt, info):
 def residual_along(model, state, work, dt, length, info):
     """Residual rows after a step of `length` along the directions in work."""
     take_step(model, model.tree, state, work, dt, length)
-    return evaluate(model, model.tree, state, work, dt, info)
+    return evaluate(model, state, work, dt, info)
 
 
 @entry
@@ -114,7 +114,7 @@ def factor_and_solve(graph, blocks, rhs):
 @entry
 def newton_direction(model, state, work, dt, kappa, info):
     """The Newton direction at the motion that work has; the status of its factorization."""
-    evaluate(model, model.tree, state, work, dt, info)
+    evaluate(model, state, work, dt, info)
     status = factor(model, model.tree, state, work)
     find_direction(model, model.tree, state, work, kappa, False)
     return status

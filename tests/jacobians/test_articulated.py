@@ -5,7 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from kernels_for_tests import newton_direction, start_newton
-from random_mechanisms import random_coordinates, random_tree
+from random_mechanisms import (
+    close_at,
+    random_body,
+    random_coordinates,
+    random_joint,
+    random_tree,
+)
 
 from robosim import Body, Joint, Mechanism, OptionError, PointSpring, Simulation, load
 from robosim.joints import KINDS
@@ -68,6 +74,85 @@ def test_trajectories_agree(base):
         np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-9)
 
 
+def looped_tree(
+    rng: np.random.Generator, closing: str, top: str | None, contacts: int
+) -> Mechanism:
+    """A body with two legs of unlike joints and a twig, closed to a loop; another loop on a foot.
+
+    The first loop hangs on the body, or on the world.
+    """
+    kinds = ("spherical", "revolute", "cylindrical", "revolute", "planar", "spherical")
+    parents = ("b0", "b1", top, "b3", "b1", "b5")
+    robot = random_tree(rng, 1, "spherical" if top is None else "floating", contacts=contacts)
+    rest = [random_body(rng, f"b{k + 1}") for k in range(6)]
+    joints = [
+        random_joint(rng, f"j{k + 1}", kind, parent, f"b{k + 1}")
+        for k, (kind, parent) in enumerate(zip(kinds, parents, strict=True))
+    ]
+    robot = Mechanism("looped", (*robot.bodies, *rest), (*robot.joints, *joints), robot.contacts)
+    # The first over b1, b2 and b3, b4; the second hangs on b1, over b5 and b6, or over b6 alone.
+    return close_at(
+        rng, robot, random_coordinates(rng, robot), [(closing, "b4", "b2"), ("planar", "b1", "b6")]
+    )
+
+
+def make_exact(sim: Simulation) -> None:
+    """Take the compliance out of a tree's joints, which they have with multipliers and loops."""
+    joints = sim._model.joints
+    joints.setflags(write=True)
+    joints[: len(sim.robot.bodies)]["compliance_T"] = 0.0
+    joints[: len(sim.robot.bodies)]["compliance_R"] = 0.0
+
+
+@pytest.mark.parametrize("top", ["b0", None])
+@pytest.mark.parametrize("closing", ["revolute", "spherical", "fixed", "prismatic"])
+def test_newton_direction_of_loops(closing, top):
+    """Motions and multipliers of both solvers, from a motion that the tree's joints allow."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        robot = looped_tree(rng, closing, top, contacts=0 if top is None else 2)
+        q, v = np.array(robot.home), rng.normal(size=robot.nv)
+        found = []
+        sims = [Simulation(robot, 0.01, solver=solver) for solver in SOLVERS]
+        for sim in sims:
+            make_exact(sim)
+            sim._place(q, v, 0.0)
+            info = sim._sample[-1][0]
+            start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, info)
+            for name in ("v", "P"):
+                sim._work.bodies[name] = sims[0]._work.bodies[name]
+            parts = sim._model, sim._state, sim._work
+            assert newton_direction(*parts, sim.timestep, KAPPA, info) == 0
+            bodies = sim._work.rhs["w"][: len(robot.bodies)]
+            loops = sim._work.rhs["w"][sim._model.joints["node"][len(robot.bodies) :]]
+            found.append((bodies.copy(), loops.copy()))
+        for mine, theirs in zip(*found, strict=True):
+            scale = np.abs(theirs).max()
+            np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("closing", ["revolute", "spherical"])
+def test_trajectories_of_loops_agree(closing):
+    """Bodies, joints that close loops, and what they bear."""
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        robot = looped_tree(rng, closing, "b0", 0)
+        v = 0.1 * rng.normal(size=robot.nv)
+        ends, wrenches = [], []
+        for solver in SOLVERS:
+            sim = Simulation(robot, 1e-3, solver=solver, tolerance=1e-11)
+            assert sim.solver == solver
+            sim.set_state(robot.home, v)
+            make_exact(sim)
+            log = sim.run(0.05)
+            assert log.violation.max() < 1e-11
+            ends.append(np.concatenate((sim.q, sim.v)))
+            wrenches.append(np.array(list(sim.joint_wrenches().values())))
+        np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-8)
+        scale = np.abs(wrenches[1]).max()
+        np.testing.assert_allclose(wrenches[0], wrenches[1], rtol=0, atol=1e-3 * scale)
+
+
 @pytest.mark.parametrize("cone", ["second_order", "linearized"])
 def test_contacts_agree(cone):
     """The A1 lands, leaning; to what contact_speed leaves open."""
@@ -114,5 +199,8 @@ def test_the_default_and_what_is_refused():
     assert Simulation(tied).solver == "ldu"
     with pytest.raises(OptionError, match="solver"):
         Simulation(tied, solver="articulated")
+    assert Simulation(builders.rhombus()).solver == "articulated"
+    # Its loops share joints.
+    assert Simulation(builders.scissor_lift(3)).solver == "ldu"
     with pytest.raises(OptionError, match="'cholesky'"):
         Simulation(tied, solver="cholesky")
