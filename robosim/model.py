@@ -557,7 +557,9 @@ def is_tree_with_loops(mechanism: Mechanism) -> bool:
 
 
 def _separate_loops(mechanism: Mechanism) -> Loops | None:
-    """The loops of a mechanism; None if two share a joint, or a law acts where one is closed."""
+    """The loops of a mechanism; None if two share a joint, or anything acts where one is closed."""
+    if any(v >= mechanism.nv for v in mechanism.actuated):
+        return None
     nb = len(mechanism.bodies)
     index = {body.name: i for i, body in enumerate(mechanism.bodies)}
     above, floats = np.full(nb, nb), np.zeros(nb, dtype=bool)
@@ -585,9 +587,9 @@ def _separate_loops(mechanism: Mechanism) -> Loops | None:
         if np.any(over[path] >= 0) or np.any(floats[path]):
             return None
         over[path] = n
-    top = np.array([top for top, _, _ in found], dtype=np.int64)
-    first = np.searchsorted(top, np.arange(nb + 2)).astype(np.int64)
-    return Loops(np.array([j for _, j, _ in found], dtype=np.int64), top, first, over)
+    tops = np.array([loop[0] for loop in found], dtype=np.int64)
+    first = np.searchsorted(tops, np.arange(nb + 2)).astype(np.int64)
+    return Loops(np.array([loop[1] for loop in found], dtype=np.int64), tops, first, over)
 
 
 def connect_pairs(model: Model, near: NDArray[np.bool_]) -> Model:

@@ -271,7 +271,7 @@ class Simulation:
         self._near = -1, np.zeros(0, dtype=bool)
         # What holds for every step until it is set again: torques, and the gains of a PD.
         self._torques = np.zeros((1, len(self._model.coordinates)))
-        self._held = self._torques[0]
+        self._held, self._fully_held = self._torques[0], False
         self._gains, self._controlled = self._no_gains.copy(), False
         self._done = np.zeros(1, dtype=np.int64)
         self._single = self._handle(1)
@@ -615,15 +615,18 @@ class Simulation:
     def _hold(self, tau: Any, source: str) -> None:
         """Take torques (nu,), forces (nv,) or None to be held over the steps that follow."""
         held = self._held
-        held.fill(0.0)
-        if tau is None:
-            return
-        plain = type(tau) is np.ndarray and tau.dtype == np.float64
-        if plain and tau.shape == (self._nu,) and isfinite(tau.dot(tau)):
+        if type(tau) is np.ndarray and tau.dtype == np.float64 and tau.shape == (self._nu,):
             # The usual case, in a fraction of the time of the general one.
+            if self._fully_held:
+                held.fill(0.0)
+                self._fully_held = False
             held[self._actuated] = tau
-        else:
+            if isfinite(tau.dot(tau)):
+                return
+        held.fill(0.0)
+        if tau is not None:
             held[: self._n_rates] = check_torques(self.robot, tau, source)
+            self._fully_held = True
 
     @property
     def _last_interval(self) -> float:
