@@ -39,6 +39,7 @@ FIRST_PATH = 4  # finished by jumps; what that does not solve undivided is divid
 LAST = 12  # and of parts of a step: along other paths, each finished by jumps
 LOOSE = 1e-2  # [m/s], residual below which jumps start, and up to which they may land
 OPEN = 1e-6  # [m/s, rad/s], how fast joints may open
+EXACT = 1e-2  # part of the tolerance below which a motion without contacts is not polished
 REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
 
 
@@ -271,7 +272,9 @@ def solve(model, state, work, options, dt, attempt, info):
         solved = solved and keeps_apart(model, work)
         solved = solved and keeps_closed(model, model.tree, work, (OPEN + options.tolerance) * dt)
         if solved and (n > 0 or work.active[0] == 0):
-            info.residual = polish(model, model.tree, model.loops, state, work, dt, merit, info)
+            if merit > EXACT * options.tolerance:
+                merit = polish(model, model.tree, model.loops, state, work, dt, merit, info)
+            info.residual = merit
             return CONVERGED
         info.iterations += 1
         # With a high barrier its slacks are so long that smaller residuals mean nothing.

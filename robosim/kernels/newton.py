@@ -682,7 +682,8 @@ def remember(model, tree, state, work):
     """Keep the unknowns, to step from them by different lengths."""
     for i in range(model.bodies.shape[0]):
         w = work.bodies[i]
-        assign(w.v, w.v_old)
+        if tree is None:
+            assign(w.v, w.v_old)
         assign(w.P, w.P_old)
     if tree is not None:
         remember_tree(work.tree)
