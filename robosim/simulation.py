@@ -787,7 +787,7 @@ class Simulation:
         done[0] = reached = begin
         while True:
             assert self._parts is not None
-            last = self._until(reached, end)
+            last = self._until(reached, end) if self._away else end
             self._run_states(self._parts.addresses, runs, done, last)
             before, reached = reached, int(done[0])
             infos = run.values.infos
@@ -797,7 +797,8 @@ class Simulation:
                 if self.order == 4:
                     smooth = infos["order"][before:reached] == 4
                     self.fourth_order_steps += int(np.count_nonzero(smooth))
-            self._return(reached - before)
+            if self._away:
+                self._return(reached - before)
             if reached == end:
                 return
             if reached < last and not self._goes_on(infos["status"][reached]):
