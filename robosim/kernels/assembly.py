@@ -169,7 +169,7 @@ def start_projected(model, state, work, held, goal_rate, dt):
             w.rotor[row] = model.coordinates[v].armature * state.v[v]
             if joint.law != 0 or held[v] != 0:
                 w.rows = n + m
-    find_jacobians(model, work, 0)
+    find_jacobians(model, work)
     status = project_velocities(model, state, work, 1.0, False)
     work.factored[0] = 0
     if status != CONVERGED:

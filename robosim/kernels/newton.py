@@ -528,7 +528,7 @@ def find_direction(model, tree, state, work, kappa, refine):
             add_transposed(w.L_o, w.F, work.rhs[contact.other].w)
     solve_motion(model, tree, state, work, work.rhs)
     if refine:
-        unbalanced_momenta(model, tree, state, work, work.correction)
+        unbalanced_momenta(model, tree, model.loops, state, work, work.correction)
         if tree is not None:
             remember_rates(work.tree)
         solve_motion(model, tree, state, work, work.correction)
@@ -586,7 +586,7 @@ def solve_joints(model, work, x, held, before):
 
 
 @kernel
-def unbalanced_momenta(model, tree, state, work, out):
+def unbalanced_momenta(model, tree, loops, state, work, out):
     """out = what the direction leaves of the bodies' linearized equations; zero in other rows."""
     nb, t = model.bodies.shape[0], work.scratch[0]
     clear_rows(out)
@@ -616,17 +616,35 @@ def unbalanced_momenta(model, tree, state, work, out):
                     for k in range(m):
                         answer += w.A[row, k] * work.tree[j].d[k]
                     out[joint.node].w[n + row] = answer
-    for j in range(0 if tree is None else nb, model.joints.shape[0]):
-        joint, knot = model.joints[j], state.joints[j]
-        if joint.node < 0:
-            continue
-        impulse = work.rhs[joint.node].w
-        for row in range(work.joints[j].rows):
-            for k in range(6):
-                out[joint.child].w[k] += knot.G_b[row, k] * impulse[row]
-                if joint.parent < nb:
-                    out[joint.parent].w[k] += knot.G_a[row, k] * impulse[row]
-        add_span_impulses(model, joint, work.span1, impulse[0], out)
+    if loops is not None:
+        for n in range(loops.joint.shape[0]):
+            add_joint_momenta(model, state, work, loops.joint[n], out)
+    if tree is None:
+        add_constraint_momenta(model, state, work, out)
+
+
+@kernel
+def add_joint_momenta(model, state, work, j, out):
+    """out += what the direction's multipliers of joint j do to its bodies."""
+    joint, knot, nb = model.joints[j], state.joints[j], model.bodies.shape[0]
+    impulse = work.rhs[joint.node].w
+    for row in range(work.joints[j].rows):
+        for k in range(6):
+            out[joint.child].w[k] += knot.G_b[row, k] * impulse[row]
+            if joint.parent < nb:
+                out[joint.parent].w[k] += knot.G_a[row, k] * impulse[row]
+
+
+@kernel
+def add_constraint_momenta(model, state, work, out):
+    """out += what the direction's multipliers of all constraints do to bodies."""
+    nb = model.bodies.shape[0]
+    for j in range(model.joints.shape[0]):
+        node = model.joints[j].node
+        if node >= 0:
+            add_joint_momenta(model, state, work, j, out)
+            impulse = work.rhs[node].w[0]
+            add_span_impulses(model, model.joints[j], work.span1, impulse, out)
     for n in range(model.couplings.shape[0]):
         coupling = model.couplings[n]
         for i in range(2):

@@ -68,6 +68,7 @@ from robosim.kernels.newton import (
     factor,
     factor_joints,
     find_direction,
+    find_loop_rows,
     place_coupling_blocks,
     place_joint_blocks,
     rows_ahead,
@@ -203,11 +204,11 @@ def advance(model, state, work, options, dt, end, info):
     if status == CONVERGED and turns_far(work):
         status = TURNS_FAR
     if status == CONVERGED:
-        status = find_velocities(model, model.tree, state, work, options, dt, info)
+        status = find_velocities(model, model.tree, model.loops, state, work, options, dt, info)
     if status == CONVERGED:
         # The parts of a step of order four make up for each other in what the momenta show.
         arc = 0.0 if options.order == 4 else dt
-        end_interval(model, model.tree, state, work, dt, arc, info)
+        end_interval(model, model.tree, model.loops, state, work, dt, arc, info)
     return status
 
 
@@ -591,12 +592,9 @@ def admit_entered(model, collision, state, work, options, dt, kappa):
 
 
 @kernel
-def find_jacobians(model, work, first):
-    """Jacobians of joints from `first` on at the second knot, for its projection and the next step.
-
-    Of a tree only those that close loops are asked for.
-    """
-    for j in range(first, model.joints.shape[0]):
+def find_jacobians(model, work):
+    """Jacobians of all joints at the second knot, for its projection and for the next step."""
+    for j in range(model.joints.shape[0]):
         if model.joints[j].node >= 0:
             rows_ahead(model, work, j)
 
@@ -694,10 +692,12 @@ def project_velocities(model, state, work, dt, drag):
 
 
 @kernel
-def find_velocities(model, tree, state, work, options, dt, info):
+def find_velocities(model, tree, loops, state, work, options, dt, info):
     """Momenta and velocities at the second knot; returns a status."""
-    find_jacobians(model, work, 0 if tree is None else model.bodies.shape[0])
-    if tree is not None:
+    find_loop_rows(model, loops, work)
+    if tree is None:
+        find_jacobians(model, work)
+    else:
         if work.active[0] == 0:
             share_residual(model.bodies, model.joints, work.joints, work.tree, work.residual, info)
         leave_residual(model.joints, work.tree, state.joints, work.impulse)
@@ -880,7 +880,7 @@ def add_motion(R, motion, dt, out):
 
 
 @kernel
-def end_interval(model, tree, state, work, dt, arc, info):
+def end_interval(model, tree, loops, state, work, dt, arc, info):
     """Move the state to the second knot, all of it; note the joints' violation and the gap."""
     info.gap, info.violation = np.inf, 0.0
     work.last_dt[0] = dt
@@ -921,7 +921,9 @@ def end_interval(model, tree, state, work, dt, arc, info):
         k = work.active[n]
         if k >= model.contacts.shape[0]:
             info.gap = min(info.gap, work.contacts[k].gap)
-    if tree is not None:
+    if tree is None:
+        read_joints(model, state, work, work.pose2, work.twists, 0)
+    else:
         read_tree(model, state, work, dt, info)
-    first = 0 if tree is None else model.bodies.shape[0]
-    read_joints(model, state, work, work.pose2, work.twists, first)
+    if loops is not None:
+        read_joints(model, state, work, work.pose2, work.twists, model.bodies.shape[0])
