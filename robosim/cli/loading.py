@@ -99,6 +99,14 @@ SelfCollision = Annotated[
         rich_help_panel=_PANEL,
     ),
 ]
+SelfCollide = Annotated[
+    bool,
+    typer.Option(
+        "--selfcollide",
+        help="The same for the links alone that the file's <selfCollide> names.",
+        rich_help_panel=_PANEL,
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -132,6 +140,7 @@ class Loading(Files):
     no_ground: NoGround = False
     touching: Touching = None
     self_collision: SelfCollision = False
+    selfcollide: SelfCollide = False
 
     @property
     def links(self) -> str | list[str]:
@@ -146,7 +155,7 @@ class Loading(Files):
             model,
             ground=not self.no_ground,
             contacts=self.links,
-            self_collision=self.self_collision,
+            self_collision=self.self_collision or ("file" if self.selfcollide else False),
             **options,
         )
         if self.friction is None:

@@ -8,6 +8,7 @@ from urdf_text import INERTIAL, LIMIT, joint_xml, link_xml, robot_xml
 
 import robosim
 from robosim import LoadError, quaternions
+from robosim.cli.loading import Loading
 
 BOX = '<collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision>'
 A, B = link_xml("a", INERTIAL + BOX), link_xml("b", INERTIAL + BOX)
@@ -227,6 +228,9 @@ def test_what_the_file_wants_to_collide_is_told(write):
     more = link_xml("d", INERTIAL + BOX), joint_xml("l", "c", "d", inside=along)
     robot = robosim.load(write(*parts, *more, one, two), self_collision="file")
     assert touching(robot) == [{"a", "c"}]
+    path = write(*parts, one, two)
+    assert touching(Loading(selfcollide=True).load(str(path))) == [{"a", "c"}]
+    assert touching(Loading().load(str(path))) == []
     with pytest.raises(LoadError, match="self_collision cannot be 'files'"):
         robosim.load(write(*parts), self_collision="files")
     no = '<gazebo reference="a"><selfCollide>false</selfCollide></gazebo>'
