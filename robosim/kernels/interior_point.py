@@ -38,7 +38,7 @@ CAREFUL = 3  # the same start, staying near the central path
 FIRST_PATH = 4  # finished by jumps; what that does not solve undivided is divided
 LAST = 12  # and of parts of a step: along other paths, each finished by jumps
 LOOSE = 1e-2  # [m/s], residual below which jumps start, and up to which they may land
-OPEN = 1e-7  # [m/s, rad/s], how fast joints may open
+OPEN = 1e-7  # [m/s, rad/s], how far joints may open in a step or its parts, over the timestep
 WEDGED = 1e-6  # the same with contacts, between which bodies can wedge
 EXACT = 1e-2  # part of the tolerance below which a motion without contacts is not polished
 REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
@@ -272,7 +272,7 @@ def solve(model, state, work, options, dt, attempt, info):
         # Forces are impulses over dt: those of the last step, taken over, would be seen to be off.
         solved = solved and keeps_apart(model, work)
         opening = options.tolerance + (WEDGED if work.active[0] > 0 else OPEN)
-        solved = solved and keeps_closed(model, model.tree, work, opening * dt)
+        solved = solved and keeps_closed(model, model.tree, work, opening * options.dt)
         if solved and (n > 0 or work.active[0] == 0):
             if merit > EXACT * options.tolerance:
                 merit = polish(model, model.tree, model.loops, state, work, dt, merit, info)
