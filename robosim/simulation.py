@@ -136,15 +136,15 @@ class Simulation:
         2, or 4: seven steps of order two, combined. While a contact or a limit is active, or
         with servos, steps are of order two all the same, and say so.
     solver : str or None
-        "articulated" eliminates a tree along its joints, "ldu" any mechanism with all multipliers,
-        more slowly. By default trees have the former, and where it cannot solve a step, as may
-        happen with many stiff contacts, go on with the latter for 2 steps, the next time for 4,
-        and so on.
+        "articulated" eliminates a tree along its joints, and loops that share none; "ldu" any
+        mechanism with all multipliers, more slowly. By default the former works on what it can, and
+        where it cannot solve a step, as may happen with many stiff contacts, the latter goes on for
+        2 steps, the next time for 4, and so on.
 
     Attributes
+    ----------
     solver : str
         The one in use.
-    ----------
     steps, fourth_order_steps : int
         Done since the state was set: all, and those of order four.
 
@@ -855,7 +855,7 @@ class Simulation:
     def _patience(self, solver: str) -> tuple[int, int]:
         """Into how many parts at most a solver may divide a step, and its last attempt."""
         touches = bool(self.robot.contacts or self.robot.touching_shapes())
-        # With loops the other has more to keep apart, and less digits for it.
+        # With loops the other has more to keep apart, and fewer digits for it.
         worse = touches and not self.robot.loop_joints
         if self._may_switch and solver == "articulated" and worse:
             # Contacts that the first of two cannot solve are soon handed to the other.

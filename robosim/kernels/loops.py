@@ -38,18 +38,16 @@ def begin_loops(joints, loops, knots, rows, border, arms, tree, held):
             e.E[i, i] = 1.0
         for i in range(e.rows):
             e.E[i, i] = joint.compliance_T if i < joint.n_T else joint.compliance_R
-            if joint.child == loops.top[n]:
-                place_end(tree[joint.child], knot.G_b[i], w.G_b[i], held, e.B[i], e.C[i])
-            else:
-                arm = arms[joint.child]
-                place_end(tree[joint.child], knot.G_b[i], w.G_b[i], held, arm.B[i], arm.C[i])
-            if joint.parent == nb:
-                continue
-            if joint.parent == loops.top[n]:
-                place_end(tree[joint.parent], knot.G_a[i], w.G_a[i], held, e.B[i], e.C[i])
-            else:
-                arm = arms[joint.parent]
-                place_end(tree[joint.parent], knot.G_a[i], w.G_a[i], held, arm.B[i], arm.C[i])
+            for body, first, second in (
+                (joint.child, knot.G_b[i], w.G_b[i]),
+                (joint.parent, knot.G_a[i], w.G_a[i]),
+            ):
+                if body == nb:
+                    continue
+                if body == loops.top[n]:
+                    place_end(tree[body], first, second, held, e.B[i], e.C[i])
+                else:
+                    place_end(tree[body], first, second, held, arms[body].B[i], arms[body].C[i])
 
 
 @kernel

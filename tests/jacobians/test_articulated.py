@@ -34,6 +34,18 @@ def loaded_tree(rng: np.random.Generator, base: str, contacts: int) -> Mechanism
     return replace(robot, joints=tuple(joints))
 
 
+def find_direction(sim: Simulation, first: Simulation, q, v, tau) -> None:
+    """Leave in sim its Newton direction from q, v at the motion that the first one has."""
+    sim._place(q, v, 0.0)
+    sim._work.tau[:] = tau
+    info = sim._sample[-1][0]
+    start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, info)
+    for name in ("v", "P"):
+        sim._work.bodies[name] = first._work.bodies[name]
+    parts = sim._model, sim._state, sim._work
+    assert newton_direction(*parts, sim.timestep, KAPPA, info) == 0
+
+
 @pytest.mark.parametrize("base", KINDS)
 @pytest.mark.parametrize("contacts", [0, 1])
 def test_newton_direction(base, contacts):
@@ -46,14 +58,7 @@ def test_newton_direction(base, contacts):
         sims = [Simulation(robot, 0.01, solver=solver) for solver in SOLVERS]
         found = []
         for sim in sims:
-            sim._place(q, v, 0.0)
-            sim._work.tau[:] = tau
-            info = sim._sample[-1][0]
-            start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, info)
-            for name in ("v", "P"):
-                sim._work.bodies[name] = sims[0]._work.bodies[name]
-            parts = sim._model, sim._state, sim._work
-            assert newton_direction(*parts, sim.timestep, KAPPA, info) == 0
+            find_direction(sim, sims[0], q, v, tau)
             found.append(sim._work.rhs["w"][: len(robot.bodies)].copy())
         scale = np.abs(found[1]).max()
         np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-10 * scale)
@@ -117,13 +122,7 @@ def test_newton_direction_of_loops(closing, top):
         sims = [Simulation(robot, 0.01, solver=solver) for solver in SOLVERS]
         for sim in sims:
             make_exact(sim)
-            sim._place(q, v, 0.0)
-            info = sim._sample[-1][0]
-            start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, info)
-            for name in ("v", "P"):
-                sim._work.bodies[name] = sims[0]._work.bodies[name]
-            parts = sim._model, sim._state, sim._work
-            assert newton_direction(*parts, sim.timestep, KAPPA, info) == 0
+            find_direction(sim, sims[0], q, v, np.zeros(robot.v_offsets[-1]))
             bodies = sim._work.rhs["w"][: len(robot.bodies)]
             loops = sim._work.rhs["w"][sim._model.joints["node"][len(robot.bodies) :]]
             found.append((bodies.copy(), loops.copy()))
