@@ -281,6 +281,7 @@ CONTACT_WORK = np.dtype(
         ("warm", "i8"),  # whether the attempt starts from the last step's variables
         ("slides", "i8"),  # whether friction is moved along the central path, not straight
         ("jumps", "f8"),  # inverse mass by which it lands after steps of any length [1/kg], or 0
+        ("straight", "f8"),  # the part of a jump that it need not land after, or 0
         ("d_gamma", "f8"),
         ("d_s", "f8"),
         ("d_psi", "f8"),

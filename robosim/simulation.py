@@ -553,20 +553,19 @@ class Simulation:
                 "much",
                 stacklevel=_user_level(),
             )
-        q = self._state.q
-        for slot in self._work.slots[self._model.n_ground :]:
-            if slot["kind"] == LIMIT:
-                joint = self._model.joints[slot["joint"]]
-                here = float(q[joint["q_begin"] + slot["row"]])
-                if slot["sign"] * (here - slot["bound"]) < -1e-9 * slot["scale"]:
-                    element = all_joints(self.robot)[int(slot["joint"])]
-                    kind = "tendon" if isinstance(element, Tendon) else "joint"
-                    side = "lower" if slot["sign"] > 0 else "upper"
-                    warnings.warn(
-                        f"{kind} '{element.name}' starts at {here:.6g}, beyond its {side} limit of "
-                        f"{slot['bound']:.6g}, and will be pushed back slowly",
-                        stacklevel=_user_level(),
-                    )
+        slots, joints = self._work.slots[self._model.n_ground :], self._model.joints
+        limits = slots[slots["kind"] == LIMIT]
+        here = self._state.q[joints["q_begin"][limits["joint"]] + limits["row"]]
+        beyond = limits["sign"] * (here - limits["bound"]) < -1e-9 * limits["scale"]
+        for slot, value in zip(limits[beyond], here[beyond], strict=True):
+            element = all_joints(self.robot)[int(slot["joint"])]
+            kind = "tendon" if isinstance(element, Tendon) else "joint"
+            side = "lower" if slot["sign"] > 0 else "upper"
+            warnings.warn(
+                f"{kind} '{element.name}' starts at {value:.6g}, beyond its {side} limit of "
+                f"{slot['bound']:.6g}, and will be pushed back slowly",
+                stacklevel=_user_level(),
+            )
 
     def _checked(self, name: str, value: ArrayLike, names: tuple[str, ...]) -> Array:
         try:

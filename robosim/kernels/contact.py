@@ -23,6 +23,8 @@ from robosim.kernels.algebra import fill, split_pair, step_to_zero
 from robosim.kernels.jit import kernel
 from robosim.model import DRY
 
+CLOSE = 0.99  # part of the way to the surface of the cones that a step may go
+
 
 @kernel
 def friction_size(facets):
@@ -140,6 +142,12 @@ def contact_longest_step(contact, c, w, facets, fraction, longest):
     """The longest step up to `longest` that leaves the contact inside its cones."""
     if w.jumps != 0.0:
         return longest
+    return longest_straight_step(contact, c, w, facets, fraction, longest)
+
+
+@kernel
+def longest_straight_step(contact, c, w, facets, fraction, longest):
+    """The same without landing."""
     longest = min(longest, fraction * step_to_zero(c.s, w.d_s))
     longest = min(longest, fraction * step_to_zero(c.gamma, w.d_gamma))
     if contact.mu == 0.0:
@@ -168,9 +176,26 @@ def contact_products(contact, c, w, facets, length):
 
 
 @kernel
+def contact_stays(contact, c, w, facets, part):
+    """Let a contact go straight in a jump if at least `part` of that leaves it in its cones.
+
+    Such a contact goes straight, up to `CLOSE` of the way to where it would leave them: landing
+    keeps the difference of a pair, and so brings a slip that is to vanish down by halves only.
+    """
+    longest = longest_straight_step(contact, c, w, facets, 1.0, 2.0)
+    w.straight = CLOSE * longest if longest >= part else 0.0
+
+
+@kernel
+def contact_length(w, length):
+    """How far a contact goes in a step of some length."""
+    return min(length, w.straight) if w.straight != 0.0 else length
+
+
+@kernel
 def contact_follow(contact, c, w, facets):
     """After a step: put a contact where no straight step gets it."""
-    if w.jumps != 0.0:
+    if w.jumps != 0.0 and w.straight == 0.0:
         contact_land(contact, c, w, facets)
     elif facets is None and contact.mu > 0.0:
         second_order.follow(contact.mu, c, w)

@@ -9,11 +9,13 @@ from math import inf, isfinite, sqrt
 
 from robosim.kernels.algebra import dot, fill
 from robosim.kernels.contact import (
+    CLOSE,
     contact_center,
     contact_land,
     contact_longest_step,
     contact_products,
     contact_second_order,
+    contact_stays,
 )
 from robosim.kernels.jit import kernel
 from robosim.kernels.newton import evaluate, factor, find_direction, polish, remember, take_step
@@ -32,6 +34,10 @@ TURNS_FAR = 7  # a body turns farther than the discrete momentum can tell
 WARM = 0  # from the last step's variables, at the final barrier, by jumps where need be
 HOP = 1  # by jumps from where that has led, with velocities that are not extrapolated
 WARM_LIMIT = 12  # iterations of either; a cold start is quicker than what takes more
+TAIL = 1e-3  # [m/s], residual below which they may go on as long as they come nearer
+FAR = 2  # jumps of either that come nearer at no length, and are its last: they go in circles
+SHORT = 3  # jumps in a row that are short and gain little, before as many whole ones
+STUCK = 5  # other steps in a row that gain next to nothing, and are the last
 FREE = 0.9  # part of a step that leaves the cones so late that it needs no jump
 COLD = 2  # from far inside the cones, by Mehrotra's predictor and corrector
 CAREFUL = 3  # the same start, staying near the central path
@@ -96,7 +102,7 @@ def clear_directions(work, attempt):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         w = work.contacts[k]
-        w.slides, w.warm = 0, 1 if attempt == WARM else 0
+        w.slides, w.warm, w.straight = 0, 1 if attempt == WARM else 0, 0.0
         if not jumps(attempt):
             w.jumps = 0.0
         w.d_s, w.d_gamma, w.d_c, w.d_psi = 0.0, 0.0, 0.0, 0.0
@@ -223,6 +229,14 @@ def let_jump(model, work):
 
 
 @kernel
+def let_stay(model, state, work, part):
+    """Let contacts that stay inside their cones for a part of the next jump go straight in it."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact_stays(work.slots[k], state.contacts[k], work.contacts[k], model.facets, part)
+
+
+@kernel
 def start_jump(model, state, work):
     """Put all contacts on the central path from where another attempt has left them."""
     let_jump(model, work)
@@ -251,33 +265,60 @@ def final_barrier(model, state, work, options, dt):
 
 
 @kernel
+def is_solved(model, work, options, merit, largest, kappa_end):
+    """Whether all equations hold to their tolerances, for products of contacts up to `largest`."""
+    if not (merit < options.tolerance and largest <= 10.0 * kappa_end):
+        return False
+    # Forces are impulses over dt: those of the last step, taken over, would be seen to be off.
+    if not keeps_apart(model, work):
+        return False
+    opening = options.tolerance + (WEDGED if work.active[0] > 0 else OPEN)
+    return keeps_closed(model, model.tree, work, opening * options.dt)
+
+
+@kernel
+def search(model, state, work, dt, length, tries, merit, enough, info):
+    """The longest step that comes nearer, or else the last: (residual, length, whether nearer).
+
+    The first is of `length`, each of `tries` half as long as the one before.
+    """
+    trial = merit
+    for n in range(tries):
+        if n > 0:
+            length *= 0.5
+        take_step(model, model.tree, state, work, dt, length)
+        trial = evaluate(model, state, work, dt, info)
+        if trial <= max((1.0 - 1e-4 * length) * merit, enough):
+            return trial, length, True
+    return trial, length, False
+
+
+@kernel
 def solve(model, state, work, options, dt, attempt, info):
     """Solve the step equations from the unknowns in `work`; returns a status."""
     clear_directions(work, attempt)
+    touches = work.active[0] > 0
     # The projection at the end of the last step has factored nearly the same matrix. With contacts
     # those factors bring most steps to convergence; without, a fresh matrix takes one iteration to
     # an accuracy that they would need four for.
-    stale = attempt != WARM or work.factored[0] == 0 or work.active[0] == 0
+    stale = attempt != WARM or work.factored[0] == 0 or not touches
     merit = evaluate(model, state, work, dt, info)
-    limit, length, jump = options.max_iterations, 1.0, jumps(attempt)
-    if attempt <= HOP and work.active[0] > 0:
-        limit = min(limit, WARM_LIMIT)
-    for n in range(limit):
+    jump, length, nears = jumps(attempt), 1.0, False
+    far, short, whole, stuck = 0, 0, 0, 0
+    for n in range(options.max_iterations):
         info.residual = merit
         if not isfinite(merit):
             return NOT_FINITE
         kappa_end = final_barrier(model, state, work, options, dt)
         mean, largest, _ = complementarity(model, state, work, 0.0)
-        solved = merit < options.tolerance and largest <= 10.0 * kappa_end
-        # Forces are impulses over dt: those of the last step, taken over, would be seen to be off.
-        solved = solved and keeps_apart(model, work)
-        opening = options.tolerance + (WEDGED if work.active[0] > 0 else OPEN)
-        solved = solved and keeps_closed(model, model.tree, work, opening * options.dt)
-        if solved and (n > 0 or work.active[0] == 0):
+        solved = is_solved(model, work, options, merit, largest, kappa_end)
+        if solved and (n > 0 or not touches):
             if merit > EXACT * options.tolerance:
                 merit = polish(model, model.tree, model.loops, state, work, dt, merit, info)
             info.residual = merit
             return CONVERGED
+        if attempt <= HOP and touches and n >= WARM_LIMIT and not (nears and merit < TAIL):
+            return OUT_OF_ITERATIONS
         info.iterations += 1
         # With a high barrier its slacks are so long that smaller residuals mean nothing.
         enough = max(options.tolerance, 0.1 * options.contact_speed * mean / kappa_end)
@@ -287,7 +328,7 @@ def solve(model, state, work, options, dt, attempt, info):
                 return SINGULAR
         kappa = kappa_end
         set_second_order(model, state, work, 0.0)
-        if attempt == COLD and work.active[0] > 0:
+        if attempt == COLD and touches:
             kappa = predict_barrier(model, state, work, dt, kappa_end)
         elif jump:
             kappa = max(kappa_end, (0.1 if merit <= enough else 1.0) * mean)
@@ -295,34 +336,40 @@ def solve(model, state, work, options, dt, attempt, info):
             alike = largest < 3.0 * mean and (length > 0.5 or not raises_barrier(attempt))
             kappa = max(kappa_end, (0.3 if alike else 1.0) * mean)
         find_direction(model, model.tree, state, work, kappa, n > 1 and merit < REFINE)
-        length = longest_feasible_step(model, state, work, dt, 0.99)
+        length = longest_feasible_step(model, state, work, dt, CLOSE)
         if attempt != WARM and not jump:
             length = central_step(model, state, work, length)
-        if attempt == WARM and work.active[0] > 0 and not jump and length < FREE:
+        if attempt == WARM and touches and not jump and length < FREE:
             jump = True
             let_jump(model, work)
             if not stale:
                 # What factors of the last knot are too coarse for may not need to jump.
                 stale = True
                 continue
-            length = longest_feasible_step(model, state, work, dt, 0.99)
+            length = longest_feasible_step(model, state, work, dt, CLOSE)
         remember(model, model.tree, state, work)
-        # A jump that lands too far even when it is short is made all the same: it leads elsewhere.
+        if jump:
+            let_stay(model, state, work, FREE if merit < LOOSE else inf)
         # Warm starts may get worse by a first step, with the factors of the last knot.
-        accepted = jump
-        if jump or (attempt == WARM and work.active[0] > 0):
+        if jump or (attempt == WARM and touches):
             enough = LOOSE
-        for _ in range(5 if jump else 10):
-            take_step(model, model.tree, state, work, dt, length)
-            trial = evaluate(model, state, work, dt, info)
-            if trial <= max((1.0 - 1e-4 * length) * merit, enough):
-                accepted = True
-                break
-            length *= 0.5
-        if not accepted:
+        tries = 1 if whole > 0 else (5 if jump else 10)
+        trial, length, nearer = search(model, state, work, dt, length, tries, merit, enough, info)
+        if not (nearer or jump):
             return STALLED
+        # A jump that lands too far even when it is short is made all the same: it leads elsewhere.
+        far += 1 if jump and not nearer and whole == 0 else 0
+        stuck = stuck + 1 if not jump and trial > 0.99 * merit else 0
+        if (attempt <= HOP and far == FAR) or stuck == STUCK:
+            info.residual = trial
+            return STALLED
+        short = short + 1 if length < 0.2 and trial > 0.8 * merit else 0
+        whole = max(whole - 1, 0)
+        if jump and short == SHORT:
+            short, whole = 0, SHORT
+        nears = trial < 0.7 * merit
         # Where Newton's method leaves so little, its factors are good for as much again.
-        stale = work.active[0] > 0 or not trial * trial < 0.1 * options.tolerance * merit
+        stale = touches or not trial * trial < 0.1 * options.tolerance * merit
         merit = trial
     info.residual = merit
     return OUT_OF_ITERATIONS

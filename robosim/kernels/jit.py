@@ -17,8 +17,12 @@ import os
 from pathlib import Path
 
 from numba import config, njit
+from numba.core import types
+from numba.core.analysis import dead_branch_prune
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, DefaultPassBuilder
+from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.untyped_passes import DeadBranchPrune
 
 OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
@@ -87,8 +91,39 @@ class KernelLibrary(JITCodeLibrary):
         self._finalized = True
 
 
+class Something:
+    """An argument that is not None, in the way that numba's pruning of branches asks for it."""
+
+    literal_type = types.int64
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PruneNone(FunctionPass):
+    """Leave out what follows `if x is None` for an argument x that is something else.
+
+    numba itself leaves out only what follows `if x is not None` for one that is None.
+    """
+
+    _name = "prune_none"
+
+    def __init__(self):
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state):
+        nothing = types.NoneType, types.Optional, types.Omitted
+        args = [arg if isinstance(arg, nothing) else Something() for arg in state.args]
+        dead_branch_prune(state.func_ir, args)
+        return True
+
+
 class KernelCompiler(Compiler):
-    """numba's own, but for the library."""
+    """numba's own, but for the library and for branches that no argument leads to."""
+
+    def define_pipelines(self):
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(PruneNone, DeadBranchPrune)
+        passes.finalize()
+        return [passes]
 
     def compile_extra(self, func):
         codegen = self.state.targetctx.codegen()

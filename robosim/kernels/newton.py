@@ -33,6 +33,7 @@ from robosim.kernels.contact import (
     contact_follow,
     contact_force,
     contact_impulse,
+    contact_length,
     contact_stiffness,
     contact_violation,
     friction_size,
@@ -739,11 +740,12 @@ def take_step(model, tree, state, work, dt, length):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         c, w = state.contacts[k], work.contacts[k]
-        c.s = w.s_old + length * w.d_s
-        c.gamma = w.gamma_old + length * w.d_gamma
-        c.c = w.c_old + length * w.d_c
-        c.psi = w.psi_old + length * w.d_psi
+        own = contact_length(w, length)
+        c.s = w.s_old + own * w.d_s
+        c.gamma = w.gamma_old + own * w.d_gamma
+        c.c = w.c_old + own * w.d_c
+        c.psi = w.psi_old + own * w.d_psi
         for i in range(friction_size(model.facets)):
-            c.beta[i] = w.beta_old[i] + length * w.d_beta[i]
-            c.eta[i] = w.eta_old[i] + length * w.d_eta[i]
+            c.beta[i] = w.beta_old[i] + own * w.d_beta[i]
+            c.eta[i] = w.eta_old[i] + own * w.d_eta[i]
         contact_follow(work.slots[k], c, w, model.facets)
