@@ -15,13 +15,13 @@ from robosim.kernels.coordinates import load_poses, read_joints, start_knot
 from robosim.kernels.interior_point import CONVERGED
 from robosim.kernels.jit import entry, kernel
 from robosim.kernels.joint import joint_residual
+from robosim.kernels.knot import find_jacobians, project_velocities
 from robosim.kernels.ldu import ldu_factor, ldu_solve
 from robosim.kernels.newton import (
     place_coupling_blocks,
     place_joint_blocks,
     rows_ahead,
 )
-from robosim.kernels.step import find_jacobians, project_velocities
 from robosim.kernels.tendon import is_tendon, place_tendon_blocks
 from robosim.model import COMPLIANCE
 

@@ -1,5 +1,6 @@
 """Entries into single kernels, which have no Python wrapper of their own; each costs compiling."""
 
+from robosim.kernels.admission import admit_limit, enter
 from robosim.kernels.body import angular_momentum, angular_momentum_tangent
 from robosim.kernels.contact import contact_answer as add_answer
 from robosim.kernels.contact import contact_force, contact_stiffness
@@ -21,7 +22,7 @@ from robosim.kernels.newton import (
     remember,
     take_step,
 )
-from robosim.kernels.step import admit_limit, enter, guess_motion, start_interval
+from robosim.kernels.step import guess_motion, start_interval
 from robosim.kernels.touch import differentiate_contact, move_contact, start_contact
 
 
