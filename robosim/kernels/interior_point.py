@@ -30,6 +30,7 @@ NOT_FINITE = 4
 NOT_SMOOTH = 5  # a contact or limit is active in a composition of order four
 NEEDS_BLOCKS = 6  # bodies have come near each other that the system has no blocks for
 TURNS_FAR = 7  # a body turns farther than the discrete momentum can tell
+GIVES_ENERGY = 8  # contacts do work, as in solutions of impacts in which bodies turn far
 
 WARM = 0  # from the last step's variables, at the final barrier, by jumps where need be
 HOP = 1  # by jumps from where that has led, with velocities that are not extrapolated

@@ -18,7 +18,7 @@ from robosim.kernels.admission import (
     ground_gap,
     use_coordinates,
 )
-from robosim.kernels.algebra import assign, fill, rotate, rotate_back, similarity
+from robosim.kernels.algebra import assign, dot, fill, rotate, rotate_back, similarity
 from robosim.kernels.arcs import add_changes, find_changes
 from robosim.kernels.body import turn_from_rate
 from robosim.kernels.coordinates import add_joint_forces, load_poses, read_joints
@@ -27,6 +27,7 @@ from robosim.kernels.interior_point import (
     COLD,
     CONVERGED,
     FIRST_PATH,
+    GIVES_ENERGY,
     HOP,
     LAST,
     LOOSE,
@@ -49,6 +50,7 @@ from robosim.kernels.joint import joint_residual, read_coordinates
 from robosim.kernels.knot import find_velocities, is_tied, project_changes
 from robosim.kernels.newton import evaluate, factor, find_direction
 from robosim.kernels.tendon import follow_tendon, is_tendon
+from robosim.kernels.touch import RECOVERY_SPEED, on_joint
 from robosim.kernels.tree import (
     add_tree_forces,
     finish_poses,
@@ -59,9 +61,11 @@ from robosim.kernels.tree import (
     start_tree,
     turned_angle,
 )
-from robosim.model import HINGE
+from robosim.model import DRY, HINGE
 
 HALF_RADIAN = 0.8775825618903728  # its cosine
+FINE = 8  # parts of a step from which on contacts may do whatever work their equations ask for
+CURVED = 0.01  # part of the kinetic energy that contacts may give where surfaces are curved
 # Of the composition of order four: (PARTS - 1) PART^3 + (1 - (PARTS - 1) PART)^3 = 0.
 PARTS = 7
 PART = 1.0 / (PARTS - 1.0 - (PARTS - 1.0) ** (1.0 / 3.0))
@@ -159,6 +163,9 @@ def advance(model, state, work, options, dt, end, info):
         status = solve_interval(model, state, work, options, dt, kappa, info)
     if status == CONVERGED and turns_far(work):
         status = TURNS_FAR
+    may_divide = info.substeps < min(FINE, options.max_substeps)
+    if status == CONVERGED and may_divide and contacts_give(model, state, work, options, dt):
+        status = GIVES_ENERGY
     if status == CONVERGED:
         status = find_velocities(model, model.tree, model.loops, state, work, options, dt, info)
     if status == CONVERGED:
@@ -179,6 +186,51 @@ def turns_far(work):
         if work.bodies[i].P[0] < HALF_RADIAN:
             return True
     return False
+
+
+@kernel
+def contacts_give(model, state, work, options, dt):
+    """Whether contacts do more work than recovery, curvature and gravity within a step explain.
+
+    An impulse works along the mean of the motions before and after it. Where bodies turn far within
+    the step, an impact has solutions in which that is a lot, and which a shorter step has not.
+    Beside limits that are reached it cannot be told: what they take, contacts may seem to give.
+    """
+    t, nb, work_done = work.scratch[0], model.bodies.shape[0], 0.0
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, w = work.slots[k], work.contacts[k]
+        if on_joint(contact):
+            if contact.kind != DRY:
+                return False
+            continue
+        fill(0.0, t.w)
+        if contact.body < nb:
+            add_mean_motion(w.L, state.bodies[contact.body], work.bodies[contact.body], dt, t.w)
+        if contact.other < nb:
+            add_mean_motion(w.L_o, state.bodies[contact.other], work.bodies[contact.other], dt, t.w)
+        work_done += dot(w.f, t.w)
+    if not work_done > 0.0:
+        return False
+    energy, mass = 0.0, 0.0
+    for i in range(nb):
+        body, motion = model.bodies[i], work.bodies[i]
+        for k in range(3):
+            t.w[k] = 2.0 / dt * motion.P[1 + k]
+        rotate(motion.J, t.w, t.y)
+        energy += 0.5 * (body.mass * dot(motion.v, motion.v) + dot(t.w, t.y))
+        mass += body.mass
+    fall = dt * dt * dot(options.gravity, options.gravity)
+    return work_done > CURVED * energy + mass * (RECOVERY_SPEED * RECOVERY_SPEED + fall)
+
+
+@kernel
+def add_mean_motion(L, before, after, dt, out):
+    """out (3,) += L times the mean of a body's velocities before and after a knot."""
+    for i in range(3):
+        for k in range(3):
+            out[i] += 0.5 * L[i, k] * (before.v_mid[k] + after.v[k])
+            out[i] += 0.5 * L[i, 3 + k] * (before.v_mid[3 + k] + 2.0 / dt * after.P[1 + k])
 
 
 @kernel
