@@ -1,21 +1,19 @@
 """Bodies put onto their constraints: where they are, and how they move [mass metric]."""
 
 from robosim.kernels.algebra import (
-    clear_blocks,
     clear_rows,
     dot,
     fill,
     normalize_quaternion,
     rotate,
     rotate_back,
-    similarity,
 )
 from robosim.kernels.body import turn_by
 from robosim.kernels.coordinates import load_poses, read_joints, start_knot
 from robosim.kernels.interior_point import CONVERGED
 from robosim.kernels.jit import entry, kernel
 from robosim.kernels.joint import joint_residual
-from robosim.kernels.knot import find_jacobians, project_velocities
+from robosim.kernels.knot import find_jacobians, place_masses, project_velocities
 from robosim.kernels.ldu import ldu_factor, ldu_solve
 from robosim.kernels.newton import (
     place_coupling_blocks,
@@ -71,12 +69,7 @@ def constraint_matrix(model, work, yielding):
 
     What redundant constraints yield to is multiplied by `yielding`.
     """
-    clear_blocks(work.blocks)
-    for i in range(model.bodies.shape[0]):
-        D = work.blocks[i].F
-        for k in range(3):
-            D[k, k] = model.bodies[i].mass
-        similarity(work.pose2[i].R, model.bodies[i].inertia, D[3:, 3:])
+    place_masses(model, work)
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:

@@ -230,11 +230,14 @@ def let_jump(model, work):
 
 
 @kernel
-def let_stay(model, state, work, part):
-    """Let contacts that stay inside their cones for a part of the next jump go straight in it."""
+def let_stay(model, state, work, near):
+    """Near a solution, let contacts that stay inside their cones go straight in the next jump."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact_stays(work.slots[k], state.contacts[k], work.contacts[k], model.facets, part)
+        w = work.contacts[k]
+        w.straight = 0.0
+        if near:
+            contact_stays(work.slots[k], state.contacts[k], w, model.facets, FREE)
 
 
 @kernel
@@ -350,7 +353,7 @@ def solve(model, state, work, options, dt, attempt, info):
             length = longest_feasible_step(model, state, work, dt, CLOSE)
         remember(model, model.tree, state, work)
         if jump:
-            let_stay(model, state, work, FREE if merit < LOOSE else inf)
+            let_stay(model, state, work, merit < LOOSE)
         # Warm starts may get worse by a first step, with the factors of the last knot.
         if jump or (attempt == WARM and touches):
             enough = LOOSE

@@ -136,6 +136,17 @@ def project(model, tree, state, work, dt, drag):
 
 
 @kernel
+def place_masses(model, work):
+    """work.blocks = masses and inertias of the bodies at the second knot, and nothing else."""
+    clear_blocks(work.blocks)
+    for i in range(model.bodies.shape[0]):
+        D = work.blocks[i].F
+        for k in range(3):
+            D[k, k] = model.bodies[i].mass
+        similarity(work.pose2[i].R, model.bodies[i].inertia, D[3:, 3:])
+
+
+@kernel
 def project_velocities(model, state, work, dt, drag):
     """work.twists = velocities at the second knot, second order; returns a status.
 
@@ -143,13 +154,9 @@ def project_velocities(model, state, work, dt, drag):
     the constraint impulses. They are found by the projection in the mass metric (the second
     stage of RATTLE); contacts answer as they did in the interval, through their stiffness A.
     """
-    clear_blocks(work.blocks)
+    place_masses(model, work)
     clear_rows(work.rhs)
     for i in range(model.bodies.shape[0]):
-        D = work.blocks[i].F
-        for k in range(3):
-            D[k, k] = model.bodies[i].mass
-        similarity(work.pose2[i].R, model.bodies[i].inertia, D[3:, 3:])
         assign(work.known[i].w, work.rhs[i].w)
     for j in range(model.joints.shape[0]):
         if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:

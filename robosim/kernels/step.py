@@ -47,7 +47,7 @@ from robosim.kernels.interior_point import (
 )
 from robosim.kernels.jit import kernel, stage
 from robosim.kernels.joint import joint_residual, read_coordinates
-from robosim.kernels.knot import find_velocities, is_tied, project_changes
+from robosim.kernels.knot import add_motion, find_velocities, is_tied, project_changes
 from robosim.kernels.newton import evaluate, factor, find_direction
 from robosim.kernels.tendon import follow_tendon, is_tendon
 from robosim.kernels.touch import RECOVERY_SPEED, on_joint
@@ -163,7 +163,7 @@ def advance(model, state, work, options, dt, end, info):
         status = solve_interval(model, state, work, options, dt, kappa, info)
     if status == CONVERGED and turns_far(work):
         status = TURNS_FAR
-    may_divide = info.substeps < min(FINE, options.max_substeps)
+    may_divide = 2 * info.substeps <= min(FINE, options.max_substeps)
     if status == CONVERGED and may_divide and contacts_give(model, state, work, options, dt):
         status = GIVES_ENERGY
     if status == CONVERGED:
@@ -206,10 +206,10 @@ def contacts_give(model, state, work, options, dt):
             continue
         fill(0.0, t.w)
         if contact.body < nb:
-            add_mean_motion(w.L, state.bodies[contact.body], work.bodies[contact.body], dt, t.w)
+            add_motions(w.L, state.bodies[contact.body], work.bodies[contact.body], dt, t.w)
         if contact.other < nb:
-            add_mean_motion(w.L_o, state.bodies[contact.other], work.bodies[contact.other], dt, t.w)
-        work_done += dot(w.f, t.w)
+            add_motions(w.L_o, state.bodies[contact.other], work.bodies[contact.other], dt, t.w)
+        work_done += 0.5 * dot(w.f, t.w)
     if not work_done > 0.0:
         return False
     energy, mass = 0.0, 0.0
@@ -225,12 +225,12 @@ def contacts_give(model, state, work, options, dt):
 
 
 @kernel
-def add_mean_motion(L, before, after, dt, out):
-    """out (3,) += L times the mean of a body's velocities before and after a knot."""
+def add_motions(L, before, after, dt, out):
+    """out (3,) += L times the sum of a body's velocities before and after a knot."""
+    add_motion(L, after, dt, out)
     for i in range(3):
-        for k in range(3):
-            out[i] += 0.5 * L[i, k] * (before.v_mid[k] + after.v[k])
-            out[i] += 0.5 * L[i, 3 + k] * (before.v_mid[3 + k] + 2.0 / dt * after.P[1 + k])
+        for k in range(6):
+            out[i] += L[i, k] * before.v_mid[k]
 
 
 @kernel
