@@ -1,16 +1,17 @@
 """Many simulations at once: independent states, stepped by threads without the interpreter's lock.
 
-Each state has its contacts, its controls and, if need be, its own parameters. Nothing is shared
-between two states that is written, and each takes its steps one after the other in one thread, so
-that the results do not depend on how many threads there are, to the last bit: they are those of
-`Simulation`.
+Each state has its contacts, its controls and, if need be, its own parameters. States that follow
+each other take their steps together in the lanes of vector registers (`robosim.lanes`), eight of
+them in one thread. No memory that is written is shared by threads, so that the results do not
+depend on how many threads there are, to the last bit.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -20,6 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.controllers import GAINS, PD, Compiled, resolve, zero
 from robosim.errors import ControllerError, OptionError, StateError
 from robosim.handles import Handle, Run, runner
+from robosim.kernels.lanes import WIDTH
+from robosim.lanes import Group, can_be_grouped
 from robosim.mechanism import Mechanism
 from robosim.model import INFO, State
 from robosim.simulation import Simulation
@@ -69,6 +72,10 @@ class BatchSimulation:
         As for `Simulation`.
     threads : int or None
         As many as there are cores if None.
+    lanes : bool
+        Take eight states at a time in vector registers where they allow it, which is three times as
+        fast; each agrees with a `Simulation` as far as the tolerance goes. If False, each takes its
+        steps by itself, those of `Simulation` to the last bit.
 
     Raises
     ------
@@ -84,6 +91,7 @@ class BatchSimulation:
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         *,
         threads: int | None = None,
+        lanes: bool = True,
         **options: Any,
     ) -> None:
         robots = _robots(robot, n)
@@ -107,6 +115,8 @@ class BatchSimulation:
             self._sims.append(made[id(one)].copy(State(*mine)))
         self._parts = np.array([sim._parts.address for sim in self._sims if sim._parts])
         self._steps = np.zeros(self.n, dtype=np.int64)
+        self.lanes = bool(lanes)
+        self._groups: dict[int, Group] = {}
         self._memory: dict[tuple[int, bool, bool], _Memory] = {}
         self._recent: tuple[_Memory, NDArray[np.int64]] | None = None
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
@@ -128,7 +138,10 @@ class BatchSimulation:
 
     def __getitem__(self, index: int) -> Simulation:
         """The simulation of one state, for reading; step it, and it leaves the others behind."""
+        index = range(self.n)[index]
         sim = self._sims[index]
+        if index // WIDTH in self._groups:
+            self._groups[index // WIDTH].catch_up(index % WIDTH)
         sim.steps = int(self._steps[index])
         if self._recent is not None:
             memory, done = self._recent
@@ -362,18 +375,51 @@ class BatchSimulation:
         first = self._sims[todo[0]]
         assert first._parts is not None
         run_states = runner(first._parts, memory.handles[0])
+        groups = self._grouped(todo, done) if self.lanes else {}
+        together = [np.arange(g * WIDTH, (g + 1) * WIDTH) for g in groups]
+        alone = np.setdiff1d(todo, np.concatenate(together)) if groups else todo
         count = 1 if self._pool is None else self.threads * PARTS_PER_THREAD
-        shares = np.array_split(todo, min(count, len(todo)))
 
         def work(share: NDArray[np.int64]) -> None:
             reached = done[share]
             run_states(self._parts[share], memory.addresses[share], reached, steps)
             done[share] = reached
 
+        def work_together(numbers: NDArray[np.int64]) -> None:
+            for g in numbers.tolist():
+                share = np.arange(g * WIDTH, (g + 1) * WIDTH)
+                reached = done[share]
+                runs, kind = memory.addresses[share], memory.handles[0].kind
+                groups[g].run(run_states, self._parts[share], runs, kind, reached, steps)
+                done[share] = reached
+
+        numbers = np.array(list(groups), dtype=np.int64)
+        jobs: list[Callable[[], None]] = []
+        for take, these in ((work_together, numbers), (work, alone)):
+            parts = np.array_split(these, min(count, len(these)) or 1)
+            jobs += [partial(take, share) for share in parts if len(share)]
         if self._pool is None:
-            work(todo)
+            for job in jobs:
+                job()
         else:
-            list(self._pool.map(work, shares))
+            list(self._pool.map(lambda job: job(), jobs))
+
+    def _grouped(self, todo: NDArray[np.int64], done: NDArray[np.int64]) -> dict[int, Group]:
+        """Groups of states that follow each other, all of which are to do and have done as much."""
+        grouped: dict[int, Group] = {}
+        ready = np.zeros(self.n, dtype=bool)
+        ready[todo] = True
+        for g in range(self.n // WIDTH):
+            share = slice(g * WIDTH, (g + 1) * WIDTH)
+            sims = self._sims[share]
+            if not (ready[share].all() and np.all(done[share] == done[share][0])):
+                continue
+            if g not in self._groups or not self._groups[g].is_of(sims):
+                if not all(can_be_grouped(sim) for sim in sims):
+                    continue
+                self._groups[g] = Group(sims, next(iter(self._groups.values()), None))
+            grouped[g] = self._groups[g]
+        return grouped
 
     def _read(self, memory: _Memory, steps: int, begin: Array, done: NDArray[np.int64]) -> Rollout:
         nq, nv = self.robot.nq, self.robot.nv

@@ -81,6 +81,7 @@ JOINT = np.dtype(
         ("C_R", "f8", (3, 3)),
         ("kind", "i8"),  # of its elimination in a tree
         ("axis_a", "f8", (3,)),  # of a single rotation, in parent axes
+        ("per_inertia", "f8"),  # one over the inertia of the child alone along the rotations
         ("distance", "i8"),  # 1 if its one coordinate is the distance of the two points
         ("law", "i8"),  # 1 if its coordinates have springs, dampers, rotors or the like
         ("compliance_T", "f8"),  # of its constraints, where loops may make them redundant [1/kg]
@@ -347,7 +348,6 @@ TREE_WORK = np.dtype(
         ("a2", "f8", (3,)),
         ("Z1", "f8", (6, 6)),  # rows: twists of the reference by unit rates of the coordinates
         ("Z2", "f8", (6, 6)),
-        ("own_R", "f8"),  # inertia of the body alone along the joint's rotations
         ("D", "f8", (6, 6)),  # answer of the body and all beyond it to a motion of the reference
         ("U", "f8", (6, 6)),
         ("W", "f8", (6, 6)),
@@ -742,8 +742,20 @@ def _joint_records(
             # for a node to have them on.
             record["law"] = 1
         record["kind"] = _elimination(record, nb, resists)
+        if record["child"] < nb:
+            record["per_inertia"] = 1.0 / _own_inertia(mechanism.bodies[record["child"]], record)
         nq, nv = nq + size_q, nv + size_v
     return joints, coordinates, np.array(pieces, dtype=PIECE)
+
+
+def _own_inertia(body: Body, joint: Any) -> float:
+    """Inertia of a joint's child along its rotations, their mean if it is not a hinge."""
+    inertia, arm = np.asarray(body.inertia), joint["p_b"]
+    square = float(arm @ arm)
+    if joint["kind"] == HINGE:
+        axis = joint["C_R"][0]
+        return float(axis @ inertia @ axis + body.mass * (square - (axis @ arm) ** 2))
+    return float(np.trace(inertia)) / 3.0 + (0.0 if joint["kind"] == FREE else body.mass * square)
 
 
 def _elimination(joint: Any, nb: int, resists: bool) -> int:

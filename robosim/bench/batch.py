@@ -18,13 +18,17 @@ from robosim.experiments.experiment import Target
 from robosim.mechanism import Mechanism
 
 SETTLED = 3000  # steps after which the feet roll no more
+SPREAD = 0.1  # [rad], standard deviation of stances that differ
 
 
-def our_batch(robot: Mechanism, pd: PD, q: Array, n: int, steps: int, threads: int) -> Contender:
-    """n of ours, settled, that stand on."""
+def our_batch(
+    robot: Mechanism, pd: PD, q: Array, targets: Array, steps: int, threads: int, what: str
+) -> Contender:
+    """Ours, settled, that stand on, each with its own targets (n, nu)."""
+    n = len(targets)
     batch = BatchSimulation(robot, n, DT, threads=threads)
     batch.set_state(q)
-    before = batch.rollout(SETTLED, controller=pd)
+    before = batch.rollout(SETTLED, controller=pd, targets=targets)
     errors = {
         PENETRATION: max(0.0, -float(np.nanmin(before.gap))),
         CLOSURE: float(np.nanmax(before.violation)),
@@ -32,39 +36,45 @@ def our_batch(robot: Mechanism, pd: PD, q: Array, n: int, steps: int, threads: i
     }
 
     def run() -> bool:
-        return not batch.rollout(steps, controller=pd).failed.any()
+        return not batch.rollout(steps, controller=pd, targets=targets).failed.any()
 
-    return Contender(OURS, _told(n, steps, threads), n * steps, run, errors=errors)
+    return Contender(OURS, what, n * steps, run, errors=errors)
 
 
-def mujoco_batch(robot: Mechanism, pd: PD, q: Array, n: int, steps: int, threads: int) -> Contender:
+def mujoco_batch(
+    robot: Mechanism, pd: PD, q: Array, targets: Array, steps: int, threads: int, what: str
+) -> Contender:
     """The same in MuJoCo's own pool of threads."""
     import mujoco
     from mujoco.rollout import Rollout
 
     peer = mujoco_run(robot, DT, DEFAULT["Euler"], pd)
+    kind, n = int(mujoco.mjtState.mjSTATE_FULLPHYSICS), len(targets)
+    state, lowest = np.zeros((n, mujoco.mj_stateSize(peer.model, kind))), 0.0
     peer.set_state(q)
-    lowest = 0.0
-    for _ in range(SETTLED):
-        peer.step()
-        lowest = min(lowest, peer.gap())
-    kind = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
-    state = np.zeros((n, mujoco.mj_stateSize(peer.model, kind)))
-    for row in state:
-        mujoco.mj_getState(peer.model, peer.data, row, kind)
-    targets = np.tile(pd.gains["target"], (n, steps, 1))
+    mujoco.mj_getState(peer.model, peer.data, state[0], kind)
+    state[:] = state[0]
     datas = [mujoco.MjData(peer.model) for _ in range(threads)]
     # Without threads of its own it runs in ours.
     pool = Rollout(nthread=threads if threads > 1 else 0)
 
+    def take(count: int) -> Any:
+        control = np.repeat(targets[:, None], count, axis=1)
+        return pool.rollout(peer.model, datas, state, control, skip_checks=False)[0]
+
+    for _ in range(SETTLED // 100):
+        states = take(100)
+        state = np.array(states[:, -1])
+        for row in states[0]:
+            mujoco.mj_setState(peer.model, peer.data, row, kind)
+            mujoco.mj_forward(peer.model, peer.data)
+            lowest = min(lowest, peer.gap())
+
     def run() -> bool:
-        states: Any = pool.rollout(peer.model, datas, state, targets, skip_checks=False)[0]
-        return bool(np.isfinite(states[:, -1]).all())
+        return bool(np.isfinite(take(steps)[:, -1]).all())
 
     errors = {PENETRATION: -lowest}
-    return Contender(
-        "MuJoCo", f"rollout, {_told(n, steps, threads)}", n * steps, run, errors=errors
-    )
+    return Contender("MuJoCo", f"rollout, {what}", n * steps, run, errors=errors)
 
 
 def _told(n: int, steps: int, threads: int) -> str:
@@ -78,15 +88,18 @@ def run_batch(setup: Setup) -> Report:
     q = above(robot, np.array(robot.home), 0.01)
     n, steps = setup.choose((256, 200), (16, 100))
     cores = os.cpu_count() or 1
-    field = []
-    counts = (1, cores) if cores > 1 else (1,)
-    for threads in counts:
-        setup.note(f"{threads} threads")
-        field.append(our_batch(robot, pd, q, n, steps, threads))
-        if setup.has("mujoco"):
-            field.append(mujoco_batch(robot, pd, q, n, steps, threads))
+    same = np.tile(pd.gains["target"], (n, 1))
+    differ = same + np.random.default_rng(0).normal(scale=SPREAD, size=same.shape)
+    runs = [(same, 1, ""), *([(same, cores, "")] if cores > 1 else ())]
+    runs.append((differ, 1, ", each in a stance of its own"))
+    field, used = [], []
+    for stances, threads, how in runs:
+        setup.note(f"{threads} threads{how}")
+        case = robot, pd, q, stances, steps, threads, _told(n, steps, threads) + how
+        makers = (our_batch, mujoco_batch) if setup.has("mujoco") else (our_batch,)
+        field += [make(*case) for make in makers]
+        used += [threads] * len(makers)
     raced = race(field, setup.repetitions)
-    used = [threads for threads in counts for _ in range(len(field) // len(counts))]
     rows: list[Row] = []
     for row, threads in zip(raced, used, strict=True):
         wall = float(np.median(row.timing.wall)) if row.timing else float("nan")

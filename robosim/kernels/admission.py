@@ -13,6 +13,7 @@ from robosim.kernels.coordinates import measure_ahead
 from robosim.kernels.interior_point import CONVERGED, NEEDS_BLOCKS
 from robosim.kernels.jit import kernel
 from robosim.kernels.joint import joint_motion_map
+from robosim.kernels.lanes import everywhere, pick, somewhere
 from robosim.kernels.touch import coordinate_gap, start_contact, start_coordinate
 from robosim.kernels.tree import turned_angle
 from robosim.model import DRY, HINGE
@@ -51,10 +52,10 @@ def choose_contacts(model, state, work, options, dt, kappa):
             continue
         spin = sqrt(dot(motion.omega, motion.omega))
         travel = 2.0 * abs(dt) * (sqrt(dot(motion.v, motion.v)) + spin * body.reach) + fall
-        near = pose.x[2] - body.reach - travel < 0.0
+        near = somewhere(pose.x[2] - body.reach - travel < 0.0)
         for k in range(body.contact_begin, body.contact_end):
             contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
-            if near and ground_gap(contact, pose) - travel < 0.0:
+            if near and somewhere(ground_gap(contact, pose) - travel < 0.0):
                 start_contact(contact, work.pose1, dt, w, work.scratch[0])
                 enter(contact, c, w, k, work.active, work.factored, model.facets, kappa, speed)
             else:
@@ -68,7 +69,7 @@ def choose_contacts(model, state, work, options, dt, kappa):
             for row in range(joint.m_T + joint.m_R):
                 rate = max(rate, abs(state.v[joint.v_begin + row]))
             gap = coordinate_gap(contact, joint, state.q)
-            near = gap < 2.0 * abs(dt) * contact.scale * rate + fall
+            near = somewhere(gap < 2.0 * abs(dt) * contact.scale * rate + fall)
         if near:
             admit_limit(model, state, work, k, kappa, dt, speed)
         else:
@@ -152,7 +153,7 @@ def enter(contact, c, w, k, active, factored, facets, kappa, speed):
 @kernel
 def rescale_friction(c, most):
     """Set the most that dry friction can give over an interval; what it gave follows."""
-    ratio = most / c.gamma if c.gamma > 0.0 else 0.0
+    ratio = pick(c.gamma > 0.0, most / c.gamma, 0.0)
     c.s, c.gamma = 1.0, most
     c.c *= ratio
     for i in range(c.beta.shape[0]):
@@ -165,11 +166,12 @@ def admit_reached(model, tree, state, work, options, dt, kappa):
     speed = options.contact_speed
     for i in range(model.bodies.shape[0]):
         body, pose = model.bodies[i], work.pose2[i]
-        if body.contact_begin == body.contact_end or pose.x[2] - body.reach >= 0.0:
+        above = everywhere(pose.x[2] - body.reach >= 0.0)
+        if body.contact_begin == body.contact_end or above:
             continue
         for k in range(body.contact_begin, body.contact_end):
             contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
-            if c.active == 0 and ground_gap(contact, pose) <= 0.0:
+            if c.active == 0 and somewhere(ground_gap(contact, pose) <= 0.0):
                 start_contact(contact, work.pose1, dt, w, work.scratch[0])
                 enter(contact, c, w, k, work.active, work.factored, model.facets, kappa, speed)
     for k in range(model.n_ground, model.contacts.shape[0]):
@@ -178,10 +180,10 @@ def admit_reached(model, tree, state, work, options, dt, kappa):
             joint = model.joints[contact.joint]
             if tree is not None and joint.kind == HINGE:
                 ahead = contact.sign * turned_angle(work.tree[contact.joint].Q)
-                if coordinate_gap(contact, joint, state.q) + ahead > 0.0:
+                if everywhere(coordinate_gap(contact, joint, state.q) + ahead > 0.0):
                     continue
             measure_ahead(model, contact.joint, state.q, work)
-            if coordinate_gap(contact, joint, work.q2) <= 0.0:
+            if somewhere(coordinate_gap(contact, joint, work.q2) <= 0.0):
                 admit_limit(model, state, work, k, kappa, dt, speed)
 
 

@@ -7,6 +7,7 @@ input unless a function says that it may.
 from math import inf, sqrt
 
 from robosim.kernels.jit import kernel
+from robosim.kernels.lanes import pick
 
 
 @kernel
@@ -211,15 +212,12 @@ def clear_rows(rows):
 @kernel
 def split_pair(difference, product):
     """(a, b) positive with a - b = difference and a b = product, without cancellation."""
-    root = sqrt(difference * difference + 4.0 * product)
-    if difference > 0.0:
-        a = 0.5 * (difference + root)
-        return a, product / a
-    b = 0.5 * (root - difference)
-    return product / b, b
+    large = 0.5 * (abs(difference) + sqrt(difference * difference + 4.0 * product))
+    small = product / large
+    return pick(difference > 0.0, large, small), pick(difference > 0.0, small, large)
 
 
 @kernel
 def step_to_zero(value, direction):
     """The step along `direction` at which a positive value comes to zero; inf if there is none."""
-    return -value / direction if direction < 0.0 else inf
+    return pick(direction < 0.0, -value / direction, inf)

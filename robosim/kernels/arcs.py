@@ -11,6 +11,7 @@ from math import asin, sin, sqrt
 
 from robosim.kernels.algebra import assign, cross, dot, fill, rotate
 from robosim.kernels.jit import kernel
+from robosim.kernels.lanes import everywhere, pick
 
 # Bodies that turn by more in an interval [rad] rarely do so steadily: an arc drawn through such a
 # chord would blow up what is uneven, so that it stays the multiple of it that it is here.
@@ -21,19 +22,21 @@ ITS_SINE = 0.479425538604203
 @kernel
 def arc_excess(square):
     """(arc - chord) / chord, for the square of a chord, the sine of an angle."""
-    if square < 1e-4:
-        return square * (1.0 / 6.0 + square * (3.0 / 40.0 + square * (15.0 / 336.0)))
+    small = square * (1.0 / 6.0 + square * (3.0 / 40.0 + square * (15.0 / 336.0)))
+    if everywhere(square < 1e-4):
+        return small
     chord = min(sqrt(square), ITS_SINE)
-    return asin(chord) / chord - 1.0
+    return pick(square < 1e-4, small, asin(chord) / chord - 1.0)
 
 
 @kernel
 def chord_excess(square):
     """(chord - arc) / arc, for the square of an angle `arc`; undoes `arc_excess`."""
-    if square < 1e-4:
-        return -square * (1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0))
+    small = -square * (1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0))
+    if everywhere(square < 1e-4):
+        return small
     arc = min(sqrt(square), LARGEST_TURN)
-    return sin(arc) / arc - 1.0
+    return pick(square < 1e-4, small, sin(arc) / arc - 1.0)
 
 
 @kernel
@@ -48,7 +51,7 @@ def find_changes(model, poses, twists, dt, to_chords, work):
         for k in range(3):
             change[3 + k] = excess * omega[k]
         largest = max(largest, abs(excess))
-    if largest < 1e-16:
+    if everywhere(largest < 1e-16):
         return False
     follow_turns(model, poses, work)
     return True

@@ -19,6 +19,7 @@ a symmetric negative definite matrix wherever x and y are in their cones. With d
 from math import inf, sqrt
 
 from robosim.kernels.jit import kernel
+from robosim.kernels.lanes import everywhere, pick, somewhere
 
 
 @kernel
@@ -30,16 +31,19 @@ def determinant(a0, a1, a2):
 
 @kernel
 def scaling(x0, c):
-    """(r, d, w_0, w_1, w_2) of H, with d = w_0^2 + w_1^2 + w_2^2."""
+    """(r, 1 / (r d), 1 / d, w_0, w_1, w_2) of H, with d = w_0^2 + w_1^2 + w_2^2."""
     beta, psi, eta = c.beta, c.psi, c.eta
     size_x = sqrt(determinant(x0, beta[0], beta[1]))
     size_y = sqrt(determinant(psi, eta[0], eta[1]))
-    cosine = (x0 * psi + beta[0] * eta[0] + beta[1] * eta[1]) / (size_x * size_y)
+    # Divisions take as long as all the rest.
+    per_x, per_y = 1.0 / size_x, 1.0 / size_y
+    cosine = (x0 * psi + beta[0] * eta[0] + beta[1] * eta[1]) * per_x * per_y
     scale = 1.0 / sqrt(2.0 + 2.0 * max(1.0, cosine))
-    w0 = scale * (psi / size_y + x0 / size_x)
-    w1 = scale * (eta[0] / size_y - beta[0] / size_x)
-    w2 = scale * (eta[1] / size_y - beta[1] / size_x)
-    return size_y / size_x, 1.0 + 2.0 * (w1 * w1 + w2 * w2), w0, w1, w2
+    w0 = scale * (psi * per_y + x0 * per_x)
+    w1 = scale * (eta[0] * per_y - beta[0] * per_x)
+    w2 = scale * (eta[1] * per_y - beta[1] * per_x)
+    per_d = 1.0 / (1.0 + 2.0 * (w1 * w1 + w2 * w2))
+    return size_y * per_x, per_d * size_x * per_y, per_d, w0, w1, w2
 
 
 @kernel
@@ -56,13 +60,13 @@ def center(mu, c, aim, slip):
 @kernel
 def stiffness(mu, c, A):
     """Friction's rows of A, whose normal A[2, 2] is known."""
-    r, d, w0, w1, w2 = scaling(mu * c.gamma, c)
-    A[0, 0] = -(1.0 + 2.0 * w2 * w2) / (r * d)
-    A[1, 1] = -(1.0 + 2.0 * w1 * w1) / (r * d)
-    A[0, 1] = 2.0 * w1 * w2 / (r * d)
+    _, per_rd, per_d, w0, w1, w2 = scaling(mu * c.gamma, c)
+    A[0, 0] = -(1.0 + 2.0 * w2 * w2) * per_rd
+    A[1, 1] = -(1.0 + 2.0 * w1 * w1) * per_rd
+    A[0, 1] = 2.0 * w1 * w2 * per_rd
     A[1, 0] = A[0, 1]
-    A[0, 2] = -2.0 * mu * w0 * w1 / d * A[2, 2]
-    A[1, 2] = -2.0 * mu * w0 * w2 / d * A[2, 2]
+    A[0, 2] = -2.0 * mu * w0 * w1 * per_d * A[2, 2]
+    A[1, 2] = -2.0 * mu * w0 * w2 * per_d * A[2, 2]
 
 
 @kernel
@@ -75,16 +79,16 @@ def violation(c, u):
 def direction(mu, c, w):
     """Directions at rest for the known w.d_gamma, into w."""
     x0, d_x0 = mu * c.gamma, mu * w.d_gamma
-    r, d, w0, w1, w2 = scaling(x0, c)
-    h1, h2 = 2.0 * w0 * w1 / d, 2.0 * w0 * w2 / d
+    r, per_rd, per_d, w0, w1, w2 = scaling(x0, c)
+    h1, h2 = 2.0 * w0 * w1 * per_d, 2.0 * w0 * w2 * per_d
     ratio = w.aim / determinant(x0, c.beta[0], c.beta[1])
     # The right-hand side less d eta, in which eta cancels.
     g1 = -ratio * c.beta[0] - w.u[0]
     g2 = -ratio * c.beta[1] - w.u[1]
     across = 2.0 * (w1 * g2 - w2 * g1)
-    w.d_beta[0] = (g1 - w2 * across) / (r * d) - h1 * d_x0
-    w.d_beta[1] = (g2 + w1 * across) / (r * d) - h2 * d_x0
-    w.d_psi = ratio * x0 - c.psi - h1 * g1 - h2 * g2 - r / d * d_x0
+    w.d_beta[0] = (g1 - w2 * across) * per_rd - h1 * d_x0
+    w.d_beta[1] = (g2 + w1 * across) * per_rd - h2 * d_x0
+    w.d_psi = ratio * x0 - c.psi - h1 * g1 - h2 * g2 - r * per_d * d_x0
     for i in range(2):
         w.d_eta[i] = w.u[i] - c.eta[i]
 
@@ -92,12 +96,12 @@ def direction(mu, c, w):
 @kernel
 def answer(mu, c, du, d_gamma, w):
     """Add to the directions what answers a motion `du` and a change `d_gamma` of the normal."""
-    r, d, w0, w1, w2 = scaling(mu * c.gamma, c)
-    h1, h2 = 2.0 * w0 * w1 / d, 2.0 * w0 * w2 / d
+    r, per_rd, per_d, w0, w1, w2 = scaling(mu * c.gamma, c)
+    h1, h2 = 2.0 * w0 * w1 * per_d, 2.0 * w0 * w2 * per_d
     across = 2.0 * (w2 * du[0] - w1 * du[1])
-    w.d_beta[0] -= (du[0] + w2 * across) / (r * d) + h1 * mu * d_gamma
-    w.d_beta[1] -= (du[1] - w1 * across) / (r * d) + h2 * mu * d_gamma
-    w.d_psi += h1 * du[0] + h2 * du[1] - r / d * mu * d_gamma
+    w.d_beta[0] -= (du[0] + w2 * across) * per_rd + h1 * mu * d_gamma
+    w.d_beta[1] -= (du[1] - w1 * across) * per_rd + h2 * mu * d_gamma
+    w.d_psi += h1 * du[0] + h2 * du[1] - r * per_d * mu * d_gamma
     w.d_eta[0] += du[0]
     w.d_eta[1] += du[1]
 
@@ -114,10 +118,11 @@ def slides_on(mu, c, w):
     x0 = mu * c.gamma
     slip = c.eta[0] * c.eta[0] + c.eta[1] * c.eta[1]
     change = w.d_eta[0] * w.d_eta[0] + w.d_eta[1] * w.d_eta[1]
-    if change > 0.25 * slip or determinant(x0, c.beta[0], c.beta[1]) > 0.01 * x0 * x0:
+    inside = determinant(x0, c.beta[0], c.beta[1])
+    if somewhere(change > 0.25 * slip) or somewhere(inside > 0.01 * x0 * x0):
         return False
     _, largest, smallest = eigenvalues(x0, c.beta, c.psi, c.eta)
-    return largest < 10.0 * w.aim and smallest > 0.1 * w.aim
+    return everywhere(largest < 10.0 * w.aim) and everywhere(smallest > 0.1 * w.aim)
 
 
 @kernel
@@ -143,7 +148,7 @@ def land(mu, c, r, aim):
         value = above * arm * arm - square * c.psi
         change = value / (arm * arm + 2.0 * above * arm - square)
         c.psi = max(least, c.psi - change)
-        if not change > 1e-14 * c.psi:
+        if not somewhere(change > 1e-14 * c.psi):
             break
     share = c.psi / (c.psi + r * x0)
     c.eta[0], c.eta[1] = -share * x, -share * y
@@ -157,9 +162,8 @@ def step_to_surface(a0, a, d0, d):
     half = a0 * d0 - a[0] * d[0] - a[1] * d[1]
     constant = determinant(a0, a[0], a[1])
     root = half * half - square * constant
-    if root < 0.0 or (half >= 0.0 and square >= 0.0):
-        return inf
-    return constant / (sqrt(root) - half)
+    step = pick(root < 0.0, inf, constant / (sqrt(root) - half))
+    return pick(half >= 0.0, pick(square >= 0.0, inf, step), step)
 
 
 @kernel

@@ -17,10 +17,13 @@ Eliminated in closed form it leaves ``dF = F + A du`` for its impulse: no matrix
 (derivation.md, Sect. 5).
 """
 
+from math import inf
+
 from robosim.kernels import cone_linearized as linearized
 from robosim.kernels import cone_second_order as second_order
 from robosim.kernels.algebra import fill, split_pair, step_to_zero
 from robosim.kernels.jit import kernel
+from robosim.kernels.lanes import everywhere, pick
 from robosim.model import DRY
 
 CLOSE = 0.99  # part of the way to the surface of the cones that a step may go
@@ -183,13 +186,13 @@ def contact_stays(contact, c, w, facets, part):
     keeps the difference of a pair, and so brings a slip that is to vanish down by halves only.
     """
     longest = longest_straight_step(contact, c, w, facets, 1.0, 2.0)
-    w.straight = CLOSE * longest if longest >= part else 0.0
+    w.straight = CLOSE * longest if everywhere(longest >= part) else 0.0
 
 
 @kernel
 def contact_length(w, length):
     """How far a contact goes in a step of some length."""
-    return min(length, w.straight) if w.straight != 0.0 else length
+    return min(length, pick(w.straight != 0.0, w.straight, inf))
 
 
 @kernel

@@ -7,7 +7,7 @@ to a final one. Several attempts are made at a step, each slower and surer than 
 
 from math import inf, isfinite, sqrt
 
-from robosim.kernels.algebra import dot, fill
+from robosim.kernels.algebra import dot
 from robosim.kernels.contact import (
     CLOSE,
     contact_center,
@@ -16,8 +16,10 @@ from robosim.kernels.contact import (
     contact_products,
     contact_second_order,
     contact_stays,
+    friction_size,
 )
 from robosim.kernels.jit import kernel
+from robosim.kernels.lanes import everywhere, pick, somewhere
 from robosim.kernels.newton import evaluate, factor, find_direction, polish, remember, take_step
 from robosim.kernels.touch import on_joint
 from robosim.model import DRY
@@ -58,8 +60,8 @@ def longest_feasible_step(model, state, work, dt, fraction):
     fastest = 0.0
     for i in range(model.bodies.shape[0]):
         fastest = max(fastest, dot(work.rhs[i].w[3:], work.rhs[i].w[3:]))
-    if dt * dt * fastest > 1.0:
-        longest = 1.0 / (abs(dt) * sqrt(fastest))
+    if somewhere(dt * dt * fastest > 1.0):
+        longest = min(1.0, 1.0 / (abs(dt) * sqrt(fastest)))
     return longest_inside(model, state, work, fraction, longest)
 
 
@@ -98,7 +100,7 @@ def set_second_order(model, state, work, on):
 
 
 @kernel
-def clear_directions(work, attempt):
+def clear_directions(work, facets, attempt):
     """Forget the last directions of the contacts, which may not even be finite."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
@@ -107,8 +109,8 @@ def clear_directions(work, attempt):
         if not jumps(attempt):
             w.jumps = 0.0
         w.d_s, w.d_gamma, w.d_c, w.d_psi = 0.0, 0.0, 0.0, 0.0
-        fill(0.0, w.d_beta)
-        fill(0.0, w.d_eta)
+        for i in range(friction_size(facets)):
+            w.d_beta[i], w.d_eta[i] = 0.0, 0.0
 
 
 @kernel
@@ -120,7 +122,7 @@ def predict_barrier(model, state, work, dt, kappa_end):
     mean = complementarity(model, state, work, 0.0)[0]
     ahead = complementarity(model, state, work, length)[0]
     ratio = max(ahead, 0.0) / mean
-    set_second_order(model, state, work, 1.0 if length > 0.1 else 0.0)
+    set_second_order(model, state, work, pick(length > 0.1, 1.0, 0.0))
     return max(kappa_end, min(1.0, ratio * ratio * ratio) * mean)
 
 
@@ -160,7 +162,7 @@ def central_step(model, state, work, length):
     """
     for _ in range(20):
         mean, _, smallest = complementarity(model, state, work, length)
-        if smallest >= 1e-3 * mean:
+        if everywhere(smallest >= 1e-3 * mean):
             break
         length *= 0.8
     return length
@@ -172,7 +174,7 @@ def keeps_apart(model, work):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         w = work.contacts[k]
-        if work.slots[k].kind != DRY and not w.gap > w.step_back:
+        if work.slots[k].kind != DRY and not everywhere(w.gap > w.step_back):
             return False
     return True
 
@@ -186,7 +188,7 @@ def keeps_closed(model, tree, work, most):
     """
     for j in range(0 if tree is None else model.bodies.shape[0], model.joints.shape[0]):
         for row in range(model.joints[j].n_T + model.joints[j].n_R):
-            if abs(work.joints[j].g[row]) > abs(most):
+            if somewhere(abs(work.joints[j].g[row]) > abs(most)):
                 return False
     return True
 
@@ -271,7 +273,8 @@ def final_barrier(model, state, work, options, dt):
 @kernel
 def is_solved(model, work, options, merit, largest, kappa_end):
     """Whether all equations hold to their tolerances, for products of contacts up to `largest`."""
-    if not (merit < options.tolerance and largest <= 10.0 * kappa_end):
+    exact = everywhere(merit < options.tolerance)
+    if not (exact and everywhere(largest <= 10.0 * kappa_end)):
         return False
     # Forces are impulses over dt: those of the last step, taken over, would be seen to be off.
     if not keeps_apart(model, work):
@@ -292,7 +295,7 @@ def search(model, state, work, dt, length, tries, merit, enough, info):
             length *= 0.5
         take_step(model, model.tree, state, work, dt, length)
         trial = evaluate(model, state, work, dt, info)
-        if trial <= max((1.0 - 1e-4 * length) * merit, enough):
+        if everywhere(trial <= max((1.0 - 1e-4 * length) * merit, enough)):
             return trial, length, True
     return trial, length, False
 
@@ -300,7 +303,7 @@ def search(model, state, work, dt, length, tries, merit, enough, info):
 @kernel
 def solve(model, state, work, options, dt, attempt, info):
     """Solve the step equations from the unknowns in `work`; returns a status."""
-    clear_directions(work, attempt)
+    clear_directions(work, model.facets, attempt)
     touches = work.active[0] > 0
     # The projection at the end of the last step has factored nearly the same matrix. With contacts
     # those factors bring most steps to convergence; without, a fresh matrix takes one iteration to
@@ -317,11 +320,12 @@ def solve(model, state, work, options, dt, attempt, info):
         mean, largest, _ = complementarity(model, state, work, 0.0)
         solved = is_solved(model, work, options, merit, largest, kappa_end)
         if solved and (n > 0 or not touches):
-            if merit > EXACT * options.tolerance:
+            if somewhere(merit > EXACT * options.tolerance):
                 merit = polish(model, model.tree, model.loops, state, work, dt, merit, info)
             info.residual = merit
             return CONVERGED
-        if attempt <= HOP and touches and n >= WARM_LIMIT and not (nears and merit < TAIL):
+        goes_on = n < WARM_LIMIT or (nears and everywhere(merit < TAIL))
+        if attempt <= HOP and touches and not goes_on:
             return OUT_OF_ITERATIONS
         info.iterations += 1
         # With a high barrier its slacks are so long that smaller residuals mean nothing.
@@ -335,15 +339,17 @@ def solve(model, state, work, options, dt, attempt, info):
         if attempt == COLD and touches:
             kappa = predict_barrier(model, state, work, dt, kappa_end)
         elif jump:
-            kappa = max(kappa_end, (0.1 if merit <= enough else 1.0) * mean)
+            kappa = max(kappa_end, pick(merit <= enough, 0.1, 1.0) * mean)
         elif attempt >= CAREFUL:
-            alike = largest < 3.0 * mean and (length > 0.5 or not raises_barrier(attempt))
+            far_down = length > 0.5 or not raises_barrier(attempt)
+            alike = largest < 3.0 * mean and far_down
             kappa = max(kappa_end, (0.3 if alike else 1.0) * mean)
-        find_direction(model, model.tree, state, work, kappa, n > 1 and merit < REFINE)
+        refine = n > 1 and everywhere(merit < REFINE)
+        find_direction(model, model.tree, state, work, kappa, refine)
         length = longest_feasible_step(model, state, work, dt, CLOSE)
         if attempt != WARM and not jump:
             length = central_step(model, state, work, length)
-        if attempt == WARM and touches and not jump and length < FREE:
+        if attempt == WARM and touches and not jump and somewhere(length < FREE):
             jump = True
             let_jump(model, work)
             if not stale:
@@ -353,7 +359,7 @@ def solve(model, state, work, options, dt, attempt, info):
             length = longest_feasible_step(model, state, work, dt, CLOSE)
         remember(model, model.tree, state, work)
         if jump:
-            let_stay(model, state, work, merit < LOOSE)
+            let_stay(model, state, work, everywhere(merit < LOOSE))
         # Warm starts may get worse by a first step, with the factors of the last knot.
         if jump or (attempt == WARM and touches):
             enough = LOOSE
@@ -363,17 +369,18 @@ def solve(model, state, work, options, dt, attempt, info):
             return STALLED
         # A jump that lands too far even when it is short is made all the same: it leads elsewhere.
         far += 1 if jump and not nearer and whole == 0 else 0
-        stuck = stuck + 1 if not jump and trial > 0.99 * merit else 0
+        stuck = stuck + 1 if not jump and somewhere(trial > 0.99 * merit) else 0
         if (attempt <= HOP and far == FAR) or stuck == STUCK:
             info.residual = trial
             return STALLED
-        short = short + 1 if length < 0.2 and trial > 0.8 * merit else 0
+        gains_little = somewhere(length < 0.2) and somewhere(trial > 0.8 * merit)
+        short = short + 1 if gains_little else 0
         whole = max(whole - 1, 0)
         if jump and short == SHORT:
             short, whole = 0, SHORT
-        nears = trial < 0.7 * merit
+        nears = everywhere(trial < 0.7 * merit)
         # Where Newton's method leaves so little, its factors are good for as much again.
-        stale = touches or not trial * trial < 0.1 * options.tolerance * merit
+        stale = touches or not everywhere(trial * trial < 0.1 * options.tolerance * merit)
         merit = trial
     info.residual = merit
     return OUT_OF_ITERATIONS

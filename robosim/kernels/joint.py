@@ -24,6 +24,7 @@ from robosim.kernels.algebra import (
     rotation_matrix,
 )
 from robosim.kernels.jit import kernel
+from robosim.kernels.lanes import pick
 
 TURN = 2.0 * pi
 
@@ -173,7 +174,7 @@ def read_coordinates(joint, a, b, t, q):
             nearness = 0.0
             for i in range(4):
                 nearness += q[begin + i] * r[i]
-            sign = -1.0 if nearness < 0.0 else 1.0
+            sign = pick(nearness < 0.0, -1.0, 1.0)
             for i in range(4):
                 q[begin + i] = sign * r[i]
 

@@ -20,6 +20,7 @@ from robosim.kernels.contact import contact_stiffness
 from robosim.kernels.coordinates import add_joint_forces
 from robosim.kernels.interior_point import CONVERGED, SINGULAR
 from robosim.kernels.jit import kernel
+from robosim.kernels.lanes import everywhere
 from robosim.kernels.law import knot_law
 from robosim.kernels.ldu import ldu_factor, ldu_solve
 from robosim.kernels.newton import (
@@ -188,8 +189,10 @@ def project_velocities(model, state, work, dt, drag):
 def project_tree(model, state, work, dt, drag):
     """`project_velocities` of a tree."""
     nb = model.bodies.shape[0]
+    # The next interval finds its inertias here.
+    work.factored[0] = 0
     for i in range(nb):
-        w, J = work.tree[i], work.scratch[0].R_J
+        w, J = work.tree[i], work.bodies[i].J
         similarity(work.pose2[i].R, model.bodies[i].inertia, J)
         own_block(model.bodies[i].mass, J, w.rho2, w.rho2, w.D)
         assign(work.known[i].w, work.rhs[i].w)
@@ -230,7 +233,7 @@ def strays(model, work, dt):
         rotate_back(work.pose2[i].R, t.w, t.arm)
         for k in range(3):
             far += t.arm[k] * dot(body.inertia[k], t.arm)
-    if far <= STRAY * STRAY * near:
+    if everywhere(far <= STRAY * STRAY * near):
         return False
     # Few are so far that what the turns add to the other side decides.
     for i in range(model.bodies.shape[0]):

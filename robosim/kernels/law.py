@@ -48,7 +48,7 @@ def joint_law(model, state, work, j, dt):
         q1, q2 = state.q[joint.q_begin + row], work.q2[joint.q_begin + row]
         middle, u = 0.5 * (q1 + q2), (q2 - q1) / dt
         away, stiffness = middle - c.rest, c.stiffness
-        if away > 0.0 and c.slack > 0.0:
+        if c.slack > 0.0 and away > 0.0:
             stiffness = c.stiffness if away > c.slack else 0.0
             away -= c.slack
         force = stiffness * away + c.damping * u

@@ -41,6 +41,7 @@ from robosim.kernels.contact import (
 from robosim.kernels.coordinates import measure_ahead
 from robosim.kernels.jit import kernel
 from robosim.kernels.joint import joint_jacobian, joint_motion_map, joint_residual
+from robosim.kernels.lanes import everywhere
 from robosim.kernels.law import joint_law
 from robosim.kernels.ldu import ldu_factor, ldu_solve
 from robosim.kernels.tendon import (
@@ -177,7 +178,7 @@ def polish(model, tree, loops, state, work, dt, merit, info):
     remember(model, tree, state, work)
     take_step(model, tree, state, work, dt, 1.0)
     polished = evaluate(model, state, work, dt, info)
-    if not polished <= merit:
+    if not everywhere(polished <= merit):
         take_step(model, tree, state, work, dt, 0.0)
         polished = evaluate(model, state, work, dt, info)
     return polished
@@ -303,7 +304,7 @@ def dynamics_residual(model, work, dt, info):
         for k in range(3):
             t.z[k] = dot(body.inertia_inverse[k], t.y)
         size = dot(r, r) / body.mass + dot(t.y, t.z)
-        if size > largest:
+        if everywhere(size > largest):
             largest = size
             info.worst_body = i
         total += size

@@ -37,6 +37,26 @@ def servo_torques(gains, state, work, dt, tau):
             tau[g.v_index] += g.kp * (g.target - end) + g.kd * (g.velocity - rate)
 
 
+@kernel
+def drive(state, work, options, run, k):
+    """What acts over step k of a run, into the work; note it, and the knot that it starts from."""
+    assign(run.torques[k if run.torques.shape[0] > 1 else 0], work.tau)
+    if run.targets.shape[0] > 0:
+        for n in range(run.gains.shape[0]):
+            run.gains[n].target = run.targets[k, n]
+    if run.controller[0] != 0:
+        call_controller(
+            run.controller[0], run.start[0] + k * options.dt, state.q, state.v, work.tau
+        )
+    control(run.gains, state, work)
+    for n in range(work.motion.shape[0]):
+        m, here, there = work.motion[n], run.motions[k, n], run.motions[k + 1, n]
+        m.q1, m.v1, m.q2, m.v2 = here[0], here[1], there[0], there[1]
+    assign(state.q, run.q[k])
+    assign(state.v, run.v[k])
+    assign(work.tau, run.tau[k])
+
+
 @stage
 def run_steps(model, state, work, options, run, begin, end):
     """Take steps `begin` to `end` of a run; row k of its logs is the knot that step k starts from.
@@ -44,21 +64,7 @@ def run_steps(model, state, work, options, run, begin, end):
     Returns the step that failed, whose row of run.infos tells why, or `end`.
     """
     for k in range(begin, end):
-        assign(run.torques[k if run.torques.shape[0] > 1 else 0], work.tau)
-        if run.targets.shape[0] > 0:
-            for n in range(run.gains.shape[0]):
-                run.gains[n].target = run.targets[k, n]
-        if run.controller[0] != 0:
-            call_controller(
-                run.controller[0], run.start[0] + k * options.dt, state.q, state.v, work.tau
-            )
-        control(run.gains, state, work)
-        for n in range(work.motion.shape[0]):
-            m, here, there = work.motion[n], run.motions[k, n], run.motions[k + 1, n]
-            m.q1, m.v1, m.q2, m.v2 = here[0], here[1], there[0], there[1]
-        assign(state.q, run.q[k])
-        assign(state.v, run.v[k])
-        assign(work.tau, run.tau[k])
+        drive(state, work, options, run, k)
         if step(model, state, work, options, run.infos[k]) != CONVERGED:
             return k
         servo_torques(run.gains, state, work, options.dt, run.tau[k])

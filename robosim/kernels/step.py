@@ -48,6 +48,7 @@ from robosim.kernels.interior_point import (
 from robosim.kernels.jit import kernel, stage
 from robosim.kernels.joint import joint_residual, read_coordinates
 from robosim.kernels.knot import add_motion, find_velocities, is_tied, project_changes
+from robosim.kernels.lanes import pick, somewhere
 from robosim.kernels.newton import evaluate, factor, find_direction
 from robosim.kernels.tendon import follow_tendon, is_tendon
 from robosim.kernels.touch import RECOVERY_SPEED, on_joint
@@ -183,7 +184,7 @@ def turns_far(work):
     and an impact that is solved there gives energy.
     """
     for i in range(work.bodies.shape[0]):
-        if work.bodies[i].P[0] < HALF_RADIAN:
+        if somewhere(work.bodies[i].P[0] < HALF_RADIAN):
             return True
     return False
 
@@ -210,7 +211,7 @@ def contacts_give(model, state, work, options, dt):
         if contact.other < nb:
             add_motions(w.L_o, state.bodies[contact.other], work.bodies[contact.other], dt, t.w)
         work_done += 0.5 * dot(w.f, t.w)
-    if not work_done > 0.0:
+    if not somewhere(work_done > 0.0):
         return False
     energy, mass = 0.0, 0.0
     for i in range(nb):
@@ -221,7 +222,8 @@ def contacts_give(model, state, work, options, dt):
         energy += 0.5 * (body.mass * dot(motion.v, motion.v) + dot(t.w, t.y))
         mass += body.mass
     fall = dt * dt * dot(options.gravity, options.gravity)
-    return work_done > CURVED * energy + mass * (RECOVERY_SPEED * RECOVERY_SPEED + fall)
+    explained = CURVED * energy + mass * (RECOVERY_SPEED * RECOVERY_SPEED + fall)
+    return somewhere(work_done > explained)
 
 
 @kernel
@@ -239,13 +241,15 @@ def start_interval(model, tree, state, work, options, dt, end):
     load_poses(model, state, work.pose1)
     for i in range(model.bodies.shape[0]):
         body = model.bodies[i]
-        similarity(work.pose1[i].R, body.inertia, work.bodies[i].J)
+        if tree is None or work.factored[0] == 0:
+            # Else the knot's projection has left it.
+            similarity(work.pose1[i].R, body.inertia, work.bodies[i].J)
         for k in range(6):
             work.known[i].w[k] = state.bodies[i].p[k] + 0.5 * dt * work.external[i].w[k]
         for k in range(3):
             work.known[i].w[k] += 0.5 * dt * body.mass * options.gravity[k]
     if tree is not None:
-        start_tree(model.bodies, model.joints, work.pose1, work.bodies, work.tree, work.scratch[0])
+        start_tree(model.joints, work.pose1, work.tree, work.scratch[0])
         add_tree_forces(
             model.joints,
             work.pose1,
@@ -308,8 +312,7 @@ def guess_motion(model, tree, state, work, dt, extrapolate):
     There is none after a start, where `extrapolate` is infinite.
     """
     t = work.scratch[0]
-    if not isfinite(extrapolate):
-        extrapolate = 0.0
+    extrapolate = pick(isfinite(extrapolate), extrapolate, 0.0)
     if tree is not None:
         guess_tree(model.joints, state, work.pose1, work.tree, t, dt, extrapolate)
         for j in range(model.bodies.shape[0], model.joints.shape[0]):
@@ -341,7 +344,7 @@ def solve_interval(model, state, work, options, dt, kappa, info):
                 state,
                 work,
                 dt,
-                dt / work.last_dt[0] if work.last_dt[0] != 0.0 else 0.0,
+                dt / work.last_dt[0],
             )
         elif info.attempt == HOP:
             guess_motion(model, model.tree, state, work, dt, 0.0)
@@ -397,7 +400,7 @@ def raise_barrier(model, state, work, dt, kappa, speed, info):
     for _ in range(5):
         info.iterations += 1
         evaluate(model, state, work, dt, info)
-        clear_directions(work, info.attempt)
+        clear_directions(work, model.facets, info.attempt)
         work.factored[0] = 0
         if factor(model, model.tree, state, work) != 0:
             return
@@ -451,7 +454,7 @@ def end_interval(model, tree, loops, state, work, dt, arc, info):
         assign(pose.q, body.q)
         assign(work.known[i].w, body.p)
         rotate_back(pose.R, work.twists[i].w[3:], body.omega)
-        if pose.x[2] - parameters.reach < info.gap:
+        if somewhere(pose.x[2] - parameters.reach < info.gap):
             for k in range(parameters.contact_begin, parameters.contact_end):
                 info.gap = min(info.gap, ground_gap(work.slots[k], pose))
     for j in range(0 if tree is None else model.bodies.shape[0], model.joints.shape[0]):

@@ -18,6 +18,7 @@ from math import sqrt
 
 from robosim.kernels.algebra import assign, cross, dot, fill, rotate
 from robosim.kernels.jit import kernel
+from robosim.kernels.lanes import pick
 from robosim.model import CONE, DRY, EDGE, LIMIT, PLANE, TURN
 
 # What starts inside of something else comes out of it by a tenth of its depth in 10 ms, no faster
@@ -122,9 +123,8 @@ def place_edges(contact, a, b, t):
 @kernel
 def depth_left(gap, dt):
     """The gap, 0 or negative, that has to be kept at the end of an interval."""
-    if gap >= 0.0:
-        return 0.0
-    return min(0.0, gap + abs(dt) * min(-gap / RECOVERY, RECOVERY_SPEED))
+    left = min(0.0, gap + abs(dt) * min(-gap / RECOVERY, RECOVERY_SPEED))
+    return pick(gap >= 0.0, 0.0, left)
 
 
 @kernel
@@ -300,7 +300,7 @@ def coordinate_rows(contact, joint, q, out, t):
     elif contact.kind == TURN:
         # Of the cosine of half of the angle: -v / 2 for the quaternion (w, v) with w > 0.
         at = joint.q_begin + joint.m_T
-        scale = contact.scale if q[at] >= 0.0 else -contact.scale
+        scale = pick(q[at] >= 0.0, contact.scale, -contact.scale)
         for k in range(3):
             out[2, joint.m_T + k] = -scale * q[at + 1 + k]
     else:

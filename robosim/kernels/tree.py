@@ -21,30 +21,20 @@ from robosim.kernels.body import angular_momentum, end_pose, turn_by, turn_from_
 from robosim.kernels.coordinates import read_ahead
 from robosim.kernels.jit import kernel
 from robosim.kernels.joint import multiply_offset
+from robosim.kernels.lanes import everywhere, pick, somewhere
 from robosim.kernels.touch import turned
-from robosim.model import BALL, FREE, HINGE
+from robosim.model import BALL, HINGE
 
 
 @kernel
-def start_tree(bodies, joints, poses, motions, tree, t):
-    """Arms, axes and references of all joints at the first knot, from poses and inertias there."""
-    for b in range(bodies.shape[0]):
+def start_tree(joints, poses, tree, t):
+    """Arms, axes and references of all joints at the first knot."""
+    for b in range(tree.shape[0] - 1):
         joint, w = joints[b], tree[b]
         place_joint(joint, poses, tree[joint.parent].rho1, w)
-        J, rho, mass = motions[b].J, w.rho1, bodies[b].mass
         if joint.m_R == 1:
             rotate(poses[b].R, joint.C_R[0], w.a1)
-        if joint.kind == HINGE:
-            a = w.a1
-            x, y, z = a[0], a[1], a[2]
-            along = x * rho[0] + y * rho[1] + z * rho[2]
-            w.own_R = mass * (dot(rho, rho) - along * along)
-            for i in range(3):
-                w.own_R += a[i] * (J[i, 0] * x + J[i, 1] * y + J[i, 2] * z)
-        else:
-            w.own_R = (J[0, 0] + J[1, 1] + J[2, 2]) / 3.0
-            if joint.kind != FREE:
-                w.own_R += mass * dot(rho, rho)
+        if joint.kind != HINGE:
             free_directions(joint, poses, t, w)
 
 
@@ -229,11 +219,12 @@ def finish_poses(model, tree, work, dt):
 def turned_angle(Q):
     """The angle of a turn about an axis, from (cosine, sine) of its half."""
     s = Q[1]
-    if abs(s) > 0.05:
-        return 2.0 * atan2(s, Q[0])
     x = s * s
     # The series of twice the arc sine; the next term is below rounding.
-    return s * (2.0 + x * (1 / 3 + x * (3 / 20 + x * (5 / 56 + x * (35 / 576)))))
+    angle = s * (2.0 + x * (1 / 3 + x * (3 / 20 + x * (5 / 56 + x * (35 / 576)))))
+    if somewhere(abs(s) > 0.05):
+        return pick(abs(s) > 0.05, 2.0 * atan2(s, Q[0]), angle)
+    return angle
 
 
 @kernel
@@ -313,8 +304,8 @@ def share_residual(bodies, joints, rows, tree, residual, info):
         for row in range(joint.m_T):
             size += w.u[row] * w.u[row] / bodies[b].mass
         for row in range(joint.m_T, joint.m_T + joint.m_R):
-            size += w.u[row] * w.u[row] / w.own_R
-        if size > largest:
+            size += w.u[row] * w.u[row] * joint.per_inertia
+        if everywhere(size > largest):
             largest = size
             info.worst_body = b
         total += size
@@ -476,7 +467,7 @@ def add_tree_forces(joints, poses, forces, scale, second, tree, t, impulses):
         joint = joints[b]
         if joint.kind == HINGE:
             force, w = scale * forces[joint.v_begin], tree[b]
-            if force != 0.0:
+            if somewhere(force != 0.0):
                 own, other = impulses[b].w, impulses[joint.parent].w
                 for i in range(3):
                     torque = force * (w.a2[i] if second else w.a1[i])
@@ -486,7 +477,7 @@ def add_tree_forces(joints, poses, forces, scale, second, tree, t, impulses):
         size = 0.0
         for row in range(joint.m_T + joint.m_R):
             size += abs(forces[joint.v_begin + row])
-        if size > 0.0:
+        if somewhere(size > 0.0):
             for row in range(joint.m_T + joint.m_R):
                 t.f[row] = scale * forces[joint.v_begin + row]
             push_coordinates(joint, poses[b], t.f, second, tree, impulses)

@@ -1,0 +1,175 @@
+"""A group of states that take their steps together, one in each lane.
+
+While they do, the lanes are where the states are; what drives each state and what it logs is its
+own. A step that is not solved undivided, or in which states part, is left undone: its states are
+put back where they belong, and each can take it by itself.
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from robosim.kernels.addresses import load
+from robosim.kernels.algebra import fill
+from robosim.kernels.contact import friction_size
+from robosim.kernels.interior_point import CONVERGED
+from robosim.kernels.jit import kernel, stage
+from robosim.kernels.lanes import WIDTH, lane, together
+from robosim.kernels.run import drive, servo_torques
+from robosim.kernels.step import advance
+
+
+@intrinsic
+def read_word(typing_context, address):
+    """The whole number at an address."""
+
+    def generate(context, builder, signature, args):
+        return builder.load(builder.inttoptr(args[0], ir.IntType(64).as_pointer()))
+
+    return types.int64(address), generate
+
+
+@intrinsic
+def write_word(typing_context, address, value):
+    def generate(context, builder, signature, args):
+        builder.store(args[1], builder.inttoptr(args[0], ir.IntType(64).as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(address, value), generate
+
+
+@kernel
+def pack(fields, count, k):
+    """Put the first fields of state k into its lanes; whether anything there was different.
+
+    Whole numbers that are not the same in all states become 0.
+    """
+    changed = False
+    for n in range(count):
+        f = fields[n]
+        stride = 8 * WIDTH if f.shared == 0 else 8
+        for i in range(f.count):
+            value, to = read_word(f.state + 8 * i), f.lanes + stride * i
+            if f.shared == 0:
+                to += 8 * k
+            if read_word(to) != value:
+                changed = True
+                write_word(to, 0 if f.shared != 0 and k > 0 else value)
+    return changed
+
+
+@kernel
+def unpack(fields, k):
+    """Put state k back from its lanes."""
+    for n in range(fields.shape[0]):
+        f = fields[n]
+        stride = 8 * WIDTH if f.shared == 0 else 8
+        start = f.lanes + (8 * k if f.shared == 0 else 0)
+        for i in range(f.count):
+            write_word(f.state + 8 * i, read_word(start + stride * i))
+
+
+@kernel
+def list_active(contacts, active):
+    """List the contacts that were in the last equations."""
+    active[0] = 0
+    for k in range(contacts.shape[0]):
+        if contacts[k].active != 0:
+            active[0] += 1
+            active[active[0]] = k
+
+
+@kernel
+def copy_contact(source, target, size):
+    """Copy what a contact brings along from step to step, `size` entries of its friction."""
+    target.active = source.active
+    target.gamma, target.s = source.gamma, source.s
+    target.psi, target.c = source.psi, source.c
+    for i in range(size):
+        target.beta[i], target.eta[i] = source.beta[i], source.eta[i]
+
+
+@kernel
+def keep_contacts(contacts, active, size, saved, before):
+    """Keep the contacts of the last equations."""
+    for n in range(active[0] + 1):
+        before[n] = active[n]
+    for n in range(1, before[0] + 1):
+        copy_contact(contacts[before[n]], saved[before[n]], size)
+
+
+@kernel
+def restore_contacts(contacts, active, size, saved, before):
+    """Put all contacts back to how they were kept."""
+    for n in range(1, active[0] + 1):
+        contacts[active[n]].active = 0
+    for n in range(1, before[0] + 1):
+        copy_contact(saved[before[n]], contacts[before[n]], size)
+
+
+@kernel
+def take_step(model, state, work, options, info):
+    """One undivided step of all lanes."""
+    info.iterations, info.substeps, info.order = 0, 1, 2
+    info.status = advance(model, state, work, options, options.dt, 1.0, info)
+
+
+@kernel
+def has_servos(gains):
+    """Whether any gains are those of a servo that is part of the equations."""
+    for n in range(gains.shape[0]):
+        if gains[n].implicit != 0:
+            return True
+    return False
+
+
+@kernel
+def tell(k, info, out):
+    """How the step of state k went, from its lane."""
+    out.status, out.iterations, out.substeps = info.status, info.iterations, info.substeps
+    out.order, out.attempt, out.worst_body = info.order, info.attempt, info.worst_body
+    out.residual, out.gap = lane(info.residual, k), lane(info.gap, k)
+    out.violation = lane(info.violation, k)
+
+
+@stage
+def run_group(group, parts, parts_kind, runs, run_kind, begin, end):
+    """Take steps `begin` to `end` of the states' runs; returns the step that they part at, or end.
+
+    `parts` (WIDTH,) and `runs` (WIDTH,) are addresses as for single states.
+    """
+    model, state, work, options, info, carried, driven, told, before = group
+    changed = False
+    for k in range(WIDTH):
+        if pack(carried[k], carried.shape[1], k):
+            changed = True
+    if changed:
+        fill(0, work.factored)
+        list_active(state.contacts, work.active)
+    kept, size = work.saved.contacts, friction_size(model.facets)
+    reached = begin
+    while reached < end:
+        for k in range(WIDTH):
+            _, own, own_work, own_options = load(parts[k], parts_kind)
+            run = load(runs[k], run_kind)
+            drive(own, own_work, own_options, run, reached)
+            pack(driven[k], 2 if reached == begin or has_servos(run.gains) else 1, k)
+        keep_contacts(state.contacts, work.active, size, kept, before)
+        arguments = (model, state, work, options, info[0])
+        if not together(take_step, arguments) or info[0].status != CONVERGED:
+            restore_contacts(state.contacts, work.active, size, kept, before)
+            fill(0, work.factored)
+            break
+        for k in range(WIDTH):
+            _, own, own_work, own_options = load(parts[k], parts_kind)
+            run = load(runs[k], run_kind)
+            unpack(told[k], k)
+            tell(k, info[0], run.infos[reached])
+            servo_torques(run.gains, own, own_work, own_options.dt, run.tau[reached])
+        reached += 1
+    for k in range(WIDTH):
+        _, own, own_work, _ = load(parts[k], parts_kind)
+        unpack(carried[k], k)
+        fill(0, own_work.factored)
+        list_active(own.contacts, own_work.active)
+    return reached

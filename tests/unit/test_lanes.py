@@ -1,0 +1,305 @@
+"""States that take their steps together in the lanes of registers do what each does alone."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import types
+
+import robosim
+from robosim import BatchSimulation, Simulation
+from robosim.controllers import PD, trot
+from robosim.handles import Handle
+from robosim.kernels.addresses import TYPES, load
+from robosim.kernels.jit import entry, kernel
+from robosim.kernels.lanes import WIDTH, everywhere, lane, pick, somewhere, together
+from robosim.lanes import laned_type, widen
+from robosim.models.builders import chain
+
+N, STEPS = 2 * WIDTH + 3, 80
+NUMBERS = np.dtype([("y", "f8", (20,)), ("n", "i8")])
+
+
+@kernel
+def compute(a, b, c, out):
+    """What kernels do with numbers; a, b and c are of length 1."""
+    y, n, one, total = out.y, 0, 1, 0.0
+    a, b, c = a[0], b[0], c[0]
+    y[0], y[1], y[2], y[3] = a + b, a - 2.0, one * b, a / b
+    y[4], y[5], y[6], y[7] = -a, abs(a), math.sqrt(abs(a)), math.floor(3.0 * a)
+    y[8], y[9], y[10] = math.sin(a), math.cos(b), math.atan2(a, b)
+    y[11], y[12] = max(a, 0.5, b), min(a, b)
+    y[13], y[14] = pick(a < b, a, 7.0), pick(not a < b, 1.0, b)
+    y[15] = math.asin(min(abs(a), 1.0))
+    for i in range(3):
+        total += i * a
+    y[16] = total
+    y[17] = 1.0 if everywhere(a < b) else 2.0
+    y[18] = 1.0 if somewhere(a < b) else 2.0
+    if c > 0.0 and math.isfinite(a):
+        n += 1
+    y[19] = c
+    y[19] *= 3.0
+    out.n = n
+
+
+def compute_together(kind: int) -> Any:
+    @entry
+    def run(address):
+        a, b, c, out = load(address, kind)
+        if not together(compute, (a, b, c, out[0])):
+            return math.inf
+        return lane(out[0].y[0], 3)
+
+    return run
+
+
+@entry
+def compute_alone(a, b, c, out):
+    compute(a, b, c, out[0])
+
+
+def test_lanes_compute_as_single_numbers_do() -> None:
+    """To the last bit, whole numbers for all of them; or they part, where a branch asks them to."""
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, WIDTH, 1))
+    a[::3] -= 3.0
+    c, out = np.arange(1.0, 1.0 + WIDTH)[:, None], np.zeros((WIDTH, 1), dtype=NUMBERS)
+    wide = tuple(widen(list(values)) for values in (a, b, c, out))
+    handle = Handle(wide)
+    TYPES[handle.kind + 1] = types.Tuple([laned_type(array) for array in wide])
+    run = compute_together(handle.kind + 1)
+    first, results = run(handle.address), wide[3]
+    for i in range(WIDTH):
+        compute_alone(a[i], b[i], c[i], out[i])
+        expected = out["y"][i, 0].copy()
+        expected[17:19] = 2.0, 1.0  # of all states, which differ
+        np.testing.assert_array_equal(results["y"][0, :, i], expected)
+    assert results["n"][0] == 1
+    assert first == out["y"][3, 0, 0]
+    wide[2]["value"][0, 5] = -1.0
+    assert run(handle.address) == math.inf
+    wide[2]["value"][:] = -1.0
+    assert run(handle.address) == first
+    assert results["n"][0] == 0
+
+
+@pytest.fixture(scope="module")
+def feet() -> Any:
+    """The A1 on its feet, and starts at heights from 0.1 mm to 2 cm: some land in the run."""
+    robot = robosim.load("a1")
+    robot = replace(robot, contacts=tuple(c for c in robot.contacts if "foot" in c.name))
+    sim = Simulation(robot)
+    q = np.tile(robot.home, (N, 1))
+    q[:, 2] += np.geomspace(1e-4, 0.02, N) - sim.min_gap()
+    return robot, q
+
+
+def assert_same(one: Any, other: Any) -> None:
+    for name, a, b in zip(one._fields, one, other, strict=True):
+        np.testing.assert_array_equal(a, b, err_msg=name)
+
+
+def assert_alike(one: Any, other: Any, tolerance: float) -> None:
+    """The same but for what the solver's tolerance leaves; iterations are those of a group."""
+    for name in ("t", "done", "failed"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    for name in ("q", "v", "tau", "gap", "violation"):
+        a, b = getattr(one, name), getattr(other, name)
+        scale = 1e4 if name in ("v", "tau") else 1.0
+        np.testing.assert_allclose(a, b, rtol=0, atol=scale * tolerance, err_msg=name)
+
+
+def test_states_that_are_alike_keep_every_bit(feet: Any) -> None:
+    """What all decide in the same way is computed as for one of them."""
+    robot, q = feet
+    batch = BatchSimulation(robot, WIDTH, threads=1)
+    batch.set_state(q[5])
+    together, sim = batch.rollout(STEPS, controller="stand"), Simulation(robot)
+    assert batch._groups[0].ahead
+    sim.set_state(q[5])
+    alone = sim.run(STEPS * sim.timestep, "stand")
+    for i in range(WIDTH):
+        np.testing.assert_array_equal(together.q[i, :-1], alone.q)
+        np.testing.assert_array_equal(together.tau[i], alone.tau)
+        np.testing.assert_array_equal(together.gap[i], alone.gap)
+        np.testing.assert_array_equal(together.iterations[i], alone.iterations)
+        assert batch[i].energy() == sim.energy()
+        np.testing.assert_array_equal(batch[i].contact_forces(), sim.contact_forces())
+        for name, wrench in sim.joint_wrenches().items():
+            np.testing.assert_array_equal(batch[i].joint_wrenches()[name], wrench)
+    # On its own it goes on as one that always was.
+    np.testing.assert_array_equal(batch[3].run(0.03, "stand").q, sim.run(0.03, "stand").q)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_states_that_land_one_after_the_other(feet: Any, threads: int) -> None:
+    """Contacts, iterations and lengths of steps are shared; the answers agree."""
+    robot, q = feet
+    runs = []
+    for lanes in (True, True, False):
+        batch = BatchSimulation(robot, N, threads=threads, lanes=lanes)
+        batch.set_state(q)
+        runs.append([batch.rollout(STEPS, controller=trot(robot)) for _ in range(2)])
+        assert len(batch._groups) == (2 if lanes else 0)
+    for one, again, alone in zip(*runs, strict=True):
+        assert_same(one, again)
+        # Impacts end anywhere within the tolerance of the contacts' products.
+        assert_alike(one, alone, 1e-5)
+        # What is left over takes its steps alone.
+        np.testing.assert_array_equal(one.q[2 * WIDTH :], alone.q[2 * WIDTH :])
+    assert runs[0][1].iterations.mean() > 1.0
+
+
+def test_threads_do_not_change_a_bit(feet: Any) -> None:
+    robot, q = feet
+    rng = np.random.default_rng(0)
+    drive = {"kp": rng.uniform(40, 80, (N, robot.nu)), "kd": rng.uniform(1, 3, (N, robot.nu))}
+    runs = []
+    for threads in (1, 2, 5):
+        batch = BatchSimulation(robot, N, threads=threads)
+        batch.set_state(q)
+        runs.append(batch.rollout(2 * STEPS, controller=trot(robot), **drive))
+    assert_same(runs[0], runs[1])
+    assert_same(runs[0], runs[2])
+    assert not runs[0].failed.any()
+
+
+def test_a_step_at_a_time_is_the_same(feet: Any) -> None:
+    robot, q = feet
+    torques = np.random.default_rng(1).normal(size=(N, STEPS, robot.nu))
+    batch = BatchSimulation(robot, N, threads=1)
+    batch.set_state(q)
+    out = batch.rollout(STEPS, torques)
+    batch.set_state(q)
+    for k in range(STEPS):
+        batch.rollout(1, torques[:, k])
+        np.testing.assert_array_equal(batch.q, out.q[:, k + 1])
+
+
+def test_servos_in_the_equations_come_and_go(feet: Any) -> None:
+    robot, q = feet
+    servo = PD(robot, np.asarray(robot.stance.target), 60.0, 3.0, implicit=True)
+    ends = []
+    for lanes in (True, False):
+        batch = BatchSimulation(robot, WIDTH, threads=1, lanes=lanes)
+        batch.set_state(q[:WIDTH])
+        ends.append([batch.rollout(40, controller=one) for one in (servo, "stand", servo)])
+    for one, alone in zip(*ends, strict=True):
+        assert_alike(one, alone, 1e-8)
+
+
+def test_what_is_done_to_one_state_between_rollouts(feet: Any) -> None:
+    """A wrench, a start, and steps of its own: the group takes them over."""
+    robot, q = feet
+    ends = []
+    for lanes in (True, False):
+        batch = BatchSimulation(robot, WIDTH, threads=1, lanes=lanes)
+        batch.set_state(q[:WIDTH])
+        batch.rollout(30, controller="stand")
+        batch[2].apply_wrench("base", force=[20.0, 0.0, 0.0])
+        batch.set_state(q[12], index=4)
+        ends.append(batch.rollout(30, controller="stand"))
+        batch[6].run(0.01)
+        ends.append(batch.rollout(30, controller="stand"))
+    for one, alone in zip(ends[:2], ends[2:], strict=True):
+        np.testing.assert_allclose(one.q, alone.q, rtol=0, atol=1e-8)
+    pushed = ends[0].q[:, -1, 0] - ends[0].q[:, 0, 0]
+    assert pushed[2] > np.median(pushed) + 3e-4
+
+
+def test_parameters_belong_to_a_state(feet: Any) -> None:
+    robot, q = feet
+    trunk, rng = robot.bodies[0], np.random.default_rng(2)
+    robots = []
+    for scale, friction in rng.uniform((1.0, 0.3), (1.5, 1.0), (WIDTH, 2)):
+        heavy = replace(trunk, mass=scale * trunk.mass, inertia=scale * np.asarray(trunk.inertia))
+        contacts = tuple(replace(contact, friction=friction) for contact in robot.contacts)
+        robots.append(replace(robot, bodies=(heavy, *robot.bodies[1:]), contacts=contacts))
+    runs = []
+    for lanes in (True, False):
+        batch = BatchSimulation(robots, threads=1, lanes=lanes)
+        batch.set_state(q[:WIDTH])
+        runs.append(batch.rollout(STEPS, controller="stand"))
+    assert_alike(*runs, 1e-8)
+    assert np.ptp(runs[0].q[:, -1, 2]) > 1e-4
+
+
+def test_a_failure_stops_only_its_state() -> None:
+    """Its group parts at the step, and the others go on by themselves from there."""
+    robot = chain(2)
+    q = np.linspace((0.1, 0.2), (0.4, 0.3), WIDTH)
+    torques = np.zeros((WIDTH, 10, 2))
+    torques[1, 4:] = 1e9
+    runs = []
+    for lanes in (True, False):
+        batch = BatchSimulation(robot, WIDTH, 0.01, threads=1, lanes=lanes, max_substeps=1)
+        batch.set_state(q)
+        runs.append(batch.rollout(10, torques))
+        batch.set_state(q[1], index=1)
+        assert not batch.rollout(3).failed.any()
+    assert_alike(*runs, 1e-9)
+    assert runs[0].failed.tolist() == [i == 1 for i in range(WIDTH)]
+    assert runs[0].done.tolist() == [4 if i == 1 else 10 for i in range(WIDTH)]
+
+
+def test_states_that_part_try_again() -> None:
+    """One of them turns so fast that its steps are divided, until that is damped."""
+    robot = chain(2)
+    joints = (replace(robot.joints[0], damping=2.0), replace(robot.joints[1], damping=2.0))
+    robot = replace(robot, joints=joints)
+    q = np.linspace((0.1, 0.2), (0.4, 0.3), WIDTH)
+    v = np.zeros((WIDTH, 2))
+    v[3, 0] = 130.0
+    runs = []
+    for lanes in (True, False):
+        batch = BatchSimulation(robot, WIDTH, 0.01, threads=1, lanes=lanes)
+        batch.set_state(q, v)
+        runs.append(batch.rollout(100))
+        assert batch._recent is not None
+        divided = batch._recent[0].infos["substeps"] > 1
+        assert divided[3].any()
+        assert not divided[3].all()
+        assert not np.delete(divided, 3, axis=0).any()
+    assert_alike(*runs, 1e-7)
+
+
+def test_nothing_parts_once_the_state_moves() -> None:
+    """A step is undone by leaving the state where it is: what moves it must go through."""
+    program = """
+    import robosim
+    from numba import types
+    from robosim.kernels import lanes
+    from robosim.kernels.addresses import TYPES
+    from robosim.lanes import Group
+    from robosim.models.builders import chain
+
+    def refuse(context, builder, condition):
+        raise AssertionError("a kernel may part")
+
+    lanes.agreed = refuse
+    from robosim.kernels.jit import kernel
+    from robosim.kernels.step import end_interval
+
+    for robot in (chain(2), robosim.load("a1")):
+        batch = robosim.BatchSimulation(robot, lanes.WIDTH, threads=1)
+        kinds = TYPES[Group(batch._sims).kind].types
+        model, state, work, info = kinds[0], kinds[1], kinds[2], kinds[4].dtype
+        number = types.float64
+        end_interval.compile((model, model[-2], model[-1], state, work, number, number, info))
+    try:
+        kernel(lambda x: 1.0 if x > 0.0 else 2.0).compile((lanes.lanes,))
+    except AssertionError as error:
+        print(error)
+    """
+    run = [sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(run, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout == "a kernel may part\n"
