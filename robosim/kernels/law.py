@@ -18,6 +18,7 @@ from math import atan2, sqrt
 
 from robosim.kernels.algebra import cross, dot, quaternion_back
 from robosim.kernels.jit import kernel
+from robosim.kernels.lanes import pick
 
 
 @kernel
@@ -109,7 +110,7 @@ def turn_moment(c, r, t, out):
         out[i] = c[i].stiffness * t.w[i]
     square = dot(t.w, t.w)
     # (1 - x cot(x)) / (4 x^2) for half of the angle x, whose cotangent is |r0| / |r_v|.
-    factor = (1.0 - abs(r[0]) * abs(half)) / square if square > 1e-6 else 1.0 / 12.0
+    factor = pick(square > 1e-6, (1.0 - abs(r[0]) * abs(half)) / square, 1.0 / 12.0)
     cross(t.w, out, t.arm)
     cross(t.w, t.arm, t.r[1:])
     for i in range(3):
@@ -120,9 +121,8 @@ def turn_moment(c, r, t, out):
 def half_log(r):
     """angle / (2 sin(angle / 2)) of a unit quaternion: twice its vector times this is the log."""
     sine = sqrt(dot(r[1:], r[1:]))
-    if sine < 1e-9:
-        return 1.0
-    return atan2(sine, abs(r[0])) / sine * (1.0 if r[0] >= 0.0 else -1.0)
+    half = atan2(sine, abs(r[0])) / sine * pick(r[0] >= 0.0, 1.0, -1.0)
+    return pick(sine < 1e-9, 1.0, half)
 
 
 @kernel
