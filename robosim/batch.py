@@ -139,9 +139,7 @@ class BatchSimulation:
     def __getitem__(self, index: int) -> Simulation:
         """The simulation of one state, for reading; step it, and it leaves the others behind."""
         index = range(self.n)[index]
-        sim = self._sims[index]
-        if index // WIDTH in self._groups:
-            self._groups[index // WIDTH].catch_up(index % WIDTH)
+        sim = self._alone(index)
         sim.steps = int(self._steps[index])
         if self._recent is not None:
             memory, done = self._recent
@@ -149,6 +147,12 @@ class BatchSimulation:
                 row = int(done[index]) - 1
                 sim._last = memory.infos[index], row, sim.steps == row + 1 == 1
         return sim
+
+    def _alone(self, index: int, anew: bool = False) -> Simulation:
+        """The simulation of one state as if it always had been by itself, or to be set anew."""
+        if index // WIDTH in self._groups:
+            self._groups[index // WIDTH].catch_up(index % WIDTH, anew)
+        return self._sims[index]
 
     @property
     def q(self) -> Array:
@@ -201,7 +205,7 @@ class BatchSimulation:
             rows.append([array] * len(chosen) if array is None or array.ndim == 1 else array)
         for i, q_i, v_i in zip(chosen, *rows, strict=True):
             try:
-                self._sims[i].set_state(q_i, v_i, time)
+                self._alone(int(i), anew=True).set_state(q_i, v_i, time)
             except StateError as error:
                 raise StateError(f"state {i}: {error}") from error
             self._take_up(i)

@@ -7,7 +7,7 @@ see each as one number (`robosim.kernels.lanes`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,17 +78,21 @@ class Group:
         self.sims = list(sims)
         self.works = [sim._work for sim in sims]
         self.rest = FIRST_REST
-        self.ahead = False  # whether the lanes are newer than the scratch memory of the states
+        # Whether the scratch memory of each state is older than what its lane has.
+        self.behind = np.zeros(WIDTH, dtype=bool)
         alike = all(sim._model is first._model for sim in sims)
         model = first._model if alike else widen([sim._model for sim in sims])
-        state, work = widen([sim._state for sim in sims]), widen(self.works)
-        carried = _by_state(_carried(sim, state, work) for sim in sims)
-        driven = _by_state(
-            (_all_of(sim._work.tau, work.tau), _all_of(sim._work.drives, work.drives))
-            for sim in sims
+        # What each state brings along follows when they take steps; all else is scratch.
+        state, work = widen([first._state]), widen([first._work])
+        work = work._replace(slots=widen([sim._work.slots for sim in sims]))
+        work.factored[:] = 0
+        self.layout: list[tuple[int, int, int, int, int]] = (
+            list(_layout(first, state, work)) if like is None else like.layout
         )
-        told = _by_state(
-            (_all_of(sim._state.q, state.q), _all_of(sim._state.v, state.v)) for sim in sims
+        carried = _fields(sims, _carried, state, work, self.layout)
+        driven, told = (
+            _fields(sims, some, state, work, _whole(some(first._state, first._work)))
+            for some in (_driven, _told)
         )
         # What is not solved by then, each state solves by itself.
         options = first._options._replace(last_attempt=min(first._options.last_attempt, COLD))
@@ -103,16 +107,18 @@ class Group:
             told,
             np.zeros(len(work.active), dtype=np.int64),
         )
+        self.alike = alike
+        if like is not None and like.alike == alike:
+            self.handle, self.kind = Handle(parts, like.handle), like.kind
+            return
+        self.handle = Handle(parts)
         shared = ("options", "carried", "driven", "told", "before", *(("model",) if alike else ()))
         kinds = [
             typeof(part) if name in shared else laned_type(part)
             for name, part in parts._asdict().items()
         ]
-        self.alike = alike
-        known = None if like is None or like.alike != alike else like.handle
-        self.handle: Handle = Handle(parts, known)
         digest = hashlib.sha256(f"lanes {self.handle.kind}".encode()).digest()
-        self.kind = int.from_bytes(digest[:7], "little")
+        self.kind: int = int.from_bytes(digest[:7], "little")
         TYPES.setdefault(self.kind, types.NamedTuple(kinds, Parts))
 
     def is_of(self, sims: Sequence[Simulation]) -> bool:
@@ -133,13 +139,13 @@ class Group:
         take = group_runner(self.kind, parts_kind, run_kind)
         while done[0] < end:
             reached = take(self.handle.address, parts, runs, int(done[0]), end)
-            self.ahead = True
+            self.behind[:] = True
             if reached > done[0]:
                 self.rest = FIRST_REST
             done[:] = reached
             if reached == end:
                 return
-            self.ahead = False
+            self.behind[:] = False
             until = min(reached + self.rest, end)
             self.rest = min(2 * self.rest, LONGEST_REST)
             own(parts, runs, done, until)
@@ -150,10 +156,11 @@ class Group:
                 done[left] = some
                 return
 
-    def catch_up(self, k: int) -> None:
-        """Bring the scratch memory of simulation k to where its lane is."""
-        if self.ahead:
+    def catch_up(self, k: int, anew: bool) -> None:
+        """Bring the scratch memory of simulation k to where its lane is, unless it is set anew."""
+        if self.behind[k] and not anew:
             narrow(self.handle.values.work, self.works[k], k)
+        self.behind[k] = False
 
 
 def group_runner(kind: int, parts_kind: int, run_kind: int) -> GroupRunner:
@@ -232,36 +239,60 @@ def narrow(wide: Any, values: Any, k: int) -> None:
             target[...] = source["value"][..., k] if target.dtype == np.float64 else source
 
 
-def _by_state(fields: Iterable[Iterable[tuple[int, int, int, int]]]) -> NDArray[np.void]:
-    """(WIDTH, n) FIELD."""
-    return np.array([list(one) for one in fields], dtype=np.int64).view(FIELD)[..., 0]
+def _carried(state: Any, work: Any) -> tuple[NDArray[Any], ...]:
+    """What a state brings along: wrenches on it, the last interval, and its State."""
+    return work.external, work.last_dt, *state
 
 
-def _all_of(array: NDArray[Any], wide: NDArray[Any]) -> tuple[int, int, int, int]:
-    """FIELD of a whole array that holds nothing but floats."""
-    return array.ctypes.data, wide.ctypes.data, array.nbytes // WORD, 0
+def _driven(state: Any, work: Any) -> tuple[NDArray[Any], ...]:
+    return work.tau, work.drives
 
 
-def _carried(sim: Simulation, state: Any, work: Any) -> Iterator[tuple[int, int, int, int]]:
-    """FIELD of all that a state brings along: its State, wrenches, and the last interval."""
+def _told(state: Any, work: Any) -> tuple[NDArray[Any], ...]:
+    return state.q, state.v
+
+
+def _fields(
+    sims: Sequence[Simulation],
+    some: Callable[[Any, Any], tuple[NDArray[Any], ...]],
+    state: Any,
+    work: Any,
+    layout: Any,
+) -> NDArray[np.void]:
+    """(WIDTH, n) FIELD of some arrays, from (which array, two offsets, words, shared) of each."""
+    which, at, to, count, shared = np.array(layout, dtype=np.int64).T
+    fields = np.zeros((len(sims), len(which)), dtype=FIELD)
+    begins = np.array([array.ctypes.data for array in some(state, work)])
+    fields["lanes"], fields["count"], fields["shared"] = begins[which] + to, count, shared
+    for k, sim in enumerate(sims):
+        own = np.array([array.ctypes.data for array in some(sim._state, sim._work)])
+        fields["state"][k] = own[which] + at
+    return fields
+
+
+def _whole(arrays: tuple[NDArray[Any], ...]) -> list[tuple[int, int, int, int, int]]:
+    """What `_fields` asks for of arrays that hold nothing but floats, as wholes."""
+    return [(which, 0, 0, array.nbytes // WORD, 0) for which, array in enumerate(arrays)]
+
+
+def _layout(sim: Simulation, state: Any, work: Any) -> Iterator[tuple[int, int, int, int, int]]:
+    """What `_fields` asks for of all that a state brings along."""
     friction = 2 if sim._model.facets is None else len(sim._model.facets)
-    nb = len(sim._model.bodies)
-    yield _all_of(sim._state.q, state.q)
-    yield _all_of(sim._state.v, state.v)
-    yield _all_of(sim._work.external, work.external)
-    yield _all_of(sim._work.last_dt, work.last_dt)
-    for array, wide in zip(sim._state[:4], state[:4], strict=True):
+    nb, own = len(sim._model.bodies), _carried(sim._state, sim._work)
+    for which, (array, wide) in enumerate(zip(own, _carried(state, work), strict=True)):
+        if not array.dtype.names:
+            yield which, 0, 0, array.size, 0
+            continue
         places = _places(array.dtype), _places(wide.dtype)
         for n in range(len(array)):
-            begin, to = (a.ctypes.data + n * a.strides[0] for a in (array, wide))
             for name, (base, at) in places[0].items():
                 words = base.itemsize // WORD
                 if name in ("beta", "eta"):
                     words = min(words, friction)
                 if name in ("G_a", "G_b") and n < nb:
                     continue  # joints of a tree have no use for them
-                shared = int(base.base != np.float64)
-                yield begin + at, to + places[1][name][1], words, shared
+                begin, to = n * array.strides[0] + at, n * wide.strides[0] + places[1][name][1]
+                yield which, begin, to, words, int(base.base != np.float64)
 
 
 def _places(dtype: np.dtype[Any]) -> dict[str, tuple[np.dtype[Any], int]]:

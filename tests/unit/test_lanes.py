@@ -123,7 +123,7 @@ def test_states_that_are_alike_keep_every_bit(feet: Any) -> None:
     batch = BatchSimulation(robot, WIDTH, threads=1)
     batch.set_state(q[5])
     together, sim = batch.rollout(STEPS, controller="stand"), Simulation(robot)
-    assert batch._groups[0].ahead
+    assert batch._groups[0].behind.all()
     sim.set_state(q[5])
     alone = sim.run(STEPS * sim.timestep, "stand")
     for i in range(WIDTH):
@@ -205,6 +205,7 @@ def test_what_is_done_to_one_state_between_rollouts(feet: Any) -> None:
         batch.set_state(q[:WIDTH])
         batch.rollout(30, controller="stand")
         batch[2].apply_wrench("base", force=[20.0, 0.0, 0.0])
+        np.testing.assert_array_equal(batch[2].wrench("base")[:3], [20.0, 0.0, 0.0])
         batch.set_state(q[12], index=4)
         ends.append(batch.rollout(30, controller="stand"))
         batch[6].run(0.01)
