@@ -108,6 +108,8 @@ class Group:
             np.zeros(len(work.active), dtype=np.int64),
         )
         self.alike = alike
+        self.handle: Handle
+        self.kind: int
         if like is not None and like.alike == alike:
             self.handle, self.kind = Handle(parts, like.handle), like.kind
             return
@@ -118,7 +120,7 @@ class Group:
             for name, part in parts._asdict().items()
         ]
         digest = hashlib.sha256(f"lanes {self.handle.kind}".encode()).digest()
-        self.kind: int = int.from_bytes(digest[:7], "little")
+        self.kind = int.from_bytes(digest[:7], "little")
         TYPES.setdefault(self.kind, types.NamedTuple(kinds, Parts))
 
     def is_of(self, sims: Sequence[Simulation]) -> bool:
