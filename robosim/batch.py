@@ -419,7 +419,7 @@ class BatchSimulation:
             if not (ready[share].all() and np.all(done[share] == done[share][0])):
                 continue
             if g not in self._groups or not self._groups[g].is_of(sims):
-                if not all(can_be_grouped(sim) for sim in sims):
+                if not can_be_grouped(sims):
                     continue
                 self._groups[g] = Group(sims, next(iter(self._groups.values()), None))
             grouped[g] = self._groups[g]

@@ -55,11 +55,32 @@ class Parts(NamedTuple):
     before: NDArray[np.int64]  # (nc + 1,) contacts in the last equations
 
 
-def can_be_grouped(sim: Simulation) -> bool:
-    """Whether a simulation takes its steps in a way that lanes are made for."""
-    model = sim._model
-    tree = sim.solver == "articulated" and model.loops is None
-    return tree and model.collision is None and sim.order == 2
+def can_be_grouped(sims: Sequence[Simulation]) -> bool:
+    """Whether simulations take their steps in a way that lanes are made for, all in the same."""
+    for sim in sims:
+        model, before = sim._model, sims[0]._model
+        tree = sim.solver == "articulated" and model.loops is None
+        if not (tree and model.collision is None and sim.order == 2):
+            return False
+        if model is not before and _whole_numbers(model) != _whole_numbers(before):
+            return False
+    return True
+
+
+def _whole_numbers(values: Any) -> list[bytes]:
+    """All whole numbers in nested named tuples: what is where, not how much of it."""
+    found: list[bytes] = []
+    for value in values:
+        if isinstance(value, tuple):
+            found += _whole_numbers(value)
+        elif isinstance(value, np.ndarray) and value.dtype.names:
+            names = [name for name in value.dtype.names if value.dtype[name].base != np.float64]
+            found += [value[name].tobytes() for name in names]
+        elif not (isinstance(value, np.ndarray) and value.dtype == np.float64):
+            found.append(
+                repr(value).encode() if np.isscalar(value) else np.asarray(value).tobytes()
+            )
+    return found
 
 
 class Group:

@@ -233,6 +233,20 @@ def test_parameters_belong_to_a_state(feet: Any) -> None:
     assert np.ptp(runs[0].q[:, -1, 2]) > 1e-4
 
 
+def test_robots_that_are_built_differently_go_alone() -> None:
+    """Whole numbers are shared by a group: where joints have laws, or which body is where."""
+    robot = chain(3)
+    damped = replace(robot, joints=(*robot.joints[:2], replace(robot.joints[2], damping=0.1)))
+    robots = [robot] * (WIDTH - 1) + [damped]
+    batch = BatchSimulation(robots, timestep=0.01, threads=1)
+    batch.set_state([0.4, 0.3, 0.2])
+    out = batch.rollout(20)
+    assert batch._groups == {}
+    sim = Simulation(damped, 0.01)
+    sim.set_state([0.4, 0.3, 0.2])
+    np.testing.assert_array_equal(out.q[-1, :-1], sim.run(0.2).q)
+
+
 def test_a_failure_stops_only_its_state() -> None:
     """Its group parts at the step, and the others go on by themselves from there."""
     robot = chain(2)
