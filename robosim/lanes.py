@@ -76,10 +76,10 @@ def _whole_numbers(values: Any) -> list[bytes]:
         elif isinstance(value, np.ndarray) and value.dtype.names:
             names = [name for name in value.dtype.names if value.dtype[name].base != np.float64]
             found += [value[name].tobytes() for name in names]
-        elif not (isinstance(value, np.ndarray) and value.dtype == np.float64):
-            found.append(
-                repr(value).encode() if np.isscalar(value) else np.asarray(value).tobytes()
-            )
+        elif not isinstance(value, np.ndarray):
+            found.append(repr(value).encode())
+        elif value.dtype != np.float64:
+            found.append(value.tobytes())
     return found
 
 
