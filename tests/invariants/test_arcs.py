@@ -8,16 +8,22 @@ import pytest
 import robosim
 from robosim import Body, Joint, Mechanism, Simulation
 from robosim.kernels.arcs import arc_excess, chord_excess
+from robosim.kernels.jit import entry
 from robosim.models.builders import chain
 from robosim.quaternions import rotation_matrix
 
 
+@entry
+def excess(square, of_chord):
+    return chord_excess(square) if of_chord else arc_excess(square)
+
+
 @pytest.mark.parametrize("angle", [1e-9, 1e-3, 0.00999, 0.0101, 0.3, 0.4999, 0.5001, 0.9, 3.0])
 def test_arcs_and_chords_undo_each_other(angle):
-    chord = angle * (1.0 + chord_excess.py_func(angle * angle))
+    chord = angle * (1.0 + excess(angle * angle, True))
     if angle <= 0.5:
         assert chord == pytest.approx(np.sin(angle), rel=1e-15)
-    assert chord * (1.0 + arc_excess.py_func(chord * chord)) == pytest.approx(angle, rel=4e-16)
+    assert chord * (1.0 + excess(chord * chord, False)) == pytest.approx(angle, rel=4e-16)
 
 
 @pytest.mark.parametrize("solver", ["articulated", "ldu"])
