@@ -58,6 +58,27 @@ def load(typing_context, address, kind):
 
 
 @intrinsic
+def read_word(typing_context, address):
+    """The whole number at an address."""
+
+    def generate(context, builder, signature, args):
+        return builder.load(builder.inttoptr(args[0], ir.IntType(64).as_pointer()))
+
+    return types.int64(address), generate
+
+
+@intrinsic
+def write_word(typing_context, address, value):
+    """Leave a whole number at an address."""
+
+    def generate(context, builder, signature, args):
+        builder.store(args[1], builder.inttoptr(args[0], ir.IntType(64).as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(address, value), generate
+
+
+@intrinsic
 def call_controller(typing_context, address, t, q, v, tau):
     """Call a function (t, q, v, tau) of C by its address; arrays by their first element."""
 

@@ -5,11 +5,7 @@ own. A step that is not solved undivided, or in which states part, is left undon
 put back where they belong, and each can take it by itself.
 """
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
-from robosim.kernels.addresses import load
+from robosim.kernels.addresses import load, read_word, write_word
 from robosim.kernels.algebra import fill
 from robosim.kernels.contact import friction_size
 from robosim.kernels.interior_point import CONVERGED
@@ -17,25 +13,6 @@ from robosim.kernels.jit import kernel, stage
 from robosim.kernels.lanes import WIDTH, lane, together
 from robosim.kernels.run import drive, servo_torques
 from robosim.kernels.step import advance
-
-
-@intrinsic
-def read_word(typing_context, address):
-    """The whole number at an address."""
-
-    def generate(context, builder, signature, args):
-        return builder.load(builder.inttoptr(args[0], ir.IntType(64).as_pointer()))
-
-    return types.int64(address), generate
-
-
-@intrinsic
-def write_word(typing_context, address, value):
-    def generate(context, builder, signature, args):
-        builder.store(args[1], builder.inttoptr(args[0], ir.IntType(64).as_pointer()))
-        return context.get_dummy_value()
-
-    return types.void(address, value), generate
 
 
 @kernel
