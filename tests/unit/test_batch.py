@@ -8,8 +8,8 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from landing import assert_same, landing
 
-import robosim
 from robosim import BatchSimulation, ControllerError, OptionError, Simulation, StateError
 from robosim.controllers import PD, stand, trot
 from robosim.models.builders import chain, cube
@@ -19,18 +19,7 @@ N, STEPS = 5, 60
 
 @pytest.fixture(scope="module")
 def feet() -> Any:
-    """The A1 on its feet, and starts at heights from 0.1 mm to 2 cm: some land in the run."""
-    robot = robosim.load("a1")
-    robot = replace(robot, contacts=tuple(c for c in robot.contacts if "foot" in c.name))
-    sim = Simulation(robot)
-    q = np.tile(robot.home, (N, 1))
-    q[:, 2] += np.geomspace(1e-4, 0.02, N) - sim.min_gap()
-    return robot, q
-
-
-def assert_same(one: Any, other: Any) -> None:
-    for name, a, b in zip(one._fields, one, other, strict=True):
-        np.testing.assert_array_equal(a, b, err_msg=name)
+    return landing(N)
 
 
 @pytest.mark.parametrize("threads", [2, 3])

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from landing import assert_same, landing
 from numba import types
 
-import robosim
 from robosim import BatchSimulation, Simulation
 from robosim.controllers import PD, trot
 from robosim.handles import Handle
@@ -93,18 +93,7 @@ def test_lanes_compute_as_single_numbers_do() -> None:
 
 @pytest.fixture(scope="module")
 def feet() -> Any:
-    """The A1 on its feet, and starts at heights from 0.1 mm to 2 cm: some land in the run."""
-    robot = robosim.load("a1")
-    robot = replace(robot, contacts=tuple(c for c in robot.contacts if "foot" in c.name))
-    sim = Simulation(robot)
-    q = np.tile(robot.home, (N, 1))
-    q[:, 2] += np.geomspace(1e-4, 0.02, N) - sim.min_gap()
-    return robot, q
-
-
-def assert_same(one: Any, other: Any) -> None:
-    for name, a, b in zip(one._fields, one, other, strict=True):
-        np.testing.assert_array_equal(a, b, err_msg=name)
+    return landing(N)
 
 
 def assert_alike(one: Any, other: Any, tolerance: float) -> None:
