@@ -47,14 +47,13 @@ def scaling(x0, c):
 
 
 @kernel
-def center(mu, c, aim, slip):
-    """All variables for the normal impulse c.gamma and a slip, which may be c.eta itself."""
+def center(mu, c, aim, x, y):
+    """All variables for the normal impulse c.gamma and a slip (x, y)."""
     x0 = mu * c.gamma
     half = 0.5 * aim / x0
-    c.psi = half + sqrt(half * half + slip[0] * slip[0] + slip[1] * slip[1])
-    for i in range(2):
-        c.eta[i] = slip[i]
-        c.beta[i] = -x0 / c.psi * slip[i]
+    c.psi = half + sqrt(half * half + x * x + y * y)
+    c.eta[0], c.eta[1] = x, y
+    c.beta[0], c.beta[1] = -x0 / c.psi * x, -x0 / c.psi * y
 
 
 @kernel
@@ -129,7 +128,7 @@ def slides_on(mu, c, w):
 def follow(mu, c, w):
     """After a step: put a contact that slides on back on the central path."""
     if w.slides != 0:
-        center(mu, c, w.aim, c.eta)
+        center(mu, c, w.aim, c.eta[0], c.eta[1])
 
 
 @kernel

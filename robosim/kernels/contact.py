@@ -53,7 +53,7 @@ def contact_center(contact, c, w, facets, kappa, speed):
     if contact.mu == 0.0:
         return
     if facets is None:
-        second_order.center(contact.mu, c, aim, w.u)
+        second_order.center(contact.mu, c, aim, w.u[0], w.u[1])
     else:
         linearized.center(contact.mu, c, facets, aim)
 
