@@ -276,7 +276,7 @@ def test_no_two_arrays_of_a_simulation_share_memory(robot):
     sim = robosim.Simulation(made, 1e-3)
     sim.run(0.002)
     batch = BatchSimulation(made, 8, 1e-3)
-    held = [(sim._state, sim._work, sim._options)]
+    held = [(sim._state, sim._work, sim._options, sim._handle(2, None, 0).values)]
     held += [(one._state, one._work, one._options) for one in batch._sims[:1]]
     if sim.solver == "articulated" and sim._model.loops is None and sim._model.collision is None:
         group = Group(batch._sims).handle.values
