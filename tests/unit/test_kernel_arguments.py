@@ -79,7 +79,7 @@ class Function:
     node: ast.FunctionDef
     names: dict[str, tuple[str, str]]  # those of other functions, as (module, name)
     open: bool  # whether any name may lead to memory, as in Python, or arguments only
-    places: dict[str, list[Place]] = field(default_factory=dict)
+    places: dict[str, list[Place]] = field(init=False)
     reads: set[Place] = field(default_factory=set)
     writes: set[Place] = field(default_factory=set)
     calls: list[tuple[tuple[str, str], list[list[Place]], ast.Call]] = field(default_factory=list)
@@ -165,15 +165,11 @@ def functions_of(sources: list[Path], compiled: bool) -> dict[tuple[str, str], F
     for source in sources:
         tree = ast.parse(source.read_text())
         names = {
-            alias.name: (str(node.module).rsplit(".", 1)[-1], alias.name)
+            alias.asname or alias.name: (str(node.module).rsplit(".", 1)[-1], alias.name)
             for node in ast.walk(tree)
             if isinstance(node, ast.ImportFrom)
             for alias in node.names
         }
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    names[alias.asname or alias.name] = names[alias.name]
         own = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
         names |= {node.name: (source.stem, node.name) for node in own}
         for node in own:
@@ -207,12 +203,13 @@ def clashes(function: Function, functions: dict[tuple[str, str], Function]) -> I
             continue
         pairs = itertools.permutations(zip(callee.arguments, handed, strict=False), 2)
         for (one, own), (other, others) in pairs:
-            for (name, way), (same, another) in itertools.product(own, others):
-                if name != same:
-                    continue
-                written = {anywhere(path) for to, path in callee.writes if to == one}
-                both = callee.reads | callee.writes
-                touched = {anywhere(path) for to, path in both if to == other}
+            together = [(p, q) for p, q in itertools.product(own, others) if p[0] == q[0]]
+            if not together:
+                continue
+            both = callee.reads | callee.writes
+            written = {anywhere(path) for to, path in callee.writes if to == one}
+            touched = {anywhere(path) for to, path in both if to == other}
+            for (_, way), (_, another) in together:
                 for a, b in itertools.product(written, touched):
                     if all(meets(*s) for s in zip((*way, *a), (*another, *b), strict=False)):
                         yield f"{ast.unparse(node)}: {one} and {other}"
