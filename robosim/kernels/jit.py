@@ -132,8 +132,21 @@ class PruneNone(FunctionPass):
         return True
 
 
-class KernelCompiler(Compiler):
-    """numba's own, but for the library and for branches that no argument leads to."""
+class EntryCompiler(Compiler):
+    """numba's own, but for the library."""
+
+    kind = EntryLibrary
+
+    def compile_extra(self, func):
+        self.state.library = self.kind(self.state.targetctx.codegen(), func.__qualname__)
+        self.state.library.enable_object_caching()
+        return super().compile_extra(func)
+
+
+class KernelCompiler(EntryCompiler):
+    """The same for kernels: without branches that no argument leads to, for arguments apart."""
+
+    kind = KernelLibrary
 
     def define_pipelines(self):
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
@@ -143,22 +156,7 @@ class KernelCompiler(Compiler):
 
     def compile_extra(self, func):
         self.state.flags.noalias = True
-        return compile_to(KernelLibrary, self, func)
-
-
-class EntryCompiler(Compiler):
-    """numba's own, but for the library."""
-
-    def compile_extra(self, func):
-        return compile_to(EntryLibrary, self, func)
-
-
-def compile_to(library, compiler, func):
-    """Compile a function to a library of a given kind."""
-    codegen = compiler.state.targetctx.codegen()
-    compiler.state.library = library(codegen, func.__qualname__)
-    compiler.state.library.enable_object_caching()
-    return Compiler.compile_extra(compiler, func)
+        return super().compile_extra(func)
 
 
 entry = compiler(cache=True, pipeline_class=EntryCompiler)
