@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import typeof
+from numba import from_dtype, typeof, types
 from numpy.typing import NDArray
 
+from robosim.apart import Apart
 from robosim.kernels.addresses import TYPES, leave, load
-from robosim.kernels.jit import entry
+from robosim.kernels.jit import entry, named, part
 from robosim.kernels.run import run_steps
+from robosim.kernels.step import find_motion
 from robosim.model import INFO
 
 Array = NDArray[np.float64]
@@ -87,13 +90,13 @@ class Handle:
 
     def __init__(self, values: Any, like: Handle | None = None) -> None:
         if like is None:
-            types = typeof(values)
-            if types not in _KINDS:
-                digest = hashlib.sha256(str(types).encode()).digest()
+            known = typeof(values)
+            if known not in _KINDS:
+                digest = hashlib.sha256(str(known).encode()).digest()
                 kind = int.from_bytes(digest[:7], "little")
-                _KINDS[types] = kind, int(store(np.zeros(0, dtype=np.int64), values))
-                TYPES[kind] = types
-            self.kind, self._words = _KINDS[types]
+                _KINDS[known] = kind, int(store(np.zeros(0, dtype=np.int64), values))
+                TYPES[kind] = known
+            self.kind, self._words = _KINDS[known]
         else:
             self.kind, self._words = like.kind, like._words
         self.values = values
@@ -104,7 +107,10 @@ class Handle:
 
 
 _KINDS: dict[Any, tuple[int, int]] = {}  # numba type -> its kind, and the words that it needs
+_SOLVERS: dict[int, Apart] = {}
 _RUNNERS: dict[tuple[int, int], Runner] = {}
+_INFO = from_dtype(INFO)
+_ADDRESSES = types.Array(types.int64, 1, "C")
 
 
 @entry
@@ -113,8 +119,33 @@ def store(memory: Any, values: Any) -> int:
     return leave(memory, values)
 
 
+def solver(kind: int, info: Any) -> Apart:
+    """What solves the equations of a step, for (Model, State, Workspace, Options ..) of a kind.
+
+    `info` is numba's type of an INFO. Compiling begins as soon as it has been asked for.
+    """
+    if kind not in _SOLVERS:
+        _SOLVERS[kind] = Apart(_make_solver, (kind,), (types.int64, types.float64, info))
+    return _SOLVERS[kind]
+
+
+def _make_solver(kind: int) -> Any:
+    @part
+    @named(kind)
+    def solve(address, dt, info):  # type: ignore[no-untyped-def]
+        parts = load(address, kind)
+        return find_motion(parts[0], parts[1], parts[2], parts[3], dt, info)
+
+    return solve
+
+
+def begin_compiling(parts: Handle) -> None:
+    """Begin what takes the longest of compiling steps on these, beside whatever else is done."""
+    solver(parts.kind, _INFO)
+
+
 def runner(parts: Handle, run: Handle) -> Runner:
-    """The function ``f(parts, runs, done, end)`` for handles of these kinds.
+    """The function ``f(parts, runs, done, end)`` for handles of these kinds, compiled.
 
     `parts` (n,) are addresses of (Model, State, Workspace, Options), `runs` (n,) of a `Run` each.
     It steps one state after the other, each from row done[i] of its run to row `end`, and leaves
@@ -122,16 +153,21 @@ def runner(parts: Handle, run: Handle) -> Runner:
     """
     kinds = parts.kind, run.kind
     if kinds not in _RUNNERS:
-        _RUNNERS[kinds] = _make_runner(*kinds)
+        solve = solver(parts.kind, _INFO)
+        solve.start()
+        run_states = _make_runner(*kinds)
+        run_states.compile((types.int64, _ADDRESSES, _ADDRESSES, _ADDRESSES, types.int64))
+        _RUNNERS[kinds] = partial(run_states, solve.address())
     return _RUNNERS[kinds]
 
 
-def _make_runner(parts_kind: int, run_kind: int) -> Runner:
+def _make_runner(parts_kind: int, run_kind: int) -> Any:
     @entry
-    def run_states(parts, runs, done, end):  # type: ignore[no-untyped-def]
+    @named(parts_kind, run_kind)
+    def run_states(solver, parts, runs, done, end):  # type: ignore[no-untyped-def]
         for i in range(parts.shape[0]):
             model, state, work, options = load(parts[i], parts_kind)
-            run = load(runs[i], run_kind)
-            done[i] = run_steps(model, state, work, options, run, done[i], end)
+            run, solves = load(runs[i], run_kind), (solver, parts[i])
+            done[i] = run_steps(model, state, work, options, solves, run, done[i], end)
 
-    return run_states  # type: ignore[no-any-return]
+    return run_states

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
 from numpy.typing import NDArray
 
-from robosim.handles import Handle
+from robosim.apart import Apart
+from robosim.handles import Handle, solver
 from robosim.kernels.addresses import TYPES, load
 from robosim.kernels.group import run_group
 from robosim.kernels.interior_point import COLD
-from robosim.kernels.jit import entry
+from robosim.kernels.jit import entry, named
 from robosim.kernels.lanes import WIDTH, WORD, laned, lanes
 from robosim.model import INFO, Options
 from robosim.simulation import Simulation
@@ -133,6 +135,7 @@ class Group:
         self.kind: int
         if like is not None and like.alike == alike:
             self.handle, self.kind = Handle(parts, like.handle), like.kind
+            self.solver = like.solver
             return
         self.handle = Handle(parts)
         shared = ("options", "carried", "driven", "told", "before", *(("model",) if alike else ()))
@@ -143,6 +146,7 @@ class Group:
         digest = hashlib.sha256(f"lanes {self.handle.kind}".encode()).digest()
         self.kind = int.from_bytes(digest[:7], "little")
         TYPES.setdefault(self.kind, types.NamedTuple(kinds, Parts))
+        self.solver: Apart = solver(self.kind, kinds[Parts._fields.index("info")].dtype)
 
     def is_of(self, sims: Sequence[Simulation]) -> bool:
         """Whether these are its simulations, with the memory that they had."""
@@ -159,7 +163,7 @@ class Group:
     ) -> None:
         """Take steps done[0] to `end`, as a `Runner` of the simulations, which is `own`, does."""
         parts_kind = self.sims[0]._parts.kind  # type: ignore[union-attr]
-        take = group_runner(self.kind, parts_kind, run_kind)
+        take = group_runner(self.solver, self.kind, parts_kind, run_kind)
         while done[0] < end:
             reached = take(self.handle.address, parts, runs, int(done[0]), end)
             self.behind[:] = True
@@ -186,24 +190,31 @@ class Group:
         self.behind[k] = False
 
 
-def group_runner(kind: int, parts_kind: int, run_kind: int) -> GroupRunner:
-    """The function ``f(group, parts, runs, begin, end)`` for handles of these kinds.
+def group_runner(solve: Apart, kind: int, parts_kind: int, run_kind: int) -> GroupRunner:
+    """The function ``f(group, parts, runs, begin, end)`` for handles of these kinds, compiled.
 
     It takes steps `begin` to `end` and returns the step that the states of the group part at, or
     `end`. It does not hold the interpreter's lock.
     """
     kinds = kind, parts_kind, run_kind
     if kinds not in _RUNNERS:
-        _RUNNERS[kinds] = _make_runner(*kinds)
+        solve.start()
+        take = _make_runner(*kinds)
+        addresses = types.Array(types.int64, 1, "C")
+        word = types.int64
+        take.compile((word, word, addresses, addresses, word, word))
+        _RUNNERS[kinds] = partial(take, solve.address())
     return _RUNNERS[kinds]
 
 
-def _make_runner(kind: int, parts_kind: int, run_kind: int) -> GroupRunner:
+def _make_runner(kind: int, parts_kind: int, run_kind: int) -> Any:
     @entry
-    def run_together(group, parts, runs, begin, end):  # type: ignore[no-untyped-def]
-        return run_group(load(group, kind), parts, parts_kind, runs, run_kind, begin, end)
+    @named(kind, parts_kind, run_kind)
+    def run_together(solver, group, parts, runs, begin, end):  # type: ignore[no-untyped-def]
+        solves = solver, group
+        return run_group(load(group, kind), solves, parts, parts_kind, runs, run_kind, begin, end)
 
-    return run_together  # type: ignore[no-any-return]
+    return run_together
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:

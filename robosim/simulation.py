@@ -18,7 +18,7 @@ from robosim.compile_notice import CompileNotice
 from robosim.controllers import PD, Compiled, Controller, check_torques, resolve, zero
 from robosim.elements import PointSpring
 from robosim.errors import ConvergenceError, OptionError, RobosimError, StateError
-from robosim.handles import Handle, Run, make_run, runner
+from robosim.handles import Handle, Run, Runner, begin_compiling, make_run, runner
 from robosim.joints import Joint
 from robosim.kernels.assembly import close_loops, start_projected
 from robosim.kernels.coordinates import joint_violations, set_bodies, start_constraints
@@ -777,8 +777,8 @@ class Simulation:
         """Let kernels know what they work on; again whenever arrays have been replaced."""
         values = (self._model, self._state, self._work, self._options)
         self._parts = Handle(values, self._parts)
-        assert self._single is not None
-        self._run_states = runner(self._parts, self._single)
+        self._run_states: Runner | None = None  # not before the first step
+        begin_compiling(self._parts)
 
     def _advance(self, run: Handle, begin: int, end: int) -> None:
         """Take steps `begin` to `end` of a run in compiled code."""
@@ -786,6 +786,9 @@ class Simulation:
         done[0] = reached = begin
         while True:
             assert self._parts is not None
+            if self._run_states is None:
+                assert self._single is not None
+                self._run_states = runner(self._parts, self._single)
             last = self._until(reached, end) if self._away else end
             self._run_states(self._parts.addresses, runs, done, last)
             before, reached = reached, int(done[0])

@@ -1,4 +1,4 @@
-"""What kernels find at an address: values that were left there, and controllers to call.
+"""What kernels find at an address: values that were left there, and functions to call.
 
 The types of values are known by a number, their kind, so that the kernels that read them can be
 cached: a type itself is no constant that a cached kernel can be found by.
@@ -6,6 +6,7 @@ cached: a type itself is no constant that a cached kernel can be found by.
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 TYPES: dict[int, types.Type] = {}  # kind -> of the values
@@ -76,6 +77,28 @@ def write_word(typing_context, address, value):
         return context.get_dummy_value()
 
     return types.void(address, value), generate
+
+
+@intrinsic
+def call_solver(typing_context, function, address, dt, info):
+    """Call what is compiled apart (`robosim.apart`) by its address: status(address, dt, info).
+
+    It may end as kernels do where lanes part; then the caller does.
+    """
+
+    def generate(context, builder, signature, arguments):
+        code, word = ir.IntType(32), ir.IntType(64)
+        exception = ir.IntType(8).as_pointer().as_pointer()
+        kinds = [word.as_pointer(), exception, *(value.type for value in arguments[1:])]
+        called = builder.inttoptr(arguments[0], ir.FunctionType(code, kinds).as_pointer())
+        status = cgutils.alloca_once(builder, word)
+        nothing = cgutils.alloca_once(builder, exception.pointee)
+        ended = builder.call(called, [status, nothing, *arguments[1:]])
+        with cgutils.if_unlikely(builder, builder.icmp_signed("!=", ended, code(0))):
+            builder.ret(ended)
+        return builder.load(status)
+
+    return types.int64(types.int64, types.int64, types.float64, info), generate
 
 
 @intrinsic

@@ -9,7 +9,7 @@ from robosim.kernels.addresses import load, read_word, write_word
 from robosim.kernels.algebra import fill
 from robosim.kernels.contact import friction_size
 from robosim.kernels.interior_point import CONVERGED
-from robosim.kernels.jit import kernel, stage
+from robosim.kernels.jit import bridge, kernel, stage
 from robosim.kernels.lanes import WIDTH, lane, together
 from robosim.kernels.run import drive, servo_torques
 from robosim.kernels.step import advance
@@ -84,11 +84,11 @@ def restore_contacts(contacts, active, size, saved, before):
         copy_contact(saved[before[n]], contacts[before[n]], size)
 
 
-@kernel
-def take_step(model, state, work, options, info):
+@bridge
+def take_step(model, state, work, options, solver, info):
     """One undivided step of all lanes."""
     info.iterations, info.substeps, info.order = 0, 1, 2
-    info.status = advance(model, state, work, options, options.dt, 1.0, info)
+    info.status = advance(model, state, work, options, solver, options.dt, 1.0, info)
 
 
 @kernel
@@ -110,10 +110,10 @@ def tell(k, info, out):
 
 
 @stage
-def run_group(group, parts, parts_kind, runs, run_kind, begin, end):
+def run_group(group, solver, parts, parts_kind, runs, run_kind, begin, end):
     """Take steps `begin` to `end` of the states' runs; returns the step that they part at, or end.
 
-    `parts` (WIDTH,) and `runs` (WIDTH,) are addresses as for single states.
+    `solver` is as for `step`; `parts` (WIDTH,) and `runs` (WIDTH,) are addresses as for single states.
     """
     model, state, work, options, info, carried, driven, told, before = group
     changed = False
@@ -132,7 +132,7 @@ def run_group(group, parts, parts_kind, runs, run_kind, begin, end):
             drive(own, own_work, own_options, run, reached)
             pack(driven[k], 2 if reached == begin or has_servos(run.gains) else 1, k)
         keep_contacts(state.contacts, work.active, size, kept, before)
-        arguments = (model, state, work, options, info[0])
+        arguments = (model, state, work, options, solver, info[0])
         if not together(take_step, arguments) or info[0].status != CONVERGED:
             restore_contacts(state.contacts, work.active, size, kept, before)
             fill(0, work.factored)

@@ -1,7 +1,9 @@
 """How kernels are compiled: cached, without the interpreter lock, floats as in C.
 
 An `entry` is called from Python, a `kernel` by other kernels only. A `stage` is called from one
-place and becomes part of its caller. None of them raises: a division by zero gives inf or nan.
+place and becomes part of its caller. A `part` is compiled by itself, like an entry, but is called by
+kernels that find its address; those that do are stages, or a `bridge`. None of them raises: a
+division by zero gives inf or nan.
 
 numba would make each kernel a wrapper for Python, cache it, optimize it with all that it calls,
 again at every level of the nest, and make machine code of it that nobody runs. `KernelLibrary`
@@ -17,18 +19,20 @@ a kernel that it calls in another file has changed. So the cache is kept in a fo
 after a hash of all kernel sources, and of `model.py`, whose constants are compiled into them.
 """
 
+import gc
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from llvmlite.binding import Linkage
 from numba import config, njit
-from numba.core import types
+from numba.core import typed_passes, types, untyped_passes
 from numba.core.analysis import dead_branch_prune
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, DefaultPassBuilder
-from numba.core.compiler_machinery import FunctionPass, register_pass
-from numba.core.untyped_passes import DeadBranchPrune
+from numba.core.compiler import Compiler, Flags
+from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 
 OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
@@ -132,27 +136,93 @@ class PruneNone(FunctionPass):
         return True
 
 
+class QuickFlags(Flags):
+    """numba's flags, which tell two of them apart without asking for all 30 options of both.
+
+    numba looks up by them what operators and functions of its own are compiled to.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other):
+        if isinstance(other, QuickFlags):
+            return self._values == other._values
+        return super().__eq__(other)
+
+    def __hash__(self):
+        return HASH
+
+
+HASH = hash(Flags())  # of the names of all options: the same for all flags
+
+PASSES = (
+    untyped_passes.TranslateByteCode,
+    untyped_passes.FixupArgs,
+    untyped_passes.IRProcessing,
+    untyped_passes.RewriteSemanticConstants,
+    untyped_passes.DeadBranchPrune,
+    PruneNone,
+    untyped_passes.GenericRewrites,
+    untyped_passes.InlineInlinables,
+    untyped_passes.ReconstructSSA,
+    untyped_passes.DeadBranchPrune,
+    typed_passes.NopythonTypeInference,
+    typed_passes.PreLowerStripPhis,
+    typed_passes.IRLegalization,
+    typed_passes.AnnotateTypes,
+    typed_passes.NativeLowering,
+    typed_passes.NoPythonBackend,
+)
+
+
+SELDOM = 20000, 20, 20
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Let Python look for garbage less often: what compiling makes is in use for long."""
+    before = gc.get_threshold()
+    gc.set_threshold(*map(max, before, SELDOM))
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 class EntryCompiler(Compiler):
-    """numba's own, but for the library."""
+    """numba's own, but for the library, and for all that kernels have no use for.
+
+    They have no closures, generators, contexts, exceptions, or expressions of arrays.
+    """
 
     kind = EntryLibrary
+
+    def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):
+        flags = QuickFlags(flags)
+        super().__init__(typingctx, targetctx, library, args, return_type, flags, locals)
 
     def compile_extra(self, func):
         self.state.library = self.kind(self.state.targetctx.codegen(), func.__qualname__)
         self.state.library.enable_object_caching()
-        return super().compile_extra(func)
+        with seldom_collected():
+            return super().compile_extra(func)
+
+    def define_pipelines(self):
+        passes = PassManager("kernels")
+        for each in PASSES:
+            passes.add_pass(each, each.name())
+        passes.finalize()
+        return [passes]
 
 
-class KernelCompiler(EntryCompiler):
-    """The same for kernels: without branches that no argument leads to, for arguments apart."""
+class BridgeCompiler(EntryCompiler):
+    """The same for kernels."""
 
     kind = KernelLibrary
 
-    def define_pipelines(self):
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.add_pass_after(PruneNone, DeadBranchPrune)
-        passes.finalize()
-        return [passes]
+
+class KernelCompiler(BridgeCompiler):
+    """The same for kernels whose arguments lead to all that they work on, each to its own."""
 
     def compile_extra(self, func):
         self.state.flags.noalias = True
@@ -160,6 +230,21 @@ class KernelCompiler(EntryCompiler):
 
 
 entry = compiler(cache=True, pipeline_class=EntryCompiler)
-inner = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}
-kernel = compiler(**inner)
-stage = compiler(**inner, inline="always")
+inner = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+part = compiler(cache=True, pipeline_class=EntryCompiler, **inner)
+kernel = compiler(pipeline_class=KernelCompiler, **inner)
+bridge = compiler(pipeline_class=BridgeCompiler, **inner)
+stage = compiler(pipeline_class=KernelCompiler, inline="always", **inner)
+
+
+def named(*kinds):
+    """A decorator that names a function for the kinds of values that it reads.
+
+    numba tells code of the same name apart by a number that it counts anew in each process.
+    """
+
+    def decorate(function):
+        function.__qualname__ = "_".join([function.__name__, *map(str, kinds)])
+        return function
+
+    return decorate

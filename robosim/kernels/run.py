@@ -58,14 +58,14 @@ def drive(state, work, options, run, k):
 
 
 @stage
-def run_steps(model, state, work, options, run, begin, end):
+def run_steps(model, state, work, options, solver, run, begin, end):
     """Take steps `begin` to `end` of a run; row k of its logs is the knot that step k starts from.
 
     Returns the step that failed, whose row of run.infos tells why, or `end`.
     """
     for k in range(begin, end):
         drive(state, work, options, run, k)
-        if step(model, state, work, options, run.infos[k]) != CONVERGED:
+        if step(model, state, work, options, solver, run.infos[k]) != CONVERGED:
             return k
         servo_torques(run.gains, state, work, options.dt, run.tau[k])
     return end

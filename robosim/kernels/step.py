@@ -11,6 +11,7 @@ from math import isfinite
 
 import numpy as np
 
+from robosim.kernels.addresses import call_solver
 from robosim.kernels.admission import (
     admit_entered,
     admit_reached,
@@ -73,8 +74,10 @@ PART = 1.0 / (PARTS - 1.0 - (PARTS - 1.0) ** (1.0 / 3.0))
 
 
 @stage
-def step(model, state, work, options, info):
+def step(model, state, work, options, solver, info):
     """Advance the state by options.dt, in parts if need be; returns info.status.
+
+    `solver` is where `find_motion` is found, and the address of what it works on.
 
     On failure the state is left at the knot that it came from.
     """
@@ -89,7 +92,8 @@ def step(model, state, work, options, info):
         for part in range(PARTS if info.order == 4 else info.substeps):
             fraction = part_of_step(info, part)
             end += fraction
-            info.status = advance(model, state, work, options, fraction * options.dt, end, info)
+            dt = fraction * options.dt
+            info.status = advance(model, state, work, options, solver, dt, end, info)
             if info.order == 4 and info.status == CONVERGED and work.active[0] > 0:
                 info.status = NOT_SMOOTH
             if info.status != CONVERGED:
@@ -152,16 +156,13 @@ def copy_state(source, target):
 
 
 @stage
-def advance(model, state, work, options, dt, end, info):
+def advance(model, state, work, options, solver, dt, end, info):
     """Advance the state by one interval dt without substeps; returns a status.
 
     `end` is where the interval ends within the step, as a fraction of it.
     """
     start_interval(model, model.tree, state, work, options, dt, end)
-    kappa = final_barrier(model, state, work, options, dt)
-    status = choose_contacts(model, state, work, options, dt, kappa)
-    if status == CONVERGED:
-        status = solve_interval(model, state, work, options, dt, kappa, info)
+    status = call_solver(solver[0], solver[1], dt, info)
     if status == CONVERGED and turns_far(work):
         status = TURNS_FAR
     may_divide = 2 * info.substeps <= min(FINE, options.max_substeps)
@@ -329,6 +330,19 @@ def guess_motion(model, tree, state, work, dt, extrapolate):
         assign(state.joints[j].impulse, work.joints[j].impulse)
     for n in range(model.couplings.shape[0]):
         work.couplings[n].impulse = state.couplings[n].impulse
+
+
+@stage
+def find_motion(model, state, work, options, dt, info):
+    """Choose the contacts of an interval and solve its equations; returns a status.
+
+    Compiled by itself, beside the rest of the step, and called by its address.
+    """
+    kappa = final_barrier(model, state, work, options, dt)
+    status = choose_contacts(model, state, work, options, dt, kappa)
+    if status == CONVERGED:
+        status = solve_interval(model, state, work, options, dt, kappa, info)
+    return status
 
 
 @stage

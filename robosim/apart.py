@@ -1,0 +1,101 @@
+"""Compiling side by side: a part of the kernels in another process, if there is a core for it.
+
+numba compiles one function after another, whatever threads ask for it. So what kernels call by
+address is compiled by another Python, into the cache, while this one compiles the rest.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from robosim.kernels.addresses import TYPES
+
+COMPILE = "import sys, robosim.apart; robosim.apart.compile_here(sys.stdin.buffer.read())"
+_at_work: list[subprocess.Popen[bytes]] = []
+
+
+class Apart:
+    """A `part` of the kernels, and where it is.
+
+    Parameters
+    ----------
+    make : function of a module
+        From `kinds` to the part; called in the other process as well.
+    kinds : tuple of int
+        Of the values that the part loads.
+    signature : tuple of numba types
+        Of its arguments.
+    """
+
+    def __init__(
+        self, make: Callable[..., Any], kinds: tuple[int, ...], signature: tuple[Any, ...]
+    ) -> None:
+        self._job = make, {kind: TYPES[kind] for kind in kinds}, signature
+        self._part, self._signature = make(*kinds), signature
+        self._process: subprocess.Popen[bytes] | None = None
+        self._found = self._in_cache()
+        self.start()
+
+    def _in_cache(self) -> Any:
+        return self._part._cache.load_overload(self._signature, self._part.targetctx)
+
+    def start(self) -> None:
+        """Begin to compile it in another process, unless it is there or no core is idle."""
+        _at_work[:] = [process for process in _at_work if process.poll() is None]
+        idle = cores() - 1 - len(_at_work)
+        if self._found is not None or self._process is not None or idle < 1:
+            return
+        path = os.pathsep.join(place for place in sys.path if place)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", COMPILE],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": path},
+            )
+            assert self._process.stdin is not None
+            with self._process.stdin as pipe:
+                pipe.write(pickle.dumps(self._job))
+        except OSError:
+            return  # then it is compiled here
+        _at_work.append(self._process)
+
+    def address(self) -> int:
+        """Where it is, in this process; waits for what is compiled elsewhere, or compiles here."""
+        if self._found is None and self._process is not None:
+            self._process.wait()
+            self._found = self._in_cache()
+        if self._found is None:
+            self._part.compile(self._signature)
+            self._found = self._part.overloads[self._signature]
+        found = self._found
+        return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
+
+
+def cores() -> int:
+    """How many this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def compile_here(job: bytes) -> None:
+    """Compile a part into the cache: what the other process does."""
+    make, types, signature = pickle.loads(job)
+    TYPES.update(types)
+    make(*types).compile(signature)
+
+
+@atexit.register
+def _end() -> None:
+    """Leave nothing running that nobody waits for."""
+    for process in _at_work:
+        process.kill()
+        process.wait()
