@@ -14,9 +14,9 @@ from robosim import quaternions
 from robosim.errors import StateError
 from robosim.joints import Joint
 from robosim.kernels.coordinates import (
+    find_poses,
+    find_twists,
     measure_tendons,
-    move_bodies,
-    place_bodies,
     read_bodies,
 )
 from robosim.mechanism import Mechanism
@@ -64,7 +64,7 @@ class Kinematics:
             For a wrong shape.
         """
         self.q = _shaped(q, "q", self.robot.nq)
-        place_bodies(self._model, self.q, self._work, self._work.pose2)
+        find_poses(self._model, self.q, self._work, self._work.pose2)
         self.x: Array = self._work.pose2["x"][:-1].copy()
         self.R: Array = self._work.pose2["R"][:-1].copy()
         self._jacobian: Array | None = None
@@ -72,7 +72,7 @@ class Kinematics:
     def twists(self, v: ArrayLike) -> Array:
         """World twists (nb, 6) for joint velocities v (nv,): of the COM [m/s], angular [rad/s]."""
         v = _shaped(v, "v", self.robot.nv)
-        move_bodies(self._model, self._work.pose2, v, self._work, self._work.twists)
+        find_twists(self._model, self._work.pose2, v, self._work, self._work.twists)
         return np.array(self._work.twists["w"][:-1])
 
     def jacobian(self) -> Array:

@@ -133,6 +133,7 @@ class Group:
         self.alike = alike
         self.handle: Handle
         self.kind: int
+        self.solver: Apart
         if like is not None and like.alike == alike:
             self.handle, self.kind = Handle(parts, like.handle), like.kind
             self.solver = like.solver
@@ -146,7 +147,7 @@ class Group:
         digest = hashlib.sha256(f"lanes {self.handle.kind}".encode()).digest()
         self.kind = int.from_bytes(digest[:7], "little")
         TYPES.setdefault(self.kind, types.NamedTuple(kinds, Parts))
-        self.solver: Apart = solver(self.kind, kinds[Parts._fields.index("info")].dtype)
+        self.solver = solver(self.kind, kinds[Parts._fields.index("info")].dtype)
 
     def is_of(self, sims: Sequence[Simulation]) -> bool:
         """Whether these are its simulations, with the memory that they had."""

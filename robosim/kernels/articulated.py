@@ -71,11 +71,10 @@ def shift_rows(rows, rho, out):
 
 
 @kernel
-def reduced_row(D, i, U, W, r2):
-    """Row i of (D - U W) X2 for a column U (6,) and a row W (6,)."""
-    factor = U[i]
-    a, b, c = D[i, 0] - factor * W[0], D[i, 1] - factor * W[1], D[i, 2] - factor * W[2]
-    x, y, z = D[i, 3] - factor * W[3], D[i, 4] - factor * W[4], D[i, 5] - factor * W[5]
+def reduced_row(row, factor, W, r2):
+    """(row - factor W) X2 for rows (6,) of D and W."""
+    a, b, c = row[0] - factor * W[0], row[1] - factor * W[1], row[2] - factor * W[2]
+    x, y, z = row[3] - factor * W[3], row[4] - factor * W[4], row[5] - factor * W[5]
     return (
         a,
         b,
@@ -87,34 +86,34 @@ def reduced_row(D, i, U, W, r2):
 
 
 @kernel
-def add_row(row, out, i):
-    out[i, 0] += row[0]
-    out[i, 1] += row[1]
-    out[i, 2] += row[2]
-    out[i, 3] += row[3]
-    out[i, 4] += row[4]
-    out[i, 5] += row[5]
+def add_row(row, out):
+    out[0] += row[0]
+    out[1] += row[1]
+    out[2] += row[2]
+    out[3] += row[3]
+    out[4] += row[4]
+    out[5] += row[5]
 
 
 @kernel
-def add_moment_row(row, p, first, q, second, out, i):
-    """Row i of out += row + p first - q second: a row of X1^T times a matrix."""
+def add_moment_row(row, p, first, q, second, out):
+    """out (6,) += row + p first - q second: a row of X1^T times a matrix."""
     for k in range(6):
-        out[i, k] += row[k] + p * first[k] - q * second[k]
+        out[k] += row[k] + p * first[k] - q * second[k]
 
 
 @kernel
 def add_reduced(D, U, W, r1, r2, out):
-    """out (6, 6) += X1^T (D - U W) X2."""
-    a = reduced_row(D, 0, U, W, r2)
-    b = reduced_row(D, 1, U, W, r2)
-    c = reduced_row(D, 2, U, W, r2)
-    add_row(a, out, 0)
-    add_row(b, out, 1)
-    add_row(c, out, 2)
-    add_moment_row(reduced_row(D, 3, U, W, r2), r1[1], c, r1[2], b, out, 3)
-    add_moment_row(reduced_row(D, 4, U, W, r2), r1[2], a, r1[0], c, out, 4)
-    add_moment_row(reduced_row(D, 5, U, W, r2), r1[0], b, r1[1], a, out, 5)
+    """out (6, 6) += X1^T (D - U W) X2, for a column U and a row W."""
+    a = reduced_row(D[0], U[0], W, r2)
+    b = reduced_row(D[1], U[1], W, r2)
+    c = reduced_row(D[2], U[2], W, r2)
+    add_row(a, out[0])
+    add_row(b, out[1])
+    add_row(c, out[2])
+    add_moment_row(reduced_row(D[3], U[3], W, r2), r1[1], c, r1[2], b, out[3])
+    add_moment_row(reduced_row(D[4], U[4], W, r2), r1[2], a, r1[0], c, out[4])
+    add_moment_row(reduced_row(D[5], U[5], W, r2), r1[0], b, r1[1], a, out[5])
 
 
 @kernel
@@ -271,7 +270,7 @@ def eliminate_coordinates(w, m, Z1, Z2, r1, r2, A, parent):
             for k in range(6):
                 D[i, k] -= U[n, i] * W[n, k]
     fill(0.0, w.x)
-    add_reduced(D, w.x, w.x, r1, r2, parent)
+    add_reduced(D, w.x[:], w.x[:], r1, r2, parent)
     return 0
 
 

@@ -28,7 +28,7 @@ def load_poses(model, state, poses):
         rotation_matrix(body.q, pose.R)
 
 
-@entry
+@kernel
 def place_bodies(model, q, work, poses):
     """Poses of all bodies from joint coordinates q."""
     t = work.scratch[0]
@@ -37,7 +37,7 @@ def place_bodies(model, q, work, poses):
         place_child(joint, poses[joint.parent], q, t, poses[joint.child])
 
 
-@entry
+@kernel
 def move_bodies(model, poses, v, work, twists):
     """World twists (nb + 1,) of all bodies from joint velocities v; the world's, last, is 0."""
     t = work.scratch[0]
@@ -53,6 +53,18 @@ def move_bodies(model, poses, v, work, twists):
             t,
             twists[joint.child].w,
         )
+
+
+@entry
+def find_poses(model, q, work, poses):
+    """`place_bodies` alone."""
+    place_bodies(model, q, work, poses)
+
+
+@entry
+def find_twists(model, poses, v, work, twists):
+    """`move_bodies` alone."""
+    move_bodies(model, poses, v, work, twists)
 
 
 @entry
@@ -72,7 +84,7 @@ def set_bodies(model, state, work, dt):
     start_knot(model, state, work, dt)
 
 
-@entry
+@kernel
 def start_knot(model, state, work, dt):
     """Momenta, Jacobians and rotors that start a step from the bodies at work.pose1, work.twists.
 

@@ -113,7 +113,8 @@ def tell(k, info, out):
 def run_group(group, solver, parts, parts_kind, runs, run_kind, begin, end):
     """Take steps `begin` to `end` of the states' runs; returns the step that they part at, or end.
 
-    `solver` is as for `step`; `parts` (WIDTH,) and `runs` (WIDTH,) are addresses as for single states.
+    `parts` (WIDTH,) and `runs` (WIDTH,) are addresses as for single states, `solver` is as for
+    `step`.
     """
     model, state, work, options, info, carried, driven, told, before = group
     changed = False

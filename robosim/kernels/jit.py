@@ -1,9 +1,9 @@
 """How kernels are compiled: cached, without the interpreter lock, floats as in C.
 
 An `entry` is called from Python, a `kernel` by other kernels only. A `stage` is called from one
-place and becomes part of its caller. A `part` is compiled by itself, like an entry, but is called by
-kernels that find its address; those that do are stages, or a `bridge`. None of them raises: a
-division by zero gives inf or nan.
+place and becomes part of its caller. A `part` is compiled by itself, as an entry is, and called by
+its address: from stages, or from a `bridge`, as it writes what no argument of its caller is seen to
+lead to. None of them raises: a division by zero gives inf or nan.
 
 numba would make each kernel a wrapper for Python, cache it, optimize it with all that it calls,
 again at every level of the nest, and make machine code of it that nobody runs. `KernelLibrary`

@@ -17,7 +17,7 @@ from robosim.kernels.choosing import choose, reduce
 from robosim.kernels.clipping import cylinder_outline, drop_stand_ins
 from robosim.kernels.convex import add_contacts
 from robosim.kernels.gjk import distance
-from robosim.kernels.jit import entry, kernel
+from robosim.kernels.jit import kernel
 from robosim.kernels.placing import boxes_apart, load, load_axis, load_polytope, place_pair
 from robosim.kernels.points import normalize, offset_dot, segment_parameters
 from robosim.kernels.terrain import next_of_field, next_of_mesh
@@ -185,7 +185,7 @@ def write_feature(scratch, c, first, second, swapped, out):
         out.flip = 1 - c.owner if swapped else c.owner
 
 
-@entry
+@kernel
 def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, scratch, out):
     """Up to four features of two shapes that are nearer than a margin; their count.
 

@@ -24,7 +24,7 @@ from robosim.lanes import Group
 from robosim.models.builders import sphere_chain
 
 ROOT = Path(robosim.__file__).parent
-COMPILED = {"kernel", "stage", "entry"}
+COMPILED = {"kernel", "stage", "entry", "bridge", "part"}
 ANY = ("any",)
 DEEP = 7  # steps of a path; beyond them a path stands for all that it leads to
 
@@ -241,6 +241,21 @@ def test_nor_does_what_is_called_from_python(compiled):
         entered += sum(called in compiled for called, _, _ in function.calls)
         assert not set(clashes(function, compiled)), key
     assert entered > 10
+
+
+def test_what_writes_by_address_is_called_by_no_kernel(compiled):
+    """Nor what calls it, in turn: a kernel takes it that its arguments alone lead to what changes.
+
+    Controllers are handed what they write.
+    """
+    callers = {("addresses", "call_solver")}
+    before = 0
+    while before != (before := len(callers)):
+        callers |= {key for key, f in compiled.items() if any(c[0] in callers for c in f.calls)}
+    assert {("step", "advance"), ("run", "run_steps"), ("group", "take_step")} <= callers
+    for key in callers - {("addresses", "call_solver")}:
+        marks = {getattr(mark, "id", "") for mark in compiled[key].node.decorator_list}
+        assert marks & {"stage", "bridge"}, key
 
 
 def test_what_would_clash_is_seen(tmp_path):

@@ -21,6 +21,7 @@ from robosim.collision import (
     compile_shapes,
     make_shape_scratch,
 )
+from robosim.kernels.jit import entry
 from robosim.kernels.shapes import find_features
 from robosim.model import POSE
 
@@ -57,6 +58,11 @@ def random_pose(rng, spread):
     return pose(spread * rng.normal(size=3), rng.normal(size=4))
 
 
+@entry
+def features_of(shapes, data, pose_a, pose_b, a, b, margin, scratch, out):
+    return find_features(shapes, data, pose_a, pose_b, a, b, margin, scratch, out)
+
+
 class Scene(NamedTuple):
     """Some shapes, and what may touch of any two of them."""
 
@@ -66,9 +72,8 @@ class Scene(NamedTuple):
 
     def find(self, pose_a, pose_b, a=0, b=1, margin=0.1):
         out = np.zeros(4, dtype=FEATURE)
-        count = find_features(
-            self.shapes, self.data, pose_a, pose_b, a, b, margin, self.scratch, out
-        )
+        places = (pose_a, pose_b, a, b)
+        count = features_of(self.shapes, self.data, *places, margin, self.scratch, out)
         return out[:count]
 
 
