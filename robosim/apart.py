@@ -12,8 +12,10 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from robosim.compile_notice import CompileNotice
 from robosim.kernels.addresses import TYPES
 
 COMPILE = "import sys, robosim.apart; robosim.apart.compile_here(sys.stdin.buffer.read())"
@@ -49,7 +51,7 @@ class Apart:
         """Begin to compile it in another process, unless it is there or no core is idle."""
         _at_work[:] = [process for process in _at_work if process.poll() is None]
         idle = cores() - 1 - len(_at_work)
-        if self._found is not None or self._process is not None or idle < 1:
+        if self._found is not None or self._process is not None or idle < 1 or not is_python():
             return
         path = os.pathsep.join(place for place in sys.path if place)
         try:
@@ -70,7 +72,11 @@ class Apart:
     def address(self) -> int:
         """Where it is, in this process; waits for what is compiled elsewhere, or compiles here."""
         if self._found is None and self._process is not None:
-            self._process.wait()
+            CompileNotice.begin()
+            try:
+                self._process.wait()
+            finally:
+                CompileNotice.end()
             self._found = self._in_cache()
         if self._found is None:
             self._part.compile(self._signature)
@@ -84,6 +90,11 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def is_python() -> bool:
+    """Whether the program that runs this can be started to run something else."""
+    return Path(sys.executable or "").name.lower().startswith("python")
 
 
 def compile_here(job: bytes) -> None:

@@ -6,7 +6,7 @@ import json
 import math
 import shlex
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +17,7 @@ from robosim.cli.application import INTERRUPTED, app, err, out, remark, show
 from robosim.cli.loading import Loading, with_options
 from robosim.cli.running import interruptible, run
 from robosim.cli.tables import outcome_table
-from robosim.errors import ConvergenceError, OptionError
+from robosim.errors import ConvergenceError, OptionError, RobosimError
 
 if TYPE_CHECKING:
     from robosim.log import RunStatistics
@@ -205,7 +205,7 @@ def start(
     if facets is not None and friction_cone != "linearized":
         raise OptionError("--facets is for --friction-cone linearized")
 
-    from robosim.simulation import Simulation, warmup
+    from robosim.simulation import Simulation
 
     sim = Simulation(
         robot,
@@ -218,7 +218,9 @@ def start(
         q = sim.q
         q[2] += drop
         sim.set_state(q)
-    warmup()
+    # Compiles what this robot needs; a step that fails is told once it is its turn.
+    with suppress(RobosimError):
+        sim.copy().step()
     return sim
 
 

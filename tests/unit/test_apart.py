@@ -11,6 +11,7 @@ from numba import types
 
 from robosim import apart
 from robosim.apart import Apart
+from robosim.compile_notice import CompileNotice
 from robosim.kernels import jit
 from robosim.kernels.addresses import TYPES
 from robosim.kernels.jit import named, part
@@ -60,7 +61,11 @@ def test_another_process_compiles_it(begun):
 def test_this_one_does_if_the_other_fails(begun, monkeypatch):
     monkeypatch.setattr(apart, "COMPILE", "raise SystemExit(3)")
     one = begun()
+    CompileNotice.install()
+    before = CompileNotice.seconds
     assert call(one.address(), 21) == 42
+    assert CompileNotice.depth == 0
+    assert CompileNotice.seconds > before
     assert one._process.returncode == 3
     assert one._part.overloads
 

@@ -58,7 +58,7 @@ def test_compiling_is_announced_once_and_then_cached(tmp_path):
     """From an empty cache; with a full one nothing is said."""
     cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     first = run(SMALL, **cache)
-    assert first.stderr == "compiling kernels (first run)\n"
+    assert first.stderr == "compiling kernels (first run, about a minute)\n"
     assert first.stdout == ""
     second = run(SMALL, **cache)
     assert (second.stdout, second.stderr) == ("", "")
