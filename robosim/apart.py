@@ -108,5 +108,6 @@ def compile_here(job: bytes) -> None:
 def _end() -> None:
     """Leave nothing running that nobody waits for."""
     for process in _at_work:
-        process.kill()
-        process.wait()
+        if process.poll() is None:
+            process.kill()
+            process.wait()

@@ -8,7 +8,6 @@ depend on how many threads there are, to the last bit.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim.apart import cores
 from robosim.controllers import GAINS, PD, Compiled, resolve, zero
 from robosim.errors import ControllerError, OptionError, StateError
 from robosim.handles import Handle, Run, runner
@@ -97,8 +97,7 @@ class BatchSimulation:
         robots = _robots(robot, n)
         if n is not None and len(robots) != n:
             raise OptionError(f"n is {n}, but there are {len(robots)} robots")
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        self.threads = _count("threads", (cores or 1) if threads is None else threads)
+        self.threads = _count("threads", cores() if threads is None else threads)
         self.n = len(robots)
         first = Simulation(robots[0], timestep, gravity, **options)
         self.robot, self.timestep = first.robot, first.timestep
