@@ -12,8 +12,11 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from numba import types
 
 from robosim.compile_notice import CompileNotice
 from robosim.kernels.addresses import TYPES
@@ -69,6 +72,15 @@ class Apart:
             return  # then it is compiled here
         _at_work.append(self._process)
 
+    def given_to(self, caller: Any, others: tuple[Any, ...]) -> Any:
+        """`caller` with where the part is as its first argument, both compiled side by side.
+
+        `others` are the types of its other arguments.
+        """
+        self.start()
+        caller.compile((types.int64, *others))
+        return partial(caller, self.address())
+
     def address(self) -> int:
         """Where it is, in this process; waits for what is compiled elsewhere, or compiles here."""
         if self._found is None and self._process is not None:
@@ -99,9 +111,9 @@ def is_python() -> bool:
 
 def compile_here(job: bytes) -> None:
     """Compile a part into the cache: what the other process does."""
-    make, types, signature = pickle.loads(job)
-    TYPES.update(types)
-    make(*types).compile(signature)
+    make, known, signature = pickle.loads(job)
+    TYPES.update(known)
+    make(*known).compile(signature)
 
 
 @atexit.register

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,7 +109,7 @@ _KINDS: dict[Any, tuple[int, int]] = {}  # numba type -> its kind, and the words
 _SOLVERS: dict[int, Apart] = {}
 _RUNNERS: dict[tuple[int, int], Runner] = {}
 _INFO = from_dtype(INFO)
-_ADDRESSES = types.Array(types.int64, 1, "C")
+ADDRESSES = types.Array(types.int64, 1, "C")
 
 
 @entry
@@ -153,11 +152,8 @@ def runner(parts: Handle, run: Handle) -> Runner:
     """
     kinds = parts.kind, run.kind
     if kinds not in _RUNNERS:
-        solve = solver(parts.kind, _INFO)
-        solve.start()
-        run_states = _make_runner(*kinds)
-        run_states.compile((types.int64, _ADDRESSES, _ADDRESSES, _ADDRESSES, types.int64))
-        _RUNNERS[kinds] = partial(run_states, solve.address())
+        others = ADDRESSES, ADDRESSES, ADDRESSES, types.int64
+        _RUNNERS[kinds] = solver(parts.kind, _INFO).given_to(_make_runner(*kinds), others)
     return _RUNNERS[kinds]
 
 

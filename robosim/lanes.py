@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from numba import typeof, types
 from numpy.typing import NDArray
 
 from robosim.apart import Apart
-from robosim.handles import Handle, solver
+from robosim.handles import ADDRESSES, Handle, solver
 from robosim.kernels.addresses import TYPES, load
 from robosim.kernels.group import run_group
 from robosim.kernels.interior_point import COLD
@@ -199,12 +198,8 @@ def group_runner(solve: Apart, kind: int, parts_kind: int, run_kind: int) -> Gro
     """
     kinds = kind, parts_kind, run_kind
     if kinds not in _RUNNERS:
-        solve.start()
-        take = _make_runner(*kinds)
-        addresses = types.Array(types.int64, 1, "C")
-        word = types.int64
-        take.compile((word, word, addresses, addresses, word, word))
-        _RUNNERS[kinds] = partial(take, solve.address())
+        others = types.int64, ADDRESSES, ADDRESSES, types.int64, types.int64
+        _RUNNERS[kinds] = solve.given_to(_make_runner(*kinds), others)
     return _RUNNERS[kinds]
 
 

@@ -175,6 +175,7 @@ PASSES = (
 )
 
 
+# As gc.set_threshold takes it; Python looks at 700, 10, 10, which is a tenth of all compiling.
 SELDOM = 20000, 20, 20
 
 
