@@ -54,7 +54,7 @@ def bench(
         bool, typer.Option("--quick", help="Shorter runs and fewer sizes, to try it out.")
     ] = False,
 ) -> None:
-    """Time robosim beside the simulators that are installed, all in one run on this machine.
+    r"""Time robosim beside the simulators that are installed, all in one run on this machine.
 
     [bold]Example:[/bold] robosim bench hinge_chain a1_stand --out times
 
@@ -64,8 +64,8 @@ def bench(
     as penetration, violation of a joint, energy that came or went: do not compare a right answer
     with a wrong one.
 
-    A peer that is not installed is listed as such: pip install "robosim[peers]" gets MuJoCo and
-    Pinocchio, "robosim[engines]" PyBullet and Drake.
+    A peer that is not installed is listed as such: pip install "robosim\[peers]" gets MuJoCo and
+    Pinocchio, "robosim\[engines]" PyBullet and Drake.
     """
     from robosim.bench import CASES, Setup, check_peers, find, picture, to_dict
 
