@@ -275,6 +275,7 @@ CONTACT_WORK = np.dtype(
         ("R", "f8", (3, 6)),  # derivative of u by the motion of the body, second knot
         ("R_o", "f8", (3, 6)),
         ("A", "f8", (3, 3)),  # condensed: dF = F + A du
+        ("scaling", "f8", (6,)),  # of the second-order cone, see `cone_second_order.scaling`
         ("F", "f8", (3,)),
         ("f", "f8", (3,)),  # impulse, contact axes
         ("weight", "f8"),  # of friction's products against s gamma on the path that is followed

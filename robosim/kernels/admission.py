@@ -14,7 +14,7 @@ from robosim.kernels.interior_point import CONVERGED, NEEDS_BLOCKS
 from robosim.kernels.jit import kernel
 from robosim.kernels.joint import joint_motion_map
 from robosim.kernels.lanes import everywhere, pick, somewhere
-from robosim.kernels.touch import coordinate_gap, start_contact, start_coordinate
+from robosim.kernels.touch import coordinate_gap, start_contact, start_coordinate, step_back
 from robosim.kernels.tree import turned_angle
 from robosim.model import DRY, HINGE
 
@@ -56,7 +56,11 @@ def choose_contacts(model, state, work, options, dt, kappa):
         for k in range(body.contact_begin, body.contact_end):
             contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
             if near and somewhere(ground_gap(contact, pose) - travel < 0.0):
-                start_contact(contact, work.pose1, dt, w, work.scratch[0])
+                if c.active != 0 and work.factored[0] != 0:
+                    # The knot's projection has started it.
+                    step_back(contact, w.gap, dt, w)
+                else:
+                    start_contact(contact, work.pose1, dt, w, work.scratch[0])
                 enter(contact, c, w, k, work.active, work.factored, model.facets, kappa, speed)
             else:
                 leave_out(c, work.factored)

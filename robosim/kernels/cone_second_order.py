@@ -76,9 +76,11 @@ def violation(c, u):
 
 @kernel
 def direction(mu, c, w):
-    """Directions at rest for the known w.d_gamma, into w."""
+    """Directions at rest for the known w.d_gamma, and the scaling, into w."""
     x0, d_x0 = mu * c.gamma, mu * w.d_gamma
     r, per_rd, per_d, w0, w1, w2 = scaling(x0, c)
+    H = w.scaling
+    H[0], H[1], H[2], H[3], H[4], H[5] = r, per_rd, per_d, w0, w1, w2
     h1, h2 = 2.0 * w0 * w1 * per_d, 2.0 * w0 * w2 * per_d
     ratio = w.aim / determinant(x0, c.beta[0], c.beta[1])
     # The right-hand side less d eta, in which eta cancels.
@@ -93,9 +95,10 @@ def direction(mu, c, w):
 
 
 @kernel
-def answer(mu, c, du, d_gamma, w):
+def answer(mu, du, d_gamma, w):
     """Add to the directions what answers a motion `du` and a change `d_gamma` of the normal."""
-    r, per_rd, per_d, w0, w1, w2 = scaling(mu * c.gamma, c)
+    H = w.scaling
+    r, per_rd, per_d, w0, w1, w2 = H[0], H[1], H[2], H[3], H[4], H[5]
     h1, h2 = 2.0 * w0 * w1 * per_d, 2.0 * w0 * w2 * per_d
     across = 2.0 * (w2 * du[0] - w1 * du[1])
     w.d_beta[0] -= (du[0] + w2 * across) * per_rd + h1 * mu * d_gamma

@@ -123,7 +123,7 @@ def contact_answer(contact, c, facets, du, w):
     if contact.mu == 0.0:
         return
     if facets is None:
-        second_order.answer(contact.mu, c, du, d_gamma, w)
+        second_order.answer(contact.mu, du, d_gamma, w)
         w.slides = second_order.slides_on(contact.mu, c, w)
     else:
         linearized.answer(contact.mu, c, facets, du, d_gamma, w)

@@ -34,6 +34,8 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 
+from robosim.kernels.fused import FusedLowering
+
 OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
 
@@ -170,7 +172,7 @@ PASSES = (
     typed_passes.PreLowerStripPhis,
     typed_passes.IRLegalization,
     typed_passes.AnnotateTypes,
-    typed_passes.NativeLowering,
+    FusedLowering,
     typed_passes.NoPythonBackend,
 )
 

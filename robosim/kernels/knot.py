@@ -35,7 +35,7 @@ from robosim.kernels.newton import (
     solve_joints,
 )
 from robosim.kernels.tendon import add_span_impulses, is_tendon, place_tendon_blocks
-from robosim.kernels.touch import hold_rows, on_joint
+from robosim.kernels.touch import on_joint, start_contact
 from robosim.kernels.tree import (
     add_remembered_rates,
     add_tree_forces,
@@ -277,13 +277,14 @@ def hold_contact(model, contact, w, work, dt):
         for row in range(joint.m_T + joint.m_R):
             law[row] += w.L[axis, row] * w.F[axis]
         return
-    hold_rows(contact, work.pose2, w, t)
+    # As the next interval starts it; at a knot L is R as well.
+    start_contact(contact, work.pose2, dt, w, t)
     condense_contact(model, model.tree, contact, w, work, True)
     fill(0.0, t.w)
     if contact.body < nb:
-        add_motion(w.R, work.bodies[contact.body], dt, t.w)
+        add_motion(w.L, work.bodies[contact.body], dt, t.w)
     if contact.other < nb:
-        add_motion(w.R_o, work.bodies[contact.other], dt, t.w)
+        add_motion(w.L_o, work.bodies[contact.other], dt, t.w)
     rotate(w.A, t.w, w.F)
     for i in range(3):
         w.F[i] = -w.F[i]
@@ -294,11 +295,11 @@ def hold_contact(model, contact, w, work, dt):
 
 
 @kernel
-def add_motion(R, motion, dt, out):
-    """out (3,) += R times the velocities of a body over the interval."""
+def add_motion(L, motion, dt, out):
+    """out (3,) += L times the velocities of a body over the interval."""
     for i in range(3):
         for k in range(3):
-            out[i] += R[i, k] * motion.v[k] + R[i, 3 + k] * 2.0 / dt * motion.P[1 + k]
+            out[i] += L[i, k] * motion.v[k] + L[i, 3 + k] * 2.0 / dt * motion.P[1 + k]
 
 
 @kernel

@@ -462,35 +462,37 @@ def place_coupling_blocks(model, coupling, left, right, blocks):
 def condense_contact(model, tree, contact, w, work, held):
     """The contact's answer to motion, -L^T A R, into the bodies' blocks or the joint's law.
 
-    `held` is for trees: whether L belongs to the second knot.
+    With `held` L is that of the second knot, where R is L.
     """
     nb, blocks = model.bodies.shape[0], work.blocks
     if on_joint(contact):
         subtract_answer(w.L, w.A, w.R, -1.0, work.joints[contact.joint].A)
         return
+    R, R_o = w.L if held else w.R, w.L_o if held else w.R_o
     if tree is not None:
         if contact.body < nb:
-            condense_at_reference(w.L, w.A, w.R, held, work.scratch[0], work.tree[contact.body])
+            condense_at_reference(w.L, w.A, R, held, work.scratch[0], work.tree[contact.body])
         if contact.other < nb:
-            condense_at_reference(
-                w.L_o, w.A, w.R_o, held, work.scratch[0], work.tree[contact.other]
-            )
+            condense_at_reference(w.L_o, w.A, R_o, held, work.scratch[0], work.tree[contact.other])
         return
     if contact.body < nb:
-        subtract_answer(w.L, w.A, w.R, 1.0, blocks[contact.body].F)
+        subtract_answer(w.L, w.A, R, 1.0, blocks[contact.body].F)
     if contact.other < nb:
-        subtract_answer(w.L_o, w.A, w.R_o, 1.0, blocks[contact.other].F)
+        subtract_answer(w.L_o, w.A, R_o, 1.0, blocks[contact.other].F)
         if contact.body < nb:
-            subtract_answer(w.L, w.A, w.R_o, 1.0, blocks[contact.body_other].F)
-            subtract_answer(w.L_o, w.A, w.R, 1.0, blocks[contact.other_body].F)
+            subtract_answer(w.L, w.A, R_o, 1.0, blocks[contact.body_other].F)
+            subtract_answer(w.L_o, w.A, R, 1.0, blocks[contact.other_body].F)
 
 
 @kernel
 def condense_at_reference(L, A, R, held, t, w):
     """A contact's answer into the block of a body in a tree."""
-    shift_rows(L, w.rho2 if held else w.rho1, t.S_a)
     shift_rows(R, w.rho2, t.S_b)
-    subtract_answer(t.S_a, A, t.S_b, 1.0, w.D)
+    if held:
+        subtract_answer(t.S_b, A, t.S_b, 1.0, w.D)
+    else:
+        shift_rows(L, w.rho1, t.S_a)
+        subtract_answer(t.S_a, A, t.S_b, 1.0, w.D)
 
 
 @kernel
@@ -544,9 +546,9 @@ def find_direction(model, tree, state, work, kappa, refine):
 @kernel
 def solve_motion(model, tree, state, work, x):
     """x = motion and impulses for the right-hand side x; the contacts' directions answer it."""
-    nb, t = model.bodies.shape[0], work.scratch[0]
+    nb, t, before = model.bodies.shape[0], work.scratch[0], work.factored[0] != 0
     if tree is not None:
-        solve_joints(model, work, x, False, work.factored[0] != 0)
+        solve_joints(model, work, x, False, before)
     else:
         for j in range(model.joints.shape[0]):
             if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
@@ -565,9 +567,9 @@ def solve_motion(model, tree, state, work, x):
             add_product(w.R, t.f, t.w)
         else:
             if contact.body < nb:
-                add_product(w.R, x[contact.body].w, t.w)
+                add_product(w.L if before else w.R, x[contact.body].w, t.w)
             if contact.other < nb:
-                add_product(w.R_o, x[contact.other].w, t.w)
+                add_product(w.L_o if before else w.R_o, x[contact.other].w, t.w)
         contact_answer(contact, c, model.facets, t.w, w)
 
 

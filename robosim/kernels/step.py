@@ -239,12 +239,16 @@ def add_motions(L, before, after, dt, out):
 @kernel
 def start_interval(model, tree, state, work, options, dt, end):
     """What the equations take from the first knot: poses, inertias, momenta, known impulses."""
-    load_poses(model, state, work.pose1)
+    if tree is None or work.factored[0] == 0:
+        load_poses(model, state, work.pose1)
+        for i in range(model.bodies.shape[0]):
+            similarity(work.pose1[i].R, model.bodies[i].inertia, work.bodies[i].J)
+    else:
+        # The knot's projection has left the inertias.
+        for i in range(model.bodies.shape[0]):
+            work.pose1[i] = work.pose2[i]
     for i in range(model.bodies.shape[0]):
         body = model.bodies[i]
-        if tree is None or work.factored[0] == 0:
-            # Else the knot's projection has left it.
-            similarity(work.pose1[i].R, body.inertia, work.bodies[i].J)
         for k in range(6):
             work.known[i].w[k] = state.bodies[i].p[k] + 0.5 * dt * work.external[i].w[k]
         for k in range(3):

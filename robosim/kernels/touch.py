@@ -16,7 +16,7 @@ of the bodies: L and R then have a column for each of them.
 
 from math import sqrt
 
-from robosim.kernels.algebra import assign, cross, dot, fill, rotate
+from robosim.kernels.algebra import cross, dot, fill, rotate
 from robosim.kernels.jit import kernel
 from robosim.kernels.lanes import pick
 from robosim.model import CONE, DRY, EDGE, LIMIT, PLANE, TURN
@@ -128,11 +128,17 @@ def depth_left(gap, dt):
 
 
 @kernel
+def step_back(contact, gap, dt, w):
+    """The gap that a contact may not undercut in an interval that begins with `gap`."""
+    w.step_back = 0.0 if contact.apart != 0 else depth_left(gap, dt)
+
+
+@kernel
 def start_contact(contact, poses, dt, w, t):
     """Frame, arms and L of a contact at the first knot, and the gap that it may not undercut."""
     gap = place_contact(contact, poses, t)
     a, b, n = poses[contact.other], poses[contact.body], w.frame[2]
-    w.step_back = 0.0 if contact.apart != 0 else depth_left(gap, dt)
+    step_back(contact, gap, dt, w)
     for i in range(3):
         n[i] = t.w[i]
         w.center1[i] = t.y[i]
@@ -239,17 +245,6 @@ def slip_rows(w, P, center, radius, sign, out, t):
             out[row, i] = sign * e[i]
             rolling = P[0] * t.w[i] + t.arm[i]
             out[row, 3 + i] = sign * (t.z[i] - radius * rolling)
-
-
-@kernel
-def hold_rows(contact, poses, w, t):
-    """R and L of a contact at the second knot, both of its velocities there."""
-    start_contact(contact, poses, 1.0, w, t)
-    for i in range(3):
-        if moves(contact.body, poses):
-            assign(w.L[i], w.R[i])
-        if moves(contact.other, poses):
-            assign(w.L_o[i], w.R_o[i])
 
 
 @kernel

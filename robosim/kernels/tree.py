@@ -300,11 +300,14 @@ def share_residual(bodies, joints, rows, tree, residual, info):
         along_joint(joint, w, w.f, w.u)
         if rows[b].rows > joint.n_T + joint.n_R:
             add_laws(joint, residual[joint.node].w, w.u)
-        size = 0.0
-        for row in range(joint.m_T):
-            size += w.u[row] * w.u[row] / bodies[b].mass
-        for row in range(joint.m_T, joint.m_T + joint.m_R):
-            size += w.u[row] * w.u[row] * joint.per_inertia
+        if joint.kind == HINGE:
+            size = w.u[0] * w.u[0] * joint.per_inertia
+        else:
+            size = 0.0
+            for row in range(joint.m_T):
+                size += w.u[row] * w.u[row] / bodies[b].mass
+            for row in range(joint.m_T, joint.m_T + joint.m_R):
+                size += w.u[row] * w.u[row] * joint.per_inertia
         if everywhere(size > largest):
             largest = size
             info.worst_body = b

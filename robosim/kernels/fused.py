@@ -1,0 +1,84 @@
+"""Products that are added to something: one operation and one rounding, in all kernels.
+
+LLVM could be let choose which products it fuses. It would not choose the same ones for numbers as
+for lanes, nor in each of its versions, and states of a batch would no longer come out as they do
+alone. So they are chosen here, from the formula: of `a * b + c` the product, of `a * b + c * d` the
+first one, if it is used for nothing else.
+"""
+
+import operator
+from collections import Counter
+
+from llvmlite import ir
+from numba.core import types
+from numba.core.compiler_machinery import register_pass
+from numba.core.ir import Del
+from numba.core.lowering import Lower
+from numba.core.typed_passes import NativeLowering
+
+from robosim.kernels.lanes import Lanes
+
+SUMS = {operator.add, operator.iadd}
+DIFFERENCES = {operator.sub, operator.isub}
+
+
+def has_fma(codegen):
+    """Whether the processor has such an operation; where it has none a library would be called."""
+    features = codegen._tm_features.split(",")
+    return "+fma" in features or "aarch64" in codegen._llvm_module.triple
+
+
+def fma(builder, a, b, c):
+    """a b + c with one rounding."""
+    kind = a.type
+    name = "llvm.fma.f64" if kind == ir.DoubleType() else f"llvm.fma.v{kind.count}f64"
+    function = builder.module.globals.get(name)
+    if function is None:
+        function = ir.Function(builder.module, ir.FunctionType(kind, [kind] * 3), name)
+    return builder.call(function, [a, b, c])
+
+
+class FusingLower(Lower):
+    """numba's own lowering, but for sums and differences of products."""
+
+    def pre_block(self, block):
+        super().pre_block(block)
+        statements = [one for one in block.body if not isinstance(one, Del)]
+        self._uses = Counter(var.name for one in statements for var in one.list_vars())
+
+    def lower_binop(self, resty, expr, op):
+        kind = resty == types.float64 or isinstance(resty, Lanes)
+        if kind and op in SUMS | DIFFERENCES and has_fma(self.library.codegen):
+            for product, other in ((expr.lhs, expr.rhs), (expr.rhs, expr.lhs)):
+                found = self._blk_local_varmap.get(product.name)
+                if self._uses[product.name] == 2 and getattr(found, "opname", "") == "fmul":
+                    return self._fuse(expr, op, product, other)
+        return super().lower_binop(resty, expr, op)
+
+    def _fuse(self, expr, op, product, other):
+        builder, first = self.builder, product is expr.lhs
+        asked = self.fndesc.calltypes[expr].args
+
+        def as_asked(value, var, k):
+            return self.context.cast(builder, value, self.typeof(var.name), asked[k])
+
+        factors = self._blk_local_varmap[product.name].operands
+        a, b = (as_asked(one, product, 0 if first else 1) for one in factors)
+        c = as_asked(self.loadvar(other.name), other, 1 if first else 0)
+        if op in DIFFERENCES:
+            if first:
+                c = builder.fneg(c)
+            else:
+                a = builder.fneg(a)
+        return fma(builder, a, b, c)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class FusedLowering(NativeLowering):
+    """numba's own, by `FusingLower`."""
+
+    _name = "fused_lowering"
+
+    @property
+    def lowering_class(self):
+        return FusingLower
