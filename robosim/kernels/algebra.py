@@ -8,6 +8,7 @@ from math import inf, sqrt
 
 from robosim.kernels.jit import kernel
 from robosim.kernels.lanes import pick
+from robosim.kernels.rows import add_scaled, read_row, scaled, write_row
 
 
 @kernel
@@ -126,47 +127,26 @@ def lu6_solve_vector(A, b):
 
 @kernel
 def subtract_rows(A, i, first, last, B, row):
-    """Row i of B minus the sum of A[i, k] B[k] for k in first..last - 1; a tuple of 6.
-
-    Six scalars instead of a row of an array: nothing that they are stored to can alias them.
-    """
-    s0, s1, s2, s3, s4, s5 = row
+    """A row minus the sum of A[i, k] B[k] for k in first..last - 1."""
     for k in range(first, last):
-        f = A[i, k]
-        s0 -= f * B[k, 0]
-        s1 -= f * B[k, 1]
-        s2 -= f * B[k, 2]
-        s3 -= f * B[k, 3]
-        s4 -= f * B[k, 4]
-        s5 -= f * B[k, 5]
-    return s0, s1, s2, s3, s4, s5
-
-
-@kernel
-def read_row(A, i):
-    return A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5]
-
-
-@kernel
-def write_row(row, factor, A, i):
-    A[i, 0], A[i, 1], A[i, 2] = factor * row[0], factor * row[1], factor * row[2]
-    A[i, 3], A[i, 4], A[i, 5] = factor * row[3], factor * row[4], factor * row[5]
+        row = add_scaled(row, -A[i, k], read_row(B[k]))
+    return row
 
 
 @kernel
 def lu6_solve_matrix(A, B):
     """B = A^-1 B in place, 6x6, for A from `lu6`."""
     for i in range(1, 6):
-        write_row(subtract_rows(A, i, 0, i, B, read_row(B, i)), 1.0, B, i)
+        write_row(subtract_rows(A, i, 0, i, B, read_row(B[i])), B[i])
     for i in range(5, -1, -1):
-        write_row(subtract_rows(A, i, i + 1, 6, B, read_row(B, i)), A[i, i], B, i)
+        write_row(scaled(A[i, i], subtract_rows(A, i, i + 1, 6, B, read_row(B[i]))), B[i])
 
 
 @kernel
 def subtract_product6(A, B, C):
     """C -= A B, 6x6."""
     for i in range(6):
-        write_row(subtract_rows(A, i, 0, 6, B, read_row(C, i)), 1.0, C, i)
+        write_row(subtract_rows(A, i, 0, 6, B, read_row(C[i])), C[i])
 
 
 @kernel

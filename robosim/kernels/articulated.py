@@ -34,6 +34,15 @@ from robosim.kernels.loops import (
     pass_joint,
     take_rates,
 )
+from robosim.kernels.rows import (
+    add_scaled,
+    linear_part,
+    read_row,
+    scaled,
+    shifted,
+    sum_rows,
+    write_row,
+)
 from robosim.kernels.tree import add_at_parent, add_laws, to_reference
 from robosim.model import BALL, FREE, HINGE
 
@@ -60,60 +69,54 @@ def own_block(mass, K, rho1, rho2, D):
 
 
 @kernel
-def shift_rows(rows, rho, out):
-    """Rows (3, 6) of wrenches or motions about the centre of mass, about the reference."""
-    for i in range(3):
-        a, b, c = rows[i, 0], rows[i, 1], rows[i, 2]
-        out[i, 0], out[i, 1], out[i, 2] = a, b, c
-        out[i, 3] = rows[i, 3] + rho[1] * c - rho[2] * b
-        out[i, 4] = rows[i, 4] + rho[2] * a - rho[0] * c
-        out[i, 5] = rows[i, 5] + rho[0] * b - rho[1] * a
-
-
-@kernel
-def reduced_row(row, factor, W, r2):
-    """(row - factor W) X2 for rows (6,) of D and W."""
-    a, b, c = row[0] - factor * W[0], row[1] - factor * W[1], row[2] - factor * W[2]
-    x, y, z = row[3] - factor * W[3], row[4] - factor * W[4], row[5] - factor * W[5]
-    return (
-        a,
-        b,
-        c,
-        x + r2[1] * c - r2[2] * b,
-        y + r2[2] * a - r2[0] * c,
-        z + r2[0] * b - r2[1] * a,
-    )
+def shifted_row(row, r):
+    """A row of a matrix times X2, the arm r (3,) of its motions."""
+    return shifted(row, r[0], r[1], r[2])
 
 
 @kernel
 def add_row(row, out):
-    out[0] += row[0]
-    out[1] += row[1]
-    out[2] += row[2]
-    out[3] += row[3]
-    out[4] += row[4]
-    out[5] += row[5]
+    """out (6,) += row."""
+    write_row(sum_rows(read_row(out), row), out)
 
 
 @kernel
-def add_moment_row(row, p, first, q, second, out):
-    """out (6,) += row + p first - q second: a row of X1^T times a matrix."""
-    for k in range(6):
-        out[k] += row[k] + p * first[k] - q * second[k]
+def reduced_row(row, factor, W, r2):
+    """(row - factor W) X2."""
+    return shifted_row(add_scaled(read_row(row), -factor, W), r2)
+
+
+@kernel
+def lift_rows(a, b, c, r1, out):
+    """Moments in out (6, 6) += those of the rows a, b, c of forces at the arm r1 (3,)."""
+    write_row(add_scaled(add_scaled(read_row(out[3]), r1[1], c), -r1[2], b), out[3])
+    write_row(add_scaled(add_scaled(read_row(out[4]), r1[2], a), -r1[0], c), out[4])
+    write_row(add_scaled(add_scaled(read_row(out[5]), r1[0], b), -r1[1], a), out[5])
 
 
 @kernel
 def add_reduced(D, U, W, r1, r2, out):
     """out (6, 6) += X1^T (D - U W) X2, for a column U and a row W."""
-    a = reduced_row(D[0], U[0], W, r2)
-    b = reduced_row(D[1], U[1], W, r2)
-    c = reduced_row(D[2], U[2], W, r2)
+    w = read_row(W)
+    a, b, c = (
+        reduced_row(D[0], U[0], w, r2),
+        reduced_row(D[1], U[1], w, r2),
+        reduced_row(D[2], U[2], w, r2),
+    )
     add_row(a, out[0])
     add_row(b, out[1])
     add_row(c, out[2])
-    add_moment_row(reduced_row(D[3], U[3], W, r2), r1[1], c, r1[2], b, out[3])
-    add_moment_row(reduced_row(D[4], U[4], W, r2), r1[2], a, r1[0], c, out[4])
-    add_moment_row(reduced_row(D[5], U[5], W, r2), r1[0], b, r1[1], a, out[5])
+    add_row(reduced_row(D[3], U[3], w, r2), out[3])
+    add_row(reduced_row(D[4], U[4], w, r2), out[4])
+    add_row(reduced_row(D[5], U[5], w, r2), out[5])
+    lift_rows(a, b, c, r1, out)
+
+
+@kernel
+def combined(x, rows):
+    """x (3,) times the rows 3, 4, 5 of a block."""
+    out = add_scaled(scaled(x[0], read_row(rows[3])), x[1], read_row(rows[4]))
+    return add_scaled(out, x[2], read_row(rows[5]))
 
 
 @kernel
@@ -122,7 +125,7 @@ def eliminate_hinge(w, a1, a2, r1, r2, A, parent):
     D, U, W = w.D, w.U[0], w.W[0]
     for i in range(6):
         U[i] = D[i, 3] * a2[0] + D[i, 4] * a2[1] + D[i, 5] * a2[2]
-        W[i] = a1[0] * D[3, i] + a1[1] * D[4, i] + a1[2] * D[5, i]
+    write_row(combined(a1, D), W)
     S = a1[0] * U[3] + a1[1] * U[4] + a1[2] * U[5] - A
     if not abs(S) > 1e-300:
         return 1
@@ -131,75 +134,6 @@ def eliminate_hinge(w, a1, a2, r1, r2, A, parent):
         U[i] *= w.inverse
     add_reduced(D, U, W, r1, r2, parent)
     return 0
-
-
-@kernel
-def eliminate_held_hinge(w, slope, parent):
-    """`eliminate_hinge` with both ends at the second knot and a symmetric D: its upper half."""
-    D, U, W, a, r = w.D, w.U[0], w.W[0], w.a2, w.r2
-    x, y, z = a[0], a[1], a[2]
-    u0 = D[0, 3] * x + D[0, 4] * y + D[0, 5] * z
-    u1 = D[1, 3] * x + D[1, 4] * y + D[1, 5] * z
-    u2 = D[2, 3] * x + D[2, 4] * y + D[2, 5] * z
-    u3 = D[3, 3] * x + D[3, 4] * y + D[3, 5] * z
-    u4 = D[3, 4] * x + D[4, 4] * y + D[4, 5] * z
-    u5 = D[3, 5] * x + D[4, 5] * y + D[5, 5] * z
-    S = x * u3 + y * u4 + z * u5 - slope
-    if not abs(S) > 1e-300:
-        return 1
-    inverse = 1.0 / S
-    w.inverse = inverse
-    W[0], W[1], W[2], W[3], W[4], W[5] = u0, u1, u2, u3, u4, u5
-    i0, i1, i2, i3, i4, i5 = (
-        inverse * u0,
-        inverse * u1,
-        inverse * u2,
-        inverse * u3,
-        inverse * u4,
-        inverse * u5,
-    )
-    U[0], U[1], U[2], U[3], U[4], U[5] = i0, i1, i2, i3, i4, i5
-    x, y, z = r[0], r[1], r[2]
-    # The linear block, then the coupling before and after X2, row by row.
-    A00, A01, A02 = D[0, 0] - i0 * u0, D[0, 1] - i0 * u1, D[0, 2] - i0 * u2
-    A11, A12, A22 = D[1, 1] - i1 * u1, D[1, 2] - i1 * u2, D[2, 2] - i2 * u2
-    B00, B01, B02 = D[0, 3] - i0 * u3, D[0, 4] - i0 * u4, D[0, 5] - i0 * u5
-    B10, B11, B12 = D[1, 3] - i1 * u3, D[1, 4] - i1 * u4, D[1, 5] - i1 * u5
-    B20, B21, B22 = D[2, 3] - i2 * u3, D[2, 4] - i2 * u4, D[2, 5] - i2 * u5
-    C00, C01, C02 = B00 + y * A02 - z * A01, B01 + z * A00 - x * A02, B02 + x * A01 - y * A00
-    C10, C11, C12 = B10 + y * A12 - z * A11, B11 + z * A01 - x * A12, B12 + x * A11 - y * A01
-    C20, C21, C22 = B20 + y * A22 - z * A12, B21 + z * A02 - x * A22, B22 + x * A12 - y * A02
-    parent[0, 0] += A00
-    parent[0, 1] += A01
-    parent[0, 2] += A02
-    parent[1, 1] += A11
-    parent[1, 2] += A12
-    parent[2, 2] += A22
-    parent[0, 3] += C00
-    parent[0, 4] += C01
-    parent[0, 5] += C02
-    parent[1, 3] += C10
-    parent[1, 4] += C11
-    parent[1, 5] += C12
-    parent[2, 3] += C20
-    parent[2, 4] += C21
-    parent[2, 5] += C22
-    # r^x C and the transpose of r^x B.
-    parent[3, 3] += D[3, 3] - i3 * u3 + y * (C20 + B20) - z * (C10 + B10)
-    parent[3, 4] += D[3, 4] - i3 * u4 + y * C21 - z * C11 + z * B00 - x * B20
-    parent[3, 5] += D[3, 5] - i3 * u5 + y * C22 - z * C12 + x * B10 - y * B00
-    parent[4, 4] += D[4, 4] - i4 * u4 + z * (C01 + B01) - x * (C21 + B21)
-    parent[4, 5] += D[4, 5] - i4 * u5 + z * C02 - x * C22 + x * B11 - y * B01
-    parent[5, 5] += D[5, 5] - i5 * u5 + x * (C12 + B12) - y * (C02 + B02)
-    return 0
-
-
-@kernel
-def fill_lower(D):
-    """The lower half of a symmetric block from its upper one."""
-    for i in range(6):
-        for k in range(i):
-            D[i, k] = D[k, i]
 
 
 @kernel
@@ -221,27 +155,28 @@ def eliminate_ball(w, r1, r2, parent):
             S[i, k] *= size
     for i in range(3):
         for k in range(3):
-            G[i, k] = S[i, 0] * D[3, k] + S[i, 1] * D[4, k] + S[i, 2] * D[5, k]
             w.U[i, k] = D[i, 3] * S[0, k] + D[i, 4] * S[1, k] + D[i, 5] * S[2, k]
-    for i in range(3):
-        for k in range(3):
-            D[i, k] -= D[i, 3] * G[0, k] + D[i, 4] * G[1, k] + D[i, 5] * G[2, k]
-    for i in range(3):
-        a, b, c = D[i, 0], D[i, 1], D[i, 2]
-        D[i, 3], D[i, 4], D[i, 5] = (
-            r2[1] * c - r2[2] * b,
-            r2[2] * a - r2[0] * c,
-            r2[0] * b - r2[1] * a,
-        )
-    for k in range(6):
-        a, b, c = D[0, k], D[1, k], D[2, k]
-        parent[0, k] += a
-        parent[1, k] += b
-        parent[2, k] += c
-        parent[3, k] += r1[1] * c - r1[2] * b
-        parent[4, k] += r1[2] * a - r1[0] * c
-        parent[5, k] += r1[0] * b - r1[1] * a
+    x, y, z = combined(S[0], D), combined(S[1], D), combined(S[2], D)
+    write_row(x, G[0])
+    write_row(y, G[1])
+    write_row(z, G[2])
+    a, b, c = (
+        reduced_ball_row(D[0], x, y, z, r2),
+        reduced_ball_row(D[1], x, y, z, r2),
+        reduced_ball_row(D[2], x, y, z, r2),
+    )
+    add_row(a, parent[0])
+    add_row(b, parent[1])
+    add_row(c, parent[2])
+    lift_rows(a, b, c, r1, parent)
     return 0
+
+
+@kernel
+def reduced_ball_row(row, x, y, z, r2):
+    """What is left of a row of forces where moments do nothing, times X2."""
+    out = add_scaled(add_scaled(read_row(row), -row[3], x), -row[4], y)
+    return shifted_row(linear_part(add_scaled(out, -row[5], z)), r2)
 
 
 @kernel
@@ -275,14 +210,12 @@ def eliminate_coordinates(w, m, Z1, Z2, r1, r2, A, parent):
 
 
 @kernel
-def factor_tree(joints, loops, knots, rows, active, tree, border, arms, factored, held):
+def factor_tree(joints, loops, knots, rows, tree, border, arms, factored, held):
     """Eliminate all joints, leaves first, from the blocks D; 1 + body if singular.
 
-    With `held` both ends of the system are at the second knot; then it is symmetric but for what
-    contacts have added.
+    With `held` both ends of the system are at the second knot.
     """
     nb = tree.shape[0] - 1
-    symmetric = held and active[0] == 0
     if loops is not None:
         begin_loops(joints, loops, knots, rows, border, arms, tree, held)
     for b in range(nb - 1, -1, -1):
@@ -291,14 +224,9 @@ def factor_tree(joints, loops, knots, rows, active, tree, border, arms, factored
             return 1 + b
         parent, A = tree[joint.parent].D, rows[b].A
         r1 = w.r2 if held else w.r1
-        if symmetric and joint.kind != HINGE:
-            fill_lower(w.D)
         if joint.kind == HINGE:
             slope = A[0, 0] if rows[b].rows > joint.n_T + joint.n_R else 0.0
-            if symmetric:
-                status = eliminate_held_hinge(w, slope, parent)
-            else:
-                status = eliminate_hinge(w, w.a2 if held else w.a1, w.a2, r1, w.r2, slope, parent)
+            status = eliminate_hinge(w, w.a2 if held else w.a1, w.a2, r1, w.r2, slope, parent)
         elif joint.kind == BALL:
             status = eliminate_ball(w, r1, w.r2, parent)
         elif joint.kind == FREE:

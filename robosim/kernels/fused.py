@@ -38,6 +38,13 @@ def fma(builder, a, b, c):
     return builder.call(function, [a, b, c])
 
 
+def add_product(context, builder):
+    """A function (a, b, c) of llvm values: a b + c, rounded once where that is one operation."""
+    if has_fma(context.codegen()):
+        return lambda a, b, c: fma(builder, a, b, c)
+    return lambda a, b, c: builder.fadd(builder.fmul(a, b), c)
+
+
 class FusingLower(Lower):
     """numba's own lowering, but for sums and differences of products."""
 

@@ -17,7 +17,7 @@ from robosim.kernels.algebra import (
 from robosim.kernels.articulated import (
     factor_tree,
     own_block,
-    shift_rows,
+    shifted_row,
     solve_tree,
     sweep_to_leaves,
     sweep_to_root,
@@ -44,6 +44,7 @@ from robosim.kernels.joint import joint_jacobian, joint_motion_map, joint_residu
 from robosim.kernels.lanes import everywhere
 from robosim.kernels.law import joint_law
 from robosim.kernels.ldu import ldu_factor, ldu_solve
+from robosim.kernels.rows import add_scaled, read_row, scaled, write_row
 from robosim.kernels.tendon import (
     add_span_impulses,
     follow_tendon,
@@ -335,7 +336,6 @@ def factor_joints(model, state, work, held):
         model.loops,
         state.joints,
         work.joints,
-        work.active,
         work.tree,
         work.border,
         work.arms,
@@ -487,24 +487,38 @@ def condense_contact(model, tree, contact, w, work, held):
 @kernel
 def condense_at_reference(L, A, R, held, t, w):
     """A contact's answer into the block of a body in a tree."""
-    shift_rows(R, w.rho2, t.S_b)
+    x, y, z = (
+        shifted_row(read_row(R[0]), w.rho2),
+        shifted_row(read_row(R[1]), w.rho2),
+        shifted_row(read_row(R[2]), w.rho2),
+    )
     if held:
-        subtract_answer(t.S_b, A, t.S_b, 1.0, w.D)
+        write_row(x, t.S_a[0])
+        write_row(y, t.S_a[1])
+        write_row(z, t.S_a[2])
     else:
-        shift_rows(L, w.rho1, t.S_a)
-        subtract_answer(t.S_a, A, t.S_b, 1.0, w.D)
+        for i in range(3):
+            write_row(shifted_row(read_row(L[i]), w.rho1), t.S_a[i])
+    subtract_rows_answer(t.S_a, A, x, y, z, w.D)
 
 
 @kernel
 def subtract_answer(L, A, R, sign, out):
     """out (6, 6) -= sign * L^T A R."""
-    for column in range(6):
-        r0, r1, r2 = sign * R[0, column], sign * R[1, column], sign * R[2, column]
-        f0 = A[0, 0] * r0 + A[0, 1] * r1 + A[0, 2] * r2
-        f1 = A[1, 0] * r0 + A[1, 1] * r1 + A[1, 2] * r2
-        f2 = A[2, 0] * r0 + A[2, 1] * r1 + A[2, 2] * r2
-        for row in range(6):
-            out[row, column] -= L[0, row] * f0 + L[1, row] * f1 + L[2, row] * f2
+    x, y, z = read_row(R[0]), read_row(R[1]), read_row(R[2])
+    x, y, z = scaled(sign, x), scaled(sign, y), scaled(sign, z)
+    subtract_rows_answer(L, A, x, y, z, out)
+
+
+@kernel
+def subtract_rows_answer(L, A, x, y, z, out):
+    """out (6, 6) -= L^T A R for the rows x, y, z of R."""
+    f = add_scaled(add_scaled(scaled(A[0, 0], x), A[0, 1], y), A[0, 2], z)
+    g = add_scaled(add_scaled(scaled(A[1, 0], x), A[1, 1], y), A[1, 2], z)
+    h = add_scaled(add_scaled(scaled(A[2, 0], x), A[2, 1], y), A[2, 2], z)
+    for i in range(6):
+        row = add_scaled(add_scaled(read_row(out[i]), -L[0, i], f), -L[1, i], g)
+        write_row(add_scaled(row, -L[2, i], h), out[i])
 
 
 @kernel
