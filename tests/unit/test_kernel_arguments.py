@@ -25,6 +25,9 @@ from robosim.models.builders import sphere_chain
 
 ROOT = Path(robosim.__file__).parent
 COMPILED = {"kernel", "stage", "entry", "bridge", "part"}
+# Operations that numba is given: the argument that each of them reads from or writes to.
+READ = {("rows", "read_row"): 0}
+WRITTEN = {("rows", "write_row"): 1}
 ANY = ("any",)
 DEEP = 7  # steps of a path; beyond them a path stands for all that it leads to
 
@@ -124,7 +127,11 @@ class Function:
         elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
             module = self.names.get(node.func.value.id)
             called = (module[1], node.func.attr) if module else None
-        if called is not None:
+        if called in READ:
+            self.reads.update(self.lead(node.args[READ[called]]))
+        elif called in WRITTEN:
+            self.writes.update(self.lead(node.args[WRITTEN[called]]))
+        elif called is not None:
             self.calls.append((called, [self.lead(arg) for arg in node.args], node))
         for arg in node.args:
             if called is None or not self.lead(arg):
@@ -264,6 +271,9 @@ def test_what_would_clash_is_seen(tmp_path):
         "@kernel\ndef outer(w, k):\n    shift(w.x[:3], w, w.x[3:])\n"
         "@kernel\ndef whole(w, poses, k):\n    p = poses[k].x\n    shift(p, w, p)\n"
         "@kernel\ndef fine(w, poses, k, m):\n    shift(poses[k].x, w, poses[m].x)\n"
+        "from robosim.kernels.rows import read_row, write_row\n"
+        "@kernel\ndef copy(a, b):\n    write_row(read_row(a[0]), b[0])\n"
+        "@kernel\ndef rows(D):\n    copy(D, D)\n    copy(D[:2], D[2:4])\n"
     )
     functions = functions_of([tmp_path / "bad.py"], True)
     add_calls(functions)
@@ -271,6 +281,7 @@ def test_what_would_clash_is_seen(tmp_path):
     assert seen["outer"] == {"shift(w.x[:3], w, w.x[3:]): out and b"}
     assert seen["whole"] == {"shift(p, w, p): out and a"}
     assert not seen["fine"]
+    assert seen["rows"] == {"copy(D, D): b and a"}
 
 
 def arrays_in(values: Any) -> Iterator[np.ndarray]:
