@@ -16,7 +16,7 @@ from numba.core.ir import Del
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 
-from robosim.kernels.lanes import Lanes
+from robosim.kernels.lanes import DOUBLE, Lanes
 
 SUMS = {operator.add, operator.iadd}
 DIFFERENCES = {operator.sub, operator.isub}
@@ -31,7 +31,7 @@ def has_fma(codegen):
 def fma(builder, a, b, c):
     """a b + c with one rounding."""
     kind = a.type
-    name = "llvm.fma.f64" if kind == ir.DoubleType() else f"llvm.fma.v{kind.count}f64"
+    name = "llvm.fma.f64" if kind == DOUBLE else f"llvm.fma.v{kind.count}f64"
     function = builder.module.globals.get(name)
     if function is None:
         function = ir.Function(builder.module, ir.FunctionType(kind, [kind] * 3), name)

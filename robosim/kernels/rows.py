@@ -10,11 +10,10 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from robosim.kernels.fused import add_product
-from robosim.kernels.lanes import DOUBLE, INDEX, VECTOR, Lanes, lanes
+from robosim.kernels.lanes import DOUBLE, INDEX, VECTOR, WORD, Lanes, lanes
 
 SIZE = 6
 SIX = ir.VectorType(DOUBLE, SIZE)
-WORD = 8  # bytes, all that the address of a row is a multiple of
 
 
 class Row(types.Type):
