@@ -350,8 +350,9 @@ TREE_WORK = np.dtype(
         ("Z1", "f8", (6, 6)),  # rows: twists of the reference by unit rates of the coordinates
         ("Z2", "f8", (6, 6)),
         ("D", "f8", (6, 6)),  # answer of the body and all beyond it to a motion of the reference
-        ("U", "f8", (6, 6)),
-        ("W", "f8", (6, 6)),
+        # Of the joint's elimination (articulated.py), about the reference of the parent:
+        ("U", "f8", (6, 6)),  # rows: what it takes of a wrench
+        ("W", "f8", (6, 6)),  # rows: rates of the coordinates by the parent's motion
         ("S", "f8", (6, 6)),
         ("inverse", "f8"),  # of S, of a hinge
         ("f", "f8", (6,)),  # wrench about the reference
@@ -372,6 +373,7 @@ ARM_WORK = np.dtype(  # of a joint that is part of a loop
         *BORDER,
         ("V", "f8", (6, 6)),  # what the loop's rows see of its rates, (row, coordinate)
         ("Y", "f8", (6, 6)),  # rates that its multipliers give, (row, coordinate)
+        ("u", "f8", (6, 6)),  # by how much of U they are passed on, (row, coordinate)
     ]
 )
 LOOP_WORK = np.dtype(  # at the loop's top
@@ -380,7 +382,6 @@ LOOP_WORK = np.dtype(  # at the loop's top
         ("E", "f8", (6, 6)),  # answer of the loop to its multipliers, while its top stands still
         ("rows", "i8"),
         ("mu", "f8", (6,)),  # multipliers, or what they have to be solved for
-        ("y", "f8", (6,)),
     ]
 )
 

@@ -75,15 +75,30 @@ def shifted_row(row, r):
 
 
 @kernel
-def add_row(row, out):
-    """out (6,) += row."""
-    write_row(sum_rows(read_row(out), row), out)
+def add_reduced(D, U, W, r1, r2, out):
+    """out (6, 6) += X1^T D X2 - U W, for a column U and a row W that are about the parent."""
+    a, b, c = (
+        shifted_row(read_row(D[0]), r2),
+        shifted_row(read_row(D[1]), r2),
+        shifted_row(read_row(D[2]), r2),
+    )
+    x, y, z = (
+        add_scaled(add_scaled(shifted_row(read_row(D[3]), r2), r1[1], c), -r1[2], b),
+        add_scaled(add_scaled(shifted_row(read_row(D[4]), r2), r1[2], a), -r1[0], c),
+        add_scaled(add_scaled(shifted_row(read_row(D[5]), r2), r1[0], b), -r1[1], a),
+    )
+    add_row(a, U[0], W, out[0])
+    add_row(b, U[1], W, out[1])
+    add_row(c, U[2], W, out[2])
+    add_row(x, U[3], W, out[3])
+    add_row(y, U[4], W, out[4])
+    add_row(z, U[5], W, out[5])
 
 
 @kernel
-def reduced_row(row, factor, W, r2):
-    """(row - factor W) X2."""
-    return shifted_row(add_scaled(read_row(row), -factor, W), r2)
+def add_row(row, factor, W, out):
+    """out (6,) += row - factor W."""
+    write_row(add_scaled(sum_rows(read_row(out), row), -factor, W), out)
 
 
 @kernel
@@ -95,24 +110,6 @@ def lift_rows(a, b, c, r1, out):
 
 
 @kernel
-def add_reduced(D, U, W, r1, r2, out):
-    """out (6, 6) += X1^T (D - U W) X2, for a column U and a row W."""
-    w = read_row(W)
-    a, b, c = (
-        reduced_row(D[0], U[0], w, r2),
-        reduced_row(D[1], U[1], w, r2),
-        reduced_row(D[2], U[2], w, r2),
-    )
-    add_row(a, out[0])
-    add_row(b, out[1])
-    add_row(c, out[2])
-    add_row(reduced_row(D[3], U[3], w, r2), out[3])
-    add_row(reduced_row(D[4], U[4], w, r2), out[4])
-    add_row(reduced_row(D[5], U[5], w, r2), out[5])
-    lift_rows(a, b, c, r1, out)
-
-
-@kernel
 def combined(x, rows):
     """x (3,) times the rows 3, 4, 5 of a block."""
     out = add_scaled(scaled(x[0], read_row(rows[3])), x[1], read_row(rows[4]))
@@ -121,19 +118,33 @@ def combined(x, rows):
 
 @kernel
 def eliminate_hinge(w, a1, a2, r1, r2, A, parent):
-    """A body on one axis; returns 1 if nothing resists it along that."""
-    D, U, W = w.D, w.U[0], w.W[0]
+    """A body on one axis; returns 1 if nothing resists it along that.
+
+    S is the last to be known, so all else is brought to the parent before it is asked for.
+    """
+    D, U = w.D, w.U[0]
     for i in range(6):
         U[i] = D[i, 3] * a2[0] + D[i, 4] * a2[1] + D[i, 5] * a2[2]
-    write_row(combined(a1, D), W)
     S = a1[0] * U[3] + a1[1] * U[4] + a1[2] * U[5] - A
     if not abs(S) > 1e-300:
         return 1
     w.inverse = 1.0 / S
+    to_parent(U, r1)
+    W = shifted_row(combined(a1, D), r2)
     for i in range(6):
         U[i] *= w.inverse
     add_reduced(D, U, W, r1, r2, parent)
+    write_row(scaled(w.inverse, W), w.W[0])
     return 0
+
+
+@kernel
+def to_parent(wrench, r1):
+    """A wrench (6,) about the reference, about the parent's: X1^T f, in place."""
+    x, y, z = wrench[0], wrench[1], wrench[2]
+    wrench[3] += r1[1] * z - r1[2] * y
+    wrench[4] += r1[2] * x - r1[0] * z
+    wrench[5] += r1[0] * y - r1[1] * x
 
 
 @kernel
@@ -155,19 +166,22 @@ def eliminate_ball(w, r1, r2, parent):
             S[i, k] *= size
     for i in range(3):
         for k in range(3):
-            w.U[i, k] = D[i, 3] * S[0, k] + D[i, 4] * S[1, k] + D[i, 5] * S[2, k]
+            w.U[k, i] = D[i, 3] * S[0, k] + D[i, 4] * S[1, k] + D[i, 5] * S[2, k]
+    for k in range(3):
+        fill(0.0, w.U[k, 3:])
+        to_parent(w.U[k], r1)
     x, y, z = combined(S[0], D), combined(S[1], D), combined(S[2], D)
-    write_row(x, G[0])
-    write_row(y, G[1])
-    write_row(z, G[2])
+    write_row(shifted_row(linear_part(x), r2), G[0])
+    write_row(shifted_row(linear_part(y), r2), G[1])
+    write_row(shifted_row(linear_part(z), r2), G[2])
     a, b, c = (
         reduced_ball_row(D[0], x, y, z, r2),
         reduced_ball_row(D[1], x, y, z, r2),
         reduced_ball_row(D[2], x, y, z, r2),
     )
-    add_row(a, parent[0])
-    add_row(b, parent[1])
-    add_row(c, parent[2])
+    write_row(sum_rows(read_row(parent[0]), a), parent[0])
+    write_row(sum_rows(read_row(parent[1]), b), parent[1])
+    write_row(sum_rows(read_row(parent[2]), c), parent[2])
     lift_rows(a, b, c, r1, parent)
     return 0
 
@@ -204,8 +218,10 @@ def eliminate_coordinates(w, m, Z1, Z2, r1, r2, A, parent):
         for i in range(6):
             for k in range(6):
                 D[i, k] -= U[n, i] * W[n, k]
+        to_parent(U[n], r1)
+        write_row(shifted_row(read_row(W[n]), r2), W[n])
     fill(0.0, w.x)
-    add_reduced(D, w.x[:], w.x[:], r1, r2, parent)
+    add_reduced(D, w.x, read_row(w.x), r1, r2, parent)
     return 0
 
 
@@ -290,31 +306,20 @@ def sweep_to_root(joints, loops, rows, tree, border, arms, x, held):
             size += s[0] * u0
             if loops is not None:
                 take_rates(b, 1, loops, arms, border, s)
-            f0, f1, f2 = f[0] - w.U[0, 0] * u0, f[1] - w.U[0, 1] * u0, f[2] - w.U[0, 2] * u0
-            f3, f4, f5 = f[3] - w.U[0, 3] * u0, f[4] - w.U[0, 4] * u0, f[5] - w.U[0, 5] * u0
-            r, g = (w.r2 if held else w.r1), tree[joint.parent].f
-            g[0] += f0
-            g[1] += f1
-            g[2] += f2
-            g[3] += f3 + r[1] * f2 - r[2] * f1
-            g[4] += f4 + r[2] * f0 - r[0] * f2
-            g[5] += f5 + r[0] * f1 - r[1] * f0
+            pass_on_hinge(f, u0, w.U[0], w.r2 if held else w.r1, tree[joint.parent].f)
             continue
         if joint.kind == FREE:
             assign(f, w.x)
             lu6_solve_vector(w.D, w.x)
             size += dot(f[:3], w.x[:3]) + dot(f[3:], w.x[3:])
             continue
+        m, r, g = joint.m_T + joint.m_R, w.r2 if held else w.r1, tree[joint.parent].f
         if joint.kind == BALL:
             for i in range(3):
-                u[i] = f[3 + i]
-            for i in range(3):
-                s[i] = dot(w.S[i], u)
-                f[i] -= dot(w.U[i], u)
-                size += s[i] * u[i]
-            fill(0.0, f[3:])
+                s[i] = dot(w.S[i], f[3:])
+                size += s[i] * f[3 + i]
+            pass_on_ball(f, f[3:], w.U, r, g)
         else:
-            m = joint.m_T + joint.m_R
             fill(0.0, u)
             for row in range(m):
                 for k in range(6):
@@ -323,16 +328,45 @@ def sweep_to_root(joints, loops, rows, tree, border, arms, x, held):
                 add_laws(joint, x[joint.node].w, u)
             assign(u, s)
             lu6_solve_vector(w.S, s)
+            add_at_parent(f, r, g)
             for row in range(m):
                 size += s[row] * u[row]
                 for i in range(6):
-                    f[i] -= w.U[row, i] * s[row]
+                    g[i] -= w.U[row, i] * s[row]
         if loops is not None:
-            take_rates(b, joint.m_T + joint.m_R, loops, arms, border, s)
-        add_at_parent(f, w.r2 if held else w.r1, tree[joint.parent].f)
+            take_rates(b, m, loops, arms, border, s)
     if loops is not None:
         answer_loops(nb, loops, border, tree[nb].f)
     return size
+
+
+@kernel
+def pass_on_hinge(f, u, U, r, g):
+    """g (6,) += X1^T (f - U u), for U that is about the parent."""
+    f0, f1, f2 = f[0], f[1], f[2]
+    g0, g1, g2 = g[0] + f0, g[1] + f1, g[2] + f2
+    g3 = g[3] + f[3] + r[1] * f2 - r[2] * f1
+    g4 = g[4] + f[4] + r[2] * f0 - r[0] * f2
+    g5 = g[5] + f[5] + r[0] * f1 - r[1] * f0
+    g[0], g[1], g[2] = g0 - U[0] * u, g1 - U[1] * u, g2 - U[2] * u
+    g[3], g[4], g[5] = g3 - U[3] * u, g4 - U[4] * u, g5 - U[5] * u
+
+
+@kernel
+def pass_on_ball(f, u, U, r, g):
+    """The same past a ball joint, which takes all of the moment u (3,)."""
+    f0, f1, f2 = f[0], f[1], f[2]
+    u0, u1, u2 = u[0], u[1], u[2]
+    g0, g1, g2 = g[0] + f0, g[1] + f1, g[2] + f2
+    g3 = g[3] + r[1] * f2 - r[2] * f1
+    g4 = g[4] + r[2] * f0 - r[0] * f2
+    g5 = g[5] + r[0] * f1 - r[1] * f0
+    g[0] = g0 - U[0, 0] * u0 - (U[1, 0] * u1 + U[2, 0] * u2)
+    g[1] = g1 - U[0, 1] * u0 - (U[1, 1] * u1 + U[2, 1] * u2)
+    g[2] = g2 - U[0, 2] * u0 - (U[1, 2] * u1 + U[2, 2] * u2)
+    g[3] = g3 - U[0, 3] * u0 - (U[1, 3] * u1 + U[2, 3] * u2)
+    g[4] = g4 - U[0, 4] * u0 - (U[1, 4] * u1 + U[2, 4] * u2)
+    g[5] = g5 - U[0, 5] * u0 - (U[1, 5] * u1 + U[2, 5] * u2)
 
 
 @kernel
@@ -356,29 +390,25 @@ def sweep_to_leaves(joints, loops, tree, border, arms, x, before):
                 d[row] = dot(Z[row, :3], motion[:3]) + dot(Z[row, 3:], motion[3:])
         else:
             y, r = tree[joint.parent].x, w.r1 if before else w.r2
-            p, q, t = y[3], y[4], y[5]
-            v0 = y[0] + q * r[2] - t * r[1]
-            v1 = y[1] + t * r[0] - p * r[2]
-            v2 = y[2] + p * r[1] - q * r[0]
             if joint.kind == HINGE:
-                W, a = w.W[0], w.a1 if before else w.a2
-                along = W[0] * v0 + W[1] * v1 + W[2] * v2 + W[3] * p + W[4] * q + W[5] * t
-                rate = s[0] - w.inverse * along
+                rate = s[0] - seen(w.W[0], y)
                 d[0] = rate
-                p, q, t = p + rate * a[0], q + rate * a[1], t + rate * a[2]
-            motion[0], motion[1], motion[2] = v0, v1, v2
-            motion[3], motion[4], motion[5] = p, q, t
-            if joint.kind == BALL:
+                a = w.a1 if before else w.a2
+                carry_motion(y, r, motion)
                 for i in range(3):
-                    d[i] = s[i] - dot(w.W[i], motion) - motion[3 + i]
+                    motion[3 + i] = y[3 + i] + rate * a[i]
+            elif joint.kind == BALL:
+                carry_motion(y, r, motion)
                 for i in range(3):
-                    motion[3 + i] += d[i]
-            elif joint.kind != HINGE:
+                    motion[3 + i] = s[i] - seen(w.W[i], y)
+                    d[i] = motion[3 + i] - y[3 + i]
+            else:
                 m = joint.m_T + joint.m_R
+                carry_motion(y, r, motion)
+                for i in range(3):
+                    motion[3 + i] = y[3 + i]
                 for row in range(m):
-                    d[row] = s[row]
-                    for i in range(6):
-                        d[row] -= w.W[row, i] * motion[i]
+                    d[row] = s[row] - seen(w.W[row], y)
                 for row in range(m):
                     for i in range(6):
                         motion[i] += d[row] * Z[row, i]
@@ -389,3 +419,19 @@ def sweep_to_leaves(joints, loops, tree, border, arms, x, before):
         out[1] = motion[1] + t * rho[0] - p * rho[2]
         out[2] = motion[2] + p * rho[1] - q * rho[0]
         out[3], out[4], out[5] = p, q, t
+
+
+@kernel
+def seen(W, motion):
+    """W times the motion (6,) of a parent's reference."""
+    along = W[0] * motion[0] + W[1] * motion[1] + W[2] * motion[2]
+    return along + (W[3] * motion[3] + W[4] * motion[4] + W[5] * motion[5])
+
+
+@kernel
+def carry_motion(y, r, out):
+    """out (3,) = velocity of the child's reference by the motion y (6,) of the parent's."""
+    p, q, t = y[3], y[4], y[5]
+    out[0] = y[0] + q * r[2] - t * r[1]
+    out[1] = y[1] + t * r[0] - p * r[2]
+    out[2] = y[2] + p * r[1] - q * r[0]

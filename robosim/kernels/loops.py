@@ -15,9 +15,17 @@ the loop. So the work is proportional to the lengths of the loops, as long as th
 E begins with the compliance of the joint, which decides between multipliers that are redundant.
 """
 
-from robosim.kernels.algebra import dot, fill, lu6, lu6_solve_matrix, lu6_solve_vector
+from robosim.kernels.algebra import assign, dot, fill, lu6, lu6_solve_matrix, lu6_solve_vector
 from robosim.kernels.jit import kernel
-from robosim.kernels.tree import add_at_parent, to_reference
+from robosim.kernels.rows import (
+    add_scaled,
+    linear_part,
+    read_row,
+    shifted,
+    sum_rows,
+    write_row,
+)
+from robosim.kernels.tree import to_reference
 from robosim.model import BALL, HINGE
 
 
@@ -68,42 +76,25 @@ def place_end(w, first, second, held, B, C):
 
 
 @kernel
-def carry_loop(joint, w, arm, Z1, Z2, a1, a2, e):
-    """Past a joint that has been eliminated: its part of E, and its arm as the parent has it."""
+def see_loop(joint, w, arm, Z1, Z2, a1, a2, e):
+    """What a joint that has been eliminated and the rows of its loop have to do with each other."""
     m = joint.m_T + joint.m_R
     for i in range(e.rows):
-        B, C, y, v = arm.B[i], arm.C[i], e.y, arm.V[i]
+        B, C, y, v, u = arm.B[i], arm.C[i], arm.Y[i], arm.V[i], arm.u[i]
         if joint.kind == HINGE:
-            y[0] = dot(a1, B[3:])
-            v[0] = dot(a2, C[3:])
-            for k in range(6):
-                B[k] -= w.U[0, k] * y[0]
-                C[k] -= w.inverse * v[0] * w.W[0, k]
-            y[0] *= w.inverse
-            arm.Y[i, 0] = y[0]
+            u[0], v[0] = dot(a1, B[3:]), dot(a2, C[3:])
+            y[0] = w.inverse * u[0]
         elif joint.kind == BALL:
             for k in range(3):
+                u[k], v[k] = B[3 + k], C[3 + k]
                 y[k] = dot(w.S[k], B[3:])
-                v[k] = C[3 + k]
-            for k in range(3):
-                B[k] -= dot(w.U[k], B[3:])
-                C[k] -= v[0] * w.W[0, k] + v[1] * w.W[1, k] + v[2] * w.W[2, k]
-                arm.Y[i, k] = y[k]
-            fill(0.0, B[3:])
-            fill(0.0, C[3:])
         else:
             fill(0.0, y)
             for row in range(m):
-                for k in range(6):
-                    y[row] += Z1[row, k] * B[k]
-            lu6_solve_vector(w.S, y)
-            for row in range(m):
+                y[row] = dot(Z1[row, :3], B[:3]) + dot(Z1[row, 3:], B[3:])
                 v[row] = dot(Z2[row, :3], C[:3]) + dot(Z2[row, 3:], C[3:])
-                arm.Y[i, row] = y[row]
-            for row in range(m):
-                for k in range(6):
-                    B[k] -= w.U[row, k] * y[row]
-                    C[k] -= v[row] * w.W[row, k]
+            lu6_solve_vector(w.S, y)
+            assign(y, u)
     for i in range(e.rows):
         for n in range(e.rows):
             for k in range(m):
@@ -111,11 +102,18 @@ def carry_loop(joint, w, arm, Z1, Z2, a1, a2, e):
 
 
 @kernel
-def lift_loop(arm, r1, r2, rows, target):
-    """What has been carried past a joint, about the reference of the parent."""
+def carry_loop(joint, w, arm, r1, r2, rows, target):
+    """Past a joint that has been eliminated: its arm as the parent has it."""
     for i in range(rows):
-        add_at_parent(arm.B[i], r1, target.B[i])
-        add_at_parent(arm.C[i], r2, target.C[i])
+        B, C = read_row(arm.B[i]), read_row(arm.C[i])
+        if joint.kind == BALL:
+            B, C = linear_part(B), linear_part(C)
+        B, C = shifted(B, r1[0], r1[1], r1[2]), shifted(C, r2[0], r2[1], r2[2])
+        for k in range(joint.m_T + joint.m_R):
+            B = add_scaled(B, -arm.u[i, k], read_row(w.U[k]))
+            C = add_scaled(C, -arm.V[i, k], read_row(w.W[k]))
+        write_row(sum_rows(read_row(target.B[i]), B), target.B[i])
+        write_row(sum_rows(read_row(target.C[i]), C), target.C[i])
 
 
 @kernel
@@ -126,15 +124,15 @@ def pass_joint(b, joint, loops, w, arms, border, held):
         return
     e, arm = border[n], arms[b]
     if held:
-        carry_loop(joint, w, arm, w.Z2, w.Z2, w.a2, w.a2, e)
+        see_loop(joint, w, arm, w.Z2, w.Z2, w.a2, w.a2, e)
     else:
-        carry_loop(joint, w, arm, w.Z1, w.Z2, w.a1, w.a2, e)
+        see_loop(joint, w, arm, w.Z1, w.Z2, w.a1, w.a2, e)
     if joint.parent < loops.over.shape[0]:
         r1 = w.r2 if held else w.r1
         if joint.parent == loops.top[n]:
-            lift_loop(arm, r1, w.r2, e.rows, e)
+            carry_loop(joint, w, arm, r1, w.r2, e.rows, e)
         else:
-            lift_loop(arm, r1, w.r2, e.rows, arms[joint.parent])
+            carry_loop(joint, w, arm, r1, w.r2, e.rows, arms[joint.parent])
 
 
 @kernel
@@ -146,10 +144,10 @@ def factor_loops(b, loops, border, D):
             return 1
         lu6_solve_matrix(e.E, e.C)
         for row in range(6):
+            sum_row = read_row(D[row])
             for i in range(e.rows):
-                factor = e.B[i, row]
-                for k in range(6):
-                    D[row, k] += factor * e.C[i, k]
+                sum_row = add_scaled(sum_row, e.B[i, row], read_row(e.C[i]))
+            write_row(sum_row, D[row])
     return 0
 
 
@@ -170,8 +168,7 @@ def answer_loops(b, loops, border, f):
         e = border[n]
         lu6_solve_vector(e.E, e.mu)
         for i in range(e.rows):
-            for k in range(6):
-                f[k] += e.B[i, k] * e.mu[i]
+            write_row(add_scaled(read_row(f), e.mu[i], read_row(e.B[i])), f)
 
 
 @kernel
