@@ -21,7 +21,7 @@ from robosim.kernels.group import run_group
 from robosim.kernels.interior_point import COLD
 from robosim.kernels.jit import entry, named
 from robosim.kernels.lanes import WIDTH, WORD, laned, lanes
-from robosim.model import INFO, Options
+from robosim.model import INFO, LINE, Options, aligned
 from robosim.simulation import Simulation
 
 # Steps that states which have parted take by themselves before they try again: at first, at most.
@@ -211,14 +211,6 @@ def _make_runner(kind: int, parts_kind: int, run_kind: int) -> Any:
         return run_group(load(group, kind), solves, parts, parts_kind, runs, run_kind, begin, end)
 
     return run_together
-
-
-def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Zeros that begin where vectors may."""
-    size, line = int(np.prod(shape)) * dtype.itemsize, WORD * WIDTH
-    memory = np.zeros(size + line, dtype=np.uint8)
-    begin = -memory.ctypes.data % line
-    return memory[begin : begin + size].view(dtype).reshape(shape)
 
 
 def widen(values: Sequence[Any]) -> Any:

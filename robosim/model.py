@@ -51,6 +51,28 @@ COMPLIANCE = 1e-12
 # an interior, and one of no width is all surface.
 LEAST_ROOM = 1e-9
 
+WORD = 8  # bytes of a number
+LINE = 8  # numbers of a cache line, and what a row of six is kept as (kernels/rows.py)
+
+
+def with_rows(fields: list[Any], **rows: int) -> np.dtype[Any]:
+    """A record of whole cache lines, with blocks of so many rows of six before other fields.
+
+    Each row has a line of its own, so that it is read and written at once.
+    """
+    blocks: list[Any] = [(name, "f8", (count, LINE)) for name, count in rows.items()]
+    over = -np.dtype(fields).itemsize // WORD % LINE
+    return np.dtype([*blocks, *fields, *([("unused", "f8", (over,))] if over else [])])
+
+
+def aligned(shape: tuple[int, ...] | int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Zeros that begin with a cache line."""
+    size, line = int(np.prod(shape)) * dtype.itemsize, WORD * LINE
+    memory = np.zeros(size + line, dtype=np.uint8)
+    begin = -memory.ctypes.data % line
+    return memory[begin : begin + size].view(dtype).reshape(shape)
+
+
 BODY = np.dtype(
     [
         ("mass", "f8"),
@@ -188,7 +210,7 @@ BODY_STATE = np.dtype(
         ("v_mid", "f8", (6,)),  # velocity and angular velocity of the interval before, world
     ]
 )
-BLOCK = np.dtype([("F", "f8", (6, 6))])
+BLOCK = np.dtype([("F", "f8", (6, LINE))])
 ROW = np.dtype([("w", "f8", (6,))])
 JOINT_STATE = np.dtype(
     [
@@ -221,7 +243,7 @@ BODY_WORK = np.dtype(
         ("P_old", "f8", (4,)),
     ]
 )
-JOINT_WORK = np.dtype(
+JOINT_WORK = with_rows(
     [
         ("G_a", "f8", (6, 6)),  # Jacobian at the second knot, constraints, then coordinates
         ("G_b", "f8", (6, 6)),
@@ -235,9 +257,9 @@ JOINT_WORK = np.dtype(
         ("law", "f8", (6,)),  # what the laws ask for, by coordinate
         ("half", "f8", (6,)),  # the part of it that acts at the second knot as well
         ("rotor", "f8", (6,)),  # momenta of rotors that leave the interval
-        ("A", "f8", (6, 6)),  # its derivative by the rates of the coordinates
         ("asked", "f8", (6,)),  # right-hand sides of its rows in the last linear solve
-    ]
+    ],
+    A=6,  # derivative of `law` by the rates of the coordinates
 )
 COUPLING_WORK = np.dtype([("g", "f8"), ("impulse", "f8"), ("impulse_old", "f8")])
 DRIVE = np.dtype(  # of an actuator that is part of the equations: position and velocity servo
@@ -245,7 +267,7 @@ DRIVE = np.dtype(  # of an actuator that is part of the equations: position and 
 )
 # A motion that a coordinate is driven along: its values and rates at the step's ends.
 MOTION = np.dtype([("q1", "f8"), ("q2", "f8"), ("v1", "f8"), ("v2", "f8")])
-SCRATCH = np.dtype(
+SCRATCH = with_rows(
     [
         ("R_J", "f8", (3, 3)),  # joint frame on the parent's side to world
         ("w", "f8", (3,)),
@@ -254,12 +276,12 @@ SCRATCH = np.dtype(
         ("arm", "f8", (3,)),
         ("r", "f8", (4,)),  # child to joint frame
         ("s", "f8", (4,)),
-        ("S_a", "f8", (6, 6)),
-        ("S_b", "f8", (6, 6)),
         ("f", "f8", (6,)),
-    ]
+    ],
+    S_a=6,
+    S_b=6,
 )
-CONTACT_WORK = np.dtype(
+CONTACT_WORK = with_rows(
     [
         ("frame", "f8", (3, 3)),  # rows: two tangents and the normal, from other to body, world
         ("arm1", "f8", (3,)),  # from the centre of mass to the contact at the first knot, world
@@ -270,10 +292,6 @@ CONTACT_WORK = np.dtype(
         ("gap", "f8"),  # at the second knot [m]
         ("u", "f8", (3,)),  # slip along the tangents and gap over dt [m/s]
         ("rate", "f8"),  # of a coordinate's gap or of its slip over the interval
-        ("L", "f8", (3, 6)),  # transposed: from impulse to wrench on the body, first knot
-        ("L_o", "f8", (3, 6)),
-        ("R", "f8", (3, 6)),  # derivative of u by the motion of the body, second knot
-        ("R_o", "f8", (3, 6)),
         ("A", "f8", (3, 3)),  # condensed: dF = F + A du
         ("scaling", "f8", (6,)),  # of the second-order cone, see `cone_second_order.scaling`
         ("F", "f8", (3,)),
@@ -299,7 +317,11 @@ CONTACT_WORK = np.dtype(
         ("s_old", "f8"),
         ("psi_old", "f8"),
         ("c_old", "f8"),
-    ]
+    ],
+    L=3,  # transposed: from impulse to wrench on the body, first knot
+    L_o=3,
+    R=3,  # derivative of u by the motion of the body, second knot
+    R_o=3,
 )
 
 CONTACT_READING = np.dtype(
@@ -332,7 +354,7 @@ PAIR = np.dtype(
 
 # How the elimination of a tree takes a joint: one axis, a ball, free of the world, any other.
 HINGE, BALL, FREE, GENERAL = range(4)
-TREE_WORK = np.dtype(
+TREE_WORK = with_rows(
     [
         ("Q", "f8", (4,)),  # unknown: turn against the parent, or (cosine, sine) of half an angle
         ("Q_old", "f8", (4,)),
@@ -349,11 +371,6 @@ TREE_WORK = np.dtype(
         ("a2", "f8", (3,)),
         ("Z1", "f8", (6, 6)),  # rows: twists of the reference by unit rates of the coordinates
         ("Z2", "f8", (6, 6)),
-        ("D", "f8", (6, 6)),  # answer of the body and all beyond it to a motion of the reference
-        # Of the joint's elimination (articulated.py), about the reference of the parent:
-        ("U", "f8", (6, 6)),  # rows: what it takes of a wrench
-        ("W", "f8", (6, 6)),  # rows: rates of the coordinates by the parent's motion
-        ("S", "f8", (6, 6)),
         ("inverse", "f8"),  # of S, of a hinge
         ("f", "f8", (6,)),  # wrench about the reference
         ("u", "f8", (6,)),  # the same along the coordinates
@@ -363,26 +380,32 @@ TREE_WORK = np.dtype(
         ("x", "f8", (6,)),  # motion of the reference
         ("y", "f8", (3,)),
         ("posed", "i8"),  # whether pose2 is that of the unknowns
-    ]
+    ],
+    D=6,  # answer of the body and all beyond it to a motion of the reference
+    # Of the joint's elimination (articulated.py), about the reference of the parent:
+    U=6,  # rows: what it takes of a wrench
+    W=6,  # rows: rates of the coordinates by the parent's motion
+    S=6,
 )
 
 # Of a loop's multipliers: what they do to a body and what its motion does to them, by row.
-BORDER = [("B", "f8", (6, 6)), ("C", "f8", (6, 6))]
-ARM_WORK = np.dtype(  # of a joint that is part of a loop
+ARM_WORK = with_rows(  # of a joint that is part of a loop
     [
-        *BORDER,
         ("V", "f8", (6, 6)),  # what the loop's rows see of its rates, (row, coordinate)
         ("Y", "f8", (6, 6)),  # rates that its multipliers give, (row, coordinate)
         ("u", "f8", (6, 6)),  # by how much of U they are passed on, (row, coordinate)
-    ]
+    ],
+    B=6,
+    C=6,
 )
-LOOP_WORK = np.dtype(  # at the loop's top
+LOOP_WORK = with_rows(  # at the loop's top
     [
-        *BORDER,
-        ("E", "f8", (6, 6)),  # answer of the loop to its multipliers, while its top stands still
         ("rows", "i8"),
         ("mu", "f8", (6,)),  # multipliers, or what they have to be solved for
-    ]
+    ],
+    B=6,
+    C=6,
+    E=6,  # answer of the loop to its multipliers, while its top stands still
 )
 
 FOUND = np.dtype(  # of a pair in a step
@@ -1080,7 +1103,7 @@ def make_blocks(model: Model) -> NDArray[np.void]:
     """Memory for the blocks of the linear system."""
     used = [model.graph.neighbours["upper"], model.graph.neighbours["lower"]]
     last = max([len(model.graph.pivots) - 1, *(int(b.max()) for b in used if len(b))])
-    return np.zeros(last + 1, dtype=BLOCK)
+    return aligned(last + 1, BLOCK)
 
 
 def n_slots(model: Model) -> int:
@@ -1125,9 +1148,9 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         )
     return Workspace(
         bodies=world_last,
-        joints=np.zeros(len(model.joints), dtype=JOINT_WORK),
+        joints=aligned(len(model.joints), JOINT_WORK),
         couplings=np.zeros(len(model.couplings), dtype=COUPLING_WORK),
-        contacts=np.zeros(len(slots), dtype=CONTACT_WORK),
+        contacts=aligned(len(slots), CONTACT_WORK),
         slots=slots,
         collision=collision,
         span1=np.zeros(len(model.spans), dtype=ROW),
@@ -1149,9 +1172,9 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         q2=np.zeros(mechanism.q_offsets[-1] + _n_lengths(mechanism)),
         last_dt=np.ones(1),
         factored=np.zeros(2, dtype=np.int64),
-        scratch=np.zeros(1, dtype=SCRATCH),
+        scratch=aligned(1, SCRATCH),
         saved=make_state(mechanism, model),
-        tree=None if model.tree is None else np.zeros(nb + 1, dtype=TREE_WORK),
-        border=None if model.loops is None else np.zeros(len(model.loops.joint), dtype=LOOP_WORK),
-        arms=None if model.loops is None else np.zeros(nb, dtype=ARM_WORK),
+        tree=None if model.tree is None else aligned(nb + 1, TREE_WORK),
+        border=None if model.loops is None else aligned(len(model.loops.joint), LOOP_WORK),
+        arms=None if model.loops is None else aligned(nb, ARM_WORK),
     )

@@ -92,7 +92,7 @@ def sparse_system(
     graph, numbers = eliminate(n, edges, order)
     blocks, rhs = np.zeros(len(numbers), dtype=BLOCK), np.zeros(n, dtype=ROW)
     for (i, j), number in numbers.items():
-        blocks["F"][number] = F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6]
+        blocks["F"][number, :, :6] = F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6]
     rhs["w"] = b.reshape(n, 6)
     return Sparse(graph, blocks, rhs)
 

@@ -38,6 +38,7 @@ from robosim.kernels.rows import (
     add_scaled,
     linear_part,
     read_row,
+    row_of,
     scaled,
     shifted,
     sum_rows,
@@ -51,21 +52,16 @@ from robosim.model import BALL, FREE, HINGE
 def own_block(mass, K, rho1, rho2, D):
     """D about the reference of a body with the angular tangent K about its centre of mass."""
     x, y, z = mass * rho1[0], mass * rho1[1], mass * rho1[2]
-    u, v, w = mass * rho2[0], mass * rho2[1], mass * rho2[2]
-    along = x * rho2[0] + y * rho2[1] + z * rho2[2]
-    for i in range(3):
-        for k in range(3):
-            D[i, k] = 0.0
-            D[3 + i, 3 + k] = K[i, k] - rho2[i] * mass * rho1[k]
-        D[i, i] = mass
-        D[3 + i, 3 + i] += along
+    a, b, c = rho2[0], rho2[1], rho2[2]
+    u, v, w = mass * a, mass * b, mass * c
     # [m I, -m rho2^x; m rho1^x, K - m rho1^x rho2^x]
-    D[0, 3], D[0, 4], D[0, 5] = 0.0, w, -v
-    D[1, 3], D[1, 4], D[1, 5] = -w, 0.0, u
-    D[2, 3], D[2, 4], D[2, 5] = v, -u, 0.0
-    D[3, 0], D[3, 1], D[3, 2] = 0.0, -z, y
-    D[4, 0], D[4, 1], D[4, 2] = z, 0.0, -x
-    D[5, 0], D[5, 1], D[5, 2] = -y, x, 0.0
+    write_row(row_of(mass, 0.0, 0.0, 0.0, w, -v), D[0])
+    write_row(row_of(0.0, mass, 0.0, -w, 0.0, u), D[1])
+    write_row(row_of(0.0, 0.0, mass, v, -u, 0.0), D[2])
+    yy, zz = K[1, 1] + c * z + a * x, K[2, 2] + a * x + b * y
+    write_row(row_of(0.0, -z, y, K[0, 0] + b * y + c * z, K[0, 1] - a * y, K[0, 2] - a * z), D[3])
+    write_row(row_of(z, 0.0, -x, K[1, 0] - b * x, yy, K[1, 2] - b * z), D[4])
+    write_row(row_of(-y, x, 0.0, K[2, 0] - c * x, K[2, 1] - c * y, zz), D[5])
 
 
 @kernel
@@ -221,7 +217,7 @@ def eliminate_coordinates(w, m, Z1, Z2, r1, r2, A, parent):
         to_parent(U[n], r1)
         write_row(shifted_row(read_row(W[n]), r2), W[n])
     fill(0.0, w.x)
-    add_reduced(D, w.x, read_row(w.x), r1, r2, parent)
+    add_reduced(D, w.x, scaled(0.0, read_row(D[0])), r1, r2, parent)
     return 0
 
 

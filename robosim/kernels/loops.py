@@ -168,7 +168,8 @@ def answer_loops(b, loops, border, f):
         e = border[n]
         lu6_solve_vector(e.E, e.mu)
         for i in range(e.rows):
-            write_row(add_scaled(read_row(f), e.mu[i], read_row(e.B[i])), f)
+            for k in range(6):
+                f[k] += e.B[i, k] * e.mu[i]
 
 
 @kernel

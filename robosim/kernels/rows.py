@@ -1,6 +1,8 @@
 """Rows of 6x6 blocks: six numbers in one register, which are added and scaled as one.
 
-Of states in lanes a row is six registers; the same is done with each of its numbers.
+In memory a row is a cache line of eight numbers (`robosim.model.with_rows`), of which the last two
+are of no use: it is read and written by one instruction or two. Of states in lanes a row is six
+registers; the same is done with each of its numbers.
 """
 
 from llvmlite import ir
@@ -10,10 +12,12 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from robosim.kernels.fused import add_product
-from robosim.kernels.lanes import DOUBLE, INDEX, VECTOR, WORD, Lanes, lanes
+from robosim.kernels.lanes import DOUBLE, INDEX, VECTOR, WORD, Lanes, lanes, spread
+from robosim.model import LINE
 
 SIZE = 6
-SIX = ir.VectorType(DOUBLE, SIZE)
+EIGHT = ir.VectorType(DOUBLE, LINE)
+NOTHING = ir.Constant(EIGHT, [0.0] * LINE)
 
 
 class Row(types.Type):
@@ -28,13 +32,13 @@ class Row(types.Type):
 class RowModel(models.PrimitiveModel):
     def __init__(self, manager, kind):
         wide = isinstance(kind.element, Lanes)
-        super().__init__(manager, kind, ir.ArrayType(VECTOR, SIZE) if wide else SIX)
+        super().__init__(manager, kind, ir.ArrayType(VECTOR, SIZE) if wide else EIGHT)
 
 
 def pack(builder, values):
     """A row of six values."""
     wide = values[0].type == VECTOR
-    out = ir.Constant(ir.ArrayType(VECTOR, SIZE) if wide else SIX, ir.Undefined)
+    out = ir.Constant(ir.ArrayType(VECTOR, SIZE), ir.Undefined) if wide else NOTHING
     for k, value in enumerate(values):
         if wide:
             out = builder.insert_value(out, value, k)
@@ -43,18 +47,25 @@ def pack(builder, values):
     return out
 
 
+def repeated(builder, value):
+    """A row of the same number."""
+    if value.type == DOUBLE:
+        return spread(builder, value, EIGHT)
+    return pack(builder, [value] * SIZE)
+
+
 def each(builder, operation, *rows):
     """A row of what an operation makes of rows, number by number."""
-    if rows[0].type == SIX:
+    if rows[0].type == EIGHT:
         return operation(*rows)
     entries = ([builder.extract_value(row, k) for row in rows] for k in range(SIZE))
     return pack(builder, [operation(*values) for values in entries])
 
 
-def place(context, builder, kind, array, element):
-    """Where the six numbers of a vector in memory begin."""
+def place(context, builder, kind, array, row):
+    """Where a row is in memory; of lanes without what is of no use."""
     data = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(data, element.as_pointer())
+    return builder.bitcast(data, row.as_pointer())
 
 
 def element_of(kind):
@@ -64,28 +75,44 @@ def element_of(kind):
     return lanes if isinstance(kind.dtype, Lanes) else types.float64
 
 
+def chosen(builder, row, order):
+    """Some numbers of a row, or zeros for those beyond it."""
+    order = ir.Constant(ir.VectorType(INDEX, LINE), order)
+    return builder.shuffle_vector(row, NOTHING, order)
+
+
+@intrinsic
+def row_of(typing_context, a, b, c, d, e, f):
+    """The row of six numbers."""
+    element = lanes if lanes in (a, b, c, d, e, f) else types.float64
+
+    def generate(context, builder, signature, args):
+        return pack(builder, args)
+
+    return Row(element)(*([element] * SIZE)), generate
+
+
 @intrinsic
 def read_row(typing_context, vector):
-    """The row that a vector (6,) holds."""
+    """The row that is kept in a vector (8,)."""
     row = Row(element_of(vector))
 
     def generate(context, builder, signature, args):
-        if row.element == types.float64:
-            return builder.load(place(context, builder, vector, args[0], SIX), align=WORD)
-        kind = ir.ArrayType(VECTOR, SIZE)
-        return builder.load(place(context, builder, vector, args[0], kind))
+        kind = context.get_value_type(row)
+        align = WORD if kind == EIGHT else None
+        return builder.load(place(context, builder, vector, args[0], kind), align=align)
 
     return row(vector), generate
 
 
 @intrinsic
 def write_row(typing_context, row, vector):
-    """vector (6,) = row."""
+    """vector (8,) = row."""
     element_of(vector)
 
     def generate(context, builder, signature, args):
         where = place(context, builder, vector, args[1], args[0].type)
-        builder.store(args[0], where, align=WORD if args[0].type == SIX else None)
+        builder.store(args[0], where, align=WORD if args[0].type == EIGHT else None)
         return context.get_dummy_value()
 
     return types.void(row, vector), generate
@@ -96,7 +123,7 @@ def scaled(typing_context, factor, row):
     """factor * row."""
 
     def generate(context, builder, signature, args):
-        factors = pack(builder, [args[0]] * SIZE)
+        factors = repeated(builder, args[0])
         return each(builder, builder.fmul, factors, args[1])
 
     return row(row.element, row), generate
@@ -107,7 +134,7 @@ def add_scaled(typing_context, row, factor, other):
     """row + factor * other."""
 
     def generate(context, builder, signature, args):
-        factors = pack(builder, [args[1]] * SIZE)
+        factors = repeated(builder, args[1])
         fused = add_product(context, builder)
         return each(builder, fused, factors, args[2], args[0])
 
@@ -134,12 +161,10 @@ def shifted(typing_context, row, x, y, z):
         x, y, z = args[1:]
         before, after = [nothing] * 3 + [y, z, x], [nothing] * 3 + [z, x, y]
         row = args[0]
-        if row.type == SIX:
-            unused = ir.Constant(SIX, ir.Undefined)
+        if row.type == EIGHT:
 
             def turned(order):
-                chosen = ir.Constant(ir.VectorType(INDEX, SIZE), [0, 1, 2, *order])
-                return builder.shuffle_vector(row, unused, chosen)
+                return chosen(builder, row, (0, 1, 2, *order, 6, 7))
 
             out = fused(pack(builder, before), turned((2, 0, 1)), row)
             return fused(builder.fneg(pack(builder, after)), turned((1, 2, 0)), out)
@@ -158,9 +183,8 @@ def linear_part(typing_context, row):
     """The first three numbers, and zeros."""
 
     def generate(context, builder, signature, args):
-        if args[0].type == SIX:
-            chosen = ir.Constant(ir.VectorType(INDEX, SIZE), [0, 1, 2, 9, 10, 11])
-            return builder.shuffle_vector(args[0], ir.Constant(SIX, [0.0] * SIZE), chosen)
+        if args[0].type == EIGHT:
+            return chosen(builder, args[0], (0, 1, 2, *range(11, 16)))
         kept = [builder.extract_value(args[0], k) for k in range(3)]
         return pack(builder, kept + [ir.Constant(VECTOR, [0.0] * VECTOR.count)] * 3)
 

@@ -19,6 +19,7 @@ from math import sqrt
 from robosim.kernels.algebra import cross, dot, fill, rotate
 from robosim.kernels.jit import kernel
 from robosim.kernels.lanes import pick
+from robosim.kernels.rows import row_of, shifted, write_row
 from robosim.model import CONE, DRY, EDGE, LIMIT, PLANE, TURN
 
 # What starts inside of something else comes out of it by a tenth of its depth in 10 ms, no faster
@@ -169,11 +170,9 @@ def moves(body, poses):
 def spread_rows(frame, arm, sign, out):
     """Rows sign * (e, arm x e) of a frame's three directions."""
     for i in range(3):
-        e = frame[i]
-        out[i, 0], out[i, 1], out[i, 2] = sign * e[0], sign * e[1], sign * e[2]
-        out[i, 3] = sign * (arm[1] * e[2] - arm[2] * e[1])
-        out[i, 4] = sign * (arm[2] * e[0] - arm[0] * e[2])
-        out[i, 5] = sign * (arm[0] * e[1] - arm[1] * e[0])
+        x, y, z = sign * frame[i, 0], sign * frame[i, 1], sign * frame[i, 2]
+        row = row_of(x, y, z, 0.0, 0.0, 0.0)
+        write_row(shifted(row, arm[0], arm[1], arm[2]), out[i])
 
 
 @kernel
@@ -242,9 +241,9 @@ def slip_rows(w, P, center, radius, sign, out, t):
         cross(w.frame[2], e, t.w)
         cross(P[1:], t.w, t.arm)
         for i in range(3):
-            out[row, i] = sign * e[i]
-            rolling = P[0] * t.w[i] + t.arm[i]
-            out[row, 3 + i] = sign * (t.z[i] - radius * rolling)
+            t.z[i] = sign * (t.z[i] - radius * (P[0] * t.w[i] + t.arm[i]))
+        x, y, z = sign * e[0], sign * e[1], sign * e[2]
+        write_row(row_of(x, y, z, t.z[0], t.z[1], t.z[2]), out[row])
 
 
 @kernel

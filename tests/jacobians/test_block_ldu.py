@@ -40,7 +40,7 @@ def solve_both(n: int, edges: list[tuple[int, int]], seed: int) -> tuple[np.ndar
         block = rng.normal(size=(6, 6))
         if i == j:  # dominant, as pivots are not exchanged
             block += 12 * (1 + sum(i in edge for edge in edges)) * np.eye(6)
-        blocks["F"][numbers[i, j]] = block
+        blocks["F"][numbers[i, j], :, :6] = block
         F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] = block
     rhs = np.zeros(n, dtype=ROW)
     rhs["w"] = rng.normal(size=(n, 6))
@@ -143,7 +143,7 @@ class System:
         """By blocks, in the order of elimination."""
         blocks, rows = np.zeros(len(self.numbers), dtype=BLOCK), np.zeros(len(rhs) // 6, dtype=ROW)
         for (i, j), number in self.numbers.items():
-            blocks["F"][number] = self.F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6]
+            blocks["F"][number, :, :6] = self.F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6]
         rows["w"] = rhs.reshape(-1, 6)
         assert factor_and_solve(self.program, blocks, rows) == 0
         return rows["w"].ravel()
@@ -322,6 +322,6 @@ def test_a_singular_block_is_reported():
     """By its node, and not divided by."""
     graph, numbers = eliminate(2, [(0, 1)], [0, 1])
     blocks, rhs = np.zeros(len(numbers), dtype=BLOCK), np.zeros(2, dtype=ROW)
-    blocks["F"][0] = np.eye(6)
+    blocks["F"][0, :, :6] = np.eye(6)
     status = factor_and_solve(graph, blocks, rhs)
     assert status == 1 + 1

@@ -53,7 +53,7 @@ def dense(sim: Simulation) -> np.ndarray:
     n = len(sim._model.graph.pivots)
     F = np.zeros((6 * n, 6 * n))
     for (i, j), block in graph_blocks(sim).items():
-        F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] = sim._work.blocks["F"][block]
+        F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] = sim._work.blocks["F"][block, :, :6]
     return F
 
 
