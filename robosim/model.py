@@ -374,6 +374,7 @@ TREE_WORK = with_rows(
         ("inverse", "f8"),  # of S, of a hinge
         ("f", "f8", (6,)),  # wrench about the reference
         ("u", "f8", (6,)),  # the same along the coordinates
+        ("passed", "f8", (6,)),  # what the joint passes on of it, about the parent's reference
         ("s", "f8", (6,)),  # rates of the coordinates while the parent stands still
         ("d", "f8", (6,)),  # rates of the coordinates in the direction that was found
         ("d_old", "f8", (6,)),

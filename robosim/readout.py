@@ -178,6 +178,6 @@ def tree_reaction(joint: Any, knot: Any, work: Workspace) -> Array:
         Z[0, 3:] = w["a1"]
     else:
         Z[:] = w["Z1"][:rows]
-    impulse -= Z.T @ (Z @ impulse)
     turn = quaternions.rotation_matrix(work.bodies["P"][joint["parent"]])
-    return np.concatenate((turn @ impulse[:3], turn @ impulse[3:]))
+    impulse = np.concatenate((turn @ impulse[:3], turn @ impulse[3:]))
+    return impulse - Z.T @ (Z @ impulse)

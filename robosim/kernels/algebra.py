@@ -63,6 +63,14 @@ def normalize_quaternion(q):
 
 
 @kernel
+def keep_unit(q):
+    """Take rounding out of the length of a unit quaternion."""
+    n = 1.5 - 0.5 * (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    for i in range(4):
+        q[i] *= n
+
+
+@kernel
 def rotation_matrix(q, out):
     """Rotation matrix of a unit quaternion [Bruedigam2023, Eq. A.6]."""
     w, x, y, z = q[0], q[1], q[2], q[3]

@@ -44,7 +44,7 @@ from robosim.kernels.rows import (
     sum_rows,
     write_row,
 )
-from robosim.kernels.tree import add_at_parent, add_laws, to_reference
+from robosim.kernels.tree import add_laws, to_reference
 from robosim.model import BALL, FREE, HINGE
 
 
@@ -302,11 +302,13 @@ def sweep_to_root(joints, loops, rows, tree, border, arms, x, held):
             size += s[0] * u0
             if loops is not None:
                 take_rates(b, 1, loops, arms, border, s)
-            pass_on_hinge(f, u0, w.U[0], w.r2 if held else w.r1, tree[joint.parent].f)
+            r, g = w.r2 if held else w.r1, tree[joint.parent].f
+            pass_on_hinge(f, u0, w.U[0], r, w.passed, g)
             continue
         if joint.kind == FREE:
             assign(f, w.x)
             lu6_solve_vector(w.D, w.x)
+            fill(0.0, w.passed)
             size += dot(f[:3], w.x[:3]) + dot(f[3:], w.x[3:])
             continue
         m, r, g = joint.m_T + joint.m_R, w.r2 if held else w.r1, tree[joint.parent].f
@@ -314,7 +316,7 @@ def sweep_to_root(joints, loops, rows, tree, border, arms, x, held):
             for i in range(3):
                 s[i] = dot(w.S[i], f[3:])
                 size += s[i] * f[3 + i]
-            pass_on_ball(f, f[3:], w.U, r, g)
+            pass_on_ball(f, f[3:], w.U, r, w.passed, g)
         else:
             fill(0.0, u)
             for row in range(m):
@@ -324,11 +326,9 @@ def sweep_to_root(joints, loops, rows, tree, border, arms, x, held):
                 add_laws(joint, x[joint.node].w, u)
             assign(u, s)
             lu6_solve_vector(w.S, s)
-            add_at_parent(f, r, g)
             for row in range(m):
                 size += s[row] * u[row]
-                for i in range(6):
-                    g[i] -= w.U[row, i] * s[row]
+            pass_on_others(f, s, m, w.U, r, w.passed, g)
         if loops is not None:
             take_rates(b, m, loops, arms, border, s)
     if loops is not None:
@@ -337,32 +337,37 @@ def sweep_to_root(joints, loops, rows, tree, border, arms, x, held):
 
 
 @kernel
-def pass_on_hinge(f, u, U, r, g):
-    """g (6,) += X1^T (f - U u), for U that is about the parent."""
+def pass_on_hinge(f, u, U, r, out, parent):
+    """out (6,) = X1^T f - U u, for U that is about the parent; parent (6,) += out."""
     f0, f1, f2 = f[0], f[1], f[2]
-    g0, g1, g2 = g[0] + f0, g[1] + f1, g[2] + f2
-    g3 = g[3] + f[3] + r[1] * f2 - r[2] * f1
-    g4 = g[4] + f[4] + r[2] * f0 - r[0] * f2
-    g5 = g[5] + f[5] + r[0] * f1 - r[1] * f0
-    g[0], g[1], g[2] = g0 - U[0] * u, g1 - U[1] * u, g2 - U[2] * u
-    g[3], g[4], g[5] = g3 - U[3] * u, g4 - U[4] * u, g5 - U[5] * u
+    out[0], out[1], out[2] = f0 - U[0] * u, f1 - U[1] * u, f2 - U[2] * u
+    out[3] = f[3] + r[1] * f2 - r[2] * f1 - U[3] * u
+    out[4] = f[4] + r[2] * f0 - r[0] * f2 - U[4] * u
+    out[5] = f[5] + r[0] * f1 - r[1] * f0 - U[5] * u
+    for i in range(6):
+        parent[i] += out[i]
 
 
 @kernel
-def pass_on_ball(f, u, U, r, g):
+def pass_on_ball(f, u, U, r, out, parent):
     """The same past a ball joint, which takes all of the moment u (3,)."""
     f0, f1, f2 = f[0], f[1], f[2]
     u0, u1, u2 = u[0], u[1], u[2]
-    g0, g1, g2 = g[0] + f0, g[1] + f1, g[2] + f2
-    g3 = g[3] + r[1] * f2 - r[2] * f1
-    g4 = g[4] + r[2] * f0 - r[0] * f2
-    g5 = g[5] + r[0] * f1 - r[1] * f0
-    g[0] = g0 - U[0, 0] * u0 - (U[1, 0] * u1 + U[2, 0] * u2)
-    g[1] = g1 - U[0, 1] * u0 - (U[1, 1] * u1 + U[2, 1] * u2)
-    g[2] = g2 - U[0, 2] * u0 - (U[1, 2] * u1 + U[2, 2] * u2)
-    g[3] = g3 - U[0, 3] * u0 - (U[1, 3] * u1 + U[2, 3] * u2)
-    g[4] = g4 - U[0, 4] * u0 - (U[1, 4] * u1 + U[2, 4] * u2)
-    g[5] = g5 - U[0, 5] * u0 - (U[1, 5] * u1 + U[2, 5] * u2)
+    out[0], out[1], out[2] = f0, f1, f2
+    out[3], out[4], out[5] = r[1] * f2 - r[2] * f1, r[2] * f0 - r[0] * f2, r[0] * f1 - r[1] * f0
+    for i in range(6):
+        out[i] = out[i] - U[0, i] * u0 - (U[1, i] * u1 + U[2, i] * u2)
+        parent[i] += out[i]
+
+
+@kernel
+def pass_on_others(f, s, m, U, r, out, parent):
+    """The same past a joint of any m coordinates, at the rates s (m,)."""
+    to_reference(f, r, out)
+    for i in range(6):
+        for row in range(m):
+            out[i] -= U[row, i] * s[row]
+        parent[i] += out[i]
 
 
 @kernel

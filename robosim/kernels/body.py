@@ -12,6 +12,7 @@ from math import sqrt
 
 from robosim.kernels.algebra import (
     dot,
+    keep_unit,
     normalize_quaternion,
     quaternion_product,
     rotation_matrix,
@@ -95,5 +96,5 @@ def end_pose(pose1, v, P, dt, pose2):
     for i in range(3):
         pose2.x[i] = pose1.x[i] + dt * v[i]
     quaternion_product(P, pose1.q, pose2.q)
-    normalize_quaternion(pose2.q)
+    keep_unit(pose2.q)
     rotation_matrix(pose2.q, pose2.R)

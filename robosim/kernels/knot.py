@@ -42,7 +42,6 @@ from robosim.kernels.tree import (
     leave_residual,
     push_coordinates,
     remember_rates,
-    share_residual,
 )
 from robosim.model import DRY
 
@@ -56,9 +55,6 @@ def find_velocities(model, tree, loops, state, work, options, dt, info):
     if tree is None:
         find_jacobians(model, work)
     else:
-        if loops is None and work.active[0] == 0:
-            # What was measured in the metric of factors; all else has been shared out already.
-            share_residual(model.bodies, model.joints, work.joints, work.tree, work.residual, info)
         leave_residual(model.joints, work.tree, state.joints, work.impulse)
     gather_momenta(model, tree, work, options, dt)
     # Not as constants, for each of which all of it would be compiled.

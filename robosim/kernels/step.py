@@ -60,6 +60,7 @@ from robosim.kernels.tree import (
     hinge_violation,
     keep_rates,
     read_rates,
+    start_joint,
     start_tree,
     turned_angle,
 )
@@ -244,7 +245,7 @@ def start_interval(model, tree, state, work, options, dt, end):
         for i in range(model.bodies.shape[0]):
             similarity(work.pose1[i].R, model.bodies[i].inertia, work.bodies[i].J)
     else:
-        # The knot's projection has left the inertias.
+        # The end of the last interval has left all the rest, the knot's projection the inertias.
         for i in range(model.bodies.shape[0]):
             work.pose1[i] = work.pose2[i]
     for i in range(model.bodies.shape[0]):
@@ -254,7 +255,8 @@ def start_interval(model, tree, state, work, options, dt, end):
         for k in range(3):
             work.known[i].w[k] += 0.5 * dt * body.mass * options.gravity[k]
     if tree is not None:
-        start_tree(model.joints, work.pose1, work.tree, work.scratch[0])
+        if work.factored[0] == 0:
+            start_tree(model.joints, work.pose1, work.tree, work.scratch[0])
         add_tree_forces(
             model.joints,
             work.pose1,
@@ -441,9 +443,11 @@ def read_tree(model, state, work, dt, info):
         assign(work.joints[b].rotor, knot.rotor)
         keep_rates(joint, work.pose1[b], w, knot, dt)
         read_rates(joint, w, a, child, work.twists, t, state.v)
+        # Where the next interval begins.
+        start_joint(joint, work.pose2, work.tree[joint.parent].rho1, w, t)
         if joint.kind == HINGE:
             state.q[joint.q_begin] += turned_angle(w.Q)
-            info.violation = max(info.violation, hinge_violation(joint, a, child))
+            info.violation = max(info.violation, hinge_violation(joint, a, w))
             continue
         joint_residual(joint, a, child, t, w.u)
         for k in range(6):

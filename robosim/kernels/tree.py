@@ -30,12 +30,17 @@ from robosim.model import BALL, HINGE
 def start_tree(joints, poses, tree, t):
     """Arms, axes and references of all joints at the first knot."""
     for b in range(tree.shape[0] - 1):
-        joint, w = joints[b], tree[b]
-        place_joint(joint, poses, tree[joint.parent].rho1, w)
-        if joint.m_R == 1:
-            rotate(poses[b].R, joint.C_R[0], w.a1)
-        if joint.kind != HINGE:
-            free_directions(joint, poses, t, w)
+        start_joint(joints[b], poses, tree[joints[b].parent].rho1, tree[b], t)
+
+
+@kernel
+def start_joint(joint, poses, rho_a, w, t):
+    """The same of one joint, after its parent's."""
+    place_joint(joint, poses, rho_a, w)
+    if joint.m_R == 1:
+        rotate(poses[joint.child].R, joint.C_R[0], w.a1)
+    if joint.kind != HINGE:
+        free_directions(joint, poses, t, w)
 
 
 @kernel
@@ -245,18 +250,12 @@ def look_ahead(model, state, work, b, dt):
 
 
 @kernel
-def hinge_violation(joint, a, b):
-    """How far the two points and half of how far the two axes of a hinge are apart."""
-    R, S, p, c, axis = a.R, b.R, joint.p_a, joint.p_b, joint.C_R[0]
-    worst = 0.0
+def hinge_violation(joint, pose_a, w):
+    """How far the two points and half of how far the two axes of a hinge are apart, once placed."""
+    worst, R, axis = 0.0, pose_a.R, joint.axis_a
     for i in range(3):
-        gap = b.x[i] + S[i, 0] * c[0] + S[i, 1] * c[1] + S[i, 2] * c[2]
-        gap -= a.x[i] + R[i, 0] * p[0] + R[i, 1] * p[1] + R[i, 2] * p[2]
-        worst = max(worst, abs(gap))
-        turn = 0.0
-        for k in range(3):
-            turn += S[i, k] * axis[k] - R[i, k] * joint.axis_a[k]
-        worst = max(worst, abs(0.5 * turn))
+        along = R[i, 0] * axis[0] + R[i, 1] * axis[1] + R[i, 2] * axis[2]
+        worst = max(worst, abs(w.held[i]), abs(0.5 * (w.a1[i] - along)))
     return worst
 
 
@@ -287,8 +286,8 @@ def find_residual(bodies, motions, known, impulses, residual, t, dt):
 def share_residual(bodies, joints, rows, tree, residual, info):
     """Twice a kinetic energy: of what is left of the equations, whatever joints may give.
 
-    Leaves in tree.f what each joint takes from its body, about its reference, to pass it on to the
-    parent. What it cannot take, the residual along its coordinates, stays with the body, and is
+    Leaves in tree.passed what each joint takes from its body to pass it on to the parent. What it
+    cannot take, the residual along its coordinates, stays with the body, and is
     measured in the body's own inertia about the joint, as if the parent stood still.
     """
     nb = bodies.shape[0]
@@ -321,7 +320,7 @@ def share_residual(bodies, joints, rows, tree, residual, info):
             for row in range(joint.m_T + joint.m_R):
                 for i in range(6):
                     w.f[i] -= w.u[row] * w.Z1[row, i]
-        add_at_parent(w.f, w.r1, tree[joint.parent].f)
+        pass_on(w.f, w.r1, w.passed, tree[joint.parent].f)
     return total
 
 
@@ -336,15 +335,11 @@ def to_reference(wrench, rho, out):
 
 
 @kernel
-def add_at_parent(f, r, out):
-    """out (6,) += a wrench about the child's reference, about the parent's: X1^T f."""
-    f0, f1, f2 = f[0], f[1], f[2]
-    out[0] += f0
-    out[1] += f1
-    out[2] += f2
-    out[3] += f[3] + r[1] * f2 - r[2] * f1
-    out[4] += f[4] + r[2] * f0 - r[0] * f2
-    out[5] += f[5] + r[0] * f1 - r[1] * f0
+def pass_on(f, r, out, parent):
+    """out (6,) = a wrench about the child's reference, about the parent's: X1^T f; parent += out."""
+    to_reference(f, r, out)
+    for i in range(6):
+        parent[i] += out[i]
 
 
 @kernel
@@ -401,10 +396,11 @@ def step_tree(joints, motions, tree, t, dt, length):
         for row in range(joint.m_T):
             w.slide[row] = w.slide_old[row] + length * w.d[row]
         if joint.m_R == 1:
-            half = 0.5 * dt * length * w.d[joint.m_T]
-            c, s = w.Q_old[0] - half * w.Q_old[1], w.Q_old[1] + half * w.Q_old[0]
-            size = 1.0 / sqrt(c * c + s * s)
-            w.Q[0], w.Q[1] = size * c, size * s
+            # By a turn that needs no root: its half has this tangent of its own half.
+            quarter = 0.25 * dt * length * w.d[joint.m_T]
+            c = 2.0 / (1.0 + quarter * quarter)
+            c, s = c - 1.0, quarter * c
+            w.Q[0], w.Q[1] = c * w.Q_old[0] - s * w.Q_old[1], c * w.Q_old[1] + s * w.Q_old[0]
         elif joint.m_R == 3:
             # The rate in world axes at the second knot, seen from before the parent's turn.
             if joint.kind == BALL:
@@ -430,17 +426,20 @@ def turn_back(P, c, out):
 
 @kernel
 def leave_residual(joints, tree, knots, impulses):
-    """Add to the impulses what `share_residual` has found joints to take, and note it in `knots`.
+    """Add what joints pass on of the last residual to the impulses, and note it in `knots`.
 
     So momenta do not sum up what is left of the equations.
     """
     for b in range(tree.shape[0] - 1):
         joint, w = joints[b], tree[b]
-        for i in range(6):
-            w.x[i] = -w.f[i]
-            knots[b].impulse[i] = w.x[i]
+        f, r, x = w.passed, w.r1, w.x
+        x[0], x[1], x[2] = -f[0], -f[1], -f[2]
+        x[3] = r[1] * f[2] - r[2] * f[1] - f[3]
+        x[4] = r[2] * f[0] - r[0] * f[2] - f[4]
+        x[5] = r[0] * f[1] - r[1] * f[0] - f[5]
+        assign(x, knots[b].impulse)
         rho_a, parent = tree[joint.parent].rho1, impulses[joint.parent].w
-        push_joint(w.x, w.r1, w.rho1, rho_a, impulses[b].w, parent)
+        push_joint(x, r, w.rho1, rho_a, impulses[b].w, parent)
 
 
 @kernel

@@ -46,7 +46,7 @@ class OneContact:
         second["R"] = rotation_matrix(second["q"])
         contact_at(self.model, self.work, 0, DT)
         w = self.work.contacts[0]
-        return w["u"].copy(), w["R"].copy()
+        return w["u"].copy(), w["R"][:, :6].copy()
 
     def random_interior(self) -> None:
         """Variables anywhere inside the cones, and a motion that does not match them."""

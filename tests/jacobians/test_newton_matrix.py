@@ -90,7 +90,7 @@ def used_rows(sim: Simulation) -> np.ndarray:
 def motion_at(sim: Simulation, k: int, direction: np.ndarray) -> np.ndarray:
     """Derivative (3,) of the motion of contact k along a direction of all nodes (n, 6)."""
     contact, w, nb = sim._model.contacts[k], sim._work.contacts[k], len(sim._model.bodies)
-    rates = [(w["R"], contact["body"]), (w["R_o"], contact["other"])]
+    rates = [(w["R"][:, :6], contact["body"]), (w["R_o"][:, :6], contact["other"])]
     if contact["joint"] < 0:
         return sum((R @ direction[i] for R, i in rates if i < nb), np.zeros(3))
     joint, knot = sim._model.joints[contact["joint"]], sim._work.joints[contact["joint"]]
