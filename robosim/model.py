@@ -102,6 +102,8 @@ JOINT = np.dtype(
         ("C_T", "f8", (3, 3)),
         ("C_R", "f8", (3, 3)),
         ("kind", "i8"),  # of its elimination in a tree
+        ("first_child", "i8"),  # of the bodies that a tree's joints hold to its child, -1 for none
+        ("next_child", "i8"),  # body that is held to the same parent, -1 after the last
         ("axis_a", "f8", (3,)),  # of a single rotation, in parent axes
         ("per_inertia", "f8"),  # one over the inertia of the child alone along the rotations
         ("distance", "i8"),  # 1 if its one coordinate is the distance of the two points
@@ -276,10 +278,11 @@ SCRATCH = with_rows(
         ("arm", "f8", (3,)),
         ("r", "f8", (4,)),  # child to joint frame
         ("s", "f8", (4,)),
+        ("S_a", "f8", (6, 6)),
+        ("S_b", "f8", (6, 6)),
         ("f", "f8", (6,)),
     ],
-    S_a=6,
-    S_b=6,
+    L=3,  # of a contact, about the reference of a body in a tree
 )
 CONTACT_WORK = with_rows(
     [
@@ -768,9 +771,14 @@ def _joint_records(
             # for a node to have them on.
             record["law"] = 1
         record["kind"] = _elimination(record, nb, resists)
+        record["first_child"], record["next_child"] = -1, -1
         if record["child"] < nb:
             record["per_inertia"] = 1.0 / _own_inertia(mechanism.bodies[record["child"]], record)
         nq, nv = nq + size_q, nv + size_v
+    for b in range(nb - 1, -1, -1):
+        if joints[b]["parent"] < nb:
+            parent = joints[joints[b]["parent"]]
+            joints[b]["next_child"], parent["first_child"] = parent["first_child"], b
     return joints, coordinates, np.array(pieces, dtype=PIECE)
 
 

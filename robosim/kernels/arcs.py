@@ -9,7 +9,7 @@ of what floats (derivation.md, Sect. 4). An interval of length 0 leaves all as i
 
 from math import asin, sin, sqrt
 
-from robosim.kernels.algebra import assign, cross, dot, fill, rotate
+from robosim.kernels.algebra import cross, dot, fill, rotate
 from robosim.kernels.jit import kernel
 from robosim.kernels.lanes import everywhere, pick
 
@@ -77,15 +77,14 @@ def follow_turns(model, poses, work):
             continue
         a, b = poses[joint.parent], poses[joint.child]
         rotate(b.R, joint.p_b, t.arm)
-        cross(t.arm, change[3:], t.w)
+        cross(t.arm, change[3:], change[:3])
         if joint.parent < nb:
             parent = work.rhs[joint.parent].w
             for k in range(3):
                 t.y[k] = b.x[k] + t.arm[k] - a.x[k]
             cross(parent[3:], t.y, t.z)
             for k in range(3):
-                t.w[k] += parent[k] + t.z[k]
-        assign(t.w, change[:3])
+                change[k] += parent[k] + t.z[k]
         if body.floats_with >= 0:
             for k in range(3):
                 work.correction[body.floats_with].w[k] += body.mass * change[k]

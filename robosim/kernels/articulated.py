@@ -44,7 +44,7 @@ from robosim.kernels.rows import (
     sum_rows,
     write_row,
 )
-from robosim.kernels.tree import add_laws, to_reference
+from robosim.kernels.tree import add_laws, gather_wrench, to_reference
 from robosim.model import BALL, FREE, HINGE
 
 
@@ -285,11 +285,10 @@ def sweep_to_root(joints, loops, rows, tree, border, arms, x, held):
     size = 0.0
     if loops is not None:
         load_loops(joints, loops, border, x)
-    for b in range(nb):
-        to_reference(x[b].w, tree[b].rho2 if held else tree[b].rho1, tree[b].f)
     for b in range(nb - 1, -1, -1):
         joint, w = joints[b], tree[b]
         f, u, s = w.f, w.u, w.s
+        gather_wrench(b, joints, tree, x[b].w, w.rho2 if held else w.rho1, f)
         if loops is not None:
             answer_loops(b, loops, border, f)
         law = rows[b].rows > joint.n_T + joint.n_R
@@ -302,8 +301,7 @@ def sweep_to_root(joints, loops, rows, tree, border, arms, x, held):
             size += s[0] * u0
             if loops is not None:
                 take_rates(b, 1, loops, arms, border, s)
-            r, g = w.r2 if held else w.r1, tree[joint.parent].f
-            pass_on_hinge(f, u0, w.U[0], r, w.passed, g)
+            pass_on_hinge(f, u0, w.U[0], w.r2 if held else w.r1, w.passed)
             continue
         if joint.kind == FREE:
             assign(f, w.x)
@@ -311,12 +309,12 @@ def sweep_to_root(joints, loops, rows, tree, border, arms, x, held):
             fill(0.0, w.passed)
             size += dot(f[:3], w.x[:3]) + dot(f[3:], w.x[3:])
             continue
-        m, r, g = joint.m_T + joint.m_R, w.r2 if held else w.r1, tree[joint.parent].f
+        m, r = joint.m_T + joint.m_R, w.r2 if held else w.r1
         if joint.kind == BALL:
             for i in range(3):
                 s[i] = dot(w.S[i], f[3:])
                 size += s[i] * f[3 + i]
-            pass_on_ball(f, f[3:], w.U, r, w.passed, g)
+            pass_on_ball(f, f[3:], w.U, r, w.passed)
         else:
             fill(0.0, u)
             for row in range(m):
@@ -328,7 +326,7 @@ def sweep_to_root(joints, loops, rows, tree, border, arms, x, held):
             lu6_solve_vector(w.S, s)
             for row in range(m):
                 size += s[row] * u[row]
-            pass_on_others(f, s, m, w.U, r, w.passed, g)
+            pass_on_others(f, s, m, w.U, r, w.passed)
         if loops is not None:
             take_rates(b, m, loops, arms, border, s)
     if loops is not None:
@@ -337,37 +335,37 @@ def sweep_to_root(joints, loops, rows, tree, border, arms, x, held):
 
 
 @kernel
-def pass_on_hinge(f, u, U, r, out, parent):
-    """out (6,) = X1^T f - U u, for U that is about the parent; parent (6,) += out."""
+def pass_on_hinge(f, u, U, r, out):
+    """out (6,) = X1^T f - U u, for U that is about the parent."""
     f0, f1, f2 = f[0], f[1], f[2]
+    f3 = f[3] + r[1] * f2 - r[2] * f1
+    f4 = f[4] + r[2] * f0 - r[0] * f2
+    f5 = f[5] + r[0] * f1 - r[1] * f0
     out[0], out[1], out[2] = f0 - U[0] * u, f1 - U[1] * u, f2 - U[2] * u
-    out[3] = f[3] + r[1] * f2 - r[2] * f1 - U[3] * u
-    out[4] = f[4] + r[2] * f0 - r[0] * f2 - U[4] * u
-    out[5] = f[5] + r[0] * f1 - r[1] * f0 - U[5] * u
-    for i in range(6):
-        parent[i] += out[i]
+    out[3], out[4], out[5] = f3 - U[3] * u, f4 - U[4] * u, f5 - U[5] * u
 
 
 @kernel
-def pass_on_ball(f, u, U, r, out, parent):
+def pass_on_ball(f, u, U, r, out):
     """The same past a ball joint, which takes all of the moment u (3,)."""
     f0, f1, f2 = f[0], f[1], f[2]
     u0, u1, u2 = u[0], u[1], u[2]
-    out[0], out[1], out[2] = f0, f1, f2
-    out[3], out[4], out[5] = r[1] * f2 - r[2] * f1, r[2] * f0 - r[0] * f2, r[0] * f1 - r[1] * f0
-    for i in range(6):
-        out[i] = out[i] - U[0, i] * u0 - (U[1, i] * u1 + U[2, i] * u2)
-        parent[i] += out[i]
+    f3, f4, f5 = r[1] * f2 - r[2] * f1, r[2] * f0 - r[0] * f2, r[0] * f1 - r[1] * f0
+    out[0] = f0 - U[0, 0] * u0 - (U[1, 0] * u1 + U[2, 0] * u2)
+    out[1] = f1 - U[0, 1] * u0 - (U[1, 1] * u1 + U[2, 1] * u2)
+    out[2] = f2 - U[0, 2] * u0 - (U[1, 2] * u1 + U[2, 2] * u2)
+    out[3] = f3 - U[0, 3] * u0 - (U[1, 3] * u1 + U[2, 3] * u2)
+    out[4] = f4 - U[0, 4] * u0 - (U[1, 4] * u1 + U[2, 4] * u2)
+    out[5] = f5 - U[0, 5] * u0 - (U[1, 5] * u1 + U[2, 5] * u2)
 
 
 @kernel
-def pass_on_others(f, s, m, U, r, out, parent):
+def pass_on_others(f, s, m, U, r, out):
     """The same past a joint of any m coordinates, at the rates s (m,)."""
     to_reference(f, r, out)
-    for i in range(6):
-        for row in range(m):
+    for row in range(m):
+        for i in range(6):
             out[i] -= U[row, i] * s[row]
-        parent[i] += out[i]
 
 
 @kernel

@@ -221,14 +221,16 @@ def strays(model, work, dt):
     t, far, near = work.scratch[0], 0.0, 0.0
     for i in range(model.bodies.shape[0]):
         body, w, p, twist = model.bodies[i], work.bodies[i], work.known[i].w, work.twists[i].w
+        change, push = 0.0, 0.0
         for k in range(3):
-            change, push = twist[k] - w.v[k], p[k] - body.mass * w.v[k]
-            far += body.mass * change * change
-            near += push * push / body.mass
+            along, left = twist[k] - w.v[k], p[k] - body.mass * w.v[k]
+            change += along * along
+            push += left * left
             t.w[k] = twist[3 + k] - 2.0 / dt * w.P[1 + k]
         rotate_back(work.pose2[i].R, t.w, t.arm)
-        for k in range(3):
-            far += t.arm[k] * dot(body.inertia[k], t.arm)
+        rotate(body.inertia, t.arm, t.y)
+        far += body.mass * change + dot(t.arm, t.y)
+        near += push / body.mass
     if everywhere(far <= STRAY * STRAY * near):
         return False
     # Few are so far that what the turns add to the other side decides.

@@ -493,13 +493,13 @@ def condense_at_reference(L, A, R, held, t, w):
         shifted_row(read_row(R[2]), w.rho2),
     )
     if held:
-        write_row(x, t.S_a[0])
-        write_row(y, t.S_a[1])
-        write_row(z, t.S_a[2])
+        write_row(x, t.L[0])
+        write_row(y, t.L[1])
+        write_row(z, t.L[2])
     else:
         for i in range(3):
-            write_row(shifted_row(read_row(L[i]), w.rho1), t.S_a[i])
-    subtract_rows_answer(t.S_a, A, x, y, z, w.D)
+            write_row(shifted_row(read_row(L[i]), w.rho1), t.L[i])
+    subtract_rows_answer(t.L, A, x, y, z, w.D)
 
 
 @kernel

@@ -153,10 +153,11 @@ def turn_child(joint, w, P_a, P):
     if joint.m_R == 1:
         x, y, z = w.Q[1] * w.a1[0], w.Q[1] * w.a1[1], w.Q[1] * w.a1[2]
     e, a, b, c = P_a[0], P_a[1], P_a[2], P_a[3]
-    P[0] = e * q0 - a * x - b * y - c * z
-    P[1] = e * x + a * q0 + b * z - c * y
-    P[2] = e * y + b * q0 + c * x - a * z
-    P[3] = e * z + c * q0 + a * y - b * x
+    # In pairs, as one body after the other has to wait for it.
+    P[0] = (e * q0 - a * x) - (b * y + c * z)
+    P[1] = (e * x + a * q0) + (b * z - c * y)
+    P[2] = (e * y + b * q0) + (c * x - a * z)
+    P[3] = (e * z + c * q0) + (a * y - b * x)
 
 
 @kernel
@@ -292,10 +293,9 @@ def share_residual(bodies, joints, rows, tree, residual, info):
     """
     nb = bodies.shape[0]
     total, largest = 0.0, -1.0
-    for b in range(nb):
-        to_reference(residual[b].w, tree[b].rho1, tree[b].f)
     for b in range(nb - 1, -1, -1):
         joint, w = joints[b], tree[b]
+        gather_wrench(b, joints, tree, residual[b].w, w.rho1, w.f)
         along_joint(joint, w, w.f, w.u)
         if rows[b].rows > joint.n_T + joint.n_R:
             add_laws(joint, residual[joint.node].w, w.u)
@@ -320,7 +320,7 @@ def share_residual(bodies, joints, rows, tree, residual, info):
             for row in range(joint.m_T + joint.m_R):
                 for i in range(6):
                     w.f[i] -= w.u[row] * w.Z1[row, i]
-        pass_on(w.f, w.r1, w.passed, tree[joint.parent].f)
+        to_reference(w.f, w.r1, w.passed)
     return total
 
 
@@ -335,11 +335,19 @@ def to_reference(wrench, rho, out):
 
 
 @kernel
-def pass_on(f, r, out, parent):
-    """out (6,) = a wrench about the child's reference, about the parent's: X1^T f; parent += out."""
-    to_reference(f, r, out)
-    for i in range(6):
-        parent[i] += out[i]
+def gather_wrench(b, joints, tree, wrench, rho, out):
+    """out (6,) = what the children of body b pass on and a wrench about its centre of mass."""
+    f0, f1, f2 = wrench[0], wrench[1], wrench[2]
+    f3 = wrench[3] + rho[1] * f2 - rho[2] * f1
+    f4 = wrench[4] + rho[2] * f0 - rho[0] * f2
+    f5 = wrench[5] + rho[0] * f1 - rho[1] * f0
+    child = joints[b].first_child
+    while child >= 0:
+        passed = tree[child].passed
+        f0, f1, f2 = f0 + passed[0], f1 + passed[1], f2 + passed[2]
+        f3, f4, f5 = f3 + passed[3], f4 + passed[4], f5 + passed[5]
+        child = joints[child].next_child
+    out[0], out[1], out[2], out[3], out[4], out[5] = f0, f1, f2, f3, f4, f5
 
 
 @kernel
@@ -432,12 +440,11 @@ def leave_residual(joints, tree, knots, impulses):
     """
     for b in range(tree.shape[0] - 1):
         joint, w = joints[b], tree[b]
-        f, r, x = w.passed, w.r1, w.x
+        f, r, x = w.passed, w.r1, knots[b].impulse
         x[0], x[1], x[2] = -f[0], -f[1], -f[2]
         x[3] = r[1] * f[2] - r[2] * f[1] - f[3]
         x[4] = r[2] * f[0] - r[0] * f[2] - f[4]
         x[5] = r[0] * f[1] - r[1] * f[0] - f[5]
-        assign(x, knots[b].impulse)
         rho_a, parent = tree[joint.parent].rho1, impulses[joint.parent].w
         push_joint(x, r, w.rho1, rho_a, impulses[b].w, parent)
 
