@@ -288,7 +288,7 @@ def sweep_to_root(joints, loops, rows, tree, border, arms, x, held):
     for b in range(nb - 1, -1, -1):
         joint, w = joints[b], tree[b]
         f, u, s = w.f, w.u, w.s
-        gather_wrench(b, joints, tree, x[b].w, w.rho2 if held else w.rho1, f)
+        gather_wrench(b, joints, tree, x[b].w, w.rho2 if held else w.rho1)
         if loops is not None:
             answer_loops(b, loops, border, f)
         law = rows[b].rows > joint.n_T + joint.n_R

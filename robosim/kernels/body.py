@@ -13,11 +13,13 @@ from math import sqrt
 from robosim.kernels.algebra import (
     dot,
     keep_unit,
-    normalize_quaternion,
     quaternion_product,
     rotation_matrix,
 )
 from robosim.kernels.jit import kernel
+from robosim.kernels.lanes import pick, somewhere
+
+FARTHEST = 0.9  # tangent of a quarter of a turn in one step of a search: 168 degrees
 
 
 @kernel
@@ -66,15 +68,32 @@ def angular_momentum_tangent(J, P, out):
 
 @kernel
 def turn_by(P_old, psi, scale, out):
-    """out = turn of P_old by the rotation `scale * psi`, to first order, on the unit sphere."""
-    half = 0.5 * scale
-    a, b, c = half * psi[0], half * psi[1], half * psi[2]
+    """out = the unit quaternion P_old turned by `scale * psi`, by less where that is far.
+
+    Exact to second order, and needs no root: half of half of the turn has the tangent g.
+    """
+    quarter = 0.25 * scale
+    a, b, c = quarter * psi[0], quarter * psi[1], quarter * psi[2]
+    square = a * a + b * b + c * c
+    if somewhere(square > FARTHEST * FARTHEST):
+        shorter = pick(square > FARTHEST * FARTHEST, FARTHEST / sqrt(square), 1.0)
+        a, b, c, square = shorter * a, shorter * b, shorter * c, shorter * shorter * square
+    twice = 2.0 / (1.0 + square)
+    e, a, b, c = twice - 1.0, twice * a, twice * b, twice * c
     w, x, y, z = P_old[0], P_old[1], P_old[2], P_old[3]
-    out[0] = w - a * x - b * y - c * z
-    out[1] = x + a * w + b * z - c * y
-    out[2] = y + b * w + c * x - a * z
-    out[3] = z + c * w + a * y - b * x
-    normalize_quaternion(out)
+    out[0] = e * w - a * x - b * y - c * z
+    out[1] = e * x + a * w + b * z - c * y
+    out[2] = e * y + b * w + c * x - a * z
+    out[3] = e * z + c * w + a * y - b * x
+
+
+@kernel
+def turn_hinge(Q_old, rate, scale, out):
+    """The same for (cosine, sine) of half an angle."""
+    g = min(max(0.25 * scale * rate, -FARTHEST), FARTHEST)
+    twice = 2.0 / (1.0 + g * g)
+    e, a = twice - 1.0, twice * g
+    out[0], out[1] = e * Q_old[0] - a * Q_old[1], e * Q_old[1] + a * Q_old[0]
 
 
 @kernel

@@ -17,7 +17,13 @@ in world axes. e_held, the rest of e, is rounding, which is so taken back.
 from math import atan2, sqrt
 
 from robosim.kernels.algebra import assign, cross, dot, fill, rotate, rotate_back
-from robosim.kernels.body import angular_momentum, end_pose, turn_by, turn_from_rate
+from robosim.kernels.body import (
+    angular_momentum,
+    end_pose,
+    turn_by,
+    turn_from_rate,
+    turn_hinge,
+)
 from robosim.kernels.coordinates import read_ahead
 from robosim.kernels.jit import kernel
 from robosim.kernels.joint import multiply_offset
@@ -295,7 +301,7 @@ def share_residual(bodies, joints, rows, tree, residual, info):
     total, largest = 0.0, -1.0
     for b in range(nb - 1, -1, -1):
         joint, w = joints[b], tree[b]
-        gather_wrench(b, joints, tree, residual[b].w, w.rho1, w.f)
+        gather_wrench(b, joints, tree, residual[b].w, w.rho1)
         along_joint(joint, w, w.f, w.u)
         if rows[b].rows > joint.n_T + joint.n_R:
             add_laws(joint, residual[joint.node].w, w.u)
@@ -335,8 +341,8 @@ def to_reference(wrench, rho, out):
 
 
 @kernel
-def gather_wrench(b, joints, tree, wrench, rho, out):
-    """out (6,) = what the children of body b pass on and a wrench about its centre of mass."""
+def gather_wrench(b, joints, tree, wrench, rho):
+    """tree.f of body b = what its children pass on and a wrench about its centre of mass."""
     f0, f1, f2 = wrench[0], wrench[1], wrench[2]
     f3 = wrench[3] + rho[1] * f2 - rho[2] * f1
     f4 = wrench[4] + rho[2] * f0 - rho[0] * f2
@@ -347,7 +353,8 @@ def gather_wrench(b, joints, tree, wrench, rho, out):
         f0, f1, f2 = f0 + passed[0], f1 + passed[1], f2 + passed[2]
         f3, f4, f5 = f3 + passed[3], f4 + passed[4], f5 + passed[5]
         child = joints[child].next_child
-    out[0], out[1], out[2], out[3], out[4], out[5] = f0, f1, f2, f3, f4, f5
+    f = tree[b].f
+    f[0], f[1], f[2], f[3], f[4], f[5] = f0, f1, f2, f3, f4, f5
 
 
 @kernel
@@ -404,11 +411,7 @@ def step_tree(joints, motions, tree, t, dt, length):
         for row in range(joint.m_T):
             w.slide[row] = w.slide_old[row] + length * w.d[row]
         if joint.m_R == 1:
-            # By a turn that needs no root: its half has this tangent of its own half.
-            quarter = 0.25 * dt * length * w.d[joint.m_T]
-            c = 2.0 / (1.0 + quarter * quarter)
-            c, s = c - 1.0, quarter * c
-            w.Q[0], w.Q[1] = c * w.Q_old[0] - s * w.Q_old[1], c * w.Q_old[1] + s * w.Q_old[0]
+            turn_hinge(w.Q_old, w.d[joint.m_T], dt * length, w.Q)
         elif joint.m_R == 3:
             # The rate in world axes at the second knot, seen from before the parent's turn.
             if joint.kind == BALL:
