@@ -12,6 +12,8 @@ up to the body at which both sides of the loop come together, its top. What is l
 E mu + C x = r, tells mu, and its answer B^T mu belongs to the top alone: nothing beyond knows of
 the loop. So the work is proportional to the lengths of the loops, as long as they share no joints.
 
+What `articulated` keeps as the parent has it, X1^T U and W X2, is subtracted after the shift.
+
 E begins with the compliance of the joint, which decides between multipliers that are redundant.
 """
 
