@@ -301,32 +301,34 @@ def share_residual(bodies, joints, rows, tree, residual, info):
     total, largest = 0.0, -1.0
     for b in range(nb - 1, -1, -1):
         joint, w = joints[b], tree[b]
+        law = rows[b].rows > joint.n_T + joint.n_R
         gather_wrench(b, joints, tree, residual[b].w, w.rho1)
-        along_joint(joint, w, w.f, w.u)
-        if rows[b].rows > joint.n_T + joint.n_R:
-            add_laws(joint, residual[joint.node].w, w.u)
         if joint.kind == HINGE:
-            size = w.u[0] * w.u[0] * joint.per_inertia
+            u = dot(w.a1, w.f[3:])
+            if law:
+                u += residual[joint.node].w[joint.n_T + joint.n_R]
+            size = u * u * joint.per_inertia
+            keep_moment(w.f, u, w.a1, w.r1, w.passed)
         else:
+            along_joint(joint, w, w.f, w.u)
+            if law:
+                add_laws(joint, residual[joint.node].w, w.u)
             size = 0.0
             for row in range(joint.m_T):
                 size += w.u[row] * w.u[row] / bodies[b].mass
             for row in range(joint.m_T, joint.m_T + joint.m_R):
                 size += w.u[row] * w.u[row] * joint.per_inertia
+            if joint.kind == BALL:
+                fill(0.0, w.f[3:])
+            else:
+                for row in range(joint.m_T + joint.m_R):
+                    for i in range(6):
+                        w.f[i] -= w.u[row] * w.Z1[row, i]
+            to_reference(w.f, w.r1, w.passed)
         if everywhere(size > largest):
             largest = size
             info.worst_body = b
         total += size
-        if joint.kind == HINGE:
-            for i in range(3):
-                w.f[3 + i] -= w.u[0] * w.a1[i]
-        elif joint.kind == BALL:
-            fill(0.0, w.f[3:])
-        else:
-            for row in range(joint.m_T + joint.m_R):
-                for i in range(6):
-                    w.f[i] -= w.u[row] * w.Z1[row, i]
-        to_reference(w.f, w.r1, w.passed)
     return total
 
 
@@ -338,6 +340,16 @@ def to_reference(wrench, rho, out):
     out[3] = wrench[3] + rho[1] * f2 - rho[2] * f1
     out[4] = wrench[4] + rho[2] * f0 - rho[0] * f2
     out[5] = wrench[5] + rho[0] * f1 - rho[1] * f0
+
+
+@kernel
+def keep_moment(f, u, axis, r, out):
+    """out (6,) = X1^T f but for a moment u about the axis of a hinge."""
+    f0, f1, f2 = f[0], f[1], f[2]
+    out[0], out[1], out[2] = f0, f1, f2
+    out[3] = f[3] + r[1] * f2 - r[2] * f1 - u * axis[0]
+    out[4] = f[4] + r[2] * f0 - r[0] * f2 - u * axis[1]
+    out[5] = f[5] + r[0] * f1 - r[1] * f0 - u * axis[2]
 
 
 @kernel
@@ -359,10 +371,8 @@ def gather_wrench(b, joints, tree, wrench, rho):
 
 @kernel
 def along_joint(joint, w, f, out):
-    """out = Z1^T f: what a wrench about the reference does along the joint's coordinates."""
-    if joint.kind == HINGE:
-        out[0] = dot(w.a1, f[3:])
-    elif joint.kind == BALL:
+    """out = Z1^T f: what a wrench about the reference does along the coordinates of no hinge."""
+    if joint.kind == BALL:
         for i in range(3):
             out[i] = f[3 + i]
     else:
@@ -480,11 +490,8 @@ def add_tree_forces(joints, poses, forces, scale, second, tree, t, impulses):
         if joint.kind == HINGE:
             force, w = scale * forces[joint.v_begin], tree[b]
             if somewhere(force != 0.0):
-                own, other = impulses[b].w, impulses[joint.parent].w
-                for i in range(3):
-                    torque = force * (w.a2[i] if second else w.a1[i])
-                    own[3 + i] += torque
-                    other[3 + i] -= torque
+                axis, parent = w.a2 if second else w.a1, impulses[joint.parent].w
+                push_axis(force, axis, impulses[b].w, parent)
             continue
         size = 0.0
         for row in range(joint.m_T + joint.m_R):
@@ -496,9 +503,21 @@ def add_tree_forces(joints, poses, forces, scale, second, tree, t, impulses):
 
 
 @kernel
+def push_axis(moment, axis, child, parent):
+    """child (6,) += a moment about the axis of a hinge, parent (6,) -= the same."""
+    for i in range(3):
+        child[3 + i] += moment * axis[i]
+        parent[3 + i] -= moment * axis[i]
+
+
+@kernel
 def push_coordinates(joint, pose, forces, second, tree, impulses):
     """impulses += world wrenches of one joint's generalized impulses (m,), at either knot."""
     w, w_a = tree[joint.child], tree[joint.parent]
+    child, parent = impulses[joint.child].w, impulses[joint.parent].w
+    if joint.kind == HINGE:
+        push_axis(forces[0], w.a2 if second else w.a1, child, parent)
+        return
     f = w.x
     fill(0.0, f)
     if joint.m_R > 0:
@@ -511,7 +530,6 @@ def push_coordinates(joint, pose, forces, second, tree, impulses):
     for row in range(joint.m_T):
         for i in range(3):
             f[i] += forces[row] * (w.Z2[row, i] if second else w.Z1[row, i])
-    child, parent = impulses[joint.child].w, impulses[joint.parent].w
     if second:
         push_joint(f, w.r2, w.rho2, w_a.rho2, child, parent)
     else:
