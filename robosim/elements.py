@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import CubicSpline
 
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array
@@ -42,6 +41,9 @@ class Potential(Frozen):
         if x.ndim != 1 or len(x) < 2 or np.any(np.diff(x) <= 0):
             raise ModelError("x must be at least two increasing numbers", element=element)
         energy = frozen_array(self.energy, x.shape, "energy", element)
+        # Not at the top: it takes longer to import than all the rest of robosim.
+        from scipy.interpolate import CubicSpline
+
         spline = CubicSpline(x, energy, bc_type="natural" if len(x) < 4 else "not-a-knot")
         pieces = np.ascontiguousarray(spline.c[::-1].T)
         pieces.setflags(write=False)
