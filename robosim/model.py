@@ -394,13 +394,13 @@ TREE_WORK = with_rows(
 
 # Of a loop's multipliers: what they do to a body and what its motion does to them, by row.
 ARM_WORK = with_rows(  # of a joint that is part of a loop
-    [
-        ("V", "f8", (6, 6)),  # what the loop's rows see of its rates, (row, coordinate)
-        ("Y", "f8", (6, 6)),  # rates that its multipliers give, (row, coordinate)
-        ("u", "f8", (6, 6)),  # by how much of U they are passed on, (row, coordinate)
-    ],
+    [("y", "f8", (6,))],
     B=6,
     C=6,
+    # For each coordinate, by the loop's rows:
+    V=6,  # what they see of its rate
+    Y=6,  # rates that their multipliers give it
+    u=6,  # by how much of U the multipliers are passed on
 )
 LOOP_WORK = with_rows(  # at the loop's top
     [

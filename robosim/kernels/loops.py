@@ -17,12 +17,14 @@ What `articulated` keeps as the parent has it, X1^T U and W X2, is subtracted af
 E begins with the compliance of the joint, which decides between multipliers that are redundant.
 """
 
-from robosim.kernels.algebra import assign, dot, fill, lu6, lu6_solve_matrix, lu6_solve_vector
+from robosim.kernels.algebra import dot, fill, lu6, lu6_solve_matrix, lu6_solve_vector
 from robosim.kernels.jit import kernel
 from robosim.kernels.rows import (
     add_scaled,
     linear_part,
     read_row,
+    row_of,
+    scaled,
     shifted,
     sum_rows,
     write_row,
@@ -78,29 +80,48 @@ def place_end(w, first, second, held, B, C):
 
 
 @kernel
+def along_axis(axis, rows):
+    """What six rows of moments have along an axis, as a row."""
+    return row_of(
+        dot(axis, rows[0, 3:]),
+        dot(axis, rows[1, 3:]),
+        dot(axis, rows[2, 3:]),
+        dot(axis, rows[3, 3:]),
+        dot(axis, rows[4, 3:]),
+        dot(axis, rows[5, 3:]),
+    )
+
+
+@kernel
 def see_loop(joint, w, arm, Z1, Z2, a1, a2, e):
     """What a joint that has been eliminated and the rows of its loop have to do with each other."""
     m = joint.m_T + joint.m_R
-    for i in range(e.rows):
-        B, C, y, v, u = arm.B[i], arm.C[i], arm.Y[i], arm.V[i], arm.u[i]
-        if joint.kind == HINGE:
-            u[0], v[0] = dot(a1, B[3:]), dot(a2, C[3:])
-            y[0] = w.inverse * u[0]
-        elif joint.kind == BALL:
-            for k in range(3):
-                u[k], v[k] = B[3 + k], C[3 + k]
-                y[k] = dot(w.S[k], B[3:])
-        else:
+    if joint.kind == HINGE:
+        u = along_axis(a1, arm.B)
+        write_row(u, arm.u[0])
+        write_row(scaled(w.inverse, u), arm.Y[0])
+        write_row(along_axis(a2, arm.C), arm.V[0])
+    else:
+        for i in range(e.rows):
+            B, C, y = arm.B[i], arm.C[i], arm.y
             fill(0.0, y)
-            for row in range(m):
-                y[row] = dot(Z1[row, :3], B[:3]) + dot(Z1[row, 3:], B[3:])
-                v[row] = dot(Z2[row, :3], C[:3]) + dot(Z2[row, 3:], C[3:])
-            lu6_solve_vector(w.S, y)
-            assign(y, u)
-    for i in range(e.rows):
-        for n in range(e.rows):
+            if joint.kind == BALL:
+                for k in range(3):
+                    arm.u[k, i], arm.V[k, i], y[k] = B[3 + k], C[3 + k], dot(w.S[k], B[3:])
+            else:
+                for k in range(m):
+                    y[k] = dot(Z1[k, :3], B[:3]) + dot(Z1[k, 3:], B[3:])
+                    arm.V[k, i] = dot(Z2[k, :3], C[:3]) + dot(Z2[k, 3:], C[3:])
+                lu6_solve_vector(w.S, y)
+                for k in range(m):
+                    arm.u[k, i] = y[k]
             for k in range(m):
-                e.E[i, n] += arm.V[i, k] * arm.Y[n, k]
+                arm.Y[k, i] = y[k]
+    for i in range(e.rows):
+        row = read_row(e.E[i])
+        for k in range(m):
+            row = add_scaled(row, arm.V[k, i], read_row(arm.Y[k]))
+        write_row(row, e.E[i])
 
 
 @kernel
@@ -112,8 +133,8 @@ def carry_loop(joint, w, arm, r1, r2, rows, target):
             B, C = linear_part(B), linear_part(C)
         B, C = shifted(B, r1[0], r1[1], r1[2]), shifted(C, r2[0], r2[1], r2[2])
         for k in range(joint.m_T + joint.m_R):
-            B = add_scaled(B, -arm.u[i, k], read_row(w.U[k]))
-            C = add_scaled(C, -arm.V[i, k], read_row(w.W[k]))
+            B = add_scaled(B, -arm.u[k, i], read_row(w.U[k]))
+            C = add_scaled(C, -arm.V[k, i], read_row(w.W[k]))
         write_row(sum_rows(read_row(target.B[i]), B), target.B[i])
         write_row(sum_rows(read_row(target.C[i]), C), target.C[i])
 
@@ -179,9 +200,10 @@ def take_rates(b, m, loops, arms, border, s):
     """What rates s (m,) of joint b, its parent at rest, leave of its loop's right-hand side."""
     n = loops.over[b]
     if n >= 0:
-        for i in range(border[n].rows):
-            for k in range(m):
-                border[n].mu[i] -= arms[b].V[i, k] * s[k]
+        mu, V = border[n].mu, arms[b].V
+        for k in range(m):
+            for i in range(6):
+                mu[i] -= V[k, i] * s[k]
 
 
 @kernel
@@ -189,9 +211,9 @@ def add_rates(b, m, loops, arms, border, s):
     """s (m,) += rates of joint b that its loop's multipliers give."""
     n = loops.over[b]
     if n >= 0:
-        for i in range(border[n].rows):
-            for k in range(m):
-                s[k] += arms[b].Y[i, k] * border[n].mu[i]
+        mu, Y = border[n].mu, arms[b].Y
+        for k in range(m):
+            s[k] += dot(Y[k], mu) + dot(Y[k, 3:], mu[3:])
 
 
 @kernel
