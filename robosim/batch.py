@@ -265,7 +265,7 @@ class BatchSimulation:
         if self._sims[0]._driven:
             for sim, steps_done, out in zip(self._sims, self._steps, memory.motions, strict=True):
                 sim.steps = int(steps_done)
-                out[:] = sim._motions(sim.time, steps + 1)
+                out[:] = sim._motions(sim._start_time, sim.steps, steps + 1)
         done = self._run(memory, steps)
         self._steps += done
         self._recent = memory, done.copy()

@@ -481,7 +481,7 @@ class Simulation:
         """Satisfy all constraints from where the bodies are, or else from near the tree's q."""
         model, state, work = self._model, self._state, self._work
         tree_v = self.v
-        motion = self._motions(time, 1)[0]
+        motion = self._motions(time, 0, 1)[0]
         held = np.zeros(len(model.coordinates), dtype=np.int64)
         goal, rate = state.q[self._q_index].copy(), state.v.copy()
         for name in hold:
@@ -530,14 +530,17 @@ class Simulation:
         for spread in np.geomspace(0.05, 2.0, 20):
             yield q + np.where(free, rng.normal(scale=spread, size=len(q)), 0.0)
 
-    def _motions(self, time: float, n: int) -> Array:
-        """Values and rates of the driven coordinates at n knots from `time` on, (n, nd, 2)."""
+    def _motions(self, start: float, first: int, n: int) -> Array:
+        """Values and rates of the driven coordinates at knots `first` .. first + n - 1, (n, nd, 2).
+
+        Counted from the time `start`, so that a knot's is the same however a run came there.
+        """
         driven = driven_elements(self.robot)
         out = np.empty((n, len(driven), 2))
         step = 1e-3 * self.timestep
         for d, joint in enumerate(driven):
             for k in range(n):
-                t = time + k * self.timestep
+                t = start + (first + k) * self.timestep
                 here, before, after = (_at(joint, t + s) for s in (0.0, -step, step))
                 out[k, d] = here, (after - before) / (2 * step)
         return out
@@ -598,7 +601,7 @@ class Simulation:
         self._control_by(None)
         assert self._single is not None
         if self._driven:
-            self._sample.motions[:] = self._motions(self.time, 2)
+            self._sample.motions[:] = self._motions(self._start_time, self.steps, 2)
         self._advance(self._single, 0, 1)
         _, iterations, substeps, order, _, residual, _, violation, gap = self._sample.infos.item(0)
         return StepInfo(iterations, residual, "converged", substeps, violation, gap, order)
@@ -768,7 +771,8 @@ class Simulation:
 
     def _handle(self, n: int, targets: Array | None = None, controller: int = 0) -> Handle:
         """A run of n steps from here, for kernels: what drives it, and memory for its samples."""
-        motions = self._motions(self.time, n + 1) if self._driven else None
+        driven = self._driven
+        motions = self._motions(self._start_time, self.steps, n + 1) if driven else None
         widths = self.robot.nq, self.robot.nv, self._n_rates
         drive = self._gains, self._torques, targets, motions, controller, self.time
         return Handle(make_run(n, widths, *drive), self._single)
