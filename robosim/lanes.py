@@ -20,8 +20,8 @@ from robosim.kernels.addresses import TYPES, load
 from robosim.kernels.group import run_group
 from robosim.kernels.interior_point import COLD
 from robosim.kernels.jit import entry, named
-from robosim.kernels.lanes import WIDTH, WORD, laned, lanes
-from robosim.model import INFO, Options, aligned
+from robosim.kernels.lanes import WIDTH, laned, lanes
+from robosim.model import INFO, WORD, Options, aligned
 from robosim.simulation import Simulation
 
 # Steps that states which have parted take by themselves before they try again: at first, at most.

@@ -20,9 +20,10 @@ from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import intrinsic
 
+from robosim.model import WORD
+
 WIDTH = 8  # two registers of four: with more to do for each instruction there is less overhead
 PARTED = 77  # status that kernels end with where states part; numba's own are below
-WORD = 8  # bytes of a number
 
 DOUBLE, INDEX = ir.DoubleType(), ir.IntType(32)
 VECTOR, BITS = ir.VectorType(DOUBLE, WIDTH), ir.VectorType(ir.IntType(1), WIDTH)

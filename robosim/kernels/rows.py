@@ -12,8 +12,8 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from robosim.kernels.fused import add_product
-from robosim.kernels.lanes import DOUBLE, INDEX, VECTOR, WORD, Lanes, lanes, spread
-from robosim.model import LINE
+from robosim.kernels.lanes import DOUBLE, INDEX, VECTOR, Lanes, lanes, spread
+from robosim.model import LINE, WORD
 
 SIZE = 6
 EIGHT = ir.VectorType(DOUBLE, LINE)
