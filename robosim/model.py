@@ -392,11 +392,10 @@ TREE_WORK = with_rows(
     S=6,
 )
 
-# Of a loop's multipliers: what they do to a body and what its motion does to them, by row.
 ARM_WORK = with_rows(  # of a joint that is part of a loop
-    [("y", "f8", (6,))],
-    B=6,
-    C=6,
+    [("y", "f8", (6,))],  # rates of its coordinates by one multiplier, while they are found
+    B=6,  # what the loop's multipliers do to the body, by row
+    C=6,  # what the body's motion does to the loop's rows
     # For each coordinate, by the loop's rows:
     V=6,  # what they see of its rate
     Y=6,  # rates that their multipliers give it
@@ -407,7 +406,7 @@ LOOP_WORK = with_rows(  # at the loop's top
         ("rows", "i8"),
         ("mu", "f8", (6,)),  # multipliers, or what they have to be solved for
     ],
-    B=6,
+    B=6,  # as those of its arms, about the top
     C=6,
     E=6,  # answer of the loop to its multipliers, while its top stands still
 )

@@ -27,7 +27,7 @@ from robosim.experiments.measuring import exponent
 from robosim.graph import Graph, depth_first_order, eliminate, minimum_degree_order
 from robosim.kernels.jit import entry
 from robosim.kernels.ldu import ldu_factor, ldu_solve
-from robosim.model import BLOCK, ROW
+from robosim.model import BLOCK, ROW, aligned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,7 +90,7 @@ def sparse_system(
 ) -> Sparse:
     """The same in blocks, with room for what the order fills in."""
     graph, numbers = eliminate(n, edges, order)
-    blocks, rhs = np.zeros(len(numbers), dtype=BLOCK), np.zeros(n, dtype=ROW)
+    blocks, rhs = aligned(len(numbers), BLOCK), np.zeros(n, dtype=ROW)
     for (i, j), number in numbers.items():
         blocks["F"][number, :, :6] = F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6]
     rhs["w"] = b.reshape(n, 6)
