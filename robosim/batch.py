@@ -463,7 +463,8 @@ class _Memory:
         self.infos = np.zeros((n, steps), dtype=INFO)
         like = sims[0]._single
         drive = (self.gains, self.targets, self.torques, self.motions, self.controllers)
-        left = (self.starts, self.q, self.v, self.tau, self.infos)
+        every = np.ones((n, 1), dtype=np.int64)
+        left = (self.starts, every, self.q, self.v, self.tau, self.infos)
         self.handles = [
             Handle(Run(*(array[i] for array in (*drive, *left))), like) for i in range(n)
         ]

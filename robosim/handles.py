@@ -27,7 +27,10 @@ Runner = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]
 
 
 class Run(NamedTuple):
-    """What steps are driven by and what they leave; row k of each belongs to step k."""
+    """What steps are driven by and what they leave; row k of each belongs to step k.
+
+    Those of the log, q, v and tau, belong to step k `every`.
+    """
 
     gains: NDArray[np.void]  # (nu,) GAINS of robosim.controllers, zeros for none
     targets: Array  # (n, nu) of the gains; without rows those in the gains
@@ -35,9 +38,10 @@ class Run(NamedTuple):
     motions: Array  # (n + 1, nd, 2) values and rates of the driven coordinates at the knots
     controller: NDArray[np.int64]  # (1,) address of a compiled controller, or 0
     start: Array  # (1,) time of knot 0 [s]
-    q: Array  # (n, nq) left here: coordinates at the knot that the step starts from
-    v: Array  # (n, nv) velocities there
-    tau: Array  # (n, rates) forces on the coordinates over the step
+    every: NDArray[np.int64]  # (1,) steps from one row of the log to the next
+    q: Array  # (rows, nq) left here: coordinates at the knot that the step starts from
+    v: Array  # (rows, nv) velocities there
+    tau: Array  # (rows, rates) forces on the coordinates over the step
     infos: NDArray[np.void]  # (n,) INFO
 
 
@@ -50,9 +54,11 @@ def make_run(
     motions: Array | None = None,
     controller: int = 0,
     start: float = 0.0,
+    every: int = 1,
 ) -> Run:
     """Memory for n steps of a robot with `widths` coordinates, velocities and forces."""
     nq, nv, rates = widths
+    rows = -(-n // every)
     return Run(
         gains,
         np.zeros((0, len(gains))) if targets is None else targets,
@@ -60,9 +66,10 @@ def make_run(
         np.zeros((0, 0, 2)) if motions is None else motions,
         np.array([controller]),
         np.array([start]),
-        np.empty((n, nq)),
-        np.empty((n, nv)),
-        np.empty((n, rates)),
+        np.array([every]),
+        np.empty((rows, nq)),
+        np.empty((rows, nv)),
+        np.empty((rows, rates)),
         np.zeros(n, dtype=INFO),
     )
 

@@ -263,7 +263,7 @@ def narrow(wide: Any, values: Any, k: int) -> None:
 
 def _carried(state: Any, work: Any) -> tuple[NDArray[Any], ...]:
     """What a state brings along: wrenches on it, the last interval, and its State."""
-    return work.external, work.last_dt, *state
+    return work.external, work.last_dt, work.stale, *state
 
 
 def _driven(state: Any, work: Any) -> tuple[NDArray[Any], ...]:

@@ -85,36 +85,38 @@ BODY = np.dtype(
         ("floating_mass", "f8"),  # of all that this body floats with
     ]
 )
-JOINT = np.dtype(
+JOINT = with_rows(
     [
-        ("parent", "i8"),  # nb for the world
-        ("child", "i8"),
-        ("p_a", "f8", (3,)),  # in parent axes from its centre of mass
-        ("p_b", "f8", (3,)),  # in child axes from its centre of mass
-        ("offset", "f8", (4,)),  # joint frame to parent axes
-        ("R_offset", "f8", (3, 3)),
-        ("n_T", "i8"),  # rows of D_T and of D_R, in the joint frame
-        ("n_R", "i8"),
-        ("D_T", "f8", (3, 3)),
-        ("D_R", "f8", (3, 3)),
-        ("m_T", "i8"),  # rows of C_T and of C_R, in the joint frame
-        ("m_R", "i8"),
-        ("C_T", "f8", (3, 3)),
-        ("C_R", "f8", (3, 3)),
+        # What every sweep over a tree reads, in one cache line:
         ("kind", "i8"),  # of its elimination in a tree
+        ("parent", "i8"),  # nb for the world
         ("first_child", "i8"),  # of the bodies that a tree's joints hold to its child, -1 for none
         ("next_child", "i8"),  # body that is held to the same parent, -1 after the last
+        ("n_T", "i8"),  # rows of D_T and of D_R, in the joint frame
+        ("n_R", "i8"),
+        ("m_T", "i8"),  # rows of C_T and of C_R, in the joint frame
+        ("m_R", "i8"),
+        # And where it begins and ends:
+        ("p_a", "f8", (3,)),  # in parent axes from its centre of mass
+        ("p_b", "f8", (3,)),  # in child axes from its centre of mass
+        ("q_begin", "i8"),
+        ("v_begin", "i8"),
         ("axis_a", "f8", (3,)),  # of a single rotation, in parent axes
+        ("child", "i8"),
+        ("node", "i8"),  # of the graph; -1 for a joint without constraints and laws
+        ("C_R", "f8", (3, 3)),
         ("per_inertia", "f8"),  # one over the inertia of the child alone along the rotations
-        ("distance", "i8"),  # 1 if its one coordinate is the distance of the two points
         ("law", "i8"),  # 1 if its coordinates have springs, dampers, rotors or the like
+        ("C_T", "f8", (3, 3)),
+        ("offset", "f8", (4,)),  # joint frame to parent axes
+        ("R_offset", "f8", (3, 3)),
+        ("D_T", "f8", (3, 3)),
+        ("D_R", "f8", (3, 3)),
+        ("distance", "i8"),  # 1 if its one coordinate is the distance of the two points
         ("compliance_T", "f8"),  # of its constraints, where loops may make them redundant [1/kg]
         ("compliance_R", "f8"),
         ("scale_T", "f8"),  # of an impulse as a velocity, for the residual of laws [1/kg]
         ("scale_R", "f8"),
-        ("q_begin", "i8"),
-        ("v_begin", "i8"),
-        ("node", "i8"),  # of the graph; -1 for a joint without constraints and laws
         ("child_joint", "i8"),  # block (row child body, column joint), and so on
         ("joint_child", "i8"),
         ("parent_joint", "i8"),
@@ -222,6 +224,7 @@ JOINT_STATE = np.dtype(
         ("rotor", "f8", (6,)),  # momenta of the rotors that enter the next step, by coordinate
         ("rows", "i8"),  # of G that are there: those of the constraints, or of coordinates too
         ("mid", "f8", (6,)),  # of a tree: rates of the coordinates in the last interval
+        ("slope", "f8", (6,)),  # of a tree: how these change [1/s], for the next guess
     ]
 )
 COUPLING_STATE = np.dtype([("impulse", "f8")])
@@ -359,31 +362,31 @@ PAIR = np.dtype(
 HINGE, BALL, FREE, GENERAL = range(4)
 TREE_WORK = with_rows(
     [
-        ("Q", "f8", (4,)),  # unknown: turn against the parent, or (cosine, sine) of half an angle
-        ("Q_old", "f8", (4,)),
-        ("slide", "f8", (3,)),  # unknown: rates of the free translations
-        ("slide_old", "f8", (3,)),
-        # World axes; 1 and 2 stand for the knots:
-        ("base", "f8", (3,)),  # from the parent's centre of mass to where the child is held
-        ("held", "f8", (3,)),  # from there to the child's joint point: rounding
+        # World axes; 1 and 2 stand for the knots. In the order in which sweeps ask for them:
         ("rho1", "f8", (3,)),  # from the joint point on the body to its centre of mass
-        ("rho2", "f8", (3,)),
-        ("r1", "f8", (3,)),  # from the joint point on the parent's parent side to this one
-        ("r2", "f8", (3,)),
         ("a1", "f8", (3,)),  # axis of a hinge
-        ("a2", "f8", (3,)),
-        ("Z1", "f8", (6, 6)),  # rows: twists of the reference by unit rates of the coordinates
-        ("Z2", "f8", (6, 6)),
         ("inverse", "f8"),  # of S, of a hinge
-        ("f", "f8", (6,)),  # wrench about the reference
-        ("u", "f8", (6,)),  # the same along the coordinates
-        ("passed", "f8", (6,)),  # what the joint passes on of it, about the parent's reference
+        ("posed", "i8"),  # whether pose2 is that of the unknowns
+        ("r1", "f8", (3,)),  # from the joint point on the parent's parent side to this one
+        ("base", "f8", (3,)),  # from the parent's centre of mass to where the child is held
         ("s", "f8", (6,)),  # rates of the coordinates while the parent stands still
         ("d", "f8", (6,)),  # rates of the coordinates in the direction that was found
-        ("d_old", "f8", (6,)),
+        ("passed", "f8", (6,)),  # what the joint passes on of f, about the parent's reference
+        ("f", "f8", (6,)),  # wrench about the reference
+        ("u", "f8", (6,)),  # the same along the coordinates
         ("x", "f8", (6,)),  # motion of the reference
+        ("Q", "f8", (4,)),  # unknown: turn against the parent, or (cosine, sine) of half an angle
+        ("Q_old", "f8", (4,)),
+        ("r2", "f8", (3,)),
+        ("a2", "f8", (3,)),
+        ("rho2", "f8", (3,)),
+        ("held", "f8", (3,)),  # from where the child is held to its joint point: rounding
+        ("slide", "f8", (3,)),  # unknown: rates of the free translations
+        ("slide_old", "f8", (3,)),
+        ("d_old", "f8", (6,)),
         ("y", "f8", (3,)),
-        ("posed", "i8"),  # whether pose2 is that of the unknowns
+        ("Z1", "f8", (6, 6)),  # rows: twists of the reference by unit rates of the coordinates
+        ("Z2", "f8", (6, 6)),
     ],
     D=6,  # answer of the body and all beyond it to a motion of the reference
     # Of the joint's elimination (articulated.py), about the reference of the parent:
@@ -409,6 +412,7 @@ LOOP_WORK = with_rows(  # at the loop's top
     B=6,  # as those of its arms, about the top
     C=6,
     E=6,  # answer of the loop to its multipliers, while its top stands still
+    I=6,  # and its inverse
 )
 
 FOUND = np.dtype(  # of a pair in a step
@@ -530,7 +534,9 @@ class Workspace(NamedTuple):
     external: NDArray[np.void]  # (nb + 1,) ROW, wrenches on the bodies held over the step, world
     q2: Array  # joint coordinates at the second knot, of joints with laws
     last_dt: Array  # (1,) length of the interval that led to the knot [s], 0 at a start
-    # (2,) 1 while blocks hold the factors of the knot's projection, 1 once a tree has any factors
+    stale: Array  # (1,) 1 if the state's velocities are not those at its knot, as nobody asked
+    # (3,) 1 while blocks hold the factors of the knot's projection, 1 while poses and joints of a
+    # tree are placed at the knot, 1 if the last motion of a tree was as it had been guessed
     factored: NDArray[np.int64]
     scratch: NDArray[np.void]  # (1,) SCRATCH
     saved: State  # what a step that fails goes back to
@@ -702,7 +708,7 @@ def _joint_records(
     nb = len(mechanism.bodies)
     index = {body.name: i for i, body in enumerate(mechanism.bodies)}
     elements = all_joints(mechanism)
-    joints = np.zeros(len(elements), dtype=JOINT)
+    joints = aligned(len(elements), JOINT)
     n_rates = mechanism.v_offsets[-1] + _n_lengths(mechanism)
     coordinates = np.zeros(n_rates, dtype=COORDINATE)
     pieces: list[tuple[float, Array]] = []
@@ -1179,7 +1185,8 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         external=np.zeros(nb + 1, dtype=ROW),
         q2=np.zeros(mechanism.q_offsets[-1] + _n_lengths(mechanism)),
         last_dt=np.ones(1),
-        factored=np.zeros(2, dtype=np.int64),
+        stale=np.zeros(1),
+        factored=np.zeros(3, dtype=np.int64),
         scratch=aligned(1, SCRATCH),
         saved=make_state(mechanism, model),
         tree=None if model.tree is None else aligned(nb + 1, TREE_WORK),

@@ -547,8 +547,8 @@ class Simulation:
 
     def _warn_of_start(self) -> None:
         """Say before the first step what starts in the ground or beyond its limit."""
-        heights = self.contact_positions()[:, 2]
-        if len(heights) and heights.min() < -1e-9:
+        heights = self.contact_positions()[:, 2] if self.robot.contacts else np.zeros(1)
+        if heights.min() < -1e-9:
             name = self.robot.contacts[int(heights.argmin())].name
             warnings.warn(
                 f"contact '{name}' starts {-heights.min():.3g} m below the ground and will be "
@@ -557,6 +557,8 @@ class Simulation:
                 stacklevel=_user_level(),
             )
         slots, joints = self._work.slots[self._model.n_ground :], self._model.joints
+        if len(slots) == 0:
+            return
         limits = slots[slots["kind"] == LIMIT]
         here = self._state.q[joints["q_begin"][limits["joint"]] + limits["row"]]
         beyond = limits["sign"] * (here - limits["bound"]) < -1e-9 * limits["scale"]
@@ -666,7 +668,11 @@ class Simulation:
         return ""
 
     def run(
-        self, seconds: float, controller: str | Controller | None = None, progress: bool = False
+        self,
+        seconds: float,
+        controller: str | Controller | None = None,
+        progress: bool = False,
+        every: int = 1,
     ) -> Log:
         """Simulate for some time and return the log.
 
@@ -676,6 +682,10 @@ class Simulation:
         controller : callable(sim) -> torques (nu,) or a PD, or the name of a built-in one, or None
         progress : bool
             Whether to show a progress bar on stderr.
+        every : int
+            Steps from one sample of the log to the next. The motion does not depend on it. Where
+            nothing touches and no torques act, steps that are not logged take two thirds of the
+            time, as nobody asks for the velocities at their ends.
 
         Raises
         ------
@@ -686,10 +696,12 @@ class Simulation:
         total = self._steps_of(seconds)
         if total is None:
             raise OptionError("a run needs a finite time; `stream` can go on for ever")
+        before = self.steps
         with _progress(total, progress) as advance:
-            for chunk in self.stream(seconds, controller):
+            for chunk in self.stream(seconds, controller, every=every):
                 chunks.append(chunk)
-                advance(len(chunk.t))
+                advance(self.steps - before)
+                before = self.steps
         return Log.from_chunks(self.robot, self.timestep, chunks)
 
     def stream(
@@ -697,6 +709,7 @@ class Simulation:
         seconds: float,
         controller: str | Controller | None = None,
         chunk_steps: int | None = None,
+        every: int = 1,
     ) -> Iterator[Chunk]:
         """Simulate for some time, a piece at a time: memory stays bounded however long it runs.
 
@@ -704,7 +717,9 @@ class Simulation:
         ----------
         seconds, controller : as for `run`; infinite seconds go on for ever
         chunk_steps : int or None
-            Steps per chunk.
+            Steps per chunk, or more to have whole multiples of `every`.
+        every : int
+            As for `run`.
 
         Yields
         ------
@@ -712,11 +727,15 @@ class Simulation:
             Samples since the last one. If a step fails, what was done before it is yielded first.
         """
         left = self._steps_of(seconds)
-        control = resolve(self.robot, controller, self.timestep)
+        control = None if controller is None else resolve(self.robot, controller, self.timestep)
         size = CHUNK_STEPS if chunk_steps is None else int(chunk_steps)
         if size < 1:
             raise OptionError(f"chunk_steps must be at least 1, not {chunk_steps}")
-        return self._stream(control, size, left)
+        if not (isinstance(every, Integral) and every >= 1):
+            raise OptionError(f"every must be a whole number of at least 1, not {every!r}")
+        # Rows of one chunk follow those of another as if it were one.
+        size = -(-size // int(every)) * int(every)
+        return self._stream(control, size, left, int(every))
 
     def _steps_of(self, seconds: float) -> int | None:
         """Number of steps of some time, None for infinite ones."""
@@ -724,7 +743,9 @@ class Simulation:
             raise OptionError(f"seconds must not be negative, not {seconds!r}")
         return round(seconds / self.timestep) if np.isfinite(seconds) else None
 
-    def _stream(self, control: Controller, size: int, left: int | None) -> Iterator[Chunk]:
+    def _stream(
+        self, control: Controller | None, size: int, left: int | None, every: int
+    ) -> Iterator[Chunk]:
         if self.steps == 0:
             self._warn_of_start()
         while left is None or left > 0:
@@ -736,9 +757,9 @@ class Simulation:
                 targets = control.targets(self.time + self.timestep * np.arange(n))
             if isinstance(control, Compiled):
                 address = control.address
-            handle = self._handle(n, targets, address)
+            handle = self._handle(n, targets, address, every)
             try:
-                if isinstance(control, PD | Compiled):
+                if control is None or isinstance(control, PD | Compiled):
                     self._hold(None, "")
                     self._control_by(control if isinstance(control, PD) else None)
                     self._advance(handle, 0, n)
@@ -748,33 +769,45 @@ class Simulation:
                 error = raised
             done = self.steps - begin
             if done:
-                run: Run = handle.values
-                yield Chunk(
-                    self._start_time + self.timestep * np.arange(begin, begin + done, dtype=float),
-                    run.q[:done],
-                    run.v[:done],
-                    run.tau[:done, self.robot.actuated],
-                    run.infos["iterations"][:done],
-                    run.infos["substeps"][:done],
-                    run.infos["violation"][:done],
-                    run.infos["gap"][:done],
-                )
+                yield self._chunk(handle.values, begin, done)
             if error is not None:
                 raise error
             if left is not None:
                 left -= n
+
+    def _chunk(self, run: Run, begin: int, done: int) -> Chunk:
+        """The samples of the first steps of a run, of which this is step `begin`."""
+        every, infos = int(run.every[0]), run.infos[:done]
+        starts = np.arange(0, done, every)
+        rows = len(starts)
+
+        def worst(name: str, of: Any = np.maximum) -> Any:
+            return infos[name] if every == 1 else of.reduceat(infos[name], starts)
+
+        return Chunk(
+            self._start_time + self.timestep * np.arange(begin, begin + done, every, dtype=float),
+            run.q[:rows],
+            run.v[:rows],
+            run.tau[:rows, self.robot.actuated],
+            worst("iterations"),
+            worst("substeps"),
+            worst("violation"),
+            worst("gap", np.minimum),
+        )
 
     def _release_servos(self) -> None:
         """Take all servos out of the equations; those of a controller are set step by step."""
         for name in ("kp", "kd", "target_rate"):
             self._work.drives[name] = 0.0
 
-    def _handle(self, n: int, targets: Array | None = None, controller: int = 0) -> Handle:
+    def _handle(
+        self, n: int, targets: Array | None = None, controller: int = 0, every: int = 1
+    ) -> Handle:
         """A run of n steps from here, for kernels: what drives it, and memory for its samples."""
         driven = self._driven
         motions = self._motions(self._start_time, self.steps, n + 1) if driven else None
         widths = self.robot.nq, self.robot.nv, self._n_rates
-        drive = self._gains, self._torques, targets, motions, controller, self.time
+        drive = self._gains, self._torques, targets, motions, controller, self.time, every
         return Handle(make_run(n, widths, *drive), self._single)
 
     def _hand_over(self) -> None:
@@ -845,7 +878,7 @@ class Simulation:
             self._solvers[solver] = model, make_workspace(self.robot, model), options, None
         self._model, self._work, self._options, self._parts = self._solvers[solver]
         # What was asked for, and the features that shapes touch with, last from step to step.
-        for name in ("tau", "drives", "external", "motion", "slots", "last_dt"):
+        for name in ("tau", "drives", "external", "motion", "slots", "last_dt", "stale"):
             getattr(self._work, name)[...] = getattr(before, name)
         if self._work.collision is not None and before.collision is not None:
             self._work.collision.ids[:] = before.collision.ids
@@ -856,6 +889,7 @@ class Simulation:
             for joint, knot in zip(self._model.joints, self._state.joints, strict=True):
                 begin, rates = joint["v_begin"], joint["m_T"] + joint["m_R"]
                 knot["mid"][:rates] = self._state.v[begin : begin + rates]
+                knot["slope"] = 0.0
         self._hand_over()
 
     def _patience(self, solver: str) -> tuple[int, int]:

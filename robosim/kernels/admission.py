@@ -7,7 +7,14 @@ Coordinates have rows only where laws, motors, limits or friction act on them.
 from math import sqrt
 
 from robosim.kernels.algebra import dot, fill
-from robosim.kernels.collide import assign_slots, find_entered, find_pair, in_use, mark_in_reach
+from robosim.kernels.collide import (
+    assign_slots,
+    find_entered,
+    find_pair,
+    in_use,
+    largest_speed,
+    mark_in_reach,
+)
 from robosim.kernels.contact import contact_center
 from robosim.kernels.coordinates import measure_ahead
 from robosim.kernels.interior_point import CONVERGED, NEEDS_BLOCKS
@@ -40,8 +47,9 @@ def use_coordinates(model, tree, state, work, j):
 def choose_contacts(model, state, work, options, dt, kappa):
     """List the contacts and limits that may be reached within dt; returns a status.
 
-    The others are left out. The bound is generous, and `admit_reached` looks again after the
-    solve, so that what was left out has an impulse of exactly zero and a gap that is really open.
+    The others are left out. The bound, by the motion of the last interval, is generous, and
+    `admit_reached` looks again after the solve, so that what was left out has an impulse of exactly
+    zero and a gap that is really open.
     """
     work.active[0] = 0
     speed = options.contact_speed
@@ -50,8 +58,7 @@ def choose_contacts(model, state, work, options, dt, kappa):
         body, pose, motion = model.bodies[i], work.pose1[i], state.bodies[i]
         if body.contact_begin == body.contact_end:
             continue
-        spin = sqrt(dot(motion.omega, motion.omega))
-        travel = 2.0 * abs(dt) * (sqrt(dot(motion.v, motion.v)) + spin * body.reach) + fall
+        travel = 2.0 * abs(dt) * largest_speed(motion.v_mid, body.reach) + fall
         near = somewhere(pose.x[2] - body.reach - travel < 0.0)
         for k in range(body.contact_begin, body.contact_end):
             contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
@@ -71,7 +78,7 @@ def choose_contacts(model, state, work, options, dt, kappa):
         if not near:
             rate = 0.0
             for row in range(joint.m_T + joint.m_R):
-                rate = max(rate, abs(state.v[joint.v_begin + row]))
+                rate = max(rate, abs(state.joints[contact.joint].mid[row]))
             gap = coordinate_gap(contact, joint, state.q)
             near = somewhere(gap < 2.0 * abs(dt) * contact.scale * rate + fall)
         if near:
@@ -123,7 +130,7 @@ def ground_gap(contact, pose):
 def leave_out(c, factored):
     """Take a contact out of the equations."""
     if c.active != 0:
-        factored[0], factored[1] = 0, 0
+        factored[0] = 0
         c.active = 0
         c.gamma = 0.0
         fill(0.0, c.beta)
@@ -148,7 +155,7 @@ def enter(contact, c, w, k, active, factored, facets, kappa, speed):
     active[active[0]] = k
     w.weight = 1.0
     if c.active == 0:
-        factored[0], factored[1] = 0, 0
+        factored[0] = 0
         c.active = 1
         w.u[0], w.u[1], w.u[2] = 0.0, 0.0, 1.0
         contact_center(contact, c, w, facets, kappa, speed)

@@ -27,7 +27,7 @@ from robosim.kernels.algebra import (
     lu6_solve_matrix,
     lu6_solve_vector,
 )
-from robosim.kernels.jit import kernel
+from robosim.kernels.jit import kernel, stage
 from robosim.kernels.loops import (
     add_rates,
     answer_loops,
@@ -226,7 +226,7 @@ def eliminate_coordinates(w, m, Z1, Z2, r1, r2, A, parent):
 
 
 @kernel
-def factor_tree(joints, loops, knots, rows, tree, border, arms, factored, held):
+def factor_tree(joints, loops, knots, rows, tree, border, arms, held):
     """Eliminate all joints, leaves first, from the blocks D; 1 + body if singular.
 
     With `held` both ends of the system are at the second knot.
@@ -238,29 +238,36 @@ def factor_tree(joints, loops, knots, rows, tree, border, arms, factored, held):
         joint, w = joints[b], tree[b]
         if loops is not None and factor_loops(b, loops, border, w.D) != 0:
             return 1 + b
-        parent, A = tree[joint.parent].D, rows[b].A
-        r1 = w.r2 if held else w.r1
-        if joint.kind == HINGE:
-            slope = A[0, 0] if rows[b].rows > joint.n_T + joint.n_R else 0.0
-            status = eliminate_hinge(w, w.a2 if held else w.a1, w.a2, r1, w.r2, slope, parent)
-        elif joint.kind == BALL:
-            status = eliminate_ball(w, r1, w.r2, parent)
-        elif joint.kind == FREE:
-            status = lu6(w.D)
-        else:
-            if rows[b].rows == joint.n_T + joint.n_R:
-                for row in range(6):
-                    fill(0.0, A[row])
-            m = joint.m_T + joint.m_R
-            status = eliminate_coordinates(w, m, w.Z2 if held else w.Z1, w.Z2, r1, w.r2, A, parent)
-        if status != 0:
+        if factor_joint(b, joints, rows, tree, held) != 0:
             return 1 + b
         if loops is not None:
             pass_joint(b, joint, loops, w, arms, border, held)
     if loops is not None and factor_loops(nb, loops, border, tree[nb].D) != 0:
         return 1 + nb
-    factored[1] = 1
     return 0
+
+
+@stage
+def factor_joint(b, joints, rows, tree, held):
+    """Eliminate one joint; not 0 if it is singular."""
+    joint, w = joints[b], tree[b]
+    parent, A = tree[joint.parent].D, rows[b].A
+    r1 = w.r2 if held else w.r1
+    status = 0
+    if joint.kind == HINGE:
+        slope = A[0, 0] if rows[b].rows > joint.n_T + joint.n_R else 0.0
+        status = eliminate_hinge(w, w.a2 if held else w.a1, w.a2, r1, w.r2, slope, parent)
+    elif joint.kind == BALL:
+        status = eliminate_ball(w, r1, w.r2, parent)
+    elif joint.kind == FREE:
+        status = lu6(w.D)
+    else:
+        if rows[b].rows == joint.n_T + joint.n_R:
+            for row in range(6):
+                fill(0.0, A[row])
+        m = joint.m_T + joint.m_R
+        status = eliminate_coordinates(w, m, w.Z2 if held else w.Z1, w.Z2, r1, w.r2, A, parent)
+    return status
 
 
 @kernel
@@ -280,61 +287,59 @@ def solve_tree(joints, loops, rows, tree, border, arms, x, held, before):
 
 @kernel
 def sweep_to_root(joints, loops, rows, tree, border, arms, x, held):
-    """tree.s of the joints as if their parents stood still; the size of x, see below.
-
-    The squares of the right-hand sides x in the metric of the factors, as a kinetic energy twice;
-    without the rows of loops.
-    """
+    """tree.s of the joints as if their parents stood still, for the right-hand sides x."""
     nb = tree.shape[0] - 1
-    size = 0.0
     if loops is not None:
         load_loops(joints, loops, border, x)
     for b in range(nb - 1, -1, -1):
-        joint, w = joints[b], tree[b]
-        f, u, s = w.f, w.u, w.s
-        gather_wrench(b, joints, tree, x[b].w, w.rho2 if held else w.rho1)
-        if loops is not None:
-            answer_loops(b, loops, border, f)
-        law = rows[b].rows > joint.n_T + joint.n_R
-        if joint.kind == HINGE:
-            a = w.a2 if held else w.a1
-            u0 = a[0] * f[3] + a[1] * f[4] + a[2] * f[5]
-            if law:
-                u0 += x[joint.node].w[joint.n_T + joint.n_R]
-            s[0] = w.inverse * u0
-            size += s[0] * u0
-            if loops is not None:
-                take_rates(b, 1, loops, arms, border, s)
-            pass_on_hinge(f, u0, w.U[0], w.r2 if held else w.r1, w.passed)
-            continue
-        if joint.kind == FREE:
-            assign(f, w.x)
-            lu6_solve_vector(w.D, w.x)
-            fill(0.0, w.passed)
-            size += dot(f[:3], w.x[:3]) + dot(f[3:], w.x[3:])
-            continue
-        m, r = joint.m_T + joint.m_R, w.r2 if held else w.r1
-        if joint.kind == BALL:
-            for i in range(3):
-                s[i] = dot(w.S[i], f[3:])
-                size += s[i] * f[3 + i]
-            pass_on_ball(f, f[3:], w.U, r, w.passed)
-        else:
-            fill(0.0, u)
-            for row in range(m):
-                for k in range(6):
-                    u[row] += (w.Z2[row, k] if held else w.Z1[row, k]) * f[k]
-            if law:
-                add_laws(joint, x[joint.node].w, u)
-            assign(u, s)
-            lu6_solve_vector(w.S, s)
-            for row in range(m):
-                size += s[row] * u[row]
-            pass_on_others(f, s, m, w.U, r, w.passed)
-        if loops is not None:
-            take_rates(b, m, loops, arms, border, s)
+        answer_wrench(b, joints, loops, rows, tree, border, arms, x, held)
     if loops is not None:
         answer_loops(nb, loops, border, tree[nb].f)
+
+
+@stage
+def answer_wrench(b, joints, loops, rows, tree, border, arms, x, held):
+    """The same of one joint; the square of x along it in the metric of the factors."""
+    joint, w = joints[b], tree[b]
+    f, u, s, size, r = w.f, w.u, w.s, 0.0, w.r2 if held else w.r1
+    gather_wrench(b, joints, tree, x[b].w, w.rho2 if held else w.rho1)
+    if loops is not None:
+        answer_loops(b, loops, border, f)
+    law = rows[b].rows > joint.n_T + joint.n_R
+    m = joint.m_T + joint.m_R
+    if joint.kind == HINGE:
+        a = w.a2 if held else w.a1
+        u0 = a[0] * f[3] + a[1] * f[4] + a[2] * f[5]
+        if law:
+            u0 += x[joint.node].w[joint.n_T + joint.n_R]
+        s[0] = w.inverse * u0
+        size = s[0] * u0
+        pass_on_hinge(f, u0, w.U[0], r, w.passed)
+    elif joint.kind == BALL:
+        for i in range(3):
+            s[i] = dot(w.S[i], f[3:])
+            size += s[i] * f[3 + i]
+        pass_on_ball(f, f[3:], w.U, r, w.passed)
+    elif joint.kind == FREE:
+        assign(f, w.x)
+        lu6_solve_vector(w.D, w.x)
+        fill(0.0, w.passed)
+        size = dot(f[:3], w.x[:3]) + dot(f[3:], w.x[3:])
+        m = 0
+    else:
+        fill(0.0, u)
+        for row in range(m):
+            for k in range(6):
+                u[row] += (w.Z2[row, k] if held else w.Z1[row, k]) * f[k]
+        if law:
+            add_laws(joint, x[joint.node].w, u)
+        assign(u, s)
+        lu6_solve_vector(w.S, s)
+        for row in range(m):
+            size += s[row] * u[row]
+        pass_on_others(f, s, m, w.U, r, w.passed)
+    if loops is not None and m > 0:
+        take_rates(b, m, loops, arms, border, s)
     return size
 
 
@@ -383,38 +388,11 @@ def sweep_to_leaves(joints, loops, tree, border, arms, x, before):
     if loops is not None:
         end_loops(nb, joints, loops, border, tree[nb].x, x)
     for b in range(nb):
-        joint, w = joints[b], tree[b]
-        motion, s, d, out = w.x, w.s, w.d, x[b].w
+        w = tree[b]
+        motion, out, rho = w.x, x[b].w, w.rho1 if before else w.rho2
         if loops is not None:
-            add_rates(b, joint.m_T + joint.m_R, loops, arms, border, s)
-        rho, Z = (w.rho1, w.Z1) if before else (w.rho2, w.Z2)
-        if joint.kind == FREE:
-            for row in range(joint.m_T + joint.m_R):
-                d[row] = dot(Z[row, :3], motion[:3]) + dot(Z[row, 3:], motion[3:])
-        else:
-            y, r = tree[joint.parent].x, w.r1 if before else w.r2
-            if joint.kind == HINGE:
-                rate = s[0] - seen(w.W[0], y)
-                d[0] = rate
-                a = w.a1 if before else w.a2
-                carry_motion(y, r, motion)
-                for i in range(3):
-                    motion[3 + i] = y[3 + i] + rate * a[i]
-            elif joint.kind == BALL:
-                carry_motion(y, r, motion)
-                for i in range(3):
-                    motion[3 + i] = s[i] - seen(w.W[i], y)
-                    d[i] = motion[3 + i] - y[3 + i]
-            else:
-                m = joint.m_T + joint.m_R
-                carry_motion(y, r, motion)
-                for i in range(3):
-                    motion[3 + i] = y[3 + i]
-                for row in range(m):
-                    d[row] = s[row] - seen(w.W[row], y)
-                for row in range(m):
-                    for i in range(6):
-                        motion[i] += d[row] * Z[row, i]
+            add_rates(b, joints[b].m_T + joints[b].m_R, loops, arms, border, w.s)
+        pass_motion(b, joints, tree, before)
         if loops is not None:
             end_loops(b, joints, loops, border, motion, x)
         p, q, t = motion[3], motion[4], motion[5]
@@ -422,6 +400,41 @@ def sweep_to_leaves(joints, loops, tree, border, arms, x, before):
         out[1] = motion[1] + t * rho[0] - p * rho[2]
         out[2] = motion[2] + p * rho[1] - q * rho[0]
         out[3], out[4], out[5] = p, q, t
+
+
+@stage
+def pass_motion(b, joints, tree, before):
+    """tree.x, the motion of a body's reference, and tree.d from the motion of its parent's."""
+    joint, w = joints[b], tree[b]
+    motion, s, d = w.x, w.s, w.d
+    y, r = tree[joint.parent].x, w.r1 if before else w.r2
+    m = joint.m_T + joint.m_R
+    if joint.kind == HINGE:
+        rate = s[0] - seen(w.W[0], y)
+        d[0] = rate
+        a = w.a1 if before else w.a2
+        carry_motion(y, r, motion)
+        for i in range(3):
+            motion[3 + i] = y[3 + i] + rate * a[i]
+    elif joint.kind == BALL:
+        carry_motion(y, r, motion)
+        for i in range(3):
+            motion[3 + i] = s[i] - seen(w.W[i], y)
+            d[i] = motion[3 + i] - y[3 + i]
+    elif joint.kind == FREE:
+        Z = w.Z1 if before else w.Z2
+        for row in range(m):
+            d[row] = dot(Z[row, :3], motion[:3]) + dot(Z[row, 3:], motion[3:])
+    else:
+        Z = w.Z1 if before else w.Z2
+        carry_motion(y, r, motion)
+        for i in range(3):
+            motion[3 + i] = y[3 + i]
+        for row in range(m):
+            d[row] = s[row] - seen(w.W[row], y)
+        for row in range(m):
+            for i in range(6):
+                motion[i] += d[row] * Z[row, i]
 
 
 @kernel

@@ -46,12 +46,17 @@ def mark_in_reach(pairs, shapes, motions, poses, dt, fall, found):
 
 @kernel
 def reach_of(motions, body, reach, dt):
-    """Twice how far a shape comes within dt by its body's present motion [m]."""
+    """Twice how far a shape comes within dt by its body's last motion [m]."""
     if body == motions.shape[0]:
         return 0.0
-    motion = motions[body]
-    spin = sqrt(dot(motion.omega, motion.omega))
-    return 2.0 * abs(dt) * (sqrt(dot(motion.v, motion.v)) + spin * reach)
+    return 2.0 * abs(dt) * largest_speed(motions[body].v_mid, reach)
+
+
+@kernel
+def largest_speed(twist, reach):
+    """The largest speed of points no farther than `reach` from the centre of mass [m/s]."""
+    v, spin = twist[:3], twist[3:]
+    return sqrt(dot(v, v)) + reach * sqrt(dot(spin, spin))
 
 
 @kernel

@@ -92,8 +92,8 @@ def start_knot(model, state, work, dt):
     step then receives half of the knot's impulse, as every later one does from either side. `dt`
     is the length of the arcs that the twists are measured along, or 0.
     """
-    work.factored[0], work.factored[1] = 0, 0
-    work.last_dt[0] = 0.0
+    fill(0, work.factored)
+    work.last_dt[0], work.stale[0] = 0.0, 0.0
     t = work.scratch[0]
     if find_changes(model, work.pose1, work.twists, dt, True, work):
         add_changes(model, work, work.twists)
@@ -110,8 +110,10 @@ def start_knot(model, state, work, dt):
         joint, knot = model.joints[j], state.joints[j]
         start_joint(joint, knot, work.pose1, work.scratch[0])
         fill(0.0, knot.mid)
+        fill(0.0, knot.slope)
         for row in range(joint.m_T + joint.m_R):
             v = joint.v_begin + row
+            knot.mid[row] = state.v[v]
             knot.rotor[row] = model.coordinates[v].armature * state.v[v]
     for n in range(state.couplings.shape[0]):
         state.couplings[n].impulse = 0.0

@@ -11,7 +11,7 @@ from robosim.kernels.contact import friction_size
 from robosim.kernels.interior_point import CONVERGED
 from robosim.kernels.jit import bridge, kernel, stage
 from robosim.kernels.lanes import WIDTH, lane, together
-from robosim.kernels.run import drive, servo_torques
+from robosim.kernels.run import asks, drive, servo_torques
 from robosim.kernels.step import advance
 
 
@@ -85,10 +85,10 @@ def restore_contacts(contacts, active, size, saved, before):
 
 
 @bridge
-def take_step(model, state, work, options, solver, info):
+def take_step(model, state, work, options, solver, asked, info):
     """One undivided step of all lanes."""
     info.iterations, info.substeps, info.order = 0, 1, 2
-    info.status = advance(model, state, work, options, solver, options.dt, 1.0, info)
+    info.status = advance(model, state, work, options, solver, options.dt, 1.0, asked, info)
 
 
 @kernel
@@ -133,7 +133,8 @@ def run_group(group, solver, parts, parts_kind, runs, run_kind, begin, end):
             drive(own, own_work, own_options, run, reached)
             pack(driven[k], 2 if reached == begin or has_servos(run.gains) else 1, k)
         keep_contacts(state.contacts, work.active, size, kept, before)
-        arguments = (model, state, work, options, solver, info[0])
+        asked = reached + 1 == end or asks(load(runs[0], run_kind), reached + 1)
+        arguments = (model, state, work, options, solver, asked, info[0])
         if not together(take_step, arguments) or info[0].status != CONVERGED:
             restore_contacts(state.contacts, work.active, size, kept, before)
             fill(0, work.factored)
@@ -143,7 +144,7 @@ def run_group(group, solver, parts, parts_kind, runs, run_kind, begin, end):
             run = load(runs[k], run_kind)
             unpack(told[k], k)
             tell(k, info[0], run.infos[reached])
-            servo_torques(run.gains, own, own_work, own_options.dt, run.tau[reached])
+            servo_torques(run, reached, own, own_work, own_options.dt)
         reached += 1
     for k in range(WIDTH):
         _, own, own_work, _ = load(parts[k], parts_kind)

@@ -20,7 +20,7 @@ from robosim.kernels.contact import (
 )
 from robosim.kernels.jit import kernel
 from robosim.kernels.lanes import everywhere, pick, somewhere
-from robosim.kernels.newton import evaluate, factor, find_direction, polish, remember, take_step
+from robosim.kernels.newton import evaluate, factor, find_direction, remember, take_step
 from robosim.kernels.touch import on_joint
 from robosim.model import DRY
 
@@ -49,7 +49,6 @@ LAST = 12  # and of parts of a step: along other paths, each finished by jumps
 LOOSE = 1e-2  # [m/s], residual below which jumps start, and up to which they may land
 OPEN = 1e-7  # [m/s, rad/s], how far joints may open in a step or its parts, over the timestep
 WEDGED = 1e-6  # the same with contacts, between which bodies can wedge
-EXACT = 1e-2  # part of the tolerance below which a motion without contacts is not polished
 REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
 
 
@@ -320,8 +319,6 @@ def solve(model, state, work, options, dt, attempt, info):
         mean, largest, _ = complementarity(model, state, work, 0.0)
         solved = is_solved(model, work, options, merit, largest, kappa_end)
         if solved and (n > 0 or not touches):
-            if somewhere(merit > EXACT * options.tolerance):
-                merit = polish(model, model.tree, model.loops, state, work, dt, merit, info)
             info.residual = merit
             return CONVERGED
         goes_on = n < WARM_LIMIT or (nears and everywhere(merit < TAIL))

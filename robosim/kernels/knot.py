@@ -49,14 +49,8 @@ STRAY = 3.0  # how much farther than the momenta friction may take the velocitie
 
 
 @kernel
-def find_velocities(model, tree, loops, state, work, options, dt, info):
-    """Momenta and velocities at the second knot; returns a status."""
-    find_loop_rows(model, loops, work)
-    if tree is None:
-        find_jacobians(model, work)
-    else:
-        leave_residual(model.joints, work.tree, state.joints, work.impulse)
-    gather_momenta(model, tree, work, options, dt)
+def find_velocities(model, tree, state, work, dt):
+    """Velocities at the second knot; returns a status."""
     # Not as constants, for each of which all of it would be compiled.
     drag = work.active[0] > 0
     status = project(model, tree, state, work, dt, drag)
@@ -75,12 +69,19 @@ def find_jacobians(model, work):
 
 
 @kernel
-def gather_momenta(model, tree, work, options, dt):
+def gather_momenta(model, tree, loops, state, work, options, dt):
     """work.known = momenta that enter the second knot: impulses and the forces' half there.
+
+    Finds the directions of constraints at that knot, of a tree's loops or of all joints.
 
     What is left of the equations is momentum e that the velocity v does not show. It flies along
     with the body, and to keep its moment about the world the body's own has to give dt v x e.
     """
+    find_loop_rows(model, loops, work)
+    if tree is None:
+        find_jacobians(model, work)
+    else:
+        leave_residual(model.joints, work.tree, state.joints, work.impulse)
     for i in range(model.bodies.shape[0]):
         known, v, e = work.known[i].w, work.bodies[i].v, work.scratch[0].w
         for k in range(6):

@@ -19,8 +19,6 @@ from robosim.kernels.articulated import (
     own_block,
     shifted_row,
     solve_tree,
-    sweep_to_leaves,
-    sweep_to_root,
 )
 from robosim.kernels.body import (
     angular_momentum,
@@ -115,7 +113,7 @@ def evaluate_equations(model, tree, loops, state, work, dt, info):
                 add_transposed(w.L_o, w.f, work.impulse[contact.other].w)
         worst = max(worst, contact_violation(contact, c, model.facets, w.u, contact.mass))
     if tree is not None:
-        dynamics = tree_residual(model, loops, work, dt, info)
+        dynamics = tree_residual(model, work, dt, info)
     else:
         for j in range(model.joints.shape[0]):
             joint, w = model.joints[j], work.joints[j]
@@ -145,44 +143,13 @@ def loop_equations(model, loops, state, work, dt):
 
 
 @kernel
-def tree_residual(model, loops, work, dt, info):
-    """work.residual of a tree's bodies; its size as a velocity.
-
-    Without contacts and loops in the metric of the last factors, as exact as they are: that is the
-    velocity of the Newton step that is left. A closed contact's stiffness would hide what its
-    impulse lacks.
-    """
+def tree_residual(model, work, dt, info):
+    """work.residual of a tree's bodies; its size as a velocity."""
     mass = find_residual(
         model.bodies, work.bodies, work.known, work.impulse, work.residual, work.scratch[0], dt
     )
-    if loops is None and work.active[0] == 0 and work.factored[1] != 0:
-        size = sweep_to_root(
-            model.joints, None, work.joints, work.tree, None, None, work.residual, False
-        )
-    else:
-        size = share_residual(
-            model.bodies, model.joints, work.joints, work.tree, work.residual, info
-        )
+    size = share_residual(model.bodies, model.joints, work.joints, work.tree, work.residual, info)
     return sqrt(abs(size) / mass) if isfinite(size) else size
-
-
-@kernel
-def polish(model, tree, loops, state, work, dt, merit, info):
-    """Follow a tree's last residual once more, with factors and a sweep that are there already.
-
-    Of a motion without contacts and loops, which then is nearly as exact as it can be; returns its
-    residual.
-    """
-    if tree is None or loops is not None or work.active[0] > 0 or work.factored[1] == 0:
-        return merit
-    sweep_to_leaves(model.joints, None, work.tree, None, None, work.rhs, False)
-    remember(model, tree, state, work)
-    take_step(model, tree, state, work, dt, 1.0)
-    polished = evaluate(model, state, work, dt, info)
-    if not everywhere(polished <= merit):
-        take_step(model, tree, state, work, dt, 0.0)
-        polished = evaluate(model, state, work, dt, info)
-    return polished
 
 
 @kernel
@@ -339,7 +306,6 @@ def factor_joints(model, state, work, held):
         work.tree,
         work.border,
         work.arms,
-        work.factored,
         held,
     )
 

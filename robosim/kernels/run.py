@@ -4,7 +4,7 @@ from robosim.kernels.addresses import call_controller
 from robosim.kernels.algebra import assign
 from robosim.kernels.interior_point import CONVERGED
 from robosim.kernels.jit import kernel, stage
-from robosim.kernels.step import step
+from robosim.kernels.step import find_knot_velocities, step
 
 
 @kernel
@@ -27,10 +27,24 @@ def control(gains, state, work):
 
 
 @kernel
-def servo_torques(gains, state, work, dt, tau):
-    """What the servos gave over the step that has just been done, into tau."""
-    for n in range(gains.shape[0]):
-        g = gains[n]
+def asks(run, k):
+    """Whether the velocities at knot k are asked for, by its log or by what drives a run."""
+    if k % run.every[0] == 0 or run.controller[0] != 0:
+        return True
+    for n in range(run.gains.shape[0]):
+        if run.gains[n].implicit == 0 and run.gains[n].kd != 0.0:
+            return True
+    return False
+
+
+@kernel
+def servo_torques(run, k, state, work, dt):
+    """What the servos gave over step k, which has just been done, into its log."""
+    if k % run.every[0] != 0:
+        return
+    tau = run.tau[k // run.every[0]]
+    for n in range(run.gains.shape[0]):
+        g = run.gains[n]
         if g.implicit != 0:
             end = state.q[g.q_index]
             rate = (end - work.drives[g.v_index].start) / dt
@@ -52,20 +66,25 @@ def drive(state, work, options, run, k):
     for n in range(work.motion.shape[0]):
         m, here, there = work.motion[n], run.motions[k, n], run.motions[k + 1, n]
         m.q1, m.v1, m.q2, m.v2 = here[0], here[1], there[0], there[1]
-    assign(state.q, run.q[k])
-    assign(state.v, run.v[k])
-    assign(work.tau, run.tau[k])
+    every = run.every[0]
+    if k % every == 0:
+        assign(state.q, run.q[k // every])
+        assign(state.v, run.v[k // every])
+        assign(work.tau, run.tau[k // every])
 
 
 @stage
 def run_steps(model, state, work, options, solver, run, begin, end):
-    """Take steps `begin` to `end` of a run; row k of its logs is the knot that step k starts from.
+    """Take steps `begin` to `end` of a run, whose log has the knot before each `run.every`-th one.
 
-    Returns the step that failed, whose row of run.infos tells why, or `end`.
+    Returns the step that failed, whose row of run.infos tells why, or `end`. The velocities are
+    those at the knot that it stops at.
     """
     for k in range(begin, end):
         drive(state, work, options, run, k)
-        if step(model, state, work, options, solver, run.infos[k]) != CONVERGED:
+        asked = k + 1 == end or asks(run, k + 1)
+        if step(model, state, work, options, solver, asked, run.infos[k]) != CONVERGED:
+            find_knot_velocities(model, model.tree, state, work, options)
             return k
-        servo_torques(run.gains, state, work, options.dt, run.tau[k])
+        servo_torques(run, k, state, work, options.dt)
     return end

@@ -7,8 +7,6 @@ The momentum that enters a knot is carried by summing impulses, so that what the
 leaves of the equations does not add up: momentum, linear and angular, is conserved to rounding.
 """
 
-from math import isfinite
-
 import numpy as np
 
 from robosim.kernels.addresses import call_solver
@@ -47,10 +45,21 @@ from robosim.kernels.interior_point import (
     start_jump,
 )
 from robosim.kernels.jit import kernel, stage
-from robosim.kernels.joint import joint_residual, read_coordinates
-from robosim.kernels.knot import add_motion, find_velocities, is_tied, project_changes
+from robosim.kernels.joint import (
+    joint_motion_map,
+    joint_residual,
+    read_coordinates,
+    read_velocities,
+)
+from robosim.kernels.knot import (
+    add_motion,
+    find_velocities,
+    gather_momenta,
+    is_tied,
+    project_changes,
+)
 from robosim.kernels.lanes import pick, somewhere
-from robosim.kernels.newton import evaluate, factor, find_direction
+from robosim.kernels.newton import evaluate, factor, find_direction, find_loop_rows
 from robosim.kernels.tendon import follow_tendon, is_tendon
 from robosim.kernels.touch import RECOVERY_SPEED, on_joint
 from robosim.kernels.tree import (
@@ -59,11 +68,14 @@ from robosim.kernels.tree import (
     guess_tree,
     hinge_violation,
     keep_rates,
+    meet_velocities,
+    move_tree,
     read_rates,
     start_joint,
     start_tree,
     turned_angle,
 )
+from robosim.kernels.untouched import solve_untouched
 from robosim.model import DRY, HINGE
 
 HALF_RADIAN = 0.8775825618903728  # its cosine
@@ -75,26 +87,28 @@ PART = 1.0 / (PARTS - 1.0 - (PARTS - 1.0) ** (1.0 / 3.0))
 
 
 @stage
-def step(model, state, work, options, solver, info):
+def step(model, state, work, options, solver, asked, info):
     """Advance the state by options.dt, in parts if need be; returns info.status.
 
-    `solver` is where `find_motion` is found, and the address of what it works on.
+    `solver` is where `find_motion` is found, and the address of what it works on. The velocities at
+    the knot that it ends at are there if they are `asked` for, or if the next step needs them.
 
     On failure the state is left at the knot that it came from.
     """
     info.iterations = 0
     info.substeps = 1
     info.order = allowed_order(work, options)
-    last_dt = work.last_dt[0]
+    last_dt, stale = work.last_dt[0], work.stale[0]
     if info.order == 4:
         copy_state(state, work.saved)
     while True:
         gap, violation, end = np.inf, 0.0, 0.0
-        for part in range(PARTS if info.order == 4 else info.substeps):
+        for part in range(last_part(info) + 1):
             fraction = part_of_step(info, part)
             end += fraction
             dt = fraction * options.dt
-            info.status = advance(model, state, work, options, solver, dt, end, info)
+            show = asked and part == last_part(info)
+            info.status = advance(model, state, work, options, solver, dt, end, show, info)
             if info.order == 4 and info.status == CONVERGED and work.active[0] > 0:
                 info.status = NOT_SMOOTH
             if info.status != CONVERGED:
@@ -103,13 +117,13 @@ def step(model, state, work, options, solver, info):
         if info.status == CONVERGED:
             info.gap, info.violation = gap, violation
             return info.status
+        fill(0, work.factored)
         # A first interval that fails has moved nothing yet, so it is what there is to save.
         if info.order == 2 and info.substeps == 1:
             copy_state(state, work.saved)
         else:
             copy_state(work.saved, state)
-            work.factored[0] = 0
-            work.last_dt[0] = last_dt
+            work.last_dt[0], work.stale[0] = last_dt, stale
         if info.status == NEEDS_BLOCKS:
             return info.status
         if info.order == 4:
@@ -128,6 +142,12 @@ def allowed_order(work, options):
             if work.drives[v].kp != 0.0 or work.drives[v].kd != 0.0:
                 return 2
     return options.order
+
+
+@kernel
+def last_part(info):
+    """Number of the last part of a step; the first is 0."""
+    return PARTS - 1 if info.order == 4 else info.substeps - 1
 
 
 @kernel
@@ -157,10 +177,12 @@ def copy_state(source, target):
 
 
 @stage
-def advance(model, state, work, options, solver, dt, end, info):
+def advance(model, state, work, options, solver, dt, end, asked, info):
     """Advance the state by one interval dt without substeps; returns a status.
 
-    `end` is where the interval ends within the step, as a fraction of it.
+    `end` is where the interval ends within the step, as a fraction of it. The motion is the same
+    whether velocities are asked for or not: it makes use of them where contacts or torques act, and
+    there they are always found.
     """
     start_interval(model, model.tree, state, work, options, dt, end)
     status = call_solver(solver[0], solver[1], dt, info)
@@ -169,13 +191,60 @@ def advance(model, state, work, options, solver, dt, end, info):
     may_divide = 2 * info.substeps <= min(FINE, options.max_substeps)
     if status == CONVERGED and may_divide and contacts_give(model, state, work, options, dt):
         status = GIVES_ENERGY
+    if status != CONVERGED:
+        return status
+    gather_momenta(model, model.tree, model.loops, state, work, options, dt)
+    push = size_of_push(work)
+    shows = asked or model.tree is None or somewhere(push > 0.0)
+    if shows:
+        status = find_velocities(model, model.tree, state, work, dt)
+        if status == CONVERGED:
+            # The parts of a step of order four make up for each other in what the momenta show.
+            arc = 0.0 if options.order == 4 else dt
+            show_velocities(model, model.tree, model.loops, state, work, arc)
+    else:
+        work.factored[0] = 0
     if status == CONVERGED:
-        status = find_velocities(model, model.tree, model.loops, state, work, options, dt, info)
-    if status == CONVERGED:
-        # The parts of a step of order four make up for each other in what the momenta show.
-        arc = 0.0 if options.order == 4 else dt
-        end_interval(model, model.tree, model.loops, state, work, dt, arc, info)
+        work.stale[0] = 0.0 if shows else 1.0
+        end_interval(model, model.tree, model.loops, state, work, dt, shows, push, info)
     return status
+
+
+@kernel
+def find_knot_velocities(model, tree, state, work, options):
+    """Velocities at the knot where the state is, if nobody had asked for them."""
+    if tree is None or work.stale[0] == 0.0:
+        return
+    dt = work.last_dt[0]
+    fill(0, work.factored)
+    start_interval(model, tree, state, work, options, 0.0, 0.0)
+    work.active[0] = 0
+    for b in range(model.bodies.shape[0]):
+        joint, w, knot = model.joints[b], work.tree[b], state.joints[b]
+        fill(0.0, w.Q)
+        fill(0.0, w.slide)
+        w.Q[0] = 1.0
+        assign(knot.rotor, work.joints[b].rotor)
+        for k in range(joint.m_T + joint.m_R + (1 if joint.m_R == 3 else 0)):
+            work.q2[joint.q_begin + k] = state.q[joint.q_begin + k]
+    move_tree(model.joints, work.bodies, work.tree, dt)
+    for b in range(model.bodies.shape[0]):
+        work.pose2[b] = work.pose1[b]
+    find_loop_rows(model, model.loops, work)
+    if find_velocities(model, tree, state, work, dt) == CONVERGED:
+        arc = dt if options.order == 2 else 0.0
+        show_velocities(model, tree, model.loops, state, work, arc)
+        work.stale[0] = 0.0
+    fill(0, work.factored)
+
+
+@kernel
+def size_of_push(work):
+    """Not zero where contacts or torques act."""
+    size = 1.0 if work.active[0] > 0 else 0.0
+    for v in range(work.tau.shape[0]):
+        size += abs(work.tau[v])
+    return size
 
 
 @kernel
@@ -240,14 +309,16 @@ def add_motions(L, before, after, dt, out):
 @kernel
 def start_interval(model, tree, state, work, options, dt, end):
     """What the equations take from the first knot: poses, inertias, momenta, known impulses."""
-    if tree is None or work.factored[0] == 0:
+    placed = tree is not None and work.factored[1] != 0
+    # A projection of the velocities at the knot of a tree has found its inertias as well.
+    turned = placed and work.factored[0] != 0
+    if not placed:
         load_poses(model, state, work.pose1)
-        for i in range(model.bodies.shape[0]):
-            similarity(work.pose1[i].R, model.bodies[i].inertia, work.bodies[i].J)
-    else:
-        # The end of the last interval has left all the rest, the knot's projection the inertias.
-        for i in range(model.bodies.shape[0]):
+    for i in range(model.bodies.shape[0]):
+        if placed:
             work.pose1[i] = work.pose2[i]
+        if not turned:
+            similarity(work.pose1[i].R, model.bodies[i].inertia, work.bodies[i].J)
     for i in range(model.bodies.shape[0]):
         body = model.bodies[i]
         for k in range(6):
@@ -255,7 +326,7 @@ def start_interval(model, tree, state, work, options, dt, end):
         for k in range(3):
             work.known[i].w[k] += 0.5 * dt * body.mass * options.gravity[k]
     if tree is not None:
-        if work.factored[0] == 0:
+        if not placed:
             start_tree(model.joints, work.pose1, work.tree, work.scratch[0])
         add_tree_forces(
             model.joints,
@@ -313,18 +384,16 @@ def along_motion(m, dt, s):
 
 
 @kernel
-def guess_motion(model, tree, state, work, dt, extrapolate):
-    """Unknowns of bodies and joints: knot velocities, continued from the last interval's.
-
-    There is none after a start, where `extrapolate` is infinite.
-    """
-    t = work.scratch[0]
-    extrapolate = pick(isfinite(extrapolate), extrapolate, 0.0)
+def guess_motion(model, tree, state, work, dt, ahead):
+    """Unknowns of bodies and joints: their rates `ahead` of the knot [s], as they have changed."""
+    t, since = work.scratch[0], 0.5 * work.last_dt[0]
     if tree is not None:
-        guess_tree(model.joints, state, work.pose1, work.tree, t, dt, extrapolate)
+        guess_tree(model.joints, state.joints, work.pose1, work.tree, t, dt, since + ahead)
         for j in range(model.bodies.shape[0], model.joints.shape[0]):
             assign(state.joints[j].impulse, work.joints[j].impulse)
         return
+    # After a start there is no change yet.
+    extrapolate = pick(since != 0.0, ahead / since, 0.0)
     for i in range(model.bodies.shape[0]):
         body, w = state.bodies[i], work.bodies[i]
         rotate(work.pose1[i].R, body.omega, t.w)
@@ -358,14 +427,7 @@ def solve_interval(model, state, work, options, dt, kappa, info):
     info.attempt = WARM
     while True:
         if info.attempt == WARM:
-            guess_motion(
-                model,
-                model.tree,
-                state,
-                work,
-                dt,
-                dt / work.last_dt[0],
-            )
+            guess_motion(model, model.tree, state, work, dt, 0.5 * dt)
         elif info.attempt == HOP:
             guess_motion(model, model.tree, state, work, dt, 0.0)
             evaluate(model, state, work, dt, info)
@@ -374,7 +436,7 @@ def solve_interval(model, state, work, options, dt, kappa, info):
             start_jump(model, state, work)
         else:
             start_cold(model, state, work, dt, kappa, info)
-        status = solve(model, state, work, options, dt, info.attempt, info)
+        status = solve_any(model, model.tree, model.loops, state, work, options, dt, info)
         if status == CONVERGED:
             finish_poses(model, model.tree, work, dt)
             before = work.active[0]
@@ -390,6 +452,17 @@ def solve_interval(model, state, work, options, dt, kappa, info):
         last = FIRST_PATH if info.substeps == 1 else LAST
         if info.attempt > min(last, options.last_attempt) or work.active[0] == 0:
             return status
+
+
+@kernel
+def solve_any(model, tree, loops, state, work, options, dt, info):
+    """Solve the equations from where the unknowns are, in the shortest way; returns a status."""
+    if tree is not None and info.attempt == WARM and work.active[0] == 0:
+        status = solve_untouched(model, loops, state, work, options, dt, info)
+        if status == CONVERGED:
+            return status
+        guess_motion(model, tree, state, work, dt, 0.5 * dt)
+    return solve(model, state, work, options, dt, info.attempt, info)
 
 
 @kernel
@@ -433,16 +506,16 @@ def raise_barrier(model, state, work, dt, kappa, speed, info):
 
 
 @kernel
-def read_tree(model, state, work, dt, info):
-    """Coordinates and velocities of the joints at the second knot, and how they are violated."""
-    t = work.scratch[0]
-    fill(0.0, work.twists[model.bodies.shape[0]].w)
+def read_tree(model, state, work, dt, shows, push, info):
+    """Coordinates of the joints at the second knot, how they are violated, and the next guess."""
+    t, since = work.scratch[0], 0.5 * (dt + work.last_dt[0])
     for b in range(model.bodies.shape[0]):
         joint, w, knot = model.joints[b], work.tree[b], state.joints[b]
         a, child = work.pose2[joint.parent], work.pose2[b]
         assign(work.joints[b].rotor, knot.rotor)
-        keep_rates(joint, work.pose1[b], w, knot, dt)
-        read_rates(joint, w, a, child, work.twists, t, state.v)
+        keep_rates(joint, work.pose1[b], w, knot, dt, since)
+        if shows:
+            meet_velocities(joint, state.v, knot, push > 0.0, dt)
         # Where the next interval begins.
         start_joint(joint, work.pose2, work.tree[joint.parent].rho1, w, t)
         if joint.kind == HINGE:
@@ -456,10 +529,23 @@ def read_tree(model, state, work, dt, info):
 
 
 @kernel
-def end_interval(model, tree, loops, state, work, dt, arc, info):
-    """Move the state to the second knot, all of it; note the joints' violation and the gap."""
-    info.gap, info.violation = np.inf, 0.0
-    work.last_dt[0] = dt
+def read_loops(model, loops, state, work, dt):
+    """The same of the joints that close loops."""
+    t = work.scratch[0]
+    for n in range(loops.joint.shape[0]):
+        j = loops.joint[n]
+        joint, mid = model.joints[j], state.joints[j].mid
+        a, b = work.pose2[joint.parent], work.pose2[joint.child]
+        for row in range(joint.m_T + joint.m_R):
+            mid[row] = state.q[joint.q_begin + row]
+        read_coordinates(joint, a, b, t, state.q)
+        for row in range(joint.m_T + joint.m_R):
+            mid[row] = (state.q[joint.q_begin + row] - mid[row]) / dt
+
+
+@kernel
+def show_velocities(model, tree, loops, state, work, arc):
+    """Velocities of bodies and joints at the second knot, read along arcs of length `arc` [s]."""
     for i in range(model.bodies.shape[0]):
         assign(work.twists[i].w, state.bodies[i].shown)
     if find_changes(model, work.pose2, work.twists, arc, False, work):
@@ -467,15 +553,37 @@ def end_interval(model, tree, loops, state, work, dt, arc, info):
             project_changes(model, tree, work.pose2, work)
         add_changes(model, work, work.twists)
     for i in range(model.bodies.shape[0]):
+        body, twist = state.bodies[i], work.twists[i].w
+        assign(twist[:3], body.v)
+        rotate_back(work.pose2[i].R, twist[3:], body.omega)
+    fill(0.0, work.twists[model.bodies.shape[0]].w)
+    t = work.scratch[0]
+    if tree is not None:
+        for b in range(model.bodies.shape[0]):
+            joint = model.joints[b]
+            a, child = work.pose2[joint.parent], work.pose2[b]
+            read_rates(joint, work.tree[b], a, child, work.twists, t, state.v)
+    if loops is not None:
+        for n in range(loops.joint.shape[0]):
+            joint = model.joints[loops.joint[n]]
+            over, on = work.twists[joint.parent].w, work.twists[joint.child].w
+            a, child = work.pose2[joint.parent], work.pose2[joint.child]
+            joint_motion_map(joint, a, child, t, 0, t.S_a, t.S_b)
+            read_velocities(t.S_a, t.S_b, over, on, joint, state.v)
+
+
+@kernel
+def end_interval(model, tree, loops, state, work, dt, shows, push, info):
+    """Move the state to the second knot, all of it; note the joints' violation and the gap."""
+    info.gap, info.violation = np.inf, 0.0
+    for i in range(model.bodies.shape[0]):
         body, w, pose, parameters = state.bodies[i], work.bodies[i], work.pose2[i], model.bodies[i]
         for k in range(3):
             body.x[k] = pose.x[k]
-            body.v[k] = work.twists[i].w[k]
             body.v_mid[k] = w.v[k]
             body.v_mid[3 + k] = 2.0 / dt * w.P[1 + k]
         assign(pose.q, body.q)
         assign(work.known[i].w, body.p)
-        rotate_back(pose.R, work.twists[i].w[3:], body.omega)
         if somewhere(pose.x[2] - parameters.reach < info.gap):
             for k in range(parameters.contact_begin, parameters.contact_end):
                 info.gap = min(info.gap, ground_gap(work.slots[k], pose))
@@ -499,7 +607,13 @@ def end_interval(model, tree, loops, state, work, dt, arc, info):
             info.gap = min(info.gap, work.contacts[k].gap)
     if tree is None:
         read_joints(model, state, work, work.pose2, work.twists, 0)
+        for j in range(model.joints.shape[0]):
+            joint = model.joints[j]
+            for row in range(joint.m_T + joint.m_R):
+                state.joints[j].mid[row] = state.v[joint.v_begin + row]
     else:
-        read_tree(model, state, work, dt, info)
+        read_tree(model, state, work, dt, shows, push, info)
+        work.factored[1] = 1
     if loops is not None:
-        read_joints(model, state, work, work.pose2, work.twists, model.bodies.shape[0])
+        read_loops(model, loops, state, work, dt)
+    work.last_dt[0] = dt

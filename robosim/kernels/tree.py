@@ -25,7 +25,7 @@ from robosim.kernels.body import (
     turn_hinge,
 )
 from robosim.kernels.coordinates import read_ahead
-from robosim.kernels.jit import kernel
+from robosim.kernels.jit import kernel, stage
 from robosim.kernels.joint import multiply_offset
 from robosim.kernels.lanes import everywhere, pick, somewhere
 from robosim.kernels.touch import turned
@@ -86,16 +86,15 @@ def free_directions(joint, poses, t, w):
 
 
 @kernel
-def guess_tree(joints, state, poses, tree, t, dt, extrapolate):
-    """Unknowns from the velocities at the knot, continued from the last interval's rates.
+def guess_tree(joints, knots, poses, tree, t, dt, ahead):
+    """Unknowns from the last interval's rates and how they change, `ahead` of its middle [s].
 
     Smooth as it may be, a longer memory guesses worse: what is quick in it gets amplified.
     """
     for b in range(tree.shape[0] - 1):
-        joint, w, knot = joints[b], tree[b], state.joints[b]
+        joint, w, knot = joints[b], tree[b], knots[b]
         for row in range(joint.m_T + joint.m_R):
-            rate = state.v[joint.v_begin + row]
-            w.s[row] = rate + extrapolate * (rate - knot.mid[row])
+            w.s[row] = knot.mid[row] + ahead * knot.slope[row]
         for row in range(joint.m_T):
             w.slide[row] = w.s[row]
         if joint.m_R == 1:
@@ -107,16 +106,35 @@ def guess_tree(joints, state, poses, tree, t, dt, extrapolate):
 
 
 @kernel
-def keep_rates(joint, pose, w, knot, dt):
-    """The rates of the interval that ends, for the next guess; of rotations in child axes."""
+def keep_rates(joint, pose, w, knot, dt, since):
+    """The rates of the interval that ends, for the next guess; of rotations in child axes.
+
+    Its middle is the time `since` after what was kept before.
+    """
+    per_time = 1.0 / since
     for row in range(joint.m_T):
-        knot.mid[row] = w.slide[row]
+        keep_rate(w.slide[row], row, knot, per_time)
     if joint.m_R == 1:
-        knot.mid[joint.m_T] = 2.0 / dt * w.Q[1]
+        keep_rate(2.0 / dt * w.Q[1], joint.m_T, knot, per_time)
     elif joint.m_R == 3:
         rotate_back(pose.R, w.Q[1:], w.y)
         for i in range(3):
-            knot.mid[joint.m_T + i] = 2.0 / dt * w.y[i]
+            keep_rate(2.0 / dt * w.y[i], joint.m_T + i, knot, per_time)
+
+
+@kernel
+def keep_rate(rate, row, knot, per_time):
+    """One rate, and how it has changed."""
+    knot.slope[row] = per_time * (rate - knot.mid[row])
+    knot.mid[row] = rate
+
+
+@kernel
+def meet_velocities(joint, v, knot, pushed, dt):
+    """Where it has been pushed, let the rates change as the velocities at the knot show."""
+    for row in range(joint.m_T + joint.m_R):
+        change = 2.0 / dt * (v[joint.v_begin + row] - knot.mid[row])
+        knot.slope[row] = pick(pushed, change, knot.slope[row])
 
 
 @kernel
@@ -169,20 +187,25 @@ def turn_child(joint, w, P_a, P):
 @kernel
 def move_tree(joints, motions, tree, dt):
     """Turns and velocities of all bodies, and the joints at the second knot, from the unknowns."""
-    rate = 1.0 / dt
     for b in range(tree.shape[0] - 1):
-        joint, w = joints[b], tree[b]
-        parent, body, w_a = motions[joint.parent], motions[b], tree[joint.parent]
-        turn_child(joint, w, parent.P, body.P)
-        turned(parent.P, w.base, w.x[:3])
-        turned(body.P, w.rho1, w.x[3:])
-        for i in range(3):
-            body.v[i] = parent.v[i] + rate * (w.x[i] + w.x[3 + i] - w.held[i])
-            w.rho2[i] = w.rho1[i] + w.x[3 + i]
-            w.r2[i] = w_a.rho2[i] + w.base[i] + w.x[i]
-        if joint.kind == HINGE:
-            turn_vector(body.P, w.a1, w.a2)
-            continue
+        move_body(b, joints, motions, tree, dt)
+
+
+@stage
+def move_body(b, joints, motions, tree, dt):
+    """The same of one body, after its parent."""
+    joint, w, rate = joints[b], tree[b], 1.0 / dt
+    parent, body, w_a = motions[joint.parent], motions[b], tree[joint.parent]
+    turn_child(joint, w, parent.P, body.P)
+    turned(parent.P, w.base, w.f[:3])
+    turned(body.P, w.rho1, w.f[3:])
+    for i in range(3):
+        body.v[i] = parent.v[i] + rate * (w.f[i] + w.f[3 + i] - w.held[i])
+        w.rho2[i] = w.rho1[i] + w.f[3 + i]
+        w.r2[i] = w_a.rho2[i] + w.base[i] + w.f[i]
+    if joint.kind == HINGE:
+        turn_vector(body.P, w.a1, w.a2)
+    else:
         for row in range(joint.m_T):
             z = w.Z2[row]
             turn_vector(parent.P, w.Z1[row, :3], z[:3])
@@ -279,14 +302,22 @@ def find_residual(bodies, motions, known, impulses, residual, t, dt):
     """residual (nb,) of the bodies' equations (29a), but for what joints do; the total mass."""
     mass = 0.0
     for b in range(bodies.shape[0]):
-        body, r, m = motions[b], residual[b].w, bodies[b].mass
-        angular_momentum(body.J, body.P, dt, t.w)
-        enters, impulse = known[b].w, impulses[b].w
-        for k in range(3):
-            r[k] = enters[k] + impulse[k] - m * body.v[k]
-            r[3 + k] = enters[3 + k] + impulse[3 + k] - t.w[k]
-        mass += m
+        left_momentum(b, bodies, motions, known, residual, t, dt)
+        r, impulse = residual[b].w, impulses[b].w
+        for k in range(6):
+            r[k] += impulse[k]
+        mass += bodies[b].mass
     return mass
+
+
+@stage
+def left_momentum(b, bodies, motions, known, residual, t, dt):
+    """residual[b] = the momentum that enters the knot but for what the motion of body b has."""
+    body, r, m, enters = motions[b], residual[b].w, bodies[b].mass, known[b].w
+    angular_momentum(body.J, body.P, dt, t.w)
+    for k in range(3):
+        r[k] = enters[k] - m * body.v[k]
+        r[3 + k] = enters[3 + k] - t.w[k]
 
 
 @kernel
@@ -393,9 +424,15 @@ def add_laws(joint, rows, out):
 def remember_tree(tree):
     """Keep the unknowns of the joints."""
     for b in range(tree.shape[0]):
-        w = tree[b]
-        assign(w.Q, w.Q_old)
-        assign(w.slide, w.slide_old)
+        remember_joint(b, tree)
+
+
+@stage
+def remember_joint(b, tree):
+    """Keep the unknowns of one joint."""
+    w = tree[b]
+    assign(w.Q, w.Q_old)
+    assign(w.slide, w.slide_old)
 
 
 @kernel
@@ -417,22 +454,28 @@ def add_remembered_rates(tree):
 def step_tree(joints, motions, tree, t, dt, length):
     """Unknowns = remembered ones + length * w.d, the rates of the joints in a Newton direction."""
     for b in range(tree.shape[0] - 1):
-        joint, w = joints[b], tree[b]
-        for row in range(joint.m_T):
-            w.slide[row] = w.slide_old[row] + length * w.d[row]
-        if joint.m_R == 1:
-            turn_hinge(w.Q_old, w.d[joint.m_T], dt * length, w.Q)
-        elif joint.m_R == 3:
-            # The rate in world axes at the second knot, seen from before the parent's turn.
-            if joint.kind == BALL:
-                assign(w.d[:3], t.w)
-            else:
-                fill(0.0, t.w)
-                for row in range(joint.m_T, joint.m_T + 3):
-                    for i in range(3):
-                        t.w[i] += w.d[row] * w.Z2[row, 3 + i]
-            turn_back(motions[joint.parent].P_old, t.w, t.y)
-            turn_by(w.Q_old, t.y, dt * length, w.Q)
+        step_joint(b, joints, motions, tree, t, dt, length)
+
+
+@stage
+def step_joint(b, joints, motions, tree, t, dt, length):
+    """The same of one joint."""
+    joint, w = joints[b], tree[b]
+    for row in range(joint.m_T):
+        w.slide[row] = w.slide_old[row] + length * w.d[row]
+    if joint.m_R == 1:
+        turn_hinge(w.Q_old, w.d[joint.m_T], dt * length, w.Q)
+    elif joint.m_R == 3:
+        # The rate in world axes at the second knot, seen from before the parent's turn.
+        if joint.kind == BALL:
+            assign(w.d[:3], t.w)
+        else:
+            fill(0.0, t.w)
+            for row in range(joint.m_T, joint.m_T + 3):
+                for i in range(3):
+                    t.w[i] += w.d[row] * w.Z2[row, 3 + i]
+        turn_back(motions[joint.parent].P_old, t.w, t.y)
+        turn_by(w.Q_old, t.y, dt * length, w.Q)
 
 
 @kernel

@@ -32,6 +32,9 @@ STEP = (*INTEGERS, "violation", "gap")
 class Chunk(NamedTuple):
     """Some consecutive samples of a run.
 
+    Where samples are several steps apart, what belongs to a step is the largest of all steps up to
+    the next sample, and the smallest gap.
+
     Attributes
     ----------
     t : (n,) [s]

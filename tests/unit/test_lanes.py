@@ -290,14 +290,15 @@ def test_nothing_parts_once_the_state_moves() -> None:
 
     lanes.agreed = refuse
     from robosim.kernels.jit import kernel
-    from robosim.kernels.step import end_interval
+    from robosim.kernels.step import end_interval, show_velocities
 
     for robot in (chain(2), robosim.load("a1")):
         batch = robosim.BatchSimulation(robot, lanes.WIDTH, threads=1)
         kinds = TYPES[Group(batch._sims).kind].types
         model, state, work, info = kinds[0], kinds[1], kinds[2], kinds[4].dtype
-        number = types.float64
-        end_interval.compile((model, model[-2], model[-1], state, work, number, number, info))
+        number, parts = types.float64, (model, model[-2], model[-1], state, work)
+        show_velocities.compile((*parts, number))
+        end_interval.compile((*parts, number, types.boolean, lanes.lanes, info))
     try:
         kernel(lambda x: 1.0 if x > 0.0 else 2.0).compile((lanes.lanes,))
     except AssertionError as error:
