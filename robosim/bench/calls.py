@@ -45,8 +45,8 @@ def run_calls(setup: Setup) -> Report:
         return True
 
     jobs: dict[str, tuple[Callable[[], bool], float]] = {
-        "stream() with a compiled PD: the kernel": (stepping(sim, None, steps), 0.0),
-        "stream() with a function that numba compiled": (stepping(sim, compiled, steps), 0.0),
+        "stream() with a compiled PD: the kernel": (stepping(sim, None, steps, 1), 0.0),
+        "stream() with a function that numba compiled": (stepping(sim, compiled, steps, 1), 0.0),
         "step()": (one_by_one(), STEP),
         "step(tau)": (one_by_one(torques), STEP),
         "run() with a controller in Python": (logged, CONTROLLED),

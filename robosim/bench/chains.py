@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -71,17 +72,11 @@ def pair(
     sim.set_state(q)
     begin = sim.q
     errors, figures, note = our_errors(sim, steps, scale)
+    mine: dict[str, Any] = {"errors": errors, "figures": figures, "size": size, "note": note}
+    start: Callable[[], None] = lambda: sim.set_state(begin)  # noqa: E731
     found = [
-        ours(
-            sim,
-            None,
-            steps,
-            lambda: sim.set_state(begin),
-            errors=errors,
-            figures=figures,
-            size=size,
-            note=note,
-        )
+        ours(sim, None, steps, start, **mine),
+        ours(sim, None, steps, start, "every knot logged", 1, **mine),
     ]
     for told, chosen in settings.items() if setup.has("mujoco") else ():
         errors, note = mujoco_errors(robot, chosen, steps, begin, scale)

@@ -90,13 +90,17 @@ def race(contenders: Sequence[Contender], repetitions: int) -> tuple[Row, ...]:
 
 
 def stepping(
-    sim: Simulation, controller: Controller | str | None, steps: int
+    sim: Simulation, controller: Controller | str | None, steps: int, every: int | None = None
 ) -> Callable[[], bool]:
-    """A function that takes some steps of ours in one compiled call; False if one failed."""
+    """A function that takes some steps of ours in one compiled call; False if one failed.
+
+    It logs each `every`-th knot, or nothing between the first and the last, as others do.
+    """
 
     def run() -> bool:
         try:
-            for _ in sim.stream(steps * sim.timestep, controller, chunk_steps=steps):
+            whole = {"chunk_steps": steps, "every": every or steps}
+            for _ in sim.stream(steps * sim.timestep, controller, **whole):
                 pass
         except ConvergenceError:
             return False
@@ -111,10 +115,11 @@ def ours(
     steps: int,
     start: Callable[[], Any] = lambda: None,
     told: str = "",
+    every: int | None = None,
     **more: Any,
 ) -> Contender:
     """A simulation of ours as a contender."""
-    return Contender(OURS, told, steps, stepping(sim, controller, steps), start, **more)
+    return Contender(OURS, told, steps, stepping(sim, controller, steps, every), start, **more)
 
 
 def mujoco_run(

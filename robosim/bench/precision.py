@@ -93,7 +93,7 @@ def our_point(problem: Problem, dt: float, order: int, repetitions: int, tight: 
     n = round(problem.seconds / dt)
 
     def run() -> None:
-        for _ in sim.stream(n * dt, problem.pd, chunk_steps=n):
+        for _ in sim.stream(n * dt, problem.pd, chunk_steps=n, every=n):
             pass
 
     try:
