@@ -37,10 +37,11 @@ class Rollout(NamedTuple):
 
     Attributes
     ----------
-    t : (n, steps + 1) [s], of the knots
-    q : (n, steps + 1, nq), coordinates at the knots, the first and the last included
-    v : (n, steps + 1, nv), velocities there
-    tau : (n, steps, nu), torques over the steps
+    t : (n, rows + 1) [s], of the knots that are logged
+    q : (n, rows + 1, nq), coordinates at the knots, the first and the last included
+    v : (n, rows + 1, nv), velocities there
+    tau : (n, rows, nu), torques over the steps that begin there; one row for each step, or for each
+        `every` of them
     gap : (n, steps) [m], smallest gap of a contact at the end of each step; inf without contacts
     violation : (n, steps) [m, or the sine of half an angle], largest one of a joint there
     iterations : (n, steps), Newton iterations, 0 after a failure
@@ -116,7 +117,7 @@ class BatchSimulation:
         self._steps = np.zeros(self.n, dtype=np.int64)
         self.lanes = bool(lanes)
         self._groups: dict[int, Group] = {}
-        self._memory: dict[tuple[int, bool, bool], _Memory] = {}
+        self._memory: dict[tuple[int, int, bool, bool], _Memory] = {}
         self._recent: tuple[_Memory, NDArray[np.int64]] | None = None
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
@@ -219,6 +220,7 @@ class BatchSimulation:
         targets: ArrayLike | None = None,
         kp: ArrayLike | None = None,
         kd: ArrayLike | None = None,
+        every: int = 1,
     ) -> Rollout:
         """Take steps from where the states are.
 
@@ -236,19 +238,22 @@ class BatchSimulation:
             In place of those of the PD [rad or m].
         kp, kd : (nu,) or (n, nu), or None
             In place of those of the PD; without one, of a PD that holds its torques.
+        every : int
+            Steps from one knot of the result to the next, as for `Simulation.run`; the last one is
+            there as well.
 
         Raises
         ------
         ControllerError
             For a wrong shape, a value that is not finite, or a controller in Python.
         """
-        steps = _count("steps", steps)
+        steps, every = _count("steps", steps), _count("every", every)
         pds, address, motion = self._controllers(controller)
         goals = motion(steps) if targets is None and motion is not None else None
         if targets is not None:
             goals = self._by_step("targets", targets, steps)
         forces = None if torques is None else self._by_step("torques", torques, steps)
-        memory = self._memory_for(steps, goals is not None, forces is not None)
+        memory = self._memory_for(steps, goals is not None, forces is not None, every)
         gains = memory.gains
         gains[:] = pds
         for name, value in (("kp", kp), ("kd", kd)):
@@ -329,14 +334,14 @@ class BatchSimulation:
             raise ControllerError(f"{name} must be finite")
         return array
 
-    def _memory_for(self, steps: int, targets: bool, torques: bool) -> _Memory:
-        key = (steps, targets, torques)
+    def _memory_for(self, steps: int, targets: bool, torques: bool, every: int) -> _Memory:
+        key = (steps, every, targets, torques)
         if key not in self._memory:
             # One of each kind is kept, for the loops that ask for the same over and over.
             self._memory = {
-                other: kept for other, kept in self._memory.items() if other[1:] != key[1:]
+                other: kept for other, kept in self._memory.items() if other[2:] != key[2:]
             }
-            self._memory[key] = _Memory(self._sims, steps, targets, torques)
+            self._memory[key] = _Memory(self._sims, steps, targets, torques, every)
         return self._memory[key]
 
     def _run(self, memory: _Memory, steps: int) -> NDArray[np.int64]:
@@ -425,30 +430,33 @@ class BatchSimulation:
         return grouped
 
     def _read(self, memory: _Memory, steps: int, begin: Array, done: NDArray[np.int64]) -> Rollout:
-        nq, nv = self.robot.nq, self.robot.nv
-        q, v = np.empty((self.n, steps + 1, nq)), np.empty((self.n, steps + 1, nv))
-        q[:, :steps], v[:, :steps] = memory.q, memory.v
-        every = np.arange(self.n)
-        q[every, done], v[every, done] = self._states.q[:, :nq], self._states.v[:, :nv]
+        nq, nv, rows = self.robot.nq, self.robot.nv, memory.q.shape[1]
+        q, v = np.empty((self.n, rows + 1, nq)), np.empty((self.n, rows + 1, nv))
+        q[:, :rows], v[:, :rows] = memory.q, memory.v
+        knots = np.tile(np.minimum(memory.every * np.arange(rows + 1), steps), (self.n, 1))
+        states, last = np.arange(self.n), -(-done // memory.every)
+        q[states, last], v[states, last] = self._states.q[:, :nq], self._states.v[:, :nv]
+        knots[states, last] = done
         tau = memory.tau[:, :, self.robot.actuated]
         infos = memory.infos
         gap, violation = infos["gap"].copy(), infos["violation"].copy()
         iterations = infos["iterations"].copy()
         failed = done < steps
         for i in np.flatnonzero(failed):
-            k = done[i]
-            q[i, k + 1 :], v[i, k + 1 :] = np.nan, np.nan
-            for array in (tau, gap, violation):
-                array[i, k:] = np.nan
+            k, row = done[i], last[i]
+            q[i, row + 1 :], v[i, row + 1 :], tau[i, row:] = np.nan, np.nan, np.nan
+            gap[i, k:], violation[i, k:] = np.nan, np.nan
             iterations[i, k:] = 0
-        t = begin[:, None] + self.timestep * np.arange(steps + 1)
+        t = begin[:, None] + self.timestep * knots
         return Rollout(t, q, v, tau, gap, violation, iterations, done, failed)
 
 
 class _Memory:
     """What drives the states over some steps and what they leave, and a handle to it for each."""
 
-    def __init__(self, sims: list[Simulation], steps: int, targets: bool, torques: bool) -> None:
+    def __init__(
+        self, sims: list[Simulation], steps: int, targets: bool, torques: bool, every: int
+    ) -> None:
         n, robot = len(sims), sims[0].robot
         rates, forces = robot.v_offsets[-1], sims[0]._torques.shape[1]
         driven = len(sims[0]._work.motion)
@@ -458,13 +466,14 @@ class _Memory:
         self.motions = np.zeros((n, steps + 1 if driven else 0, driven, 2))
         self.controllers = np.zeros((n, 1), dtype=np.int64)
         self.starts = np.zeros((n, 1))
-        self.q, self.v = np.empty((n, steps, robot.nq)), np.empty((n, steps, robot.nv))
-        self.tau = np.empty((n, steps, rates))
+        self.every, rows = every, -(-steps // every)
+        self.q, self.v = np.empty((n, rows, robot.nq)), np.empty((n, rows, robot.nv))
+        self.tau = np.empty((n, rows, rates))
         self.infos = np.zeros((n, steps), dtype=INFO)
         like = sims[0]._single
         drive = (self.gains, self.targets, self.torques, self.motions, self.controllers)
-        every = np.ones((n, 1), dtype=np.int64)
-        left = (self.starts, every, self.q, self.v, self.tau, self.infos)
+        apart = np.full((n, 1), every)
+        left = (self.starts, apart, self.q, self.v, self.tau, self.infos)
         self.handles = [
             Handle(Run(*(array[i] for array in (*drive, *left))), like) for i in range(n)
         ]

@@ -162,6 +162,43 @@ def test_a_failure_is_flagged_and_stops_only_its_state() -> None:
     np.testing.assert_allclose(batch.time, [0.13, 0.03, 0.13])
 
 
+@pytest.mark.parametrize("lanes", [True, False])
+def test_knots_may_be_left_out(lanes: bool) -> None:
+    """The motion is the same; of the result there is every fourth knot, and the last."""
+    robot, runs = chain(3), []
+    for every in (1, 4):
+        batch = BatchSimulation(robot, 8, 0.01, threads=1, lanes=lanes)
+        batch.set_state(np.linspace(0.1, 0.9, 24).reshape(8, 3))
+        runs.append([batch.rollout(22, every=every) for _ in range(2)])
+    rows = [0, 4, 8, 12, 16, 20, 22]
+    for whole, some in zip(*runs, strict=True):
+        for name in ("t", "q", "v"):
+            expected = getattr(whole, name)[:, rows]
+            np.testing.assert_array_equal(getattr(some, name), expected, err_msg=name)
+        np.testing.assert_array_equal(some.tau, whole.tau[:, rows[:-1]])
+        for name in ("gap", "violation", "iterations", "done"):
+            np.testing.assert_array_equal(getattr(some, name), getattr(whole, name), err_msg=name)
+
+
+def test_a_failure_between_knots_leaves_the_knot_that_was_reached() -> None:
+    robot, outs = chain(2), []
+    torques = np.zeros((3, 10, 2))
+    torques[1, 4:] = 1e9
+    for every in (1, 3):
+        batch = BatchSimulation(robot, 3, 0.01, threads=1, max_substeps=1)
+        batch.set_state([0.3, 0.2])
+        outs.append(batch.rollout(10, torques, every=every))
+    whole, some = outs
+    assert some.done.tolist() == [10, 4, 10]
+    np.testing.assert_array_equal(some.q[0], whole.q[0, [0, 3, 6, 9, 10]])
+    np.testing.assert_array_equal(some.q[1, :3], whole.q[1, [0, 3, 4]])
+    np.testing.assert_allclose(some.v[1, :3], whole.v[1, [0, 3, 4]], rtol=1e-10)
+    np.testing.assert_allclose(some.t[1], [0.0, 0.03, 0.04, 0.09, 0.1])
+    assert np.isnan(some.q[1, 3:]).all()
+    assert np.isnan(some.tau[1, 2:]).all()
+    assert np.isfinite(some.tau[1, :2]).all()
+
+
 def test_bodies_that_come_near_each_other_in_some_states() -> None:
     """Blocks for a pair are made in the middle of a run, for the states that need them."""
     first = cube()
@@ -202,6 +239,8 @@ def test_what_is_wrong_is_told(feet: Any) -> None:
         batch.rollout(2, controller=[stand(robot)])
     with pytest.raises(OptionError, match="steps must be a whole number"):
         batch.rollout(0)
+    with pytest.raises(OptionError, match="every must be a whole number"):
+        batch.rollout(2, every=0)
     with pytest.raises(OptionError, match="threads must be a whole number"):
         BatchSimulation(robot, 2, threads=0)
     with pytest.raises(OptionError, match=r"robot 1 .* is built differently"):
