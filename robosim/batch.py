@@ -24,7 +24,7 @@ from robosim.handles import Handle, Run, runner
 from robosim.kernels.lanes import WIDTH
 from robosim.lanes import Group, can_be_grouped
 from robosim.mechanism import Mechanism
-from robosim.model import INFO, State
+from robosim.model import INFO, LINE, WORD, State, aligned
 from robosim.simulation import Simulation
 
 Array = NDArray[np.float64]
@@ -103,7 +103,7 @@ class BatchSimulation:
         first = Simulation(robots[0], timestep, gravity, **options)
         self.robot, self.timestep = first.robot, first.timestep
         # The states lie beside each other, so that they are read together.
-        parts: list[Any] = [np.repeat(array[None], self.n, axis=0) for array in first._state]
+        parts: list[Any] = [_rows(self.n, array) for array in first._state]
         self._states = State(*parts)
         self._sims: list[Simulation] = []
         made = {id(robots[0]): first}
@@ -253,15 +253,17 @@ class BatchSimulation:
         if targets is not None:
             goals = self._by_step("targets", targets, steps)
         forces = None if torques is None else self._by_step("torques", torques, steps)
-        memory = self._memory_for(steps, goals is not None, forces is not None, every)
+        moving = goals is not None and goals.shape[1] > 1
+        memory = self._memory_for(steps, moving, forces is not None, every)
         gains = memory.gains
         gains[:] = pds
         for name, value in (("kp", kp), ("kd", kd)):
             if value is not None:
                 gains[name] = self._for_all(name, value)
         if goals is not None:
-            memory.targets[:] = goals
-            gains["target"] = memory.targets[:, 0]
+            gains["target"] = goals[:, 0]
+            if moving:
+                memory.targets[:] = goals
         memory.torques[:] = 0.0
         if forces is not None:
             memory.torques[:, :, self.robot.actuated] = forces
@@ -478,6 +480,13 @@ class _Memory:
             Handle(Run(*(array[i] for array in (*drive, *left))), like) for i in range(n)
         ]
         self.addresses = np.array([handle.address for handle in self.handles])
+
+
+def _rows(n: int, like: NDArray[Any]) -> NDArray[Any]:
+    """Memory (n, *like.shape), each row in cache lines that it shares with no other."""
+    width = -(-like.nbytes // (WORD * LINE)) * LINE
+    memory = aligned(n * width, np.dtype(np.float64))
+    return np.ndarray((n, *like.shape), like.dtype, memory, 0, (WORD * width, *like.strides))
 
 
 def _robots(robot: Mechanism | Sequence[Mechanism], n: int | None) -> list[Mechanism]:

@@ -21,8 +21,8 @@ from robosim.kernels.group import run_group
 from robosim.kernels.interior_point import COLD
 from robosim.kernels.jit import entry, named
 from robosim.kernels.lanes import WIDTH, laned, lanes
-from robosim.model import INFO, WORD, Options, aligned
-from robosim.simulation import Simulation
+from robosim.model import INFO, WORD, Options
+from robosim.simulation import Simulation, in_lines
 
 # Steps that states which have parted take by themselves before they try again: at first, at most.
 FIRST_REST, LONGEST_REST = 1, 32
@@ -127,7 +127,7 @@ class Group:
             carried,
             driven,
             told,
-            np.zeros(len(work.active), dtype=np.int64),
+            in_lines(np.zeros(len(work.active), dtype=np.int64)),
         )
         self.alike = alike
         self.handle: Handle
@@ -223,17 +223,17 @@ def widen(values: Sequence[Any]) -> Any:
     if first.dtype.names:
         if first.dtype not in _LANED:
             _LANED[first.dtype] = laned(first.dtype)
-        wide = aligned(first.shape, _LANED[first.dtype][0])
+        wide = in_lines(np.zeros(first.shape, _LANED[first.dtype][0]))
         for name in first.dtype.names:
             columns = [value[name] for value in values]
             is_float = first.dtype[name].base == np.float64
             wide[name] = np.stack(columns, axis=-1) if is_float else columns[0]
         return wide
     if first.dtype == np.float64:
-        wide = aligned(first.shape, _VECTOR)
+        wide = in_lines(np.zeros(first.shape, _VECTOR))
         wide["value"] = np.stack(values, axis=-1)
         return wide
-    return first.copy()
+    return in_lines(first)
 
 
 def laned_type(value: Any) -> Any:
