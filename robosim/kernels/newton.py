@@ -87,12 +87,7 @@ def evaluate_equations(model, tree, loops, state, work, dt, info):
         pose_contacts(model, work, dt)
         if loops is not None:
             worst = loop_equations(model, loops, state, work, dt)
-        for j in range(nb):
-            joint, w = model.joints[j], work.joints[j]
-            if w.rows > joint.n_T + joint.n_R:
-                look_ahead(model, state, work, j, dt)
-                joint_law(model, state, work, j, dt)
-                assign_laws(joint, w, work.residual[joint.node].w)
+        tree_laws(model, state, work, dt)
     else:
         for i in range(nb):
             end_pose(work.pose1[i], work.bodies[i].v, work.bodies[i].P, dt, work.pose2[i])
@@ -123,6 +118,17 @@ def evaluate_equations(model, tree, loops, state, work, dt, info):
     if not isfinite(dynamics):
         return dynamics
     return max(worst, dynamics)
+
+
+@kernel
+def tree_laws(model, state, work, dt):
+    """What springs, dampers, servos and rotors ask of a tree's joints, into their rows."""
+    for j in range(model.bodies.shape[0]):
+        joint, w = model.joints[j], work.joints[j]
+        if w.rows > joint.n_T + joint.n_R:
+            look_ahead(model, state, work, j, dt)
+            joint_law(model, state, work, j, dt)
+            assign_laws(joint, w, work.residual[joint.node].w)
 
 
 @kernel
@@ -286,13 +292,19 @@ def factor(model, tree, state, work):
     if tree is None:
         assemble(model, state, work)
         return ldu_factor(model.graph, work.blocks)
+    own_blocks(model, work)
+    condense_contacts(model, state, work)
+    find_loop_rows(model, model.loops, work)
+    return factor_joints(model, state, work, False)
+
+
+@kernel
+def own_blocks(model, work):
+    """Blocks of a tree's bodies at the unknowns, in tree.D."""
     for i in range(model.bodies.shape[0]):
         w, K = work.tree[i], work.scratch[0].R_J
         angular_momentum_tangent(work.bodies[i].J, work.bodies[i].P, K)
         own_block(model.bodies[i].mass, K, w.rho1, w.rho2, w.D)
-    condense_contacts(model, state, work)
-    find_loop_rows(model, model.loops, work)
-    return factor_joints(model, state, work, False)
 
 
 @kernel

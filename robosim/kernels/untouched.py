@@ -9,12 +9,10 @@ to the leaves the motion that answers, the step and where it leads. Loops add th
 from math import inf, isfinite, sqrt
 
 from robosim.kernels.algebra import assign, clear_rows
-from robosim.kernels.articulated import answer_wrench, factor_joint, own_block, pass_motion
-from robosim.kernels.body import angular_momentum_tangent
+from robosim.kernels.articulated import answer_wrench, factor_joint, pass_motion
 from robosim.kernels.interior_point import CONVERGED, NOT_FINITE, OPEN, STALLED, keeps_closed
 from robosim.kernels.jit import kernel
 from robosim.kernels.lanes import everywhere, somewhere
-from robosim.kernels.law import joint_law
 from robosim.kernels.loops import (
     add_rates,
     answer_loops,
@@ -24,10 +22,15 @@ from robosim.kernels.loops import (
     load_loops,
     pass_joint,
 )
-from robosim.kernels.newton import assign_laws, find_loop_rows, loop_equations, tree_residual
+from robosim.kernels.newton import (
+    find_loop_rows,
+    loop_equations,
+    own_blocks,
+    tree_laws,
+    tree_residual,
+)
 from robosim.kernels.tree import (
     left_momentum,
-    look_ahead,
     move_body,
     move_tree,
     remember_joint,
@@ -68,7 +71,8 @@ def solve_untouched(model, loops, state, work, options, dt, info):
     for n in range(min(MOST, options.max_iterations)):
         open_by = follow_joints(model, loops, state, work, dt) if laws else 0.0
         if fresh:
-            place_blocks(model, loops, work)
+            own_blocks(model, work)
+            find_loop_rows(model, loops, work)
         size = sweep_up(
             model.bodies,
             model.joints,
@@ -126,23 +130,8 @@ def follow_joints(model, loops, state, work, dt):
     if loops is not None:
         clear_rows(work.impulse)
         left = loop_equations(model, loops, state, work, dt)
-    for b in range(model.bodies.shape[0]):
-        joint, w = model.joints[b], work.joints[b]
-        if w.rows > joint.n_T + joint.n_R:
-            look_ahead(model, state, work, b, dt)
-            joint_law(model, state, work, b, dt)
-            assign_laws(joint, w, work.residual[joint.node].w)
+    tree_laws(model, state, work, dt)
     return left
-
-
-@kernel
-def place_blocks(model, loops, work):
-    """Blocks of the bodies at the unknowns, in tree.D, and the rows of loops."""
-    for b in range(model.bodies.shape[0]):
-        w, K = work.tree[b], work.scratch[0].R_J
-        angular_momentum_tangent(work.bodies[b].J, work.bodies[b].P, K)
-        own_block(model.bodies[b].mass, K, w.rho1, w.rho2, w.D)
-    find_loop_rows(model, loops, work)
 
 
 @kernel
