@@ -44,6 +44,7 @@ Array = NDArray[np.float64]
 # leaves the solver's scales where they can be computed with.
 MAX_FRICTION = 10.0
 MAX_FACETS = 16  # of the linearized friction cone
+TRENDS = 4  # of what guesses miss: that, how it changes, how this does, and once more
 # What a redundant constraint yields to, in parts of the inverse mass that it acts on: multipliers
 # of a loop that is held twice are the least ones. Far below the tolerance, far above rounding.
 COMPLIANCE = 1e-12
@@ -225,6 +226,8 @@ JOINT_STATE = np.dtype(
         ("rows", "i8"),  # of G that are there: those of the constraints, or of coordinates too
         ("mid", "f8", (6,)),  # of a tree: rates of the coordinates in the last interval
         ("slope", "f8", (6,)),  # of a tree: how these change [1/s], for the next guess
+        # Of a tree: by how much that missed, and how much this has changed, for each rate.
+        ("missed", "f8", (6, TRENDS)),
     ]
 )
 COUPLING_STATE = np.dtype([("impulse", "f8")])
@@ -237,6 +240,9 @@ CONTACT_STATE = np.dtype(
         ("c", "f8"),  # slack of the linearized friction cone [N s]
         ("beta", "f8", (MAX_FACETS,)),  # friction impulses along the facets, or along x, y [N s]
         ("eta", "f8", (MAX_FACETS,)),  # their slacks, or the slip in x, y [m/s]
+        ("told", "f8", (3,)),  # impulse over mass less motion, friction and normal, for the guess
+        ("changed", "f8", (3, TRENDS)),  # how this has changed, how that has, and so on
+        ("followed", "f8"),  # intervals alike, one after the other, that it has been told of
     ]
 )
 BODY_WORK = np.dtype(
@@ -262,6 +268,7 @@ JOINT_WORK = with_rows(
         ("law", "f8", (6,)),  # what the laws ask for, by coordinate
         ("half", "f8", (6,)),  # the part of it that acts at the second knot as well
         ("rotor", "f8", (6,)),  # momenta of rotors that leave the interval
+        ("rate", "f8", (6,)),  # of the coordinates over the interval
         ("asked", "f8", (6,)),  # right-hand sides of its rows in the last linear solve
     ],
     A=6,  # derivative of `law` by the rates of the coordinates
@@ -284,6 +291,7 @@ SCRATCH = with_rows(
         ("S_a", "f8", (6, 6)),
         ("S_b", "f8", (6, 6)),
         ("f", "f8", (6,)),
+        ("misses", "f8", (TRENDS + 1,)),  # of guesses with none of JOINT_STATE's `missed`, one, ...
     ],
     L=3,  # of a contact, about the reference of a body in a tree
 )
@@ -477,6 +485,8 @@ class State(NamedTuple):
     contacts: NDArray[np.void]  # (nc,) CONTACT_STATE
     q: Array  # joint coordinates at the knot: the tree's nq, then those of other joints
     v: Array  # joint velocities at the knot, in the same order
+    trend: Array  # (TRENDS,) 1 for each of `missed` that the next guess takes, 0 for the others
+    contact_trend: Array  # (TRENDS,) and of `changed` of contacts
 
 
 class Options(NamedTuple):
@@ -1136,6 +1146,8 @@ def make_state(mechanism: Mechanism, model: Model) -> State:
         contacts=np.zeros(n_slots(model), dtype=CONTACT_STATE),
         q=np.zeros(mechanism.q_offsets[-1] + _n_lengths(mechanism)),
         v=np.zeros(len(model.coordinates)),
+        trend=np.zeros(TRENDS),
+        contact_trend=np.zeros(TRENDS),
     )
 
 

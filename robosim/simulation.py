@@ -892,7 +892,8 @@ class Simulation:
             for joint, knot in zip(self._model.joints, self._state.joints, strict=True):
                 begin, rates = joint["v_begin"], joint["m_T"] + joint["m_R"]
                 knot["mid"][:rates] = self._state.v[begin : begin + rates]
-                knot["slope"] = 0.0
+                knot["slope"], knot["missed"] = 0.0, 0.0
+            self._state.trend[:] = self._state.contact_trend[:] = 0.0
         self._hand_over()
 
     def _patience(self, solver: str) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from robosim.kernels.collide import (
     largest_speed,
     mark_in_reach,
 )
-from robosim.kernels.contact import contact_center
+from robosim.kernels.contact import contact_begins, contact_center
 from robosim.kernels.coordinates import measure_ahead
 from robosim.kernels.interior_point import CONVERGED, NEEDS_BLOCKS
 from robosim.kernels.jit import kernel
@@ -159,6 +159,7 @@ def enter(contact, c, w, k, active, factored, facets, kappa, speed):
         c.active = 1
         w.u[0], w.u[1], w.u[2] = 0.0, 0.0, 1.0
         contact_center(contact, c, w, facets, kappa, speed)
+        contact_begins(contact, c)
 
 
 @kernel

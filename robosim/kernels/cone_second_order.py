@@ -57,9 +57,11 @@ def center(mu, c, aim, x, y):
 
 
 @kernel
-def stiffness(mu, c, A):
-    """Friction's rows of A, whose normal A[2, 2] is known."""
-    _, per_rd, per_d, w0, w1, w2 = scaling(mu * c.gamma, c)
+def stiffness(mu, c, w):
+    """Friction's rows of w.A, whose normal A[2, 2] is known, and the scaling they come from."""
+    r, per_rd, per_d, w0, w1, w2 = scaling(mu * c.gamma, c)
+    A, H = w.A, w.scaling
+    H[0], H[1], H[2], H[3], H[4], H[5] = r, per_rd, per_d, w0, w1, w2
     A[0, 0] = -(1.0 + 2.0 * w2 * w2) * per_rd
     A[1, 1] = -(1.0 + 2.0 * w1 * w1) * per_rd
     A[0, 1] = 2.0 * w1 * w2 * per_rd
@@ -76,11 +78,9 @@ def violation(c, u):
 
 @kernel
 def direction(mu, c, w):
-    """Directions at rest for the known w.d_gamma, and the scaling, into w."""
-    x0, d_x0 = mu * c.gamma, mu * w.d_gamma
-    r, per_rd, per_d, w0, w1, w2 = scaling(x0, c)
-    H = w.scaling
-    H[0], H[1], H[2], H[3], H[4], H[5] = r, per_rd, per_d, w0, w1, w2
+    """Directions at rest for the known w.d_gamma, into w, in the axes that w.A is of."""
+    x0, d_x0, H = mu * c.gamma, mu * w.d_gamma, w.scaling
+    r, per_rd, per_d, w0, w1, w2 = H[0], H[1], H[2], H[3], H[4], H[5]
     h1, h2 = 2.0 * w0 * w1 * per_d, 2.0 * w0 * w2 * per_d
     ratio = w.aim / determinant(x0, c.beta[0], c.beta[1])
     # The right-hand side less d eta, in which eta cancels.
@@ -139,12 +139,20 @@ def land(mu, c, r, aim):
     """Friction on the central path with the difference r beta - eta that it has.
 
     With its size d that is (psi - 2 k) (psi + r x_0)^2 = d^2 psi for the slip speed psi. Newton's
-    method comes down to the root from psi = 2 k + d without fail.
+    method comes down to the root from psi = 2 k + d without fail, as from anywhere between: from
+    where a step from psi = 2 k leads if r x_0 is larger than d (it sticks), or from what
+    psi + r x_0 = d sqrt(psi / (psi - 2 k)) gives for the psi = d - r x_0 of a contact that slides.
     """
     x0 = mu * c.gamma
     least, x, y = aim / x0, r * c.beta[0] - c.eta[0], r * c.beta[1] - c.eta[1]
     square = x * x + y * y
-    c.psi = least + sqrt(square)
+    size = sqrt(square)
+    slip = size - r * x0
+    left = least - slip
+    sticks = least + square * least / (left * (left + 2.0 * size))
+    slides = slip - 0.5 * size * least / left
+    near = pick(left > 0.0, sticks, pick(slip > 2.0 * least, slides, inf))
+    c.psi = min(least + size, near)
     for _ in range(50):
         arm, above = c.psi + r * x0, c.psi - least
         value = above * arm * arm - square * c.psi

@@ -24,7 +24,7 @@ from robosim.kernels import cone_second_order as second_order
 from robosim.kernels.algebra import fill, split_pair, step_to_zero
 from robosim.kernels.jit import kernel
 from robosim.kernels.lanes import everywhere, pick
-from robosim.model import DRY
+from robosim.model import DRY, TRENDS
 
 CLOSE = 0.99  # part of the way to the surface of the cones that a step may go
 
@@ -59,6 +59,62 @@ def contact_center(contact, c, w, facets, kappa, speed):
 
 
 @kernel
+def contact_tells(contact, c, i):
+    """Impulse over mass less motion [m/s], of friction (i = 0, 1) and of the normal (2).
+
+    It changes smoothly where a contact opens, closes, sticks or slides.
+    """
+    if i == 2:
+        return c.gamma / contact.mass - c.s
+    return c.beta[i] / contact.mass - c.eta[i]
+
+
+@kernel
+def contact_begins(contact, c):
+    """Note where a contact starts from, without a past."""
+    c.followed = 0.0
+    for i in range(3):
+        c.told[i] = contact_tells(contact, c, i)
+        fill(0.0, c.changed[i])
+
+
+@kernel
+def contact_keeps(contact, c, regular, misses):
+    """Note where an interval has left a contact, for the next guess.
+
+    It begins anew where that interval was not like the one before it (`regular` is 0, else 1).
+    """
+    c.followed *= regular
+    for i in range(3):
+        before, changed = c.told[i], c.changed[i]
+        c.told[i] = contact_tells(contact, c, i)
+        change = c.told[i] - before
+        misses[0] += change * change
+        for n in range(TRENDS):
+            before, changed[n] = changed[n], pick(c.followed > n, change, 0.0)
+            change -= before
+            misses[n + 1] += change * change
+    c.followed += 1.0
+
+
+@kernel
+def contact_guess(contact, c, w, facets, trend, regular, aim):
+    """Put a contact on the central path where its changes lead to, as far as `trend` says."""
+    c.s = 0.0
+    for i in range(3):
+        ahead = 0.0
+        for n in range(TRENDS):
+            ahead += trend[n] * c.changed[i, n]
+        impulse = contact.mass * (c.told[i] + regular * ahead)
+        if i < 2:
+            c.beta[i], c.eta[i] = impulse, 0.0
+        elif contact.kind != DRY:
+            c.gamma = impulse
+    w.jumps, w.aim = 1.0 / contact.mass, aim
+    contact_land(contact, c, w, facets)
+
+
+@kernel
 def contact_impulse(beta, gamma, facets, out):
     """out (3,) = impulse in contact axes: friction from `beta`, gamma along the normal."""
     out[0], out[1], out[2] = beta[0], beta[1], gamma
@@ -68,7 +124,11 @@ def contact_impulse(beta, gamma, facets, out):
 
 @kernel
 def contact_stiffness(contact, c, facets, w):
-    """w.A: how the impulse answers a change of motion, (3, 3), with the rest eliminated."""
+    """w.A: how the impulse answers a change of motion, (3, 3), with the rest eliminated.
+
+    Directions are found with it until it is found anew, so that they fit the factors that it is in,
+    be these of variables that are a little different.
+    """
     A = w.A
     for i in range(3):
         for k in range(3):
@@ -78,7 +138,7 @@ def contact_stiffness(contact, c, facets, w):
     if contact.mu == 0.0:
         return
     if facets is None:
-        second_order.stiffness(contact.mu, c, A)
+        second_order.stiffness(contact.mu, c, w)
     else:
         linearized.stiffness(contact.mu, c, facets, A)
 
@@ -103,7 +163,7 @@ def contact_force(contact, c, facets, kappa, w):
     w.d_s, w.d_gamma, w.aim = 0.0, 0.0, w.weight * kappa
     if contact.kind != DRY:
         w.d_s = w.u[2] - c.s
-        w.d_gamma = (kappa - w.second_s - c.gamma * w.d_s) / c.s - c.gamma
+        w.d_gamma = (kappa - w.second_s) / c.s - c.gamma + w.A[2, 2] * w.d_s
     if contact.mu > 0.0:
         if facets is None:
             second_order.direction(contact.mu, c, w)
@@ -118,7 +178,7 @@ def contact_answer(contact, c, facets, du, w):
     d_gamma = 0.0
     if contact.kind != DRY:
         w.d_s += du[2]
-        d_gamma = -c.gamma / c.s * du[2]
+        d_gamma = w.A[2, 2] * du[2]
         w.d_gamma += d_gamma
     if contact.mu == 0.0:
         return

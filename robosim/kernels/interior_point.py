@@ -40,6 +40,7 @@ WARM_LIMIT = 12  # iterations of either; a cold start is quicker than what takes
 TAIL = 1e-3  # [m/s], residual below which they may go on as long as they come nearer
 FAR = 2  # jumps of either that come nearer at no length, and are its last: they go in circles
 SHORT = 3  # jumps in a row that are short and gain little, before as many whole ones
+FINE = 0.01  # part of the residual that factors may leave to be used again beside contacts
 STUCK = 5  # other steps in a row that gain next to nothing, and are the last
 FREE = 0.9  # part of a step that leaves the cones so late that it needs no jump
 COLD = 2  # from far inside the cones, by Mehrotra's predictor and corrector
@@ -376,8 +377,12 @@ def solve(model, state, work, options, dt, attempt, info):
         if jump and short == SHORT:
             short, whole = 0, SHORT
         nears = everywhere(trial < 0.7 * merit)
-        # Where Newton's method leaves so little, its factors are good for as much again.
-        stale = touches or not everywhere(trial * trial < 0.1 * options.tolerance * merit)
+        # Factors that leave so little are good for as much again. Beside contacts, what is within
+        # the tolerance may still be more than the slack of a closed one.
+        if touches:
+            stale = jump or not everywhere(trial < min(options.tolerance, FINE * merit))
+        else:
+            stale = not everywhere(trial * trial < 0.1 * options.tolerance * merit)
         merit = trial
     info.residual = merit
     return OUT_OF_ITERATIONS

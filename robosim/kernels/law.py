@@ -60,7 +60,7 @@ def joint_law(model, state, work, j, dt):
             slope += 0.5 * dt * second
         w.half[row] = -0.5 * dt * force
         servo = drive.kp * (drive.target - q2) + drive.kd * (drive.target_rate - u)
-        w.rotor[row] = c.armature * u
+        w.rotor[row], w.rate[row] = c.armature * u, u
         w.law[row] = w.half[row] + knot.rotor[row] - w.rotor[row] + dt * servo
         w.A[row, row] = -0.5 * dt * slope - c.armature - dt * (dt * drive.kp + drive.kd)
     if joint.m_R == 3:
@@ -129,7 +129,8 @@ def half_log(r):
 def knot_law(model, work, j, dt):
     """Law and A at a knot: rotors keep their momenta, and servos give half of their impulse.
 
-    That half is what the servo would give from here on, at the velocity that is looked for.
+    That half is what the servo will give from here on, if the rate changes as much again as it has
+    from the interval to the knot.
     """
     joint, w = model.joints[j], work.joints[j]
     rows = joint.m_T + joint.m_R
@@ -141,6 +142,7 @@ def knot_law(model, work, j, dt):
         w.law[row] = w.rotor[row]
         drive = work.drives[v]
         if drive.kp != 0.0 or drive.kd != 0.0:
-            w.A[row, row] -= 0.5 * dt * (dt * drive.kp + drive.kd)
+            slope = dt * (dt * drive.kp + drive.kd)
+            w.A[row, row] -= slope
             push = drive.kp * (drive.target - work.q2[q]) + drive.kd * drive.target_rate
-            w.law[row] += 0.5 * dt * push
+            w.law[row] += 0.5 * (dt * push + slope * w.rate[row])

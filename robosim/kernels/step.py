@@ -20,6 +20,7 @@ from robosim.kernels.admission import (
 from robosim.kernels.algebra import assign, dot, fill, rotate, rotate_back, similarity
 from robosim.kernels.arcs import add_changes, find_changes
 from robosim.kernels.body import turn_from_rate
+from robosim.kernels.contact import contact_guess, contact_keeps
 from robosim.kernels.coordinates import add_joint_forces, load_poses, read_joints
 from robosim.kernels.interior_point import (
     CAREFUL,
@@ -64,6 +65,7 @@ from robosim.kernels.tendon import follow_tendon, is_tendon
 from robosim.kernels.touch import RECOVERY_SPEED, on_joint
 from robosim.kernels.tree import (
     add_tree_forces,
+    choose_trend,
     finish_poses,
     guess_tree,
     hinge_violation,
@@ -174,6 +176,8 @@ def copy_state(source, target):
         target.contacts[k] = source.contacts[k]
     assign(source.q, target.q)
     assign(source.v, target.v)
+    assign(source.trend, target.trend)
+    assign(source.contact_trend, target.contact_trend)
 
 
 @stage
@@ -225,6 +229,7 @@ def find_knot_velocities(model, tree, state, work, options):
         fill(0.0, w.slide)
         w.Q[0] = 1.0
         assign(knot.rotor, work.joints[b].rotor)
+        assign(knot.mid, work.joints[b].rate)
         for k in range(joint.m_T + joint.m_R + (1 if joint.m_R == 3 else 0)):
             work.q2[joint.q_begin + k] = state.q[joint.q_begin + k]
     move_tree(model.joints, work.bodies, work.tree, dt)
@@ -384,11 +389,24 @@ def along_motion(m, dt, s):
 
 
 @kernel
-def guess_motion(model, tree, state, work, dt, ahead):
-    """Unknowns of bodies and joints: their rates `ahead` of the knot [s], as they have changed."""
+def guess_motion(model, tree, state, work, dt, ahead, learns):
+    """Unknowns of bodies and joints: their rates `ahead` of the knot [s], as they have changed.
+
+    With `learns` guesses before this one tell by how much it would miss, in a tree.
+    """
     t, since = work.scratch[0], 0.5 * work.last_dt[0]
     if tree is not None:
-        guess_tree(model.joints, state.joints, work.pose1, work.tree, t, dt, since + ahead)
+        guess_tree(
+            model.joints,
+            state.joints,
+            state.trend,
+            work.pose1,
+            work.tree,
+            t,
+            dt,
+            since + ahead,
+            pick(work.last_dt[0] == dt, 1.0, 0.0) if learns else 0.0,
+        )
         for j in range(model.bodies.shape[0], model.joints.shape[0]):
             assign(state.joints[j].impulse, work.joints[j].impulse)
         return
@@ -405,6 +423,21 @@ def guess_motion(model, tree, state, work, dt, ahead):
         assign(state.joints[j].impulse, work.joints[j].impulse)
     for n in range(model.couplings.shape[0]):
         work.couplings[n].impulse = state.couplings[n].impulse
+
+
+@kernel
+def guess_contacts(model, tree, facets, state, work, dt, kappa):
+    """Variables of the contacts of a tree where they are heading for, at the barrier `kappa`.
+
+    They stay as the last interval has left them if that is not to be foretold, and with facets.
+    """
+    if tree is None or facets is not None or not somewhere(state.contact_trend[0] > 0.0):
+        return
+    regular = pick(work.last_dt[0] == dt, 1.0, 0.0)
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
+        contact_guess(contact, c, w, facets, state.contact_trend, regular, kappa)
 
 
 @stage
@@ -427,9 +460,10 @@ def solve_interval(model, state, work, options, dt, kappa, info):
     info.attempt = WARM
     while True:
         if info.attempt == WARM:
-            guess_motion(model, model.tree, state, work, dt, 0.5 * dt)
+            guess_motion(model, model.tree, state, work, dt, 0.5 * dt, True)
+            guess_contacts(model, model.tree, model.facets, state, work, dt, kappa)
         elif info.attempt == HOP:
-            guess_motion(model, model.tree, state, work, dt, 0.0)
+            guess_motion(model, model.tree, state, work, dt, 0.0, False)
             evaluate(model, state, work, dt, info)
             start_jump(model, state, work)
         elif jumps(info.attempt):
@@ -461,14 +495,14 @@ def solve_any(model, tree, loops, state, work, options, dt, info):
         status = solve_untouched(model, loops, state, work, options, dt, info)
         if status == CONVERGED:
             return status
-        guess_motion(model, tree, state, work, dt, 0.5 * dt)
+        guess_motion(model, tree, state, work, dt, 0.5 * dt, False)
     return solve(model, state, work, options, dt, info.attempt, info)
 
 
 @kernel
 def start_cold(model, state, work, dt, kappa, info):
     """Start far inside the cones, to follow the central path down to `kappa`."""
-    guess_motion(model, model.tree, state, work, dt, 0.0)
+    guess_motion(model, model.tree, state, work, dt, 0.0, False)
     evaluate(model, state, work, dt, info)
     speed, mass = dt, 0.0
     for n in range(1, work.active[0] + 1):
@@ -509,11 +543,13 @@ def raise_barrier(model, state, work, dt, kappa, speed, info):
 def read_tree(model, state, work, dt, shows, push, info):
     """Coordinates of the joints at the second knot, how they are violated, and the next guess."""
     t, since = work.scratch[0], 0.5 * (dt + work.last_dt[0])
+    regular, misses = pick(work.last_dt[0] == dt, 1.0, 0.0), t.misses
+    fill(0.0, misses)
     for b in range(model.bodies.shape[0]):
         joint, w, knot = model.joints[b], work.tree[b], state.joints[b]
         a, child = work.pose2[joint.parent], work.pose2[b]
         assign(work.joints[b].rotor, knot.rotor)
-        keep_rates(joint, work.pose1[b], w, knot, dt, since)
+        keep_rates(joint, work.pose1[b], w, knot, dt, since, regular, misses)
         if shows:
             meet_velocities(joint, state.v, knot, push > 0.0, dt)
         # Where the next interval begins.
@@ -526,6 +562,7 @@ def read_tree(model, state, work, dt, shows, push, info):
         for k in range(6):
             info.violation = max(info.violation, abs(w.u[k]))
         read_coordinates(joint, a, child, t, state.q)
+    choose_trend(misses, state.trend)
 
 
 @kernel
@@ -601,10 +638,15 @@ def end_interval(model, tree, loops, state, work, dt, shows, push, info):
     for n in range(model.couplings.shape[0]):
         info.violation = max(info.violation, abs(work.couplings[n].g))
         state.couplings[n].impulse = work.couplings[n].impulse
+    regular, misses = pick(work.last_dt[0] == dt, 1.0, 0.0), work.scratch[0].misses
+    fill(0.0, misses)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         if k >= model.contacts.shape[0]:
             info.gap = min(info.gap, work.contacts[k].gap)
+        if tree is not None and model.facets is None:
+            contact_keeps(work.slots[k], state.contacts[k], regular, misses)
+    choose_trend(misses, state.contact_trend)
     if tree is None:
         read_joints(model, state, work, work.pose2, work.twists, 0)
         for j in range(model.joints.shape[0]):

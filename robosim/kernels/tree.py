@@ -29,7 +29,9 @@ from robosim.kernels.jit import kernel, stage
 from robosim.kernels.joint import multiply_offset
 from robosim.kernels.lanes import everywhere, pick, somewhere
 from robosim.kernels.touch import turned
-from robosim.model import BALL, HINGE
+from robosim.model import BALL, HINGE, TRENDS
+
+BETTER = 0.6  # part of what is missed, squared, that one more of its differences has to get below
 
 
 @kernel
@@ -86,15 +88,19 @@ def free_directions(joint, poses, t, w):
 
 
 @kernel
-def guess_tree(joints, knots, poses, tree, t, dt, ahead):
+def guess_tree(joints, knots, trend, poses, tree, t, dt, ahead, regular):
     """Unknowns from the last interval's rates and how they change, `ahead` of its middle [s].
 
-    Smooth as it may be, a longer memory guesses worse: what is quick in it gets amplified.
+    By how much that will miss is guessed from the intervals before, as far as `trend` says, where
+    they were like this one (`regular` is 1, else 0).
     """
     for b in range(tree.shape[0] - 1):
         joint, w, knot = joints[b], tree[b], knots[b]
         for row in range(joint.m_T + joint.m_R):
-            w.s[row] = knot.mid[row] + ahead * knot.slope[row]
+            miss = 0.0
+            for n in range(TRENDS):
+                miss += trend[n] * knot.missed[row, n]
+            w.s[row] = knot.mid[row] + ahead * knot.slope[row] + regular * miss
         for row in range(joint.m_T):
             w.slide[row] = w.s[row]
         if joint.m_R == 1:
@@ -106,27 +112,44 @@ def guess_tree(joints, knots, poses, tree, t, dt, ahead):
 
 
 @kernel
-def keep_rates(joint, pose, w, knot, dt, since):
+def keep_rates(joint, pose, w, knot, dt, since, regular, misses):
     """The rates of the interval that ends, for the next guess; of rotations in child axes.
 
-    Its middle is the time `since` after what was kept before.
+    Its middle is the time `since` after what was kept before. What guesses have missed is only of
+    use for the next one where intervals are alike (`regular` is 1, else 0).
     """
-    per_time = 1.0 / since
     for row in range(joint.m_T):
-        keep_rate(w.slide[row], row, knot, per_time)
+        keep_rate(w.slide[row], row, knot, since, regular, misses)
     if joint.m_R == 1:
-        keep_rate(2.0 / dt * w.Q[1], joint.m_T, knot, per_time)
+        keep_rate(2.0 / dt * w.Q[1], joint.m_T, knot, since, regular, misses)
     elif joint.m_R == 3:
         rotate_back(pose.R, w.Q[1:], w.y)
         for i in range(3):
-            keep_rate(2.0 / dt * w.y[i], joint.m_T + i, knot, per_time)
+            keep_rate(2.0 / dt * w.y[i], joint.m_T + i, knot, since, regular, misses)
 
 
 @kernel
-def keep_rate(rate, row, knot, per_time):
-    """One rate, and how it has changed."""
-    knot.slope[row] = per_time * (rate - knot.mid[row])
+def keep_rate(rate, row, knot, since, regular, misses):
+    """One rate, how it has changed, and by how much guesses of it have missed."""
+    change, missed = rate - knot.mid[row], knot.missed[row]
+    miss = change - since * knot.slope[row]
+    knot.slope[row] = change / since
     knot.mid[row] = rate
+    misses[0] += miss * miss
+    for n in range(TRENDS):
+        before = regular * missed[n]
+        missed[n] = miss
+        miss -= before
+        misses[n + 1] += miss * miss
+
+
+@kernel
+def choose_trend(misses, trend):
+    """Of the differences of what guesses miss take as many as make each of them better."""
+    takes = 1.0
+    for n in range(TRENDS):
+        takes = pick(misses[n + 1] < BETTER * misses[n], takes, 0.0)
+        trend[n] = takes
 
 
 @kernel

@@ -170,7 +170,7 @@ GROUNDS = {
 def test_flat_terrain_is_a_plane(ground, body, tolerance):
     ends = []
     for obstacle in (GROUNDS["half-space"], GROUNDS[ground]):
-        sim = Simulation(free(body, obstacles=[obstacle]), 0.005)
+        sim = Simulation(free(body, obstacles=[obstacle]), 0.005, tolerance=1e-11)
         start = 0.25 * slope(TILT)[1] + [-1.0, 0.03, 0.2]
         sim.set_state(poses((*start, *about_y(TILT + 0.1))), [0.3, 0.4, 0, 0.1, 0.2, 0.3])
         assert advance(sim, 0.8) >= 0
@@ -191,7 +191,7 @@ def test_inner_edges_of_flat_terrain_do_not_catch(kind, body, turn):
         if kind == "field"
         else TriangleMesh(flat_mesh(4.0, 20), friction=0.0)
     )
-    sim = Simulation(free(body, obstacles=[ground]), 0.005)
+    sim = Simulation(free(body, obstacles=[ground]), 0.005, tolerance=1e-11)
     v = [1.0, 0.17, 0, 0, 0, 0]
     sim.set_state(poses((-1, 0.033, 0.1, *turn)), v)
     assert advance(sim, 1.5) >= 0

@@ -82,7 +82,7 @@ def start_newton(model, state, work, options, kappa, info):
         else:
             start_contact(contact, work.pose1, options.dt, w, work.scratch[0])
             enter(contact, c, w, k, work.active, work.factored, model.facets, kappa, speed)
-    guess_motion(model, model.tree, state, work, options.dt, 0.0)
+    guess_motion(model, model.tree, state, work, options.dt, 0.0, False)
     evaluate(model, state, work, options.dt, info)
     assemble(model, state, work)
     remember(model, model.tree, state, work)
