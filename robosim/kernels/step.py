@@ -166,6 +166,7 @@ def part_of_step(info, part):
 
 @kernel
 def copy_state(source, target):
+    """All of a state into another one."""
     for i in range(source.bodies.shape[0]):
         target.bodies[i] = source.bodies[i]
     for j in range(source.joints.shape[0]):

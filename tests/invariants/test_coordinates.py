@@ -68,7 +68,7 @@ def test_velocities_are_the_rates_of_the_coordinates(seed):
     robot = random_tree(rng, 6, "fixed_orientation", kinds)
     errors = []
     for dt in (2e-3, 1e-3):
-        sim = Simulation(robot, dt)
+        sim = Simulation(robot, dt, tolerance=1e-12)
         rng = np.random.default_rng(seed)
         sim.set_state(random_coordinates(rng, robot), rng.normal(size=robot.nv))
         log = sim.run(0.1)
