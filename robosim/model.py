@@ -393,7 +393,8 @@ TREE_WORK = with_rows(
         ("slide_old", "f8", (3,)),
         ("d_old", "f8", (6,)),
         ("y", "f8", (3,)),
-        ("Z1", "f8", (6, 6)),  # rows: twists of the reference by unit rates of the coordinates
+        # Rows: twists of the reference by unit rates of the coordinates, of no hinge and no ball.
+        ("Z1", "f8", (6, 6)),
         ("Z2", "f8", (6, 6)),
     ],
     D=6,  # answer of the body and all beyond it to a motion of the reference

@@ -14,6 +14,7 @@ from robosim.collision import AnyShape, TriangleMesh
 from robosim.kernels.readout import pair_gaps, read_contacts
 from robosim.mechanism import Mechanism
 from robosim.model import (
+    BALL,
     CONE,
     CONTACT_READING,
     DRY,
@@ -176,6 +177,8 @@ def tree_reaction(joint: Any, knot: Any, work: Workspace) -> Array:
     Z = np.zeros((rows, 6))
     if joint["kind"] == HINGE:
         Z[0, 3:] = w["a1"]
+    elif joint["kind"] == BALL:
+        Z[:, 3:] = np.eye(3)
     else:
         Z[:] = w["Z1"][:rows]
     turn = quaternions.rotation_matrix(work.bodies["P"][joint["parent"]])

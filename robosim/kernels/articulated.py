@@ -149,9 +149,12 @@ def to_parent(wrench, r1):
 
 @kernel
 def eliminate_ball(w, r1, r2, parent):
-    """A body that turns freely about its reference: only its linear block is passed on."""
+    """A body that turns freely about its reference: only its linear block is passed on.
+
+    S is the inverse of the angular block by cofactors, which are made use of before the determinant
+    is known.
+    """
     D, S, G = w.D, w.S, w.W
-    # The inverse of the angular block, by cofactors.
     for i in range(3):
         j, k = 3 + (i + 1) % 3, 3 + (i + 2) % 3
         for n in range(3):
@@ -161,6 +164,24 @@ def eliminate_ball(w, r1, r2, parent):
     if not abs(size) > 1e-300:
         return 1
     size = 1.0 / size
+    x, y, z = combined(S[0], D), combined(S[1], D), combined(S[2], D)
+    x, y, z = (
+        shifted_row(linear_part(x), r2),
+        shifted_row(linear_part(y), r2),
+        shifted_row(linear_part(z), r2),
+    )
+    a, b, c = (
+        reduced_ball_row(D[0], x, y, z, size, r2),
+        reduced_ball_row(D[1], x, y, z, size, r2),
+        reduced_ball_row(D[2], x, y, z, size, r2),
+    )
+    write_row(sum_rows(read_row(parent[0]), a), parent[0])
+    write_row(sum_rows(read_row(parent[1]), b), parent[1])
+    write_row(sum_rows(read_row(parent[2]), c), parent[2])
+    lift_rows(a, b, c, r1, parent)
+    write_row(scaled(size, x), G[0])
+    write_row(scaled(size, y), G[1])
+    write_row(scaled(size, z), G[2])
     for i in range(3):
         for k in range(3):
             S[i, k] *= size
@@ -170,27 +191,15 @@ def eliminate_ball(w, r1, r2, parent):
     for k in range(3):
         fill(0.0, w.U[k, 3:])
         to_parent(w.U[k], r1)
-    x, y, z = combined(S[0], D), combined(S[1], D), combined(S[2], D)
-    write_row(shifted_row(linear_part(x), r2), G[0])
-    write_row(shifted_row(linear_part(y), r2), G[1])
-    write_row(shifted_row(linear_part(z), r2), G[2])
-    a, b, c = (
-        reduced_ball_row(D[0], x, y, z, r2),
-        reduced_ball_row(D[1], x, y, z, r2),
-        reduced_ball_row(D[2], x, y, z, r2),
-    )
-    write_row(sum_rows(read_row(parent[0]), a), parent[0])
-    write_row(sum_rows(read_row(parent[1]), b), parent[1])
-    write_row(sum_rows(read_row(parent[2]), c), parent[2])
-    lift_rows(a, b, c, r1, parent)
     return 0
 
 
 @kernel
-def reduced_ball_row(row, x, y, z, r2):
-    """What is left of a row of forces where moments do nothing, times X2."""
-    out = add_scaled(add_scaled(read_row(row), -row[3], x), -row[4], y)
-    return shifted_row(linear_part(add_scaled(out, -row[5], z)), r2)
+def reduced_ball_row(row, x, y, z, inverse, r2):
+    """What is left of a row of forces where moments do nothing, times X2; x, y and z are that."""
+    taken = add_scaled(add_scaled(scaled(row[3], x), row[4], y), row[5], z)
+    kept = shifted_row(linear_part(read_row(row)), r2)
+    return add_scaled(kept, -inverse, taken)
 
 
 @kernel

@@ -65,13 +65,15 @@ from robosim.kernels.tendon import follow_tendon, is_tendon
 from robosim.kernels.touch import RECOVERY_SPEED, on_joint
 from robosim.kernels.tree import (
     add_tree_forces,
+    axes_apart,
     choose_trend,
     finish_poses,
     guess_tree,
-    hinge_violation,
+    has_directions,
     keep_rates,
     meet_velocities,
     move_tree,
+    points_apart,
     read_rates,
     start_joint,
     start_tree,
@@ -555,14 +557,17 @@ def read_tree(model, state, work, dt, shows, push, info):
             meet_velocities(joint, state.v, knot, push > 0.0, dt)
         # Where the next interval begins.
         start_joint(joint, work.pose2, work.tree[joint.parent].rho1, w, t)
+        if has_directions(joint):
+            joint_residual(joint, a, child, t, w.u)
+            for k in range(6):
+                info.violation = max(info.violation, abs(w.u[k]))
+        else:
+            info.violation = max(info.violation, points_apart(w))
         if joint.kind == HINGE:
             state.q[joint.q_begin] += turned_angle(w.Q)
-            info.violation = max(info.violation, hinge_violation(joint, a, w))
-            continue
-        joint_residual(joint, a, child, t, w.u)
-        for k in range(6):
-            info.violation = max(info.violation, abs(w.u[k]))
-        read_coordinates(joint, a, child, t, state.q)
+            info.violation = max(info.violation, axes_apart(joint, a, w))
+        else:
+            read_coordinates(joint, a, child, t, state.q)
     choose_trend(misses, state.trend)
 
 

@@ -47,8 +47,14 @@ def start_joint(joint, poses, rho_a, w, t):
     place_joint(joint, poses, rho_a, w)
     if joint.m_R == 1:
         rotate(poses[joint.child].R, joint.C_R[0], w.a1)
-    if joint.kind != HINGE:
+    if has_directions(joint):
         free_directions(joint, poses, t, w)
+
+
+@kernel
+def has_directions(joint):
+    """Whether a joint moves along directions of its own, w.Z1 and w.Z2."""
+    return joint.kind != HINGE and joint.kind != BALL
 
 
 @kernel
@@ -228,7 +234,7 @@ def move_body(b, joints, motions, tree, dt):
         w.r2[i] = w_a.rho2[i] + w.base[i] + w.f[i]
     if joint.kind == HINGE:
         turn_vector(body.P, w.a1, w.a2)
-    else:
+    elif has_directions(joint):
         for row in range(joint.m_T):
             z = w.Z2[row]
             turn_vector(parent.P, w.Z1[row, :3], z[:3])
@@ -303,12 +309,18 @@ def look_ahead(model, state, work, b, dt):
 
 
 @kernel
-def hinge_violation(joint, pose_a, w):
-    """How far the two points and half of how far the two axes of a hinge are apart, once placed."""
+def points_apart(w):
+    """How far the two points of a joint that does not slide are apart, once placed."""
+    return max(abs(w.held[0]), abs(w.held[1]), abs(w.held[2]))
+
+
+@kernel
+def axes_apart(joint, pose_a, w):
+    """Half of how far the two axes of a hinge are apart, once placed."""
     worst, R, axis = 0.0, pose_a.R, joint.axis_a
     for i in range(3):
         along = R[i, 0] * axis[0] + R[i, 1] * axis[1] + R[i, 2] * axis[2]
-        worst = max(worst, abs(w.held[i]), abs(0.5 * (w.a1[i] - along)))
+        worst = max(worst, abs(0.5 * (w.a1[i] - along)))
     return worst
 
 
