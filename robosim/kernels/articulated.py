@@ -185,12 +185,6 @@ def eliminate_ball(w, r1, r2, parent):
     for i in range(3):
         for k in range(3):
             S[i, k] *= size
-    for i in range(3):
-        for k in range(3):
-            w.U[k, i] = D[i, 3] * S[0, k] + D[i, 4] * S[1, k] + D[i, 5] * S[2, k]
-    for k in range(3):
-        fill(0.0, w.U[k, 3:])
-        to_parent(w.U[k], r1)
     return 0
 
 
@@ -328,7 +322,7 @@ def answer_wrench(b, joints, loops, rows, tree, border, arms, x, held):
         for i in range(3):
             s[i] = dot(w.S[i], f[3:])
             size += s[i] * f[3 + i]
-        pass_on_ball(f, f[3:], w.U, r, w.passed)
+        pass_on_ball(f, s, w.D, r, w.passed)
     elif joint.kind == FREE:
         assign(f, w.x)
         lu6_solve_vector(w.D, w.x)
@@ -364,17 +358,13 @@ def pass_on_hinge(f, u, U, r, out):
 
 
 @kernel
-def pass_on_ball(f, u, U, r, out):
-    """The same past a ball joint, which takes all of the moment u (3,)."""
-    f0, f1, f2 = f[0], f[1], f[2]
-    u0, u1, u2 = u[0], u[1], u[2]
-    f3, f4, f5 = r[1] * f2 - r[2] * f1, r[2] * f0 - r[0] * f2, r[0] * f1 - r[1] * f0
-    out[0] = f0 - U[0, 0] * u0 - (U[1, 0] * u1 + U[2, 0] * u2)
-    out[1] = f1 - U[0, 1] * u0 - (U[1, 1] * u1 + U[2, 1] * u2)
-    out[2] = f2 - U[0, 2] * u0 - (U[1, 2] * u1 + U[2, 2] * u2)
-    out[3] = f3 - U[0, 3] * u0 - (U[1, 3] * u1 + U[2, 3] * u2)
-    out[4] = f4 - U[0, 4] * u0 - (U[1, 4] * u1 + U[2, 4] * u2)
-    out[5] = f5 - U[0, 5] * u0 - (U[1, 5] * u1 + U[2, 5] * u2)
+def pass_on_ball(f, s, D, r, out):
+    """out (6,) = X1^T f past a ball joint, at the rates s (3,): it takes all of the moment."""
+    f0 = f[0] - D[0, 3] * s[0] - (D[0, 4] * s[1] + D[0, 5] * s[2])
+    f1 = f[1] - D[1, 3] * s[0] - (D[1, 4] * s[1] + D[1, 5] * s[2])
+    f2 = f[2] - D[2, 3] * s[0] - (D[2, 4] * s[1] + D[2, 5] * s[2])
+    out[0], out[1], out[2] = f0, f1, f2
+    out[3], out[4], out[5] = r[1] * f2 - r[2] * f1, r[2] * f0 - r[0] * f2, r[0] * f1 - r[1] * f0
 
 
 @kernel

@@ -107,16 +107,14 @@ def see_loop(joint, w, arm, Z1, Z2, a1, a2, e):
             fill(0.0, y)
             if joint.kind == BALL:
                 for k in range(3):
-                    arm.u[k, i], arm.V[k, i], y[k] = B[3 + k], C[3 + k], dot(w.S[k], B[3:])
+                    arm.V[k, i], y[k] = C[3 + k], dot(w.S[k], B[3:])
             else:
                 for k in range(m):
                     y[k] = dot(Z1[k, :3], B[:3]) + dot(Z1[k, 3:], B[3:])
                     arm.V[k, i] = dot(Z2[k, :3], C[:3]) + dot(Z2[k, 3:], C[3:])
                 lu6_solve_vector(w.S, y)
-                for k in range(m):
-                    arm.u[k, i] = y[k]
             for k in range(m):
-                arm.Y[k, i] = y[k]
+                arm.u[k, i], arm.Y[k, i] = y[k], y[k]
     for i in range(e.rows):
         row = read_row(e.E[i])
         for k in range(m):
@@ -131,12 +129,21 @@ def carry_loop(joint, w, arm, r1, r2, rows, target):
         B, C = read_row(arm.B[i]), read_row(arm.C[i])
         if joint.kind == BALL:
             B, C = linear_part(B), linear_part(C)
+            for k in range(3):
+                B = add_scaled(B, -arm.u[k, i], forces_of_turn(w.D, k))
         B, C = shifted(B, r1[0], r1[1], r1[2]), shifted(C, r2[0], r2[1], r2[2])
         for k in range(joint.m_T + joint.m_R):
-            B = add_scaled(B, -arm.u[k, i], read_row(w.U[k]))
+            if joint.kind != BALL:
+                B = add_scaled(B, -arm.u[k, i], read_row(w.U[k]))
             C = add_scaled(C, -arm.V[k, i], read_row(w.W[k]))
         write_row(sum_rows(read_row(target.B[i]), B), target.B[i])
         write_row(sum_rows(read_row(target.C[i]), C), target.C[i])
+
+
+@kernel
+def forces_of_turn(D, k):
+    """The row of forces that a rate of turn about axis k takes."""
+    return row_of(D[0, 3 + k], D[1, 3 + k], D[2, 3 + k], 0.0, 0.0, 0.0)
 
 
 @kernel
