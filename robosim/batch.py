@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import pairwise
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -408,6 +409,10 @@ class BatchSimulation:
         for take, these in ((work_together, numbers), (work, alone)):
             parts = np.array_split(these, min(count, len(these)) or 1)
             jobs += [partial(take, share) for share in parts if len(share)]
+        self._do(jobs)
+
+    def _do(self, jobs: Sequence[Callable[[], None]]) -> None:
+        """Do all jobs, in parallel threads if there are several."""
         if self._pool is None:
             for job in jobs:
                 job()
@@ -433,16 +438,26 @@ class BatchSimulation:
 
     def _read(self, memory: _Memory, steps: int, begin: Array, done: NDArray[np.int64]) -> Rollout:
         nq, nv, rows = self.robot.nq, self.robot.nv, memory.q.shape[1]
+        actuated = self.robot.actuated
         q, v = np.empty((self.n, rows + 1, nq)), np.empty((self.n, rows + 1, nv))
-        q[:, :rows], v[:, :rows] = memory.q, memory.v
+        tau = np.empty((self.n, rows, len(actuated)))
+        gap, violation = np.empty((self.n, steps)), np.empty((self.n, steps))
+        iterations = np.empty((self.n, steps), dtype=np.int64)
+
+        def copy(share: slice) -> None:
+            q[share, :rows], v[share, :rows] = memory.q[share], memory.v[share]
+            memory.tau[share].take(actuated, axis=2, out=tau[share], mode="clip")
+            infos = memory.infos[share]
+            gap[share], violation[share] = infos["gap"], infos["violation"]
+            iterations[share] = infos["iterations"]
+
+        # Large results take as long to copy as a tenth of the steps, so each thread has a share.
+        ends = np.linspace(0, self.n, min(self.threads, self.n) + 1).astype(int).tolist()
+        self._do([partial(copy, slice(*share)) for share in pairwise(ends)])
         knots = np.tile(np.minimum(memory.every * np.arange(rows + 1), steps), (self.n, 1))
         states, last = np.arange(self.n), -(-done // memory.every)
         q[states, last], v[states, last] = self._states.q[:, :nq], self._states.v[:, :nv]
         knots[states, last] = done
-        tau = memory.tau[:, :, self.robot.actuated]
-        infos = memory.infos
-        gap, violation = infos["gap"].copy(), infos["violation"].copy()
-        iterations = infos["iterations"].copy()
         failed = done < steps
         for i in np.flatnonzero(failed):
             k, row = done[i], last[i]

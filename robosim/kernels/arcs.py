@@ -17,6 +17,7 @@ from robosim.kernels.lanes import everywhere, pick
 # chord would blow up what is uneven, so that it stays the multiple of it that it is here.
 LARGEST_TURN = 0.5
 ITS_SINE = 0.479425538604203
+SMALLEST_TURN = 2e-8  # [rad], below which chord and arc are the same to rounding
 
 
 @kernel
@@ -44,17 +45,23 @@ def find_changes(model, poses, twists, dt, to_chords, work):
     """work.rhs = what leads the twists from chords to arcs, or back; whether that is anything."""
     largest = 0.0
     for b in range(model.bodies.shape[0]):
-        omega, change = twists[b].w[3:], work.rhs[b].w
-        square = dt * dt * dot(omega, omega)
+        largest = max(largest, turn_squared(twists[b].w, dt))
+    if everywhere(largest < SMALLEST_TURN * SMALLEST_TURN):
+        return False
+    for b in range(model.bodies.shape[0]):
+        square, change = turn_squared(twists[b].w, dt), work.rhs[b].w
         excess = chord_excess(square) if to_chords else arc_excess(square)
         fill(0.0, change)
         for k in range(3):
-            change[3 + k] = excess * omega[k]
-        largest = max(largest, abs(excess))
-    if everywhere(largest < 1e-16):
-        return False
+            change[3 + k] = excess * twists[b].w[3 + k]
     follow_turns(model, poses, work)
     return True
+
+
+@kernel
+def turn_squared(twist, dt):
+    """Square of how far a twist turns a body in dt."""
+    return dt * dt * dot(twist[3:], twist[3:])
 
 
 @kernel

@@ -112,9 +112,8 @@ def start_knot(model, state, work, dt):
         fill(0.0, knot.mid)
         fill(0.0, knot.slope)
         for row in range(joint.m_T + joint.m_R):
-            fill(0.0, knot.missed[row])
-        for row in range(joint.m_T + joint.m_R):
             v = joint.v_begin + row
+            fill(0.0, knot.missed[row])
             knot.mid[row] = state.v[v]
             knot.rotor[row] = model.coordinates[v].armature * state.v[v]
     fill(0.0, state.trend)

@@ -85,6 +85,7 @@ from robosim.model import DRY, HINGE
 HALF_RADIAN = 0.8775825618903728  # its cosine
 FINE = 8  # parts of a step from which on contacts may do whatever work their equations ask for
 CURVED = 0.01  # part of the kinetic energy that contacts may give where surfaces are curved
+SLIGHT = 1e-8  # [m/s], changes of contacts that are not worth a guess
 # Of the composition of order four: (PARTS - 1) PART^3 + (1 - (PARTS - 1) PART)^3 = 0.
 PARTS = 7
 PART = 1.0 / (PARTS - 1.0 - (PARTS - 1.0) ** (1.0 / 3.0))
@@ -568,7 +569,7 @@ def read_tree(model, state, work, dt, shows, push, info):
             info.violation = max(info.violation, axes_apart(joint, a, w))
         else:
             read_coordinates(joint, a, child, t, state.q)
-    choose_trend(misses, state.trend)
+    choose_trend(misses, 0.0, state.trend)
 
 
 @kernel
@@ -652,7 +653,7 @@ def end_interval(model, tree, loops, state, work, dt, shows, push, info):
             info.gap = min(info.gap, work.contacts[k].gap)
         if tree is not None and model.facets is None:
             contact_keeps(work.slots[k], state.contacts[k], regular, misses)
-    choose_trend(misses, state.contact_trend)
+    choose_trend(misses, SLIGHT * SLIGHT, state.contact_trend)
     if tree is None:
         read_joints(model, state, work, work.pose2, work.twists, 0)
         for j in range(model.joints.shape[0]):

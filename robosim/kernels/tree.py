@@ -150,9 +150,12 @@ def keep_rate(rate, row, knot, since, regular, misses):
 
 
 @kernel
-def choose_trend(misses, trend):
-    """Of the differences of what guesses miss take as many as make each of them better."""
-    takes = 1.0
+def choose_trend(misses, least, trend):
+    """Of the differences of what guesses miss take as many as make each of them better.
+
+    None where all that is missed, squared, is no more than `least`.
+    """
+    takes = pick(misses[0] > least, 1.0, 0.0)
     for n in range(TRENDS):
         takes = pick(misses[n + 1] < BETTER * misses[n], takes, 0.0)
         trend[n] = takes
