@@ -10,9 +10,9 @@ D x_b = f for everything beyond the joint, its coordinates and the body are elim
     (S - A) s = Z1^T f + law - W X2 x_a,   S = Z1^T D Z2,  U = D Z2,  W = Z1^T D,
     D_a += X1^T (D - U (S - A)^-1 W) X2,   f_a += X1^T (f - U (S - A)^-1 (Z1^T f + law)).
 
-U and W are kept as the parent has them, X1^T U (S - A)^-1 and (S - A)^-1 W X2: all that a sweep
-waits for from body to body is one product of each with a wrench or a motion. Joints other than
-hinges and balls keep X1^T U, and solve with the factors of S - A.
+U and W of a hinge are kept as the parent has them, X1^T U (S - A)^-1 and (S - A)^-1 W X2: all that
+a sweep waits for from body to body is one product of each with a wrench or a motion. A ball passes
+on no moment and reads U from D; others keep X1^T U, and solve with the factors of S - A.
 
 That is the articulated-body algorithm [Featherstone1983], but for its two ends: wrenches act at
 the first knot (1), motions are those of the second (2). A is the slope of the joint's laws and of
