@@ -30,9 +30,11 @@ from llvmlite.binding import Linkage
 from numba import config, njit
 from numba.core import typed_passes, types, untyped_passes
 from numba.core.analysis import dead_branch_prune
+from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.runtime import rtsys
 
 from robosim.kernels.fused import FusedLowering
 
@@ -56,6 +58,18 @@ def cache_folder() -> str:
 FOLDER = cache_folder()
 
 
+class KernelCache(FunctionCache):
+    """A cache from which machine code is taken without all that numba compiles it with.
+
+    numba imports that first, for a fifth of a second; compiling asks for it by itself.
+    """
+
+    def load_overload(self, sig, target_context):
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
 def compiler(**options):
     """A decorator like njit whose functions are cached in `FOLDER`."""
 
@@ -63,7 +77,10 @@ def compiler(**options):
         before = config.CACHE_DIR
         config.CACHE_DIR = FOLDER
         try:
-            return njit(**OPTIONS, **options)(function)
+            dispatcher = njit(**OPTIONS, **options)(function)
+            if options.get("cache"):
+                dispatcher._cache = KernelCache(function)
+            return dispatcher
         finally:
             config.CACHE_DIR = before
 
