@@ -12,7 +12,7 @@ from robosim.batch import BatchSimulation
 from robosim.bench.case import Case, Setup
 from robosim.bench.legged import DEFAULT, DT, Array, a1, above
 from robosim.bench.measure import Contender, mujoco_run, race
-from robosim.bench.report import CLOSURE, OURS, PENETRATION, Report, Row
+from robosim.bench.report import CLOSURE, OURS, PENETRATION, Report, Row, paired
 from robosim.controllers import PD, stand
 from robosim.experiments.experiment import Target
 from robosim.mechanism import Mechanism
@@ -107,13 +107,14 @@ def run_batch(setup: Setup) -> Report:
         rows.append(replace(row, figures=figures))
     targets = []
     if setup.has("mujoco"):
-        mine, theirs = (row.timing.median if row.timing else float("nan") for row in rows[:2])
+        mine, theirs = (row.timing.cpu if row.timing else (np.nan,) for row in rows[:2])
         what = "our steps per second and core / MuJoCo's, one thread"
-        targets.append(Target(what, theirs / mine, 4.0, at_least=True))
+        targets.append(Target(what, paired(theirs, mine), 4.0, at_least=True))
     if cores > 1:
-        rates = [row.figures["steps per second and core"] for row in rows if row.who == OURS]
+        walls = [row.timing.wall if row.timing else (np.nan,) for row in rows if row.who == OURS]
         what = f"our rate per core with {cores} threads / with one, of wall time"
-        targets.append(Target(what, rates[1] / rates[0], 0.9, at_least=True))
+        rate = paired(walls[0], walls[1]) / cores
+        targets.append(Target(what, rate, 0.9, at_least=True))
     return Report((*setup.missing("mujoco"), *rows), tuple(targets))
 
 

@@ -47,6 +47,12 @@ class TestRows:
         assert not target.reached
         assert ratio_target(rows[:1], 0.4, 10) == ()
 
+    def test_the_ratio_is_that_of_the_same_repetitions(self) -> None:
+        """A clock that slows down for some of them changes both times."""
+        mine, other = Timing((1.0, 1.0, 3.0), (0.0,) * 3), Timing((2.0, 6.0, 6.0), (0.0,) * 3)
+        (target,) = ratio_target((Row("robosim", "", mine), Row("MuJoCo", "", other)), 1.0)
+        assert target.measured == 0.5
+
     def test_contenders_take_turns_and_what_is_lost_has_no_time(self) -> None:
         calls: list[str] = []
 
