@@ -120,9 +120,9 @@ def paired(times: Sequence[float], others: Sequence[float]) -> float:
 
 def ratio_target(rows: tuple[Row, ...], limit: float, size: int = 0) -> tuple[Target, ...]:
     """Our CPU time over that of the fastest MuJoCo row, `paired`, with the most it may be."""
-    timed = [row for row in rows if row.size == size and row.timing]
-    ours = [row.timing for row in timed if row.who == OURS and row.timing]
-    theirs = [row.timing for row in timed if row.who.startswith("MuJoCo") and row.timing]
+    timed = [(row.who, row.timing) for row in rows if row.size == size and row.timing]
+    ours = [timing for who, timing in timed if who == OURS]
+    theirs = [timing for who, timing in timed if who.startswith("MuJoCo")]
     if not ours or not theirs:
         return ()
     mine, other = (min(found, key=lambda timing: timing.median) for found in (ours, theirs))
