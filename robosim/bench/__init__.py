@@ -3,6 +3,7 @@
 from robosim.bench.case import PEERS, Case, Setup, check_peers
 from robosim.bench.registry import CASES, find, picture, to_dict
 from robosim.bench.report import Report, Row, Timing
+from robosim.bench.tables import markdown
 
 __all__ = [
     "CASES",
@@ -14,6 +15,7 @@ __all__ = [
     "Timing",
     "check_peers",
     "find",
+    "markdown",
     "picture",
     "to_dict",
 ]

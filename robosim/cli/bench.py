@@ -38,7 +38,7 @@ def bench(
         Path | None,
         typer.Option(
             "--out",
-            help="The folder for a picture of each, NAME.png, and its numbers, NAME.json.",
+            help="The folder for tables.md, and for NAME.png and NAME.json of each.",
             metavar="DIR",
             show_default=False,
         ),
@@ -67,7 +67,7 @@ def bench(
     A peer that is not installed is listed as such: pip install "robosim\[peers]" gets MuJoCo and
     Pinocchio, "robosim\[engines]" PyBullet and Drake.
     """
-    from robosim.bench import CASES, Setup, check_peers, find, picture, to_dict
+    from robosim.bench import CASES, Setup, check_peers, find, markdown, picture, to_dict
 
     if not names:
         table = plain_table("name", "what it is", "peers")
@@ -93,10 +93,11 @@ def bench(
             if out_folder is not None:
                 _make(out_folder)
                 picture(case, report, setup, out_folder / f"{case.name}.png")
-                _write(out_folder / f"{case.name}.json", told[-1])
+                _write(out_folder / f"{case.name}.json", _json(told[-1]))
+                _write(out_folder / "tables.md", markdown(told))
             bar.advance(task)
     if json_file is not None:
-        _write(json_file, told)
+        _write(json_file, _json(told))
     if out_folder is not None:
         remark(f"written to {out_folder}{', quick runs' if quick else ''}")
 
@@ -108,9 +109,13 @@ def _make(folder: Path) -> None:
         raise OptionError(f"'{folder}' cannot be written to: {error}") from error
 
 
-def _write(file: Path, told: object) -> None:
+def _json(told: object) -> str:
+    return json.dumps(told, indent=2, allow_nan=False) + "\n"
+
+
+def _write(file: Path, text: str) -> None:
     try:
-        file.write_text(json.dumps(told, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise OptionError(f"'{file}' cannot be written: {error}") from error
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import robosim
 from robosim import ControllerError, ModelError, Simulation
-from robosim.bench import CASES, Report, Row, Setup, Timing, find, picture, to_dict
+from robosim.bench import CASES, Report, Row, Setup, Timing, find, markdown, picture, to_dict
 from robosim.bench.growth import binary_tree, lying, slope_of
 from robosim.bench.legged import a1, above
 from robosim.bench.measure import Contender, race
@@ -38,6 +38,14 @@ class TestRows:
         times = told["cpu_us"], told["cpu_us_min"], told["cpu_us_max"], told["wall_us"]
         assert times == (4.0, 2.0, 6.0, 2.0)
         assert (told["size"], told["errors"]) == (5, {"error": 1e-3})
+
+    def test_tables_in_markdown_keep_every_row_and_target(self) -> None:
+        rows = row("robosim", 2.0, 5), Row("Drake", "a|b", None, {"|E|": math.inf}, 5, note="lost")
+        report = Report(rows, ratio_target((*rows, row("MuJoCo", 4.0, 5)), 0.4, 5))
+        text = markdown([to_dict(find("cube"), report, Setup())])
+        assert "| 5 | robosim |  | 4 | 2 | 6 | 2 | error 0.001 |  |" in text
+        assert "| 5 | Drake | a\\|b |  |  |  |  | \\|E\\| not finite | lost |" in text
+        assert "- n = 5: our time / MuJoCo's: 0.5 (at most 0.4: missed)" in text
 
     def test_the_ratio_is_to_the_fastest_mujoco_of_the_same_size(self) -> None:
         rows = (row("robosim", 3.0, 10), row("MuJoCo", 12.0, 10), row("MuJoCo", 6.0, 10),
@@ -155,6 +163,9 @@ class TestCommand:
         assert done.exit_code == 0, done.output
         (told,) = json.loads(file.read_text())
         assert told == json.loads((tmp_path / "out" / "cube.json").read_text())
+        tables = (tmp_path / "out" / "tables.md").read_text()
+        assert tables == markdown([told])
+        assert f"| robosim |  | {told['rows'][0]['cpu_us']:.3g} |" in tables
         assert (told["name"], told["quick"], len(told["rows"])) == ("cube", True, 1)
         (mine,) = told["rows"]
         assert mine["who"] == "robosim"
