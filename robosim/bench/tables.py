@@ -22,11 +22,12 @@ def markdown(told: Sequence[Mapping[str, Any]]) -> str:
 
 def _machine(case: Mapping[str, Any]) -> str:
     machine = case["machine"]
-    peers = [f"{name} {version}" for name, version in machine["peers"].items() if version]
+    used = {"robosim": machine["robosim"], "Python": machine["python"], **machine["peers"]}
+    versions = [f"{name} {version}" for name, version in used.items() if version]
     return (
-        f"robosim {machine['robosim']}, Python {machine['python']}, {', '.join(peers)}; "
-        f"{machine['processor']}, {machine['cores']} cores, {machine['system']}. CPU time of a "
-        "step of the whole process: median, least and most of the repetitions, and the wall time."
+        f"{', '.join(versions)}; {machine['processor']}, {machine['cores']} cores, "
+        f"{machine['system']}. CPU time of a step of the whole process: median, least and most of "
+        "the repetitions, and the wall time."
     )
 
 
@@ -35,27 +36,32 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     names = [*(["n"] if sized else []), "who", "settings", *HEADS, "errors", ""]
     lines = [names, ["---:" if name in ("n", *HEADS) else "---" for name in names]]
     for row in rows:
-        times = [f"{row[key]:.3g}" if key in row else "" for key in TIMES]
-        more = [*_named(row["figures"]), row["note"]]
-        errors = ", ".join(_named(row["errors"]))
+        errors, more = named(row["errors"], 3), [*named(row["figures"], 3), row["note"]]
         size = [str(row["size"] or "")] if sized else []
-        told = [*size, row["who"], row["settings"], *times, errors, "; ".join(filter(None, more))]
+        told = [*size, row["who"], row["settings"], *times(row)]
+        told += [", ".join(errors), "; ".join(filter(None, more))]
         lines.append([cell.replace("|", "\\|") for cell in told])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _named(values: Mapping[str, float]) -> list[str]:
-    return [f"{name} {_number(value)}" for name, value in values.items()]
+def times(told: Mapping[str, Any]) -> list[str]:
+    """What stands below `HEADS`; nothing for a row without times."""
+    return [f"{told[key]:.3g}" if key in told else "" for key in TIMES]
 
 
-def _number(value: float | None) -> str:
-    return "not finite" if value is None else f"{value:.3g}"
+def named(values: Mapping[str, float | None], digits: int) -> list[str]:
+    """Each value after its name."""
+    return [f"{name} {_number(value, digits)}" for name, value in values.items()]
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "not finite" if value is None else f"{value:.{digits}g}"
 
 
 def _told_target(target: Mapping[str, Any]) -> str:
     unit = f" {target['unit']}" if target["unit"] else ""
     how = "reached" if target["reached"] else "missed"
     return (
-        f"{target['what']}: {_number(target['measured'])}{unit} "
+        f"{target['what']}: {_number(target['measured'], 3)}{unit} "
         f"({target['sense']} {target['limit']:g}{unit}: {how})"
     )

@@ -129,20 +129,17 @@ def _tell(case: Case, report: Report) -> None:
 
 def report_table(case: Case, report: Report) -> Table:
     """Times with their errors."""
+    from robosim.bench.tables import HEADS, named, times
+
     headings = [f"{report.size}>"] if report.size else []
-    headings += ["who", "settings", "CPU us>", "least>", "most>", "wall us>", "errors", ""]
+    headings += ["who", "settings", *(f"{head}>" for head in HEADS), "errors", ""]
     table = plain_table(*headings, title=escape(f"{case.name}: {case.title}"))
     for row in report.rows:
-        times = [""] * 4
-        if row.timing is not None:
-            t = row.timing.to_dict()
-            keys = ("cpu_us", "cpu_us_min", "cpu_us_max", "wall_us")
-            times = [f"{t[key]:.3g}" for key in keys]
-        errors = [f"{name} {value:.2g}" for name, value in row.errors.items()]
-        more = [f"{name} {value:.3g}" for name, value in row.figures.items()]
+        columns = times(row.timing.to_dict() if row.timing else {})
+        errors, more = named(row.errors, 2), named(row.figures, 3)
         size = [str(row.size or "")] if report.size else []
         last = "; ".join(part for part in (", ".join(more), row.note) if part)
         table.add_row(
-            *size, row.who, escape(row.told), *times, escape(", ".join(errors)), escape(last)
+            *size, row.who, escape(row.told), *columns, escape(", ".join(errors)), escape(last)
         )
     return table

@@ -47,6 +47,12 @@ class TestRows:
         assert "| 5 | Drake | a\\|b |  |  |  |  | \\|E\\| not finite | lost |" in text
         assert "- n = 5: our time / MuJoCo's: 0.5 (at most 0.4: missed)" in text
 
+    def test_tables_in_markdown_need_no_peers(self) -> None:
+        told = to_dict(find("cube"), Report((row("robosim", 2.0),)), Setup())
+        told["machine"]["peers"] = {"mujoco": None}
+        python = told["machine"]["python"]
+        assert f"robosim {robosim.__version__}, Python {python}; " in markdown([told])
+
     def test_the_ratio_is_to_the_fastest_mujoco_of_the_same_size(self) -> None:
         rows = (row("robosim", 3.0, 10), row("MuJoCo", 12.0, 10), row("MuJoCo", 6.0, 10),
                 row("MuJoCo", 1.0, 20), row("Pinocchio", 1.0, 10))  # fmt: skip
