@@ -23,7 +23,7 @@ from robosim.controllers import GAINS, PD, Compiled, resolve, zero
 from robosim.errors import ControllerError, OptionError, StateError
 from robosim.handles import Handle, Run, runner
 from robosim.kernels.lanes import WIDTH
-from robosim.lanes import Group, can_be_grouped
+from robosim.lanes import Group, suits_lanes
 from robosim.mechanism import Mechanism
 from robosim.model import INFO, LINE, WORD, State, aligned
 from robosim.simulation import Simulation
@@ -385,7 +385,7 @@ class BatchSimulation:
         """Take the steps of states that have the same kernels, as far as they go."""
         first = self._sims[todo[0]]
         assert first._parts is not None
-        run_states = runner(first._parts, memory.handles[0])
+        run_states, parts_kind = runner(first._parts, memory.handles[0]), first._parts.kind
         groups = self._grouped(todo, done) if self.lanes else {}
         together = [np.arange(g * WIDTH, (g + 1) * WIDTH) for g in groups]
         alone = np.setdiff1d(todo, np.concatenate(together)) if groups else todo
@@ -401,7 +401,8 @@ class BatchSimulation:
                 share = np.arange(g * WIDTH, (g + 1) * WIDTH)
                 reached = done[share]
                 runs, kind = memory.addresses[share], memory.handles[0].kind
-                groups[g].run(run_states, self._parts[share], runs, kind, reached, steps)
+                parts = self._parts[share], parts_kind
+                groups[g].run(run_states, *parts, runs, kind, reached, steps)
                 done[share] = reached
 
         numbers = np.array(list(groups), dtype=np.int64)
@@ -430,7 +431,7 @@ class BatchSimulation:
             if not (ready[share].all() and np.all(done[share] == done[share][0])):
                 continue
             if g not in self._groups or not self._groups[g].is_of(sims):
-                if not can_be_grouped(sims):
+                if not suits_lanes(sims):
                     continue
                 self._groups[g] = Group(sims, next(iter(self._groups.values()), None))
             grouped[g] = self._groups[g]

@@ -1,7 +1,8 @@
-"""Groups of states of a batch that take their steps in the lanes of vector registers.
+"""What takes its steps in the lanes of vector registers: groups of states of a batch.
 
 The memory of a group is that of its states with the lanes as the last axis of every float; kernels
-see each as one number (`robosim.kernels.lanes`).
+see each as one number (`robosim.kernels.lanes`). The limbs of a single state take theirs in the
+same way (`robosim.limbs`).
 """
 
 from __future__ import annotations
@@ -20,60 +21,72 @@ from robosim.kernels.addresses import TYPES, load
 from robosim.kernels.group import run_group
 from robosim.kernels.interior_point import COLD
 from robosim.kernels.jit import entry, named
-from robosim.kernels.lanes import WIDTH, laned, lanes
-from robosim.model import INFO, WORD, Options
-from robosim.simulation import Simulation, in_lines
+from robosim.kernels.lanes import WIDTH, Lanes, laned, lanes
+from robosim.memory import in_lines
+from robosim.model import INFO, WORD, Model, Options, State, Workspace
 
 # Steps that states which have parted take by themselves before they try again: at first, at most.
 FIRST_REST, LONGEST_REST = 1, 32
 
-FIELD = np.dtype(  # a field of a record, or an array, of one state
+FIELD = np.dtype(  # words that follow each other in a state, and in a lane
     [
-        ("state", "i8"),  # address of its first word in the state's own memory
-        ("lanes", "i8"),  # and in that of the group
-        ("count", "i8"),  # its words
-        ("shared", "i8"),  # 1 for whole numbers, of which the group has one for all states
+        ("state", "i8"),  # address of the first one in the state's own memory
+        ("lanes", "i8"),  # and in that of the lane
+        ("count", "i8"),
+        ("stride", "i8"),  # bytes from one to the next in the lane
+        ("shared", "i8"),  # 1 for whole numbers, of which there is one for all lanes
     ]
 )
+UNUSED = "G_a", "G_b"  # of JOINT_STATE: joints of a tree have no use for them
 
 GroupRunner = Callable[[int, NDArray[np.int64], NDArray[np.int64], int, int], int]
 _RUNNERS: dict[tuple[int, int, int], GroupRunner] = {}
-_LANED: dict[np.dtype[Any], tuple[np.dtype[Any], Any]] = {}  # record -> numpy dtype, numba type
-_VECTOR = np.dtype([("value", "f8", (WIDTH,))])
+_LANED: dict[Any, tuple[np.dtype[Any], Any]] = {}  # record, lanes -> numpy dtype, numba type
 
 
 class Parts(NamedTuple):
-    """What the kernels of a group work on; see `robosim.kernels.group`."""
+    """What the kernels of lanes work on; see `robosim.kernels.group`."""
 
     model: Any  # the states' own, or with lanes where they differ
     state: Any
     work: Any
     options: Options
     info: NDArray[np.void]  # (1,)
-    carried: NDArray[np.void]  # (WIDTH, n) FIELD of what a state brings along
-    driven: NDArray[np.void]  # (WIDTH, 2) of what acts on it in each step
-    told: NDArray[np.void]  # (WIDTH, 2) of its coordinates and velocities
+    carried: NDArray[np.void]  # (lanes, n) FIELD of what each brings along
+    forces: NDArray[np.void]  # (lanes, n) of what drives it in each step
+    drives: NDArray[np.void]  # (lanes, n) and of its servos
+    told: NDArray[np.void]  # (lanes, n) of its coordinates and velocities
     before: NDArray[np.int64]  # (nc + 1,) contacts in the last equations
 
 
-def can_be_grouped(sims: Sequence[Simulation]) -> bool:
+class Layout(NamedTuple):
+    """Where words of a state are among some arrays, and in those of a lane."""
+
+    which: NDArray[np.int64]  # (n,) array
+    state: NDArray[np.int64]  # (n,) bytes from where that begins
+    lanes: NDArray[np.int64]  # (n,) and in that of the lanes
+    count: NDArray[np.int64]  # (n,) words
+    shared: NDArray[np.int64]  # (n,)
+
+
+def suits_lanes(sims: Sequence[Any]) -> bool:
     """Whether simulations take their steps in a way that lanes are made for, all in the same."""
     for sim in sims:
         model, before = sim._model, sims[0]._model
         tree = sim.solver == "articulated" and model.loops is None
         if not (tree and model.collision is None and sim.order == 2):
             return False
-        if model is not before and _whole_numbers(model) != _whole_numbers(before):
+        if model is not before and whole_numbers(model) != whole_numbers(before):
             return False
     return True
 
 
-def _whole_numbers(values: Any) -> list[bytes]:
+def whole_numbers(values: Any) -> list[bytes]:
     """All whole numbers in nested named tuples: what is where, not how much of it."""
     found: list[bytes] = []
     for value in values:
         if isinstance(value, tuple):
-            found += _whole_numbers(value)
+            found += whole_numbers(value)
         elif isinstance(value, np.ndarray) and value.dtype.names:
             names = [name for name in value.dtype.names if value.dtype[name].base != np.float64]
             found += [value[name].tobytes() for name in names]
@@ -84,95 +97,58 @@ def _whole_numbers(values: Any) -> list[bytes]:
     return found
 
 
-class Group:
-    """`WIDTH` simulations that take their steps together.
+class Together:
+    """Lanes that take steps together, for one state each or for one in all.
 
     Parameters
     ----------
-    sims : sequence of Simulation
-        That `can_be_grouped`, of robots that differ in numbers only.
-    like : Group or None
-        Another one of the same batch, to find out the types of its memory only once.
+    parts : Parts
+    kind : Lanes
+        Of `parts`.
+    like : Together or None
+        Another one of the same types, which are then found out only once.
     """
 
-    def __init__(self, sims: Sequence[Simulation], like: Group | None = None) -> None:
-        first = sims[0]
-        self.sims = list(sims)
-        self.works = [sim._work for sim in sims]
+    def __init__(self, parts: Parts, kind: Lanes, like: Together | None = None) -> None:
         self.rest = FIRST_REST
-        # Whether the scratch memory of each state is older than what its lane has.
-        self.behind = np.zeros(WIDTH, dtype=bool)
-        alike = all(sim._model is first._model for sim in sims)
-        model = first._model if alike else widen([sim._model for sim in sims])
-        # What each state brings along follows when they take steps; all else is scratch.
-        state, work = widen([first._state]), widen([first._work])
-        work = work._replace(slots=widen([sim._work.slots for sim in sims]))
-        work.factored[:] = 0
-        self.layout: list[tuple[int, int, int, int, int]] = (
-            list(_layout(first, state, work)) if like is None else like.layout
-        )
-        carried = _fields(sims, _carried, state, work, self.layout)
-        driven, told = (
-            _fields(sims, some, state, work, _whole(some(first._state, first._work)))
-            for some in (_driven, _told)
-        )
-        # What is not solved by then, each state solves by itself.
-        options = first._options._replace(last_attempt=min(first._options.last_attempt, COLD))
-        parts = Parts(
-            model,
-            state,
-            work,
-            options,
-            widen([np.zeros(1, dtype=INFO)] * WIDTH),
-            carried,
-            driven,
-            told,
-            in_lines(np.zeros(len(work.active), dtype=np.int64)),
-        )
-        self.alike = alike
         self.handle: Handle
         self.kind: int
         self.solver: Apart
-        if like is not None and like.alike == alike:
+        if like is not None:
             self.handle, self.kind = Handle(parts, like.handle), like.kind
             self.solver = like.solver
             return
         self.handle = Handle(parts)
-        shared = ("options", "carried", "driven", "told", "before", *(("model",) if alike else ()))
-        kinds = [
-            typeof(part) if name in shared else laned_type(part)
-            for name, part in parts._asdict().items()
-        ]
-        digest = hashlib.sha256(f"lanes {self.handle.kind}".encode()).digest()
+        kinds = [laned_type(part, kind) for part in parts]
+        digest = hashlib.sha256(f"{kind} {self.handle.kind}".encode()).digest()
         self.kind = int.from_bytes(digest[:7], "little")
         TYPES.setdefault(self.kind, types.NamedTuple(kinds, Parts))
         self.solver = solver(self.kind, kinds[Parts._fields.index("info")].dtype)
 
-    def is_of(self, sims: Sequence[Simulation]) -> bool:
-        """Whether these are its simulations, with the memory that they had."""
-        return all(sim._work is work for sim, work in zip(sims, self.works, strict=True))
+    def moved(self, by_lanes: bool) -> None:
+        """Told whenever the states have been moved, by their lanes or each by itself."""
 
     def run(
         self,
         own: Callable[..., None],
         parts: NDArray[np.int64],
+        parts_kind: int,
         runs: NDArray[np.int64],
         run_kind: int,
         done: NDArray[np.int64],
         end: int,
     ) -> None:
         """Take steps done[0] to `end`, as a `Runner` of the simulations, which is `own`, does."""
-        parts_kind = self.sims[0]._parts.kind  # type: ignore[union-attr]
         take = group_runner(self.solver, self.kind, parts_kind, run_kind)
         while done[0] < end:
             reached = take(self.handle.address, parts, runs, int(done[0]), end)
-            self.behind[:] = True
+            self.moved(True)
             if reached > done[0]:
                 self.rest = FIRST_REST
             done[:] = reached
             if reached == end:
                 return
-            self.behind[:] = False
+            self.moved(False)
             until = min(reached + self.rest, end)
             self.rest = min(2 * self.rest, LONGEST_REST)
             own(parts, runs, done, until)
@@ -182,6 +158,46 @@ class Group:
                 own(parts[left], runs[left], some, end)
                 done[left] = some
                 return
+
+
+class Group(Together):
+    """`WIDTH` simulations that take their steps together.
+
+    Parameters
+    ----------
+    sims : sequence of Simulation
+        That `suits_lanes`, of robots that differ in numbers only.
+    like : Group or None
+        Another one of the same batch.
+    """
+
+    def __init__(self, sims: Sequence[Any], like: Group | None = None) -> None:
+        first = sims[0]
+        self.sims = list(sims)
+        self.works = [sim._work for sim in sims]
+        # Whether the scratch memory of each state is older than what its lane has.
+        self.behind = np.zeros(WIDTH, dtype=bool)
+        self.alike = all(sim._model is first._model for sim in sims)
+        model = first._model if self.alike else widen([sim._model for sim in sims], lanes)
+        # What each state brings along follows when they take steps; all else is scratch.
+        state, work = widen([first._state], lanes), widen([first._work], lanes)
+        work = work._replace(slots=widen([sim._work.slots for sim in sims], lanes))
+        states = [(sim._state, sim._work) for sim in sims]
+        if like is None:
+            self.layouts = lay_out(first._model, *states[0], state, work, lanes)
+        else:
+            self.layouts = like.layouts
+        layouts = [self.layouts] * WIDTH
+        parts = make_parts(model, state, work, first._options, states, layouts, lanes)
+        same = like is not None and like.alike == self.alike
+        super().__init__(parts, lanes, like if same else None)
+
+    def is_of(self, sims: Sequence[Any]) -> bool:
+        """Whether these are its simulations, with the memory that they had."""
+        return all(sim._work is work for sim, work in zip(sims, self.works, strict=True))
+
+    def moved(self, by_lanes: bool) -> None:
+        self.behind[:] = by_lanes
 
     def catch_up(self, k: int, anew: bool) -> None:
         """Bring the scratch memory of simulation k to where its lane is, unless it is set anew."""
@@ -213,38 +229,70 @@ def _make_runner(kind: int, parts_kind: int, run_kind: int) -> Any:
     return run_together
 
 
-def widen(values: Sequence[Any]) -> Any:
-    """Memory of a group with what each of its states has in nested named tuples."""
+def make_parts(
+    model: Any,
+    state: Any,
+    work: Any,
+    options: Options,
+    states: Sequence[tuple[State, Workspace]],
+    layouts: Sequence[tuple[Layout, ...]],
+    kind: Lanes,
+) -> Parts:
+    """Parts of lanes of a kind, each of which has a state and a `lay_out` of its own."""
+    work.factored[:] = 0
+    parts = [
+        _fields([some(*one) for one in states], some(state, work), chosen, kind)
+        for some, chosen in zip(BROUGHT, zip(*layouts, strict=True), strict=True)
+    ]
+    # What is not solved by then, each state solves by itself.
+    options = options._replace(last_attempt=min(options.last_attempt, COLD))
+    info = widen([np.zeros(1, dtype=INFO)] * kind.width, kind)
+    before = in_lines(np.zeros(len(work.active), dtype=np.int64))
+    return Parts(model, state, work, options, info, *parts, before)
+
+
+def widen(values: Sequence[Any], kind: Lanes) -> Any:
+    """Memory of lanes with what each of them has in nested named tuples, or one for all."""
     first = values[0]
     if isinstance(first, tuple):
-        return type(first)(*(widen(parts) for parts in zip(*values, strict=True)))
+        return type(first)(*(widen(parts, kind) for parts in zip(*values, strict=True)))
     if not isinstance(first, np.ndarray):
         return first
     if first.dtype.names:
-        if first.dtype not in _LANED:
-            _LANED[first.dtype] = laned(first.dtype)
-        wide = in_lines(np.zeros(first.shape, _LANED[first.dtype][0]))
+        wide = in_lines(np.zeros(first.shape, in_lanes(first.dtype, kind)[0]))
         for name in first.dtype.names:
             columns = [value[name] for value in values]
             is_float = first.dtype[name].base == np.float64
             wide[name] = np.stack(columns, axis=-1) if is_float else columns[0]
         return wide
     if first.dtype == np.float64:
-        wide = in_lines(np.zeros(first.shape, _VECTOR))
+        wide = in_lines(np.zeros(first.shape, _vector(kind)))
         wide["value"] = np.stack(values, axis=-1)
         return wide
     return in_lines(first)
 
 
-def laned_type(value: Any) -> Any:
-    """numba's type of what `widen` has made."""
+def in_lanes(dtype: np.dtype[Any], kind: Lanes) -> tuple[np.dtype[Any], Any]:
+    """`laned`, of which every record is asked for only once: its types are known by identity."""
+    if (dtype, kind) not in _LANED:
+        _LANED[dtype, kind] = laned(dtype, kind)
+    return _LANED[dtype, kind]
+
+
+def _vector(kind: Lanes) -> np.dtype[Any]:
+    return np.dtype([("value", "f8", (kind.width,))])
+
+
+def laned_type(value: Any, kind: Lanes) -> Any:
+    """numba's type of what `widen` has made, or of what is the same for all lanes."""
     if isinstance(value, tuple):
-        return types.NamedTuple([laned_type(part) for part in value], type(value))
+        return types.NamedTuple([laned_type(part, kind) for part in value], type(value))
     if not isinstance(value, np.ndarray):
         return typeof(value)
-    kinds = dict([*_LANED.values(), (_VECTOR, lanes)])
-    if value.dtype in kinds:
-        return types.Array(kinds[value.dtype], value.ndim, "C")
+    known = dict(made for (_, of), made in _LANED.items() if of == kind)
+    known[_vector(kind)] = kind
+    if value.dtype in known:
+        return types.Array(known[value.dtype], value.ndim, "C")
     return typeof(value)
 
 
@@ -266,57 +314,106 @@ def _carried(state: Any, work: Any) -> tuple[NDArray[Any], ...]:
     return work.external, work.last_dt, work.stale, *state
 
 
-def _driven(state: Any, work: Any) -> tuple[NDArray[Any], ...]:
-    return work.tau, work.drives
+# Of Parts: what a state brings along, what drives it, its servos, and what it tells.
+BROUGHT: tuple[Callable[[Any, Any], tuple[NDArray[Any], ...]], ...] = (
+    _carried,
+    lambda state, work: (work.tau,),
+    lambda state, work: (work.drives,),
+    lambda state, work: (state.q, state.v),
+)
 
 
-def _told(state: Any, work: Any) -> tuple[NDArray[Any], ...]:
-    return state.q, state.v
+class Rows(NamedTuple):
+    """Which rows of a state's arrays are those of a lane; all of them where it is None."""
+
+    bodies: NDArray[np.int64]
+    contacts: NDArray[np.int64]
+    q: NDArray[np.int64]
+    v: NDArray[np.int64]
+
+    def brought(self) -> tuple[tuple[NDArray[np.int64] | None, ...], ...]:
+        """Those of the arrays of `BROUGHT`."""
+        bodies, none = self.bodies, np.zeros(0, dtype=np.int64)
+        state = bodies, bodies, none, self.contacts, self.q, self.v, None, None
+        return (bodies, None, None, *state), (self.v,), (self.v,), (self.q, self.v)
 
 
-def _fields(
-    sims: Sequence[Simulation],
-    some: Callable[[Any, Any], tuple[NDArray[Any], ...]],
-    state: Any,
-    work: Any,
-    layout: Any,
-) -> NDArray[np.void]:
-    """(WIDTH, n) FIELD of some arrays, from (which array, two offsets, words, shared) of each."""
-    which, at, to, count, shared = np.array(layout, dtype=np.int64).T
-    fields = np.zeros((len(sims), len(which)), dtype=FIELD)
-    begins = np.array([array.ctypes.data for array in some(state, work)])
-    fields["lanes"], fields["count"], fields["shared"] = begins[which] + to, count, shared
-    for k, sim in enumerate(sims):
-        own = np.array([array.ctypes.data for array in some(sim._state, sim._work)])
-        fields["state"][k] = own[which] + at
-    return fields
+def lay_out(
+    model: Model,
+    state: State,
+    work: Workspace,
+    wide_state: Any,
+    wide_work: Any,
+    kind: Lanes,
+    rows: Rows | None = None,
+) -> tuple[Layout, ...]:
+    """Layouts of what `BROUGHT` tells."""
+    friction = 2 if model.facets is None else len(model.facets)
+    found = []
+    for n, some in enumerate(BROUGHT):
+        arrays, wide = some(state, work), some(wide_state, wide_work)
+        chosen = [None] * len(arrays) if rows is None else rows.brought()[n]
+        every = (
+            (which, *words)
+            for which, parts in enumerate(zip(arrays, wide, chosen, strict=True))
+            for words in _words(*parts, friction)
+        )
+        merged = np.array(_merged(every, kind.width), dtype=np.int64)
+        found.append(Layout(*merged.reshape(-1, 5).T))
+    return tuple(found)
 
 
-def _whole(arrays: tuple[NDArray[Any], ...]) -> list[tuple[int, int, int, int, int]]:
-    """What `_fields` asks for of arrays that hold nothing but floats, as wholes."""
-    return [(which, 0, 0, array.nbytes // WORD, 0) for which, array in enumerate(arrays)]
-
-
-def _layout(sim: Simulation, state: Any, work: Any) -> Iterator[tuple[int, int, int, int, int]]:
-    """What `_fields` asks for of all that a state brings along."""
-    friction = 2 if sim._model.facets is None else len(sim._model.facets)
-    nb, own = len(sim._model.bodies), _carried(sim._state, sim._work)
-    for which, (array, wide) in enumerate(zip(own, _carried(state, work), strict=True)):
+def _words(
+    array: NDArray[Any], wide: NDArray[Any], rows: NDArray[np.int64] | None, friction: int
+) -> Iterator[tuple[int, int, int, int]]:
+    """(offset, offset in the lanes, count, whether they are shared) of words of some rows."""
+    for n, row in enumerate(range(len(array)) if rows is None else rows.tolist()):
+        begin, to = row * array.strides[0], n * wide.strides[0]
         if not array.dtype.names:
-            yield which, 0, 0, array.size, 0
+            yield begin, to, 1, 0
             continue
         places = _places(array.dtype), _places(wide.dtype)
-        for n in range(len(array)):
-            for name, (base, at) in places[0].items():
-                words = base.itemsize // WORD
-                if name in ("beta", "eta"):
-                    words = min(words, friction)
-                if name in ("G_a", "G_b") and n < nb:
-                    continue  # joints of a tree have no use for them
-                begin, to = n * array.strides[0] + at, n * wide.strides[0] + places[1][name][1]
-                yield which, begin, to, words, int(base.base != np.float64)
+        for name, (base, at) in places[0].items():
+            count = base.itemsize // WORD
+            if name in ("beta", "eta"):
+                count = min(count, friction)
+            if name not in UNUSED:
+                yield begin + at, to + places[1][name][1], count, int(base.base != np.float64)
+
+
+def _merged(every: Iterator[tuple[int, ...]], width: int) -> list[list[int]]:
+    """Words that follow each other in a state and in its lane as one."""
+    out: list[list[int]] = []
+    for which, at, to, count, shared in every:
+        if out and shared == 0:
+            before, at_last, to_last, words, was_shared = out[-1]
+            ends = at_last + WORD * words, to_last + WORD * width * words
+            if (before, *ends, was_shared) == (which, at, to, 0):
+                out[-1][3] += count
+                continue
+        out.append([which, at, to, count, shared])
+    return out
 
 
 def _places(dtype: np.dtype[Any]) -> dict[str, tuple[np.dtype[Any], int]]:
     """Type and offset of each field of a record."""
     return {name: field[:2] for name, field in (dtype.fields or {}).items()}
+
+
+def _fields(
+    states: Sequence[tuple[NDArray[Any], ...]],
+    wide: tuple[NDArray[Any], ...],
+    layouts: Sequence[Layout],
+    kind: Lanes,
+) -> NDArray[np.void]:
+    """(lanes, n) FIELD of some arrays of states."""
+    fields = np.zeros((len(layouts), max(len(layout.which) for layout in layouts)), dtype=FIELD)
+    begins = np.array([array.ctypes.data for array in wide])
+    for k, (arrays, layout) in enumerate(zip(states, layouts, strict=True)):
+        mine, whole = fields[k, : len(layout.which)], layout.shared != 0
+        own = np.array([array.ctypes.data for array in arrays])
+        mine["state"] = own[layout.which] + layout.state
+        mine["lanes"] = begins[layout.which] + layout.lanes + np.where(whole, 0, WORD * k)
+        mine["count"], mine["shared"] = layout.count, layout.shared
+        mine["stride"] = np.where(whole, WORD, WORD * kind.width)
+    return fields

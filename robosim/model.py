@@ -84,6 +84,7 @@ BODY = np.dtype(
         ("contact_end", "i8"),
         ("floats_with", "i8"),  # body whose joint is free and carries this one; -1 if none is
         ("floating_mass", "f8"),  # of all that this body floats with
+        ("part", "f8"),  # that counts in a lane: 1, or 1 / n for what each of n limbs hangs on
     ]
 )
 JOINT = with_rows(
@@ -108,6 +109,7 @@ JOINT = with_rows(
         ("C_R", "f8", (3, 3)),
         ("per_inertia", "f8"),  # one over the inertia of the child alone along the rotations
         ("law", "i8"),  # 1 if its coordinates have springs, dampers, rotors or the like
+        ("limb", "i8"),  # 1 if a limb, of which each lane has another one, begins here
         ("C_T", "f8", (3, 3)),
         ("offset", "f8", (4,)),  # joint frame to parent axes
         ("R_offset", "f8", (3, 3)),
@@ -194,6 +196,7 @@ CONTACT = np.dtype(
         ("mass", "f8"),  # that residuals of impulses are divided by
         ("sign", "f8"),  # of the edges' cross product; of a limit (lower 1), times scale
         ("scale", "f8"),  # of a coordinate: length of an arc over its angle, 1 for a translation
+        ("part", "f8"),  # as that of a body
         # Of a coordinate; cosine of a cone, of half of a turn; force of dry friction over scale.
         ("bound", "f8"),
         ("apart", "i8"),  # 1: the shapes are apart at the first knot, whatever this gap says there
@@ -1036,7 +1039,9 @@ def _contact_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[
         found += _coordinate_contacts(j, 0, lower, upper, tendon.friction, mass, scale)
     for limit in found:
         limit["body"], limit["other"] = nb, nb
-    return np.concatenate((ground, np.array(found, dtype=CONTACT)))
+    contacts = np.concatenate((ground, np.array(found, dtype=CONTACT)))
+    contacts["part"] = 1.0
+    return contacts
 
 
 def _arm(body: Body) -> float:
@@ -1101,7 +1106,7 @@ def _body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[n
         inverse = np.linalg.inv(np.asarray(body.inertia))
         mass = floating[base[i]] if base[i] >= 0 else 0.0
         contacts_of = begin, begin + len(mine)
-        bodies[i] = (body.mass, body.inertia, inverse, reach, *contacts_of, base[i], mass)
+        bodies[i] = (body.mass, body.inertia, inverse, reach, *contacts_of, base[i], mass, 1.0)
     return bodies
 
 
@@ -1166,6 +1171,7 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
     if model.collision is not None:
         shapes, data, pairs = model.collision
         room = np.zeros(n_slots(model) - len(slots), dtype=CONTACT)
+        room["part"] = 1.0
         slots = np.concatenate((slots, room))
         collision = CollisionWork(
             make_shape_scratch(shapes, data),

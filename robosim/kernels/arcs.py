@@ -11,7 +11,7 @@ from math import asin, sin, sqrt
 
 from robosim.kernels.algebra import cross, dot, fill, rotate
 from robosim.kernels.jit import kernel
-from robosim.kernels.lanes import everywhere, pick
+from robosim.kernels.lanes import everywhere, over_limbs, pick
 
 # Bodies that turn by more in an interval [rad] rarely do so steadily: an arc drawn through such a
 # chord would blow up what is uneven, so that it stays the multiple of it that it is here.
@@ -94,9 +94,13 @@ def follow_turns(model, poses, work):
                 change[k] += parent[k] + t.z[k]
         if body.floats_with >= 0:
             for k in range(3):
-                work.correction[body.floats_with].w[k] += body.mass * change[k]
+                work.correction[body.floats_with].w[k] += body.part * body.mass * change[k]
     for i in range(nb):
         body = model.bodies[i]
+        if body.floats_with == i:
+            moved = work.correction[i].w
+            for k in range(3):
+                moved[k] = over_limbs(moved[k])
         if body.floats_with >= 0:
             for k in range(3):
                 work.rhs[i].w[k] -= work.correction[body.floats_with].w[k] / body.floating_mass

@@ -28,6 +28,7 @@ from robosim.kernels.algebra import (
     lu6_solve_vector,
 )
 from robosim.kernels.jit import kernel, stage
+from robosim.kernels.lanes import are_limbs, over_limbs
 from robosim.kernels.loops import (
     add_rates,
     answer_loops,
@@ -256,7 +257,12 @@ def factor_joint(b, joints, rows, tree, held):
     joint, w = joints[b], tree[b]
     parent, A = tree[joint.parent].D, rows[b].A
     r1 = w.r2 if held else w.r1
-    status = 0
+    status, of_limbs = 0, are_limbs(w.inverse) and joint.limb != 0
+    if of_limbs:
+        # The world's block is of no other use: each lane's own share is found there.
+        parent = tree[tree.shape[0] - 1].D
+        for row in range(6):
+            fill(0.0, parent[row])
     if joint.kind == HINGE:
         slope = A[0, 0] if rows[b].rows > joint.n_T + joint.n_R else 0.0
         status = eliminate_hinge(w, w.a2 if held else w.a1, w.a2, r1, w.r2, slope, parent)
@@ -270,7 +276,17 @@ def factor_joint(b, joints, rows, tree, held):
                 fill(0.0, A[row])
         m = joint.m_T + joint.m_R
         status = eliminate_coordinates(w, m, w.Z2 if held else w.Z1, w.Z2, r1, w.r2, A, parent)
+    if of_limbs:
+        add_over_limbs(tree[tree.shape[0] - 1].D, tree[joint.parent].D)
     return status
+
+
+@kernel
+def add_over_limbs(block, out):
+    """out (6, 6) += the blocks of all limbs."""
+    for i in range(6):
+        for k in range(6):
+            out[i, k] += over_limbs(block[i, k])
 
 
 @kernel

@@ -1,7 +1,7 @@
-"""A group of states that take their steps together, one in each lane.
+"""Lanes that take their steps together: a group of states, one in each, or the limbs of one state.
 
-While they do, the lanes are where the states are; what drives each state and what it logs is its
-own. A step that is not solved undivided, or in which states part, is left undone: its states are
+While they do, the lanes are where the states are; what drives a state and what it logs is its
+own. A step that is not solved undivided, or in which lanes part, is left undone: the states are
 put back where they belong, and each can take it by itself.
 """
 
@@ -10,25 +10,22 @@ from robosim.kernels.algebra import fill
 from robosim.kernels.contact import friction_size
 from robosim.kernels.interior_point import CONVERGED
 from robosim.kernels.jit import bridge, kernel, stage
-from robosim.kernels.lanes import WIDTH, lane, together
+from robosim.kernels.lanes import lane, together
 from robosim.kernels.run import asks, drive, servo_torques
 from robosim.kernels.step import advance
 
 
 @kernel
-def pack(fields, count, k):
-    """Put the first fields of state k into its lanes; whether anything there was different.
+def pack(fields, k):
+    """Put fields of a state into lane k; whether anything there was different.
 
-    Whole numbers that are not the same in all states become 0.
+    Whole numbers that are not the same in all lanes become 0.
     """
     changed = False
-    for n in range(count):
+    for n in range(fields.shape[0]):
         f = fields[n]
-        stride = 8 * WIDTH if f.shared == 0 else 8
         for i in range(f.count):
-            value, to = read_word(f.state + 8 * i), f.lanes + stride * i
-            if f.shared == 0:
-                to += 8 * k
+            value, to = read_word(f.state + 8 * i), f.lanes + f.stride * i
             if read_word(to) != value:
                 changed = True
                 write_word(to, 0 if f.shared != 0 and k > 0 else value)
@@ -36,14 +33,12 @@ def pack(fields, count, k):
 
 
 @kernel
-def unpack(fields, k):
-    """Put state k back from its lanes."""
+def unpack(fields):
+    """Put a state's fields back from a lane."""
     for n in range(fields.shape[0]):
         f = fields[n]
-        stride = 8 * WIDTH if f.shared == 0 else 8
-        start = f.lanes + (8 * k if f.shared == 0 else 0)
         for i in range(f.count):
-            write_word(f.state + 8 * i, read_word(start + stride * i))
+            write_word(f.state + 8 * i, read_word(f.lanes + f.stride * i))
 
 
 @kernel
@@ -102,7 +97,7 @@ def has_servos(gains):
 
 @kernel
 def tell(k, info, out):
-    """How the step of state k went, from its lane."""
+    """How the step of a state went, from lane k."""
     out.status, out.iterations, out.substeps = info.status, info.iterations, info.substeps
     out.order, out.attempt, out.worst_body = info.order, info.attempt, info.worst_body
     out.residual, out.gap = lane(info.residual, k), lane(info.gap, k)
@@ -113,13 +108,13 @@ def tell(k, info, out):
 def run_group(group, solver, parts, parts_kind, runs, run_kind, begin, end):
     """Take steps `begin` to `end` of the states' runs; returns the step that they part at, or end.
 
-    `parts` (WIDTH,) and `runs` (WIDTH,) are addresses as for single states, `solver` is as for
-    `step`.
+    `parts` and `runs` are addresses as for single states, one for each lane or one for all of them,
+    `solver` is as for `step`.
     """
-    model, state, work, options, info, carried, driven, told, before = group
-    changed = False
-    for k in range(WIDTH):
-        if pack(carried[k], carried.shape[1], k):
+    model, state, work, options, info, carried, forces, drives, told, before = group
+    changed, count = False, runs.shape[0]
+    for k in range(carried.shape[0]):
+        if pack(carried[k], k):
             changed = True
     if changed:
         fill(0, work.factored)
@@ -127,11 +122,13 @@ def run_group(group, solver, parts, parts_kind, runs, run_kind, begin, end):
     kept, size = work.saved.contacts, friction_size(model.facets)
     reached = begin
     while reached < end:
-        for k in range(WIDTH):
-            _, own, own_work, own_options = load(parts[k], parts_kind)
-            run = load(runs[k], run_kind)
-            drive(own, own_work, own_options, run, reached)
-            pack(driven[k], 2 if reached == begin or has_servos(run.gains) else 1, k)
+        for i in range(count):
+            _, own, own_work, own_options = load(parts[i], parts_kind)
+            drive(own, own_work, own_options, load(runs[i], run_kind), reached)
+        for k in range(carried.shape[0]):
+            pack(forces[k], k)
+            if reached == begin or has_servos(load(runs[k % count], run_kind).gains):
+                pack(drives[k], k)
         keep_contacts(state.contacts, work.active, size, kept, before)
         asked = reached + 1 == end or asks(load(runs[0], run_kind), reached + 1)
         arguments = (model, state, work, options, solver, asked, info[0])
@@ -139,16 +136,18 @@ def run_group(group, solver, parts, parts_kind, runs, run_kind, begin, end):
             restore_contacts(state.contacts, work.active, size, kept, before)
             fill(0, work.factored)
             break
-        for k in range(WIDTH):
-            _, own, own_work, own_options = load(parts[k], parts_kind)
-            run = load(runs[k], run_kind)
-            unpack(told[k], k)
-            tell(k, info[0], run.infos[reached])
+        for k in range(carried.shape[0]):
+            unpack(told[k])
+        for i in range(count):
+            _, own, own_work, own_options = load(parts[i], parts_kind)
+            run = load(runs[i], run_kind)
+            tell(i, info[0], run.infos[reached])
             servo_torques(run, reached, own, own_work, own_options.dt)
         reached += 1
-    for k in range(WIDTH):
-        _, own, own_work, _ = load(parts[k], parts_kind)
-        unpack(carried[k], k)
+    for k in range(carried.shape[0]):
+        unpack(carried[k])
+    for i in range(count):
+        _, own, own_work, _ = load(parts[i], parts_kind)
         fill(0, own_work.factored)
         list_active(own.contacts, own_work.active)
     return reached

@@ -19,7 +19,14 @@ from robosim.kernels.contact import (
     friction_size,
 )
 from robosim.kernels.jit import kernel
-from robosim.kernels.lanes import everywhere, pick, somewhere
+from robosim.kernels.lanes import (
+    everywhere,
+    least_of_limbs,
+    most_of_limbs,
+    over_limbs,
+    pick,
+    somewhere,
+)
 from robosim.kernels.newton import evaluate, factor, find_direction, remember, take_step
 from robosim.kernels.touch import on_joint
 from robosim.model import DRY
@@ -73,22 +80,24 @@ def longest_inside(model, state, work, fraction, longest):
         longest = contact_longest_step(
             work.slots[k], state.contacts[k], work.contacts[k], model.facets, fraction, longest
         )
-    return longest
+    return least_of_limbs(longest)
 
 
 @kernel
 def complementarity(model, state, work, length):
     """(mean, largest, smallest) weighted product of the contacts' pairs after `length`."""
-    total, largest, smallest, pairs = 0.0, 0.0, inf, 0
+    total, largest, smallest, pairs = 0.0, 0.0, inf, 0.0
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
+        contact = work.slots[k]
         of_contact, above, below, count = contact_products(
-            work.slots[k], state.contacts[k], work.contacts[k], model.facets, length
+            contact, state.contacts[k], work.contacts[k], model.facets, length
         )
-        total += of_contact
+        total += contact.part * of_contact
         largest, smallest = max(largest, above), min(smallest, below)
-        pairs += count
-    return total / max(pairs, 1), largest, smallest
+        pairs += contact.part * count
+    mean = over_limbs(total) / max(over_limbs(pairs), 1.0)
+    return mean, most_of_limbs(largest), least_of_limbs(smallest)
 
 
 @kernel
@@ -263,11 +272,12 @@ def final_barrier(model, state, work, options, dt):
     """
     mass = 0.0
     for i in range(model.bodies.shape[0]):
-        mass += model.bodies[i].mass
-    impulse = mass * abs(dt) * max(1.0, sqrt(dot(options.gravity, options.gravity)))
+        mass += model.bodies[i].part * model.bodies[i].mass
+    fall = abs(dt) * max(1.0, sqrt(dot(options.gravity, options.gravity)))
+    impulse = over_limbs(mass) * fall
     for n in range(1, work.active[0] + 1):
         impulse = max(impulse, state.contacts[work.active[n]].gamma)
-    return options.contact_speed * impulse
+    return options.contact_speed * most_of_limbs(impulse)
 
 
 @kernel

@@ -20,7 +20,7 @@ from robosim.kernels.contact import contact_stiffness
 from robosim.kernels.coordinates import add_joint_forces
 from robosim.kernels.interior_point import CONVERGED, SINGULAR
 from robosim.kernels.jit import kernel
-from robosim.kernels.lanes import everywhere
+from robosim.kernels.lanes import everywhere, over_limbs
 from robosim.kernels.law import knot_law
 from robosim.kernels.ldu import ldu_factor, ldu_solve
 from robosim.kernels.newton import (
@@ -230,11 +230,13 @@ def strays(model, work, dt):
             t.w[k] = twist[3 + k] - 2.0 / dt * w.P[1 + k]
         rotate_back(work.pose2[i].R, t.w, t.arm)
         rotate(body.inertia, t.arm, t.y)
-        far += body.mass * change + dot(t.arm, t.y)
-        near += push / body.mass
+        far += body.part * (body.mass * change + dot(t.arm, t.y))
+        near += body.part * push / body.mass
+    far, near = over_limbs(far), over_limbs(near)
     if everywhere(far <= STRAY * STRAY * near):
         return False
     # Few are so far that what the turns add to the other side decides.
+    turns = 0.0
     for i in range(model.bodies.shape[0]):
         body, R = model.bodies[i], work.pose2[i].R
         for k in range(3):
@@ -244,8 +246,8 @@ def strays(model, work, dt):
         for k in range(3):
             t.z[k] -= dot(body.inertia[k], t.y)
         for k in range(3):
-            near += t.z[k] * dot(body.inertia_inverse[k], t.z)
-    return not far <= STRAY * STRAY * near
+            turns += body.part * t.z[k] * dot(body.inertia_inverse[k], t.z)
+    return not far <= STRAY * STRAY * (near + over_limbs(turns))
 
 
 @kernel

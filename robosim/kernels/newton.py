@@ -39,7 +39,7 @@ from robosim.kernels.contact import (
 from robosim.kernels.coordinates import measure_ahead
 from robosim.kernels.jit import kernel
 from robosim.kernels.joint import joint_jacobian, joint_motion_map, joint_residual
-from robosim.kernels.lanes import everywhere
+from robosim.kernels.lanes import everywhere, most_of_limbs
 from robosim.kernels.law import joint_law
 from robosim.kernels.ldu import ldu_factor, ldu_solve
 from robosim.kernels.rows import add_scaled, read_row, scaled, write_row
@@ -117,7 +117,7 @@ def evaluate_equations(model, tree, loops, state, work, dt, info):
         dynamics = dynamics_residual(model, work, dt, info)
     if not isfinite(dynamics):
         return dynamics
-    return max(worst, dynamics)
+    return max(most_of_limbs(worst), dynamics)
 
 
 @kernel

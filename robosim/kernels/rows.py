@@ -12,7 +12,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from robosim.kernels.fused import add_product
-from robosim.kernels.lanes import DOUBLE, INDEX, VECTOR, Lanes, lanes, spread
+from robosim.kernels.lanes import DOUBLE, INDEX, Lanes, lanes_among, spread
 from robosim.model import LINE, WORD
 
 SIZE = 6
@@ -32,13 +32,20 @@ class Row(types.Type):
 class RowModel(models.PrimitiveModel):
     def __init__(self, manager, kind):
         wide = isinstance(kind.element, Lanes)
-        super().__init__(manager, kind, ir.ArrayType(VECTOR, SIZE) if wide else EIGHT)
+        of = manager.lookup(kind.element).get_value_type()
+        super().__init__(manager, kind, ir.ArrayType(of, SIZE) if wide else EIGHT)
+
+
+def zero(kind):
+    """0 of a number or of lanes."""
+    return ir.Constant(kind, 0.0 if kind == DOUBLE else [0.0] * kind.count)
 
 
 def pack(builder, values):
     """A row of six values."""
-    wide = values[0].type == VECTOR
-    out = ir.Constant(ir.ArrayType(VECTOR, SIZE), ir.Undefined) if wide else NOTHING
+    kind = values[0].type
+    wide = kind != DOUBLE
+    out = ir.Constant(ir.ArrayType(kind, SIZE), ir.Undefined) if wide else NOTHING
     for k, value in enumerate(values):
         if wide:
             out = builder.insert_value(out, value, k)
@@ -50,7 +57,7 @@ def pack(builder, values):
 def repeated(builder, value):
     """A row of the same number."""
     if value.type == DOUBLE:
-        return spread(builder, value, EIGHT)
+        return spread(builder, value, LINE)
     return pack(builder, [value] * SIZE)
 
 
@@ -72,7 +79,7 @@ def element_of(kind):
     """Type of the numbers of a vector, `kind` being an argument of an intrinsic."""
     if not (isinstance(kind, types.Array) and kind.ndim == 1 and kind.layout == "C"):
         raise TypingError(f"a row is read from and written to a vector, not {kind}")
-    return lanes if isinstance(kind.dtype, Lanes) else types.float64
+    return lanes_among((kind.dtype,)) or types.float64
 
 
 def chosen(builder, row, order):
@@ -84,7 +91,7 @@ def chosen(builder, row, order):
 @intrinsic
 def row_of(typing_context, a, b, c, d, e, f):
     """The row of six numbers."""
-    element = lanes if lanes in (a, b, c, d, e, f) else types.float64
+    element = lanes_among((a, b, c, d, e, f)) or types.float64
 
     def generate(context, builder, signature, args):
         return pack(builder, args)
@@ -157,7 +164,7 @@ def shifted(typing_context, row, x, y, z):
 
     def generate(context, builder, signature, args):
         fused = add_product(context, builder)
-        nothing = ir.Constant(args[1].type, 0.0 if args[1].type == DOUBLE else [0.0] * VECTOR.count)
+        nothing = zero(args[1].type)
         x, y, z = args[1:]
         before, after = [nothing] * 3 + [y, z, x], [nothing] * 3 + [z, x, y]
         row = args[0]
@@ -186,6 +193,6 @@ def linear_part(typing_context, row):
         if args[0].type == EIGHT:
             return chosen(builder, args[0], (0, 1, 2, *range(11, 16)))
         kept = [builder.extract_value(args[0], k) for k in range(3)]
-        return pack(builder, kept + [ir.Constant(VECTOR, [0.0] * VECTOR.count)] * 3)
+        return pack(builder, kept + [zero(kept[0].type)] * 3)
 
     return row(row), generate

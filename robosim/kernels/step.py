@@ -59,7 +59,13 @@ from robosim.kernels.knot import (
     is_tied,
     project_changes,
 )
-from robosim.kernels.lanes import pick, somewhere
+from robosim.kernels.lanes import (
+    least_of_limbs,
+    most_of_limbs,
+    over_limbs,
+    pick,
+    somewhere,
+)
 from robosim.kernels.newton import evaluate, factor, find_direction, find_loop_rows
 from robosim.kernels.tendon import follow_tendon, is_tendon
 from robosim.kernels.touch import RECOVERY_SPEED, on_joint
@@ -253,7 +259,7 @@ def size_of_push(work):
     size = 1.0 if work.active[0] > 0 else 0.0
     for v in range(work.tau.shape[0]):
         size += abs(work.tau[v])
-    return size
+    return over_limbs(size)
 
 
 @kernel
@@ -290,7 +296,8 @@ def contacts_give(model, state, work, options, dt):
             add_motions(w.L, state.bodies[contact.body], work.bodies[contact.body], dt, t.w)
         if contact.other < nb:
             add_motions(w.L_o, state.bodies[contact.other], work.bodies[contact.other], dt, t.w)
-        work_done += 0.5 * dot(w.f, t.w)
+        work_done += contact.part * 0.5 * dot(w.f, t.w)
+    work_done = over_limbs(work_done)
     if not somewhere(work_done > 0.0):
         return False
     energy, mass = 0.0, 0.0
@@ -299,10 +306,10 @@ def contacts_give(model, state, work, options, dt):
         for k in range(3):
             t.w[k] = 2.0 / dt * motion.P[1 + k]
         rotate(motion.J, t.w, t.y)
-        energy += 0.5 * (body.mass * dot(motion.v, motion.v) + dot(t.w, t.y))
-        mass += body.mass
-    fall = dt * dt * dot(options.gravity, options.gravity)
-    explained = CURVED * energy + mass * (RECOVERY_SPEED * RECOVERY_SPEED + fall)
+        energy += body.part * 0.5 * (body.mass * dot(motion.v, motion.v) + dot(t.w, t.y))
+        mass += body.part * body.mass
+    fall = RECOVERY_SPEED * RECOVERY_SPEED + dt * dt * dot(options.gravity, options.gravity)
+    explained = over_limbs(CURVED * energy + mass * fall)
     return somewhere(work_done > explained)
 
 
@@ -514,6 +521,7 @@ def start_cold(model, state, work, dt, kappa, info):
         for i in range(3):
             speed = max(speed, abs(work.contacts[k].u[i]))
         mass = max(mass, work.slots[k].mass)
+    speed, mass = most_of_limbs(speed), most_of_limbs(mass)
     # What is left of the equations without contacts is a motion that they have to take as well.
     center_contacts(model, state, work, kappa, speed, info.attempt)
     # Not much faster: for trees it is measured in the inertia of single bodies, all too fast.
@@ -665,4 +673,5 @@ def end_interval(model, tree, loops, state, work, dt, shows, push, info):
         work.factored[1] = 1
     if loops is not None:
         read_loops(model, loops, state, work, dt)
+    info.gap, info.violation = least_of_limbs(info.gap), most_of_limbs(info.violation)
     work.last_dt[0] = dt

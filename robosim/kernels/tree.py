@@ -27,7 +27,7 @@ from robosim.kernels.body import (
 from robosim.kernels.coordinates import read_ahead
 from robosim.kernels.jit import kernel, stage
 from robosim.kernels.joint import multiply_offset
-from robosim.kernels.lanes import everywhere, pick, somewhere
+from robosim.kernels.lanes import everywhere, over_limbs, pick, somewhere
 from robosim.kernels.touch import turned
 from robosim.model import BALL, HINGE, TRENDS
 
@@ -155,10 +155,12 @@ def choose_trend(misses, least, trend):
 
     None where all that is missed, squared, is no more than `least`.
     """
-    takes = pick(misses[0] > least, 1.0, 0.0)
+    before = over_limbs(misses[0])
+    takes = pick(before > least, 1.0, 0.0)
     for n in range(TRENDS):
-        takes = pick(misses[n + 1] < BETTER * misses[n], takes, 0.0)
-        trend[n] = takes
+        misses_more = over_limbs(misses[n + 1])
+        takes = pick(misses_more < BETTER * before, takes, 0.0)
+        trend[n], before = takes, misses_more
 
 
 @kernel
@@ -344,8 +346,8 @@ def find_residual(bodies, motions, known, impulses, residual, t, dt):
         r, impulse = residual[b].w, impulses[b].w
         for k in range(6):
             r[k] += impulse[k]
-        mass += bodies[b].mass
-    return mass
+        mass += bodies[b].part * bodies[b].mass
+    return over_limbs(mass)
 
 
 @stage
@@ -397,8 +399,8 @@ def share_residual(bodies, joints, rows, tree, residual, info):
         if everywhere(size > largest):
             largest = size
             info.worst_body = b
-        total += size
-    return total
+        total += bodies[b].part * size
+    return over_limbs(total)
 
 
 @kernel
@@ -430,12 +432,22 @@ def gather_wrench(b, joints, tree, wrench, rho):
     f5 = wrench[5] + rho[0] * f1 - rho[1] * f0
     child = joints[b].first_child
     while child >= 0:
-        passed = tree[child].passed
-        f0, f1, f2 = f0 + passed[0], f1 + passed[1], f2 + passed[2]
-        f3, f4, f5 = f3 + passed[3], f4 + passed[4], f5 + passed[5]
-        child = joints[child].next_child
+        joint, passed = joints[child], tree[child].passed
+        f0 += from_child(joint, passed[0])
+        f1 += from_child(joint, passed[1])
+        f2 += from_child(joint, passed[2])
+        f3 += from_child(joint, passed[3])
+        f4 += from_child(joint, passed[4])
+        f5 += from_child(joint, passed[5])
+        child = joint.next_child
     f = tree[b].f
     f[0], f[1], f[2], f[3], f[4], f[5] = f0, f1, f2, f3, f4, f5
+
+
+@kernel
+def from_child(joint, value):
+    """What comes to a body over a joint of its child: if that is a limb, from all of them."""
+    return over_limbs(value) if joint.limb != 0 else value
 
 
 @kernel
@@ -540,11 +552,11 @@ def leave_residual(joints, tree, knots, impulses):
         x[4] = r[2] * f[0] - r[0] * f[2] - f[4]
         x[5] = r[0] * f[1] - r[1] * f[0] - f[5]
         rho_a, parent = tree[joint.parent].rho1, impulses[joint.parent].w
-        push_joint(x, r, w.rho1, rho_a, impulses[b].w, parent)
+        push_joint(joint, x, r, w.rho1, rho_a, impulses[b].w, parent)
 
 
 @kernel
-def push_joint(f, r, rho, rho_a, child, parent):
+def push_joint(joint, f, r, rho, rho_a, child, parent):
     """child (6,) += a wrench given about the child's reference, parent (6,) -= the same."""
     f0, f1, f2 = f[0], f[1], f[2]
     x, y, z = rho[0], rho[1], rho[2]
@@ -555,12 +567,12 @@ def push_joint(f, r, rho, rho_a, child, parent):
     child[4] += f[4] - z * f0 + x * f2
     child[5] += f[5] - x * f1 + y * f0
     x, y, z = r[0] - rho_a[0], r[1] - rho_a[1], r[2] - rho_a[2]
-    parent[0] -= f0
-    parent[1] -= f1
-    parent[2] -= f2
-    parent[3] -= f[3] + y * f2 - z * f1
-    parent[4] -= f[4] + z * f0 - x * f2
-    parent[5] -= f[5] + x * f1 - y * f0
+    parent[0] -= from_child(joint, f0)
+    parent[1] -= from_child(joint, f1)
+    parent[2] -= from_child(joint, f2)
+    parent[3] -= from_child(joint, f[3] + y * f2 - z * f1)
+    parent[4] -= from_child(joint, f[4] + z * f0 - x * f2)
+    parent[5] -= from_child(joint, f[5] + x * f1 - y * f0)
 
 
 @kernel
@@ -572,7 +584,7 @@ def add_tree_forces(joints, poses, forces, scale, second, tree, t, impulses):
             force, w = scale * forces[joint.v_begin], tree[b]
             if somewhere(force != 0.0):
                 axis, parent = w.a2 if second else w.a1, impulses[joint.parent].w
-                push_axis(force, axis, impulses[b].w, parent)
+                push_axis(joint, force, axis, impulses[b].w, parent)
             continue
         size = 0.0
         for row in range(joint.m_T + joint.m_R):
@@ -584,11 +596,11 @@ def add_tree_forces(joints, poses, forces, scale, second, tree, t, impulses):
 
 
 @kernel
-def push_axis(moment, axis, child, parent):
+def push_axis(joint, moment, axis, child, parent):
     """child (6,) += a moment about the axis of a hinge, parent (6,) -= the same."""
     for i in range(3):
         child[3 + i] += moment * axis[i]
-        parent[3 + i] -= moment * axis[i]
+        parent[3 + i] -= from_child(joint, moment * axis[i])
 
 
 @kernel
@@ -597,7 +609,7 @@ def push_coordinates(joint, pose, forces, second, tree, impulses):
     w, w_a = tree[joint.child], tree[joint.parent]
     child, parent = impulses[joint.child].w, impulses[joint.parent].w
     if joint.kind == HINGE:
-        push_axis(forces[0], w.a2 if second else w.a1, child, parent)
+        push_axis(joint, forces[0], w.a2 if second else w.a1, child, parent)
         return
     f = w.x
     fill(0.0, f)
@@ -612,6 +624,6 @@ def push_coordinates(joint, pose, forces, second, tree, impulses):
         for i in range(3):
             f[i] += forces[row] * (w.Z2[row, i] if second else w.Z1[row, i])
     if second:
-        push_joint(f, w.r2, w.rho2, w_a.rho2, child, parent)
+        push_joint(joint, f, w.r2, w.rho2, w_a.rho2, child, parent)
     else:
-        push_joint(f, w.r1, w.rho1, w_a.rho1, child, parent)
+        push_joint(joint, f, w.r1, w.rho1, w_a.rho1, child, parent)

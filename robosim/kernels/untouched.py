@@ -12,7 +12,7 @@ from robosim.kernels.algebra import assign, clear_rows
 from robosim.kernels.articulated import answer_wrench, factor_joint, pass_motion
 from robosim.kernels.interior_point import CONVERGED, NOT_FINITE, OPEN, STALLED, keeps_closed
 from robosim.kernels.jit import kernel
-from robosim.kernels.lanes import everywhere, somewhere
+from robosim.kernels.lanes import everywhere, over_limbs, somewhere
 from robosim.kernels.loops import (
     add_rates,
     answer_loops,
@@ -52,9 +52,10 @@ def solve_untouched(model, loops, state, work, options, dt, info):
     mass, laws, fresh, before = 0.0, loops is not None, True, inf
     for b in range(model.bodies.shape[0]):
         joint = model.joints[b]
-        mass += model.bodies[b].mass
+        mass += model.bodies[b].part * model.bodies[b].mass
         work.tree[b].posed = 0
         laws = laws or work.joints[b].rows > joint.n_T + joint.n_R
+    mass = over_limbs(mass)
     # A loop makes an iteration cost more, and gains less by one.
     enough = options.tolerance * (EXACT if loops is None else 1.0)
     work.factored[0] = 0
@@ -172,12 +173,13 @@ def sweep_up(
             return inf
         if loops is not None and fresh:
             pass_joint(b, joints[b], loops, tree[b], arms, border, False)
-        size += answer_wrench(b, joints, loops, rows, tree, border, arms, residual, False)
+        along = answer_wrench(b, joints, loops, rows, tree, border, arms, residual, False)
+        size += bodies[b].part * along
     if loops is not None:
         if fresh and factor_loops(nb, loops, border, tree[nb].D) != 0:
             return inf
         answer_loops(nb, loops, border, tree[nb].f)
-    return size
+    return over_limbs(size)
 
 
 @kernel

@@ -1,0 +1,161 @@
+"""Four limbs of one robot that take their steps side by side, in the lanes of vector registers.
+
+Each lane is a robot of its own: what the limbs hang on, and one of them. What they hang on is the
+same in every lane, to the last bit, as what the limbs do to it is summed up over the lanes wherever
+it is passed on (`robosim.kernels.lanes.over_limbs`). Bodies, contacts and joints are solved as in
+the robot as a whole; sums are taken in another order, and friction is counted where any of the four
+feet that correspond to each other is near the ground.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.kernels.lanes import LIMBS, limbs
+from robosim.lanes import Rows, Together, lay_out, make_parts, suits_lanes, whole_numbers, widen
+from robosim.mechanism import Mechanism
+from robosim.memory import in_lines
+from robosim.model import LIMIT, Model, compile_model, make_state, make_workspace
+
+# Of the bodies of a lane those that all of them have: with more, too much is done four times.
+LARGEST_PART = 0.5
+
+
+class Lane(NamedTuple):
+    """The robot of one lane."""
+
+    robot: Mechanism
+    model: Model
+    rows: Rows  # of the whole robot's arrays
+
+
+class Limbs(Together):
+    """The limbs of a simulation's robot, taking steps together.
+
+    Parameters
+    ----------
+    sim : Simulation
+    lanes : sequence of Lane
+        As `find_lanes` gives them.
+    """
+
+    def __init__(self, sim: Any, lanes: Sequence[Lane]) -> None:
+        self.work = sim._work
+        first, whole = lanes[0], sim._model
+        hub, shared = _hub(lanes)
+        model = widen([lane.model for lane in lanes], limbs)
+        state = widen([make_state(first.robot, first.model)], limbs)
+        work = widen([make_workspace(first.robot, first.model)], limbs)
+        bodies, joints, contacts = model.bodies, model.joints, model.contacts
+        bodies["part"][:shared] = 1.0 / LIMBS
+        bodies["floating_mass"] = whole.bodies["floating_mass"][first.rows.bodies, None]
+        begins = joints["parent"][shared:] == hub
+        joints["limb"][shared:][begins] = 1
+        on_shared = np.where(contacts["joint"] >= 0, contacts["joint"], contacts["body"]) < shared
+        contacts["part"][on_shared] = 1.0 / LIMBS
+        work = work._replace(slots=in_lines(contacts))
+        states = [(sim._state, sim._work)] * LIMBS
+        wide = state, work, limbs
+        layouts = [lay_out(whole, *states[0], *wide, lane.rows) for lane in lanes]
+        parts = make_parts(model, state, work, sim._options, states, layouts, limbs)
+        super().__init__(parts, limbs)
+
+
+def _hub(lanes: Sequence[Lane]) -> tuple[int, int]:
+    """The body that limbs hang on, among those of a lane, and how many of these all have."""
+    one, other = (lane.rows.bodies for lane in lanes[:2])
+    shared = int(np.count_nonzero(one == other))
+    return int(lanes[0].model.joints["parent"][shared]), shared
+
+
+def find_lanes(sim: Any) -> list[Lane] | None:
+    """A robot of what its limbs hang on and one of them, for each; None if it has no such limbs."""
+    if not suits_lanes([sim]):
+        return None
+    found = find_limbs(sim._model)
+    if found is None:
+        return None
+    shared, each = found
+    out = []
+    for limb in each:
+        robot = with_bodies(sim.robot, [*shared, *limb])
+        names = [body.name for body in robot.bodies]
+        chosen = [sim.robot.body_index(name) for name in names]
+        model = compile_model(robot, sim._facets, True)
+        out.append(Lane(robot, model, _rows(sim._model, chosen)))
+    alike = all(whole_numbers(one.model) == whole_numbers(out[0].model) for one in out)
+    ordered = all(lane.rows.bodies[: len(shared)].tolist() == shared for lane in out)
+    return out if alike and ordered else None
+
+
+def find_limbs(model: Model) -> tuple[list[int], list[list[int]]] | None:
+    """(bodies that four limbs hang on, bodies of each of these), or None.
+
+    Limbs are four branches of a tree alike, all on one body, and there are no others like them.
+    """
+    nb = len(model.bodies)
+    parents = model.joints["parent"][:nb]
+    if np.count_nonzero(parents == nb) != 1:
+        return None
+    branches: list[list[int]] = [[b] for b in range(nb)]
+    shapes: list[Any] = [None] * nb
+    for b in range(nb - 1, -1, -1):
+        children = [c for c in range(b + 1, nb) if parents[c] == b]
+        branches[b] += [inner for c in children for inner in branches[c]]
+        joint = model.joints[b]
+        kind = tuple(int(joint[name]) for name in ("kind", "m_T", "m_R", "n_T", "n_R"))
+        shapes[b] = kind, tuple(shapes[c] for c in children)
+    best: list[list[int]] = []
+    for b in range(nb):
+        of_shape: dict[Any, list[list[int]]] = {}
+        for c in range(b + 1, nb):
+            if parents[c] == b:
+                of_shape.setdefault(shapes[c], []).append(branches[c])
+        for alike in of_shape.values():
+            if len(alike) == LIMBS and (not best or len(alike[0]) > len(best[0])):
+                best = alike
+    if not best:
+        return None
+    inside = {b for limb in best for b in limb}
+    shared = [b for b in range(nb) if b not in inside]
+    if len(shared) > LARGEST_PART * (len(shared) + len(best[0])):
+        return None
+    return shared, best
+
+
+def with_bodies(robot: Mechanism, chosen: Sequence[int]) -> Mechanism:
+    """Some bodies of a tree, with all bodies that these hang on, and what acts on them."""
+    bodies = tuple(robot.bodies[b] for b in chosen)
+    names = {body.name for body in bodies}
+    return Mechanism(
+        robot.name,
+        tuple(replace(body, collisions=()) for body in bodies),
+        tuple(robot.joints[b] for b in chosen),
+        tuple(contact for contact in robot.contacts if contact.body in names),
+    )
+
+
+def _rows(model: Model, bodies: Sequence[int]) -> Rows:
+    """Rows of a model's arrays that belong to some bodies, in the order that these have there."""
+    contacts: list[NDArray[np.int64]] = []
+    of_joint = model.contacts["kind"] >= LIMIT
+    for kind, name in ((~of_joint, "body"), (of_joint, "joint")):
+        contacts += [np.flatnonzero(kind & (model.contacts[name] == b)) for b in bodies]
+    q: list[int] = []
+    v: list[int] = []
+    for b in bodies:
+        joint = model.joints[b]
+        rates = int(joint["m_T"] + joint["m_R"])
+        q += range(joint["q_begin"], joint["q_begin"] + rates + (1 if joint["m_R"] == 3 else 0))
+        v += range(joint["v_begin"], joint["v_begin"] + rates)
+    return Rows(
+        np.array(bodies, dtype=np.int64),
+        np.concatenate(contacts).astype(np.int64),
+        np.array(q, dtype=np.int64),
+        np.array(v, dtype=np.int64),
+    )
