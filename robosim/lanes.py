@@ -65,7 +65,7 @@ class Layout(NamedTuple):
     which: NDArray[np.int64]  # (n,) array
     state: NDArray[np.int64]  # (n,) bytes from where that begins
     lanes: NDArray[np.int64]  # (n,) and in that of the lanes
-    count: NDArray[np.int64]  # (n,) words
+    words: NDArray[np.int64]  # (n,) how many follow each other
     shared: NDArray[np.int64]  # (n,)
 
 
@@ -240,15 +240,15 @@ def make_parts(
 ) -> Parts:
     """Parts of lanes of a kind, each of which has a state and a `lay_out` of its own."""
     work.factored[:] = 0
-    parts = [
+    carried, forces, drives, told = (
         _fields([some(*one) for one in states], some(state, work), chosen, kind)
         for some, chosen in zip(BROUGHT, zip(*layouts, strict=True), strict=True)
-    ]
+    )
     # What is not solved by then, each state solves by itself.
     options = options._replace(last_attempt=min(options.last_attempt, COLD))
     info = widen([np.zeros(1, dtype=INFO)] * kind.width, kind)
     before = in_lines(np.zeros(len(work.active), dtype=np.int64))
-    return Parts(model, state, work, options, info, *parts, before)
+    return Parts(model, state, work, options, info, carried, forces, drives, told, before)
 
 
 def widen(values: Sequence[Any], kind: Lanes) -> Any:
@@ -414,6 +414,6 @@ def _fields(
         own = np.array([array.ctypes.data for array in arrays])
         mine["state"] = own[layout.which] + layout.state
         mine["lanes"] = begins[layout.which] + layout.lanes + np.where(whole, 0, WORD * k)
-        mine["count"], mine["shared"] = layout.count, layout.shared
+        mine["count"], mine["shared"] = layout.words, layout.shared
         mine["stride"] = np.where(whole, WORD, WORD * kind.width)
     return fields

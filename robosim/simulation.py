@@ -842,7 +842,7 @@ class Simulation:
                 self._run_states = runner(self._parts, self._single)
             last = self._until(reached, end) if self._away else end
             if self.lanes and last - reached > FEWEST_IN_LANES and not self._away:
-                self._advance_limbs(run, last - 1)
+                self._advance_limbs(self._run_states, run, last - 1)
             self._run_states(self._parts.addresses, runs, done, last)
             before, reached = reached, int(done[0])
             infos = run.values.infos
@@ -859,8 +859,8 @@ class Simulation:
             if reached < last and not self._goes_on(infos["status"][reached]):
                 raise self._failure(infos[reached])
 
-    def _advance_limbs(self, run: Handle, end: int) -> None:
-        """Take steps to `end` of a run with all limbs side by side.
+    def _advance_limbs(self, own: Runner, run: Handle, end: int) -> None:
+        """Take steps to `end` of a run with all limbs side by side; where they part, as `own` does.
 
         The one after them is taken as a whole, which leaves all scratch memory as it has to be.
         """
@@ -868,8 +868,8 @@ class Simulation:
         if self._limbs is None or self._limbs.work is not self._work:
             assert self._lanes is not None
             self._limbs = Limbs(self, self._lanes)
-        parts = self._run_states, self._parts.addresses, self._parts.kind
-        self._limbs.run(*parts, run.addresses, run.kind, self._done, end)
+        parts, kind = self._parts.addresses, self._parts.kind
+        self._limbs.run(own, parts, kind, run.addresses, run.kind, self._done, end)
 
     def _until(self, reached: int, end: int) -> int:
         """How far towards `end` the solver at work may go from `reached`."""

@@ -21,6 +21,7 @@ import pytest
 import robosim
 from robosim.batch import BatchSimulation
 from robosim.lanes import Group
+from robosim.limbs import Limbs
 from robosim.models.builders import sphere_chain
 
 ROOT = Path(robosim.__file__).parent
@@ -296,7 +297,7 @@ def arrays_in(values: Any) -> Iterator[np.ndarray]:
 def test_no_two_arrays_of_a_simulation_share_memory(robot):
     """But for the model's, which nobody writes."""
     made = sphere_chain(3) if robot == "spheres" else robosim.load(robot)
-    sim = robosim.Simulation(made, 1e-3)
+    sim = robosim.Simulation(made, 1e-3, lanes=True)
     sim.run(0.002)
     batch = BatchSimulation(made, 8, 1e-3)
     held = [(sim._state, sim._work, sim._options, sim._handle(2, None, 0).values)]
@@ -304,6 +305,9 @@ def test_no_two_arrays_of_a_simulation_share_memory(robot):
     if sim.solver == "articulated" and sim._model.loops is None and sim._model.collision is None:
         group = Group(batch._sims).handle.values
         held.append((group.state, group.work, group.info, group.before))
+    if sim._lanes is not None:
+        legs = Limbs(sim, sim._lanes).handle.values
+        held.append((legs.model, legs.state, legs.work, legs.info, legs.before))
     for values in held:
         arrays = list(arrays_in(values))
         assert len(arrays) > 20

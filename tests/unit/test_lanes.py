@@ -19,7 +19,17 @@ from robosim.controllers import PD, trot
 from robosim.handles import Handle
 from robosim.kernels.addresses import TYPES, load
 from robosim.kernels.jit import entry, kernel
-from robosim.kernels.lanes import WIDTH, everywhere, lane, pick, somewhere, together
+from robosim.kernels.lanes import (
+    WIDTH,
+    Lanes,
+    everywhere,
+    lane,
+    limbs,
+    pick,
+    somewhere,
+    together,
+)
+from robosim.kernels.lanes import lanes as state_lanes
 from robosim.lanes import laned_type, widen
 from robosim.models.builders import chain
 
@@ -66,25 +76,27 @@ def compute_alone(a, b, c, out):
     compute(a, b, c, out[0])
 
 
-def test_lanes_compute_as_single_numbers_do() -> None:
+@pytest.mark.parametrize("kind", [state_lanes, limbs])
+def test_lanes_compute_as_single_numbers_do(kind: Lanes) -> None:
     """To the last bit, whole numbers for all of them; or they part, where a branch asks them to."""
-    rng = np.random.default_rng(0)
-    a, b = rng.normal(size=(2, WIDTH, 1))
+    rng, width = np.random.default_rng(0), kind.width
+    a, b = rng.normal(size=(2, width, 1))
     a[::3] -= 3.0
-    c, out = np.arange(1.0, 1.0 + WIDTH)[:, None], np.zeros((WIDTH, 1), dtype=NUMBERS)
-    wide = tuple(widen(list(values)) for values in (a, b, c, out))
+    a[1] = b[1] + 1.0
+    c, out = np.arange(1.0, 1.0 + width)[:, None], np.zeros((width, 1), dtype=NUMBERS)
+    wide = tuple(widen(list(values), kind) for values in (a, b, c, out))
     handle = Handle(wide)
-    TYPES[handle.kind + 1] = types.Tuple([laned_type(array) for array in wide])
+    TYPES[handle.kind + 1] = types.Tuple([laned_type(array, kind) for array in wide])
     run = compute_together(handle.kind + 1)
     first, results = run(handle.address), wide[3]
-    for i in range(WIDTH):
+    for i in range(width):
         compute_alone(a[i], b[i], c[i], out[i])
         expected = out["y"][i, 0].copy()
         expected[17:19] = 2.0, 1.0  # of all states, which differ
         np.testing.assert_array_equal(results["y"][0, :, i], expected)
     assert results["n"][0] == 1
     assert first == out["y"][3, 0, 0]
-    wide[2]["value"][0, 5] = -1.0
+    wide[2]["value"][0, 2] = -1.0
     assert run(handle.address) == math.inf
     wide[2]["value"][:] = -1.0
     assert run(handle.address) == first
@@ -283,6 +295,7 @@ def test_nothing_parts_once_the_state_moves() -> None:
     from robosim.kernels import lanes
     from robosim.kernels.addresses import TYPES
     from robosim.lanes import Group
+    from robosim.limbs import Limbs
     from robosim.models.builders import chain
 
     def refuse(context, builder, condition):
@@ -292,13 +305,18 @@ def test_nothing_parts_once_the_state_moves() -> None:
     from robosim.kernels.jit import kernel
     from robosim.kernels.step import end_interval, show_velocities
 
-    for robot in (chain(2), robosim.load("a1")):
+    a1 = robosim.load("a1")
+    legs = robosim.Simulation(a1, lanes=True)
+    made = [(Limbs(legs, legs._lanes), lanes.limbs)]
+    for robot in (chain(2), a1):
         batch = robosim.BatchSimulation(robot, lanes.WIDTH, threads=1)
-        kinds = TYPES[Group(batch._sims).kind].types
+        made.append((Group(batch._sims), lanes.lanes))
+    for one, numbers in made:
+        kinds = TYPES[one.kind].types
         model, state, work, info = kinds[0], kinds[1], kinds[2], kinds[4].dtype
         number, parts = types.float64, (model, model[-2], model[-1], state, work)
         show_velocities.compile((*parts, number))
-        end_interval.compile((*parts, number, types.boolean, lanes.lanes, info))
+        end_interval.compile((*parts, number, types.boolean, numbers, info))
     try:
         kernel(lambda x: 1.0 if x > 0.0 else 2.0).compile((lanes.lanes,))
     except AssertionError as error:
