@@ -324,7 +324,7 @@ BROUGHT: tuple[Callable[[Any, Any], tuple[NDArray[Any], ...]], ...] = (
 
 
 class Rows(NamedTuple):
-    """Which rows of a state's arrays are those of a lane; all of them where it is None."""
+    """Which rows of a state's arrays are those of a lane; -1 where the state has none."""
 
     bodies: NDArray[np.int64]
     contacts: NDArray[np.int64]
@@ -368,6 +368,8 @@ def _words(
 ) -> Iterator[tuple[int, int, int, int]]:
     """(offset, offset in the lanes, count, whether they are shared) of words of some rows."""
     for n, row in enumerate(range(len(array)) if rows is None else rows.tolist()):
+        if row < 0:
+            continue
         begin, to = row * array.strides[0], n * wide.strides[0]
         if not array.dtype.names:
             yield begin, to, 1, 0

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.bodies import ContactPoint
 from robosim.kernels.lanes import LIMBS, limbs
 from robosim.lanes import Rows, Together, lay_out, make_parts, suits_lanes, whole_numbers, widen
 from robosim.mechanism import Mechanism
@@ -24,6 +25,7 @@ from robosim.model import LIMIT, Model, compile_model, make_state, make_workspac
 
 # Of the bodies of a lane those that all of them have: with more, too much is done four times.
 LARGEST_PART = 0.5
+FAR = 1e6  # [m], above the ground: where the contacts of a limb are that only others have
 
 
 class Lane(NamedTuple):
@@ -58,6 +60,8 @@ class Limbs(Together):
         joints["limb"][shared:][begins] = 1
         on_shared = np.where(contacts["joint"] >= 0, contacts["joint"], contacts["body"]) < shared
         contacts["part"][on_shared] = 1.0 / LIMBS
+        absent = np.stack([lane.rows.contacts < 0 for lane in lanes], axis=-1)
+        contacts["radius"][absent] = -FAR
         work = work._replace(slots=in_lines(contacts))
         states = [(sim._state, sim._work)] * LIMBS
         wide = state, work, limbs
@@ -81,16 +85,19 @@ def find_lanes(sim: Any) -> list[Lane] | None:
     if found is None:
         return None
     shared, each = found
+    bodies = sim._model.bodies
+    counts = [bodies["contact_end"][limb] - bodies["contact_begin"][limb] for limb in each]
+    most = [0] * len(shared) + np.max(counts, axis=0).tolist()
     out = []
     for limb in each:
-        robot = with_bodies(sim.robot, [*shared, *limb])
-        names = [body.name for body in robot.bodies]
-        chosen = [sim.robot.body_index(name) for name in names]
+        robot = with_bodies(sim.robot, [*shared, *limb], most)
+        chosen = [sim.robot.body_index(body.name) for body in robot.bodies]
+        if chosen != [*shared, *limb]:
+            return None
         model = compile_model(robot, sim._facets, True)
-        out.append(Lane(robot, model, _rows(sim._model, chosen)))
+        out.append(Lane(robot, model, _rows(sim._model, chosen, most)))
     alike = all(whole_numbers(one.model) == whole_numbers(out[0].model) for one in out)
-    ordered = all(lane.rows.bodies[: len(shared)].tolist() == shared for lane in out)
-    return out if alike and ordered else None
+    return out if alike else None
 
 
 def find_limbs(model: Model) -> tuple[list[int], list[list[int]]] | None:
@@ -128,24 +135,33 @@ def find_limbs(model: Model) -> tuple[list[int], list[list[int]]] | None:
     return shared, best
 
 
-def with_bodies(robot: Mechanism, chosen: Sequence[int]) -> Mechanism:
-    """Some bodies of a tree, with all bodies that these hang on, and what acts on them."""
-    bodies = tuple(robot.bodies[b] for b in chosen)
-    names = {body.name for body in bodies}
-    return Mechanism(
-        robot.name,
-        tuple(replace(body, collisions=()) for body in bodies),
-        tuple(robot.joints[b] for b in chosen),
-        tuple(contact for contact in robot.contacts if contact.body in names),
-    )
+def with_bodies(robot: Mechanism, chosen: Sequence[int], least: Sequence[int]) -> Mechanism:
+    """Some bodies of a tree, with all bodies that these hang on, and what acts on them.
+
+    Each has at least so many contacts, some of which it does not have in the robot.
+    """
+    bodies = [replace(robot.bodies[b], collisions=()) for b in chosen]
+    contacts: list[ContactPoint] = []
+    for body, count in zip(bodies, least, strict=True):
+        own = [contact for contact in robot.contacts if contact.body == body.name]
+        contacts += own
+        for k in range(len(own), count):
+            contacts.append(ContactPoint(f"absent {k} of {body.name}", body.name, (0.0, 0.0, 0.0)))
+    joints = tuple(robot.joints[b] for b in chosen)
+    return Mechanism(robot.name, tuple(bodies), joints, tuple(contacts))
 
 
-def _rows(model: Model, bodies: Sequence[int]) -> Rows:
-    """Rows of a model's arrays that belong to some bodies, in the order that these have there."""
+def _rows(model: Model, bodies: Sequence[int], least: Sequence[int]) -> Rows:
+    """Rows of a model's arrays that belong to some bodies, in the order that these have there.
+
+    Those of contacts are -1 for what is missing of the `least` number of each.
+    """
     contacts: list[NDArray[np.int64]] = []
     of_joint = model.contacts["kind"] >= LIMIT
-    for kind, name in ((~of_joint, "body"), (of_joint, "joint")):
-        contacts += [np.flatnonzero(kind & (model.contacts[name] == b)) for b in bodies]
+    for b, count in zip(bodies, least, strict=True):
+        own = np.flatnonzero(~of_joint & (model.contacts["body"] == b))
+        contacts.append(np.pad(own, (0, max(0, count - len(own))), constant_values=-1))
+    contacts += [np.flatnonzero(of_joint & (model.contacts["joint"] == b)) for b in bodies]
     q: list[int] = []
     v: list[int] = []
     for b in bodies:
