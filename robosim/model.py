@@ -316,7 +316,7 @@ CONTACT_WORK = with_rows(
         ("weight", "f8"),  # of friction's products against s gamma on the path that is followed
         ("aim", "f8"),  # what the products of friction aim at
         ("warm", "i8"),  # whether the attempt starts from the last step's variables
-        ("slides", "i8"),  # whether friction is moved along the central path, not straight
+        ("slides", "f8"),  # 1 where friction is moved along the central path, 0 where straight
         ("jumps", "f8"),  # inverse mass by which it lands after steps of any length [1/kg], or 0
         ("straight", "f8"),  # the part of a jump that it need not land after, or 0
         ("d_gamma", "f8"),

@@ -49,11 +49,16 @@ def scaling(x0, c):
 @kernel
 def center(mu, c, aim, x, y):
     """All variables for the normal impulse c.gamma and a slip (x, y)."""
-    x0 = mu * c.gamma
-    half = 0.5 * aim / x0
-    c.psi = half + sqrt(half * half + x * x + y * y)
     c.eta[0], c.eta[1] = x, y
-    c.beta[0], c.beta[1] = -x0 / c.psi * x, -x0 / c.psi * y
+    c.psi, c.beta[0], c.beta[1] = sliding(mu * c.gamma, aim, x, y)
+
+
+@kernel
+def sliding(x0, aim, x, y):
+    """(psi, beta) on the central path at the slip (x, y)."""
+    half = 0.5 * aim / x0
+    psi = half + sqrt(half * half + x * x + y * y)
+    return psi, -x0 / psi * x, -x0 / psi * y
 
 
 @kernel
@@ -110,28 +115,32 @@ def answer(mu, du, d_gamma, w):
 
 @kernel
 def slides_on(mu, c, w):
-    """Whether a contact is on the central path, slides, and will in much the same direction.
+    """1 where a contact is on the central path, slides, and will in much the same direction, or 0.
 
     Only in a warm start. Then x lies so near to the surface of the cone that no straight step
     could turn it. It is moved along the path instead, on which the slip tells all else (`follow`).
     """
     if w.warm == 0:
-        return False
+        return 0.0
     x0 = mu * c.gamma
     slip = c.eta[0] * c.eta[0] + c.eta[1] * c.eta[1]
     change = w.d_eta[0] * w.d_eta[0] + w.d_eta[1] * w.d_eta[1]
     inside = determinant(x0, c.beta[0], c.beta[1])
-    if somewhere(change > 0.25 * slip) or somewhere(inside > 0.01 * x0 * x0):
-        return False
+    slides = pick(change > 0.25 * slip, 0.0, pick(inside > 0.01 * x0 * x0, 0.0, 1.0))
+    if everywhere(slides == 0.0):
+        return 0.0
     _, largest, smallest = eigenvalues(x0, c.beta, c.psi, c.eta)
-    return everywhere(largest < 10.0 * w.aim) and everywhere(smallest > 0.1 * w.aim)
+    return pick(largest < 10.0 * w.aim, pick(smallest > 0.1 * w.aim, slides, 0.0), 0.0)
 
 
 @kernel
 def follow(mu, c, w):
     """After a step: put a contact that slides on back on the central path."""
-    if w.slides != 0:
-        center(mu, c, w.aim, c.eta[0], c.eta[1])
+    slides = w.slides != 0.0
+    if somewhere(slides):
+        psi, x, y = sliding(mu * c.gamma, w.aim, c.eta[0], c.eta[1])
+        c.psi = pick(slides, psi, c.psi)
+        c.beta[0], c.beta[1] = pick(slides, x, c.beta[0]), pick(slides, y, c.beta[1])
 
 
 @kernel
@@ -179,12 +188,13 @@ def step_to_surface(a0, a, d0, d):
 @kernel
 def longest_step(mu, c, w):
     """The step at which x or y comes to the surface of the cone."""
-    if w.slides != 0:
+    if everywhere(w.slides != 0.0):
         return inf
-    return min(
+    straight = min(
         step_to_surface(mu * c.gamma, c.beta, mu * w.d_gamma, w.d_beta),
         step_to_surface(c.psi, c.eta, w.d_psi, w.d_eta),
     )
+    return pick(w.slides != 0.0, inf, straight)
 
 
 @kernel

@@ -114,7 +114,7 @@ def clear_directions(work, facets, attempt):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         w = work.contacts[k]
-        w.slides, w.warm, w.straight = 0, 1 if attempt == WARM else 0, 0.0
+        w.slides, w.warm, w.straight = 0.0, 1 if attempt == WARM else 0, 0.0
         if not jumps(attempt):
             w.jumps = 0.0
         w.d_s, w.d_gamma, w.d_c, w.d_psi = 0.0, 0.0, 0.0, 0.0
