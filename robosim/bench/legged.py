@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ STIFF = {
         "Euler", (0.002, 1.0), (0.9999, 0.9999, 0.001), "elliptic", 100.0
     )
 }
+LANES = "legs in lanes"
 G1 = "g1_description/g1_29dof_rev_1_0"
 # The G1's stance: angles of legs with a little bend in the knee, and servos that hold its weight.
 BENT = {"hip_pitch": -0.1, "knee": 0.3, "ankle_pitch": -0.2}
@@ -64,10 +66,10 @@ def a1(part: str = "foot", friction: float | None = None) -> Mechanism:
 
 
 def our_standing(
-    robot: Mechanism, q: Array, pd: PD, seconds: float, feet: Sequence[int]
+    robot: Mechanism, q: Array, pd: PD, seconds: float, feet: Sequence[int], lanes: bool = False
 ) -> tuple[Simulation, dict[str, float], dict[str, float]]:
     """Land and stand: the simulation at rest, its errors, and its iterations."""
-    sim = Simulation(robot, timestep=DT)
+    sim = Simulation(robot, timestep=DT, lanes=lanes)
     sim.set_state(q)
     logs = [sim.run(1.0, pd)]
     before = sim.contact_positions()[list(feet)]
@@ -124,8 +126,11 @@ def stand_field(
     seconds, steps = setup.choose((10.0, 1000), (2.0, 200))
     setup.note("ours")
     feet = [k for k, c in enumerate(robot.contacts) if "foot" in c.name or "ankle" in c.name]
-    sim, errors, figures = our_standing(robot, q, pd, seconds, feet)
-    found = [ours(sim, pd, steps, told=told, errors=errors, figures=figures)]
+    found = []
+    for lanes, how in ((False, told), (True, ", ".join(filter(None, (told, LANES))))):
+        sim, errors, figures = our_standing(robot, q, pd, seconds, feet, lanes)
+        if sim.lanes == lanes:
+            found.append(ours(sim, pd, steps, told=how, errors=errors, figures=figures))
     for name, chosen in settings.items() if setup.has("mujoco") else ():
         setup.note(f"MuJoCo, {name}")
         foot = "ankle" if robot.name.startswith("g1") else "calf"
@@ -143,7 +148,12 @@ def run_stand(setup: Setup) -> Report:
     rows = setup.missing("mujoco") + race(field, setup.repetitions)
     errors = next(row for row in rows if row.who == OURS).errors
     target = Target("our penetration", errors[PENETRATION], 0.0, "m")
-    return Report(rows, (*ratio_target(rows, 0.25), target))
+    return Report(rows, (*leg_targets(rows, 0.25), target))
+
+
+def leg_targets(rows: tuple[Row, ...], limit: float) -> tuple[Target, ...]:
+    """Our time over MuJoCo's, bodies one after the other and legs side by side."""
+    return (*ratio_target(rows, limit, told=""), *ratio_target(rows, limit, told=LANES))
 
 
 def run_all_contacts(setup: Setup) -> Report:
@@ -170,7 +180,17 @@ def run_trot(setup: Setup) -> Report:
     seconds = setup.choose(10.0, 1.0)
     steps = round(seconds / DT)
     setup.note("ours")
-    sim = Simulation(robot, timestep=DT)
+    field = [_our_trot(robot, pd, q, seconds, lanes) for lanes in (False, True)]
+    targets = pd.targets(DT * np.arange(steps))
+    for name, chosen in (DEFAULT | STIFF).items() if setup.has("mujoco") else ():
+        setup.note(f"MuJoCo, {name}")
+        field.append(_mujoco_trot(robot, pd, q, targets, chosen, name))
+    rows = setup.missing("mujoco") + race(field, setup.choose(5, 2))
+    return Report(rows, leg_targets(rows, 0.25))
+
+
+def _our_trot(robot: Mechanism, pd: PD, q: Array, seconds: float, lanes: bool) -> Contender:
+    sim = Simulation(robot, timestep=DT, lanes=lanes)
     sim.set_state(q)
     log = sim.run(seconds, pd)
     errors = {PENETRATION: max(0.0, -float(log.gap.min())), CLOSURE: float(log.violation.max())}
@@ -179,14 +199,9 @@ def run_trot(setup: Setup) -> Report:
         "at most": float(log.iterations.max()),
         "walked [m]": float(sim.q[0]),
     }
-    begin = lambda: sim.set_state(q)  # noqa: E731
-    field = [ours(sim, pd, steps, begin, errors=errors, figures=figures)]
-    targets = pd.targets(DT * np.arange(steps))
-    for name, chosen in (DEFAULT | STIFF).items() if setup.has("mujoco") else ():
-        setup.note(f"MuJoCo, {name}")
-        field.append(_mujoco_trot(robot, pd, q, targets, chosen, name))
-    rows = setup.missing("mujoco") + race(field, setup.choose(5, 2))
-    return Report(rows, ratio_target(rows, 0.25))
+    steps, told = round(seconds / DT), LANES if lanes else ""
+    begin = partial(sim.set_state, q)
+    return ours(sim, pd, steps, begin, told=told, errors=errors, figures=figures)
 
 
 def _mujoco_trot(
