@@ -2,9 +2,9 @@
 
 Each lane is a robot of its own: what the limbs hang on, and one of them. What they hang on is the
 same in every lane, to the last bit, as what the limbs do to it is summed up over the lanes wherever
-it is passed on (`robosim.kernels.lanes.over_limbs`). The equations are those of the robot as a whole;
-sums are taken in another order, and a contact is in them where any of the four that correspond to
-each other is near the ground.
+it is passed on (`robosim.kernels.lanes.over_limbs`). The equations are those of the whole robot; sums
+are taken in another order, and a contact is in them where any of the four that correspond to each
+other is near the ground.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from robosim.model import LIMIT, Model, compile_model, make_state, make_workspac
 
 # Of the bodies of a lane those that all of them have: with more, too much is done four times.
 LARGEST_PART = 0.5
-FAR = 1e6  # [m], above the ground: where the contacts of a limb are that only others have
+# Above the ground, where the contacts of a limb are that only others have [m]: out of reach, but
+# not so far that the rounding of its gap over the timestep would show in the residual.
+FAR = 100.0
 
 
 class Lane(NamedTuple):

@@ -171,6 +171,21 @@ def test_legs_whose_meshes_are_not_alike() -> None:
     assert (logs[0].gap < 1e-6).any()
 
 
+def test_a_leg_whose_foot_touches_nothing() -> None:
+    """Its lane has a contact all the same, out of reach, while the other feet stand."""
+    robot = a1_on_feet()
+    robot = replace(robot, contacts=tuple(c for c in robot.contacts if "FR" not in c.name))
+    sims, logs = both(robot), []
+    for sim in sims:
+        sim.set_state(raised(robot, 0.001))
+        alone = steps_alone(sim, "stand")
+        logs.append(sim.run(0.3, "stand"))
+        if sim.lanes:
+            assert sum(alone) < 30
+    assert_alike(sims, logs, 1e-7)
+    assert logs[0].q[-1, 3] < 0.9999  # it tips over
+
+
 CASES: dict[str, tuple[dict[str, Any], float]] = {
     "stands": ({}, 1e-9),  # an impact ends anywhere within the tolerance
     "polygon": ({"friction_cone": "linearized"}, 1e-7),
@@ -210,19 +225,27 @@ def test_the_motion_is_that_of_the_whole_robot(case: str) -> None:
             np.testing.assert_allclose(sims[0].joint_wrenches()[name], wrench, rtol=0, atol=1e-7)
 
 
+def steps_alone(sim: Simulation, control: Any) -> list[int]:
+    """Takes 40 steps, and counts from then on those that are not taken in lanes."""
+    sim.run(0.04, control)
+    take, counted = sim._run_states, []
+    assert take is not None
+
+    def count(parts: Any, runs: Any, done: Any, end: int) -> None:
+        counted.append(end - int(done[0]))
+        take(parts, runs, done, end)
+
+    sim._run_states = count
+    return counted
+
+
 def test_most_steps_are_taken_in_lanes() -> None:
     """A step that parts is taken as a whole, and the lanes go on after it."""
     robot = a1_on_feet()
     for height, control in ((0.01, "stand"), (1e-4, trot(robot))):
         sim = Simulation(robot, lanes=True)
         sim.set_state(raised(robot, height))
-        sim.run(0.04, control)
-        assert sim._limbs is not None
-        take, alone = sim._run_states, []
-        sim._run_states = lambda *args, take=take, alone=alone: (  # type: ignore[misc]
-            alone.append(args[3] - args[2][0]),
-            take(*args),
-        )[1]
+        alone = steps_alone(sim, control)
         sim.run(1.0, control)
         assert sum(alone) < 100
         assert sim.steps == 1040
