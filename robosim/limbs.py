@@ -2,9 +2,9 @@
 
 Each lane is a robot of its own: what the limbs hang on, and one of them. What they hang on is the
 same in every lane, to the last bit, as what the limbs do to it is summed up over the lanes wherever
-it is passed on (`robosim.kernels.lanes.over_limbs`). The equations are those of the whole robot; sums
-are taken in another order, and a contact is in them where any of the four that correspond to each
-other is near the ground.
+it is passed on (`robosim.kernels.lanes.over_limbs`). The equations are those of the whole robot;
+sums are taken in another order, and a contact is in them where any of the four that correspond to
+each other is near the ground.
 """
 
 from __future__ import annotations
