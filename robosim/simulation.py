@@ -286,6 +286,7 @@ class Simulation:
         self._torques = np.zeros((1, len(self._model.coordinates)))
         self._held, self._fully_held = self._torques[0], False
         self._gains, self._controlled = self._no_gains.copy(), False
+        self._release_servos()
         self._done = np.zeros(1, dtype=np.int64)
         self._single = self._handle(1)
         self._sample: Run = self._single.values
@@ -628,6 +629,7 @@ class Simulation:
             self._gains[:] = pd.gains
         elif self._controlled:
             self._gains[:] = self._no_gains
+            self._release_servos()
         self._controlled = pd is not None
 
     def _hold(self, tau: Any, source: str) -> None:
@@ -771,7 +773,8 @@ class Simulation:
                 targets = control.targets(self.time + self.timestep * np.arange(n))
             if isinstance(control, Compiled):
                 address = control.address
-            handle = self._handle(n, targets, address, every)
+            gains = None if control is None or isinstance(control, Compiled) else self._gains
+            handle = self._handle(n, targets, address, every, gains)
             try:
                 if control is None or isinstance(control, PD | Compiled):
                     self._hold(None, "")
@@ -815,13 +818,22 @@ class Simulation:
             self._work.drives[name] = 0.0
 
     def _handle(
-        self, n: int, targets: Array | None = None, controller: int = 0, every: int = 1
+        self,
+        n: int,
+        targets: Array | None = None,
+        controller: int = 0,
+        every: int = 1,
+        gains: NDArray[np.void] | None = None,
     ) -> Handle:
-        """A run of n steps from here, for kernels: what drives it, and memory for its samples."""
+        """A run of n steps from here, for kernels: what drives it, and memory for its samples.
+
+        Without `gains`, those of a PD, nobody looks for them.
+        """
         driven = self._driven
         motions = self._motions(self._start_time, self.steps, n + 1) if driven else None
         widths = self.robot.nq, self.robot.nv, self._n_rates
-        drive = self._gains, self._torques, targets, motions, controller, self.time, every
+        gains = self._no_gains[:0] if gains is None else gains
+        drive = gains, self._torques, targets, motions, controller, self.time, every
         return Handle(make_run(n, widths, *drive), self._single)
 
     def _hand_over(self) -> None:

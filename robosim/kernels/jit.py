@@ -36,7 +36,7 @@ from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.runtime import rtsys
 
-from robosim.kernels.fused import FusedLowering
+from robosim.kernels.lowering import KernelLowering
 
 OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
@@ -189,7 +189,7 @@ PASSES = (
     typed_passes.PreLowerStripPhis,
     typed_passes.IRLegalization,
     typed_passes.AnnotateTypes,
-    FusedLowering,
+    KernelLowering,
     typed_passes.NoPythonBackend,
 )
 

@@ -11,8 +11,8 @@ from numba.core.datamodel import models, register_default
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from robosim.kernels.fused import add_product
 from robosim.kernels.lanes import DOUBLE, INDEX, Lanes, lanes_among, spread
+from robosim.kernels.lowering import add_product
 from robosim.model import LINE, WORD
 
 SIZE = 6

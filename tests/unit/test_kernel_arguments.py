@@ -266,6 +266,15 @@ def test_what_writes_by_address_is_called_by_no_kernel(compiled):
         assert marks & {"stage", "bridge"}, key
 
 
+def test_no_index_counts_from_the_end(compiled):
+    """Kernels are compiled as if none did."""
+    for key, function in compiled.items():
+        for node in ast.walk(function.node):
+            if isinstance(node, ast.Subscript):
+                inner = [part for part in ast.walk(node.slice) if isinstance(part, ast.UnaryOp)]
+                assert not inner, (key, ast.unparse(node))
+
+
 def test_what_would_clash_is_seen(tmp_path):
     (tmp_path / "bad.py").write_text(
         "@kernel\ndef shift(a, b, out):\n    out[0] = a[0]\n    out[1] = b.x[0]\n"

@@ -1,9 +1,13 @@
-"""Products that are added to something: one operation and one rounding, in all kernels.
+"""What kernels become otherwise than numba would have it: sums of products, and indices.
 
-LLVM could be let choose which products it fuses. It would not choose the same ones for numbers as
-for lanes, nor in each of its versions, and states of a batch would no longer come out as they do
-alone. So they are chosen here, from the formula: of `a * b + c` the product, of `a * b + c * d` the
-first one, if it is used for nothing else.
+A product that is added to something is one operation with one rounding, in all kernels. LLVM could
+be let choose which products it fuses. It would not choose the same ones for numbers as for lanes,
+nor in each of its versions, and states of a batch would no longer come out as they do alone. So
+they are chosen here, from the formula: of `a * b + c` the product, of `a * b + c * d` the first
+one, if it is used for nothing else.
+
+An index counts from the front. numba would see for each whether it is negative, and then count from
+the end, at the cost of some instructions in every access to a record.
 """
 
 import operator
@@ -45,8 +49,29 @@ def add_product(context, builder):
     return lambda a, b, c: builder.fadd(builder.fmul(a, b), c)
 
 
-class FusingLower(Lower):
-    """numba's own lowering, but for sums and differences of products."""
+def from_the_front(signature):
+    """The signature of an access to an array, by indices that do not count from its end."""
+    if not isinstance(signature.args[0], types.Buffer):
+        return signature
+
+    def counted(kind):
+        if isinstance(kind, types.BaseTuple):
+            return types.Tuple([counted(one) for one in kind])
+        return types.uintp if isinstance(kind, types.Integer) else kind
+
+    args = list(signature.args)
+    args[1] = counted(args[1])
+    return signature.replace(args=tuple(args))
+
+
+class KernelLower(Lower):
+    """numba's own lowering, but for indices, and sums and differences of products."""
+
+    def lower_getitem(self, resty, expr, value, index, signature):
+        return super().lower_getitem(resty, expr, value, index, from_the_front(signature))
+
+    def lower_setitem(self, target, index, value, signature):
+        return super().lower_setitem(target, index, value, from_the_front(signature))
 
     def pre_block(self, block):
         super().pre_block(block)
@@ -81,11 +106,11 @@ class FusingLower(Lower):
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class FusedLowering(NativeLowering):
-    """numba's own, by `FusingLower`."""
+class KernelLowering(NativeLowering):
+    """numba's own, by `KernelLower`."""
 
-    _name = "fused_lowering"
+    _name = "kernel_lowering"
 
     @property
     def lowering_class(self):
-        return FusingLower
+        return KernelLower
