@@ -330,12 +330,14 @@ class Rows(NamedTuple):
     contacts: NDArray[np.int64]
     q: NDArray[np.int64]
     v: NDArray[np.int64]
+    told_q: NDArray[np.int64]  # those that the lane tells, -1 for what another one does
+    told_v: NDArray[np.int64]
 
     def brought(self) -> tuple[tuple[NDArray[np.int64] | None, ...], ...]:
         """Those of the arrays of `BROUGHT`."""
         bodies, none = self.bodies, np.zeros(0, dtype=np.int64)
         state = bodies, bodies, none, self.contacts, self.q, self.v, None, None
-        return (bodies, None, None, *state), (self.v,), (self.v,), (self.q, self.v)
+        return (bodies, None, None, *state), (self.v,), (self.v,), (self.told_q, self.told_v)
 
 
 def lay_out(

@@ -4,7 +4,7 @@ A contact that may be reached within the interval is listed in work.active, the 
 Coordinates have rows only where laws, motors, limits or friction act on them.
 """
 
-from math import sqrt
+from math import pi, sqrt
 
 from robosim.kernels.algebra import dot, fill
 from robosim.kernels.collide import (
@@ -22,7 +22,6 @@ from robosim.kernels.jit import kernel
 from robosim.kernels.joint import joint_motion_map
 from robosim.kernels.lanes import everywhere, pick, somewhere
 from robosim.kernels.touch import coordinate_gap, start_contact, start_coordinate, step_back
-from robosim.kernels.tree import turned_angle
 from robosim.model import DRY, HINGE
 
 
@@ -76,11 +75,14 @@ def choose_contacts(model, state, work, options, dt, kappa):
         joint = model.joints[contact.joint]
         near = contact.kind == DRY
         if not near:
-            rate = 0.0
-            for row in range(joint.m_T + joint.m_R):
-                rate = max(rate, abs(state.joints[contact.joint].mid[row]))
-            gap = coordinate_gap(contact, joint, state.q)
-            near = somewhere(gap < 2.0 * abs(dt) * contact.scale * rate + fall)
+            w, mid = work.contacts[k], state.joints[contact.joint].mid
+            rate = abs(mid[0])
+            if joint.kind != HINGE:
+                for row in range(1, joint.m_T + joint.m_R):
+                    rate = max(rate, abs(mid[row]))
+            # For `admit_reached` as well; what is listed finds it anew.
+            w.gap = coordinate_gap(contact, joint, state.q)
+            near = somewhere(w.gap < 2.0 * abs(dt) * contact.scale * rate + fall)
         if near:
             admit_limit(model, state, work, k, kappa, dt, speed)
         else:
@@ -191,8 +193,9 @@ def admit_reached(model, tree, state, work, options, dt, kappa):
         if state.contacts[k].active == 0:
             joint = model.joints[contact.joint]
             if tree is not None and joint.kind == HINGE:
-                ahead = contact.sign * turned_angle(work.tree[contact.joint].Q)
-                if everywhere(coordinate_gap(contact, joint, state.q) + ahead > 0.0):
+                # An angle whose half has this sine is no larger than pi times that.
+                sine = abs(work.tree[contact.joint].Q[1])
+                if everywhere(work.contacts[k].gap > pi * contact.scale * sine):
                     continue
             measure_ahead(model, contact.joint, state.q, work)
             if somewhere(coordinate_gap(contact, joint, work.q2) <= 0.0):

@@ -119,6 +119,9 @@ def run_group(group, solver, parts, parts_kind, runs, run_kind, begin, end):
     if changed:
         fill(0, work.factored)
         list_active(state.contacts, work.active)
+    servos = False
+    for i in range(count):
+        servos = servos or has_servos(load(runs[i], run_kind).gains)
     kept, size = work.saved.contacts, friction_size(model.facets)
     reached = begin
     while reached < end:
@@ -127,7 +130,7 @@ def run_group(group, solver, parts, parts_kind, runs, run_kind, begin, end):
             drive(own, own_work, own_options, load(runs[i], run_kind), reached)
         for k in range(carried.shape[0]):
             pack(forces[k], k)
-            if reached == begin or has_servos(load(runs[k % count], run_kind).gains):
+            if servos or reached == begin:
                 pack(drives[k], k)
         keep_contacts(state.contacts, work.active, size, kept, before)
         asked = reached + 1 == end or asks(load(runs[0], run_kind), reached + 1)
