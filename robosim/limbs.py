@@ -90,7 +90,7 @@ def find_lanes(sim: Any) -> list[Lane] | None:
     bodies = sim._model.bodies
     counts = [bodies["contact_end"][limb] - bodies["contact_begin"][limb] for limb in each]
     most = [0] * len(shared) + np.max(counts, axis=0).tolist()
-    out = []
+    out: list[Lane] = []
     for limb in each:
         robot = with_bodies(sim.robot, [*shared, *limb], most)
         chosen = [sim.robot.body_index(body.name) for body in robot.bodies]
