@@ -333,6 +333,13 @@ class Rows(NamedTuple):
     told_q: NDArray[np.int64]  # those that the lane tells, -1 for what another one does
     told_v: NDArray[np.int64]
 
+    def beside(self, first: Rows) -> Rows:
+        """The same beside another lane, which tells what both of them have."""
+        told_q, told_v = (
+            np.where(own == other, -1, own) for own, other in ((self.q, first.q), (self.v, first.v))
+        )
+        return self._replace(told_q=told_q, told_v=told_v)
+
     def brought(self) -> tuple[tuple[NDArray[np.int64] | None, ...], ...]:
         """Those of the arrays of `BROUGHT`."""
         bodies, none = self.bodies, np.zeros(0, dtype=np.int64)

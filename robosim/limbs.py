@@ -97,8 +97,8 @@ def find_lanes(sim: Any) -> list[Lane] | None:
         if chosen != [*shared, *limb]:
             return None
         model = compile_model(robot, sim._facets, True)
-        told = len(shared) if out else 0
-        out.append(Lane(robot, model, _rows(sim._model, chosen, most, told)))
+        rows = _rows(sim._model, chosen, most)
+        out.append(Lane(robot, model, rows.beside(out[0].rows) if out else rows))
     alike = all(whole_numbers(one.model) == whole_numbers(out[0].model) for one in out)
     return out if alike else None
 
@@ -154,11 +154,10 @@ def with_bodies(robot: Mechanism, chosen: Sequence[int], least: Sequence[int]) -
     return Mechanism(robot.name, tuple(bodies), joints, tuple(contacts))
 
 
-def _rows(model: Model, bodies: Sequence[int], least: Sequence[int], told: int) -> Rows:
+def _rows(model: Model, bodies: Sequence[int], least: Sequence[int]) -> Rows:
     """Rows of a model's arrays that belong to some bodies, in the order that these have there.
 
-    Those of contacts are -1 for what is missing of the `least` number of each. What the first
-    `told` bodies do another lane tells.
+    Those of contacts are -1 for what is missing of the `least` number of each.
     """
     contacts: list[NDArray[np.int64]] = []
     of_joint = model.contacts["kind"] >= LIMIT
@@ -168,21 +167,17 @@ def _rows(model: Model, bodies: Sequence[int], least: Sequence[int], told: int) 
     contacts += [np.flatnonzero(of_joint & (model.contacts["joint"] == b)) for b in bodies]
     q: list[int] = []
     v: list[int] = []
-    before = 0, 0
-    for n, b in enumerate(bodies):
-        if n == told:
-            before = len(q), len(v)
+    for b in bodies:
         joint = model.joints[b]
         rates = int(joint["m_T"] + joint["m_R"])
         q += range(joint["q_begin"], joint["q_begin"] + rates + (1 if joint["m_R"] == 3 else 0))
         v += range(joint["v_begin"], joint["v_begin"] + rates)
-    told_q, told_v = np.array(q, dtype=np.int64), np.array(v, dtype=np.int64)
-    told_q[: before[0]], told_v[: before[1]] = -1, -1
+    of_q, of_v = np.array(q, dtype=np.int64), np.array(v, dtype=np.int64)
     return Rows(
         np.array(bodies, dtype=np.int64),
         np.concatenate(contacts).astype(np.int64),
-        np.array(q, dtype=np.int64),
-        np.array(v, dtype=np.int64),
-        told_q,
-        told_v,
+        of_q,
+        of_v,
+        of_q,
+        of_v,
     )

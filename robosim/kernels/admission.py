@@ -77,9 +77,8 @@ def choose_contacts(model, state, work, options, dt, kappa):
         if not near:
             w, mid = work.contacts[k], state.joints[contact.joint].mid
             rate = abs(mid[0])
-            if joint.kind != HINGE:
-                for row in range(1, joint.m_T + joint.m_R):
-                    rate = max(rate, abs(mid[row]))
+            for row in range(1, joint.m_T + joint.m_R):
+                rate = max(rate, abs(mid[row]))
             # For `admit_reached` as well; what is listed finds it anew.
             w.gap = coordinate_gap(contact, joint, state.q)
             near = somewhere(w.gap < 2.0 * abs(dt) * contact.scale * rate + fall)

@@ -121,17 +121,13 @@ class KernelLibrary(JITCodeLibrary):
 
 
 class EntryLibrary(JITCodeLibrary):
-    """What an entry is compiled to, with all kernels that it calls as its own.
-
-    It is optimized once; numba would do so twice, to remove reference counts in between.
-    """
+    """What an entry is compiled to, with all kernels that it calls as its own."""
 
     def _optimize_final_module(self):
         for function in self._final_module.functions:
             if function.linkage == Linkage.linkonce_odr and not function.is_declaration:
                 function.linkage = "internal"
-        passes, builder = self.codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
+        super()._optimize_final_module()
 
 
 class Something:
