@@ -1,4 +1,4 @@
-"""What kernels find at an address: values that were left there, and functions to call.
+"""What kernels find at an address: values that were left there, functions to call, records.
 
 The types of values are known by a number, their kind, so that the kernels that read them can be
 cached: a type itself is no constant that a cached kernel can be found by.
@@ -77,6 +77,21 @@ def write_word(typing_context, address, value):
         return context.get_dummy_value()
 
     return types.void(address, value), generate
+
+
+@intrinsic
+def copy_record(typing_context, source, target):
+    """target = source, two records of a kind, as they lie in memory.
+
+    numba would copy one number after the other, a thousand of them for a joint.
+    """
+
+    def generate(context, builder, signature, args):
+        size = ir.Constant(ir.IntType(64), signature.args[0].size)
+        cgutils.raw_memcpy(builder, args[1], args[0], size, 1)
+        return context.get_dummy_value()
+
+    return types.void(source, target), generate
 
 
 @intrinsic

@@ -22,6 +22,7 @@ from robosim.kernels.jit import kernel
 from robosim.kernels.joint import joint_motion_map
 from robosim.kernels.lanes import everywhere, pick, somewhere
 from robosim.kernels.touch import coordinate_gap, start_contact, start_coordinate, step_back
+from robosim.kernels.tree import look_ahead
 from robosim.model import DRY, HINGE
 
 
@@ -196,7 +197,10 @@ def admit_reached(model, tree, state, work, options, dt, kappa):
                 sine = abs(work.tree[contact.joint].Q[1])
                 if everywhere(work.contacts[k].gap > pi * contact.scale * sine):
                     continue
-            measure_ahead(model, contact.joint, state.q, work)
+            if tree is not None:
+                look_ahead(model, state, work, contact.joint, dt)
+            else:
+                measure_ahead(model, contact.joint, state.q, work)
             if somewhere(coordinate_gap(contact, joint, work.q2) <= 0.0):
                 admit_limit(model, state, work, k, kappa, dt, speed)
 

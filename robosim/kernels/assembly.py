@@ -31,7 +31,7 @@ def constraint_residual(model, state, work, held, goal):
     Coordinates that are held get rows too. Sets which rows are in use.
     """
     clear_rows(work.residual)
-    read_joints(model, state, work, work.pose2, work.twists, 0)
+    read_joints(model, model.tree, state, work, work.pose2, work.twists, 0)
     worst, t = 0.0, work.scratch[0]
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
@@ -151,7 +151,7 @@ def start_projected(model, state, work, held, goal_rate, dt):
         rotate(model.bodies[i].inertia, body.omega, work.scratch[0].w)
         rotate(work.pose2[i].R, work.scratch[0].w, known[3:])
         rotate(work.pose2[i].R, body.omega, work.twists[i].w[3:])
-    read_joints(model, state, work, work.pose2, work.twists, 0)
+    read_joints(model, model.tree, state, work, work.pose2, work.twists, 0)
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         n, m = joint.n_T + joint.n_R, joint.m_T + joint.m_R
@@ -171,6 +171,6 @@ def start_projected(model, state, work, held, goal_rate, dt):
         for k in range(3):
             state.bodies[i].v[k] = work.twists[i].w[k]
         rotate_back(work.pose2[i].R, work.twists[i].w[3:], state.bodies[i].omega)
-    read_joints(model, state, work, work.pose2, work.twists, 0)
+    read_joints(model, model.tree, state, work, work.pose2, work.twists, 0)
     start_knot(model, state, work, dt)
     return CONVERGED

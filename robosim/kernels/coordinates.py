@@ -80,7 +80,7 @@ def set_bodies(model, state, work, dt):
         for k in range(4):
             body.q[k] = pose.q[k]
         rotate_back(pose.R, work.twists[i].w[3:], body.omega)
-    read_joints(model, state, work, work.pose1, work.twists, model.bodies.shape[0])
+    read_joints(model, model.tree, state, work, work.pose1, work.twists, model.bodies.shape[0])
     start_knot(model, state, work, dt)
 
 
@@ -143,13 +143,16 @@ def start_joint(joint, knot, poses, t):
 
 
 @kernel
-def read_joints(model, state, work, poses, twists, first):
-    """Coordinates and velocities of the joints from `first` on into state.q, state.v."""
+def read_joints(model, tree, state, work, poses, twists, first):
+    """Coordinates and velocities of the joints from `first` on into state.q, state.v.
+
+    What is solved as a tree has no tendons.
+    """
     t = work.scratch[0]
     fill(0.0, twists[model.bodies.shape[0]].w)
     for j in range(first, model.joints.shape[0]):
         joint = model.joints[j]
-        if is_tendon(joint):
+        if tree is None and is_tendon(joint):
             length = follow_tendon(model, joint, poses, state.q, work.span2, t)
             state.q[joint.q_begin] = length
             state.v[joint.v_begin], _ = span_rate(model, joint, work.span2, twists)
@@ -215,7 +218,7 @@ def read_bodies(model, state, work):
         twist = work.twists[i].w
         assign(state.bodies[i].v, twist[:3])
         rotate(work.pose1[i].R, state.bodies[i].omega, twist[3:])
-    read_joints(model, state, work, work.pose1, work.twists, 0)
+    read_joints(model, model.tree, state, work, work.pose1, work.twists, 0)
 
 
 @kernel

@@ -24,6 +24,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from llvmlite.binding import Linkage
@@ -35,6 +36,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.runtime import rtsys
+from numba.extending import lower_cast
 
 from robosim.kernels.lowering import KernelLowering
 
@@ -70,6 +72,29 @@ class KernelCache(FunctionCache):
             return self._load_overload(sig, target_context)
 
 
+def plain(kind):
+    """The kind of an argument that a kernel is compiled for: no constant, no length of a vector.
+
+    numba would compile `f(x, True)` beside `f(x, False)`, and either beside `f(x, y)`; and `f(v)`
+    anew for each length of a vector v that is part of a record.
+    """
+    if isinstance(kind, types.NestedArray) and kind.ndim == 1:
+        return types.Array(kind.dtype, 1, "C")
+    return types.unliteral(kind)
+
+
+def resolve(template_of, args, kws):
+    """What a call by another kernel is compiled to, with what numba finds it by."""
+    kws = {name: plain(kind) for name, kind in kws.items()}
+    return template_of(tuple(map(plain, args)), kws)
+
+
+@lower_cast(types.NestedArray, types.Array)
+def forget_length(context, builder, source, target, value):
+    """The same vector, of any length."""
+    return value
+
+
 def compiler(**options):
     """A decorator like njit whose functions are cached in `FOLDER`."""
 
@@ -78,6 +103,7 @@ def compiler(**options):
         config.CACHE_DIR = FOLDER
         try:
             dispatcher = njit(**OPTIONS, **options)(function)
+            dispatcher.get_call_template = partial(resolve, dispatcher.get_call_template)
             if options.get("cache"):
                 dispatcher._cache = KernelCache(function)
             return dispatcher
@@ -87,8 +113,8 @@ def compiler(**options):
     return decorate
 
 
-class NoEnvironment:
-    """A code generator that keeps no Python objects for what it generates: kernels use none."""
+class Codegen:
+    """numba's code generator, of which some is done otherwise."""
 
     def __init__(self, codegen):
         self._codegen = codegen
@@ -96,8 +122,22 @@ class NoEnvironment:
     def __getattr__(self, name):
         return getattr(self._codegen, name)
 
+
+class NoEnvironment(Codegen):
+    """One that keeps no Python objects for what it generates: kernels use none."""
+
     def set_env(self, env_name, env):
         pass
+
+
+class NoVectors(Codegen):
+    """One that does not look for loops that could fill vectors.
+
+    Those of kernels go over three or six numbers, or over bodies: nothing is gained by it.
+    """
+
+    def _module_pass_manager(self, **options):
+        return self._codegen._module_pass_manager(**{**options, "loop_vectorize": False})
 
 
 class KernelLibrary(JITCodeLibrary):
@@ -122,6 +162,9 @@ class KernelLibrary(JITCodeLibrary):
 
 class EntryLibrary(JITCodeLibrary):
     """What an entry is compiled to, with all kernels that it calls as its own."""
+
+    def __init__(self, codegen, name):
+        super().__init__(NoVectors(codegen), name)
 
     def _optimize_final_module(self):
         for function in self._final_module.functions:

@@ -9,7 +9,7 @@ leaves of the equations does not add up: momentum, linear and angular, is conser
 
 import numpy as np
 
-from robosim.kernels.addresses import call_solver
+from robosim.kernels.addresses import call_solver, copy_record
 from robosim.kernels.admission import (
     admit_entered,
     admit_reached,
@@ -177,13 +177,13 @@ def part_of_step(info, part):
 def copy_state(source, target):
     """All of a state into another one."""
     for i in range(source.bodies.shape[0]):
-        target.bodies[i] = source.bodies[i]
+        copy_record(source.bodies[i], target.bodies[i])
     for j in range(source.joints.shape[0]):
-        target.joints[j] = source.joints[j]
+        copy_record(source.joints[j], target.joints[j])
     for n in range(source.couplings.shape[0]):
-        target.couplings[n] = source.couplings[n]
+        copy_record(source.couplings[n], target.couplings[n])
     for k in range(source.contacts.shape[0]):
-        target.contacts[k] = source.contacts[k]
+        copy_record(source.contacts[k], target.contacts[k])
     assign(source.q, target.q)
     assign(source.v, target.v)
     assign(source.trend, target.trend)
@@ -244,7 +244,7 @@ def find_knot_velocities(model, tree, state, work, options):
             work.q2[joint.q_begin + k] = state.q[joint.q_begin + k]
     move_tree(model.joints, work.bodies, work.tree, dt)
     for b in range(model.bodies.shape[0]):
-        work.pose2[b] = work.pose1[b]
+        copy_record(work.pose1[b], work.pose2[b])
     find_loop_rows(model, model.loops, work)
     if find_velocities(model, tree, state, work, dt) == CONVERGED:
         arc = dt if options.order == 2 else 0.0
@@ -332,7 +332,7 @@ def start_interval(model, tree, state, work, options, dt, end):
         load_poses(model, state, work.pose1)
     for i in range(model.bodies.shape[0]):
         if placed:
-            work.pose1[i] = work.pose2[i]
+            copy_record(work.pose2[i], work.pose1[i])
         if not turned:
             similarity(work.pose1[i].R, model.bodies[i].inertia, work.bodies[i].J)
     for i in range(model.bodies.shape[0]):
@@ -663,7 +663,7 @@ def end_interval(model, tree, loops, state, work, dt, shows, push, info):
             contact_keeps(work.slots[k], state.contacts[k], regular, misses)
     choose_trend(misses, SLIGHT * SLIGHT, state.contact_trend)
     if tree is None:
-        read_joints(model, state, work, work.pose2, work.twists, 0)
+        read_joints(model, model.tree, state, work, work.pose2, work.twists, 0)
         for j in range(model.joints.shape[0]):
             joint = model.joints[j]
             for row in range(joint.m_T + joint.m_R):
