@@ -295,6 +295,9 @@ SCRATCH = with_rows(
         ("S_b", "f8", (6, 6)),
         ("f", "f8", (6,)),
         ("misses", "f8", (TRENDS + 1,)),  # of guesses with none of JOINT_STATE's `missed`, one, ...
+        # Of limits of hinges that are not in the equations: the least gap at the first knot, and
+        # the longest arc over its angle.
+        ("open", "f8", (2,)),
     ],
     L=3,  # of a contact, about the reference of a body in a tree
 )

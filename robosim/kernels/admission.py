@@ -4,7 +4,7 @@ A contact that may be reached within the interval is listed in work.active, the 
 Coordinates have rows only where laws, motors, limits or friction act on them.
 """
 
-from math import pi, sqrt
+from math import inf, pi, sqrt
 
 from robosim.kernels.algebra import dot, fill
 from robosim.kernels.collide import (
@@ -71,22 +71,25 @@ def choose_contacts(model, state, work, options, dt, kappa):
                 enter(contact, c, w, k, work.active, work.factored, model.facets, kappa, speed)
             else:
                 leave_out(c, work.factored)
+    least, longest = inf, 0.0
     for k in range(model.n_ground, model.contacts.shape[0]):
         contact = work.slots[k]
         joint = model.joints[contact.joint]
-        near = contact.kind == DRY
+        near, gap = contact.kind == DRY, 0.0
         if not near:
-            w, mid = work.contacts[k], state.joints[contact.joint].mid
+            mid = state.joints[contact.joint].mid
             rate = abs(mid[0])
             for row in range(1, joint.m_T + joint.m_R):
                 rate = max(rate, abs(mid[row]))
-            # For `admit_reached` as well; what is listed finds it anew.
-            w.gap = coordinate_gap(contact, joint, state.q)
-            near = somewhere(w.gap < 2.0 * abs(dt) * contact.scale * rate + fall)
+            gap = coordinate_gap(contact, joint, state.q)
+            near = somewhere(gap < 2.0 * abs(dt) * contact.scale * rate + fall)
         if near:
             admit_limit(model, state, work, k, kappa, dt, speed)
         else:
             leave_out(state.contacts[k], work.factored)
+            least = min(least, gap if joint.kind == HINGE else 0.0)
+            longest = max(longest, contact.scale)
+    work.scratch[0].open[0], work.scratch[0].open[1] = least, longest
     return choose_features(model, model.collision, state, work, options, dt, kappa, fall)
 
 
@@ -188,21 +191,29 @@ def admit_reached(model, tree, state, work, options, dt, kappa):
             if c.active == 0 and somewhere(ground_gap(contact, pose) <= 0.0):
                 start_contact(contact, work.pose1, dt, w, work.scratch[0])
                 enter(contact, c, w, k, work.active, work.factored, model.facets, kappa, speed)
+    if tree is not None and limits_far(model, work, work.scratch[0].open):
+        return
     for k in range(model.n_ground, model.contacts.shape[0]):
         contact = work.slots[k]
         if state.contacts[k].active == 0:
             joint = model.joints[contact.joint]
-            if tree is not None and joint.kind == HINGE:
-                # An angle whose half has this sine is no larger than pi times that.
-                sine = abs(work.tree[contact.joint].Q[1])
-                if everywhere(work.contacts[k].gap > pi * contact.scale * sine):
-                    continue
             if tree is not None:
                 look_ahead(model, state, work, contact.joint, dt)
             else:
                 measure_ahead(model, contact.joint, state.q, work)
             if somewhere(coordinate_gap(contact, joint, work.q2) <= 0.0):
                 admit_limit(model, state, work, k, kappa, dt, speed)
+
+
+@kernel
+def limits_far(model, work, open_by):
+    """Whether no hinge of a tree has turned as far as to the nearest limit that was left out."""
+    sine = 0.0
+    for b in range(model.bodies.shape[0]):
+        if model.joints[b].kind == HINGE:
+            sine = max(sine, abs(work.tree[b].Q[1]))
+    # An angle whose half has this sine is no larger than pi times that.
+    return everywhere(open_by[0] > pi * open_by[1] * sine)
 
 
 @kernel

@@ -264,17 +264,23 @@ def start_jump(model, state, work):
 
 
 @kernel
-def final_barrier(model, state, work, options, dt):
+def least_impulse(model, options, dt):
+    """What gravity gives to all bodies in dt, as if it were no less than 1 m/s^2 [Ns]."""
+    mass = 0.0
+    for i in range(model.bodies.shape[0]):
+        mass += model.bodies[i].part * model.bodies[i].mass
+    return over_limbs(mass) * abs(dt) * max(1.0, sqrt(dot(options.gravity, options.gravity)))
+
+
+@kernel
+def final_barrier(impulse, state, work, options):
     """The barrier [J] at which the interior point stops, for the largest impulse at present.
+
+    That is no less than `impulse`.
 
     A contact with that impulse then has the slack `contact_speed`. The scale must follow impacts:
     with s gamma fixed, a large gamma would ask for slacks below the rounding of the gap.
     """
-    mass = 0.0
-    for i in range(model.bodies.shape[0]):
-        mass += model.bodies[i].part * model.bodies[i].mass
-    fall = abs(dt) * max(1.0, sqrt(dot(options.gravity, options.gravity)))
-    impulse = over_limbs(mass) * fall
     for n in range(1, work.active[0] + 1):
         impulse = max(impulse, state.contacts[work.active[n]].gamma)
     return options.contact_speed * most_of_limbs(impulse)
@@ -321,12 +327,13 @@ def solve(model, state, work, options, dt, attempt, info):
     stale = attempt != WARM or work.factored[0] == 0 or not touches
     merit = evaluate(model, state, work, dt, info)
     jump, length, nears = jumps(attempt), 1.0, False
+    least = least_impulse(model, options, dt)
     far, short, whole, stuck = 0, 0, 0, 0
     for n in range(options.max_iterations):
         info.residual = merit
         if not isfinite(merit):
             return NOT_FINITE
-        kappa_end = final_barrier(model, state, work, options, dt)
+        kappa_end = final_barrier(least, state, work, options)
         mean, largest, _ = complementarity(model, state, work, 0.0)
         solved = is_solved(model, work, options, merit, largest, kappa_end)
         if solved and (n > 0 or not touches):

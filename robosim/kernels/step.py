@@ -39,6 +39,7 @@ from robosim.kernels.interior_point import (
     clear_directions,
     final_barrier,
     jumps,
+    least_impulse,
     longest_inside,
     raises_barrier,
     set_second_order,
@@ -457,7 +458,7 @@ def find_motion(model, state, work, options, dt, info):
 
     Compiled by itself, beside the rest of the step, and called by its address.
     """
-    kappa = final_barrier(model, state, work, options, dt)
+    kappa = final_barrier(least_impulse(model, options, dt), state, work, options)
     status = choose_contacts(model, state, work, options, dt, kappa)
     if status == CONVERGED:
         status = solve_interval(model, state, work, options, dt, kappa, info)
