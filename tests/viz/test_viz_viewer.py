@@ -162,10 +162,12 @@ def test_close_ends_the_server_and_a_forgotten_viewer_does_too(robot):
 
 SCRIPT = textwrap.dedent(
     """
-    import sys, time
+    import signal, sys, time
     import numpy as np
     from robosim import Body, Joint, Mechanism
     from robosim.viz import Viewer
+    # A shell lets what it runs in the background ignore this, and what that starts as well.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     robot = Mechanism(
         "b", (Body("b", 1.0, np.eye(3)),), (Joint("j", "floating", None, "b"),)
     )
