@@ -26,9 +26,9 @@ from robosim.models.builders import sphere_chain
 
 ROOT = Path(robosim.__file__).parent
 COMPILED = {"kernel", "stage", "entry", "bridge", "part"}
-# Operations that numba is given: the argument that each of them reads from or writes to.
-READ = {("rows", "read_row"): 0}
-WRITTEN = {("rows", "write_row"): 1}
+# Operations that numba is given: the arguments that each of them reads from and writes to.
+READ = {("rows", "read_row"): 0, ("addresses", "copy_record"): 0}
+WRITTEN = {("rows", "write_row"): 1, ("addresses", "copy_record"): 1}
 ANY = ("any",)
 DEEP = 7  # steps of a path; beyond them a path stands for all that it leads to
 
@@ -130,9 +130,9 @@ class Function:
             called = (module[1], node.func.attr) if module else None
         if called in READ:
             self.reads.update(self.lead(node.args[READ[called]]))
-        elif called in WRITTEN:
+        if called in WRITTEN:
             self.writes.update(self.lead(node.args[WRITTEN[called]]))
-        elif called is not None:
+        if called is not None and called not in READ | WRITTEN:
             self.calls.append((called, [self.lead(arg) for arg in node.args], node))
         for arg in node.args:
             if called is None or not self.lead(arg):
@@ -284,6 +284,9 @@ def test_what_would_clash_is_seen(tmp_path):
         "from robosim.kernels.rows import read_row, write_row\n"
         "@kernel\ndef copy(a, b):\n    write_row(read_row(a[0]), b[0])\n"
         "@kernel\ndef rows(D):\n    copy(D, D)\n    copy(D[:2], D[2:4])\n"
+        "from robosim.kernels.addresses import copy_record\n"
+        "@kernel\ndef save(a, b):\n    copy_record(a[0], b[0])\n"
+        "@kernel\ndef records(D):\n    save(D, D)\n"
     )
     functions = functions_of([tmp_path / "bad.py"], True)
     add_calls(functions)
@@ -292,6 +295,7 @@ def test_what_would_clash_is_seen(tmp_path):
     assert seen["whole"] == {"shift(p, w, p): out and a"}
     assert not seen["fine"]
     assert seen["rows"] == {"copy(D, D): b and a"}
+    assert seen["records"] == {"save(D, D): b and a"}
 
 
 def arrays_in(values: Any) -> Iterator[np.ndarray]:
