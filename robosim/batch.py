@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +26,7 @@ from robosim.lanes import Group, suits_lanes
 from robosim.mechanism import Mechanism
 from robosim.model import INFO, LINE, WORD, State, aligned
 from robosim.simulation import Simulation
+from robosim.validation import count
 
 Array = NDArray[np.float64]
 # Parts of the work that each thread takes in turn, so that none waits long for the others.
@@ -99,7 +99,7 @@ class BatchSimulation:
         robots = _robots(robot, n)
         if n is not None and len(robots) != n:
             raise OptionError(f"n is {n}, but there are {len(robots)} robots")
-        self.threads = _count("threads", cores() if threads is None else threads)
+        self.threads = count("threads", cores() if threads is None else threads)
         self.n = len(robots)
         first = Simulation(robots[0], timestep, gravity, **options)
         self.robot, self.timestep = first.robot, first.timestep
@@ -248,7 +248,7 @@ class BatchSimulation:
         ControllerError
             For a wrong shape, a value that is not finite, or a controller in Python.
         """
-        steps, every = _count("steps", steps), _count("every", every)
+        steps, every = count("steps", steps), count("every", every)
         pds, address, motion = self._controllers(controller)
         goals = motion(steps) if targets is None and motion is not None else None
         if targets is not None:
@@ -509,15 +509,9 @@ def _rows(n: int, like: NDArray[Any]) -> NDArray[Any]:
 def _robots(robot: Mechanism | Sequence[Mechanism], n: int | None) -> list[Mechanism]:
     """One robot for each state."""
     if isinstance(robot, Mechanism):
-        return [robot] * (1 if n is None else _count("n", n))
+        return [robot] * (1 if n is None else count("n", n))
     if not (isinstance(robot, Sequence) and all(isinstance(one, Mechanism) for one in robot)):
         raise OptionError(f"robot must be a Mechanism or a sequence of them, not {robot!r}")
     if len(robot) == 0:
         raise OptionError("a batch needs a robot at least")
     return list(robot)
-
-
-def _count(name: str, value: Any) -> int:
-    if not isinstance(value, Integral) or int(value) < 1:
-        raise OptionError(f"{name} must be a whole number of at least 1, not {value!r}")
-    return int(value)

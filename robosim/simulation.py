@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ from robosim.kernels.interior_point import COLD, CONVERGED, LAST, NEEDS_BLOCKS
 from robosim.kernels.touch import RECOVERY_SPEED
 from robosim.limbs import Limbs, find_lanes
 from robosim.log import Chunk, Log
+from robosim.log.columns import STEP, worst_of
 from robosim.mechanism import Mechanism
 from robosim.memory import copied
 from robosim.model import (
@@ -46,6 +47,7 @@ from robosim.model import (
 )
 from robosim.readout import Contact
 from robosim.tendons import Tendon
+from robosim.validation import count
 
 Array = NDArray[np.float64]
 CHUNK_STEPS = 1000
@@ -198,9 +200,8 @@ class Simulation:
             )
         if friction_facets is not None and friction_cone != "linearized":
             raise OptionError("friction_facets is for friction_cone='linearized' only")
-        for name, count in (("max_iterations", max_iterations), ("max_substeps", max_substeps)):
-            if not (isinstance(count, Integral) and count >= 1):
-                raise OptionError(f"{name} must be at least 1, not {count!r}")
+        max_iterations = count("max_iterations", max_iterations)
+        max_substeps = count("max_substeps", max_substeps)
         if order not in (2, 4):
             raise OptionError(f"order must be 2 or 4, not {order!r}")
         try:
@@ -718,7 +719,7 @@ class Simulation:
                 chunks.append(chunk)
                 advance(self.steps - before)
                 before = self.steps
-        return Log.from_chunks(self.robot, self.timestep, chunks)
+        return Log.from_chunks(self.robot, self.timestep * every, chunks)
 
     def stream(
         self,
@@ -744,14 +745,11 @@ class Simulation:
         """
         left = self._steps_of(seconds)
         control = None if controller is None else resolve(self.robot, controller, self.timestep)
-        size = CHUNK_STEPS if chunk_steps is None else int(chunk_steps)
-        if size < 1:
-            raise OptionError(f"chunk_steps must be at least 1, not {chunk_steps}")
-        if not (isinstance(every, Integral) and every >= 1):
-            raise OptionError(f"every must be a whole number of at least 1, not {every!r}")
+        size = CHUNK_STEPS if chunk_steps is None else count("chunk_steps", chunk_steps)
+        every = count("every", every)
         # Rows of one chunk follow those of another as if it were one.
-        size = -(-size // int(every)) * int(every)
-        return self._stream(control, size, left, int(every))
+        size = -(-size // every) * every
+        return self._stream(control, size, left, every)
 
     def _steps_of(self, seconds: float) -> int | None:
         """Number of steps of some time, None for infinite ones."""
@@ -795,21 +793,14 @@ class Simulation:
     def _chunk(self, run: Run, begin: int, done: int) -> Chunk:
         """The samples of the first steps of a run, of which this is step `begin`."""
         every, infos = int(run.every[0]), run.infos[:done]
-        starts = np.arange(0, done, every)
-        rows = len(starts)
-
-        def worst(name: str, of: Any = np.maximum) -> Any:
-            return infos[name] if every == 1 else of.reduceat(infos[name], starts)
-
+        steps = np.arange(begin, begin + done, every, dtype=float)
+        rows = len(steps)
         return Chunk(
-            self._start_time + self.timestep * np.arange(begin, begin + done, every, dtype=float),
+            self._start_time + self.timestep * steps,
             run.q[:rows],
             run.v[:rows],
             run.tau[:rows, self.robot.actuated],
-            worst("iterations"),
-            worst("substeps"),
-            worst("violation"),
-            worst("gap", np.minimum),
+            **{name: worst_of(name, infos[name], every) for name in STEP},
         )
 
     def _release_servos(self) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.errors import ModelError
+from robosim.errors import ModelError, OptionError
 
 Array = NDArray[np.float64]
 
@@ -46,3 +47,10 @@ class Frozen:
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+
+def count(name: str, value: Any) -> int:
+    """A whole number of at least 1, or an OptionError that names what is none."""
+    if not isinstance(value, Integral) or int(value) < 1:
+        raise OptionError(f"{name} must be a whole number of at least 1, not {value!r}")
+    return int(value)

@@ -337,7 +337,7 @@ def _title(log: Log) -> str:
     title = f"{log.info.robot}: " if log.info.robot else ""
     title += f"{_span(log):.4g} s"
     if np.isfinite(log.timestep):
-        title += f" in steps of {1e3 * log.timestep:.4g} ms"
+        title += f", sampled every {1e3 * log.timestep:.4g} ms"
     if log.info.ended != "complete":
         title += f" ({log.info.ended.split(':')[0]} at {log.t[-1]:.4g} s)"
     return title

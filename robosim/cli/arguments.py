@@ -1,4 +1,4 @@
-"""What several commands take: a model, how to step it, a controller by name."""
+"""What several commands take: a model, and a controller by name."""
 
 from __future__ import annotations
 
@@ -19,47 +19,10 @@ from robosim.mechanism import Mechanism
 if TYPE_CHECKING:
     from robosim.simulation import Simulation
 
-_STEPPING = "Stepping"
-
 Model = Annotated[
     str,
     typer.Argument(
         help="A name from 'robosim models', or a path.", metavar="MODEL", show_default=False
-    ),
-]
-Order = Annotated[
-    int,
-    typer.Option(
-        help="2, or 4 while no contact, limit or servo acts: some seven times the time.",
-        metavar="N",
-        rich_help_panel=_STEPPING,
-    ),
-]
-FrictionCone = Annotated[
-    str,
-    typer.Option(
-        help="second_order, the exact cone, or linearized, a polygon as in the paper.",
-        metavar="KIND",
-        rich_help_panel=_STEPPING,
-    ),
-]
-Facets = Annotated[
-    int | None,
-    typer.Option(
-        help="Of the linearized cone, even, 4 to 16; by default 4.",
-        metavar="N",
-        show_default=False,
-        rich_help_panel=_STEPPING,
-    ),
-]
-Implicit = Annotated[
-    bool | None,
-    typer.Option(
-        "--implicit/--explicit",
-        help="Whether 'stand' is a servo within the step, stable at any timestep, or holds torques "
-        "over it; by default a servo where holding them would be unstable.",
-        show_default=False,
-        rich_help_panel=_STEPPING,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]

@@ -10,7 +10,8 @@ from rich.markup import escape
 
 from robosim.cli import arguments
 from robosim.cli.application import app, remark, show
-from robosim.cli.loading import Loading, with_options
+from robosim.cli.loading import Loading
+from robosim.cli.options import with_options
 from robosim.cli.tables import contacts_table, plain_table, robot_dictionary, robot_tables
 
 

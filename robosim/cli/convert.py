@@ -10,7 +10,8 @@ import typer
 
 from robosim.cli import arguments
 from robosim.cli.application import app, out, remark
-from robosim.cli.loading import Loading, with_options
+from robosim.cli.loading import Loading
+from robosim.cli.options import with_options
 
 
 @app.command()

@@ -1,13 +1,10 @@
-"""What commands take about how to load a model: written once, and in the signature of each."""
+"""What commands take about how to load a model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, replace
-from functools import wraps
-from inspect import Parameter, signature
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
@@ -169,34 +166,3 @@ def _argument(text: str) -> tuple[str, str]:
     if not sign or not name.strip():
         raise OptionError(f"--xacro-arg must be like arm:=left, not '{text}'")
     return name.strip(), value
-
-
-def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose parameter `loading` is made of options: a field each of its class.
-
-    The options stand where the parameter does, as typer reads signatures.
-    """
-    kind: type[Files] = get_type_hints(command)["loading"]
-    hints = get_type_hints(kind, include_extras=True)
-    parameters: dict[str, Parameter] = {}
-    for name, parameter in signature(command, eval_str=True).parameters.items():
-        if name != "loading":
-            parameters[name] = parameter
-            continue
-        for one in fields(kind):
-            default = Parameter.empty if one.default is MISSING else one.default
-            parameters[one.name] = Parameter(
-                one.name, parameter.kind, default=default, annotation=hints[one.name]
-            )
-
-    @wraps(command)
-    def wrapped(**values: Any) -> None:
-        own = {one.name: values.pop(one.name) for one in fields(kind)}
-        command(loading=kind(**own), **values)
-
-    wrapped.__signature__ = signature(command).replace(  # type: ignore[attr-defined]
-        parameters=list(parameters.values())
-    )
-    wrapped.__annotations__ = {name: p.annotation for name, p in parameters.items()}
-    del wrapped.__wrapped__  # type: ignore[attr-defined]
-    return wrapped

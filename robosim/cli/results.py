@@ -12,10 +12,11 @@ from rich.markup import escape
 
 from robosim.cli import arguments
 from robosim.cli.application import app, out, remark, show
-from robosim.cli.loading import Files, PackageDirs, with_options
+from robosim.cli.loading import Files, PackageDirs
+from robosim.cli.options import with_options
 from robosim.cli.running import interruptible
-from robosim.cli.runs import Port, open_viewer
 from robosim.cli.tables import plain_table
+from robosim.cli.watching import Port, open_viewer
 from robosim.errors import LogError, OptionError
 
 

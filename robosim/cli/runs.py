@@ -5,70 +5,25 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from robosim.cli import arguments
-from robosim.cli.application import INTERRUPTED, app, err, out, remark, show
-from robosim.cli.loading import Loading, with_options
+from robosim.cli.application import INTERRUPTED, app, out, remark, show
+from robosim.cli.loading import Loading
+from robosim.cli.options import with_options
 from robosim.cli.running import interruptible, run
+from robosim.cli.stepping import STEPPING, Stepping
 from robosim.cli.tables import outcome_table
-from robosim.errors import ConvergenceError, OptionError, RobosimError
+from robosim.cli.watching import WATCHING, Watching, open_viewer
+from robosim.errors import ConvergenceError, OptionError
 
 if TYPE_CHECKING:
     from robosim.log import RunStatistics
-    from robosim.mechanism import Mechanism
     from robosim.simulation import Simulation
-    from robosim.viz import Recorder, Viewer
-
-PAGES = (".html", ".htm")
-RECORDINGS = (*PAGES, ".mp4", ".gif", ".png")
-_CONTROLLER = "stand, zero, or module:function"
-WATCHING = "Watching"
-
-Timestep = Annotated[float, typer.Option(help="Seconds from one step to the next.", metavar="H")]
-Controller = Annotated[
-    str | None,
-    typer.Option(
-        help=f"{_CONTROLLER}; by default a robot with actuators and a floating base stands.",
-        metavar="NAME",
-        show_default=False,
-    ),
-]
-Drop = Annotated[float, typer.Option(help="Start that many metres higher.", metavar="HEIGHT")]
-Record = Annotated[
-    Path | None,
-    typer.Option(
-        help="Write a page that replays the run, .html, or a video, .mp4 or .gif, or a picture of "
-        "its end, .png.",
-        metavar="FILE",
-        show_default=False,
-        rich_help_panel=WATCHING,
-    ),
-]
-Port = Annotated[
-    int | None,
-    typer.Option(
-        help="Of the live view; by default the first free from 7000.",
-        metavar="PORT",
-        show_default=False,
-        rich_help_panel=WATCHING,
-    ),
-]
-Host = Annotated[
-    str | None,
-    typer.Option(
-        help="Serve the live view to other machines: an address of this one, or 0.0.0.0. The "
-        "address that is printed then has a token.",
-        metavar="ADDRESS",
-        show_default=False,
-        rich_help_panel=WATCHING,
-    ),
-]
 
 
 @app.command()
@@ -76,9 +31,10 @@ Host = Annotated[
 def simulate(
     model: arguments.Model,
     loading: Loading,
+    *,
     seconds: Annotated[float, typer.Option(help="Seconds to simulate.", metavar="S")] = 10.0,
-    timestep: Timestep = 1e-3,
-    controller: Controller = None,
+    stepping: Stepping,
+    watching: Watching,
     log: Annotated[
         Path | None,
         typer.Option(
@@ -87,20 +43,24 @@ def simulate(
             show_default=False,
         ),
     ] = None,
-    record: Record = None,
+    every: Annotated[
+        int, typer.Option(help="Steps from one sample of the log to the next.", metavar="N", min=1)
+    ] = 1,
+    lanes: Annotated[
+        bool,
+        typer.Option(
+            "--lanes",
+            help="The four legs of a quadruped side by side: six tenths of the time, but kernels "
+            "of its own to compile, once.",
+            rich_help_panel=STEPPING,
+        ),
+    ] = False,
     view: Annotated[
         bool,
         typer.Option(
             "--view", help="Show it live, in real time, meanwhile.", rich_help_panel=WATCHING
         ),
     ] = False,
-    port: Port = None,
-    host: Host = None,
-    drop: Drop = 0.0,
-    order: arguments.Order = 2,
-    friction_cone: arguments.FrictionCone = "second_order",
-    facets: arguments.Facets = None,
-    implicit: arguments.Implicit = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Simulate a robot for some time; log it, record it, watch it.
@@ -116,19 +76,27 @@ def simulate(
     check_seconds(seconds)
     if log is not None:
         check_log_path(log)
-    check_record(record)
+    elif every != 1:
+        raise OptionError("--every is for --log FILE")
+    watching.check()
     robot = loading.load(model)
     for warning in robot.warnings:
         remark(f"warning: {warning}")
-    control = arguments.controller(controller, robot, timestep, implicit)
-    sim = start(robot, timestep, drop, order, friction_cone, facets)
+    timestep = stepping.timestep
+    control = arguments.controller(stepping.controller, robot, timestep, stepping.implicit)
+    sim = stepping.start(robot, timestep, lanes)
+    if lanes and (why := _why_not_in_lanes(sim, control, view or watching.record is not None)):
+        remark(f"note: --lanes makes no difference: {why}")
     with interruptible() as interrupted, ExitStack() as stack:
-        viewer = stack.enter_context(open_viewer(sim.robot, port, host)) if view else None
-        recorder = new_recorder(sim) if record is not None else None
+        viewer = None
+        if view:
+            viewer = stack.enter_context(open_viewer(sim.robot, watching.port, watching.host))
+        recorder = watching.recorder(sim)
         statistics = RunStatistics(sim)
-        writer = (
-            LogWriter(log, sim.robot, timestep, steps=round(seconds / timestep)) if log else None
-        )
+        writer = None
+        if log is not None:
+            steps = round(seconds / timestep)
+            writer = LogWriter(log, sim.robot, timestep, steps=steps, every=every)
         stopped = run(
             sim,
             control,
@@ -140,10 +108,10 @@ def simulate(
             recorder=recorder,
             quiet=as_json,
         )
-        if record is not None and recorder is not None:
-            save_recording(recorder, record)
+        watching.save(recorder)
     summary = statistics.summary(failed_steps=int(isinstance(stopped, ConvergenceError)))
-    summary |= {"log": str(log) if log else None, "record": str(record) if record else None}
+    files = {"log": log, "record": watching.record}
+    summary |= {name: None if file is None else str(file) for name, file in files.items()}
     if as_json:
         typer.echo(json.dumps(summary, indent=2, allow_nan=False))
     elif statistics.steps:
@@ -160,92 +128,17 @@ def check_seconds(seconds: float) -> None:
         raise OptionError(f"--seconds must be a positive number, not {seconds}")
 
 
-def check_record(record: Path | None) -> None:
-    """Refuse a recording that could not be written, before a run and not after it."""
-    if record is None:
-        return
-    suffix = record.suffix.lower()
-    if suffix not in RECORDINGS:
-        raise OptionError(
-            f"--record writes a page, a video or a picture: '{record}' must end in "
-            f"{', '.join(RECORDINGS)}"
-        )
-    if not record.absolute().parent.is_dir():
-        raise OptionError(f"--record {record}: the directory does not exist")
-    if suffix not in PAGES:
-        from robosim.viz.rendering import check_renderer
+def _why_not_in_lanes(sim: Simulation, control: Any, framed: bool) -> str:
+    """Why legs will not be stepped side by side though they were asked to; empty if they will."""
+    from robosim.controllers import PD, Compiled
 
-        check_renderer(suffix)
-
-
-def save_recording(recorder: Recorder, record: Path) -> None:
-    """Write a recording as its suffix says."""
-    if record.suffix.lower() in PAGES:
-        recorder.save(record)
-        return
-    from robosim.viz.rendering import render
-
-    err.print(f"drawing {record} ...", markup=False, soft_wrap=True)
-    render(recorder, record, fps=recorder.fps)
-
-
-def start(
-    robot: Mechanism,
-    timestep: float,
-    drop: float,
-    order: int,
-    friction_cone: str,
-    facets: int | None,
-) -> Simulation:
-    """The simulation at its start, with its kernels compiled."""
-    if not math.isfinite(drop):
-        raise OptionError(f"--drop must be a finite number, not {drop}")
-    if drop and not robot.floating_base:
-        raise OptionError(f"--drop needs a floating base, which '{robot.name}' does not have")
-    if facets is not None and friction_cone != "linearized":
-        raise OptionError("--facets is for --friction-cone linearized")
-
-    from robosim.simulation import Simulation
-
-    sim = Simulation(
-        robot,
-        timestep,
-        order=order,
-        friction_cone=friction_cone,
-        friction_facets=facets,
-    )
-    if drop:
-        q = sim.q
-        q[2] += drop
-        sim.set_state(q)
-    # Compiles what this robot needs; a step that fails is told once it is its turn.
-    with suppress(RobosimError):
-        sim.copy().step()
-    return sim
-
-
-def open_viewer(
-    robot: Mechanism,
-    port: int | None,
-    host: str | None = None,
-    open_browser: bool = False,
-    ghosts: Sequence[str] = (),
-) -> Viewer:
-    """A viewer whose address is told."""
-    from robosim.viz import Viewer
-
-    viewer = Viewer(robot, port=port, host=host, open_browser=open_browser, ghosts=ghosts)
-    if host is not None:
-        remark("whoever has this address can watch and steer; the connection is not encrypted")
-    err.print(f"live view: {viewer.url}", style="bold green", markup=False, soft_wrap=True)
-    return viewer
-
-
-def new_recorder(sim: Simulation) -> Recorder:
-    """What collects a recording."""
-    from robosim.viz import Recorder
-
-    return Recorder(sim.robot, fps=30)
+    if not sim.lanes:
+        return f"'{sim.robot.name}' does not have four limbs alike, or what lanes leave out"
+    if framed:
+        return "a run that is shown or recorded goes on frame by frame"
+    if not isinstance(control, PD | Compiled):
+        return "a controller in Python is asked before every step"
+    return ""
 
 
 def leave(stopped: BaseException | None, statistics: RunStatistics, log: Path | None) -> None:

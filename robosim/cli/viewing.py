@@ -10,23 +10,12 @@ import typer
 
 from robosim.cli import arguments
 from robosim.cli.application import app, err, out, remark
-from robosim.cli.loading import Files, Loading, PackageDirs, with_options
+from robosim.cli.loading import Files, Loading, PackageDirs
+from robosim.cli.options import with_options
 from robosim.cli.running import interruptible
-from robosim.cli.runs import (
-    WATCHING,
-    Controller,
-    Drop,
-    Host,
-    Port,
-    Record,
-    Timestep,
-    check_record,
-    check_seconds,
-    new_recorder,
-    open_viewer,
-    save_recording,
-    start,
-)
+from robosim.cli.runs import check_seconds
+from robosim.cli.stepping import Stepping
+from robosim.cli.watching import WATCHING, Watching, check_record, open_viewer, save_recording
 
 if TYPE_CHECKING:
     from robosim.mechanism import Mechanism
@@ -40,7 +29,8 @@ Open = Annotated[bool, typer.Option("--open", help="Open the browser.", rich_hel
 def view(
     model: arguments.Model,
     loading: Loading,
-    controller: Controller = None,
+    stepping: Stepping,
+    watching: Watching,
     seconds: Annotated[
         float,
         typer.Option(
@@ -50,16 +40,7 @@ def view(
     pose: Annotated[
         bool, typer.Option("--pose", help="Start paused, to look at the robot and to pose it.")
     ] = False,
-    timestep: Timestep = 1e-3,
-    record: Record = None,
-    port: Port = None,
-    host: Host = None,
     open_browser: Open = False,
-    drop: Drop = 0.0,
-    order: arguments.Order = 2,
-    friction_cone: arguments.FrictionCone = "second_order",
-    facets: arguments.Facets = None,
-    implicit: arguments.Implicit = None,
 ) -> None:
     """Show a robot live in the browser, to watch, steer, pose and pull.
 
@@ -72,20 +53,21 @@ def view(
 
     if not math.isinf(seconds):
         check_seconds(seconds)
-    check_record(record)
+    watching.check()
     robot = loading.load(model)
     for warning in robot.warnings:
         remark(f"warning: {warning}")
-    name = controller or arguments.default_controller(robot)
+    name = stepping.controller or arguments.default_controller(robot)
 
     def made(robot: Mechanism, timestep: float) -> Any:
-        return arguments.controller(name, robot, timestep, implicit)
+        return arguments.controller(name, robot, timestep, stepping.implicit)
 
     def built(timestep: float) -> Simulation:
-        return start(robot, timestep, drop, order, friction_cone, facets)
+        return stepping.start(robot, timestep)
 
-    sim = built(timestep)
-    recorder = new_recorder(sim) if record is not None else None
+    sim = built(stepping.timestep)
+    recorder = watching.recorder(sim)
+    port, host = watching.port, watching.host
     with interruptible() as stop, open_viewer(robot, port, host, open_browser) as viewer:
         live(
             sim,
@@ -98,9 +80,9 @@ def view(
             paused=pose,
             stop=stop,
         )
-    if record is not None and recorder is not None:
-        save_recording(recorder, record)
-        err.print(f"recorded: {record}", markup=False, soft_wrap=True)
+    watching.save(recorder)
+    if watching.record is not None:
+        err.print(f"recorded: {watching.record}", markup=False, soft_wrap=True)
 
 
 @app.command()

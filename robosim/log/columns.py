@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ BASE_TWIST = ("base_vx", "base_vy", "base_vz", "base_wx", "base_wy", "base_wz")
 POSITION, VELOCITY, TORQUE = ".position", ".velocity", ".torque"
 INTEGERS = ("iterations", "substeps")
 STEP = (*INTEGERS, "violation", "gap")
+# Of the steps from one sample to the next, a sample has the worst.
+WORST = {name: np.minimum if name == "gap" else np.maximum for name in STEP}
 
 
 class Chunk(NamedTuple):
@@ -59,6 +61,19 @@ class Chunk(NamedTuple):
     violation: Array
     gap: Array
 
+    def thinned(self, every: int) -> Self:
+        """Its first sample and each `every`-th after it, with the worst of the steps between."""
+        if every == 1 or len(self.t) == 0:
+            return self
+        worst = {name: worst_of(name, getattr(self, name), every) for name in STEP}
+        knots = {name: getattr(self, name)[::every] for name in ("t", "q", "v", "tau")}
+        return self._replace(**knots, **worst)
+
+
+def worst_of(name: str, steps: NDArray[Any], every: int) -> NDArray[Any]:
+    """The worst of each `every` steps, and of what is left of them, in a column of `STEP`."""
+    return steps if every == 1 else WORST[name].reduceat(steps, np.arange(0, len(steps), every))
+
 
 @dataclass(frozen=True)
 class LogInfo:
@@ -69,7 +84,8 @@ class LogInfo:
     robot : str
         The robot's name; empty if the file does not say (CSV).
     timestep : float [s]
-        NaN if it cannot be told (a CSV file with fewer than two samples).
+        From one sample to the next; NaN if it cannot be told (a CSV file with fewer than two
+        samples).
     q, v, tau : tuple of str
         The names of the columns that make up q, v and tau, in the robot's order.
     units : mapping of str to str
@@ -91,7 +107,7 @@ class LogInfo:
 
     @classmethod
     def of(cls, robot: Mechanism, timestep: float) -> LogInfo:
-        """Of a log of `robot` at `timestep` [s]."""
+        """Of a log of `robot` with samples `timestep` [s] apart."""
         q_units: list[str] = []
         v_units: list[str] = []
         efforts: list[str] = []

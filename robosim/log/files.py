@@ -16,11 +16,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
+import numpy as np
+
 from robosim.errors import LogError
 from robosim.log import formats
 from robosim.log.columns import Chunk, LogInfo
 from robosim.log.memory import Log
 from robosim.mechanism import Mechanism
+from robosim.validation import count
 
 if sys.platform != "win32":
     import fcntl
@@ -195,8 +198,12 @@ class LogWriter(TableWriter):
     robot : Mechanism
         Whose coordinates name the columns.
     timestep : float [s]
+        From one sample that comes to the next one.
     steps : int, optional
         How many samples are expected, to see at once whether there is room for them.
+    every : int
+        Samples that come for each one that is kept, the first, which has the worst of all of their
+        steps: a log of a fraction of the size.
 
     Raises
     ------
@@ -212,8 +219,36 @@ class LogWriter(TableWriter):
         timestep: float,
         *,
         steps: int | None = None,
+        every: int = 1,
     ) -> None:
-        super().__init__(path, LogInfo.of(robot, timestep), steps=steps)
+        self._every = count("every", every)
+        kept = None if steps is None else -(-steps // every)
+        super().__init__(path, LogInfo.of(robot, timestep * every), steps=kept)
+        self._waiting: Chunk | None = None  # fewer than `every` samples
+
+    def write(self, chunk: Chunk) -> None:
+        """Append some samples; what is kept of them can be read as soon as all of its steps are in.
+
+        Raises
+        ------
+        LogError
+            If they cannot be written, or are of another robot, or the log is closed.
+        """
+        if self._every == 1:
+            super().write(chunk)
+            return
+        if self._waiting is not None:
+            chunk = Chunk._make(map(np.concatenate, zip(self._waiting, chunk, strict=True)))
+        whole = len(chunk.t) // self._every * self._every
+        self._waiting = Chunk._make(column[whole:] for column in chunk)
+        if whole:
+            super().write(Chunk._make(column[:whole] for column in chunk).thinned(self._every))
+
+    def close(self, ended: str = "complete") -> None:
+        """Put the complete file in its place, with what had come after its last sample."""
+        if self._open and self._waiting is not None and len(self._waiting.t):
+            super().write(self._waiting.thinned(self._every))
+        super().close(ended)
 
 
 def read_log(path: str | Path) -> Log:

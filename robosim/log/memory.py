@@ -38,7 +38,7 @@ class Log:
 
     @classmethod
     def from_chunks(cls, robot: Mechanism, timestep: float, chunks: Iterable[Chunk]) -> Log:
-        """Of a run of `robot` at `timestep` [s] that came in chunks, in order."""
+        """Of a run of `robot` that came in chunks, in order, with samples `timestep` [s] apart."""
         info = LogInfo.of(robot, timestep)
         parts = list(chunks)
         if not parts:

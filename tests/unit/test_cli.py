@@ -206,6 +206,14 @@ class TestSimulate:
         assert np.all(log.gap >= 0)
         assert [file.name for file in tmp_path.iterdir()] == [f"run{suffix}"]
 
+    def test_log_of_every_third_step(self, run: Run, tmp_path: Path) -> None:
+        line = ("simulate", "cube", "--seconds", "0.2", "--json", "--log", "run.csv")
+        told = json.loads(run(*line, "--every", "3").stdout)
+        assert told["steps"] == 200
+        log = read_log(tmp_path / "run.csv")
+        np.testing.assert_allclose(log.t, np.arange(0, 200, 3) * 1e-3, atol=1e-12)
+        assert log.timestep == pytest.approx(3e-3)
+
     def test_drop_falls_from_that_height(self, run: Run, tmp_path: Path) -> None:
         def told(*options: str) -> dict[str, Any]:
             line = ("simulate", "cube", "--seconds", "0.1", "--json", *options)
@@ -292,6 +300,30 @@ class TestStepping:
         assert run(*line, "--facets", "8").exit_code == 0
         fails(run(*line, "--facets", "5"), "friction_facets must be even")
 
+    @pytest.mark.parametrize(
+        ("model", "options", "why"),
+        [
+            ("cube", [], "'cube' does not have four limbs alike"),
+            ("a1", ["--record", "run.html"], "a run that is shown or recorded"),
+            ("a1", ["--controller", "damping:damp"], "a controller in Python is asked"),
+        ],
+    )
+    def test_lanes_that_make_no_difference(
+        self, model: str, options: list[str], why: str, run: Run, tmp_path: Path
+    ) -> None:
+        (tmp_path / "damping.py").write_text("def damp(sim):\n    return -sim.v[6:]\n")
+        result = run("simulate", model, "--seconds", "0.02", "--lanes", *options)
+        assert result.exit_code == 0, result.output
+        assert f"note: --lanes makes no difference: {why}" in " ".join(result.stderr.split())
+
+    def test_lanes(self, run: Run) -> None:
+        line = ("simulate", "a1", "--seconds", "0.1", "--json")
+        plain, lanes = (run(*line, *option) for option in ([], ["--lanes"]))
+        assert "makes no difference" not in lanes.stderr
+        one, other = (json.loads(result.stdout) for result in (plain, lanes))
+        assert one["final_q"] != other["final_q"]
+        np.testing.assert_allclose(one["final_q"], other["final_q"], atol=1e-9)
+
     def test_self_collision(self, run: Run) -> None:
         line = ("simulate", "minitaur", "--seconds", "0.05", "--self-collision", "--json")
         assert json.loads(run(*line).stdout)["failed_steps"] == 0
@@ -303,6 +335,7 @@ class TestStepping:
             (["--friction-cone", "round"], "'second_order' or 'linearized', not 'round'"),
             (["--order", "3"], "order must be 2 or 4, not 3"),
             (["--implicit"], "for the controller 'stand', not 'zero'"),
+            (["--every", "2"], "--every is for --log FILE"),
         ],
     )
     def test_wrong(self, options: list[str], words: str, run: Run) -> None:

@@ -325,3 +325,4 @@ def test_the_log_does_not_depend_on_how_often_is_logged() -> None:
         logs.append(sim.run(0.35, "stand", every=every))
     np.testing.assert_array_equal(logs[0].q[::7], logs[1].q)
     np.testing.assert_array_equal(logs[0].tau[::7], logs[1].tau)
+    np.testing.assert_allclose(np.diff(logs[1].t), logs[1].timestep, rtol=1e-12)

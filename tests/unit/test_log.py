@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robosim import Body, Joint, LogError, Mechanism
+from robosim import Body, Joint, LogError, Mechanism, OptionError
 from robosim.log import Chunk, Log, LogInfo, LogWriter, RunStatistics, partial_path, read_log
 
 SUFFIXES = (".parquet", ".csv", ".npz")
@@ -164,6 +164,31 @@ class TestRoundTrip:
             for k in range(9):
                 writer.write(samples(floating, 10, 10 * k))
         read_parts(read_log(path), floating, 9, 10)
+
+    @pytest.mark.parametrize("piece", [1, 4, 10, 90])
+    def test_every_seventh(self, piece: int, floating: Mechanism, tmp_path: Path) -> None:
+        path, run = tmp_path / "run.parquet", samples(floating, 90)
+        with LogWriter(path, floating, TIMESTEP, steps=90, every=7) as writer:
+            for k in range(0, 90, piece):
+                writer.write(Chunk._make(column[k : k + piece] for column in run))
+            assert len(read_log(partial_path(path))) == (k + len(run.t[k:])) // 7
+        log = read_log(path)
+        assert log.timestep == pytest.approx(7 * TIMESTEP)
+        for name in ("t", "q", "v", "tau"):
+            np.testing.assert_array_equal(getattr(log, name), getattr(run, name)[::7])
+        for name in ("iterations", "substeps", "violation", "gap"):
+            worst = min if name == "gap" else max
+            steps = getattr(run, name)
+            expected = [worst(steps[k : k + 7]) for k in range(0, 90, 7)]
+            np.testing.assert_array_equal(getattr(log, name), expected)
+
+    @pytest.mark.parametrize("every", [0, 1.5, "2"])
+    def test_not_a_number_of_samples(
+        self, every: object, floating: Mechanism, tmp_path: Path
+    ) -> None:
+        with pytest.raises(OptionError, match="every must be a whole number of at least 1"):
+            LogWriter(tmp_path / "run.csv", floating, TIMESTEP, every=every)  # type: ignore[arg-type]
+        assert not list(tmp_path.iterdir())
 
     @pytest.mark.parametrize("suffix", SUFFIXES)
     def test_no_samples(self, suffix: str, floating: Mechanism, tmp_path: Path) -> None:

@@ -42,9 +42,9 @@ BAD_OPTIONS = [
     ({"friction_facets": 2}, "friction_facets must be even and 4 to 16, not 2"),
     ({"friction_facets": 18}, "friction_facets must be even and 4 to 16, not 18"),
     ({"friction_facets": 4.5}, "friction_facets must be even and 4 to 16, not 4.5"),
-    ({"max_iterations": 0}, "max_iterations must be at least 1, not 0"),
-    ({"max_iterations": 2.5}, "max_iterations must be at least 1, not 2.5"),
-    ({"max_substeps": -1}, "max_substeps must be at least 1, not -1"),
+    ({"max_iterations": 0}, "max_iterations must be a whole number of at least 1, not 0"),
+    ({"max_iterations": 2.5}, "max_iterations must be a whole number of at least 1, not 2.5"),
+    ({"max_substeps": -1}, "max_substeps must be a whole number of at least 1, not -1"),
 ]
 
 
@@ -168,7 +168,9 @@ def test_bad_durations(seconds):
 
 
 def test_bad_chunks():
-    with pytest.raises(OptionError, match="chunk_steps must be at least 1, not 0"):
+    with pytest.raises(
+        OptionError, match="chunk_steps must be a whole number of at least 1, not 0"
+    ):
         Simulation(pendulum()).stream(1.0, chunk_steps=0)
 
 

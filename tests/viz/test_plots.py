@@ -63,7 +63,7 @@ def test_the_legs_of_a_quadruped_are_compared_joint_by_joint() -> None:
     labels = [ax.get_ylabel() for ax in figure.axes]
     for label in ("position [rad]", "velocity [rad/s]", "torque [N m]", "[m]", "[deg]", "[mm]"):
         assert label in labels
-    assert figure.get_suptitle() == "tester: 0.05 s in steps of 1 ms"
+    assert figure.get_suptitle() == "tester: 0.05 s, sampled every 1 ms"
 
 
 def test_tilt_is_the_angle_from_the_vertical() -> None:
@@ -136,7 +136,7 @@ def test_a_log_without_units_or_name(tmp_path: Path) -> None:
     log_of(robot(["hinge"])).save(path)
     figure = plot_log(Log.load(path))
     assert "position [rad or m]" in [ax.get_ylabel() for ax in figure.axes]
-    assert figure.get_suptitle() == "0.05 s in steps of 1 ms"
+    assert figure.get_suptitle() == "0.05 s, sampled every 1 ms"
 
 
 def test_a_joint_that_closes_a_loop_has_torques_only() -> None:

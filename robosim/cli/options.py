@@ -1,0 +1,47 @@
+"""Options that several commands take: written once, as a class, and in the signature of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, get_type_hints
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose parameters that are dataclasses are made of options: one for each field.
+
+    The options stand where the parameter does, as typer reads signatures.
+    """
+    kinds: dict[str, type[Any]] = {
+        name: kind
+        for name, kind in get_type_hints(command).items()
+        if isinstance(kind, type) and is_dataclass(kind)
+    }
+    parameters: dict[str, Parameter] = {}
+    for name, parameter in signature(command, eval_str=True).parameters.items():
+        if name not in kinds:
+            parameters[name] = parameter
+            continue
+        hints = get_type_hints(kinds[name], include_extras=True)
+        for one in fields(kinds[name]):
+            default = Parameter.empty if one.default is MISSING else one.default
+            parameters[one.name] = Parameter(
+                one.name, parameter.kind, default=default, annotation=hints[one.name]
+            )
+
+    @wraps(command)
+    def wrapped(**values: Any) -> None:
+        made = {
+            name: kind(**{one.name: values.pop(one.name) for one in fields(kind)})
+            for name, kind in kinds.items()
+        }
+        command(**made, **values)
+
+    wrapped.__signature__ = signature(command).replace(  # type: ignore[attr-defined]
+        parameters=list(parameters.values())
+    )
+    wrapped.__annotations__ = {name: p.annotation for name, p in parameters.items()}
+    del wrapped.__wrapped__  # type: ignore[attr-defined]
+    return wrapped

@@ -1,0 +1,106 @@
+"""How a robot is stepped: from where, by what controller, with what options."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from robosim.errors import OptionError, RobosimError
+
+if TYPE_CHECKING:
+    from robosim.mechanism import Mechanism
+    from robosim.simulation import Simulation
+
+STEPPING = "Stepping"
+_CONTROLLER = "stand, trot, zero, or module:function"
+
+Timestep = Annotated[float, typer.Option(help="Seconds from one step to the next.", metavar="H")]
+Controller = Annotated[
+    str | None,
+    typer.Option(
+        help=f"{_CONTROLLER}; by default a robot with actuators and a floating base stands.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+Drop = Annotated[float, typer.Option(help="Start that many metres higher.", metavar="HEIGHT")]
+Order = Annotated[
+    int,
+    typer.Option(
+        help="2, or 4 while no contact, limit or servo acts: some seven times the time.",
+        metavar="N",
+        rich_help_panel=STEPPING,
+    ),
+]
+FrictionCone = Annotated[
+    str,
+    typer.Option(
+        help="second_order, the exact cone, or linearized, a polygon as in the paper.",
+        metavar="KIND",
+        rich_help_panel=STEPPING,
+    ),
+]
+Facets = Annotated[
+    int | None,
+    typer.Option(
+        help="Of the linearized cone, even, 4 to 16; by default 4.",
+        metavar="N",
+        show_default=False,
+        rich_help_panel=STEPPING,
+    ),
+]
+Implicit = Annotated[
+    bool | None,
+    typer.Option(
+        "--implicit/--explicit",
+        help="Whether 'stand' is a servo within the step, stable at any timestep, or holds torques "
+        "over it; by default a servo where holding them would be unstable.",
+        show_default=False,
+        rich_help_panel=STEPPING,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Stepping:
+    """A simulation's controller, start and options."""
+
+    controller: Controller = None
+    timestep: Timestep = 1e-3
+    drop: Drop = 0.0
+    order: Order = 2
+    friction_cone: FrictionCone = "second_order"
+    facets: Facets = None
+    implicit: Implicit = None
+
+    def start(self, robot: Mechanism, timestep: float, lanes: bool = False) -> Simulation:
+        """The simulation at its start, with its kernels compiled."""
+        if not math.isfinite(self.drop):
+            raise OptionError(f"--drop must be a finite number, not {self.drop}")
+        if self.drop and not robot.floating_base:
+            raise OptionError(f"--drop needs a floating base, which '{robot.name}' does not have")
+        if self.facets is not None and self.friction_cone != "linearized":
+            raise OptionError("--facets is for --friction-cone linearized")
+
+        from robosim.simulation import FEWEST_IN_LANES, Simulation
+
+        sim = Simulation(
+            robot,
+            timestep,
+            order=self.order,
+            friction_cone=self.friction_cone,
+            friction_facets=self.facets,
+            lanes=lanes,
+        )
+        if self.drop:
+            q = sim.q
+            q[2] += self.drop
+            sim.set_state(q)
+        # Compiles what this robot needs; a step that fails is told once it is its turn.
+        with suppress(RobosimError):
+            sim.copy().run((FEWEST_IN_LANES + 1) * timestep if sim.lanes else timestep)
+        return sim

@@ -1,0 +1,121 @@
+"""How a run is watched: in the browser, or as a page, a video or a picture of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from robosim.cli.application import err, remark
+from robosim.errors import OptionError
+
+if TYPE_CHECKING:
+    from robosim.mechanism import Mechanism
+    from robosim.simulation import Simulation
+    from robosim.viz import Recorder, Viewer
+
+PAGES = (".html", ".htm")
+RECORDINGS = (*PAGES, ".mp4", ".gif", ".png")
+WATCHING = "Watching"
+
+Record = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write a page that replays the run, .html, or a video, .mp4 or .gif, or a picture of "
+        "its end, .png.",
+        metavar="FILE",
+        show_default=False,
+        rich_help_panel=WATCHING,
+    ),
+]
+Port = Annotated[
+    int | None,
+    typer.Option(
+        help="Of the live view; by default the first free from 7000.",
+        metavar="PORT",
+        show_default=False,
+        rich_help_panel=WATCHING,
+    ),
+]
+Host = Annotated[
+    str | None,
+    typer.Option(
+        help="Serve the live view to other machines: an address of this one, or 0.0.0.0. The "
+        "address that is printed then has a token.",
+        metavar="ADDRESS",
+        show_default=False,
+        rich_help_panel=WATCHING,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Watching:
+    """A recording, and where a live view is served."""
+
+    record: Record = None
+    port: Port = None
+    host: Host = None
+
+    def check(self) -> None:
+        """Refuse a recording that could not be written, before a run and not after it."""
+        if self.record is not None:
+            check_record(self.record)
+
+    def recorder(self, sim: Simulation) -> Recorder | None:
+        """What collects a recording, if one is asked for."""
+        from robosim.viz import Recorder
+
+        return None if self.record is None else Recorder(sim.robot, fps=30)
+
+    def save(self, recorder: Recorder | None) -> None:
+        """Write what was collected, if anything was to be."""
+        if self.record is not None and recorder is not None:
+            save_recording(recorder, self.record)
+
+
+def check_record(record: Path) -> None:
+    """Refuse a file that a recording could not be written to."""
+    suffix = record.suffix.lower()
+    if suffix not in RECORDINGS:
+        raise OptionError(
+            f"--record writes a page, a video or a picture: '{record}' must end in "
+            f"{', '.join(RECORDINGS)}"
+        )
+    if not record.absolute().parent.is_dir():
+        raise OptionError(f"--record {record}: the directory does not exist")
+    if suffix not in PAGES:
+        from robosim.viz.rendering import check_renderer
+
+        check_renderer(suffix)
+
+
+def save_recording(recorder: Recorder, record: Path) -> None:
+    """Write a recording as its suffix says."""
+    if record.suffix.lower() in PAGES:
+        recorder.save(record)
+        return
+    from robosim.viz.rendering import render
+
+    err.print(f"drawing {record} ...", markup=False, soft_wrap=True)
+    render(recorder, record, fps=recorder.fps)
+
+
+def open_viewer(
+    robot: Mechanism,
+    port: int | None,
+    host: str | None = None,
+    open_browser: bool = False,
+    ghosts: Sequence[str] = (),
+) -> Viewer:
+    """A viewer whose address is told."""
+    from robosim.viz import Viewer
+
+    viewer = Viewer(robot, port=port, host=host, open_browser=open_browser, ghosts=ghosts)
+    if host is not None:
+        remark("whoever has this address can watch and steer; the connection is not encrypted")
+    err.print(f"live view: {viewer.url}", style="bold green", markup=False, soft_wrap=True)
+    return viewer
