@@ -1,9 +1,10 @@
 """Contact points from collision geometry, and which of them a robot gets.
 
-A sphere is a point with a radius, a box its corners, a cylinder points on both rims, a capsule
-the centres of its two round ends, the meshes of a link vertices of their convex hull. Against
-flat ground these carry the same contacts as the shapes themselves, but for the gaps between the
-points of a rim and for what a simplified hull loses, which is told.
+A sphere is a point with a radius, a box its corners, a cylinder its two rims, on which it rolls,
+and points of them, on which it lies, a capsule the centres of its two round ends, the meshes of a
+link vertices of their convex hull. Against flat ground these carry the same contacts as the shapes
+themselves, but for the gaps between the points of a rim that lies flat and for what a simplified
+hull loses, which is told.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ class LinkShape:
         chosen.
     hidden : int
         Chosen points that cannot be the first to touch and were left out.
+    rims : list of (position (3,) [m], axis (3,), radius [m])
+        Circles of a cylinder, in body axes.
     """
 
     link: str
@@ -61,9 +64,12 @@ class LinkShape:
     candidates: int
     loss: float
     hidden: int
+    rims: list[tuple[Array, Array, float]]
 
     def __str__(self) -> str:
         told = f"{self.candidates} point{'s' * (self.candidates > 1)} of a {self.kind}"
+        if self.rims:
+            told = f"{len(self.rims)} rim{'s' * (len(self.rims) > 1)} and {told}"
         chosen = len(self.points) + self.hidden
         if self.kind == "mesh":
             told = f"{chosen} of the {self.candidates} corners of the mesh's convex hull"
@@ -96,16 +102,22 @@ def contact_points(
     counts: dict[tuple[str, str], int] = {}
     found: list[ContactPoint] = []
     for shape in link_shapes(body):
-        for point in shape.points:
-            k = counts.get((shape.link, shape.kind), 0)
-            counts[shape.link, shape.kind] = k + 1
+        all_of_it: list[tuple[str, Array, float, Array | None]] = [
+            (shape.kind, point, shape.radius, shape.rims[0][1] if shape.rims else None)
+            for point in shape.points
+        ]
+        all_of_it += [("rim", place, radius, axis) for place, axis, radius in shape.rims]
+        for kind, place, radius, axis in all_of_it:
+            k = counts.get((shape.link, kind), 0)
+            counts[shape.link, kind] = k + 1
             found.append(
                 ContactPoint(
-                    name=f"{shape.link}/{shape.kind}{k}",
+                    name=f"{shape.link}/{kind}{k}",
                     body=body.name,
-                    position=point,
-                    radius=shape.radius,
+                    position=place,
+                    radius=radius,
                     friction=friction.get(shape.link, default_friction),
+                    axis=axis,
                 )
             )
     return found
@@ -141,18 +153,16 @@ def link_shapes(body: Body) -> list[LinkShape]:
             if other not in members:
                 hidden |= other.depth(points) > radius + _SAME
         near = taken.setdefault(radius, np.zeros((0, 3)))
-        kept: list[Array] = []
-        for point in points[~hidden]:
-            if np.all(np.abs(near - point).max(axis=1, initial=0.0) >= _SAME):
-                kept.append(point)
-                near = np.vstack((near, point))
+        for k in np.flatnonzero(~hidden):
+            if np.all(np.abs(near - points[k]).max(axis=1, initial=0.0) >= _SAME):
+                near = np.vstack((near, points[k]))
+            else:
+                hidden[k] = True
         taken[radius] = near
-        own = np.array(kept).reshape(-1, 3)
-        candidates, loss = told
-        link = members[0].geometry.name or body.name
-        found.append(
-            LinkShape(link, kind, body.name, own, radius, candidates, loss, len(points) - len(own))
-        )
+        own, (candidates, loss) = points[~hidden], told
+        link, lost = members[0].geometry.name or body.name, int(np.count_nonzero(hidden))
+        rims = members[0].rims(hidden) if kind == "cylinder" else []
+        found.append(LinkShape(link, kind, body.name, own, radius, candidates, loss, lost, rims))
     return found
 
 
@@ -207,6 +217,14 @@ class _Shape:
     def placed(self, local: Array) -> Array:
         """Points (n, 3) of the geometry's frame, in body axes."""
         return np.asarray(local @ self._R.T + self._p)
+
+    def rims(self, hidden: NDArray[np.bool_]) -> list[tuple[Array, Array, float]]:
+        """(centre, axis, radius) of a cylinder's rims, without one whose points are all hidden."""
+        radius, length = self.geometry.size
+        axis, halves = self._R[:, 2], (hidden[:RIM_POINTS], hidden[RIM_POINTS:])
+        ends = (self._p - 0.5 * length * axis, self._p + 0.5 * length * axis)
+        seen = zip(ends, halves, strict=True)
+        return [(end, axis, radius) for end, half in seen if not half.all()]
 
     def depth(self, points: Array) -> Array:
         """How far points (n, 3) in body axes are below the surface [m]; negative outside."""
@@ -325,11 +343,13 @@ def feet(mechanism: Mechanism) -> dict[str, str]:
     poses = placement.body_poses(mechanism.tree_joints, np.asarray(mechanism.home))
     lowest = dict.fromkeys(links, np.inf)
     bodies, highest = {}, -np.inf
-    for contact in mechanism.contacts:
+    heights = placement.heights(poses, mechanism.contacts)
+    for contact, height in zip(mechanism.contacts, heights, strict=True):
+        link = link_of(contact)
         R, x = poses[contact.body]
-        height, link = float((x + R @ np.asarray(contact.position))[2]), link_of(contact)
-        highest = max(highest, height + contact.radius)
-        lowest[link] = min(lowest[link], height - contact.radius)
+        middle = float((x + R @ np.asarray(contact.position))[2])
+        highest = max(highest, 2 * middle - height)
+        lowest[link] = min(lowest[link], height)
         bodies[link] = contact.body
     ground = min(lowest.values())
     reach = ground + _FOOT_HEIGHT * (highest - ground)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
-from robosim.bodies import Body, ContactPoint
+from robosim.bodies import Body, ContactPoint, lowest_arms
 from robosim.joints import Joint
 from robosim.mechanism import Mechanism
 
@@ -35,12 +35,19 @@ def body_poses(joints: Sequence[Joint], q: Array) -> dict[str | None, tuple[Arra
 
 def lowest_gap(joints: Sequence[Joint], contacts: Sequence[ContactPoint], q: ArrayLike) -> float:
     """Height of the lowest contact point over z = 0 [m] at q (nq,); infinite without contacts."""
-    poses = body_poses(joints, np.asarray(q, dtype=float))
-    gaps = [np.inf]
-    for contact in contacts:
-        R_wb, x = poses[contact.body]
-        gaps.append(float((x + R_wb @ np.asarray(contact.position))[2]) - contact.radius)
-    return min(gaps)
+    return min(heights(body_poses(joints, np.asarray(q, dtype=float)), contacts), default=np.inf)
+
+
+def heights(
+    poses: Mapping[str | None, tuple[Array, Array]], contacts: Sequence[ContactPoint]
+) -> list[float]:
+    """Height of the lowest point of each contact over z = 0 [m], for poses as of `body_poses`."""
+    if not contacts:
+        return []
+    turns, places = (
+        np.array(part) for part in zip(*(poses[c.body] for c in contacts), strict=True)
+    )
+    return [float(height) for height in (places + lowest_arms(contacts, turns))[:, 2]]
 
 
 def place_on_ground(

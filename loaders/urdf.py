@@ -12,7 +12,6 @@ import re
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from lxml import etree
@@ -129,8 +128,6 @@ def _build(root: etree._Element, path: Path, options: LoadOptions) -> Mechanism:
             joints.append(root_joint(group, inertial, floats, taken))
     coupled, couplings = mimics.couple(robot, joints, warnings)
     coupled = gazebo.applied(coupled, extensions, warnings)
-    if options.ground:
-        _notice_wheels(robot, warnings)
 
     mechanism = Mechanism(
         name=robot.name,
@@ -205,21 +202,6 @@ def _body(group: Group, inertial: Inertial, shapes: Shapes) -> Body:
         visuals=shapes.visuals(group, inertial.center),
         collisions=shapes.collisions(group, inertial.center),
     )
-
-
-def _notice_wheels(robot: Any, warnings: list[str]) -> None:
-    """One warning for the wheels that are cylinders, whose rims are made of points."""
-    wheels = {joint.child for joint in robot.joints if joint.type == "continuous"}
-    rims = [
-        link.name
-        for link in robot.links
-        if link.name in wheels and any(c.geometry.cylinder is not None for c in link.collisions)
-    ]
-    if rims:
-        warnings.append(
-            "a cylinder touches the ground with 12 points on each rim, so as a wheel it rolls like "
-            f"a prism and is braked; a sphere rolls truly: {', '.join(rims)}"
-        )
 
 
 def _with_loops(

@@ -6,6 +6,7 @@ there. Quaternions are scalar first (w, x, y, z), Hamilton, local to world. SI u
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -193,7 +194,7 @@ class Body(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class ContactPoint(Frozen):
-    """A point of a body, with a radius, that cannot pass through the ground.
+    """A point of a body, with a radius, that cannot pass through the ground; or a rim.
 
     Attributes
     ----------
@@ -202,6 +203,11 @@ class ContactPoint(Frozen):
     position : (3,) [m], in body axes from the centre of mass
     radius : float [m], 0 for a corner
     friction : float, Coulomb coefficient; one above 10 counts as 10
+    axis : (3,) or None
+        In body axes, any length but zero: not a ball of that radius but a circle around this axis,
+        as of a wheel, which touches with its lowest point, but not where it lies flat, within 1
+        degree. With radius 0, a point of such a circle, which touches where that lies flat only,
+        within 2 degrees.
     """
 
     name: str
@@ -209,12 +215,36 @@ class ContactPoint(Frozen):
     position: ArrayLike
     radius: float = 0.0
     friction: float = 0.8
+    axis: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         element = f"contact '{self.name}'"
         self._set(position=frozen_array(self.position, (3,), "position", element))
+        if self.axis is not None:
+            axis = frozen_array(self.axis, (3,), "axis", element)
+            length = float(np.linalg.norm(axis))
+            if length == 0:
+                raise ModelError("axis must not be zero", element=element)
+            self._set(axis=frozen_array(axis / length, (3,), "axis", element))
         for what in ("radius", "friction"):
             value = float(frozen_array(getattr(self, what), (), what, element))
             if value < 0:
                 raise ModelError(f"{what} must not be negative, not {value}", element=element)
             self._set(**{what: value})
+
+
+def lowest_arms(contacts: Sequence[ContactPoint], turns: Array) -> Array:
+    """From the centre of mass to where each contact would touch the ground, (nc, 3) [m], world.
+
+    `turns` (nc, 3, 3) are body to world.
+    """
+    n = len(contacts)
+    points = np.array([c.position for c in contacts], dtype=float).reshape(n, 3)
+    axes = np.array([(0.0, 0.0, 0.0) if c.axis is None else c.axis for c in contacts], dtype=float)
+    arms = np.einsum("cij,cj->ci", turns, points)
+    ring = np.einsum("cij,cj->ci", turns, axes.reshape(n, 3))
+    # Down, without its part along the axis; of a ball, which has none, straight down.
+    down = ring * ring[:, 2:] - np.array([0.0, 0.0, 1.0])
+    size = np.maximum(np.linalg.norm(down, axis=1), 1e-12)
+    radii = np.array([c.radius for c in contacts], dtype=float)
+    return np.asarray(arms + (radii / size)[:, None] * down)

@@ -179,18 +179,18 @@ SPAN = np.dtype([("body", "i8"), ("body_node", "i8"), ("node_body", "i8")])  # o
 # What an inequality holds apart: a point and a plane, two segments, two edges, a coordinate and its
 # limit, the axes of a free rotation, its angle and the largest one, or nothing: dry friction of a
 # coordinate.
-PLANE, ROUND, EDGE, LIMIT, CONE, TURN, DRY = range(7)
+PLANE, ROUND, EDGE, RIM, LIMIT, CONE, TURN, DRY = range(8)
 CONTACT = np.dtype(
     [
         ("kind", "i8"),
         ("body", "i8"),  # nb for the world
         ("other", "i8"),
         # In body axes from the centres of mass; world coordinates for the world:
-        ("p", "f8", (3,)),  # of the body: point, beginning of a segment, point on an edge
-        ("p_end", "f8", (3,)),  # its segment's end, direction of its edge
+        ("p", "f8", (3,)),  # of the body: point, beginning of a segment, on an edge; a rim's centre
+        ("p_end", "f8", (3,)),  # its segment's end, direction of its edge, axis of its rim
         ("o", "f8", (3,)),  # of the other: point in the plane, beginning of its segment, ...
         ("o_end", "f8", (3,)),  # normal of the plane, its segment's end, direction of its edge
-        ("radius", "f8"),  # of the body's rounding
+        ("radius", "f8"),  # of the body's rounding, or its rim
         ("radius_o", "f8"),
         ("mu", "f8"),
         ("mass", "f8"),  # that residuals of impulses are divided by
@@ -200,6 +200,7 @@ CONTACT = np.dtype(
         # Of a coordinate; cosine of a cone, of half of a turn; force of dry friction over scale.
         ("bound", "f8"),
         ("apart", "i8"),  # 1: the shapes are apart at the first knot, whatever this gap says there
+        ("lying", "i8"),  # 1: a point of a rim around the axis p_end, for where that lies flat
         ("joint", "i8"),
         ("row", "i8"),  # of the coordinate among those of the joint
         ("body_other", "i8"),  # blocks (row body, column other) and (row other, column body)
@@ -306,8 +307,11 @@ CONTACT_WORK = with_rows(
         ("frame", "f8", (3, 3)),  # rows: two tangents and the normal, from other to body, world
         ("arm1", "f8", (3,)),  # from the centre of mass to the contact at the first knot, world
         ("arm_o", "f8", (3,)),  # the same of the other
-        ("center1", "f8", (3,)),  # from the centre of mass to the axis of the rounding, first knot
+        ("center1", "f8", (3,)),  # from the centre of mass to the middle of rolling, first knot
         ("center_o", "f8", (3,)),  # the same of the other
+        ("roll1", "f8", (3,)),  # from there to the contact
+        ("roll", "f8", (3,)),  # the same over the interval, of a rim the mean of both knots
+        ("roll_o", "f8", (3,)),
         ("step_back", "f8"),  # gap that the end of the interval is measured from, 0 or negative
         ("gap", "f8"),  # at the second knot [m]
         ("u", "f8", (3,)),  # slip along the tangents and gap over dt [m/s]
@@ -1012,6 +1016,9 @@ def _contact_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[
         point = mechanism.contacts[c]
         record["kind"], record["body"], record["other"] = PLANE, index[point.body], nb
         record["p"], record["radius"] = point.position, point.radius
+        if point.axis is not None:
+            record["p_end"], record["lying"] = point.axis, point.radius == 0
+            record["kind"] = RIM if point.radius > 0 else PLANE
         record["o_end"], record["mu"] = (0.0, 0.0, 1.0), min(point.friction, MAX_FRICTION)
         record["mass"], record["joint"] = mechanism.body(point.body).mass, -1
     found: list[Any] = []

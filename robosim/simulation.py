@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions, readout
+from robosim.bodies import lowest_arms
 from robosim.compile_notice import CompileNotice
 from robosim.controllers import PD, Compiled, Controller, check_torques, resolve, zero
 from robosim.elements import PointSpring
@@ -266,6 +267,7 @@ class Simulation:
         self._driven = len(self._work.motion) > 0
         self._nu = robot.nu
         self._contact_order = contact_order(robot)
+        self._contact_bodies = [robot.body_index(contact.body) for contact in robot.contacts]
         self._start_time = 0.0
         self._last: tuple[Any, int, bool] | None = None
         self.steps = self.fourth_order_steps = 0
@@ -1097,15 +1099,9 @@ class Simulation:
 
     def contact_positions(self) -> Array:
         """Where each contact would touch, (nc, 3) [m], world, in the order of robot.contacts."""
-        out = np.empty((len(self._contact_order), 3))
-        contacts = self._model.contacts[: self._model.n_ground]
-        rotations = quaternions.rotation_matrix(self._state.bodies["q"])
-        centers = self._state.bodies["x"][contacts["body"]] + np.einsum(
-            "cij,cj->ci", rotations[contacts["body"]], contacts["p"]
-        )
-        centers[:, 2] -= contacts["radius"]
-        out[self._contact_order] = centers
-        return out
+        bodies = self._contact_bodies
+        turns = quaternions.rotation_matrix(self._state.bodies["q"])
+        return self._state.bodies["x"][bodies] + lowest_arms(self.robot.contacts, turns[bodies])
 
     def min_gap(self, within: float = 0.1) -> float:
         """Smallest gap at the knot [m]: of contact points, and of shapes nearer than `within`.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.bodies import lowest_arms
 from robosim.errors import LogError
 from robosim.log import Log
 from robosim.mechanism import Mechanism
@@ -87,10 +88,7 @@ def show(log: Log, robot: Mechanism | None = None) -> Recorder:
 def lowest_points(robot: Mechanism, x: Array, R: Array) -> Array:
     """Where each contact would touch, (nc, 3) [m], for poses x (nb, 3), R (nb, 3, 3)."""
     bodies = [robot.body_index(contact.body) for contact in robot.contacts]
-    positions = np.array([np.asarray(contact.position) for contact in robot.contacts])
-    points = x[bodies] + np.einsum("cij,cj->ci", R[bodies], positions.reshape(-1, 3))
-    points[:, 2] -= [contact.radius for contact in robot.contacts]
-    return np.asarray(points)
+    return np.asarray(x[bodies] + lowest_arms(robot.contacts, R[bodies]))
 
 
 def robot_of(log: Log) -> Mechanism:

@@ -87,9 +87,6 @@ def _upward(mechanism: Mechanism) -> tuple[int, float] | None:
 def _sunk(mechanism: Mechanism, q: Array) -> set[str]:
     """Bodies with contact points below the ground."""
     poses = placement.body_poses(mechanism.tree_joints, q)
-    sunk = set()
-    for contact in mechanism.contacts:
-        R, x = poses[contact.body]
-        if (x + R @ np.asarray(contact.position))[2] < contact.radius - _SUNK:
-            sunk.add(contact.body)
-    return sunk
+    heights = placement.heights(poses, mechanism.contacts)
+    touching = zip(mechanism.contacts, heights, strict=True)
+    return {contact.body for contact, height in touching if height < -_SUNK}

@@ -93,12 +93,17 @@ def extra_contacts(mechanism: Mechanism, lost: Lost) -> list[ContactPoint]:
     known = {_key(contact) for contact in given}
     if known - own:
         lost.add("that only some collision shapes touch the ground; read with contacts=[...]")
-    return [contact for contact in mechanism.contacts if _key(contact) not in known]
+    extra = [contact for contact in mechanism.contacts if _key(contact) not in known]
+    for contact in extra:
+        if contact.axis is not None:
+            lost.add("rims that are of no cylinder", contact.name)
+    return [contact for contact in extra if contact.axis is None]
 
 
 def _key(contact: ContactPoint) -> tuple[object, ...]:
     place = np.round(np.asarray(contact.position) / _SAME).astype(np.int64)
-    return contact.body, *place.tolist(), round(contact.radius / _SAME)
+    axis = np.zeros(3) if contact.axis is None else np.round(np.asarray(contact.axis) / _SAME)
+    return contact.body, *place.tolist(), round(contact.radius / _SAME), *axis.astype(int).tolist()
 
 
 def frictions(mechanism: Mechanism, lost: Lost) -> dict[str, float]:

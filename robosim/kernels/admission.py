@@ -21,9 +21,16 @@ from robosim.kernels.interior_point import CONVERGED, NEEDS_BLOCKS
 from robosim.kernels.jit import kernel
 from robosim.kernels.joint import joint_motion_map
 from robosim.kernels.lanes import everywhere, pick, somewhere
-from robosim.kernels.touch import coordinate_gap, start_contact, start_coordinate, step_back
+from robosim.kernels.touch import (
+    FLAT,
+    NEARLY_FLAT,
+    coordinate_gap,
+    start_contact,
+    start_coordinate,
+    step_back,
+)
 from robosim.kernels.tree import look_ahead
-from robosim.model import DRY, HINGE
+from robosim.model import DRY, HINGE, RIM
 
 
 @kernel
@@ -126,9 +133,19 @@ def choose_features(model, collision, state, work, options, dt, kappa, fall):
 
 @kernel
 def ground_gap(contact, pose):
-    """Distance of a contact point to the ground z = 0 [m]."""
-    R, p = pose.R, contact.p
-    return pose.x[2] + R[2, 0] * p[0] + R[2, 1] * p[1] + R[2, 2] * p[2] - contact.radius
+    """Distance of a contact to the ground z = 0 [m], infinite where it is for others to touch.
+
+    Points of a rim touch where that lies flat, where it leans the rim itself.
+    """
+    R, p, reach = pose.R, contact.p, contact.radius
+    height = pose.x[2] + R[2, 0] * p[0] + R[2, 1] * p[1] + R[2, 2] * p[2]
+    if contact.kind == RIM or contact.lying != 0:
+        slope = dot(R[2], contact.p_end)
+        size = sqrt(max(1.0 - slope * slope, 0.0))
+        if contact.lying != 0:
+            return pick(size > NEARLY_FLAT, inf, height)
+        return pick(size < FLAT, inf, height - reach * size)
+    return height - reach
 
 
 @kernel

@@ -7,6 +7,7 @@ from robosim.kernels.contact import contact_impulse
 from robosim.kernels.coordinates import load_poses
 from robosim.kernels.jit import entry
 from robosim.kernels.touch import on_joint, place_contact
+from robosim.model import RIM
 
 
 @entry
@@ -30,8 +31,8 @@ def read_contacts(model, state, work, out):
         reading.body = contact.other if flipped else contact.body
         reading.other = contact.body if flipped else contact.other
         for i in range(3):
-            at = work.pose2[contact.body].x[i] + t.y[i]
-            reading.position[i] = at - contact.radius * t.w[i]
+            inward = 0.0 if contact.kind == RIM else contact.radius
+            reading.position[i] = work.pose2[contact.body].x[i] + t.y[i] - inward * t.w[i]
             reading.normal[i] = sign * t.w[i]
             reading.impulse[i] = 0.0
             for r in range(3):

@@ -10,6 +10,10 @@ and with impulses f in that frame the wrenches at the first knot are ``L^T f`` o
 of the material points that touch, rolling included. R and R_o are the derivatives of u by the
 motions of the two bodies.
 
+What is round rolls: a ball of some radius about its centre, a rim, which is a circle of the body,
+about its own. The arm from that middle of rolling to the contact follows the normal, not the body;
+that of a rim, which changes as it leans over, counts with its mean of both knots.
+
 A limit or the dry friction of a coordinate is the same with the joint's coordinates in the place
 of the bodies: L and R then have a column for each of them.
 """
@@ -20,12 +24,14 @@ from robosim.kernels.algebra import cross, dot, fill, rotate
 from robosim.kernels.jit import kernel
 from robosim.kernels.lanes import pick
 from robosim.kernels.rows import row_of, shifted, write_row
-from robosim.model import CONE, DRY, EDGE, LIMIT, PLANE, TURN
+from robosim.model import CONE, DRY, EDGE, LIMIT, PLANE, RIM, TURN
 
 # What starts inside of something else comes out of it by a tenth of its depth in 10 ms, no faster
 # than at RECOVERY_SPEED [m/s], so that it has next to no energy when it is out.
 RECOVERY = 0.1
 RECOVERY_SPEED = 0.05
+FLAT = 0.02  # sine of the angle up to which a rim lies flat: it has no lowest point to speak of
+NEARLY_FLAT = 0.04  # and that up to which its points may touch; beyond it lower ones come first
 
 
 @kernel
@@ -38,7 +44,7 @@ def on_joint(contact):
 def place_contact(contact, poses, t):
     """Signed gap, and in t: w = normal, y and z = arms of body and other to the point of contact.
 
-    The arms end in the rounding's axis where there is one.
+    The arms end in the rounding's axis where there is one. Of a rim, t.arm is its own radius there.
     """
     a, b = poses[contact.other], poses[contact.body]
     rotate(b.R, contact.p, t.y)
@@ -52,7 +58,27 @@ def place_contact(contact, poses, t):
         return gap
     if contact.kind == EDGE:
         return place_edges(contact, a, b, t)
+    if contact.kind == RIM:
+        return place_rim(contact, a, b, t)
     return place_segments(contact, a, b, t)
+
+
+@kernel
+def place_rim(contact, a, b, t):
+    """`place_contact` of a circle and a plane: where the circle is nearest to the plane."""
+    rotate(a.R, contact.o_end, t.w)
+    rotate(b.R, contact.p_end, t.z)
+    slope = dot(t.z, t.w)
+    size = sqrt(max(1.0 - slope * slope, 1e-24))
+    for i in range(3):
+        t.arm[i] = contact.radius / size * (slope * t.z[i] - t.w[i])
+        t.y[i] += t.arm[i]
+    gap = 0.0
+    rotate(a.R, contact.o, t.f)
+    for i in range(3):
+        t.z[i] = b.x[i] + t.y[i] - a.x[i]
+        gap += t.w[i] * (t.z[i] - t.f[i])
+    return gap
 
 
 @kernel
@@ -142,11 +168,16 @@ def start_contact(contact, poses, dt, w, t):
     step_back(contact, gap, dt, w)
     for i in range(3):
         n[i] = t.w[i]
-        w.center1[i] = t.y[i]
-        w.arm1[i] = t.y[i] - contact.radius * n[i]
+        if contact.kind == RIM:
+            w.roll1[i] = t.arm[i]
+            w.center1[i], w.arm1[i] = t.y[i] - t.arm[i], t.y[i]
+        else:
+            w.roll[i] = -contact.radius * n[i]
+            w.center1[i], w.arm1[i] = t.y[i], t.y[i] + w.roll[i]
         w.arm_o[i] = b.x[i] + w.arm1[i] - a.x[i]
         # Its side of the contact, then back into the middle of its own rounding.
-        w.center_o[i] = w.arm_o[i] - (gap + contact.radius_o) * n[i]
+        w.roll_o[i] = contact.radius_o * n[i]
+        w.center_o[i] = w.arm_o[i] - gap * n[i] - w.roll_o[i]
     # x, or y if the normal is near to x, without its part along the normal.
     first = 0 if abs(n[0]) < 0.9 else 1
     size = 1.0 / sqrt(1.0 - n[first] * n[first])
@@ -196,20 +227,23 @@ def move_contact(contact, poses, motions, dt, w, t):
     """
     w.gap = place_contact(contact, poses, t)
     w.u[0], w.u[1], w.u[2] = 0.0, 0.0, (w.gap - w.step_back) / dt
+    if contact.kind == RIM:
+        for i in range(3):
+            w.roll[i] = 0.5 * (w.roll1[i] + t.arm[i])
     if moves(contact.body, poses):
-        add_slip(motions[contact.body], w.center1, contact.radius, dt, 1.0, w, t)
+        add_slip(motions[contact.body], w.center1, w.roll, dt, 1.0, w, t)
     if moves(contact.other, poses):
-        add_slip(motions[contact.other], w.center_o, -contact.radius_o, dt, -1.0, w, t)
+        add_slip(motions[contact.other], w.center_o, w.roll_o, dt, -1.0, w, t)
 
 
 @kernel
-def add_slip(motion, center, radius, dt, sign, w, t):
+def add_slip(motion, center, roll, dt, sign, w, t):
     """w.u += sign * the velocity of one of the two, at its surface, along the tangents."""
     rate = 1.0 / dt
     turned(motion.P, center, t.y)
-    cross(motion.P[1:], w.frame[2], t.z)
+    cross(motion.P[1:], roll, t.z)
     for i in range(3):
-        t.y[i] = motion.v[i] + rate * (t.y[i] - 2.0 * radius * t.z[i])
+        t.y[i] = motion.v[i] + rate * (t.y[i] + 2.0 * t.z[i])
     w.u[0] += sign * dot(w.frame[0], t.y)
     w.u[1] += sign * dot(w.frame[1], t.y)
 
@@ -223,13 +257,15 @@ def differentiate_contact(contact, poses, motions, w, t):
     cross(t.y, t.w, w.R[2, 3:])
     cross(t.w, t.z, w.R_o[2, 3:])
     if moves(contact.body, poses):
-        slip_rows(w, motions[contact.body].P, w.center1, contact.radius, 1.0, w.R, t)
+        slip_rows(w, motions[contact.body].P, w.center1, w.roll, 1.0, w.R, t)
+        if contact.kind == RIM:
+            add_rim_rows(contact, poses[contact.body], motions[contact.body].P, w, t)
     if moves(contact.other, poses):
-        slip_rows(w, motions[contact.other].P, w.center_o, -contact.radius_o, -1.0, w.R_o, t)
+        slip_rows(w, motions[contact.other].P, w.center_o, w.roll_o, -1.0, w.R_o, t)
 
 
 @kernel
-def slip_rows(w, P, center, radius, sign, out, t):
+def slip_rows(w, P, center, roll, sign, out, t):
     """Derivative of the slip by the motion of one of the two, `sign` 1 for the body."""
     turned(P, center, t.y)
     for i in range(3):
@@ -238,12 +274,33 @@ def slip_rows(w, P, center, radius, sign, out, t):
         e = w.frame[row]
         cross(t.y, e, t.z)
         # Rolling: P turns by psi at its end, so its vector by dt/2 (e I - [p]x) psi.
-        cross(w.frame[2], e, t.w)
+        cross(roll, e, t.w)
         cross(P[1:], t.w, t.arm)
         for i in range(3):
-            t.z[i] = sign * (t.z[i] - radius * (P[0] * t.w[i] + t.arm[i]))
+            t.z[i] = sign * (t.z[i] + P[0] * t.w[i] + t.arm[i])
         x, y, z = sign * e[0], sign * e[1], sign * e[2]
         write_row(row_of(x, y, z, t.z[0], t.z[1], t.z[2]), out[row])
+
+
+@kernel
+def add_rim_rows(contact, pose, P, w, t):
+    """To the derivative of the slip: what a rim's arm at the second knot changes by as it turns.
+
+    With axis a and normal n the arm is radius / size (slope a - n), where slope = a . n and
+    size^2 = 1 - slope^2. Of the slip it has (P x arm) / dt.
+    """
+    a, n = t.y, w.frame[2]
+    rotate(pose.R, contact.p_end, a)
+    slope = dot(a, n)
+    inverse = 1.0 / sqrt(max(1.0 - slope * slope, 1e-24))
+    cross(a, n, t.z)
+    for row in range(2):
+        cross(w.frame[row], P[1:], t.w)
+        cross(a, t.w, t.arm)
+        along, across = dot(a, t.w), dot(n, t.w)
+        tilt = along + slope * (slope * along - across) * inverse * inverse
+        for i in range(3):
+            w.R[row, 3 + i] += contact.radius * inverse * (tilt * t.z[i] + slope * t.arm[i])
 
 
 @kernel

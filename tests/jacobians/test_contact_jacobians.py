@@ -5,6 +5,8 @@ Facets of the linearized cone, (29c) to (29f), or none: the exact second-order c
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from kernels_for_tests import contact_answer, contact_at
@@ -21,9 +23,18 @@ DT = 0.02
 class OneContact:
     """A floating body with one contact, moving over one interval."""
 
-    def __init__(self, seed: int, radius: float = 0.0, friction: float = 0.7, facets: int = 4):
+    def __init__(
+        self,
+        seed: int,
+        radius: float = 0.0,
+        friction: float = 0.7,
+        facets: int = 4,
+        rim: bool = False,
+    ):
         self.rng = rng = np.random.default_rng(seed)
-        point = ContactPoint("c", "b", rng.normal(size=3), radius=radius, friction=friction)
+        point = ContactPoint("c", "b", rng.normal(size=3), radius, friction)
+        if rim:
+            point = replace(point, axis=rng.normal(size=3))
         joint = random_joint(rng, "j", "floating", None, "b")
         self.robot = Mechanism("one contact", (random_body(rng, "b"),), (joint,), (point,))
         self.model = compile_model(self.robot, facets)
@@ -72,10 +83,10 @@ def direction_at(angle: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("radius", [0.0, 0.3])
-def test_contact_jacobian(seed, radius):
+@pytest.mark.parametrize(("radius", "rim"), [(0.0, False), (0.3, False), (0.3, True)])
+def test_contact_jacobian(seed, radius, rim):
     """For a finite turn over the interval, at which a rolling sphere slips by radius * 2 p / dt."""
-    case = OneContact(seed, radius)
+    case = OneContact(seed, radius, rim=rim)
     J = case.evaluate(np.zeros(6), 0.0)[1]
     columns = []
     for direction in np.eye(6):

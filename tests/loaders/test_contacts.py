@@ -47,7 +47,8 @@ def test_box():
 
 def test_cylinder():
     points = local(points_of(Geometry("cylinder", (2, 6), PLACE, TURN)))
-    assert len(points) == 24
+    np.testing.assert_allclose(points[24:], [(0, 0, -3), (0, 0, 3)], atol=1e-13)  # of its rims
+    points = points[:24]
     np.testing.assert_allclose(np.hypot(points[:, 0], points[:, 1]), 2, atol=1e-13)
     np.testing.assert_allclose(np.sort(points[:, 2]), [-3] * 12 + [3] * 12, atol=1e-13)
     angles = np.sort(np.arctan2(points[:12, 1], points[:12, 0]))
@@ -159,21 +160,51 @@ def test_friction_is_the_models_or_the_default(write):
         robosim.load(path, friction=-1)
 
 
-def test_a_cylinder_as_a_wheel_is_warned_of(write):
+def test_a_cylinder_rolls_on_its_rims_and_lies_on_their_points(write):
     rim = (
         INERTIAL
-        + '<collision><geometry><cylinder radius="0.1" length="0.05"/></geometry></collision>'
+        + '<collision><origin xyz="0.01 0.02 0.03" rpy="1.5707963267948966 0 0"/>'
+        + '<geometry><cylinder radius="0.1" length="0.05"/></geometry></collision>'
     )
     path = write(
         link_xml("cart"),
         link_xml("wheel", rim),
         joint_xml("axle", "cart", "wheel", "continuous", ""),
     )
-    (warning,) = robosim.load(path).warnings
-    assert "rolls like a prism" in warning
-    assert "wheel" in warning
-    fixed = write(link_xml("cart"), link_xml("post", rim), joint_xml("axle", "cart", "post"))
-    assert not robosim.load(fixed).warnings
+    robot = robosim.load(path)
+    assert not robot.warnings
+    center = robot.body("wheel").frames[0].position + np.array([0.01, 0.02, 0.03])
+    rims = [contact for contact in robot.contacts if contact.radius > 0]
+    assert [contact.name for contact in rims] == ["wheel/rim0", "wheel/rim1"]
+    for contact, side in zip(rims, (1, -1), strict=True):
+        assert contact.radius == 0.1
+        np.testing.assert_allclose(np.abs(contact.axis), [0, 1, 0], atol=1e-12)
+        np.testing.assert_allclose(
+            contact.position, center + np.array([0, side * 0.025, 0]), atol=1e-12
+        )
+    points = [contact for contact in robot.contacts if contact.radius == 0]
+    assert len(points) == 24
+    for contact in points:
+        np.testing.assert_array_equal(contact.axis, rims[0].axis)
+        assert np.linalg.norm((contact.position - center)[[0, 2]]) == pytest.approx(0.1)
+
+
+def test_a_rim_inside_of_another_shape_is_left_out(write):
+    both = (
+        INERTIAL
+        + '<collision><geometry><cylinder radius="0.1" length="0.4"/></geometry></collision>'
+        + '<collision><origin xyz="0 0 0.2"/>'
+        + '<geometry><box size="0.3 0.3 0.1"/></geometry></collision>'
+    )
+    robot = robosim.load(write(link_xml("post", both)), floating_base=True)
+    (rim,) = (contact for contact in robot.contacts if contact.radius > 0)
+    np.testing.assert_allclose(rim.position, [0, 0, -0.2], atol=1e-12)
+    (told,) = contacts.reasons(robot)
+    assert told["points"] == 1 + 12 + 8
+    assert told["why"] == (
+        "1 rim and 24 points of a cylinder; 12 of them inside of the body or the same as another: "
+        "left out, 8 points of a box"
+    )
 
 
 MESH = trimesh.creation.icosphere(subdivisions=3, radius=0.1)
