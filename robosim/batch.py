@@ -195,6 +195,10 @@ class BatchSimulation:
             As for a single simulation, with the number of the state.
         """
         chosen = range(self.n) if index is None else np.atleast_1d(np.asarray(index)).tolist()
+        for i in chosen:
+            if not (isinstance(i, int) and -self.n <= i < self.n):
+                raise StateError(f"there is no state {i!r} among {self.n}")
+        chosen = [i % self.n for i in chosen]
         rows: list[Any] = []
         for name, value, width in (("q", q, self.robot.nq), ("v", v, self.robot.nv)):
             array = None if value is None else np.asarray(value, dtype=float)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.errors import ModelError
-from robosim.validation import Array, Frozen, frozen_array, unit_quaternion
+from robosim.validation import Array, Frozen, frozen_array, parts, unit_quaternion
 
 GEOMETRY_KINDS = ("box", "sphere", "cylinder", "capsule", "mesh")
 
@@ -162,7 +162,7 @@ class Body(Frozen):
                 f"inertia must be positive definite; its principal moments are {moments.tolist()}",
                 element=element,
             )
-        frames = tuple(self.frames) or (Frame(self.name),)
+        frames = parts(self.frames, Frame, "frames", element) or (Frame(self.name),)
         if not np.allclose(frames[0].quaternion, quaternions.IDENTITY):
             raise ModelError(
                 f"reference frame '{frames[0].name}' must have the axes of the body",
@@ -172,8 +172,8 @@ class Body(Frozen):
             mass=mass,
             inertia=inertia,
             frames=frames,
-            visuals=tuple(self.visuals),
-            collisions=tuple(self.collisions),
+            visuals=parts(self.visuals, Geometry, "visuals", element),
+            collisions=parts(self.collisions, Geometry, "collisions", element),
         )
 
     @property

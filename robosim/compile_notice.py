@@ -1,4 +1,4 @@
-"""Tells the user once, on stderr, why the first step takes so long; and how long it was."""
+"""Tells the user, on stderr, why a first step takes so long; and how long it was."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from numba.core.event import Event
 
 
+PAUSE = 2.0  # [s] without compiling, after which it is told again
+
+
 class CompileNotice(event.Listener):
-    """Says once, on stderr, that kernels are being compiled, if they are.
+    """Says on stderr that kernels are being compiled, if they are; again when more are, later on.
 
     Attributes
     ----------
@@ -26,13 +29,18 @@ class CompileNotice(event.Listener):
     seconds = 0.0
     depth = 0  # of what is compiled, as a kernel is while its caller is
     began = 0.0
+    ended = 0.0
 
     def on_start(self, event: Event) -> None:
         self.begin()
         module = event.data["dispatcher"].py_func.__module__
-        if not CompileNotice.said and module.startswith("robosim."):
+        if not module.startswith("robosim."):
+            return
+        if not CompileNotice.said:
             CompileNotice.said = True
             print("compiling kernels (first run, about a minute)", file=sys.stderr, flush=True)
+        elif CompileNotice.depth == 1 and CompileNotice.began > CompileNotice.ended + PAUSE:
+            print("compiling more kernels, for what is new", file=sys.stderr, flush=True)
 
     def on_end(self, event: Event) -> None:
         self.end()
@@ -47,7 +55,8 @@ class CompileNotice(event.Listener):
     def end(cls) -> None:
         cls.depth -= 1
         if cls.depth == 0:
-            cls.seconds += time.perf_counter() - cls.began
+            cls.ended = time.perf_counter()
+            cls.seconds += cls.ended - cls.began
 
     @classmethod
     def install(cls) -> None:

@@ -20,7 +20,7 @@ from robosim.errors import ModelError
 from robosim.joints import Joint
 from robosim.sensors import Sensor
 from robosim.tendons import Tendon, Term
-from robosim.validation import Frozen, frozen_array
+from robosim.validation import Frozen, frozen_array, parts
 
 Array = NDArray[np.float64]
 
@@ -132,13 +132,18 @@ class Mechanism(Frozen):
     effort_ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        kinds = {
+            "bodies": Body,
+            "joints": Joint,
+            "contacts": ContactPoint,
+            "springs": PointSpring,
+            "couplings": Coupling,
+            "tendons": Tendon,
+        }
+        element = f"mechanism '{self.name}'"
+        for what, kind in kinds.items():
+            self._set(**{what: parts(getattr(self, what), kind, what, element)})
         self._set(
-            bodies=tuple(self.bodies),
-            joints=tuple(self.joints),
-            contacts=tuple(self.contacts),
-            springs=tuple(self.springs),
-            couplings=tuple(self.couplings),
-            tendons=tuple(self.tendons),
             obstacles=as_obstacles(self.obstacles),
             actuators=tuple(self.actuators),
             sensors=tuple(self.sensors),

@@ -18,7 +18,13 @@ from robosim.bodies import lowest_arms
 from robosim.compile_notice import CompileNotice
 from robosim.controllers import PD, Compiled, Controller, check_torques, resolve, zero
 from robosim.elements import PointSpring
-from robosim.errors import ConvergenceError, OptionError, RobosimError, StateError
+from robosim.errors import (
+    ControllerError,
+    ConvergenceError,
+    OptionError,
+    RobosimError,
+    StateError,
+)
 from robosim.handles import Handle, Run, Runner, begin_compiling, make_run, runner
 from robosim.joints import Joint
 from robosim.kernels.assembly import close_loops, start_projected
@@ -335,8 +341,18 @@ class Simulation:
 
     @property
     def torques(self) -> Array:
-        """What drove the joints in the last step, (nv,) [N m or N], a copy."""
-        return self._work.tau[: self.robot.nv].copy()
+        """What drove the joints in the last step, (nv,) [N m or N], a copy.
+
+        Of servos within the step, what they gave over it.
+        """
+        tau = self._work.tau[: self.robot.nv].copy()
+        servos = self._gains[self._gains["implicit"] != 0]
+        if self.steps and len(servos):
+            end = self._state.q[servos["q_index"]]
+            rates = (end - self._work.drives["start"][servos["v_index"]]) / self.timestep
+            spring = servos["kp"] * (servos["target"] - end)
+            np.add.at(tau, servos["v_index"], spring + servos["kd"] * (servos["velocity"] - rates))
+        return tau
 
     def sensor(self, name: str) -> float | Array:
         """The reading of one of ``robot.sensors`` at the knot: a number, or (3,) or (4,).
@@ -393,6 +409,8 @@ class Simulation:
         self._check_time(time)
         if isinstance(hold, str):
             raise StateError(f"hold takes names of joints, ('{hold}',), not the name '{hold}'")
+        for name in hold:
+            self.robot.joint_index(name)
         with self._restored_if_refused():
             self._place(q, v, float(time))
             self._check_springs()
@@ -584,9 +602,25 @@ class Simulation:
             element = all_joints(self.robot)[int(slot["joint"])]
             kind = "tendon" if isinstance(element, Tendon) else "joint"
             side = "lower" if slot["sign"] > 0 else "upper"
+            turns = kind == "joint" and slot["row"] >= joints["m_T"][slot["joint"]]
+            speed = f"{RECOVERY_SPEED / slot['scale']:.3g} {'rad/s' if turns else 'm/s'}"
             warnings.warn(
                 f"{kind} '{element.name}' starts at {value:.6g}, beyond its {side} limit of "
-                f"{slot['bound']:.6g}, and will be pushed back slowly",
+                f"{slot['bound']:.6g}, and will be pushed back at no more than {speed}",
+                stacklevel=_user_level(),
+            )
+
+    def _warn_of_overlap(self, gap: float) -> None:
+        """Say after the first step, which ended at the gap `gap`, which shapes began in others."""
+        if gap >= -1e-9 or self._model.collision is None:
+            return
+        inside = [contact for contact in self.contacts(ground=False) if contact.gap < -1e-9]
+        if inside:
+            deepest = min(inside, key=lambda contact: contact.gap)
+            warnings.warn(
+                f"body '{deepest.body}' starts inside of '{deepest.other}' and is still "
+                f"{-deepest.gap:.3g} m deep; it will be pushed out at no more than "
+                f"{RECOVERY_SPEED} m/s",
                 stacklevel=_user_level(),
             )
 
@@ -624,11 +658,18 @@ class Simulation:
             self._sample.motions[:] = self._motions(self._start_time, self.steps, 2)
         self._advance(self._single, 0, 1)
         _, iterations, substeps, order, _, residual, _, violation, gap = self._sample.infos.item(0)
+        if self.steps == 1:
+            self._warn_of_overlap(gap)
         return StepInfo(iterations, residual, "converged", substeps, violation, gap, order)
 
     def _control_by(self, pd: PD | None) -> None:
         """Let a PD act in the steps that follow, or none."""
         if pd is not None:
+            if len(pd.gains) != len(self._gains):
+                raise ControllerError(
+                    f"this PD is for a robot with {len(pd.gains)} actuators, and "
+                    f"'{self.robot.name}' has {len(self._gains)}"
+                )
             self._gains[:] = pd.gains
         elif self._controlled:
             self._gains[:] = self._no_gains
@@ -756,7 +797,7 @@ class Simulation:
     def _steps_of(self, seconds: float) -> int | None:
         """Number of steps of some time, None for infinite ones."""
         if not (isinstance(seconds, Real) and seconds >= 0):
-            raise OptionError(f"seconds must not be negative, not {seconds!r}")
+            raise OptionError(f"seconds must be a number that is not negative, not {seconds!r}")
         return round(seconds / self.timestep) if np.isfinite(seconds) else None
 
     def _stream(
@@ -785,6 +826,8 @@ class Simulation:
             except Exception as raised:
                 error = raised
             done = self.steps - begin
+            if begin == 0 and done:
+                self._warn_of_overlap(float(handle.values.infos["gap"][0]))
             if done:
                 yield self._chunk(handle.values, begin, done)
             if error is not None:

@@ -49,6 +49,24 @@ class Frozen:
             object.__setattr__(self, name, value)
 
 
+def parts(value: Any, kinds: type | tuple[type, ...], what: str, element: str) -> tuple[Any, ...]:
+    """Parts of some kinds as a tuple, also of a single one; a ModelError if one is none of them."""
+    if isinstance(value, kinds):
+        return (value,)
+    kinds = kinds if isinstance(kinds, tuple) else (kinds,)
+    wanted = " or ".join(kind.__name__ for kind in kinds)
+    try:
+        found = tuple(value)
+    except TypeError:
+        text = f"{what} must be each a {wanted}, not {value!r}"
+        raise ModelError(text, element=element) from None
+    for part in found:
+        if not isinstance(part, kinds):
+            given = repr(part) if isinstance(part, str | int | float) else type(part).__name__
+            raise ModelError(f"{what} must be each a {wanted}, not {given}", element=element)
+    return found
+
+
 def count(name: str, value: Any) -> int:
     """A whole number of at least 1, or an OptionError that names what is none."""
     if not isinstance(value, Integral) or int(value) < 1:

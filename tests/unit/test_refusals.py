@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 from touching import box, free
 
 from robosim import (
+    BatchSimulation,
     Body,
+    ControllerError,
+    Geometry,
     HalfSpace,
     Joint,
     Mechanism,
@@ -16,6 +22,7 @@ from robosim import (
     Simulation,
     StateError,
 )
+from robosim.controllers import PD
 
 
 def arm(motion=None, **options):
@@ -118,3 +125,93 @@ def test_a_warning_of_the_start_points_here(go):
     with pytest.warns(UserWarning, match="beyond its upper limit") as caught:
         go(sim)
     assert [warning.filename for warning in caught] == [__file__]
+
+
+BODY = Body("arm", 1.0, np.eye(3))
+ROOT = Joint("root", "floating", None, "arm")
+BALL = Geometry("sphere", (0.1,))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Mechanism("m", (ROOT,), (BODY,)), "bodies must be each a Body, not Joint"),
+        (lambda: Mechanism("m", 3, (ROOT,)), "mechanism 'm': bodies must be each a Body, not 3"),
+        (lambda: Mechanism("m", BODY, ROOT, couplings="x"), "must be each a Coupling, not 'x'"),
+        (lambda: Body("b", 1.0, np.eye(3), collisions="box"), "must be each a Geometry, not 'b'"),
+        (lambda: Body("b", 1.0, np.eye(3), visuals=None), "body 'b': visuals must be each"),
+    ],
+)
+def test_parts_of_another_kind(make, words):
+    with pytest.raises(ModelError, match=words):
+        make()
+
+
+def test_a_single_part_needs_no_tuple():
+    one = Mechanism("m", Body("arm", 1.0, np.eye(3), collisions=BALL), ROOT)
+    assert one.bodies[0].collisions == (BALL,)
+    assert one.joints == (ROOT,)
+
+
+def test_a_pd_of_another_robot():
+    other = Mechanism(
+        "two",
+        (BODY, Body("hand", 1.0, np.eye(3))),
+        (Joint("hinge", "revolute", None, "arm"), Joint("wrist", "revolute", "arm", "hand")),
+    )
+    sim = Simulation(arm())
+    with pytest.raises(ControllerError, match="with 2 actuators, and 'arm' has 1"):
+        sim.run(0.01, PD(other, [0.0, 0.0], 1.0, 1.0))
+    assert sim.steps == 0
+
+
+def test_a_joint_to_hold_that_is_not_there():
+    with pytest.raises(ModelError, match="nonsense"):
+        Simulation(arm()).set_state([0.0], hold=["nonsense"])
+
+
+@pytest.mark.parametrize("index", [3, -4, 1.5, [0, 7]])
+def test_a_state_that_a_batch_does_not_have(index):
+    batch = BatchSimulation(arm(), 3)
+    with pytest.raises(StateError, match=r"there is no state .* among 3"):
+        batch.set_state([0.1], index=index)
+    batch.set_state([0.1], index=-1)
+    np.testing.assert_array_equal(batch.q[:, 0], [0.0, 0.0, 0.1])
+
+
+def test_what_starts_inside_of_an_obstacle_is_warned_of():
+    robot = Mechanism(
+        "ball",
+        Body("ball", 1.0, 0.01 * np.eye(3), collisions=BALL),
+        Joint("root", "floating", None, "ball"),
+        home=(0, 0, 0.05, 1, 0, 0, 0),
+        obstacles=(HalfSpace(),),
+    )
+    words = "body 'ball' starts inside of 'ground' and is still 0.0499 m deep"
+    for start in (lambda sim: sim.step(), lambda sim: sim.run(0.001)):
+        sim = Simulation(robot)
+        with pytest.warns(UserWarning, match=words):
+            start(sim)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            sim.run(0.01)
+
+
+def test_a_limit_beyond_is_said_to_push_as_fast_as_it_does():
+    robot = arm(lower=0.0, upper=1.0)
+    sim = Simulation(robot, gravity=(0, 0, 0))
+    sim.set_state([1.5])
+    with pytest.warns(UserWarning, match="beyond its upper limit of 1") as caught:
+        sim.run(0.05)
+    (said,) = re.findall(r"at no more than (\S+) rad/s", str(caught[0].message))
+    assert -sim.v[0] == pytest.approx(float(said), rel=0.01)
+
+
+def test_torques_of_servos_are_those_of_the_log():
+    robot = arm()
+    sim = Simulation(robot)
+    log = sim.run(0.02, PD(robot, [1.0], 2.0, 0.1, velocity=0.3, implicit=True))
+    np.testing.assert_allclose(sim.torques, log.tau[-1], rtol=1e-12)
+    assert abs(sim.torques[0]) > 1.0
+    sim.run(0.01)
+    assert sim.torques[0] == 0.0
