@@ -24,6 +24,7 @@ _CHILDREN: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 # tag -> attributes that are read or mean nothing, beyond those that are checked as numbers.
+_IDLE = ("calibration",)  # that are checked, but nothing uses
 _ATTRIBUTES: dict[str, set[str]] = {
     "robot": {"name", "version"},
     "visual": {"name"},
@@ -50,7 +51,7 @@ def sentence(root: etree._Element, skip: frozenset[etree._Element] = frozenset()
         tag = tag_name(element)
         if tag in _ATTRIBUTES or tag in schema.NUMBERS:
             known = _ATTRIBUTES.get(tag, set()) | set(schema.NUMBERS.get(tag, ()))
-            known |= set(schema.TEXTS.get(tag, ()))
+            known = set() if tag in _IDLE else known | set(schema.TEXTS.get(tag, ()))
             found.update(f"'{name}' of <{tag}>" for name in element.attrib if name not in known)
         children = _CHILDREN.get(tag, ())
         for child in element:

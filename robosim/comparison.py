@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from robosim import quaternions
 from robosim.dynamics import Kinematics
 from robosim.errors import OptionError
+from robosim.joints import Joint
 from robosim.mechanism import Mechanism
 from robosim.peers import GRAVITY, Answer, Peer, open_peer
 from robosim.simulation import Simulation
@@ -227,11 +228,19 @@ def _left_out(robot: Mechanism) -> tuple[str, ...]:
 
 def _moving_freely(robot: Mechanism) -> Mechanism:
     """The tree of joints, without what would move a state that is set, and without contacts."""
-    joints = tuple(replace(joint, motion=None) for joint in robot.tree_joints)
+    joints = tuple(_freed(joint) for joint in robot.tree_joints)
     return replace(
         robot, joints=joints, couplings=(), springs=(), tendons=(), contacts=(), obstacles=(),
         contact_pairs=(), excluded_pairs=(), self_collision=False, actuators=(), sensors=(),
     )  # fmt: skip
+
+
+def _freed(joint: Joint) -> Joint:
+    """A joint without a motion, and without limits if equal ones hold a coordinate."""
+    free = replace(joint, motion=None)
+    if np.any(np.asarray(joint.lower) == np.asarray(joint.upper)):
+        free = replace(free, lower=None, upper=None)
+    return free
 
 
 def _load(

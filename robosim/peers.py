@@ -19,6 +19,10 @@ from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 GRAVITY = (0.0, 0.0, -9.81)
+# MuJoCo's coefficients of higher order, of springs and dampers.
+POLYNOMIALS = (
+    "jnt_stiffnesspoly", "dof_dampingpoly", "tendon_stiffnesspoly", "tendon_dampingpoly",
+)  # fmt: skip
 
 
 class Answer(NamedTuple):
@@ -93,10 +97,12 @@ class Pinocchio:
         self._robot = robot
         self.version = str(pin.__version__)
         try:
-            model = pin.buildModelFromUrdf(robot.source)
+            # As text: of the file itself, names in an encoding other than UTF-8 would be torn.
+            text = etree.tostring(_root_of(Path(str(robot.source))), encoding="unicode")
+            model = pin.buildModelFromXML(text)
             # A file can have a floating joint of its own below a massless root.
             if robot.floating_base and not model.existJointName(robot.joints[0].name):
-                model = pin.buildModelFromUrdf(robot.source, pin.JointModelFreeFlyer())
+                model = pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
         except Exception as error:  # Pinocchio raises what C++ raises
             raise PeerError(f"{robot.source}: Pinocchio cannot load it: {error}") from error
         model.gravity.linear[:] = GRAVITY
@@ -189,6 +195,8 @@ class MuJoCo:
             model.dof_damping, model.dof_frictionloss, model.dof_armature, model.jnt_stiffness,
             model.tendon_stiffness, model.tendon_damping, model.tendon_armature,
             model.body_gravcomp,
+            # Of polynomials, which older versions do not have.
+            *(getattr(model, name) for name in POLYNOMIALS if hasattr(model, name)),
         ):  # fmt: skip
             array[:] = 0.0
         # Without this the rotors would stay in the mass of joints whose inertia is constant.

@@ -239,8 +239,7 @@ def test_what_the_file_wants_to_collide_is_told(write):
         robosim.load(write(A, '<gazebo reference="a"><selfCollide>yes!</selfCollide></gazebo>'))
 
 
-def test_wheels_that_touch_nothing_are_not_told(write):
-    rim = '<collision><geometry><cylinder radius="0.1" length="0.02"/></geometry></collision>'
-    parts = (A, link_xml("wheel", INERTIAL + rim), joint_xml("j", "a", "wheel", "continuous", ""))
-    assert about(robosim.load(write(*parts)), "like a prism")
-    assert not about(robosim.load(write(*parts), ground=False), "like a prism")
+def test_what_calibration_says_is_told(write):
+    inside = '<calibration rising="0.1"/>'
+    robot = robosim.load(write(A, link_xml("b"), joint_xml("j", "a", "b", "continuous", inside)))
+    assert about(robot, "'rising' of <calibration>")

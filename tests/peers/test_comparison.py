@@ -391,3 +391,40 @@ def test_actuators_of_tendons_are_compared_without_them(tmp_path):
     comparison = robosim.compare(path, "mujoco")
     assert comparison.passed
     assert comparison.left_out == ("tendons",)
+
+
+@pytest.mark.parametrize(
+    ("joint", "rest"),
+    [
+        ("", '<equality><joint joint1="h" polycoef="0.1 0 0 0 0"/></equality>'),
+        ('damping="1 .5" stiffness="1 2 3"', ""),
+    ],
+)
+def test_held_joints_and_polynomials_are_compared_as_free_ones(joint, rest, tmp_path):
+    pytest.importorskip("mujoco")
+    path = tmp_path / "held.xml"
+    path.write_text(
+        f'<mujoco><worldbody><body><joint name="h" axis="0 1 0" {joint}/><geom size=".1" '
+        f'pos=".1 0 0"/></body></worldbody>{rest}</mujoco>'
+    )
+    comparison = robosim.compare(path, "mujoco")
+    assert comparison.passed, str(comparison)
+    assert comparison.left_out
+
+
+@needs_pinocchio
+def test_names_in_another_encoding(tmp_path):
+    path = tmp_path / "latin.urdf"
+    inertial = (
+        '<inertial><mass value="1"/><inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" '
+        'iyz="0"/></inertial>'
+    )
+    text = (
+        '<?xml version="1.0" encoding="ISO-8859-1"?><robot name="r">'
+        f'<link name="b\xe9">{inertial}</link><link name="l">{inertial}</link>'
+        '<joint name="j" type="continuous"><parent link="b\xe9"/><child link="l"/></joint></robot>'
+    )
+    path.write_bytes(text.encode("latin-1"))
+    comparison = robosim.compare(path)
+    assert comparison.passed
+    assert comparison.frames == 2
