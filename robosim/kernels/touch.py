@@ -174,10 +174,6 @@ def start_contact(contact, poses, dt, w, t):
         else:
             w.roll[i] = -contact.radius * n[i]
             w.center1[i], w.arm1[i] = t.y[i], t.y[i] + w.roll[i]
-        w.arm_o[i] = b.x[i] + w.arm1[i] - a.x[i]
-        # Its side of the contact, then back into the middle of its own rounding.
-        w.roll_o[i] = contact.radius_o * n[i]
-        w.center_o[i] = w.arm_o[i] - gap * n[i] - w.roll_o[i]
     # x, or y if the normal is near to x, without its part along the normal.
     first = 0 if abs(n[0]) < 0.9 else 1
     size = 1.0 / sqrt(1.0 - n[first] * n[first])
@@ -188,6 +184,11 @@ def start_contact(contact, poses, dt, w, t):
     if moves(contact.body, poses):
         spread_rows(w.frame, w.arm1, 1.0, w.L)
     if moves(contact.other, poses):
+        for i in range(3):
+            w.arm_o[i] = b.x[i] + w.arm1[i] - a.x[i]
+            # Its side of the contact, then back into the middle of its own rounding.
+            w.roll_o[i] = contact.radius_o * n[i]
+            w.center_o[i] = w.arm_o[i] - gap * n[i] - w.roll_o[i]
         spread_rows(w.frame, w.arm_o, -1.0, w.L_o)
 
 
