@@ -186,7 +186,7 @@ class Link:
                 said = errors.read().decode(errors="replace").strip().splitlines()
                 reason = answer.get("error") or (said[-1] if said else "no answer from its process")
                 where = f" on port {port}" if port is not None else ""
-                where += f" of {host}" if host != "127.0.0.1" else ""
+                where += f" at {host}" if host != "127.0.0.1" else ""
                 raise ViewerError(f"the viewer could not be started{where}: {reason}")
         self.port = int(answer["port"])
         assert self.process.stdout is not None  # asked for above

@@ -53,7 +53,9 @@ def recording(
 
     robot = robot_of(log) if robot is None else robot
     for one in (log, *(other for _, other in others)):
-        _check(one, robot)
+        if len(one) == 0:
+            raise LogError(f"the log of '{one.info.robot}' has no samples to show")
+        check_robot(one, robot)
     recorder = Recorder(robot, fps, ghosts=[name for name, _ in others])
     kinematics = Kinematics(robot)
     charts, places = joint_charts(log.info)
@@ -104,18 +106,22 @@ def robot_of(log: Log) -> Mechanism:
     from robosim.errors import LoadError
     from robosim.loaders import load
 
+    if not log.info.robot:
+        raise LogError(
+            "the log does not say of which robot it is, as a CSV file cannot: give the robot as "
+            "well (robosim replay --model)"
+        )
     try:
         return load(log.info.robot)
     except LoadError as error:
         raise LogError(
             f"the log is of a robot '{log.info.robot}', which cannot be loaded by that name "
-            f"({error}): give the robot as well"
+            f"({error}): give the robot as well (robosim replay --model)"
         ) from None
 
 
-def _check(log: Log, robot: Mechanism) -> None:
-    if len(log) == 0:
-        raise LogError(f"the log of '{log.info.robot}' has no samples to show")
+def check_robot(log: Log, robot: Mechanism) -> None:
+    """Refuse a log that is of another robot, by its number of coordinates."""
     if log.q.shape[1] != robot.nq:
         raise LogError(
             f"the log has {log.q.shape[1]} coordinates, '{robot.name}' {robot.nq}: it is of "

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ Array = NDArray[Any]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 LINES = len(COLOURS)  # in a panel, where the names suggest no grouping
 MAX_GROUPS = 6
+MOST_NAMES = 24  # of a legend
 POINTS = 4000  # of a line; a figure is no wider than that in pixels
 SMALLEST_SPAN = 1e-3  # of an axis in its unit, so that rounding errors are not blown up
 PANEL = (3.4, 2.0)  # [in]
@@ -73,7 +75,7 @@ def plot_log(
     if len(log) == 0:
         raise LogError(f"the log of '{log.info.robot}' has no samples to draw")
     chosen = _choose(_joint_columns(log), joints)
-    groups = _groups(list(chosen), lambda joint: _unit(log, chosen[joint]))
+    groups = _groups(chosen, lambda joint: _unit(log, chosen[joint]))
     quantities = [
         quantity
         for quantity in QUANTITIES
@@ -144,25 +146,34 @@ def _unit(log: Log, names: Iterable[str]) -> str:
     return " ".join(sorted({log.info.units.get(name, "") for name in names}))
 
 
-def _groups(joints: Sequence[str], unit: Callable[[str], str]) -> list[tuple[str, list[str]]]:
-    """(title, joints) of each column of panels."""
+def _groups(
+    joints: Mapping[str, Sequence[str]], unit: Callable[[str], str]
+) -> list[tuple[str, list[str]]]:
+    """(title, joints) of each column of panels, for joints with their columns of a log."""
+    lines = {
+        joint: max(Counter(name.rpartition(".")[2] for name in names).values(), default=0)
+        for joint, names in joints.items()
+    }
     split = [_short(joint).split("_") for joint in joints]
     for drop in (slice(1, None), slice(None, -1)):
         groups: dict[tuple[str, str], list[str]] = {}
         for joint, words in zip(joints, split, strict=True):
             groups.setdefault(("_".join(words[drop]), unit(joint)), []).append(joint)
-        sizes = {len(group) for group in groups.values()}
+        sizes = {sum(map(lines.__getitem__, group)) for group in groups.values()}
         if 2 <= len(groups) <= MAX_GROUPS and min(sizes) >= 2 and max(sizes) <= LINES:
             return [(title, group) for (title, _), group in groups.items()]
     by_unit: dict[str, list[str]] = {}
     for joint in joints:
         by_unit.setdefault(unit(joint), []).append(joint)
-    most = max(LINES, -(-len(joints) // MAX_GROUPS))
-    return [
-        ("", alike[start : start + most])
-        for alike in by_unit.values()
-        for start in range(0, len(alike), most)
-    ]
+    most = max(LINES, -(-sum(lines.values()) // MAX_GROUPS))
+    columns: list[list[str]] = []
+    for alike in by_unit.values():
+        columns.append([])
+        for joint in alike:
+            if sum(map(lines.__getitem__, columns[-1])) + lines[joint] > most and columns[-1]:
+                columns.append([])
+            columns[-1].append(joint)
+    return [("", column) for column in columns]
 
 
 def _short(joint: str) -> str:
@@ -198,7 +209,8 @@ def _draw_joints(
             known = known or labels
             _draw(ax, log, names, labels, known)
             if not set(labels) <= set(known):
-                ax.legend(fontsize=8, framealpha=0.7, handlelength=1.4)
+                handles, shown = _some(*ax.get_legend_handles_labels())
+                ax.legend(handles, shown, fontsize=8, framealpha=0.7, handlelength=1.4)
             units = sorted({log.info.units.get(name, _EITHER_UNIT[quantity]) for name in names})
             label = f"{quantity} [{', '.join(units)}]"
             if said.get(quantity) != label:
@@ -209,6 +221,14 @@ def _draw_joints(
     _legends(part, tops, [title for title, _ in groups])
     part.align_ylabels()
     return panels
+
+
+def _some(handles: Sequence[Any], labels: Sequence[str]) -> tuple[list[Any], list[str]]:
+    """Entries of a legend, of very many the first ones and how many more there are."""
+    if len(labels) <= MOST_NAMES:
+        return list(handles), list(labels)
+    rest = f"and {len(labels) - MOST_NAMES + 1} more"
+    return [*handles[:MOST_NAMES]], [*labels[: MOST_NAMES - 1], rest]
 
 
 def _label(name: str, title: str) -> str:
@@ -222,7 +242,7 @@ def _label(name: str, title: str) -> str:
 
 def _legends(part: Any, top: Sequence[Axes], titles: Sequence[str]) -> None:
     """One legend for all columns where they show the same names, otherwise one above each."""
-    entries = [ax.get_legend_handles_labels() for ax in top]
+    entries = [_some(*ax.get_legend_handles_labels()) for ax in top]
     handles, names = entries[0]
     if len(top) > 1 and all(labels == names for _, labels in entries):
         for ax, title in zip(top, titles, strict=True):
@@ -232,8 +252,10 @@ def _legends(part: Any, top: Sequence[Axes], titles: Sequence[str]) -> None:
         return
     # Legends are as wide as their columns: some 26 letters across for each panel's width.
     across = 26 * max(1.0, 2.6 / len(top))
-    for ax, title, (_, labels) in zip(top, titles, entries, strict=True):
+    for ax, title, (handles, labels) in zip(top, titles, entries, strict=True):
         ax.legend(
+            handles,
+            labels,
             title=title or None,
             title_fontsize=11,
             loc="lower center",
@@ -271,7 +293,8 @@ def _draw_base(part: Any, log: Log, robot: Mechanism | None) -> None:
     for ax, (title, unit, values) in zip(axes[: len(panels)], panels, strict=True):
         ax.set_title(title, fontsize=11)
         _style(ax, log)
-        ax.plot(*_thinned(log.t, values), color=COLOURS[0], linewidth=1.3)
+        marker = "." if len(log) == 1 else None
+        ax.plot(*_thinned(log.t, values), color=COLOURS[0], linewidth=1.3, marker=marker)
         ax.set_ylabel(f"[{unit}]")
         ax.set_xlabel("time [s]")
         _widen(ax)
@@ -290,6 +313,7 @@ def _draw(
             # Later lines are thinner, so that those beneath show where they coincide.
             linewidth=1.0 + min(0.5 * max(len(known) - 1 - k, 0), 2.0),
             linestyle="-" if k < LINES else "--",
+            marker="." if len(log) == 1 else None,
             label=label,
         )
     _widen(ax)
@@ -338,6 +362,6 @@ def _title(log: Log) -> str:
     title += f"{_span(log):.4g} s"
     if np.isfinite(log.timestep):
         title += f", sampled every {1e3 * log.timestep:.4g} ms"
-    if log.info.ended != "complete":
+    if log.info.ended not in ("complete", ""):
         title += f" ({log.info.ended.split(':')[0]} at {log.t[-1]:.4g} s)"
     return title

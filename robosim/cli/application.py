@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Annotated, Any
 
 import typer
@@ -53,6 +54,12 @@ class Application(TyperGroup):
             if ctx.params.get("debug"):
                 raise
             report(error)
+            raise typer.Exit(1) from None
+        except OSError as error:
+            # Files have errors of robosim's: what is left is where results are printed to.
+            if ctx.params.get("debug") or error.errno != errno.ENOSPC:
+                raise
+            report(RobosimError(f"the output cannot be written: {error.strerror}"))
             raise typer.Exit(1) from None
 
 

@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -73,7 +74,7 @@ def controller(
     if not callable(found):
         raise ControllerError(f"controller '{name}': a {type(found).__name__} cannot be called")
     # The compiled loop knows this one, and it has no errors of a user's.
-    return found if isinstance(found, controllers.PD) else _guarded(name, found)
+    return found if isinstance(found, controllers.PD) else _answering(name, robot, found)
 
 
 def _find(name: str) -> Any:
@@ -86,6 +87,11 @@ def _find(name: str) -> Any:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:
+        if module_name.endswith(".py"):
+            raise ControllerError(
+                f"controller '{name}': a module is named without .py, as in "
+                f"{Path(module_name).stem}:{attribute}"
+            ) from None
         if isinstance(error, ModuleNotFoundError) and module_name.startswith(str(error.name)):
             raise ControllerError(
                 f"controller '{name}': there is no module '{error.name}' in the working directory "
@@ -131,6 +137,23 @@ def _guarded(name: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
             raise
         except Exception as error:
             raise ControllerError(f"controller '{name}' raised {_told(error)}") from error
+
+    controller.__name__ = name
+    return controller
+
+
+def _answering(name: str, robot: Mechanism, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A guarded controller that has to answer, if there are joints to drive."""
+    guarded = _guarded(name, function)
+
+    def controller(sim: Any) -> Any:
+        answer = guarded(sim)
+        if answer is None and robot.nu:
+            raise ControllerError(
+                f"controller '{name}' returned nothing; it has to return torques ({robot.nu},), "
+                "zeros if none are to act"
+            )
+        return answer
 
     controller.__name__ = name
     return controller

@@ -144,7 +144,10 @@ class Loading(Files):
         """What `--touching` says, as `robosim.load` takes it for `contacts`."""
         if self.touching is None or self.touching in ("all", "feet", "none"):
             return self.touching or "all"
-        return [name.strip() for name in self.touching.split(",") if name.strip()]
+        links = [name.strip() for name in self.touching.split(",") if name.strip()]
+        if not links:
+            raise OptionError("--touching must be all, feet, none, or names, not empty")
+        return links
 
     def load(self, model: str, **options: Any) -> Mechanism:
         """The robot that the options of the command line ask for."""

@@ -104,7 +104,7 @@ def plot(
     Of a run that was killed, what it had logged is drawn.
     """
     from robosim.log import read_log
-    from robosim.viz.playback import robot_of
+    from robosim.viz.playback import check_robot, robot_of
     from robosim.viz.plots import plot_log
 
     run = read_log(log)
@@ -112,7 +112,9 @@ def plot(
         remark(f"note: {run.note}")
     # Without the robot the plot has neither limits nor contacts, and is one all the same.
     robot = None if model is None else Files(package_dir=package_dir).load(model)
-    if robot is None:
+    if robot is not None:
+        check_robot(run, robot)
+    else:
         with contextlib.suppress(LogError):
             robot = robot_of(run)
     stem = log.with_suffix("") if log.suffix == ".partial" else log

@@ -79,12 +79,22 @@ def simulate(
     elif every != 1:
         raise OptionError("--every is for --log FILE")
     watching.check()
+    for option, value in (("port", watching.port), ("host", watching.host)):
+        if value is not None and not view:
+            raise OptionError(f"--{option} is for --view")
     robot = loading.load(model)
     for warning in robot.warnings:
         remark(f"warning: {warning}")
     timestep = stepping.timestep
     control = arguments.controller(stepping.controller, robot, timestep, stepping.implicit)
     sim = stepping.start(robot, timestep, lanes)
+    steps = round(seconds / timestep)
+    if steps == 0:
+        raise OptionError(f"--seconds {seconds:g} is no step of --timestep {timestep:g}")
+    if abs(steps * timestep - seconds) > 1e-6 * seconds:
+        remark(
+            f"note: {seconds:g} s are no whole number of steps: {steps * timestep:.9g} s instead"
+        )
     if lanes and (why := _why_not_in_lanes(sim, control, view or watching.record is not None)):
         remark(f"note: --lanes makes no difference: {why}")
     with interruptible() as interrupted, ExitStack() as stack:
@@ -95,7 +105,6 @@ def simulate(
         statistics = RunStatistics(sim)
         writer = None
         if log is not None:
-            steps = round(seconds / timestep)
             writer = LogWriter(log, sim.robot, timestep, steps=steps, every=every)
         stopped = run(
             sim,

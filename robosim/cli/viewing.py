@@ -128,7 +128,7 @@ def replay(
     from robosim.viz.playback import recording
 
     target = log.with_suffix(".html") if out_file is None else out_file
-    check_record(target)
+    check_record(target, "--out")
     main, others = read_log(log), [(path.stem, read_log(path)) for path in ghost or ()]
     for one in (main, *(other for _, other in others)):
         if one.note:

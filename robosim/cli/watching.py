@@ -63,7 +63,7 @@ class Watching:
     def check(self) -> None:
         """Refuse a recording that could not be written, before a run and not after it."""
         if self.record is not None:
-            check_record(self.record)
+            check_record(self.record, "--record")
 
     def recorder(self, sim: Simulation) -> Recorder | None:
         """What collects a recording, if one is asked for."""
@@ -77,16 +77,16 @@ class Watching:
             save_recording(recorder, self.record)
 
 
-def check_record(record: Path) -> None:
+def check_record(record: Path, option: str) -> None:
     """Refuse a file that a recording could not be written to."""
     suffix = record.suffix.lower()
     if suffix not in RECORDINGS:
         raise OptionError(
-            f"--record writes a page, a video or a picture: '{record}' must end in "
+            f"{option} writes a page, a video or a picture: '{record}' must end in "
             f"{', '.join(RECORDINGS)}"
         )
     if not record.absolute().parent.is_dir():
-        raise OptionError(f"--record {record}: the directory does not exist")
+        raise OptionError(f"{option} {record}: the directory does not exist")
     if suffix not in PAGES:
         from robosim.viz.rendering import check_renderer
 

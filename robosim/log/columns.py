@@ -93,7 +93,7 @@ class LogInfo:
     version : str
         Of the robosim that wrote it.
     ended : str
-        "complete", or why the run ended before its time.
+        "complete", or why the run ended before its time; empty if the file does not say (CSV).
     """
 
     robot: str
@@ -151,7 +151,7 @@ class LogInfo:
                 tau=tuple(n for n in names if n.endswith(TORQUE)),
                 units=dict(says.get("units", {})),
                 version=str(says.get("version", "")),
-                ended=str(says.get("ended", "complete")),
+                ended=str(says.get("ended", "")),
             )
         except (ValueError, TypeError, AttributeError):
             raise LogError("its metadata cannot be understood") from None

@@ -69,6 +69,9 @@ def short(sim):
 def broken(sim):
     return np.array([np.nan, 0.0])
 
+def silent(sim):
+    np.zeros(2)
+
 def late(sim):
     if sim.time > 0.0295:
         raise IndexError("no such thing")
@@ -232,6 +235,11 @@ class TestSimulate:
         result = run("simulate", "cube", "--seconds", "0.1", "--timestep", "0.01", "--json")
         assert json.loads(result.stdout)["steps"] == 10
 
+    def test_seconds_that_are_no_whole_steps_are_told(self, run: Run) -> None:
+        result = run("simulate", "cube", "--seconds", "1", "--timestep", "0.3", "--json")
+        assert json.loads(result.stdout)["seconds"] == pytest.approx(0.9)
+        assert "1 s are no whole number of steps: 0.9 s instead" in result.stderr
+
     def test_record(self, run: Run, tmp_path: Path) -> None:
         result = run("simulate", "cube", "--seconds", "0.1", "--record", "run.html")
         assert result.exit_code == 0, result.output
@@ -336,6 +344,11 @@ class TestStepping:
             (["--order", "3"], "order must be 2 or 4, not 3"),
             (["--implicit"], "for the controller 'stand', not 'zero'"),
             (["--every", "2"], "--every is for --log FILE"),
+            (["--port", "7000"], "--port is for --view"),
+            (["--host", "0.0.0.0"], "--host is for --view"),
+            (["--touching", ","], "--touching must be all, feet, none, or names"),
+            (["--seconds", "1e-9"], "--seconds 1e-09 is no step of --timestep 0.001"),
+            (["--controller", "control.py:damp"], "as in control:damp"),
         ],
     )
     def test_wrong(self, options: list[str], words: str, run: Run) -> None:
@@ -364,6 +377,7 @@ class TestControllers:
             ("{}:number", ["int", "cannot be called"]),
             ("{}:short", ["shape (1,)"]),
             ("{}:broken", ["nan"]),
+            ("{}:silent", ["returned nothing", "torques (2,)"]),
         ],
     )
     def test_wrong(self, name: str, words: list[str], run: Run, controllers: str) -> None:

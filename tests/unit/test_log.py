@@ -155,6 +155,8 @@ class TestRoundTrip:
         assert back.note is None
         if suffix != ".csv":
             assert back.info == log.info
+        else:
+            assert back.info.ended == ""  # which a CSV file does not say
         assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
     @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -208,3 +208,23 @@ def test_contact_phases_are_told_body_by_body() -> None:
     assert first.x0 == pytest.approx(np.sqrt(0.2 / 9.81), abs=2e-3)
     assert first.x1 == pytest.approx(0.4, abs=2e-3)
     assert [label.get_text() for label in phases.get_yticklabels()] == ["cube"]
+
+
+def test_ball_joints_share_panels_by_their_lines() -> None:
+    """Nine of four numbers each: no legend names more than can be told apart."""
+    figure = plot_log(log_of(robot([f"j{k}" for k in range(9)], kind="spherical")))
+    counts = [len(ax.get_lines()) for ax in figure.axes if ax.get_lines()]
+    assert sum(counts) == 9 * (4 + 3 + 3)
+    assert max(counts) <= 8
+
+
+def test_a_legend_of_very_many_names_some() -> None:
+    figure = plot_log(log_of(robot([f"j{k}" for k in range(180)])))
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert len(labels) == 24
+    assert labels[-1] == "and 7 more"
+
+
+def test_a_single_sample_can_be_seen() -> None:
+    figure = plot_log(log_of(robot(["hip"]), n=1))
+    assert figure.axes[0].get_lines()[0].get_marker() == "."

@@ -1,6 +1,7 @@
 // Charts beside the robot: of samples as they come, or of a recording with a cursor in it.
 "use strict";
 
+const MOST_NAMES = 24; // of a legend
 const LINE_COLORS = 8; // --line-0 ... in style.css
 const SECONDS_SHOWN = 10;
 
@@ -105,7 +106,7 @@ class Chart {
   legend() {
     const legend = document.createElement("div");
     legend.className = "legend";
-    this.names.slice(0, 24).forEach((name, k) => {
+    this.names.slice(0, MOST_NAMES).forEach((name, k) => {
       const entry = document.createElement("span");
       entry.style.setProperty("--line", `var(--line-${k % LINE_COLORS})`);
       entry.className = k >= LINE_COLORS ? "second" : "";
@@ -118,6 +119,12 @@ class Chart {
       };
       legend.append(entry);
     });
+    if (this.names.length > MOST_NAMES) {
+      const rest = document.createElement("span");
+      rest.className = "rest";
+      rest.textContent = `and ${this.names.length - MOST_NAMES} more`;
+      legend.append(rest);
+    }
     return legend;
   }
 
