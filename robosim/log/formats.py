@@ -11,6 +11,7 @@ import csv
 import io
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -190,9 +191,7 @@ def read_csv(path: Path, partial: bool = False) -> tuple[LogInfo, Chunk]:
     info, samples = _samples(pyarrow.csv.read_csv(pa.BufferReader(data), convert_options=options))
     if len(samples.t) > 1:
         span = float(samples.t[-1] - samples.t[0])
-        info = LogInfo(
-            info.robot, span / (len(samples.t) - 1), info.q, info.v, info.tau, version=""
-        )
+        info = replace(info, timestep=span / (len(samples.t) - 1))
     return info, samples
 
 

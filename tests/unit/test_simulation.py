@@ -163,7 +163,7 @@ def test_a_run_ends():
 
 @pytest.mark.parametrize("seconds", [-1.0, np.nan, "long"])
 def test_bad_durations(seconds):
-    with pytest.raises(OptionError, match="seconds must not be negative"):
+    with pytest.raises(OptionError, match="seconds must be a number that is not negative"):
         Simulation(pendulum()).run(seconds)
 
 
