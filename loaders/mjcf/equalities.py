@@ -85,7 +85,7 @@ def read_equalities(
     names = {*scalars.specs, *tendons.fixed, *tendons.spatial}
     for section in root.all("equality"):
         for node in section.children:
-            node = defaults.resolve(node)
+            node = defaults.resolve(node, tag="equality")
             label = node.name or f"{node.tag} in line {node.line}"
             if not node.flag("active", True):
                 notes.add("equalities that are not active are left out", label)

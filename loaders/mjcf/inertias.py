@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from robosim.loaders import inertials
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.compiler import Compiler
-from robosim.loaders.mjcf.joints import Spec
-from robosim.loaders.mjcf.links import NOTHING, Links
+from robosim.loaders.mjcf.links import NOTHING
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.orientation import Pose, rotation
 from robosim.loaders.mjcf.tree import TreeBody
@@ -33,40 +32,6 @@ def read_inertials(bodies: Sequence[TreeBody], compiler: Compiler) -> list[Inert
         return found
     factor = compiler.total_mass / total
     return [Inertial(m * factor, center, factor * inertia) for m, center, inertia in found]
-
-
-def moved_inertias(links: Links, specs: Mapping[str, Spec]) -> dict[str, float]:
-    """What each hinge and slide moves at the reference, its rotor included [kg m^2 or kg].
-
-    Parameters
-    ----------
-    links : Links
-    specs : mapping of name to Spec
-        All joints.
-    """
-    places = links.world_places()
-    found: dict[str, float] = {}
-    for index, link in enumerate(links.links):
-        above = {index}
-        for other, inner in enumerate(links.links[index + 1 :], start=index + 1):
-            if inner.parent in above:
-                above.add(other)
-        for placed in link.top.joints:
-            spec = specs[placed.name]
-            axis = places[index].R @ spec.axis
-            point = places[index].p + places[index].R @ spec.anchor
-            found[spec.name] = spec.armature
-            for other in above:
-                mass, center, inertia = links.links[other].inertial
-                R = places[other].R
-                r = places[other].p + R @ center - point
-                if spec.type == "slide":
-                    found[spec.name] += mass
-                else:
-                    about = R.T @ axis
-                    arm = np.cross(axis, r)
-                    found[spec.name] += float(about @ inertia @ about + mass * arm @ arm)
-    return found
 
 
 def _inertial(body: TreeBody, compiler: Compiler) -> Inertial:

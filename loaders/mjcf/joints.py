@@ -7,7 +7,7 @@ body in between, a carrier, for each further joint.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -359,16 +359,21 @@ def _carrier(name: str, anchor: Array, carried: Inertial, share: float) -> Body:
     return Body(name, share * carried.mass, inertia, frames=(frame,), carrier=True)
 
 
-def with_springdamper(spec: Spec, inertia: float) -> Spec:
-    """A joint whose spring and damper are made from a time constant and a damping ratio.
+def has_springdamper(spec: Spec) -> bool:
+    """Whether a joint's spring and damper are made from a time constant and a damping ratio."""
+    return bool(np.all(spec.springdamper > 0))
+
+
+def with_springdamper(spec: Spec, inertias: Mapping[str, float]) -> Spec:
+    """A joint with the spring and damper that it has from those, if it has them.
 
     Parameters
     ----------
     spec : Spec
-    inertia : float
-        What it moves, at the reference [kg m^2 or kg], its own rotor included.
+    inertias : mapping of joint to float
+        What it moves at the reference, its own rotor included [kg m^2 or kg].
     """
-    time, ratio = spec.springdamper
-    if not (time > 0 and ratio > 0):
+    if not has_springdamper(spec):
         return spec
+    (time, ratio), inertia = spec.springdamper, inertias[spec.name]
     return replace(spec, stiffness=inertia / (time * ratio) ** 2, damping=2 * inertia / time)

@@ -28,13 +28,14 @@ from robosim.loaders.mjcf.equalities import Equalities, read_equalities, single_
 from robosim.loaders.mjcf.files import Files
 from robosim.loaders.mjcf.hfields import HeightFields
 from robosim.loaders.mjcf.home import at_home
-from robosim.loaders.mjcf.inertias import moved_inertias, read_inertials
+from robosim.loaders.mjcf.inertias import read_inertials
 from robosim.loaders.mjcf.joints import (
     FREE_SHARE,
     GROUNDED_SHARE,
     TIED_SHARE,
     Spec,
     check_order,
+    has_springdamper,
     keeps_height,
     make_joints,
     read_joint,
@@ -44,7 +45,7 @@ from robosim.loaders.mjcf.joints import (
 from robosim.loaders.mjcf.keyframes import read_keyframes
 from robosim.loaders.mjcf.links import find_links, with_base
 from robosim.loaders.mjcf.meshes import Meshes
-from robosim.loaders.mjcf.muscles import with_muscles
+from robosim.loaders.mjcf.muscles import inertia_at, with_muscles
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.replicate import Expansion
@@ -130,15 +131,28 @@ class _Model:
             self.links,
             self.notes,
         )
-        moved = moved_inertias(self.links, read)
-        ready = {
-            name: self.drives.moved_by(with_springdamper(spec, moved[name]))
-            for name, spec in tendons.specs.items()
-        }
+        ready = {name: self.drives.moved_by(spec) for name, spec in tendons.specs.items()}
         self.specs = [[ready[name] for name in part] for part in names]
 
     def mechanism(self) -> Mechanism:
         """The mechanism that the file describes."""
+        mechanism = self._built()
+        if not any(has_springdamper(spec) for specs in self.specs for spec in specs):
+            return mechanism
+        # What a joint moves if all others are free, as MuJoCo has it.
+        softness = np.diag(np.linalg.inv(inertia_at(mechanism, self._reference())))
+        felt = dict(zip(mechanism.v_names, 1.0 / softness, strict=True))
+        self.specs = [
+            [
+                self.drives.moved_by(with_springdamper(self.tendons.specs[spec.name], felt))
+                for spec in specs
+            ]
+            for specs in self.specs
+        ]
+        return self._built()
+
+    def _built(self) -> Mechanism:
+        """The mechanism with the joints as they are known so far."""
         links = self.links.links
         centers = [np.zeros(3), *(link.inertial.center for link in links[1:])]
         scene = self._scene(centers, self.placed)

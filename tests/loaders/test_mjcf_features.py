@@ -335,3 +335,53 @@ def test_servos_reach_as_far_as_their_joints_do(tmp_path):
     tendon = '<tendon><fixed name="t"><joint joint="b" coef="2"/></fixed></tendon>'
     robot = load(tmp_path, ARM, tendon + servo.format(1, "").replace('joint="b"', 'tendon="t"'))
     assert any("controls of tendons" in text for text in robot.warnings)
+
+
+SPRUNG = """<body name="b" pos="0 0 1"><freejoint/><geom size=".1"/>
+  <body pos=".3 0 0"><joint name="k" axis="0 1 0" springdamper=".2 1" armature=".02"/>
+    <geom size=".1" pos=".3 0 0"/>
+    <body pos=".3 0 .1"><joint name="s" type="slide" axis="1 0 1" springdamper=".5 .3"/>
+      <geom size=".08" pos=".1 .2 0"/></body></body></body>
+  <body name="c" pos="1 0 1"><joint name="h" axis="0 1 0" springdamper=".1 1"/>
+    <geom size=".1" pos=".3 0 0"/>
+    <body pos=".3 0 0"><joint name="i" axis="0 1 0" damping="2"/><geom size=".1" pos=".3 0 0"/>
+    </body></body>"""
+
+
+def test_springs_and_dampers_from_time_constants_are_those_of_mujoco(tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    robot = load(tmp_path, SPRUNG)
+    model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{SPRUNG}</worldbody></mujoco>")
+    for joint in robot.joints:
+        if joint.kind == "floating":
+            continue
+        theirs = model.joint(joint.name)
+        expected = float(theirs.stiffness[0]), float(theirs.damping[0])
+        np.testing.assert_allclose((joint.stiffness, joint.damping), expected, rtol=1e-9)
+    assert robot.joints[1].stiffness > 0
+
+
+@pytest.mark.parametrize(
+    "place", ["<default>{}</default>", '<default><default class="off">{}</default></default>']
+)
+@pytest.mark.parametrize(
+    "equality",
+    [
+        '<joint {} joint1="j" joint2="k"/>',
+        '<joint {} joint1="j"/>',
+        '<weld {} body1="a" body2="b"/>',
+        '<tendon {} tendon1="t"/>',
+    ],
+)
+def test_equalities_that_are_off_by_default(tmp_path, place, equality):
+    world = """<body name="a" pos="0 0 1"><joint name="j" axis="0 1 0"/><geom size=".1"/></body>
+      <body name="b" pos="1 0 1"><joint name="k" axis="0 1 0"/><geom size=".1"/></body>"""
+    defaults = place.format('<equality active="false"/>')
+    chosen = 'class="off"' if "class" in place else ""
+    tendon = '<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>'
+    rest = f"{tendon}<equality>{equality.format(chosen)}</equality>{defaults}"
+    robot = load(tmp_path, world, rest)
+    assert not robot.couplings
+    assert not robot.loop_joints
+    assert all(np.isinf(joint.lower).all() for joint in robot.joints)
+    assert any("equal" in warning for warning in robot.warnings)
