@@ -6,6 +6,9 @@ of the nearest body or frame around it, else the outermost class.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from robosim.loaders.mjcf.actuator_defaults import KIND, inherited
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.orientation import ORIENTATIONS
 
@@ -52,22 +55,33 @@ class Defaults:
     def __init__(self, root: Node) -> None:
         outermost: dict[str, dict[str, str]] = {}
         self._classes = {MAIN: outermost}
+        self._outer: dict[str, list[dict[str, str]]] = {}
         for node in root.all("default"):
             # Older files give the outermost class another name.
             self._classes[node.attributes.get("class", MAIN)] = outermost
             self._read(node, outermost)
 
-    def _read(self, node: Node, known: dict[str, dict[str, str]]) -> None:
+    def _read(
+        self,
+        node: Node,
+        known: dict[str, dict[str, str]],
+        outer: Sequence[dict[str, str]] = (),
+    ) -> None:
+        """Read a class that starts with what is `known`; actuators of those around it, too."""
         for child in node.children:
             if child.tag != "default":
                 family = _FAMILIES.get(child.tag, child.tag)
-                known[family] = _merged(known.get(family, {}), child.attributes)
+                base = known.get(family, {})
+                if child.tag in ACTUATORS:
+                    base = {**_inherited([base, *outer], child), KIND: child.tag}
+                known[family] = _merged(base, child.attributes)
         for child in node.all("default"):
             name = child.text("class")
             if name in self._classes:
                 raise child.error(f"class '{name}' is there already")
             self._classes[name] = {tag: dict(values) for tag, values in known.items()}
-            self._read(child, self._classes[name])
+            self._outer[name] = [known.get("general", {}), *outer]
+            self._read(child, self._classes[name], self._outer[name])
 
     def resolve(self, node: Node, childclass: str | None = None, tag: str | None = None) -> Node:
         """An element with the attributes of its class where it has none of its own.
@@ -88,12 +102,23 @@ class Defaults:
         family = tag or _FAMILIES.get(node.tag, node.tag)
         name = node.attributes.get("class", childclass or MAIN)
         self.check(name, node)
-        return node.with_attributes(_merged(self._classes[name].get(family, {}), node.attributes))
+        base = self._classes[name].get(family, {})
+        if node.tag in ACTUATORS:
+            base = _inherited([base, *self._outer.get(name, ())], node)
+        return node.with_attributes(_merged(base, node.attributes))
 
     def check(self, name: str, node: Node) -> None:
         """Raise a LoadError if there is no class of that name, which `node` refers to."""
         if name not in self._classes:
             raise node.error(f"default class '{name}' does not exist", tuple(self._classes))
+
+
+def _inherited(classes: Sequence[dict[str, str]], node: Node) -> dict[str, str]:
+    """What an actuator has of its class and those around that, the innermost first."""
+    try:
+        return inherited(classes, node.tag)
+    except ValueError as error:
+        raise node.error(f"its default class has what is no number: {error}") from None
 
 
 def _merged(base: dict[str, str], own: dict[str, str]) -> dict[str, str]:

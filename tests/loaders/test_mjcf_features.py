@@ -385,3 +385,62 @@ def test_equalities_that_are_off_by_default(tmp_path, place, equality):
     assert not robot.loop_joints
     assert all(np.isinf(joint.lower).all() for joint in robot.joints)
     assert any("equal" in warning for warning in robot.warnings)
+
+
+ACTUATOR_DEFAULTS = [
+    "<general/>",
+    '<general gainprm="4"/>',
+    '<general gainprm="4" biastype="affine" biasprm="1 -4 -3"/>',
+    '<general gaintype="affine" gainprm="4 2 3"/>',
+    '<general dyntype="filter" dynprm=".1"/>',
+    '<motor gear="2"/>',
+    '<position kp="20" kv="1"/>',
+    '<position kp="20" dampratio="1"/>',
+    '<position timeconst=".1"/>',
+    '<intvelocity kp="7"/>',
+    '<velocity kv="5"/>',
+    '<cylinder area="2" bias="1 2 3" timeconst=".3"/>',
+    '<cylinder diameter="2"/>',
+    '<position kp="3" gear="2"/><default class="inner"><velocity kv="4" gear="3"/></default>',
+    '<velocity kv="4"/><default class="inner"><position kp="3"/></default>',
+    '<general gainprm="9"/><default class="inner"><velocity/></default>',
+    '<position kp="3" kv="2"/><default class="inner"><general gainprm="5"/></default>',
+    '<velocity kv="4"/><default class="m"><motor/>'
+    '<default class="inner"><velocity/></default></default>',
+]
+
+
+@pytest.mark.parametrize(
+    "kind", ["general", "motor", "position", "velocity", "intvelocity", "cylinder"]
+)
+@pytest.mark.parametrize("default", ACTUATOR_DEFAULTS)
+@pytest.mark.parametrize("own", ["", 'kp="50"'])
+def test_actuators_inherit_from_other_kinds_as_in_mujoco(tmp_path, default, kind, own):
+    mujoco = pytest.importorskip("mujoco")
+    if own and kind not in ("position", "intvelocity"):
+        pytest.skip("has no kp")
+    chosen = 'class="inner"' if "inner" in default else ""
+    integrates = kind == "intvelocity" or (kind == "general" and "intvelocity" in default)
+    more = 'actrange="-1 1"' if integrates else ""
+    world = '<body pos="0 0 1"><joint name="j" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/></body>'
+    rest = (
+        f"<default>{default}</default>"
+        f'<actuator><{kind} {chosen} joint="j" {own} {more}/></actuator>'
+    )
+    model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{world}</worldbody>{rest}</mujoco>")
+    (actuator,) = load(tmp_path, world, rest).actuators
+    np.testing.assert_allclose(actuator.gain, model.actuator_gainprm[0][:3], atol=1e-12)
+    np.testing.assert_allclose(actuator.bias, model.actuator_biasprm[0][:3], rtol=1e-9, atol=1e-12)
+    assert actuator.gears == {"j": model.actuator_gear[0][0]}
+    names = {0: None, 1: "integrator", 2: "filter", 3: "filterexact"}
+    dynamics = names[int(model.actuator_dyntype[0])]
+    assert (actuator.activation.kind if actuator.activation else None) == dynamics
+    if dynamics in ("filter", "filterexact"):
+        assert actuator.activation.constants[0] == model.actuator_dynprm[0][0]
+
+
+def test_a_default_that_is_no_number_is_told(tmp_path):
+    world = '<body pos="0 0 1"><joint name="j" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/></body>'
+    rest = '<default><position kp="much"/></default><actuator><general joint="j"/></actuator>'
+    with pytest.raises(robosim.LoadError, match=r"what is no number.*much"):
+        load(tmp_path, world, rest)
