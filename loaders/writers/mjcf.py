@@ -35,6 +35,7 @@ from robosim.loaders.writers.parts import (
     text,
 )
 from robosim.mechanism import Mechanism
+from robosim.models import stances
 from robosim.muscles import Muscle
 from robosim.tendons import Point, Pulley, Tendon, Term, Wrap
 
@@ -83,8 +84,11 @@ class _Writer:
         self._tendons()
         self._actuators()
         self._poses()
+        # A robot that is known by its name is put into its stance again.
+        if stances.stance(mechanism) is None and self._starts_elsewhere():
+            lost.add("that the pose 'home' is the one to start from")
         for joint in mechanism.joints:
-            note_joint(joint, lost, turns=True)
+            note_joint(joint, lost, mjcf=True)
             if np.isfinite(joint.velocity_limit):
                 lost.add("velocity limits", joint.name)
             if joint.safety is not None:
@@ -184,7 +188,12 @@ class _Writer:
         if joint.kind == "floating" and joint.parent is None:
             if not is_identity(joint.parent_position, joint.offset):
                 self.lost.add("where the coordinates of a floating base begin", joint.name)
-            child(element, "freejoint", name=joint.name)
+            acts = self._acts(joint, slice(0, joint.nv))
+            if acts:
+                child(element, "joint", name=joint.name, type="free", **acts)
+            else:
+                child(element, "freejoint", name=joint.name)
+            self._place_free(element, joint)
             return
         R_b, p_b = self._world_pose(body.name)
         R_c, x_c = self.poses[joint.child]
@@ -203,6 +212,29 @@ class _Writer:
                 attributes |= {"type": "hinge", "axis": text(turn @ joint.C_R[:, 0])}
             child(element, "joint", **attributes, **self._acts(joint, rows))
 
+    def _starts_elsewhere(self) -> bool:
+        """Whether joints other than those of free bodies are not at zero at home."""
+        mechanism = self.mechanism
+        moved = np.asarray(mechanism.home) != mechanism.neutral()
+        for begin, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False):
+            if joint.kind == "floating" and joint.parent is None:
+                moved[begin : begin + joint.nq] = False
+        return bool(moved.any())
+
+    def _place_free(self, element: etree._Element, joint: Joint) -> None:
+        """Put a free body where it is at home, which is where MJCF's own start has it.
+
+        Not where anchors of loops, which count from there, would be moved.
+        """
+        mechanism = self.mechanism
+        roots = sum(other.parent is None for other in mechanism.tree_joints)
+        loops = mechanism.loop_joints
+        if any(loop.parent is None for loop in loops) or (loops and roots > 1):
+            return
+        begin = mechanism.q_offsets[mechanism.body_index(joint.child)]
+        home = np.asarray(mechanism.home)[begin : begin + 7]
+        self._place(element, Frame(joint.child, home[:3], home[3:]))
+
     def _acts(self, joint: Joint, rows: slice) -> dict[str, str]:
         """What acts on some of a joint's coordinates, as attributes."""
         told = {}
@@ -211,13 +243,14 @@ class _Writer:
                              ("rest", "springref")):  # fmt: skip
             values = joint.per_coordinate(ours)[rows]
             if np.any(values != values[0]):
-                self.lost.add(f"different {ours} of the axes of a ball joint", joint.name)
+                kind = "floating" if joint.kind == "floating" else "ball"
+                self.lost.add(f"different {ours} of the axes of a {kind} joint", joint.name)
             if values[0]:
                 told[theirs] = text(values[0])
         low, high = bounds(joint)[:, rows.start]
         if rows.start == joint.C_T.shape[1] and np.isfinite(joint.largest_turn):
             low, high = 0.0, joint.largest_turn
-        if np.isfinite(low) or np.isfinite(high):
+        if low != high and (np.isfinite(low) or np.isfinite(high)):
             told |= {"limited": "true", "range": text(np.clip((low, high), -1e9, 1e9))}
         if joint.effort_limit == 0:
             self.lost.add("effort limits of zero", joint.name)
@@ -292,10 +325,19 @@ class _Writer:
         return name
 
     def _equalities(self) -> None:
+        locked = [
+            (name, low)
+            for joint in self.mechanism.tree_joints
+            if not joint.has_quaternion
+            for name, low, high in zip(_names(joint), *bounds(joint), strict=True)
+            if low == high
+        ]
         held = any(tendon.motion is not None for tendon in self.mechanism.tendons)
-        if not (self.mechanism.loop_joints or self.mechanism.couplings or held):
+        if not (self.mechanism.loop_joints or self.mechanism.couplings or held or locked):
             return
         equality = child(self.root, "equality")
+        for name, value in locked:
+            child(equality, "joint", joint1=name, polycoef=text((value, 0, 0, 0, 0)))
         for joint in self.mechanism.loop_joints:
             self._loop(equality, joint)
         self._held_tendons(equality)

@@ -125,15 +125,16 @@ def frame_of(body: Body, name: str) -> Frame:
     return next((frame for frame in body.frames[1:] if frame.name == name), body.frames[0])
 
 
-def note_joint(joint: Joint, lost: Lost, turns: bool = False) -> None:
-    """Note what no model file has of a joint, or but those that limit the `turns` of balls."""
-    if joint.motion is not None:
+def note_joint(joint: Joint, lost: Lost, mjcf: bool = False) -> None:
+    """Note what no model file has of a joint, or what MJCF files have not."""
+    held = bool(np.any(np.asarray(joint.lower) == np.asarray(joint.upper)))
+    if joint.motion is not None and not (mjcf and held):
         lost.add("motions given as functions of time, and joints held by equal limits", joint.name)
     if joint.potential is not None:
         lost.add("potentials", joint.name)
     if np.isfinite(joint.cone):
         lost.add("cones of ball joints", joint.name)
-    if np.isfinite(joint.largest_turn) and not turns:
+    if np.isfinite(joint.largest_turn) and not mjcf:
         lost.add("largest turns of ball joints", joint.name)
 
 

@@ -587,3 +587,41 @@ class TestFiles:
         assert (tmp_path / "x.srdf").exists()
         told = robosim.save(robosim.load("pendulum"), tmp_path / "x.urdf")
         assert any("x.srdf" in sentence for sentence in told)
+
+
+def test_free_bodies_keep_their_places_and_what_acts_on_them(tmp_path):
+    box = '<geom type="box" size=".1 .1 .1"/>'
+    (tmp_path / "two.xml").write_text(
+        '<mujoco><worldbody><geom type="plane" size="5 5 .1"/>'
+        f'<body name="a" pos="0 0 1"><freejoint/>{box}</body>'
+        '<body name="b" pos="1 0 1" euler="0 0 30"><joint type="free" damping=".5" armature=".1" '
+        f'frictionloss=".2"/>{box}</body></worldbody></mujoco>'
+    )
+    robot = robosim.load(tmp_path / "two.xml")
+    assert not robosim.convert(tmp_path / "two.xml", tmp_path / "again.xml")
+    back = robosim.load(tmp_path / "again.xml")
+    np.testing.assert_allclose(back.home, robot.home, atol=1e-12)
+    assert len(back.contacts) == len(robot.contacts) == 16
+    assert not back.warnings
+    for what in ("damping", "armature", "friction"):
+        np.testing.assert_array_equal(
+            back.joints[1].per_coordinate(what), robot.joints[1].per_coordinate(what)
+        )
+
+
+def test_joints_that_equal_limits_hold_through_mjcf(tmp_path):
+    rod = Body("rod", 1.0, np.eye(3))
+    held = Joint("hinge", "revolute", None, "rod", lower=0.3, upper=0.3)
+    robot = Mechanism("held", (rod,), (held,), home=(0.3,))
+    lost = robosim.save(robot, tmp_path / "held.xml")
+    assert not any("equal limits" in what for what in lost)
+    back = robosim.load(tmp_path / "held.xml")
+    assert np.asarray(back.joints[0].lower) == np.asarray(back.joints[0].upper) == 0.3
+    np.testing.assert_allclose(back.home, [0.3])
+
+
+def test_a_start_in_another_pose_is_told(tmp_path):
+    home = "that the pose 'home' is the one to start from"
+    assert home in robosim.convert("minitaur", tmp_path / "minitaur.xml")
+    assert home not in robosim.convert("a1", tmp_path / "a1.xml")  # whose stance is known
+    assert home not in robosim.convert("cube", tmp_path / "cube.xml")
