@@ -237,10 +237,9 @@ def _moving_freely(robot: Mechanism) -> Mechanism:
 
 def _freed(joint: Joint) -> Joint:
     """A joint without a motion, and without limits if equal ones hold a coordinate."""
-    free = replace(joint, motion=None)
     if np.any(np.asarray(joint.lower) == np.asarray(joint.upper)):
-        free = replace(free, lower=None, upper=None)
-    return free
+        return replace(joint, motion=None, lower=None, upper=None)
+    return replace(joint, motion=None)
 
 
 def _load(
