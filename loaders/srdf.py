@@ -195,20 +195,31 @@ def _coordinates(joint: Joint, values: list[float], file: Path, state: str) -> A
     return array
 
 
-def excluded(mechanism: Mechanism, apart: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Pairs of bodies all of whose links with collision shapes may pass through each other."""
+def excluded(
+    mechanism: Mechanism, found: Semantics, root: etree._Element, warnings: list[str]
+) -> list[tuple[str, str]]:
+    """Pairs of bodies all of whose links with collision shapes may pass through each other.
+
+    Names of links that the URDF tree `root` does not have are told in a warning.
+    """
+    known = {element.get("name") for element in root.iterchildren("link")}
+    lost = sorted({name for pair in found.apart for name in pair} - known)
+    if lost:
+        warnings.append(
+            f"{found.file.name}: pairs of links that do not exist are left out: {', '.join(lost)}"
+        )
     body_of = {frame.name: mechanism.bodies[k].name for k, frame in mechanism.frames()}
     free: dict[frozenset[str], set[frozenset[str]]] = {}
-    for a, b in apart:
+    for a, b in found.apart:
         if a in body_of and b in body_of and body_of[a] != body_of[b]:
             pair = frozenset((body_of[a], body_of[b]))
             free.setdefault(pair, set()).add(frozenset((a, b)))
     solid: Mapping[str, set[str]] = {
         body.name: {shape.name for shape in body.collisions} for body in mechanism.bodies
     }
-    found = []
+    pairs = []
     for pair, links in free.items():
         a, b = sorted(pair)
         if all(frozenset((x, y)) in links for x in solid[a] for y in solid[b]):
-            found.append((a, b))
-    return found
+            pairs.append((a, b))
+    return pairs

@@ -268,7 +268,7 @@ def _with_semantics(
         mechanism,
         joints=tuple(joints),
         configurations=srdf_files.configurations(mechanism, found, warnings),
-        excluded_pairs=tuple(srdf_files.excluded(mechanism, found.apart)),
+        excluded_pairs=tuple(srdf_files.excluded(mechanism, found, root, warnings)),
     )
 
 

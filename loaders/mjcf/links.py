@@ -12,7 +12,7 @@ from robosim.loaders import inertials
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.orientation import Pose
-from robosim.loaders.mjcf.tree import PlacedJoint, TreeBody
+from robosim.loaders.mjcf.tree import NOT_READ, PlacedJoint, TreeBody
 
 NOTHING = Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
 FLOATING_BASE = "floating_base"
@@ -108,10 +108,12 @@ def find_links(bodies: Sequence[TreeBody], own: Sequence[Inertial]) -> Links:
         links[parent].members.append((index, place))
         of_body.append((parent, place))
     if len(links) == 1:
-        raise bodies[0].node.error(
-            "nothing in it can move: no body has a joint; it may be meant to be included in "
-            "another file"
-        )
+        left = {child.tag for body in bodies for child in body.node.children} & set(NOT_READ)
+        why = "it may be meant to be included in another file"
+        if left:
+            listed = ", ".join(f"<{tag}>" for tag in sorted(left))
+            why = f"what moves in it may be the {listed}, which cannot be simulated here"
+        raise bodies[0].node.error(f"nothing in it can move: no body has a joint; {why}")
     for link in links[1:]:
         link.inertial = inertials.merge([_moved(own[i], place) for i, place in link.members])
         _check_mass(link)

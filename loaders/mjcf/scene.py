@@ -125,6 +125,11 @@ class Scene:
         seen, solid = set(map(id, drawn)), set(map(id, self._moving))
         for p in placed:
             if p.geom.kind in WORLDLY:
+                if p.link > 0:
+                    raise p.geom.node.error(
+                        f"a {p.geom.kind} must be in the world or on a body that does not move; "
+                        "a flat box can move"
+                    )
                 continue
             ground = self._ground_friction(p, floors)
             frictions = [self._friction(p, other) for other in obstacles]

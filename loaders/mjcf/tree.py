@@ -17,7 +17,7 @@ from robosim.loaders.mjcf.orientation import Pose, pose
 
 WORLD = "world"
 _DRAWN_ONLY = ("camera", "light")
-_NOT_READ = {
+NOT_READ = {
     "composite": "composite objects are left out",
     "flexcomp": "deformable objects (flexcomp) are left out",
     "plugin": "plugins are left out",
@@ -105,7 +105,7 @@ class Tree:
                 case "geom":
                     geom = self._defaults.resolve(child, childclass)
                     if any(geom.all("plugin")):
-                        self._notes.add(_NOT_READ["plugin"], f"geom '{geom.name}'")
+                        self._notes.add(NOT_READ["plugin"], f"geom '{geom.name}'")
                     self._check_name(geom)
                     read = read_geom(geom, frame, self._compiler, self._meshes)
                     self.bodies[index].geoms.append(read)
@@ -115,8 +115,8 @@ class Tree:
                     self._add_inertial(index, child, frame)
                 case "attach":
                     raise child.error("other models are not attached; include their bodies instead")
-                case tag if tag in _NOT_READ:
-                    self._notes.add(_NOT_READ[tag], child.name or child.label)
+                case tag if tag in NOT_READ:
+                    self._notes.add(NOT_READ[tag], child.name or child.label)
                 case tag if tag not in _DRAWN_ONLY:
                     raise child.error(f"<{node.tag}> cannot hold this")
 

@@ -4,12 +4,16 @@ A joint of several coordinates is several MJCF joints on one body, slides before
 that only carries others, without a mass of its own in the model file, is left out: its joints move
 to the body that it carries. Loops are equality constraints between sites, springs between points
 spatial tendons.
+
+Bodies are where they are at home, and `ref` tells what their joints' coordinates are there: that is
+where MuJoCo starts. Only ball joints have no `ref`, and are as at zero.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from lxml import etree
+from numpy.polynomial import Polynomial
 
 from robosim import quaternions
 from robosim.actuators import Actuator
@@ -63,7 +67,8 @@ class _Writer:
         child(self.root, "compiler", angle="radian", autolimits="false", inertiafromgeom="false")
         self.assets = child(self.root, "asset")
         self.world = child(self.root, "worldbody")
-        self.poses = body_poses(mechanism.tree_joints, mechanism.neutral())
+        self.reference = _reference(mechanism)
+        self.poses = body_poses(mechanism.tree_joints, self.reference)
         self.mu = frictions(mechanism, lost)
         self.extra = extra_contacts(mechanism, lost)
         self.elements: dict[str | None, etree._Element] = {None: self.world}
@@ -85,7 +90,8 @@ class _Writer:
         self._actuators()
         self._poses()
         # A robot that is known by its name is put into its stance again.
-        if stances.stance(mechanism) is None and self._starts_elsewhere():
+        elsewhere = not np.array_equal(self.reference, np.asarray(mechanism.home))
+        if stances.stance(mechanism) is None and elsewhere:
             lost.add("that the pose 'home' is the one to start from")
         for joint in mechanism.joints:
             note_joint(joint, lost, mjcf=True)
@@ -188,16 +194,17 @@ class _Writer:
         if joint.kind == "floating" and joint.parent is None:
             if not is_identity(joint.parent_position, joint.offset):
                 self.lost.add("where the coordinates of a floating base begin", joint.name)
-            acts = self._acts(joint, slice(0, joint.nv))
+            acts = self._free_acts(joint)
             if acts:
                 child(element, "joint", name=joint.name, type="free", **acts)
             else:
                 child(element, "freejoint", name=joint.name)
-            self._place_free(element, joint)
             return
         R_b, p_b = self._world_pose(body.name)
         R_c, x_c = self.poses[joint.child]
-        turn = R_b.T @ R_c
+        begin = self.mechanism.q_offsets[self.mechanism.body_index(joint.child)]
+        q = self.reference[begin : begin + joint.nq]
+        turn = R_b.T @ R_c @ joint.rotation(q).T
         anchor = R_b.T @ (x_c + R_c @ np.asarray(joint.child_position) - p_b)
         for k, name in enumerate(_names(joint)):
             slides = joint.C_T.shape[1]
@@ -210,37 +217,37 @@ class _Writer:
                 rows = slice(slides, slides + 3)
             else:
                 attributes |= {"type": "hinge", "axis": text(turn @ joint.C_R[:, 0])}
+            if attributes["type"] != "ball" and q[k]:
+                attributes["ref"] = text(q[k])
             child(element, "joint", **attributes, **self._acts(joint, rows))
 
-    def _starts_elsewhere(self) -> bool:
-        """Whether joints other than those of free bodies are not at zero at home."""
-        mechanism = self.mechanism
-        moved = np.asarray(mechanism.home) != mechanism.neutral()
-        for begin, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False):
-            if joint.kind == "floating" and joint.parent is None:
-                moved[begin : begin + joint.nq] = False
-        return bool(moved.any())
+    def _free_acts(self, joint: Joint) -> dict[str, str]:
+        """What acts on a free body, as attributes: its spring rests where the file has the body."""
+        told = self._acts(joint, slice(0, joint.nv), spring=False)
+        stiffness, rest = joint.per_coordinate("stiffness"), joint.per_coordinate("rest")
+        if not np.any(stiffness):
+            return told
+        R, p = self._world_pose(joint.child)
+        # One that starts turned has none for its turns when it is read.
+        upright = np.abs(R - np.eye(3)).max() < _SAME
+        turns = stiffness[0] if upright else 0.0
+        wanted = np.concatenate((p, np.zeros(3)))
+        held = stiffness != 0
+        if np.any(stiffness != [stiffness[0]] * 3 + [turns] * 3):
+            self.lost.add("springs of free bodies that are not alike along all axes", joint.name)
+        elif np.abs(rest - wanted)[held].max() > _SAME:
+            self.lost.add("springs of free bodies that do not rest where these start", joint.name)
+        else:
+            told["stiffness"] = text(stiffness[0])
+        return told
 
-    def _place_free(self, element: etree._Element, joint: Joint) -> None:
-        """Put a free body where it is at home, which is where MJCF's own start has it.
-
-        Not where anchors of loops, which count from there, would be moved.
-        """
-        mechanism = self.mechanism
-        roots = sum(other.parent is None for other in mechanism.tree_joints)
-        loops = mechanism.loop_joints
-        if any(loop.parent is None for loop in loops) or (loops and roots > 1):
-            return
-        begin = mechanism.q_offsets[mechanism.body_index(joint.child)]
-        home = np.asarray(mechanism.home)[begin : begin + 7]
-        self._place(element, Frame(joint.child, home[:3], home[3:]))
-
-    def _acts(self, joint: Joint, rows: slice) -> dict[str, str]:
+    def _acts(self, joint: Joint, rows: slice, spring: bool = True) -> dict[str, str]:
         """What acts on some of a joint's coordinates, as attributes."""
         told = {}
-        for ours, theirs in (("damping", "damping"), ("friction", "frictionloss"),
-                             ("armature", "armature"), ("stiffness", "stiffness"),
-                             ("rest", "springref")):  # fmt: skip
+        kinds = [("damping", "damping"), ("friction", "frictionloss"), ("armature", "armature")]
+        if spring:
+            kinds += [("stiffness", "stiffness"), ("rest", "springref")]
+        for ours, theirs in kinds:
             values = joint.per_coordinate(ours)[rows]
             if np.any(values != values[0]):
                 kind = "floating" if joint.kind == "floating" else "ball"
@@ -336,33 +343,47 @@ class _Writer:
         if not (self.mechanism.loop_joints or self.mechanism.couplings or held or locked):
             return
         equality = child(self.root, "equality")
+        refs = self._refs()
         for name, value in locked:
-            child(equality, "joint", joint1=name, polycoef=text((value, 0, 0, 0, 0)))
+            child(equality, "joint", joint1=name, polycoef=text((value - refs[name], 0, 0, 0, 0)))
         for joint in self.mechanism.loop_joints:
             self._loop(equality, joint)
         self._held_tendons(equality)
         for coupling in self.mechanism.couplings:
+            led = Polynomial((coupling.offset, coupling.ratio))
             child(equality, "joint", name=coupling.name, joint1=coupling.joint,
                   joint2=coupling.source,
-                  polycoef=text((coupling.offset, coupling.ratio, 0, 0, 0)))  # fmt: skip
+                  polycoef=text(_from_refs(led, refs[coupling.joint], refs[coupling.source])),
+                  )  # fmt: skip
+
+    def _refs(self) -> dict[str, float]:
+        """The coordinate of each hinge and slide of the file where it has put the bodies."""
+        mechanism = self.mechanism
+        return {
+            name: float(self.reference[begin + k])
+            for begin, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False)
+            for k, name in enumerate(_names(joint)[: joint.nq - 4 * joint.has_quaternion])
+        }
 
     def _held_tendons(self, equality: etree._Element) -> None:
-        """Lengths that stay, which MJCF counts from those with all coordinates at zero."""
+        """Lengths that stay, which MJCF counts from those where the file has put the bodies."""
         mechanism = self.mechanism
         if not any(tendon.motion is not None for tendon in mechanism.tendons):
             return
         # Here, so that numba is imported only where it is needed.
         from robosim.dynamics import Kinematics
 
-        lengths = Kinematics(mechanism, mechanism.neutral()).tendon_lengths()
-        joints = self._joint_names()
+        lengths = Kinematics(mechanism, self.reference).tendon_lengths()
+        joints, refs = self._joint_names(), self._refs()
         for tendon, length in zip(mechanism.tendons, lengths, strict=True):
             if _is_curve(tendon):
                 first, second = (part for part in tendon.path if isinstance(part, Term))
                 values = (-tendon.upper, second.factor, *second.higher)
-                child(equality, "joint", name=tendon.name, joint1=joints[first.coordinate],
-                      joint2=joints[second.coordinate],
-                      polycoef=text(-np.array(values) / first.factor))  # fmt: skip
+                names = joints[first.coordinate], joints[second.coordinate]
+                curve = Polynomial(-np.array(values) / first.factor)
+                child(equality, "joint", name=tendon.name, joint1=names[0], joint2=names[1],
+                      polycoef=text(_from_refs(curve, *map(refs.__getitem__, names))),
+                      )  # fmt: skip
             elif tendon.motion is not None and not _counts_backwards(tendon):
                 more = text((tendon.upper - length, 0, 0, 0, 0))
                 child(equality, "tendon", name=tendon.name, tendon1=_path_of(tendon),
@@ -549,6 +570,22 @@ class _Writer:
         keyframe = child(self.root, "keyframe")
         for name, q in poses.items():
             child(keyframe, "key", name=name, qpos=text(q))
+
+
+def _reference(mechanism: Mechanism) -> Array:
+    """Home (nq,), with ball joints at zero: the pose in which the file has the bodies."""
+    q = np.array(mechanism.home)
+    for begin, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False):
+        if joint.has_quaternion and (joint.kind != "floating" or joint.parent is not None):
+            q[begin + joint.nq - 4 : begin + joint.nq] = quaternions.IDENTITY
+    return q
+
+
+def _from_refs(led: Polynomial, ref: float, source_ref: float) -> Array:
+    """The five coefficients of q = led(source), both counted from their `ref`."""
+    moved = np.asarray(led(Polynomial((source_ref, 1.0))).coef, dtype=float)
+    moved[0] -= ref
+    return np.append(moved, np.zeros(4))[:5]
 
 
 def _is_curve(tendon: Tendon) -> bool:

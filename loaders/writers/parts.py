@@ -125,6 +125,11 @@ def frame_of(body: Body, name: str) -> Frame:
     return next((frame for frame in body.frames[1:] if frame.name == name), body.frames[0])
 
 
+def link_in(body: Body, name: str) -> str:
+    """The link of a file that a shape or contact of that name goes to: its own, or the body's."""
+    return name if any(frame.name == name for frame in body.frames) else body.name
+
+
 def note_joint(joint: Joint, lost: Lost, mjcf: bool = False) -> None:
     """Note what no model file has of a joint, or what MJCF files have not."""
     held = bool(np.any(np.asarray(joint.lower) == np.asarray(joint.upper)))

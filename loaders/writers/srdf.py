@@ -8,7 +8,16 @@ import numpy as np
 from lxml import etree
 
 from robosim.joints import selection
-from robosim.loaders.writers.parts import Array, child, named_poses, text
+from robosim.loaders.contacts import link_of
+from robosim.loaders.writers.parts import (
+    Array,
+    Lost,
+    child,
+    extra_contacts,
+    link_in,
+    named_poses,
+    text,
+)
 from robosim.mechanism import Mechanism
 
 
@@ -23,14 +32,24 @@ def srdf(mechanism: Mechanism) -> etree._Element | None:
     for joint in mechanism.tree_joints:
         if not joint.actuated and joint.kind not in ("floating", "fixed") and joint.name not in led:
             child(root, "passive_joint", name=joint.name)
-    links = {body.name: list(dict.fromkeys(shape.name or body.name for shape in body.collisions))
-             for body in mechanism.bodies}  # fmt: skip
+    links = _solid_links(mechanism)
     for a, b in mechanism.excluded_pairs:
         # One of the two may be an obstacle, which the format has not.
         for link1 in links.get(a, ()):
             for link2 in links.get(b, ()):
                 child(root, "disable_collisions", link1=link1, link2=link2, reason="Never")
     return root if len(root) else None
+
+
+def _solid_links(mechanism: Mechanism) -> dict[str, list[str]]:
+    """The links of the written file that can touch something, of each body."""
+    names = {body.name: [shape.name for shape in body.collisions] for body in mechanism.bodies}
+    for contact in extra_contacts(mechanism, Lost()):
+        names[contact.body].append(link_of(contact))
+    return {
+        body.name: list(dict.fromkeys(link_in(body, name) for name in names[body.name]))
+        for body in mechanism.bodies
+    }
 
 
 def _values(mechanism: Mechanism, q: Array) -> Iterator[tuple[str, Array]]:

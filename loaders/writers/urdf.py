@@ -29,6 +29,7 @@ from robosim.loaders.writers.parts import (
     frame_of,
     frictions,
     is_identity,
+    link_in,
     named_poses,
     note_joint,
     note_rest,
@@ -181,10 +182,11 @@ class _Writer:
         self, links: dict[str, etree._Element], body: Body, name: str, tag: str, shape: Geometry
     ) -> None:
         """Put a shape into the link of that name, or else the body's own."""
-        if name in links and name != body.name:
-            frame = frame_of(body, name)
+        link = link_in(body, name)
+        if link != body.name:
+            frame = frame_of(body, link)
             R = quaternions.rotation_matrix(np.asarray(frame.quaternion))
-            self._shape(links[name], tag, shape, R, np.asarray(frame.position))
+            self._shape(links[link], tag, shape, R, np.asarray(frame.position))
         else:
             self._shape(links[body.name], tag, shape, np.eye(3), self.origins[body.name])
 

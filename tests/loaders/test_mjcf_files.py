@@ -67,7 +67,15 @@ WRONG = {
     ),
     "mass": (mjcf(world=BODY.replace('size=".1"', 'size=".1" mass="-1"')), "must not be negative"),
     "no mass": (mjcf(world='<body name="b"><joint/></body>'), "mass and inertia must be positive"),
-    "nothing moves": (mjcf(world='<geom size="1"/>'), "nothing in it can move"),
+    "nothing moves": (mjcf(world='<geom size="1"/>'), "nothing in it can move.*another file"),
+    "nothing known moves": (
+        mjcf(world='<body><composite type="grid"><joint/></composite></body>'),
+        "nothing in it can move.*the <composite>, which cannot be simulated here",
+    ),
+    "a moving plane": (
+        mjcf(world='<body><joint/><geom size="1"/><geom type="plane" size="1 1 1"/></body>'),
+        "a plane must be in the world or on a body that does not move",
+    ),
     "free below": (
         mjcf(world='<body><geom size="1"/><body><freejoint/><geom size="1"/></body></body>'),
         "must be on a body of the world",

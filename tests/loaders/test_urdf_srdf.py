@@ -112,6 +112,11 @@ class TestPairs:
     def test_of_bodies(self, load):
         assert load(apart("bc", "xc")).excluded_pairs == (("b", "c"),)
 
+    def test_links_that_do_not_exist_are_told(self, load):
+        told = load(apart("bc", "xc", "by")).warnings
+        assert any("pairs of links that do not exist are left out: x, y" in text for text in told)
+        assert not any("do not exist" in text for text in load(apart("bc")).warnings)
+
     def test_of_merged_links_only_together(self, load):
         """a and d are one body: it passes through c only if both do."""
         assert load(apart("ac")).excluded_pairs == ()

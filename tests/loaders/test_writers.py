@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -55,6 +56,7 @@ real = [pytest.param(ROBOTS / f, id=Path(f).stem, marks=[needs_robots, pytest.ma
 BUILT = [info.name for info in shipped()]
 IN_URDF = [name for name in BUILT if name not in ("sphere_chain", "spinning_top")]
 
+ELSEWHERE = "that the pose 'home' is the one to start from"
 PER_COORDINATE = ("damping", "friction", "stiffness", "rest", "armature")
 
 
@@ -110,8 +112,10 @@ def assert_same(a, b):
         assert (one.parent, one.child) == (other.parent, other.child)
         for what in ("parent_position", "child_position", "stiffness", "rest_length", "damping"):
             np.testing.assert_allclose(getattr(one, what), getattr(other, what), atol=1e-12)
-    pairs = [(c.joint, c.source, c.ratio, c.offset) for c in a.couplings]
-    assert pairs == [(c.joint, c.source, c.ratio, c.offset) for c in b.couplings]
+    pairs = [(c.joint, c.source, c.ratio) for c in a.couplings]
+    assert pairs == [(c.joint, c.source, c.ratio) for c in b.couplings]
+    offsets = [[c.offset for c in robot.couplings] for robot in (a, b)]
+    np.testing.assert_allclose(*offsets, rtol=0, atol=1e-12)
     assert_same_contacts(a.contacts, b.contacts)
     assert_same_frames(a, b)
 
@@ -381,8 +385,10 @@ SAME_CONTACTS = [one for one in real if one.id not in ("alex_sake_hands", "xarm7
 @pytest.mark.parametrize("name", [*BUILT, *SAME_CONTACTS])
 def test_through_mjcf(name, tmp_path):
     robot = robosim.load(name)
-    robosim.save(robot, tmp_path / "x.xml")
+    told = robosim.save(robot, tmp_path / "x.xml")
     again = robosim.load(tmp_path / "x.xml")
+    if ELSEWHERE not in told:
+        np.testing.assert_allclose(again.home, robot.home, rtol=0, atol=1e-9)
     moving = robot
     if robot.bodies[0].name == "world":  # part of the world in MJCF, so without a mass
         joints = [
@@ -620,8 +626,103 @@ def test_joints_that_equal_limits_hold_through_mjcf(tmp_path):
     np.testing.assert_allclose(back.home, [0.3])
 
 
-def test_a_start_in_another_pose_is_told(tmp_path):
-    home = "that the pose 'home' is the one to start from"
-    assert home in robosim.convert("minitaur", tmp_path / "minitaur.xml")
-    assert home not in robosim.convert("a1", tmp_path / "a1.xml")  # whose stance is known
-    assert home not in robosim.convert("cube", tmp_path / "cube.xml")
+def test_files_start_at_home(tmp_path):
+    for name in ("minitaur", "a1", "cube", "double_pendulum"):
+        robot = robosim.load(name)
+        assert ELSEWHERE not in robosim.save(robot, tmp_path / "x.xml")
+        np.testing.assert_allclose(robosim.load(tmp_path / "x.xml").home, robot.home, atol=1e-9)
+
+
+def test_a_start_that_ball_joints_cannot_have_is_told(tmp_path):
+    ball = Joint("ball", "spherical", None, "rod")
+    turned = quaternions.from_axis_angle((1, 0, 0), 0.5)
+    robot = Mechanism("hanging", (Body("rod", 1.0, np.eye(3)),), (ball,))
+    assert ELSEWHERE not in robosim.save(robot, tmp_path / "x.xml")
+    assert ELSEWHERE in robosim.save(replace(robot, home=turned), tmp_path / "x.xml")
+
+
+def pair_on_curves(home):
+    """Hinges and a slide that curves, sums, equal limits and loops keep together, at home."""
+    rods = tuple(Body(name, 1.0, np.eye(3)) for name in "abcde")
+    joints = (
+        Joint("j", "revolute", None, "a", axis=(0, 1, 0)),
+        Joint("k", "prismatic", "a", "b", axis=(1, 0, 0), parent_position=(0.1, 0, 0.2)),
+        Joint("l", "revolute", "b", "c", axis=(0, 0, 1), child_position=(0, 0.3, 0)),
+        Joint("m", "planar", "c", "d", axis=(0, 1, 0), parent_position=(0, 0, 0.4)),
+        Joint("n", "revolute", "d", "e", axis=(1, 0, 0), lower=home[-1], upper=home[-1]),
+    )
+    x = home[1]
+    curve = Tendon("curve", (Term("l"), Term("k", -0.5, (-0.3, 0.2, 0.0))),
+                   lower=home[2] - 0.5 * x - 0.3 * x**2 + 0.2 * x**3,
+                   upper=home[2] - 0.5 * x - 0.3 * x**2 + 0.2 * x**3)  # fmt: skip
+    gear = Coupling("gear", "k", "j", 2.0, home[1] - 2.0 * home[0])
+    return Mechanism("pair", rods, joints, couplings=(gear,), tendons=(curve,), home=home)
+
+
+@needs_mujoco
+@pytest.mark.peer
+def test_what_counts_from_home_in_mjcf(tmp_path):
+    """Gears, curves and held joints, and poses of slides that turn, with a `ref` for each."""
+    import mujoco
+
+    robot = pair_on_curves((0.4, -0.3, 0.7, 0.2, -0.1, 0.6, 0.25))
+    assert ELSEWHERE not in robosim.save(robot, tmp_path / "x.xml")
+    again = robosim.load(tmp_path / "x.xml")
+    np.testing.assert_allclose(again.home, robot.home, atol=1e-12)
+    np.testing.assert_allclose(again.couplings[0].offset, robot.couplings[0].offset, atol=1e-12)
+    np.testing.assert_allclose(again.joints[-1].lower, robot.joints[-1].lower, atol=1e-12)
+    (ours,), (theirs,) = robot.tendons, again.tendons
+    assert theirs.upper == pytest.approx(ours.upper, abs=1e-12)
+    for one, other in zip(ours.path, theirs.path, strict=True):
+        assert (other.coordinate, other.factor) == (one.coordinate, pytest.approx(one.factor))
+        np.testing.assert_allclose(other.higher, one.higher, atol=1e-12)
+    assert_same_in_mujoco(robot, tmp_path / "x.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "x.xml"))
+    np.testing.assert_allclose(model.qpos0, robot.home, atol=1e-12)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    assert data.nefc == 3
+    np.testing.assert_allclose(data.efc_pos, 0, atol=1e-12)
+
+
+@needs_mujoco
+@pytest.mark.peer
+@given(robot=trees(("revolute", "prismatic", "cylindrical", "planar", "spherical")))
+@settings(max_examples=10, deadline=None)
+def test_random_homes_in_mujoco(robot):
+    rng = np.random.default_rng(robot.nq)
+    robot = replace(robot, home=random_coordinates(rng, robot))
+    with TemporaryDirectory() as folder:
+        robosim.save(robot, Path(folder) / "x.xml")
+        assert_same_in_mujoco(robot, Path(folder) / "x.xml")
+
+
+def test_springs_of_free_bodies_rest_where_these_start(tmp_path):
+    joint = Joint("free", "floating", None, "rod", stiffness=(2.0,) * 6,
+                  rest=(1.0, 2.0, 3.0, 0.0, 0.0, 0.0))  # fmt: skip
+    robot = Mechanism("m", (Body("rod", 1.0, np.eye(3)),), (joint,), home=(1, 2, 3, 1, 0, 0, 0))
+    assert not robosim.save(robot, tmp_path / "x.xml")
+    back = robosim.load(tmp_path / "x.xml").joints[0]
+    for what in ("stiffness", "rest"):
+        np.testing.assert_allclose(back.per_coordinate(what), joint.per_coordinate(what))
+    elsewhere = replace(robot, home=(1, 2, 4, 1, 0, 0, 0))
+    told = robosim.save(elsewhere, tmp_path / "x.xml")
+    assert any("do not rest where these start: free" in what for what in told)
+
+
+def test_pairs_that_may_pass_are_written_for_the_links_of_the_file(tmp_path):
+    """Geoms have names of their own; their links in URDF are called like the bodies."""
+    box = '<geom name="{0}_geom" type="box" size=".1 .1 .1"/>'
+    (tmp_path / "two.xml").write_text(
+        '<mujoco><worldbody><body name="a"><joint name="j" axis="1 0 0"/>' + box.format("a")
+        + '<body name="b"><joint name="k"/>' + box.format("b")
+        + '<body name="c"><joint name="l"/>' + box.format("c")
+        + '</body></body></body></worldbody><contact><exclude body1="a" body2="c"/></contact>'
+        "</mujoco>"
+    )  # fmt: skip
+    robot = robosim.load(tmp_path / "two.xml")
+    robosim.save(robot, tmp_path / "two.urdf")
+    back = robosim.load(tmp_path / "two.urdf")
+    assert ("a", "c") in robot.excluded_pairs
+    assert set(back.excluded_pairs) == set(robot.excluded_pairs)
+    assert not any("do not exist" in told for told in back.warnings)
