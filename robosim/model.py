@@ -228,7 +228,8 @@ JOINT_STATE = np.dtype(
         ("G_b", "f8", (6, 6)),  # and by child
         ("rotor", "f8", (6,)),  # momenta of the rotors that enter the next step, by coordinate
         ("rows", "i8"),  # of G that are there: those of the constraints, or of coordinates too
-        ("mid", "f8", (6,)),  # of a tree: rates of the coordinates in the last interval
+        # Of a tree: rates of the coordinates in the last interval, of a BALL those of its body.
+        ("mid", "f8", (6,)),
         ("slope", "f8", (6,)),  # of a tree: how these change [1/s], for the next guess
         # Of a tree: by how much that missed, and how much this has changed, for each rate.
         ("missed", "f8", (6, TRENDS)),
@@ -388,12 +389,14 @@ TREE_WORK = with_rows(
         ("r1", "f8", (3,)),  # from the joint point on the parent's parent side to this one
         ("base", "f8", (3,)),  # from the parent's centre of mass to where the child is held
         ("s", "f8", (6,)),  # rates of the coordinates while the parent stands still
-        ("d", "f8", (6,)),  # rates of the coordinates in the direction that was found
+        # Rates of the coordinates in the direction that was found, of a BALL that of its turn.
+        ("d", "f8", (6,)),
         ("passed", "f8", (6,)),  # what the joint passes on of f, about the parent's reference
         ("f", "f8", (6,)),  # wrench about the reference
         ("u", "f8", (6,)),  # the same along the coordinates
         ("x", "f8", (6,)),  # motion of the reference
-        ("Q", "f8", (4,)),  # unknown: turn against the parent, or (cosine, sine) of half an angle
+        # Unknown: turn against the parent, (cosine, sine) of half an angle, or P of a BALL.
+        ("Q", "f8", (4,)),
         ("Q_old", "f8", (4,)),
         ("r2", "f8", (3,)),
         ("a2", "f8", (3,)),

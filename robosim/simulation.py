@@ -37,6 +37,7 @@ from robosim.log.columns import STEP, worst_of
 from robosim.mechanism import Mechanism
 from robosim.memory import copied
 from robosim.model import (
+    BALL,
     LIMIT,
     MAX_FACETS,
     Model,
@@ -965,6 +966,8 @@ class Simulation:
             for joint, knot in zip(self._model.joints, self._state.joints, strict=True):
                 begin, rates = joint["v_begin"], joint["m_T"] + joint["m_R"]
                 knot["mid"][:rates] = self._state.v[begin : begin + rates]
+                if joint["kind"] == BALL:
+                    knot["mid"][:rates] = self._state.bodies["omega"][joint["child"]]
                 knot["slope"], knot["missed"] = 0.0, 0.0
             self._state.trend[:] = self._state.contact_trend[:] = 0.0
         self._hand_over()

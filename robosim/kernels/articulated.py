@@ -419,7 +419,10 @@ def sweep_to_leaves(joints, loops, tree, border, arms, x, before):
 
 @stage
 def pass_motion(b, joints, tree, before):
-    """tree.x, the motion of a body's reference, and tree.d from the motion of its parent's."""
+    """tree.x, the motion of a body's reference, and tree.d from the motion of its parent's.
+
+    Of a ball that is the body's own rate of turn.
+    """
     joint, w = joints[b], tree[b]
     motion, s, d = w.x, w.s, w.d
     y, r = tree[joint.parent].x, w.r1 if before else w.r2
@@ -435,7 +438,7 @@ def pass_motion(b, joints, tree, before):
         carry_motion(y, r, motion)
         for i in range(3):
             motion[3 + i] = s[i] - seen(w.W[i], y)
-            d[i] = motion[3 + i] - y[3 + i]
+            d[i] = motion[3 + i]
     elif joint.kind == FREE:
         Z = w.Z1 if before else w.Z2
         for row in range(m):

@@ -52,18 +52,17 @@ def angular_momentum_tangent(J, P, out):
         y1 = c * J[0, k] + e * J[1, k] - a * J[2, k]
         y2 = -b * J[0, k] + a * J[1, k] + e * J[2, k]
         out[0, k], out[1, k], out[2, k] = y0, y1, y2
-    for i in range(3):
-        y0, y1, y2 = out[i, 0], out[i, 1], out[i, 2]
-        out[i, 0] = y0 * e - y1 * c + y2 * b
-        out[i, 1] = y0 * c + y1 * e - y2 * a
-        out[i, 2] = -y0 * b + y1 * a + y2 * e
-        out[i, i] -= twice_energy
-    out[0, 1] += l2
-    out[0, 2] -= l1
-    out[1, 0] -= l2
-    out[1, 2] += l0
-    out[2, 0] += l1
-    out[2, 1] -= l0
+    # The rest is symmetric.
+    xx = out[0, 0] * e - out[0, 1] * c + out[0, 2] * b
+    xy = out[0, 0] * c + out[0, 1] * e - out[0, 2] * a
+    xz = -out[0, 0] * b + out[0, 1] * a + out[0, 2] * e
+    yy = out[1, 0] * c + out[1, 1] * e - out[1, 2] * a
+    yz = -out[1, 0] * b + out[1, 1] * a + out[1, 2] * e
+    zz = -out[2, 0] * b + out[2, 1] * a + out[2, 2] * e
+    out[0, 0], out[1, 1], out[2, 2] = xx - twice_energy, yy - twice_energy, zz - twice_energy
+    out[0, 1], out[1, 0] = xy + l2, xy - l2
+    out[0, 2], out[2, 0] = xz - l1, xz + l1
+    out[1, 2], out[2, 1] = yz + l0, yz - l0
 
 
 @kernel

@@ -13,7 +13,7 @@ from robosim.kernels.joint import (
     read_velocities,
 )
 from robosim.kernels.tendon import add_span_impulses, follow_tendon, is_tendon, span_rate
-from robosim.model import TERM
+from robosim.model import BALL, TERM
 
 
 @kernel
@@ -114,7 +114,8 @@ def start_knot(model, state, work, dt):
         for row in range(joint.m_T + joint.m_R):
             v = joint.v_begin + row
             fill(0.0, knot.missed[row])
-            knot.mid[row] = state.v[v]
+            turns = joint.kind == BALL
+            knot.mid[row] = state.bodies[joint.child].omega[row] if turns else state.v[v]
             knot.rotor[row] = model.coordinates[v].armature * state.v[v]
     fill(0.0, state.trend)
     fill(0.0, state.contact_trend)

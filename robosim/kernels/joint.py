@@ -171,12 +171,12 @@ def read_coordinates(joint, a, b, t, q):
             turns = floor((q[begin] - angle) / TURN + 0.5)
             q[begin] = angle + TURN * turns
         else:
-            nearness = 0.0
-            for i in range(4):
-                nearness += q[begin + i] * r[i]
-            sign = pick(nearness < 0.0, -1.0, 1.0)
-            for i in range(4):
-                q[begin + i] = sign * r[i]
+            # One by one, as they have just been written: a vector of them would be waited for.
+            w, x, y, z = r[0], r[1], r[2], r[3]
+            near = (q[begin] * w + q[begin + 1] * x) + (q[begin + 2] * y + q[begin + 3] * z)
+            sign = pick(near < 0.0, -1.0, 1.0)
+            q[begin], q[begin + 1] = sign * w, sign * x
+            q[begin + 2], q[begin + 3] = sign * y, sign * z
 
 
 @kernel

@@ -81,6 +81,7 @@ from robosim.kernels.tree import (
     meet_velocities,
     move_tree,
     points_apart,
+    push_somewhere,
     read_rates,
     start_joint,
     start_tree,
@@ -258,8 +259,9 @@ def find_knot_velocities(model, tree, state, work, options):
 def size_of_push(work):
     """Not zero where contacts or torques act."""
     size = 1.0 if work.active[0] > 0 else 0.0
-    for v in range(work.tau.shape[0]):
-        size += abs(work.tau[v])
+    if push_somewhere(work.tau):
+        for v in range(work.tau.shape[0]):
+            size += abs(work.tau[v])
     return over_limbs(size)
 
 
@@ -564,7 +566,7 @@ def read_tree(model, state, work, dt, shows, push, info):
         assign(work.joints[b].rotor, knot.rotor)
         keep_rates(joint, work.pose1[b], w, knot, dt, since, regular, misses)
         if shows:
-            meet_velocities(joint, state.v, knot, push > 0.0, dt)
+            meet_velocities(joint, state.v, state.bodies[b], knot, push > 0.0, dt)
         # Where the next interval begins.
         start_joint(joint, work.pose2, work.tree[joint.parent].rho1, w, t)
         if has_directions(joint):

@@ -3,7 +3,8 @@
 The unknowns of an interval are the joints' own: for each body b with parent a its turn Q against
 the parent, ``P_b = P_a Q``, and the rates `slide` of its free translations. All constraints then
 hold whatever the unknowns are; neither their residuals nor their multipliers appear. Of a joint
-with one axis, Q = (c, s a1), only (c, s) is kept.
+with one axis, Q = (c, s a1), only (c, s) is kept. A ball leaves its body to turn as it likes: its Q
+is P_b itself, and its rates are the body's own.
 
 Each body has a point of reference, the joint's point on it. `r` leads to it from the reference of
 the parent, `rho` from there to the centre of mass; 1 and 2 stand for the knots between which all is
@@ -164,10 +165,11 @@ def choose_trend(misses, least, trend):
 
 
 @kernel
-def meet_velocities(joint, v, knot, pushed, dt):
+def meet_velocities(joint, v, body, knot, pushed, dt):
     """Where it has been pushed, let the rates change as the velocities at the knot show."""
     for row in range(joint.m_T + joint.m_R):
-        change = 2.0 / dt * (v[joint.v_begin + row] - knot.mid[row])
+        rate = body.omega[row] if joint.kind == BALL else v[joint.v_begin + row]
+        change = 2.0 / dt * (rate - knot.mid[row])
         knot.slope[row] = pick(pushed, change, knot.slope[row])
 
 
@@ -204,6 +206,9 @@ def read_rates(joint, w, a, b, twists, t, v):
 @kernel
 def turn_child(joint, w, P_a, P):
     """P = P_a Q, the turn of a body from that of its parent and of the joint."""
+    if joint.kind == BALL:
+        assign(w.Q, P)
+        return
     if joint.m_R == 0:
         assign(P_a, P)
         return
@@ -515,15 +520,14 @@ def step_joint(b, joints, motions, tree, t, dt, length):
         w.slide[row] = w.slide_old[row] + length * w.d[row]
     if joint.m_R == 1:
         turn_hinge(w.Q_old, w.d[joint.m_T], dt * length, w.Q)
+    elif joint.kind == BALL:
+        turn_by(w.Q_old, w.d, dt * length, w.Q)
     elif joint.m_R == 3:
         # The rate in world axes at the second knot, seen from before the parent's turn.
-        if joint.kind == BALL:
-            assign(w.d[:3], t.w)
-        else:
-            fill(0.0, t.w)
-            for row in range(joint.m_T, joint.m_T + 3):
-                for i in range(3):
-                    t.w[i] += w.d[row] * w.Z2[row, 3 + i]
+        fill(0.0, t.w)
+        for row in range(joint.m_T, joint.m_T + 3):
+            for i in range(3):
+                t.w[i] += w.d[row] * w.Z2[row, 3 + i]
         turn_back(motions[joint.parent].P_old, t.w, t.y)
         turn_by(w.Q_old, t.y, dt * length, w.Q)
 
@@ -576,8 +580,19 @@ def push_joint(joint, f, r, rho, rho_a, child, parent):
 
 
 @kernel
+def push_somewhere(forces):
+    """Whether any of the generalized forces is not zero."""
+    for v in range(forces.shape[0]):
+        if somewhere(forces[v] != 0.0):
+            return True
+    return False
+
+
+@kernel
 def add_tree_forces(joints, poses, forces, scale, second, tree, t, impulses):
     """impulses (nb + 1,) += scale * world wrenches of generalized forces, at either knot."""
+    if not push_somewhere(forces):
+        return
     for b in range(tree.shape[0] - 1):
         joint = joints[b]
         if joint.kind == HINGE:
