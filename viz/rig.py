@@ -47,6 +47,7 @@ class Rig:
         from robosim.controllers import resolve
 
         self.sim, self.robot = sim, sim.robot
+        self._begin = sim.q, sim.v
         self.controllers = dict(controllers or {})
         self._rebuild = rebuild
         name = _name(controller)
@@ -97,7 +98,13 @@ class Rig:
             gains["target"][gains["q_index"] == q_index] = value
 
     def put(self, q: Array | None, time: float, moved: str | None = None) -> None:
-        """Put the robot somewhere, at rest; closed loops give way to the joint that was moved."""
+        """Put the robot somewhere, at rest; closed loops give way to the joint that was moved.
+
+        Without q it goes back to where it was at the beginning, and moves as it did.
+        """
+        if q is None:
+            self.sim.set_state(*self._begin, time=time)
+            return
         closed = self.robot.loop_joints or self.robot.couplings
         hold = (moved,) if moved is not None and closed else ()
         self.sim.set_state(q, time=time, hold=hold)
@@ -113,6 +120,7 @@ class Rig:
         if self._rebuild is None:
             raise OptionError("this simulation cannot be made anew with another timestep")
         self.sim = self._rebuild(timestep)
+        self._begin = self.sim.q, self.sim.v
         self.choose(self.name)
 
 

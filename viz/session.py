@@ -321,7 +321,7 @@ class Session:
             self._show()
 
     def _start(self, q: Array | None, at: float = 0.0, moved: str | None = None) -> None:
-        """Put the robot somewhere, at rest."""
+        """Put the robot somewhere, at rest, or back to the start."""
         self._let_go()
         self.rig.put(q, at, moved)
         self._chunk = None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from robosim.cli.start_state import Drop, Pose, Q, V, place
 from robosim.errors import OptionError, RobosimError
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ Controller = Annotated[
         show_default=False,
     ),
 ]
-Drop = Annotated[float, typer.Option(help="Start that many metres higher.", metavar="HEIGHT")]
 Order = Annotated[
     int,
     typer.Option(
@@ -71,6 +70,9 @@ class Stepping:
 
     controller: Controller = None
     timestep: Timestep = 1e-3
+    pose: Pose = None
+    q: Q = None
+    v: V = None
     drop: Drop = 0.0
     order: Order = 2
     friction_cone: FrictionCone = "second_order"
@@ -79,10 +81,6 @@ class Stepping:
 
     def start(self, robot: Mechanism, timestep: float, lanes: bool = False) -> Simulation:
         """The simulation at its start, with its kernels compiled."""
-        if not math.isfinite(self.drop):
-            raise OptionError(f"--drop must be a finite number, not {self.drop}")
-        if self.drop and not robot.floating_base:
-            raise OptionError(f"--drop needs a floating base, which '{robot.name}' does not have")
         if self.facets is not None and self.friction_cone != "linearized":
             raise OptionError("--facets is for --friction-cone linearized")
 
@@ -96,10 +94,7 @@ class Stepping:
             friction_facets=self.facets,
             lanes=lanes,
         )
-        if self.drop:
-            q = sim.q
-            q[2] += self.drop
-            sim.set_state(q)
+        place(sim, self.pose, self.q or (), self.v or (), self.drop)
         # Compiles what this robot needs; a step that fails is told once it is its turn.
         with suppress(RobosimError):
             sim.copy().run((FEWEST_IN_LANES + 1) * timestep if sim.lanes else timestep)

@@ -37,8 +37,9 @@ def view(
             help="Seconds to simulate; by default until ctrl-C.", metavar="S", show_default=False
         ),
     ] = math.inf,
-    pose: Annotated[
-        bool, typer.Option("--pose", help="Start paused, to look at the robot and to pose it.")
+    paused: Annotated[
+        bool,
+        typer.Option("--paused", "--pose", help="Start paused, to look at the robot and pose it."),
     ] = False,
     open_browser: Open = False,
 ) -> None:
@@ -77,7 +78,7 @@ def view(
             recorder,
             controllers=_built_in(robot) | {name: made},
             rebuild=built,
-            paused=pose,
+            paused=paused,
             stop=stop,
         )
     watching.save(recorder)

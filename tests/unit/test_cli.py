@@ -231,6 +231,44 @@ class TestSimulate:
             height[0] - 9.81 * 0.1**2 / 2, rel=1e-6
         )
 
+    def test_starts_with_coordinates_and_velocities(self, run: Run, tmp_path: Path) -> None:
+        line = "simulate double_pendulum --seconds 0.01 --log run.csv"
+        result = run(*line.split(), "--q", "joint1=90deg", "--q", "joint2=-0.5", "--v", "joint2=2")
+        assert result.exit_code == 0, result.output
+        log = read_log(tmp_path / "run.csv")
+        assert log.q[0] == pytest.approx([np.pi / 2, -0.5], abs=1e-12)
+        assert log.v[0] == pytest.approx([0.0, 2.0], abs=1e-12)
+
+    def test_starts_turned(self, run: Run, tmp_path: Path) -> None:
+        """A quaternion of which one entry is given has the length of one again."""
+        line = "simulate spinning_top --seconds 0.01 --log run.csv --q tip.qy=1 --v tip.wz=50"
+        result = run(*line.split())
+        assert result.exit_code == 0, result.output
+        log = read_log(tmp_path / "run.csv")
+        home = np.array(robosim.load("spinning_top").home)
+        home[2] = 1.0
+        assert log.q[0] == pytest.approx(home / np.linalg.norm(home), abs=1e-12)
+        assert log.v[0] == pytest.approx([0.0, 0.0, 50.0], abs=1e-9)
+
+    def test_loops_close_around_what_is_given(self, run: Run, tmp_path: Path) -> None:
+        line = "simulate rhombus --seconds 0.01 --log run.csv --q joint1a=0.4"
+        result = run(*line.split())
+        assert result.exit_code == 0, result.output
+        log = read_log(tmp_path / "run.csv")
+        names = robosim.load("rhombus").q_names
+        assert log.q[0][names.index("joint1a")] == pytest.approx(0.4, abs=1e-12)
+        assert log.violation.max() < 1e-9
+
+    def test_starts_in_a_pose_of_the_file(self, run: Run, tmp_path: Path) -> None:
+        (tmp_path / "arm.xml").write_text(
+            "<mujoco><worldbody><body><joint name='j' axis='0 1 0'/><geom size='.1'/></body>"
+            "</worldbody><keyframe><key name='up' qpos='1.5'/></keyframe></mujoco>"
+        )
+        line = "simulate arm.xml --seconds 0.01 --from up --log run.csv"
+        result = run(*line.split())
+        assert result.exit_code == 0, result.output
+        assert read_log(tmp_path / "run.csv").q[0] == pytest.approx([1.5])
+
     def test_timestep(self, run: Run) -> None:
         result = run("simulate", "cube", "--seconds", "0.1", "--timestep", "0.01", "--json")
         assert json.loads(result.stdout)["steps"] == 10
@@ -421,6 +459,11 @@ class TestErrors:
             (["simulate", "cube", "--drop", "inf"], ["--drop", "inf"]),
             (["simulate", "cube", "--friction", "-1"], ["friction", "-1"]),
             (["simulate", "double_pendulum", "--drop", "1"], ["floating base"]),
+            (["simulate", "double_pendulum", "--q", "x=1"], ["--q x=1", "known: joint1, joint2"]),
+            (["simulate", "double_pendulum", "--v", "joint1"], ["NAME=VALUE", "'joint1'"]),
+            (["simulate", "double_pendulum", "--q", "joint1=1m"], ["'1m' is no number"]),
+            (["simulate", "cube", "--v", "floating_base.vx=nan"], ["'nan' is no number"]),
+            (["simulate", "cube", "--from", "sit"], ["--from sit", "no such pose", "home"]),
             (["simulate", "cube", "--view", "--port", "70000"], ["port", "70000"]),
             (["simulate", "cube", "--log", "run.csv", "--seconds", "1e12"], ["GB are free"]),
             (["view", "cube", "--seconds", "-1"], ["--seconds"]),

@@ -16,6 +16,7 @@ from robosim.log import Chunk
 from robosim.viz import Recorder, live
 from robosim.viz.commands import parse
 from robosim.viz.pull import Pull
+from robosim.viz.rig import Rig
 from robosim.viz.session import Session
 from robosim.viz.snapshot import JointViolations, Probe
 
@@ -111,6 +112,19 @@ def test_reset_starts_again_and_the_recording_with_it(arm):
     # Seconds are of all runs together: 4 frames of 17 ms before, the rest after.
     assert sim.time == pytest.approx(0.3 - 4 * 0.017)
     assert len(recorder) == 15
+
+
+def test_reset_goes_back_to_where_it_was_started(arm):
+    sim = Simulation(arm)
+    sim.set_state((1.0, -0.5), (2.0, 0.0))
+    rig = Rig(sim, rebuild=lambda timestep: Simulation(arm, timestep))
+    sim.run(0.1)
+    rig.put(None, 0.0)
+    assert sim.q.tolist() == [1.0, -0.5]
+    assert sim.v.tolist() == [2.0, 0.0]
+    rig.restart(2e-3)
+    rig.put(None, 0.0)
+    assert rig.sim.q.tolist() == list(arm.home)
 
 
 def test_a_joint_is_posed_while_paused_and_time_stays(arm):

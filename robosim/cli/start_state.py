@@ -1,0 +1,138 @@
+"""Where a run starts: a pose by name, coordinates and velocities by name, some height."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from robosim.errors import OptionError
+
+if TYPE_CHECKING:
+    from robosim.mechanism import Mechanism
+    from robosim.simulation import Simulation
+
+START = "Start"
+_DEGREES = "deg"
+_MOST_LISTED = 30
+
+Pose = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        help="Start in a pose that the robot has a name for (a keyframe, an SRDF state).",
+        metavar="POSE",
+        show_default=False,
+        rich_help_panel=START,
+    ),
+]
+Q = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--q",
+        help="Start with a coordinate there: joint1=0.5 or joint1=30deg; may be given several "
+        "times.",
+        metavar="NAME=VALUE",
+        show_default=False,
+        rich_help_panel=START,
+    ),
+]
+V = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--v",
+        help="Start moving: a velocity in rad/s or m/s, as --q has coordinates.",
+        metavar="NAME=VALUE",
+        show_default=False,
+        rich_help_panel=START,
+    ),
+]
+Drop = Annotated[
+    float,
+    typer.Option(help="Start that many metres higher.", metavar="HEIGHT", rich_help_panel=START),
+]
+
+
+def place(
+    sim: Simulation, pose: str | None, q: Sequence[str], v: Sequence[str], drop: float
+) -> None:
+    """Put a simulation where the options say; loops close around the coordinates that they name.
+
+    Raises
+    ------
+    OptionError
+        For names that the robot has not, and values that are no finite numbers.
+    StateError
+        Where loops cannot be closed.
+    """
+    robot = sim.robot
+    if not math.isfinite(drop):
+        raise OptionError(f"--drop must be a finite number, not {drop}")
+    if drop and not robot.floating_base:
+        raise OptionError(f"--drop needs a floating base, which '{robot.name}' does not have")
+    if pose is None and not (q or v or drop):
+        return
+    positions = np.array(_pose(robot, pose))
+    given = _values("--q", q, robot.q_names)
+    for index, value in given.items():
+        positions[index] = value
+    _normalize(robot, positions, given)
+    if drop:
+        positions[2] += drop
+    velocities = np.zeros(robot.nv)
+    for index, value in _values("--v", v, robot.v_names).items():
+        velocities[index] = value
+    # Joints of several coordinates cannot be held, nor need they be where nothing is to be closed.
+    singles = {joint.name for joint in robot.tree_joints if joint.nq == 1}
+    hold = [robot.q_names[index] for index in given if robot.q_names[index] in singles]
+    sim.set_state(positions, velocities, hold=hold if robot.loop_joints or robot.couplings else ())
+
+
+def _pose(robot: Mechanism, name: str | None) -> Any:
+    if name is None or (name == "home" and name not in robot.configurations):
+        return robot.home
+    if name not in robot.configurations:
+        known = _listed(dict.fromkeys(("home", *robot.configurations)))
+        raise OptionError(f"--from {name}: '{robot.name}' has no such pose ({known})")
+    return robot.configurations[name]
+
+
+def _values(option: str, texts: Sequence[str], names: Sequence[str]) -> dict[int, float]:
+    """Index -> value of each NAME=VALUE."""
+    found: dict[int, float] = {}
+    for text in texts:
+        name, equals, number = text.rpartition("=")
+        if not equals or not name:
+            raise OptionError(f"{option} takes NAME=VALUE, not '{text}'")
+        if name not in names:
+            raise OptionError(f"{option} {text}: no such name ({_listed(names)})")
+        unit = math.pi / 180 if number.endswith(_DEGREES) else 1.0
+        try:
+            value = unit * float(number.removesuffix(_DEGREES))
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise OptionError(f"{option} {text}: '{number}' is no number")
+        found[names.index(name)] = value
+    return found
+
+
+def _listed(names: Iterable[str]) -> str:
+    first = list(islice(names, _MOST_LISTED + 1))
+    more = ["..."] * (len(first) > _MOST_LISTED)
+    return "known: " + ", ".join((*first[:_MOST_LISTED], *more))
+
+
+def _normalize(robot: Mechanism, q: Any, given: dict[int, float]) -> None:
+    """Give the quaternions that entries were set of their length."""
+    for begin, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
+        part = slice(begin + joint.nq - 4, begin + joint.nq)
+        if joint.has_quaternion and any(part.start <= index < part.stop for index in given):
+            size = np.linalg.norm(q[part])
+            if size < 1e-9:
+                raise OptionError(f"--q: the quaternion of joint '{joint.name}' is zero")
+            q[part] /= size
