@@ -73,6 +73,7 @@ def controller(
         found = _guarded(name, found)(robot)
     if not callable(found):
         raise ControllerError(f"controller '{name}': a {type(found).__name__} cannot be called")
+    _check_parameters(name, found)
     # The compiled loop knows this one, and it has no errors of a user's.
     return found if isinstance(found, controllers.PD) else _answering(name, robot, found)
 
@@ -125,6 +126,21 @@ def _makes_controllers(found: Any) -> bool:
         return False
     positional = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     return bool(parameters and parameters[0].name == "robot" and parameters[0].kind in positional)
+
+
+def _check_parameters(name: str, found: Callable[..., Any]) -> None:
+    """Raise a ControllerError for a controller that cannot be called with a simulation alone."""
+    try:
+        known = signature(found)
+    except (TypeError, ValueError):  # a builtin that does not tell
+        return
+    try:
+        known.bind(None)
+    except TypeError as error:
+        raise ControllerError(
+            f"controller '{name}' is called with the simulation before every step, as "
+            f"{name.rpartition(':')[2]}(sim), which {known} does not allow: {error}"
+        ) from None
 
 
 def _guarded(name: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:

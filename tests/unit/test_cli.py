@@ -72,6 +72,9 @@ def broken(sim):
 def silent(sim):
     np.zeros(2)
 
+def nothing():
+    return np.zeros(2)
+
 def late(sim):
     if sim.time > 0.0295:
         raise IndexError("no such thing")
@@ -412,6 +415,7 @@ class TestControllers:
             ("nobody:push", ["no module 'nobody'"]),
             ("{}:", ["module:function"]),
             ("{}:pull", ["has no 'pull'", "push, made"]),
+            ("{}:nothing", ["as nothing(sim), which () does not allow"]),
             ("{}:number", ["int", "cannot be called"]),
             ("{}:short", ["shape (1,)"]),
             ("{}:broken", ["nan"]),

@@ -231,7 +231,9 @@ class Stage {
     this.settled = true;
     if (this.follow && this.scene.follow && !this.held) {
       const step = this.bodies[0].position.clone().sub(this.followed);
-      step.multiply(new THREE.Vector3(share, share, shareUp));
+      // A fall is not left to go out of the picture.
+      const behind = THREE.MathUtils.clamp((1 - shareUp) * step.z, -0.1 * this.size, 0.1 * this.size);
+      step.set(share * step.x, share * step.y, step.z - behind);
       this.settled = step.length() < 1e-4 * this.size;
       this.followed.add(step);
       this.center.add(step);
