@@ -159,7 +159,8 @@ class Chart {
       }
     }
     if (!(low <= high)) return;
-    const least = Math.max(1e-3, 1e-4 * Math.max(Math.abs(low), Math.abs(high)));
+    // Wider around what stays as it is, so that labels are short.
+    const least = Math.max(low === high ? 0.02 : 1e-3, 1e-4 * Math.max(Math.abs(low), Math.abs(high)));
     const spare = Math.max(0.06 * (high - low), (least - (high - low)) / 2);
     [low, high] = [low - spare, high + spare];
     const [left, right, top, bottom] = [44, width - 4, 4, height - 16];
