@@ -299,6 +299,11 @@ class TriangleMesh(Frozen):
 AnyShape = Geometry | HalfSpace | HeightField | TriangleMesh
 
 
+def obstacle_name(obstacle: AnyShape) -> str:
+    """The name of an obstacle, which a mesh has from its geometry."""
+    return obstacle.geometry.name if isinstance(obstacle, TriangleMesh) else obstacle.name
+
+
 def as_obstacles(value: AnyShape | Iterable[AnyShape]) -> tuple[AnyShape, ...]:
     """Obstacles as a tuple, also of a single one; a `ModelError` if there is anything else."""
     if isinstance(value, AnyShape):

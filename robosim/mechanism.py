@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim.actuators import Actuator
 from robosim.bodies import Body, ContactPoint, Frame, Geometry
-from robosim.collision import AnyShape, TriangleMesh, as_obstacles
+from robosim.collision import AnyShape, as_obstacles, obstacle_name
 from robosim.elements import Coupling, PointSpring
 from robosim.errors import ModelError
 from robosim.joints import Joint
@@ -273,7 +273,7 @@ class Mechanism(Frozen):
                     element=f"mechanism '{self.name}'",
                     alternatives=("HalfSpace", "HeightField", "TriangleMesh", "Geometry"),
                 )
-        known_names = dict.fromkeys((*names, *map(_obstacle_name, self.obstacles)))
+        known_names = dict.fromkeys((*names, *map(obstacle_name, self.obstacles)))
         bodies = dict.fromkeys(names)
         pairs = [("contact pair", pair, bodies) for pair in self.contact_pairs]
         pairs += [("excluded pair", pair, known_names) for pair in self.excluded_pairs]
@@ -430,7 +430,7 @@ class Mechanism(Frozen):
         found: list[tuple[tuple[int | None, AnyShape], tuple[int | None, AnyShape]]] = []
         for obstacle in self.obstacles:
             for i, body in enumerate(self.bodies):
-                if frozenset((_obstacle_name(obstacle), body.name)) not in apart:
+                if frozenset((obstacle_name(obstacle), body.name)) not in apart:
                     found += [((None, obstacle), (i, shape)) for shape in body.collisions]
         for a, b in sorted(pairs):
             for shape in self.bodies[a].collisions:
@@ -577,10 +577,6 @@ def _coordinate_names(joint: Joint, *, velocity: bool) -> list[str]:
     if len(suffixes) == 1:
         return [joint.name]
     return [f"{joint.name}.{suffix}" for suffix in suffixes]
-
-
-def _obstacle_name(obstacle: AnyShape) -> str:
-    return obstacle.geometry.name if isinstance(obstacle, TriangleMesh) else obstacle.name
 
 
 def _check_unique(what: str, names: Iterable[str]) -> None:

@@ -18,12 +18,14 @@ from numpy.polynomial import Polynomial
 from robosim import quaternions
 from robosim.actuators import Actuator
 from robosim.bodies import Body, Frame, Geometry
+from robosim.collision import TriangleMesh, obstacle_name
 from robosim.elements import PointSpring
 from robosim.errors import SaveError
 from robosim.joints import Joint
 from robosim.loaders.contacts import link_of
 from robosim.loaders.placement import body_poses
 from robosim.loaders.writers.mesh_files import MeshFiles
+from robosim.loaders.writers.mjcf_obstacles import is_drawn, surface_of, touching
 from robosim.loaders.writers.parts import (
     POINT_RADIUS,
     Array,
@@ -70,11 +72,15 @@ class _Writer:
         self.reference = _reference(mechanism)
         self.poses = body_poses(mechanism.tree_joints, self.reference)
         self.mu = frictions(mechanism, lost)
-        self.extra = extra_contacts(mechanism, lost)
+        # In a world that has obstacles and no floor nothing touches the ground when it is read.
+        floorless = mechanism.obstacles and not mechanism.contacts
+        self.extra = extra_contacts(mechanism, Lost() if floorless else lost)
         self.elements: dict[str | None, etree._Element] = {None: self.world}
         self.used: set[str] = set()  # mesh assets
+        self.geoms: set[str] = set()  # their names
         if mechanism.contacts:
-            child(self.world, "geom", name="floor", type="plane", size="0 0 1", contype="0",
+            name = self._geom_name("floor")
+            child(self.world, "geom", name=name, type="plane", size="0 0 1", contype="0",
                   conaffinity="1", friction="0 0.005 0.0001")  # fmt: skip
         for frame in mechanism.world_frames:
             if frame.name != "world":
@@ -83,6 +89,7 @@ class _Writer:
                 lost.add("frames called world that are elsewhere", frame.name)
         for shape in mechanism.world_visuals:
             self._shape(self.world, "visual", shape, np.eye(3), np.zeros(3))
+        self._obstacles()
         self._bodies()
         self._exclusions()
         self._equalities()
@@ -99,7 +106,7 @@ class _Writer:
                 lost.add("velocity limits", joint.name)
             if joint.safety is not None:
                 lost.add("safety limits", joint.name)
-        kept = ("self-collision", "excluded pairs", "tendons",
+        kept = ("self-collision", "excluded pairs", "tendons", "obstacles",
                 "actuators, whose joints are driven by torques")  # fmt: skip
         note_rest(mechanism, lost, kept)
         if not len(self.assets):
@@ -311,6 +318,34 @@ class _Writer:
             self.used.add(name)
             # As a shell, since MuJoCo refuses meshes without a volume otherwise.
             child(self.assets, "mesh", name=name, file=file, inertia="shell")
+        return name
+
+    def _obstacles(self) -> None:
+        for obstacle in self.mechanism.obstacles:
+            if isinstance(obstacle, TriangleMesh):
+                self.lost.add("obstacles whose mesh MuJoCo would take the hull of",
+                              obstacle_name(obstacle))  # fmt: skip
+                continue
+            name = self._geom_name(obstacle.name or "obstacle")
+            attributes = {"name": name} | touching(obstacle, self.mechanism, self.lost)
+            if not isinstance(obstacle, Geometry):
+                attributes |= surface_of(obstacle, name, self.assets)
+                child(self.world, "geom", **attributes)
+                continue
+            self._shape(self.world, "collision", obstacle, np.eye(3), np.zeros(3))
+            geom = self.world[-1]
+            geom.attrib.update(attributes)
+            geom.set("group", "3" if is_drawn(obstacle, self.mechanism) else "0")
+        names = set(map(obstacle_name, self.mechanism.obstacles))
+        for pair in self.mechanism.excluded_pairs:
+            if not names.isdisjoint(pair):
+                self.lost.add("excluded pairs with obstacles", " - ".join(pair))
+
+    def _geom_name(self, name: str) -> str:
+        """A name that no other geom has."""
+        while name in self.geoms:
+            name += "_"
+        self.geoms.add(name)
         return name
 
     def _exclusions(self) -> None:

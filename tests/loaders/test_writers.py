@@ -12,6 +12,7 @@ import pytest
 import trimesh
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from lxml import etree
 from random_mechanisms import random_coordinates, random_quaternion, random_tree
 
 import robosim
@@ -27,6 +28,7 @@ from robosim import (
     quaternions,
 )
 from robosim.actuators import Actuator
+from robosim.collision import HalfSpace, HeightField, TriangleMesh
 from robosim.joints import KINDS, SafetyLimits
 from robosim.loaders import placement
 from robosim.loaders.packages import example_robot_data
@@ -695,6 +697,101 @@ def test_random_homes_in_mujoco(robot):
     with TemporaryDirectory() as folder:
         robosim.save(robot, Path(folder) / "x.xml")
         assert_same_in_mujoco(robot, Path(folder) / "x.xml")
+
+
+def hilly():
+    """A ball above obstacles of each kind that MJCF has."""
+    rng = np.random.default_rng(3)
+    box = trimesh.creation.box((0.4, 0.2, 0.1))
+    shapes = (
+        HalfSpace((0.3, -0.2, 1.0), (0, 0, -2.0), friction=0.9, name="slope"),
+        HeightField(rng.uniform(-0.5, 0.3, (4, 6)), (3.0, 5.0), (1, 2, -0.5),
+                    quaternions.from_axis_angle((0, 0, 1), 0.3), name="hills"),
+        Geometry("box", (1.0, 2.0, 0.5), (3, 0, 0.2), friction=0.2, name="step"),
+        Geometry("mesh", position=(0, 3, 0), vertices=np.array(box.vertices),
+                 faces=np.array(box.faces), name="stone"),
+        Geometry("sphere", (0.5,), (-3, 0, 0)),
+    )  # fmt: skip
+    ball = Body("ball", 1.0, np.eye(3), collisions=(Geometry("sphere", (0.1,), friction=0.5),))
+    base = Joint("base", "floating", None, "ball")
+    robot = Mechanism("m", (ball,), (base,), home=(0, 0, 2, 1, 0, 0, 0))
+    return robot.with_contacts(obstacles=shapes)
+
+
+def test_obstacles_through_mjcf(tmp_path):
+    robot = hilly()
+    assert not robosim.save(robot, tmp_path / "x.xml")
+    back = robosim.load(tmp_path / "x.xml")
+    assert not back.warnings
+    assert [o.name for o in back.obstacles] == ["slope", "hills", "step", "stone", "obstacle"]
+    for one, other in zip(robot.obstacles, back.obstacles, strict=True):
+        assert type(other) is type(one)
+        assert getattr(other, "kind", None) == getattr(one, "kind", None)
+    slope, hills, *solid = back.obstacles
+    np.testing.assert_allclose(slope.normal, robot.obstacles[0].normal, rtol=0, atol=1e-12)
+    assert np.asarray(slope.normal) @ slope.point == pytest.approx(-2.0 * slope.normal[2])
+    ours = robot.obstacles[1]
+    # Heights count from the lowest one when they come back.
+    low = np.min(ours.heights)
+    np.testing.assert_allclose(hills.heights, ours.heights - low, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(hills.position, ours.position + np.array((0, 0, low)), atol=1e-12)
+    assert hills.size == ours.size
+    assert same_rotation(hills.quaternion, ours.quaternion)
+    for one, other in zip(robot.obstacles[2:], solid, strict=True):
+        np.testing.assert_allclose(other.size, one.size, rtol=1e-12)
+        np.testing.assert_allclose(other.position, one.position, rtol=0, atol=1e-12)
+
+
+def test_friction_of_obstacles_through_mjcf(tmp_path):
+    """The lower one of both counts, of which only some can be had in MuJoCo's ways."""
+    robot = hilly()
+    robosim.save(robot, tmp_path / "x.xml")
+    root = etree.parse(tmp_path / "x.xml").getroot()
+    geoms = {geom.get("name"): geom for geom in root.find("worldbody").findall("geom")}
+    assert geoms["step"].get("priority") == "1"
+    assert geoms["step"].get("friction").startswith("0.2 ")
+    assert geoms["slope"].get("priority") is None
+    two = (*robot.bodies[0].collisions, Geometry("sphere", (0.1,), (1, 0, 0), friction=0.1))
+    both = replace(robot, bodies=(replace(robot.bodies[0], collisions=two),))
+    told = robosim.save(both, tmp_path / "x.xml")
+    assert "friction of obstacles that is lower than that of some links: step" in told
+
+
+@needs_mujoco
+@pytest.mark.peer
+def test_obstacles_are_where_mujoco_has_them(tmp_path):
+    import mujoco
+
+    robot = hilly()
+    robosim.save(robot, tmp_path / "x.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "x.xml"))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    slope, hills, step = robot.obstacles[:3]
+    R = quaternions.rotation_matrix(hills.quaternion)
+    heights = np.asarray(hills.heights)
+    nx, ny = heights.shape
+    for i, k in ((1, 1), (2, 4), (1, 3)):
+        at = np.array((3.0 * (i / (nx - 1) - 0.5), 5.0 * (k / (ny - 1) - 0.5), heights[i, k]))
+        above = np.asarray(hills.position) + R @ at + (0, 0, 1.0)
+        geom = np.zeros(1, dtype=np.int32)
+        down = np.array((0.0, 0.0, -1.0))
+        far = mujoco.mj_ray(model, data, above, down, None, 1, -1, geom)
+        assert model.geom(int(geom[0])).name == "hills"
+        assert far == pytest.approx(1.0, abs=1e-6)
+    assert model.geom("step").size.tolist() == [0.5, 1.0, 0.25]
+    assert model.geom("step").pos.tolist() == list(step.position)
+    turn = np.zeros(9)
+    mujoco.mju_quat2Mat(turn, model.geom("slope").quat)
+    np.testing.assert_allclose(turn.reshape(3, 3)[:, 2], slope.normal, atol=1e-12)
+
+
+def test_meshes_that_are_no_hulls_are_lost_in_mjcf(tmp_path):
+    box = trimesh.creation.box((1, 1, 1))
+    mesh = Geometry("mesh", vertices=np.array(box.vertices), faces=np.array(box.faces), name="pit")
+    robot = replace(hilly(), obstacles=(TriangleMesh(mesh),))
+    told = robosim.save(robot, tmp_path / "x.xml")
+    assert "obstacles whose mesh MuJoCo would take the hull of: pit" in told
 
 
 def test_springs_of_free_bodies_rest_where_these_start(tmp_path):

@@ -1,0 +1,72 @@
+"""Obstacles of the world to MJCF: geoms of the world that touch whatever moves."""
+
+from __future__ import annotations
+
+import numpy as np
+from lxml import etree
+
+from robosim import quaternions
+from robosim.bodies import Geometry
+from robosim.collision import AnyShape, HalfSpace, HeightField, obstacle_name
+from robosim.loaders.writers.parts import Array, Lost, child, text
+from robosim.mechanism import Mechanism
+
+_SAME = 1e-9
+# Below the lowest point of a height field, where MuJoCo wants something solid [m].
+_BASE = 0.1
+
+
+def surface_of(
+    obstacle: HalfSpace | HeightField, name: str, assets: etree._Element
+) -> dict[str, str]:
+    """Attributes of the geom that a half-space or a height field is; a field's asset is added."""
+    if isinstance(obstacle, HalfSpace):
+        turn = _turn_from_z(np.asarray(obstacle.normal))
+        return {"type": "plane", "size": "0 0 1", "pos": text(obstacle.point), "quat": text(turn)}
+    heights = np.asarray(obstacle.heights, dtype=float)
+    low, span = heights.min(), np.ptp(heights)
+    unit = (heights - low) / span if span > 0 else np.zeros(heights.shape)
+    half = np.asarray(obstacle.size) / 2
+    # Rows go along x, the first one where y is largest; heights go from 0 to the third size.
+    child(assets, "hfield", name=name, nrow=str(heights.shape[1]),
+          ncol=str(heights.shape[0]), size=text((*half, span or 1.0, _BASE)),
+          elevation=text(unit.T[::-1]))  # fmt: skip
+    R = quaternions.rotation_matrix(np.asarray(obstacle.quaternion))
+    at = np.asarray(obstacle.position) + low * R[:, 2]
+    return {"type": "hfield", "hfield": name, "pos": text(at),
+            "quat": text(obstacle.quaternion)}  # fmt: skip
+
+
+def _turn_from_z(normal: Array) -> Array:
+    """The quaternion (4,) of a turn from z to a unit vector (3,)."""
+    if normal[2] < _SAME - 1:
+        return np.array((0.0, 1.0, 0.0, 0.0))
+    return quaternions.normalized(np.array((1 + normal[2], -normal[1], normal[0], 0.0)))
+
+
+def touching(obstacle: AnyShape, mechanism: Mechanism, lost: Lost) -> dict[str, str]:
+    """Attributes by which a geom of the world touches what moves, with the lower friction of both.
+
+    MuJoCo takes the higher one, or that of the geom with the higher priority.
+    """
+    shapes = [shape.friction for body in mechanism.bodies for shape in body.collisions]
+    mu = obstacle.friction
+    attributes = {"contype": "0", "conaffinity": "1", "friction": "0 0.005 0.0001"}
+    if all(mu >= other for other in shapes):
+        return attributes
+    if any(mu > other for other in shapes):
+        lost.add(
+            "friction of obstacles that is lower than that of some links", obstacle_name(obstacle)
+        )
+        return attributes
+    return attributes | {"priority": "1", "friction": f"{text(mu)} 0.005 0.0001"}
+
+
+def is_drawn(shape: Geometry, mechanism: Mechanism) -> bool:
+    """Whether the world has a shape to see in the place of an obstacle."""
+    place = (*np.asarray(shape.position), *np.asarray(shape.quaternion))
+    for seen in mechanism.world_visuals:
+        there = (*np.asarray(seen.position), *np.asarray(seen.quaternion))
+        if seen.kind == shape.kind and np.abs(np.subtract(place, there)).max() < _SAME:
+            return True
+    return False
