@@ -190,9 +190,14 @@ class _Writer:
                 size = (contact.radius or POINT_RADIUS,)
                 ball = Geometry("sphere", size, contact.position, name=link_of(contact))
                 shapes.append(("collision", ball))
+        solid = {shape.name for shape in body.collisions}
         for tag, shape in shapes:
             R_f, p_f, inner = links.get(shape.name, links[body.name])
             self._shape(inner, tag, shape, R_f, p_f)
+            # What is called like a link has its name from there.
+            if shape.name and shape.name not in links and (tag == "collision" or
+                                                           shape.name not in solid):  # fmt: skip
+                inner[-1].set("name", self._geom_name(shape.name))
 
     def _joint(self, element: etree._Element, joint: Joint, body: Body) -> None:
         """The MJCF joints of a joint, in the axes of the body with all coordinates at zero."""

@@ -31,6 +31,7 @@ from robosim.actuators import Actuator
 from robosim.collision import HalfSpace, HeightField, TriangleMesh
 from robosim.joints import KINDS, SafetyLimits
 from robosim.loaders import placement
+from robosim.loaders.contacts import contact_points
 from robosim.loaders.packages import example_robot_data
 from robosim.models import shipped
 from robosim.muscles import Activation, Muscle
@@ -697,6 +698,20 @@ def test_random_homes_in_mujoco(robot):
     with TemporaryDirectory() as folder:
         robosim.save(robot, Path(folder) / "x.xml")
         assert_same_in_mujoco(robot, Path(folder) / "x.xml")
+
+
+def test_names_of_geoms_through_mjcf(tmp_path):
+    solid = Geometry("box", (0.1, 0.1, 0.1), name="left_pad")
+    other = Geometry("box", (0.1, 0.1, 0.1), (1, 0, 0), name="right_pad")
+    seen = Geometry("sphere", (0.2,), name="left_pad")
+    rod = Body("rod", 1.0, np.eye(3), visuals=(seen,), collisions=(solid, other))
+    robot = Mechanism("m", (rod,), (Joint("base", "floating", None, "rod"),))
+    contacts = contact_points(rod)
+    robot = replace(robot, contacts=tuple(contacts), home=(0, 0, 1, 1, 0, 0, 0))
+    assert not robosim.save(robot, tmp_path / "x.xml")
+    back = robosim.load(tmp_path / "x.xml")
+    assert [shape.name for shape in back.bodies[0].collisions] == ["left_pad", "right_pad"]
+    assert {c.name for c in back.contacts} == {c.name for c in robot.contacts}
 
 
 def hilly():
