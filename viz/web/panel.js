@@ -166,7 +166,11 @@ class Panel {
       event.target.selectedIndex = 0;
     };
     element("timestep-row").hidden = !offered.timesteps;
-    element("restart").onclick = () => this.send({ do: "timestep", value: Number(element("timestep").value) / 1000 });
+    element("restart").onclick = () => {
+      const timestep = element("timestep");
+      // What is out of its bounds is told beside it.
+      if (timestep.reportValidity()) this.send({ do: "timestep", value: Number(timestep.value) / 1000 });
+    };
     this.joints = offered.joints.map((joint, index) => this.buildJoint(joint, index));
     element("joints").replaceChildren(...this.joints.map((joint) => joint.row));
     // Long names take room from the sliders: they often differ in their last letters only.
