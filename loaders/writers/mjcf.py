@@ -96,9 +96,10 @@ class _Writer:
         self._tendons()
         self._actuators()
         self._poses()
-        # A robot that is known by its name is put into its stance again.
-        elsewhere = not np.array_equal(self.reference, np.asarray(mechanism.home))
-        if stances.stance(mechanism) is None and elsewhere:
+        # A robot that is known by its name is put into its stance when it is read.
+        stance = stances.stance(mechanism)
+        start = self.reference if stance is None else stances.posed(mechanism, stance)
+        if np.abs(start - np.asarray(mechanism.home)).max(initial=0.0) > _SAME:
             lost.add("that the pose 'home' is the one to start from")
         for joint in mechanism.joints:
             note_joint(joint, lost, mjcf=True)

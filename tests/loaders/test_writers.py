@@ -636,6 +636,13 @@ def test_files_start_at_home(tmp_path):
         np.testing.assert_allclose(robosim.load(tmp_path / "x.xml").home, robot.home, atol=1e-9)
 
 
+def test_a_start_that_a_known_stance_replaces_is_told(tmp_path):
+    robot = robosim.load("a1")
+    home = np.array(robot.home)
+    home[-1] += 0.1
+    assert ELSEWHERE in robosim.save(replace(robot, home=home), tmp_path / "x.xml")
+
+
 def test_a_start_that_ball_joints_cannot_have_is_told(tmp_path):
     ball = Joint("ball", "spherical", None, "rod")
     turned = quaternions.from_axis_angle((1, 0, 0), 0.5)
