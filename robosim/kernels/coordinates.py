@@ -8,12 +8,13 @@ from robosim.kernels.joint import (
     joint_motion_map,
     joint_residual,
     move_child,
+    own_rate,
     place_child,
     read_coordinates,
     read_velocities,
 )
 from robosim.kernels.tendon import add_span_impulses, follow_tendon, is_tendon, span_rate
-from robosim.model import BALL, TERM
+from robosim.model import TERM
 
 
 @kernel
@@ -114,8 +115,7 @@ def start_knot(model, state, work, dt):
         for row in range(joint.m_T + joint.m_R):
             v = joint.v_begin + row
             fill(0.0, knot.missed[row])
-            turns = joint.kind == BALL
-            knot.mid[row] = state.bodies[joint.child].omega[row] if turns else state.v[v]
+            knot.mid[row] = own_rate(joint, row, state.v, state.bodies[joint.child])
             knot.rotor[row] = model.coordinates[v].armature * state.v[v]
     fill(0.0, state.trend)
     fill(0.0, state.contact_trend)

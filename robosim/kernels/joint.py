@@ -25,6 +25,7 @@ from robosim.kernels.algebra import (
 )
 from robosim.kernels.jit import kernel
 from robosim.kernels.lanes import pick
+from robosim.model import BALL
 
 TURN = 2.0 * pi
 
@@ -177,6 +178,14 @@ def read_coordinates(joint, a, b, t, q):
             sign = pick(near < 0.0, -1.0, 1.0)
             q[begin], q[begin + 1] = sign * w, sign * x
             q[begin + 2], q[begin + 3] = sign * y, sign * z
+
+
+@kernel
+def own_rate(joint, row, v, body):
+    """A rate as guesses have it: of a coordinate, of a ball that of its body in child axes."""
+    if joint.kind == BALL:
+        return body.omega[row]
+    return v[joint.v_begin + row]
 
 
 @kernel

@@ -27,7 +27,7 @@ from robosim.kernels.body import (
 )
 from robosim.kernels.coordinates import read_ahead
 from robosim.kernels.jit import kernel, stage
-from robosim.kernels.joint import multiply_offset
+from robosim.kernels.joint import multiply_offset, own_rate
 from robosim.kernels.lanes import everywhere, over_limbs, pick, somewhere
 from robosim.kernels.touch import turned
 from robosim.model import BALL, HINGE, TRENDS
@@ -168,8 +168,7 @@ def choose_trend(misses, least, trend):
 def meet_velocities(joint, v, body, knot, pushed, dt):
     """Where it has been pushed, let the rates change as the velocities at the knot show."""
     for row in range(joint.m_T + joint.m_R):
-        rate = body.omega[row] if joint.kind == BALL else v[joint.v_begin + row]
-        change = 2.0 / dt * (rate - knot.mid[row])
+        change = 2.0 / dt * (own_rate(joint, row, v, body) - knot.mid[row])
         knot.slope[row] = pick(pushed, change, knot.slope[row])
 
 
