@@ -5,7 +5,7 @@ Quaternions of SRDF are (x, y, z, w).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -124,11 +124,16 @@ def without_actuators(
 
     Names of joints that the URDF tree `root` does not have are told in a warning.
     """
-    known = {element.get("name") for element in root.iterchildren("joint")}
-    lost = [name for name in passive if name not in known]
+    lost = _missing(passive, root, "joint")
     if lost:
         warnings.append(f"{file}: passive joints that do not exist: {', '.join(lost)}")
     return [replace(joint, actuated=False) if joint.name in passive else joint for joint in joints]
+
+
+def _missing(names: Iterable[str], root: etree._Element, tag: str) -> list[str]:
+    """Those of some names that no element of this kind of the URDF has."""
+    known = {element.get("name") for element in root.iterchildren(tag)}
+    return [name for name in names if name not in known]
 
 
 def configurations(mechanism: Mechanism, found: Semantics, warnings: list[str]) -> dict[str, Array]:
@@ -202,8 +207,7 @@ def excluded(
 
     Names of links that the URDF tree `root` does not have are told in a warning.
     """
-    known = {element.get("name") for element in root.iterchildren("link")}
-    lost = sorted({name for pair in found.apart for name in pair} - known)
+    lost = _missing(sorted({name for pair in found.apart for name in pair}), root, "link")
     if lost:
         warnings.append(
             f"{found.file.name}: pairs of links that do not exist are left out: {', '.join(lost)}"

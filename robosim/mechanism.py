@@ -541,6 +541,11 @@ class Mechanism(Frozen):
         )
 
     @property
+    def poses(self) -> dict[str, ArrayLike]:
+        """Joint coordinates (nq,) that have names: home, and the configurations."""
+        return {"home": np.asarray(self.home), **self.configurations}
+
+    @property
     def floating_base(self) -> bool:
         """Whether the first joint is a floating one."""
         return self.joints[0].kind == "floating"

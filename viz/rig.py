@@ -65,11 +65,6 @@ class Rig:
         return self._rebuild is not None
 
     @property
-    def poses(self) -> dict[str, Any]:
-        """Joint coordinates (nq,) that have names."""
-        return {"home": self.robot.home, **self.robot.configurations}
-
-    @property
     def targets(self) -> list[float | None]:
         """Where the controller holds each of `joints`; None for those that it does not hold."""
         gains = getattr(self.control, "gains", None)

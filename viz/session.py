@@ -222,7 +222,7 @@ class Session:
             {
                 "charts": self._probe.charts,
                 "joints": [joint | {"home": float(home[joint["q"]])} for joint in self.rig.joints],
-                "configurations": list(self.rig.poses),
+                "configurations": list(self.robot.poses),
                 "controllers": list(self.rig.controllers),
                 "poses": not self._one_run,
                 "timesteps": self.rig.can_rebuild and not self._one_run,
@@ -344,10 +344,10 @@ class Session:
             self.rig.aim({joint["q"]: value})
 
     def _configure(self, command: Command) -> None:
-        if command["name"] not in self.rig.poses:
+        if command["name"] not in self.robot.poses:
             self._refuse("there is no such configuration", command)
             return
-        q = np.array(self.rig.poses[command["name"]], dtype=float)
+        q = np.array(self.robot.poses[command["name"]], dtype=float)
         if self.paused and not self._one_run:
             self._start(q, self.sim.time)
         else:

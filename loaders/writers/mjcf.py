@@ -25,7 +25,7 @@ from robosim.joints import Joint
 from robosim.loaders.contacts import link_of
 from robosim.loaders.placement import body_poses
 from robosim.loaders.writers.mesh_files import MeshFiles
-from robosim.loaders.writers.mjcf_obstacles import is_drawn, surface_of, touching
+from robosim.loaders.writers.mjcf_obstacles import TOUCHED, friction, is_drawn, surface_of, touching
 from robosim.loaders.writers.parts import (
     POINT_RADIUS,
     Array,
@@ -35,6 +35,7 @@ from robosim.loaders.writers.parts import (
     extra_contacts,
     frictions,
     is_identity,
+    link_in,
     named_poses,
     note_joint,
     note_rest,
@@ -70,6 +71,7 @@ class _Writer:
         self.assets = child(self.root, "asset")
         self.world = child(self.root, "worldbody")
         self.reference = _reference(mechanism)
+        self.refs = self._refs()
         self.poses = body_poses(mechanism.tree_joints, self.reference)
         self.mu = frictions(mechanism, lost)
         # In a world that has obstacles and no floor nothing touches the ground when it is read.
@@ -80,8 +82,7 @@ class _Writer:
         self.geoms: set[str] = set()  # their names
         if mechanism.contacts:
             name = self._geom_name("floor")
-            child(self.world, "geom", name=name, type="plane", size="0 0 1", contype="0",
-                  conaffinity="1", friction="0 0.005 0.0001")  # fmt: skip
+            child(self.world, "geom", name=name, type="plane", size="0 0 1", **TOUCHED)
         for frame in mechanism.world_frames:
             if frame.name != "world":
                 self._place(child(self.world, "body", name=frame.name), frame)
@@ -193,11 +194,11 @@ class _Writer:
                 shapes.append(("collision", ball))
         solid = {shape.name for shape in body.collisions}
         for tag, shape in shapes:
-            R_f, p_f, inner = links.get(shape.name, links[body.name])
+            link = link_in(body, shape.name)
+            R_f, p_f, inner = links[link]
             self._shape(inner, tag, shape, R_f, p_f)
-            # What is called like a link has its name from there.
-            if shape.name and shape.name not in links and (tag == "collision" or
-                                                           shape.name not in solid):  # fmt: skip
+            # What is called like its link has the name from there; solids come before what is seen.
+            if shape.name not in ("", link) and (tag == "collision" or shape.name not in solid):
                 inner[-1].set("name", self._geom_name(shape.name))
 
     def _joint(self, element: etree._Element, joint: Joint, body: Body) -> None:
@@ -230,8 +231,8 @@ class _Writer:
                 rows = slice(slides, slides + 3)
             else:
                 attributes |= {"type": "hinge", "axis": text(turn @ joint.C_R[:, 0])}
-            if attributes["type"] != "ball" and q[k]:
-                attributes["ref"] = text(q[k])
+            if self.refs.get(name):
+                attributes["ref"] = text(self.refs[name])
             child(element, "joint", **attributes, **self._acts(joint, rows))
 
     def _free_acts(self, joint: Joint) -> dict[str, str]:
@@ -314,7 +315,7 @@ class _Writer:
             link = shape.name or str(element.get("name"))
             touches = str(int(self.mechanism.self_collision))
             attributes |= {"contype": "1", "conaffinity": touches}
-            attributes["friction"] = f"{text(self.mu.get(link, shape.friction))} 0.005 0.0001"
+            attributes["friction"] = friction(self.mu.get(link, shape.friction))
         child(element, "geom", **attributes)
 
     def _mesh(self, shape: Geometry) -> str:
@@ -384,9 +385,9 @@ class _Writer:
         if not (self.mechanism.loop_joints or self.mechanism.couplings or held or locked):
             return
         equality = child(self.root, "equality")
-        refs = self._refs()
         for name, value in locked:
-            child(equality, "joint", joint1=name, polycoef=text((value - refs[name], 0, 0, 0, 0)))
+            constant = value - self.refs[name]
+            child(equality, "joint", joint1=name, polycoef=text((constant, 0, 0, 0, 0)))
         for joint in self.mechanism.loop_joints:
             self._loop(equality, joint)
         self._held_tendons(equality)
@@ -394,8 +395,7 @@ class _Writer:
             led = Polynomial((coupling.offset, coupling.ratio))
             child(equality, "joint", name=coupling.name, joint1=coupling.joint,
                   joint2=coupling.source,
-                  polycoef=text(_from_refs(led, refs[coupling.joint], refs[coupling.source])),
-                  )  # fmt: skip
+                  polycoef=self._curve(led, coupling.joint, coupling.source))  # fmt: skip
 
     def _refs(self) -> dict[str, float]:
         """The coordinate of each hinge and slide of the file where it has put the bodies."""
@@ -406,6 +406,12 @@ class _Writer:
             for k, name in enumerate(_names(joint)[: joint.nq - 4 * joint.has_quaternion])
         }
 
+    def _curve(self, led: Polynomial, name: str, source: str) -> str:
+        """The five coefficients of q = led(source), both counted from their `ref`."""
+        moved = np.asarray(led(Polynomial((self.refs[source], 1.0))).coef, dtype=float)
+        moved[0] -= self.refs[name]
+        return text(np.append(moved, np.zeros(4))[:5])
+
     def _held_tendons(self, equality: etree._Element) -> None:
         """Lengths that stay, which MJCF counts from those where the file has put the bodies."""
         mechanism = self.mechanism
@@ -415,7 +421,7 @@ class _Writer:
         from robosim.dynamics import Kinematics
 
         lengths = Kinematics(mechanism, self.reference).tendon_lengths()
-        joints, refs = self._joint_names(), self._refs()
+        joints = self._joint_names()
         for tendon, length in zip(mechanism.tendons, lengths, strict=True):
             if _is_curve(tendon):
                 first, second = (part for part in tendon.path if isinstance(part, Term))
@@ -423,8 +429,7 @@ class _Writer:
                 names = joints[first.coordinate], joints[second.coordinate]
                 curve = Polynomial(-np.array(values) / first.factor)
                 child(equality, "joint", name=tendon.name, joint1=names[0], joint2=names[1],
-                      polycoef=text(_from_refs(curve, *map(refs.__getitem__, names))),
-                      )  # fmt: skip
+                      polycoef=self._curve(curve, *names))  # fmt: skip
             elif tendon.motion is not None and not _counts_backwards(tendon):
                 more = text((tendon.upper - length, 0, 0, 0, 0))
                 child(equality, "tendon", name=tendon.name, tendon1=_path_of(tendon),
@@ -620,13 +625,6 @@ def _reference(mechanism: Mechanism) -> Array:
         if joint.has_quaternion and (joint.kind != "floating" or joint.parent is not None):
             q[begin + joint.nq - 4 : begin + joint.nq] = quaternions.IDENTITY
     return q
-
-
-def _from_refs(led: Polynomial, ref: float, source_ref: float) -> Array:
-    """The five coefficients of q = led(source), both counted from their `ref`."""
-    moved = np.asarray(led(Polynomial((source_ref, 1.0))).coef, dtype=float)
-    moved[0] -= ref
-    return np.append(moved, np.zeros(4))[:5]
 
 
 def _is_curve(tendon: Tendon) -> bool:

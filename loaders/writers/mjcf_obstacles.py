@@ -8,7 +8,7 @@ from lxml import etree
 from robosim import quaternions
 from robosim.bodies import Geometry
 from robosim.collision import AnyShape, HalfSpace, HeightField, obstacle_name
-from robosim.loaders.writers.parts import Array, Lost, child, text
+from robosim.loaders.writers.parts import Lost, child, text
 from robosim.mechanism import Mechanism
 
 _SAME = 1e-9
@@ -16,13 +16,22 @@ _SAME = 1e-9
 _BASE = 0.1
 
 
+def friction(mu: float) -> str:
+    """Coefficients of a geom: of sliding, and MuJoCo's own of torsion and of rolling."""
+    return f"{text(mu)} 0.005 0.0001"
+
+
+# What a geom of the world has that touches whatever moves, with the friction of that.
+TOUCHED = {"contype": "0", "conaffinity": "1", "friction": friction(0.0)}
+
+
 def surface_of(
     obstacle: HalfSpace | HeightField, name: str, assets: etree._Element
 ) -> dict[str, str]:
     """Attributes of the geom that a half-space or a height field is; a field's asset is added."""
     if isinstance(obstacle, HalfSpace):
-        turn = _turn_from_z(np.asarray(obstacle.normal))
-        return {"type": "plane", "size": "0 0 1", "pos": text(obstacle.point), "quat": text(turn)}
+        return {"type": "plane", "size": "0 0 1", "pos": text(obstacle.point),
+                "zaxis": text(obstacle.normal)}  # fmt: skip
     heights = np.asarray(obstacle.heights, dtype=float)
     low, span = heights.min(), np.ptp(heights)
     unit = (heights - low) / span if span > 0 else np.zeros(heights.shape)
@@ -37,13 +46,6 @@ def surface_of(
             "quat": text(obstacle.quaternion)}  # fmt: skip
 
 
-def _turn_from_z(normal: Array) -> Array:
-    """The quaternion (4,) of a turn from z to a unit vector (3,)."""
-    if normal[2] < _SAME - 1:
-        return np.array((0.0, 1.0, 0.0, 0.0))
-    return quaternions.normalized(np.array((1 + normal[2], -normal[1], normal[0], 0.0)))
-
-
 def touching(obstacle: AnyShape, mechanism: Mechanism, lost: Lost) -> dict[str, str]:
     """Attributes by which a geom of the world touches what moves, with the lower friction of both.
 
@@ -51,15 +53,14 @@ def touching(obstacle: AnyShape, mechanism: Mechanism, lost: Lost) -> dict[str, 
     """
     shapes = [shape.friction for body in mechanism.bodies for shape in body.collisions]
     mu = obstacle.friction
-    attributes = {"contype": "0", "conaffinity": "1", "friction": "0 0.005 0.0001"}
     if all(mu >= other for other in shapes):
-        return attributes
+        return TOUCHED
     if any(mu > other for other in shapes):
         lost.add(
             "friction of obstacles that is lower than that of some links", obstacle_name(obstacle)
         )
-        return attributes
-    return attributes | {"priority": "1", "friction": f"{text(mu)} 0.005 0.0001"}
+        return TOUCHED
+    return TOUCHED | {"priority": "1", "friction": friction(mu)}
 
 
 def is_drawn(shape: Geometry, mechanism: Mechanism) -> bool:

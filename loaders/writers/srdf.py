@@ -32,7 +32,7 @@ def srdf(mechanism: Mechanism) -> etree._Element | None:
     for joint in mechanism.tree_joints:
         if not joint.actuated and joint.kind not in ("floating", "fixed") and joint.name not in led:
             child(root, "passive_joint", name=joint.name)
-    links = _solid_links(mechanism)
+    links = _solid_links(mechanism) if mechanism.excluded_pairs else {}
     for a, b in mechanism.excluded_pairs:
         # One of the two may be an obstacle, which the format has not.
         for link1 in links.get(a, ()):

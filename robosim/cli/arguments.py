@@ -7,7 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -118,21 +118,23 @@ def _is_function(name: str, value: Any) -> bool:
 
 
 def _makes_controllers(found: Any) -> bool:
-    if not callable(found):
-        return False
-    try:
-        parameters = list(signature(found).parameters.values())
-    except (TypeError, ValueError):  # a builtin that does not tell
-        return False
+    known = _signature(found) if callable(found) else None
+    parameters = [] if known is None else list(known.parameters.values())
     positional = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     return bool(parameters and parameters[0].name == "robot" and parameters[0].kind in positional)
 
 
+def _signature(found: Callable[..., Any]) -> Signature | None:
+    try:
+        return signature(found)
+    except (TypeError, ValueError):  # a builtin that does not tell
+        return None
+
+
 def _check_parameters(name: str, found: Callable[..., Any]) -> None:
     """Raise a ControllerError for a controller that cannot be called with a simulation alone."""
-    try:
-        known = signature(found)
-    except (TypeError, ValueError):  # a builtin that does not tell
+    known = _signature(found)
+    if known is None:
         return
     try:
         known.bind(None)

@@ -14,7 +14,6 @@ from robosim.errors import OptionError
 
 if TYPE_CHECKING:
     from robosim.mechanism import Mechanism
-    from robosim.simulation import Simulation
 
 START = "Start"
 _DEGREES = "deg"
@@ -57,27 +56,30 @@ Drop = Annotated[
 ]
 
 
-def place(
-    sim: Simulation, pose: str | None, q: Sequence[str], v: Sequence[str], drop: float
-) -> None:
-    """Put a simulation where the options say; loops close around the coordinates that they name.
+def start_state(
+    robot: Mechanism, pose: str | None, q: Sequence[str], v: Sequence[str], drop: float
+) -> dict[str, Any] | None:
+    """What `Simulation.set_state` takes to start where the options say; None for its own start.
+
+    Loops close around the coordinates that the options name.
 
     Raises
     ------
     OptionError
         For names that the robot has not, and values that are no finite numbers.
-    StateError
-        Where loops cannot be closed.
     """
-    robot = sim.robot
     if not math.isfinite(drop):
         raise OptionError(f"--drop must be a finite number, not {drop}")
     if drop and not robot.floating_base:
         raise OptionError(f"--drop needs a floating base, which '{robot.name}' does not have")
     if pose is None and not (q or v or drop):
-        return
-    positions = np.array(_pose(robot, pose))
-    given = _values("--q", q, robot.q_names)
+        return None
+    if pose is not None and pose not in robot.poses:
+        known = _listed(robot.poses)
+        raise OptionError(f"--from {pose}: '{robot.name}' has no such pose ({known})")
+    positions = np.array(robot.home if pose is None else robot.poses[pose])
+    names = robot.q_names
+    given = _values("--q", q, names)
     for index, value in given.items():
         positions[index] = value
     _normalize(robot, positions, given)
@@ -86,19 +88,10 @@ def place(
     velocities = np.zeros(robot.nv)
     for index, value in _values("--v", v, robot.v_names).items():
         velocities[index] = value
-    # Joints of several coordinates cannot be held, nor need they be where nothing is to be closed.
+    # Joints of several coordinates cannot be held.
     singles = {joint.name for joint in robot.tree_joints if joint.nq == 1}
-    hold = [robot.q_names[index] for index in given if robot.q_names[index] in singles]
-    sim.set_state(positions, velocities, hold=hold if robot.loop_joints or robot.couplings else ())
-
-
-def _pose(robot: Mechanism, name: str | None) -> Any:
-    if name is None or (name == "home" and name not in robot.configurations):
-        return robot.home
-    if name not in robot.configurations:
-        known = _listed(dict.fromkeys(("home", *robot.configurations)))
-        raise OptionError(f"--from {name}: '{robot.name}' has no such pose ({known})")
-    return robot.configurations[name]
+    hold = [names[index] for index in given if names[index] in singles]
+    return {"q": positions, "v": velocities, "hold": hold}
 
 
 def _values(option: str, texts: Sequence[str], names: Sequence[str]) -> dict[int, float]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from robosim.cli.start_state import Drop, Pose, Q, V, place
+from robosim.cli.start_state import Drop, Pose, Q, V, start_state
 from robosim.errors import OptionError, RobosimError
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ class Stepping:
         """The simulation at its start, with its kernels compiled."""
         if self.facets is not None and self.friction_cone != "linearized":
             raise OptionError("--facets is for --friction-cone linearized")
+        # Before there is anything to compile.
+        state = start_state(robot, self.pose, self.q or (), self.v or (), self.drop)
 
         from robosim.simulation import FEWEST_IN_LANES, Simulation
 
@@ -94,7 +96,8 @@ class Stepping:
             friction_facets=self.facets,
             lanes=lanes,
         )
-        place(sim, self.pose, self.q or (), self.v or (), self.drop)
+        if state is not None:
+            sim.set_state(**state)
         # Compiles what this robot needs; a step that fails is told once it is its turn.
         with suppress(RobosimError):
             sim.copy().run((FEWEST_IN_LANES + 1) * timestep if sim.lanes else timestep)
