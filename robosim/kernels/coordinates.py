@@ -115,7 +115,7 @@ def start_knot(model, state, work, dt):
         for row in range(joint.m_T + joint.m_R):
             v = joint.v_begin + row
             fill(0.0, knot.missed[row])
-            knot.mid[row] = own_rate(joint, row, state.v, state.bodies[joint.child])
+            knot.mid[row] = own_rate(joint, row, state.v, state.bodies)
             knot.rotor[row] = model.coordinates[v].armature * state.v[v]
     fill(0.0, state.trend)
     fill(0.0, state.contact_trend)

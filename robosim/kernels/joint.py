@@ -181,10 +181,10 @@ def read_coordinates(joint, a, b, t, q):
 
 
 @kernel
-def own_rate(joint, row, v, body):
+def own_rate(joint, row, v, bodies):
     """A rate as guesses have it: of a coordinate, of a ball that of its body in child axes."""
     if joint.kind == BALL:
-        return body.omega[row]
+        return bodies[joint.child].omega[row]
     return v[joint.v_begin + row]
 
 

@@ -566,7 +566,7 @@ def read_tree(model, state, work, dt, shows, push, info):
         assign(work.joints[b].rotor, knot.rotor)
         keep_rates(joint, work.pose1[b], w, knot, dt, since, regular, misses)
         if shows:
-            meet_velocities(joint, state.v, state.bodies[b], knot, push > 0.0, dt)
+            meet_velocities(joint, state.v, state.bodies, knot, push > 0.0, dt)
         # Where the next interval begins.
         start_joint(joint, work.pose2, work.tree[joint.parent].rho1, w, t)
         if has_directions(joint):

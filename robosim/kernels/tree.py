@@ -165,10 +165,10 @@ def choose_trend(misses, least, trend):
 
 
 @kernel
-def meet_velocities(joint, v, body, knot, pushed, dt):
+def meet_velocities(joint, v, bodies, knot, pushed, dt):
     """Where it has been pushed, let the rates change as the velocities at the knot show."""
     for row in range(joint.m_T + joint.m_R):
-        change = 2.0 / dt * (own_rate(joint, row, v, body) - knot.mid[row])
+        change = 2.0 / dt * (own_rate(joint, row, v, bodies) - knot.mid[row])
         knot.slope[row] = pick(pushed, change, knot.slope[row])
 
 
