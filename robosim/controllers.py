@@ -32,6 +32,7 @@ GAINS = np.dtype(
         ("kp", "f8"),
         ("kd", "f8"),
         ("velocity", "f8"),
+        ("limit", "f8"),  # of the torque, either way
         ("implicit", "i8"),
     ]
 )
@@ -56,13 +57,16 @@ class PD:
     kp, kd : (nu,) or float [N m/rad, N m s/rad; N/m, N s/m]
     velocity : (nu,) or float [rad/s or m/s]
         With kp = 0 it makes a velocity servo.
+    limit : (nu,) or float [N m or N], or None
+        The largest torque that it gives, either way; ``robot.effort_limits`` has those of the
+        joints. None: as much as the gains ask for.
     implicit : bool
 
     Raises
     ------
     ControllerError
-        For a wrong shape, a value that is not finite, or a kp for a joint with a quaternion,
-        which can only be damped.
+        For a wrong shape, a value that is not finite, a limit below zero, or a kp for a joint with
+        a quaternion, which can only be damped.
     """
 
     def __init__(
@@ -73,6 +77,7 @@ class PD:
         kd: ArrayLike,
         *,
         velocity: ArrayLike = 0.0,
+        limit: ArrayLike | None = None,
         implicit: bool = False,
     ) -> None:
         owner: dict[int, int] = {}
@@ -97,6 +102,15 @@ class PD:
                     f"{name} must be a finite number or {robot.nu} of them, not {value!r}"
                 )
             self.gains[name] = values
+        self.gains["limit"] = np.inf
+        if limit is not None:
+            limits = np.asarray(limit, dtype=float)
+            if limits.shape not in ((), (robot.nu,)) or not np.all(limits >= 0.0):
+                raise ControllerError(
+                    f"limit must be None, or a torque of zero or more or {robot.nu} of them, "
+                    f"not {limit!r}"
+                )
+            self.gains["limit"] = limits
         for v in self.gains["v_index"][self.gains["kp"] != 0.0]:
             joint = robot.joints[owner[v]]
             if joint.has_quaternion and v >= robot.v_offsets[owner[v]] + joint.C_T.shape[1]:
@@ -134,10 +148,9 @@ class PD:
         if self.motion is not None:
             g["target"] = self.targets(np.array([sim.time]))[0]
         state = sim.state
-        return np.asarray(
-            g["kp"] * (g["target"] - state.joint_q[g["q_index"]])
-            + g["kd"] * (g["velocity"] - state.joint_v[g["v_index"]])
-        )
+        asked = g["kp"] * (g["target"] - state.joint_q[g["q_index"]])
+        asked += g["kd"] * (g["velocity"] - state.joint_v[g["v_index"]])
+        return np.asarray(np.clip(asked, -g["limit"], g["limit"]))
 
 
 class Compiled:

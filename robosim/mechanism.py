@@ -522,6 +522,15 @@ class Mechanism(Frozen):
         return tuple(rates[k] for k in self.actuated)
 
     @property
+    def effort_limits(self) -> Array:
+        """What the motors of the joints can give, either way, (nu,) [N m or N]; inf for no limit.
+
+        What a controller answers is not held against them; `PD(limit=)` is.
+        """
+        joints = [joint for joint in self.joints if joint.actuated for _ in range(joint.nv)]
+        return np.array([joint.effort_limit for joint in joints], dtype=np.float64)
+
+    @property
     def nu(self) -> int:
         """Number of actuated velocities: the length of a torque vector."""
         return len(self.actuated)

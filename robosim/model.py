@@ -280,7 +280,14 @@ JOINT_WORK = with_rows(
 )
 COUPLING_WORK = np.dtype([("g", "f8"), ("impulse", "f8"), ("impulse_old", "f8")])
 DRIVE = np.dtype(  # of an actuator that is part of the equations: position and velocity servo
-    [("kp", "f8"), ("kd", "f8"), ("target", "f8"), ("target_rate", "f8"), ("start", "f8")]
+    [
+        ("kp", "f8"),
+        ("kd", "f8"),
+        ("target", "f8"),
+        ("target_rate", "f8"),
+        ("limit", "f8"),  # of its torque, either way
+        ("start", "f8"),  # where the coordinate was as the step began
+    ]
 )
 # A motion that a coordinate is driven along: its values and rates at the step's ends.
 MOTION = np.dtype([("q1", "f8"), ("q2", "f8"), ("v1", "f8"), ("v2", "f8")])
@@ -1192,6 +1199,8 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
             np.zeros(len(pairs), dtype=FOUND),
             np.full(len(slots), -1, dtype=np.int64),
         )
+    drives = np.zeros(len(model.coordinates), dtype=DRIVE)
+    drives["limit"] = np.inf
     return Workspace(
         bodies=world_last,
         joints=aligned(len(model.joints), JOINT_WORK),
@@ -1212,7 +1221,7 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         correction=np.zeros(len(model.graph.pivots), dtype=ROW),
         active=np.zeros(len(slots) + 1, dtype=np.int64),
         tau=np.zeros(len(model.coordinates)),
-        drives=np.zeros(len(model.coordinates), dtype=DRIVE),
+        drives=drives,
         motion=np.zeros(int(np.sum(model.coordinates["driven"] >= 0)), dtype=MOTION),
         external=np.zeros(nb + 1, dtype=ROW),
         q2=np.zeros(mechanism.q_offsets[-1] + _n_lengths(mechanism)),

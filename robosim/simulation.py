@@ -352,8 +352,10 @@ class Simulation:
         if self.steps and len(servos):
             end = self._state.q[servos["q_index"]]
             rates = (end - self._work.drives["start"][servos["v_index"]]) / self.timestep
-            spring = servos["kp"] * (servos["target"] - end)
-            np.add.at(tau, servos["v_index"], spring + servos["kd"] * (servos["velocity"] - rates))
+            asked = servos["kp"] * (servos["target"] - end)
+            asked += servos["kd"] * (servos["velocity"] - rates)
+            given = np.clip(asked, -servos["limit"], servos["limit"])
+            np.add.at(tau, servos["v_index"], given)
         return tau
 
     def sensor(self, name: str) -> float | Array:

@@ -11,6 +11,7 @@ from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from robosim.cli.application import remark
@@ -18,6 +19,7 @@ from robosim.errors import ControllerError, OptionError, RobosimError
 from robosim.mechanism import Mechanism
 
 if TYPE_CHECKING:
+    from robosim.controllers import PD
     from robosim.simulation import Simulation
 
 Model = Annotated[
@@ -35,7 +37,11 @@ def default_controller(robot: Mechanism) -> str:
 
 
 def controller(
-    name: str | None, robot: Mechanism, timestep: float, implicit: bool | None = None
+    name: str | None,
+    robot: Mechanism,
+    timestep: float,
+    implicit: bool | None = None,
+    effort_limits: bool = False,
 ) -> Callable[[Simulation], Any]:
     """The controller that ``--controller NAME`` asks for.
 
@@ -43,19 +49,40 @@ def controller(
     base stands and any other moves freely. ``module:function`` is a Python function: one whose
     first parameter is called ``robot`` is called once with the robot and returns the controller, as
     ``robosim.controllers.stand`` does; any other is the controller itself, called with the
-    simulation before every step. What ``--implicit`` says is for ``stand`` only.
+    simulation before every step. What ``--implicit`` says is for ``stand`` only, and what
+    ``--effort-limits`` says for a PD.
 
     Raises
     ------
     ControllerError
         If there is no such controller; and, from the controller, instead of what it raises.
     OptionError
-        For ``--implicit`` or ``--explicit`` with another controller.
+        For ``--implicit``, ``--explicit`` or ``--effort-limits`` with another controller.
     """
+    from robosim.controllers import PD
+
+    name = name or default_controller(robot)
+    control = _unlimited(name, robot, timestep, implicit)
+    if effort_limits:
+        if not isinstance(control, PD):
+            raise OptionError(
+                f"--effort-limits is for a PD, such as 'stand', not '{name}': clip its torques "
+                "between -robot.effort_limits and robot.effort_limits yourself"
+            )
+        limit_efforts(control, robot)
+    return control
+
+
+def limit_efforts(control: PD, robot: Mechanism) -> None:
+    """Keep a PD within the joints' effort limits, and within its own."""
+    control.gains["limit"] = np.minimum(control.gains["limit"], robot.effort_limits)
+
+
+def _unlimited(
+    name: str, robot: Mechanism, timestep: float, implicit: bool | None
+) -> Callable[[Simulation], Any]:
     from robosim import controllers
 
-    if name is None:
-        name = default_controller(robot)
     if name == "stand":
         control = controllers.stand(robot, timestep, implicit=implicit)
         if implicit is None and control.gains["implicit"].any():

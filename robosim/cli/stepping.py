@@ -62,6 +62,14 @@ Implicit = Annotated[
         rich_help_panel=STEPPING,
     ),
 ]
+EffortLimits = Annotated[
+    bool,
+    typer.Option(
+        "--effort-limits",
+        help="Keep the torques of 'stand', 'trot' or another PD within the joints' effort limits.",
+        rich_help_panel=STEPPING,
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -78,6 +86,7 @@ class Stepping:
     friction_cone: FrictionCone = "second_order"
     facets: Facets = None
     implicit: Implicit = None
+    effort_limits: EffortLimits = False
 
     def start(self, robot: Mechanism, timestep: float, lanes: bool = False) -> Simulation:
         """The simulation at its start, with its kernels compiled."""

@@ -78,6 +78,11 @@ def outcome_table(summary: dict[str, Any]) -> Table:
         row("joint violation", f"{s['max_constraint_violation_m']:.2g} m at most")
     if s["min_gap_m"] is not None:
         row("smallest gap", f"{s['min_gap_m']:.3g} m")
+    if s["largest_effort"] is not None:
+        largest, beyond = s["largest_effort"], s["steps_beyond_effort_limits"]
+        told = f"{largest['effort']:.3g} of {largest['limit']:.3g} {largest['unit']}"
+        too_much = f", limits exceeded in {beyond} steps (see --effort-limits)" if beyond else ""
+        row("largest effort", f"{told}, {largest['joint']}{too_much}")
     if s["energy_initial"] is not None and s["energy_final"] is not None:
         row("energy", f"{s['energy_initial']:.6g} J to {s['energy_final']:.6g} J")
     if s["final_base_position"] is not None:

@@ -61,7 +61,9 @@ def view(
     name = stepping.controller or arguments.default_controller(robot)
 
     def made(robot: Mechanism, timestep: float) -> Any:
-        return arguments.controller(name, robot, timestep, stepping.implicit)
+        return arguments.controller(
+            name, robot, timestep, stepping.implicit, stepping.effort_limits
+        )
 
     def built(timestep: float) -> Simulation:
         return stepping.start(robot, timestep)
@@ -76,7 +78,7 @@ def view(
             seconds if math.isfinite(seconds) else None,
             viewer,
             recorder,
-            controllers=_built_in(robot) | {name: made},
+            controllers=_built_in(robot, stepping.effort_limits) | {name: made},
             rebuild=built,
             paused=paused,
             stop=stop,
@@ -141,8 +143,17 @@ def replay(
         typer.launch(target.absolute().as_uri())
 
 
-def _built_in(robot: Mechanism) -> dict[str, Any]:
+def _built_in(robot: Mechanism, effort_limits: bool) -> dict[str, Any]:
     """The controllers that every robot, or every one with actuators, can have."""
     from robosim.controllers import BUILT_IN
 
-    return {name: make for name, make in BUILT_IN.items() if robot.nu or name == "zero"}
+    def within(make: Any) -> Any:
+        def made(robot: Mechanism, timestep: float) -> Any:
+            control = make(robot, timestep)
+            if effort_limits:
+                arguments.limit_efforts(control, robot)
+            return control
+
+        return made
+
+    return {name: within(make) for name, make in BUILT_IN.items() if robot.nu or name == "zero"}

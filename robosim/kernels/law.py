@@ -8,7 +8,7 @@ coordinate is at both ends of the interval (derivation.md, Sect. 7):
   discrete Euler-Lagrange equations of the Lagrangian ``-dt V(q_mid)``.
 - A rotor of inertia I carries the momentum ``I u`` on from knot to knot.
 - A servo is taken at the end of the interval, ``dt (kp (target - q2) + kd (rate - u))``, which
-  is stable however stiff it is.
+  is stable however stiff it is; where that is more than its limit, it gives that and no more.
 
 A free rotation has no coordinate to take a middle of: ``u`` is the discrete angular velocity from
 ``r1^-1 r2``, and its spring acts at either knot from the angle there.
@@ -36,6 +36,13 @@ def potential_slope(pieces, begin, end, x):
 
 
 @kernel
+def servo_torque(drive, q, u):
+    """What a servo gives where its coordinate is q and its rate u, and 1 if it could give more."""
+    asked = drive.kp * (drive.target - q) + drive.kd * (drive.target_rate - u)
+    return min(max(asked, -drive.limit), drive.limit), pick(abs(asked) <= drive.limit, 1.0, 0.0)
+
+
+@kernel
 def joint_law(model, state, work, j, dt):
     """Law, half and A of joint j's work, from its coordinates at the second knot in work.q2."""
     joint, knot, w = model.joints[j], state.joints[j], work.joints[j]
@@ -59,10 +66,10 @@ def joint_law(model, state, work, j, dt):
             force += first
             slope += 0.5 * dt * second
         w.half[row] = -0.5 * dt * force
-        servo = drive.kp * (drive.target - q2) + drive.kd * (drive.target_rate - u)
+        servo, free = servo_torque(drive, q2, u)
         w.rotor[row], w.rate[row] = c.armature * u, u
         w.law[row] = w.half[row] + knot.rotor[row] - w.rotor[row] + dt * servo
-        w.A[row, row] = -0.5 * dt * slope - c.armature - dt * (dt * drive.kp + drive.kd)
+        w.A[row, row] = -0.5 * dt * slope - c.armature - free * dt * (dt * drive.kp + drive.kd)
     if joint.m_R == 3:
         rotation_law(model, state, work, j, dt)
 
@@ -130,7 +137,7 @@ def knot_law(model, work, j, dt):
     """Law and A at a knot: rotors keep their momenta, and servos give half of their impulse.
 
     That half is what the servo will give from here on, if the rate changes as much again as it has
-    from the interval to the knot.
+    from the interval to the knot; of one that gives all it can, half of that.
     """
     joint, w = model.joints[j], work.joints[j]
     rows = joint.m_T + joint.m_R
@@ -142,7 +149,8 @@ def knot_law(model, work, j, dt):
         w.law[row] = w.rotor[row]
         drive = work.drives[v]
         if drive.kp != 0.0 or drive.kd != 0.0:
-            slope = dt * (dt * drive.kp + drive.kd)
+            # At the rate of the interval, and how that changes with twice the rate that is added.
+            torque, free = servo_torque(drive, work.q2[q] + dt * w.rate[row], w.rate[row])
+            slope = free * dt * (dt * drive.kp + drive.kd)
             w.A[row, row] -= slope
-            push = drive.kp * (drive.target - work.q2[q]) + drive.kd * drive.target_rate
-            w.law[row] += 0.5 * (dt * push + slope * w.rate[row])
+            w.law[row] += 0.5 * dt * torque + slope * w.rate[row]

@@ -4,6 +4,7 @@ from robosim.kernels.addresses import call_controller
 from robosim.kernels.algebra import assign
 from robosim.kernels.interior_point import CONVERGED
 from robosim.kernels.jit import kernel, stage
+from robosim.kernels.law import servo_torque
 from robosim.kernels.step import find_knot_velocities, step
 
 
@@ -18,12 +19,13 @@ def control(gains, state, work):
         drive = work.drives[g.v_index]
         drive.kp, drive.kd, drive.target_rate = 0.0, 0.0, 0.0
         if g.implicit != 0:
-            drive.kp, drive.kd = g.kp, g.kd
+            drive.kp, drive.kd, drive.limit = g.kp, g.kd, g.limit
             drive.target, drive.target_rate = g.target, g.velocity
             drive.start = state.q[g.q_index]
         else:
             position, rate = state.q[g.q_index], state.v[g.v_index]
-            work.tau[g.v_index] += g.kp * (g.target - position) + g.kd * (g.velocity - rate)
+            asked = g.kp * (g.target - position) + g.kd * (g.velocity - rate)
+            work.tau[g.v_index] += min(max(asked, -g.limit), g.limit)
 
 
 @kernel
@@ -46,9 +48,9 @@ def servo_torques(run, k, state, work, dt):
     for n in range(run.gains.shape[0]):
         g = run.gains[n]
         if g.implicit != 0:
-            end = state.q[g.q_index]
-            rate = (end - work.drives[g.v_index].start) / dt
-            tau[g.v_index] += g.kp * (g.target - end) + g.kd * (g.velocity - rate)
+            drive, end = work.drives[g.v_index], state.q[g.q_index]
+            torque, _ = servo_torque(drive, end, (end - drive.start) / dt)
+            tau[g.v_index] += torque
 
 
 @kernel

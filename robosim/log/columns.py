@@ -75,6 +75,14 @@ def worst_of(name: str, steps: NDArray[Any], every: int) -> NDArray[Any]:
     return steps if every == 1 else WORST[name].reduceat(steps, np.arange(0, len(steps), every))
 
 
+def effort_units(robot: Mechanism) -> list[str]:
+    """The unit of each entry of a torque vector (nu,)."""
+    units: list[str] = []
+    for joint in robot.joints:
+        units += ["N"] * joint.C_T.shape[1] + ["N m"] * joint.C_R.shape[1]
+    return [units[k] for k in robot.actuated]
+
+
 @dataclass(frozen=True)
 class LogInfo:
     """What a log says about itself beside its samples.
@@ -110,10 +118,6 @@ class LogInfo:
         """Of a log of `robot` with samples `timestep` [s] apart."""
         q_units: list[str] = []
         v_units: list[str] = []
-        efforts: list[str] = []
-        for joint in robot.joints:
-            slides, turns = joint.C_T.shape[1], joint.C_R.shape[1]
-            efforts += ["N"] * slides + ["N m"] * turns
         for joint in robot.tree_joints:
             slides, turns = joint.C_T.shape[1], joint.C_R.shape[1]
             q_units += ["m"] * slides + (["1"] * 4 if joint.has_quaternion else ["rad"] * turns)
@@ -125,7 +129,7 @@ class LogInfo:
             v[: len(BASE_TWIST)] = BASE_TWIST
         tau = [name + TORQUE for name in robot.actuated_names]
         units = dict(zip((*q, *v), (*q_units, *v_units), strict=True))
-        units |= {name: efforts[k] for name, k in zip(tau, robot.actuated, strict=True)}
+        units |= dict(zip(tau, effort_units(robot), strict=True))
         units |= {"time": "s", "iterations": "1", "substeps": "1", "violation": "m", "gap": "m"}
         return cls(robot.name, float(timestep), tuple(q), tuple(v), tuple(tau), units)
 

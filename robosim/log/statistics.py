@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robosim.log.columns import Chunk
+from robosim.log.columns import Chunk, effort_units
 
 if TYPE_CHECKING:
     from robosim.simulation import Simulation
@@ -34,6 +34,9 @@ class RunStatistics:
         self._substeps = 0
         self._violation = 0.0
         self._gap = math.inf
+        self._limits = sim.robot.effort_limits
+        self._efforts = np.zeros(sim.robot.nu)
+        self._beyond = 0
 
     def add(self, chunk: Chunk, wall_seconds: float) -> None:
         """Count a chunk that took `wall_seconds` [s] to simulate."""
@@ -48,6 +51,10 @@ class RunStatistics:
         self._substeps += int(np.sum(chunk.substeps[divided]))
         self._violation = max(self._violation, float(np.max(chunk.violation)))
         self._gap = min(self._gap, float(np.min(chunk.gap)))
+        efforts = np.abs(chunk.tau)
+        self._efforts = np.maximum(self._efforts, efforts.max(axis=0))
+        # A torque that is kept at its limit is not beyond it for rounding.
+        self._beyond += int(np.count_nonzero(np.any(efforts > (1 + 1e-9) * self._limits, axis=1)))
 
     def summary(self, failed_steps: int = 0) -> dict[str, Any]:
         """The outcome at the simulation's present state, ready for JSON.
@@ -64,7 +71,9 @@ class RunStatistics:
             unless order is 4; steps; seconds, simulated [s]; wall_seconds, spent on simulating
             them [s]; us_per_step; real_time_factor; newton_iterations_mean, newton_iterations_max;
             failed_steps; divided_steps, that took substeps, and substeps, how many these took
-            together; max_constraint_violation_m; min_gap_m, None without contacts;
+            together; max_constraint_violation_m; min_gap_m, None without contacts; largest_effort,
+            of the joint that came nearest to its effort limit or farthest beyond (joint, effort,
+            limit, unit), None without limits; steps_beyond_effort_limits;
             energy_initial, energy_final [J]; final_base_position [m], None without a floating
             base; final_q. What cannot be told is None.
         """
@@ -89,12 +98,29 @@ class RunStatistics:
             "substeps": self._substeps,
             "max_constraint_violation_m": _finite(self._violation),
             "min_gap_m": _finite(self._gap),
+            "largest_effort": self._largest_effort(),
+            "steps_beyond_effort_limits": self._beyond,
             "energy_initial": _finite(self._energy_initial),
             "energy_final": _finite(float(sim.energy())),
             "final_base_position": (
                 [_finite(x) for x in sim.q[:3]] if sim.robot.floating_base else None
             ),
             "final_q": [_finite(x) for x in sim.q],
+        }
+
+    def _largest_effort(self) -> dict[str, Any] | None:
+        limited = np.flatnonzero(np.isfinite(self._limits))
+        if not len(limited) or not self.steps:
+            return None
+        robot = self._sim.robot
+        with np.errstate(divide="ignore", invalid="ignore"):
+            parts = np.nan_to_num(self._efforts[limited] / self._limits[limited], posinf=np.inf)
+        k = int(limited[np.argmax(parts)])
+        return {
+            "joint": robot.actuated_names[k],
+            "effort": float(self._efforts[k]),
+            "limit": float(self._limits[k]),
+            "unit": effort_units(robot)[k],
         }
 
 

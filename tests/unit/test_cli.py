@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,7 +28,8 @@ COMMANDS = ("models", "info", "view", "simulate", "replay", "compare", "plot")
 JSON_KEYS = {
     "steps", "seconds", "us_per_step", "real_time_factor", "newton_iterations_mean",
     "newton_iterations_max", "failed_steps", "substeps", "max_constraint_violation_m",
-    "min_gap_m", "energy_initial", "energy_final", "final_base_position", "final_q",
+    "min_gap_m", "largest_effort", "steps_beyond_effort_limits", "energy_initial", "energy_final",
+    "final_base_position", "final_q",
 }  # fmt: skip
 
 
@@ -192,6 +194,23 @@ class TestSimulate:
         assert told["final_base_position"] is None
         assert len(told["final_q"]) == 2
         assert told["us_per_step"] > 0
+
+    def test_effort_limits(self, run: Run) -> None:
+        """Told where they are exceeded, and kept where that is asked for."""
+        drop = ("simulate", "a1", "--drop", "0.3", "--seconds", "0.3")
+        result = run(*drop)
+        assert result.exit_code == 0, result.output
+        assert re.search(r"largest effort +\d\d.* of 33.5 N m, .*limits exceeded in", result.output)
+        for kind in ("--implicit", "--explicit"):
+            told = json.loads(run(*drop, "--json", "--effort-limits", kind).stdout)
+            assert told["largest_effort"]["effort"] == 33.5
+            assert told["steps_beyond_effort_limits"] == 0
+
+    def test_effort_limits_of_a_function(self, run: Run) -> None:
+        Path("control.py").write_text("def none(sim):\n    return [0.0] * sim.robot.nu\n")
+        result = run("simulate", "a1", "--effort-limits", "--controller", "control:none")
+        assert result.exit_code == 1
+        assert "--effort-limits is for a PD" in result.output
 
     def test_table(self, run: Run) -> None:
         result = run("simulate", "double_pendulum", "--seconds", "0.1")

@@ -12,6 +12,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -526,10 +527,33 @@ class TestStatistics:
         assert summary["substeps"] == 16
         assert summary["max_constraint_violation_m"] == 3e-9
         assert summary["min_gap_m"] == 0.05
+        assert (summary["largest_effort"], summary["steps_beyond_effort_limits"]) == (None, 0)
         assert (summary["energy_initial"], summary["energy_final"]) == (2.5, 2.0)
         assert summary["final_base_position"] == [0.0, 1.0, 2.0]
         assert summary["final_q"] == sim.q.tolist()
         json.dumps(summary, allow_nan=False)
+
+    def test_largest_effort(self, floating: Mechanism) -> None:
+        """Of the joint that is nearest to its limit; a torque at its limit is not beyond it."""
+        joints = list(floating.joints)
+        joints[1], joints[2] = (
+            replace(joints[1], effort_limit=4.0),
+            replace(joints[2], effort_limit=9),
+        )
+        sim = FakeSimulation(replace(floating, joints=tuple(joints)))
+        statistics = RunStatistics(sim)  # type: ignore[arg-type]
+        chunk = samples(sim.robot, 3)
+        for tau, joint, beyond in (
+            ([[4.0, -1.0], [1.0, 0.5], [-4.0, 8.0]], "hip", 0),
+            ([[0.0, -9.1], [5.0, 10.0], [0.0, 0.0]], "hip", 2),
+            ([[0.0, 20.0], [0.0, 0.0], [0.0, 0.0]], "piston", 3),
+        ):
+            statistics.add(chunk._replace(tau=np.array(tau)), 1e-3)
+            summary = statistics.summary()
+            assert summary["largest_effort"]["joint"] == joint
+            assert summary["steps_beyond_effort_limits"] == beyond
+        largest = {"joint": "piston", "effort": 20.0, "limit": 9.0, "unit": "N"}
+        assert summary["largest_effort"] == largest
 
     def test_nothing_to_tell(self, fixed: Mechanism) -> None:
         statistics = RunStatistics(FakeSimulation(fixed))  # type: ignore[arg-type]
