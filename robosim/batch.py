@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from robosim.simulation import Simulation
 from robosim.validation import count
 
 Array = NDArray[np.float64]
+Index = int | Sequence[int] | NDArray[Any] | None
 # Parts of the work that each thread takes in turn, so that none waits long for the others.
 PARTS_PER_THREAD = 4
 
@@ -102,7 +104,7 @@ class BatchSimulation:
         self.threads = count("threads", cores() if threads is None else threads)
         self.n = len(robots)
         first = Simulation(robots[0], timestep, gravity, **options)
-        self.robot, self.timestep = first.robot, first.timestep
+        self.robot = first.robot
         # The states lie beside each other, so that they are read together.
         parts: list[Any] = [_rows(self.n, array) for array in first._state]
         self._states = State(*parts)
@@ -115,11 +117,11 @@ class BatchSimulation:
             mine: list[Any] = [array[i] for array in self._states]
             self._sims.append(made[id(one)].copy(State(*mine)))
         self._parts = np.array([sim._parts.address for sim in self._sims if sim._parts])
-        self._steps = np.zeros(self.n, dtype=np.int64)
         self.lanes = bool(lanes)
         self._groups: dict[int, Group] = {}
         self._memory: dict[tuple[int, int, bool, bool], _Memory] = {}
         self._recent: tuple[_Memory, NDArray[np.int64]] | None = None
+        self._lent: set[int] = set()  # states whose simulations somebody may step alone
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
     def _check_structure(self, sim: Simulation, index: int) -> None:
@@ -134,20 +136,52 @@ class BatchSimulation:
                 f"('{before.robot.name}'): robots of a batch may differ in numbers only"
             )
 
+    @property
+    def timestep(self) -> float:
+        """Length of a step [s]."""
+        return self._sims[0].timestep
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            "a BatchSimulation can be neither copied nor pickled: make another one, and set its "
+            "states, or `restore` them from a Simulation"
+        )
+
     def __len__(self) -> int:
         return self.n
 
     def __getitem__(self, index: int) -> Simulation:
         """The simulation of one state, for reading; step it, and it leaves the others behind."""
-        index = range(self.n)[index]
+        if not isinstance(index, Integral) or isinstance(index, bool | np.bool_):
+            raise TypeError(f"a state is chosen by its number, not by {index!r}")
+        index = range(self.n)[int(index)]
         sim = self._alone(index)
-        sim.steps = int(self._steps[index])
+        self._lent.add(index)
         if self._recent is not None:
             memory, done = self._recent
             if done[index]:
                 row = int(done[index]) - 1
                 sim._last = memory.infos[index], row, sim.steps == row + 1 == 1
+                done[index] = 0
         return sim
+
+    def restore(self, simulation: Simulation, *, index: Index = None) -> None:
+        """Put states where a simulation is, to go on from there as it would; see there.
+
+        Parameters
+        ----------
+        simulation : Simulation
+            Of the same `Mechanism` as those states, with the same timestep, gravity and options.
+        index : as for `set_state`
+
+        Raises
+        ------
+        StateError
+            If it is of another robot, or has other options.
+        """
+        for i in self._chosen(index):
+            self._alone(i, anew=True).restore(simulation)
+            self._begin(i)
 
     def _alone(self, index: int, anew: bool = False) -> Simulation:
         """The simulation of one state as if it always had been by itself, or to be set anew."""
@@ -169,7 +203,7 @@ class BatchSimulation:
     def time(self) -> Array:
         """Times of the present knots (n,) [s]."""
         starts = np.array([sim._start_time for sim in self._sims])
-        return starts + self._steps * self.timestep
+        return starts + self.timestep * np.array([sim.steps for sim in self._sims])
 
     def set_state(
         self,
@@ -177,7 +211,7 @@ class BatchSimulation:
         v: ArrayLike | None = None,
         time: float = 0.0,
         *,
-        index: int | Sequence[int] | None = None,
+        index: Index = None,
     ) -> None:
         """Put states at coordinates q and velocities v; see `Simulation.set_state`.
 
@@ -186,7 +220,7 @@ class BatchSimulation:
         q : (nq,) for all, (n, nq), or None for the home pose
         v : (nv,) for all, (n, nv), or None for rest
         time : float [s]
-        index : int, sequence of int or None
+        index : int, sequence of int, mask (n,) of bool, or None
             The states that are set, n of them then; all if None.
 
         Raises
@@ -194,11 +228,7 @@ class BatchSimulation:
         StateError
             As for a single simulation, with the number of the state.
         """
-        chosen = range(self.n) if index is None else np.atleast_1d(np.asarray(index)).tolist()
-        for i in chosen:
-            if not (isinstance(i, int) and -self.n <= i < self.n):
-                raise StateError(f"there is no state {i!r} among {self.n}")
-        chosen = [i % self.n for i in chosen]
+        chosen = self._chosen(index)
         rows: list[Any] = []
         for name, value, width in (("q", q, self.robot.nq), ("v", v, self.robot.nv)):
             array = None if value is None else np.asarray(value, dtype=float)
@@ -213,8 +243,27 @@ class BatchSimulation:
                 self._alone(int(i), anew=True).set_state(q_i, v_i, time)
             except StateError as error:
                 raise StateError(f"state {i}: {error}") from error
-            self._take_up(i)
-            self._steps[i] = 0
+            self._begin(i)
+
+    def _chosen(self, index: Index) -> list[int]:
+        """The numbers of states that are meant."""
+        if index is None:
+            return list(range(self.n))
+        given = np.atleast_1d(np.asarray(index))
+        if given.dtype == bool:
+            if given.shape != (self.n,):
+                raise StateError(f"a mask of states must have shape ({self.n},), not {given.shape}")
+            return np.flatnonzero(given).tolist()
+        for i in given.tolist():
+            if not (isinstance(i, int) and -self.n <= i < self.n):
+                raise StateError(f"there is no state {i!r} among {self.n}")
+        return [i % self.n for i in given.tolist()]
+
+    def _begin(self, i: int) -> None:
+        """Go on from where state i has been put."""
+        self._take_up(i)
+        if self._recent is not None:
+            self._recent[1][i] = 0
 
     def rollout(
         self,
@@ -253,6 +302,8 @@ class BatchSimulation:
             For a wrong shape, a value that is not finite, or a controller in Python.
         """
         steps, every = count("steps", steps), count("every", every)
+        for i in self._lent:
+            self._take_up(i)
         pds, address, motion = self._controllers(controller)
         goals = motion(steps) if targets is None and motion is not None else None
         if targets is not None:
@@ -275,11 +326,9 @@ class BatchSimulation:
         begin = self.time
         memory.controllers[:], memory.starts[:, 0] = address, begin
         if self._sims[0]._driven:
-            for sim, steps_done, out in zip(self._sims, self._steps, memory.motions, strict=True):
-                sim.steps = int(steps_done)
+            for sim, out in zip(self._sims, memory.motions, strict=True):
                 out[:] = sim._motions(sim._start_time, sim.steps, steps + 1)
         done = self._run(memory, steps)
-        self._steps += done
         self._recent = memory, done.copy()
         return self._read(memory, steps, begin, done)
 
@@ -326,9 +375,14 @@ class BatchSimulation:
                 f"{name} must have shape ({nu},), ({n}, {nu}), ({steps}, {nu}) or "
                 f"({n}, {steps}, {nu}), not {array.shape}"
             )
-        if not np.isfinite(array).all():
-            raise ControllerError(f"{name} must be finite")
-        return array.reshape(shape)
+        array = array.reshape(shape)
+        for i, k, joint in np.argwhere(~np.isfinite(array))[:1]:
+            where = [f"of state {i}"] * (shape[0] > 1) + [f"in step {k}"] * (shape[1] > 1)
+            raise ControllerError(
+                f"{name} must be finite, but that for '{self.robot.actuated_names[joint]}' "
+                f"{' '.join([*where, 'is'])} {array[i, k, joint]}"
+            )
+        return array
 
     def _for_all(self, name: str, value: ArrayLike) -> Array:
         array = np.asarray(value, dtype=float)
@@ -367,7 +421,7 @@ class BatchSimulation:
                     self._run_alike(memory, int(end), todo[alike], done)
             again = []
             for i, sim, start, end in zip(todo, sims, before, ends, strict=True):
-                sim.steps = int(self._steps[i] + done[i])
+                sim.steps += int(done[i] - start)
                 sim._return(int(done[i] - start))
                 if done[i] < end and not sim._goes_on(memory.infos["status"][i, done[i]]):
                     continue

@@ -195,6 +195,12 @@ class Compiled:
             raise ControllerError(
                 f"controller '{name}' cannot be compiled as a function of (t, q, v, tau): {error}"
             ) from error
+        returned = function.nopython_signatures[-1].return_type
+        if returned != types.none:
+            raise ControllerError(
+                f"controller '{function.__name__}' returns {returned}, which nobody reads: a "
+                "compiled one writes its torques into its last argument, as in tau[:] = ..."
+            )
         self.address = int(self._call.address)
 
     def __call__(self, sim: Simulation) -> Array:
@@ -210,11 +216,18 @@ def zero(robot: Mechanism, timestep: float | None = None) -> PD:
     return PD(robot, 0.0, 0.0, 0.0)
 
 
-def stand(robot: Mechanism, timestep: float | None = None, *, implicit: bool | None = None) -> PD:
+def stand(
+    robot: Mechanism,
+    timestep: float | None = None,
+    *,
+    q: ArrayLike | None = None,
+    implicit: bool | None = None,
+) -> PD:
     """Hold a standing pose: the robot's stance if it has one, or else its home pose.
 
-    For robots without a stance the gains are chosen from the inertia that each joint carries, as
-    a critically damped spring of 5 Hz.
+    For robots without a stance the gains are those of a critically damped spring of 5 Hz, from
+    the inertia that each joint carries: of what hangs on it, or, if that has feet below it, of
+    its share of the rest of the robot.
 
     Parameters
     ----------
@@ -222,6 +235,8 @@ def stand(robot: Mechanism, timestep: float | None = None, *, implicit: bool | N
     timestep : float [s] or None
         Of the simulation. Where torques that are held over it would be unstable (see
         `holds_over`), the gains are implicit ones.
+    q : (nq,) or None
+        A pose to hold instead of home, for robots without a stance.
     implicit : bool or None
         Whether they are, whatever the timestep. None: as `timestep` needs it, or not if that is
         None as well.
@@ -243,11 +258,12 @@ def stand(robot: Mechanism, timestep: float | None = None, *, implicit: bool | N
     else:
         gains = zero(robot).gains
         ours = gains["v_index"] < robot.nv  # the tree leads the joints that close its loops
+        pose = np.asarray(robot.home if q is None else q, dtype=float)
         carried = np.zeros(robot.nu)
-        carried[ours] = np.diag(_inertia(robot))[gains["v_index"][ours]]
+        carried[ours] = _carried(robot, pose)[gains["v_index"][ours]]
         frequency = 2 * np.pi * 5.0
         target, kp, kd = np.zeros(robot.nu), carried * frequency**2, 2 * carried * frequency
-        target[ours] = np.asarray(robot.home)[gains["q_index"][ours]]
+        target[ours] = pose[gains["q_index"][ours]]
     pd = PD(robot, target, kp, kd)
     if implicit is None:
         implicit = timestep is not None and not holds_over(pd, _inertia(robot), timestep)
@@ -340,12 +356,43 @@ def holds_over(pd: PD, inertia: Array, timestep: float) -> bool:
 
 
 def _inertia(robot: Mechanism) -> Array:
-    """Mass matrix of the tree at its home pose with the rotors' inertia, (nv, nv)."""
+    """Mass matrix of the tree at its home pose, (nv, nv)."""
     # Here, so that naming a controller does not wait for numba.
     from robosim.dynamics import mass_matrix
 
-    rotors = [joint.per_coordinate("armature") for joint in robot.tree_joints]
-    return np.asarray(mass_matrix(robot, np.asarray(robot.home)) + np.diag(np.hstack(rotors)))
+    return mass_matrix(robot, np.asarray(robot.home))
+
+
+def _carried(robot: Mechanism, q: Array) -> Array:
+    """The inertia (nv,) that each joint's motors have to move when the robot stands at q (nq,)."""
+    from robosim.dynamics import Kinematics
+
+    kinematics = Kinematics(robot, q)
+    carried = np.diag(kinematics.mass_matrix()).copy()
+    index = {body.name: b for b, body in enumerate(robot.bodies)}
+    below = np.eye(len(index), dtype=bool)  # row b: the bodies that hang on body b, and itself
+    for b in range(len(index) - 1, -1, -1):
+        parent = robot.tree_joints[b].parent
+        if parent is not None:
+            below[index[parent]] |= below[b]
+    touching = np.zeros(len(index), dtype=bool)
+    touching[[index[contact.body] for contact in robot.contacts]] = True
+    feet = touching & (below[:, touching].sum(axis=1) == 1)
+    if not robot.floating_base or not feet.any():
+        return carried
+    masses = np.array([body.mass for body in robot.bodies])
+    J, inertias = kinematics.jacobian(), kinematics.inertias()
+    for b in range(1, len(index)):
+        share = np.count_nonzero(feet & below[b]) / np.count_nonzero(feet)
+        rest = np.flatnonzero(~below[b])
+        for v in range(robot.v_offsets[b], robot.v_offsets[b + 1]):
+            # As if all the rest turned with the child about the joint, which stands still.
+            turn = J[b, 3:, v]
+            moves = J[b, :3, v] + np.cross(turn, kinematics.x[rest] - kinematics.x[b])
+            whole = masses[rest] @ np.sum(moves**2, axis=1)
+            whole += np.einsum("i,bij,j->", turn, inertias[rest], turn)
+            carried[v] = max(carried[v], share * whole)
+    return carried
 
 
 BUILT_IN: dict[str, Callable[[Mechanism, float | None], PD]] = {

@@ -61,7 +61,7 @@ class Kinematics:
         Raises
         ------
         StateError
-            For a wrong shape.
+            For a wrong shape, or a value that is not finite.
         """
         self.q = _shaped(q, "q", self.robot.nq)
         find_poses(self._model, self.q, self._work, self._work.pose2)
@@ -110,6 +110,21 @@ class Kinematics:
         position = self.x[index] + R @ np.asarray(frame.position)
         return position, R @ quaternions.rotation_matrix(frame.quaternion)
 
+    def frame_jacobian(self, name: str) -> Array:
+        """Jacobian (6, nv) of a frame's world twist: of its origin [m/s], angular [rad/s]."""
+        index, frame = self.robot.frame(name)
+        J, arm = self.jacobian()[index].copy(), self.R[index] @ np.asarray(frame.position)
+        J[:3] += np.cross(J[3:], arm, axis=0)
+        return J
+
+    def frame_bias_acceleration(self, name: str, v: ArrayLike) -> Array:
+        """World acceleration (6,) of a frame's origin at zero joint acceleration, J' v."""
+        index, frame = self.robot.frame(name)
+        arm, omega = self.R[index] @ np.asarray(frame.position), self.twists(v)[index, 3:]
+        out = self.bias_accelerations(v)[index].copy()
+        out[:3] += np.cross(out[3:], arm) + np.cross(omega, np.cross(omega, arm))
+        return out
+
     def center_of_mass(self) -> Array:
         """Centre of mass of all bodies together, (3,) [m], world."""
         return np.asarray(self._masses @ self.x / self._masses.sum())
@@ -118,8 +133,24 @@ class Kinematics:
         """Inertias (nb, 3, 3) about the centres of mass, world axes."""
         return np.asarray(self.R @ self._inertias @ self.R.transpose(0, 2, 1))
 
-    def mass_matrix(self) -> Array:
-        """Joint-space mass matrix J^T M J, (nv, nv)."""
+    def mass_matrix(self, rotors: bool = True) -> Array:
+        """Joint-space mass matrix (nv, nv): J^T M J, with the inertia of rotors and tendons.
+
+        Parameters
+        ----------
+        rotors : bool
+            Whether to add the `armature` of joints and tendons, or leave it at the bodies'.
+        """
+        M = self._body_mass_matrix()
+        if rotors:
+            own = [joint.per_coordinate("armature") for joint in self.robot.tree_joints]
+            M += np.diag(np.hstack([np.zeros(0), *own]))
+            if self.robot.tendons:
+                rows = self.tendon_jacobian()
+                M += (rows.T * [tendon.armature for tendon in self.robot.tendons]) @ rows
+        return M
+
+    def _body_mass_matrix(self) -> Array:
         J = self.jacobian()
         linear, angular = J[:, :3], J[:, 3:]
         weighted = self._masses[:, None, None] * linear, self.inertias() @ angular
@@ -139,7 +170,10 @@ class Kinematics:
         return out[:-1]
 
     def bias_forces(self, v: ArrayLike, gravity: ArrayLike = GRAVITY) -> Array:
-        """Coriolis, centrifugal and gravity forces (nv,): ``M(q) a + bias = tau``."""
+        """Coriolis, centrifugal and gravity forces (nv,): ``M(q) a + bias = tau``.
+
+        Springs, dampers and dry friction are not in it, but part of tau.
+        """
         J = self.jacobian()
         acceleration = self.bias_accelerations(v)
         omega = self.twists(v)[:, 3:]
@@ -154,11 +188,20 @@ class Kinematics:
         )
 
     def forward_acceleration(
-        self, v: ArrayLike, tau: ArrayLike, gravity: ArrayLike = GRAVITY
+        self,
+        v: ArrayLike,
+        tau: ArrayLike,
+        gravity: ArrayLike = GRAVITY,
+        rotors: bool = True,
     ) -> Array:
-        """Joint accelerations (nv,) under generalized forces tau (nv,), without contacts."""
-        rhs = np.asarray(tau, dtype=float) - self.bias_forces(v, gravity)
-        return np.asarray(np.linalg.solve(self.mass_matrix(), rhs))
+        """Joint accelerations (nv,) of the tree alone under generalized forces tau (nv,).
+
+        As if nothing else held or drove it: without contacts and limits, loops, couplings and
+        motions, springs, dampers and dry friction. `Simulation.accelerations` has those of the
+        bodies with all of them.
+        """
+        rhs = _shaped(tau, "tau", self.robot.nv) - self.bias_forces(v, gravity)
+        return np.asarray(np.linalg.solve(self.mass_matrix(rotors), rhs))
 
     def read_coordinates(
         self,
@@ -193,6 +236,8 @@ def _shaped(value: ArrayLike, name: str, size: int) -> Array:
     array = np.array(value, dtype=float)
     if array.shape != (size,):
         raise StateError(f"{name} must have shape ({size},), not {array.shape}")
+    if not np.all(np.isfinite(array)):
+        raise StateError(f"{name} must be finite, not {array.tolist()}")
     return array
 
 
@@ -219,19 +264,19 @@ def _child_acceleration(
 
 
 def mass_matrix(robot: Mechanism, q: ArrayLike) -> Array:
-    """Joint-space mass matrix J^T M J, (nv, nv)."""
+    """Joint-space mass matrix (nv, nv) with rotors; see `Kinematics.mass_matrix`."""
     return Kinematics(robot, q).mass_matrix()
 
 
 def bias_forces(
     robot: Mechanism, q: ArrayLike, v: ArrayLike, gravity: ArrayLike = GRAVITY
 ) -> Array:
-    """Coriolis, centrifugal and gravity forces (nv,): ``M(q) a + bias = tau``."""
+    """Coriolis, centrifugal and gravity forces (nv,); see `Kinematics.bias_forces`."""
     return Kinematics(robot, q).bias_forces(v, gravity)
 
 
 def forward_acceleration(
     robot: Mechanism, q: ArrayLike, v: ArrayLike, tau: ArrayLike, gravity: ArrayLike = GRAVITY
 ) -> Array:
-    """Joint accelerations (nv,) under generalized forces tau (nv,), without contacts."""
+    """Joint accelerations (nv,) of the tree alone; see `Kinematics.forward_acceleration`."""
     return Kinematics(robot, q).forward_acceleration(v, tau, gravity)

@@ -19,6 +19,16 @@ def in_lines(array: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
+def assign_all(source: Any, target: Any) -> None:
+    """Write arrays in nested named tuples over others of the same sizes."""
+    if isinstance(source, np.ndarray):
+        # As they lie, many times faster than field by field.
+        target.reshape(-1).view(np.uint8)[...] = source.reshape(-1).view(np.uint8)
+    elif isinstance(source, tuple):
+        for one, other in zip(source, target, strict=True):
+            assign_all(one, other)
+
+
 def copied(values: Any) -> Any:
     """A copy of arrays in nested named tuples."""
     if isinstance(values, np.ndarray):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from robosim import quaternions
 from robosim.bodies import Geometry
 from robosim.collision import AnyShape, TriangleMesh
+from robosim.elements import PointSpring
 from robosim.kernels.readout import pair_gaps, read_contacts
 from robosim.mechanism import Mechanism
 from robosim.model import (
@@ -24,6 +25,7 @@ from robosim.model import (
     Model,
     State,
     Workspace,
+    all_joints,
 )
 
 if TYPE_CHECKING:
@@ -132,13 +134,12 @@ def limit_forces(model: Model, state: State, interval: float) -> Array:
 
 
 def drive_forces(robot: Mechanism, model: Model, state: State, interval: float) -> dict[str, float]:
-    """Generalized forces along the motions of driven joints, by the joint's name."""
+    """Generalized forces along the motions of driven joints and tendons, by their names."""
     found = {}
-    for j, joint in enumerate(robot.joints):
-        if joint.motion is not None:
-            record = model.joints[j]
+    for element, record, knot in zip(all_joints(robot), model.joints, state.joints, strict=True):
+        if not isinstance(element, PointSpring) and element.motion is not None:
             row = int(record["n_T"] + record["n_R"])
-            found[joint.name] = float(state.joints[j]["impulse"][row]) / interval
+            found[element.name] = float(knot["impulse"][row]) / interval
     return found
 
 

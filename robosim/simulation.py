@@ -35,7 +35,7 @@ from robosim.limbs import Limbs, find_lanes
 from robosim.log import Chunk, Log
 from robosim.log.columns import STEP, worst_of
 from robosim.mechanism import Mechanism
-from robosim.memory import copied
+from robosim.memory import assign_all, copied
 from robosim.model import (
     BALL,
     LIMIT,
@@ -223,9 +223,8 @@ class Simulation:
             raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
         CompileNotice.install()
         self.robot = robot
-        self.timestep = float(timestep)
-        self.gravity = g
-        self.gravity.setflags(write=False)
+        self._timestep, self._gravity = float(timestep), g
+        g.setflags(write=False)
         suits = is_tree_with_loops(robot)
         if solver not in (None, "ldu", "articulated") or (solver == "articulated" and not suits):
             raise OptionError(
@@ -252,6 +251,9 @@ class Simulation:
             *self._patience(self.solver),
             int(order),
         )
+        # What another one has to share for this one to go on from its state.
+        rest = [value for value in self._options if value is not g]
+        self._asked_for = (solver, self._facets, self._max_substeps, g.tobytes(), *rest)
         self._n_rates = robot.v_offsets[-1]
         # Where in q the coordinate of each velocity is; of no meaning for a free rotation.
         joints = self._model.joints
@@ -299,6 +301,8 @@ class Simulation:
         self._gains, self._controlled = self._no_gains.copy(), False
         self._release_servos()
         self._done = np.zeros(1, dtype=np.int64)
+        self._strayed: set[str] = set()  # driven joints that have been warned of
+        self._asking = False  # whether a controller has been called and has not answered yet
         self._single = self._handle(1)
         self._sample: Run = self._single.values
         self._limbs: Limbs | None = None  # not before steps that are worth it
@@ -317,14 +321,79 @@ class Simulation:
         other = object.__new__(Simulation)
         other.__dict__.update(self.__dict__)
         other._state = copied(self._state) if state is None else state
-        for source, target in zip(self._state, other._state, strict=True):
-            target[...] = source
+        assign_all(self._state, other._state)
         other._work, other._solvers = copied(self._work), {}
         other._own()
-        if self._last is not None:
-            infos, row, first = self._last
-            other._last = infos.copy(), row, first
+        other._last = self._last_one()
         return other
+
+    def restore(self, other: Simulation) -> None:
+        """Go to the state of another simulation of the same robot; or back to a `copy`'s.
+
+        From there it takes the same steps as the other, to the last bit, which `set_state` cannot
+        promise: there contacts and guesses start anew. Much faster than a new copy.
+
+        Parameters
+        ----------
+        other : Simulation
+            Of the same `Mechanism`, with the same timestep, gravity and options.
+
+        Raises
+        ------
+        StateError
+            If it is of another robot, or has other options.
+        """
+        self._check_idle()
+        if other is self:
+            return
+        if other.robot is not self.robot or other._asked_for != self._asked_for:
+            raise StateError(
+                "a simulation can go to the state of one of the same robot (one Mechanism for "
+                "both), with the same timestep, gravity and options"
+            )
+        assign_all(other._state, self._state)
+        if other._model is self._model:
+            assign_all(other._work, self._work)
+        else:
+            self._work, self._solvers = copied(other._work), {}
+            self._model, self._options, self.solver = other._model, other._options, other.solver
+            self._parts = None  # which may be of other types
+            self._hand_over()
+        self._near = -1, np.zeros(0, dtype=bool)
+        self._control_by(None)
+        self._release_servos()
+        for name in ("_start_time", "steps", "fourth_order_steps", "_away", "_stay"):
+            setattr(self, name, getattr(other, name))
+        self._last = other._last_one()
+
+    def _last_one(self) -> tuple[Any, int, bool] | None:
+        """What the last step took, as a record of its own."""
+        if self._last is None:
+            return None
+        infos, row, first = self._last
+        return infos[row : row + 1].copy(), 0, first
+
+    def __copy__(self) -> Simulation:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Simulation:
+        return self.copy()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            "a Simulation cannot be pickled, as compiled code holds on to its memory: hand over "
+            "the model's path, q, v and time, and let the other process make its own"
+        )
+
+    @property
+    def timestep(self) -> float:
+        """Length of a step [s]; another one needs another simulation."""
+        return self._timestep
+
+    @property
+    def gravity(self) -> Array:
+        """Acceleration of free fall (3,) [m/s^2], world, read-only."""
+        return self._gravity
 
     @property
     def time(self) -> float:
@@ -381,6 +450,10 @@ class Simulation:
         little as possible in the mass metric, and their velocities likewise: q and v need to be
         consistent only roughly, and what became of them is read from the simulation.
 
+        This is a start: nothing has pushed yet, and wrenches that were applied before are taken
+        away. To go on from the state of another simulation, or back to an earlier one, as if
+        nothing had come in between, there are `copy` and `restore`.
+
         Parameters
         ----------
         q : (nq,) or None
@@ -397,6 +470,7 @@ class Simulation:
             For a wrong shape, a value that is not finite, a quaternion that is not unit, or loops
             that cannot be closed from there.
         """
+        self._check_idle()
         home = np.asarray(self.robot.home)
         q = self._checked("q", home if q is None else q, self.robot.q_names)
         v = self._checked("v", np.zeros(self.robot.nv) if v is None else v, self.robot.v_names)
@@ -446,6 +520,7 @@ class Simulation:
         StateError
             For a wrong shape, a value that is not finite, or joints that cannot be satisfied.
         """
+        self._check_idle()
         nb = len(self.robot.bodies)
         given: dict[str, Array] = {}
         for name, value, width in (("x", x, 3), ("q", q, 4), ("v", v, 3), ("omega", omega, 3)):
@@ -468,6 +543,14 @@ class Simulation:
             self._check_springs()
             self._project((), float(time), from_tree=False)
 
+    def _check_idle(self) -> None:
+        if self._asking:
+            raise ControllerError(
+                "a controller has to return torques before its simulation can go on or start "
+                "again: take steps one by one with step(), and start again between them; to look "
+                "ahead, step a copy()"
+            )
+
     @staticmethod
     def _check_time(time: float) -> None:
         if not (isinstance(time, Real) and np.isfinite(time)):
@@ -477,12 +560,14 @@ class Simulation:
     def _restored_if_refused(self) -> Iterator[None]:
         """Put everything back if the state that is being set turns out to be impossible."""
         saved = [array.copy() for array in self._state]
+        wrenches = self._work.external.copy()
         start = self._start_time, self.steps, float(self._work.last_dt[0])
         try:
             yield
         except RobosimError:
             for array, before in zip(self._state, saved, strict=True):
                 array[...] = before
+            self._work.external[:] = wrenches
             self._start_time, self.steps, self._work.last_dt[0] = start
             raise
 
@@ -509,6 +594,7 @@ class Simulation:
         self._away, self._stay = 0, FIRST_STAY
         state, robot = self._state, self.robot
         self._release_servos()
+        self._work.external["w"] = 0.0
         state.q[: robot.nq], state.v[: robot.nv] = q, v
         state.q[robot.nq :] = 0.0
         for start, joint in zip(robot.q_offsets, robot.joints, strict=False):
@@ -556,7 +642,32 @@ class Simulation:
         for _ in range(2):
             if start_projected(model, state, work, held, rate, self._arc) != CONVERGED:
                 raise StateError("velocities cannot be projected: the mechanism is singular here")
+        self._check_rates(motion)
         self._check_springs()
+
+    def _check_rates(self, motion: Array) -> None:
+        """Refuse motions and couplings that contradict each other in their rates."""
+        model, v = self._model, self._state.v
+        driven = model.coordinates["driven"]
+        off = [
+            f"the motion of '{element.name}' ({rate:.6g} asked for, {now:.6g} left)"
+            for element, rate, now in zip(
+                driven_elements(self.robot),
+                motion[:, 1],
+                [v[driven == d][0] for d in range(len(motion))],
+                strict=True,
+            )
+            if abs(now - rate) > 1e-6 * max(1.0, abs(rate))
+        ]
+        for coupling, record in zip(self.robot.couplings, model.couplings, strict=True):
+            rates = record["factor"] * v[model.joints["v_begin"][record["joint"]]]
+            if abs(rates.sum()) > 1e-6 * max(1.0, np.abs(rates).max()):
+                off.append(f"coupling '{coupling.name}'")
+        if off:
+            raise StateError(
+                f"the velocities cannot satisfy all constraints at once: {', '.join(off)} cannot "
+                "be met beside the others"
+            )
 
     def _other_starts(self, held: NDArray[np.int64]) -> Iterator[Array]:
         """Coordinates of the tree, ever farther from the present ones; always the same."""
@@ -583,7 +694,22 @@ class Simulation:
                 t = start + (first + k) * self.timestep
                 here, before, after = (_at(joint, t + s) for s in (0.0, -step, step))
                 out[k, d] = here, (after - before) / (2 * step)
+            self._warn_of_motion(joint, start + self.timestep * first, out[:, d, 0])
         return out
+
+    def _warn_of_motion(self, element: Joint | Tendon, start: float, values: Array) -> None:
+        """Say, once, where a motion leads beyond the limits of its joint."""
+        lower, upper = np.min(np.asarray(element.lower)), np.max(np.asarray(element.upper))
+        beyond = np.flatnonzero((values < lower - 1e-9) | (values > upper + 1e-9))
+        if len(beyond) and element.name not in self._strayed:
+            self._strayed.add(element.name)
+            value = values[beyond[0]]
+            warnings.warn(
+                f"joint '{element.name}' is driven along its motion to {value:.6g} at "
+                f"{start + self.timestep * beyond[0]:.6g} s, beyond its limits of {lower:.6g} and "
+                f"{upper:.6g}, which do not hold what is driven",
+                stacklevel=_user_level(),
+            )
 
     def _warn_of_start(self) -> None:
         """Say before the first step what starts in the ground or beyond its limit."""
@@ -596,23 +722,27 @@ class Simulation:
                 "much",
                 stacklevel=_user_level(),
             )
+        for what, value, turns, side, bound, scale in self._beyond_limits():
+            speed = f"{RECOVERY_SPEED / scale:.3g} {'rad/s' if turns else 'm/s'}"
+            warnings.warn(
+                f"{what} starts at {value:.6g}, beyond its {side} limit of {bound:.6g}, and will "
+                f"be pushed back at no more than {speed}",
+                stacklevel=_user_level(),
+            )
+
+    def _beyond_limits(self) -> Iterator[tuple[str, float, bool, str, float, float]]:
+        """(whose, where, whether it turns, side, bound, scale) of each limit that is exceeded."""
         slots, joints = self._work.slots[self._model.n_ground :], self._model.joints
-        if len(slots) == 0:
-            return
         limits = slots[slots["kind"] == LIMIT]
         here = self._state.q[joints["q_begin"][limits["joint"]] + limits["row"]]
         beyond = limits["sign"] * (here - limits["bound"]) < -1e-9 * limits["scale"]
         for slot, value in zip(limits[beyond], here[beyond], strict=True):
             element = all_joints(self.robot)[int(slot["joint"])]
             kind = "tendon" if isinstance(element, Tendon) else "joint"
-            side = "lower" if slot["sign"] > 0 else "upper"
             turns = kind == "joint" and slot["row"] >= joints["m_T"][slot["joint"]]
-            speed = f"{RECOVERY_SPEED / slot['scale']:.3g} {'rad/s' if turns else 'm/s'}"
-            warnings.warn(
-                f"{kind} '{element.name}' starts at {value:.6g}, beyond its {side} limit of "
-                f"{slot['bound']:.6g}, and will be pushed back at no more than {speed}",
-                stacklevel=_user_level(),
-            )
+            side = "lower" if slot["sign"] > 0 else "upper"
+            numbers = float(slot["bound"]), float(slot["scale"])
+            yield f"{kind} '{element.name}'", float(value), bool(turns), side, *numbers
 
     def _warn_of_overlap(self, gap: float) -> None:
         """Say after the first step, which ended at the gap `gap`, which shapes began in others."""
@@ -710,7 +840,15 @@ class Simulation:
         # A start gives the first interval only its own half of the impulses at its knot.
         return self.timestep / substeps * (0.5 if first and substeps == 1 else 1.0)
 
-    def _failure(self, info: Any) -> ConvergenceError:
+    def _failure(self, info: Any) -> RobosimError:
+        strange = np.flatnonzero(~np.isfinite(self._work.tau))
+        if len(strange):  # of a compiled controller; others are checked when they answer
+            v = int(strange[0])
+            name = dict(zip(self.robot.actuated, self.robot.actuated_names, strict=True)).get(v)
+            return ControllerError(
+                f"the controller gave {self._work.tau[v]} for '{name or self.robot.v_names[v]}' at "
+                f"{self.time:.6g} s"
+            )
         return ConvergenceError(
             self.time,
             float(info["residual"]),
@@ -733,6 +871,11 @@ class Simulation:
             )
         if self.steps == 0 and self.min_gap() < -1e-9:
             return f"It starts {-self.min_gap():.3g} m inside of what it cannot pass: move it out."
+        for what, value, _, side, bound, _ in self._beyond_limits():
+            return (
+                f"{what[0].upper()}{what[1:]} is at {value:.6g}, beyond its {side} limit of "
+                f"{bound:.6g}: it may have no way to get there."
+            )
         return ""
 
     def run(
@@ -806,7 +949,12 @@ class Simulation:
         """Number of steps of some time, None for infinite ones."""
         if not (isinstance(seconds, Real) and seconds >= 0):
             raise OptionError(f"seconds must be a number that is not negative, not {seconds!r}")
-        return round(seconds / self.timestep) if np.isfinite(seconds) else None
+        if not np.isfinite(seconds):
+            return None
+        steps = round(seconds / self.timestep)
+        if steps == 0 and seconds > 0:
+            raise OptionError(f"{seconds!r} s are less than half of a step of {self.timestep:g} s")
+        return steps
 
     def _stream(
         self, control: Controller | None, size: int, left: int | None, every: int
@@ -889,6 +1037,8 @@ class Simulation:
 
     def _advance(self, run: Handle, begin: int, end: int) -> None:
         """Take steps `begin` to `end` of a run in compiled code."""
+        if self._asking:
+            self._check_idle()
         done, runs = self._done, run.addresses
         done[0] = reached = begin
         while True:
@@ -940,6 +1090,8 @@ class Simulation:
 
     def _goes_on(self, status: int) -> bool:
         """Make what a step that stopped with `status` needs to be tried again, if anything."""
+        if not np.isfinite(self._work.tau).all():
+            return False
         if status == NEEDS_BLOCKS:
             self._connect_pairs()
         elif self._may_switch and self.solver == "articulated":
@@ -1010,7 +1162,11 @@ class Simulation:
         """The same with a controller in Python, which is asked before every step."""
         source = f"controller '{getattr(control, '__name__', type(control).__name__)}' returned"
         for k in range(n):
-            answer = control(self)
+            self._asking = True
+            try:
+                answer = control(self)
+            finally:
+                self._asking = False
             if isinstance(answer, PD):
                 self._hold(None, "")
                 self._control_by(answer)
@@ -1028,7 +1184,7 @@ class Simulation:
         torque: ArrayLike = (0.0, 0.0, 0.0),
         point: ArrayLike | None = None,
     ) -> None:
-        """Push a body from now on, until another wrench is applied to it.
+        """Push a body from now on, until another wrench is applied to it, or a start is set.
 
         Parameters
         ----------
@@ -1070,7 +1226,8 @@ class Simulation:
 
         At the joint's point on the child; the mean over the last interval, from the constraint
         impulses at its beginning, in the joint's present directions. The forces along its free
-        coordinates (springs, limits, actuators) are not in it.
+        coordinates (springs, limits, actuators) are not in it. Where constraints are redundant,
+        how they share a load is not determined, and differs from solver to solver.
         """
         model, state = self._model, self._state
         rotations = quaternions.rotation_matrix(state.bodies["q"])
@@ -1186,20 +1343,53 @@ class Simulation:
     def limit_forces(self) -> Array:
         """Generalized forces of joint limits and of dry joint friction, (nv,) [N, N m].
 
-        The mean over the last interval. Constraints of the joints are in `joint_wrenches`.
+        The mean over the last interval, on the coordinates of the tree: those of joints that close
+        loops, and of tendons, are in `limit_forces_of`. Constraints of the joints are in
+        `joint_wrenches`.
         """
         model, state = self._model, self._state
         forces = readout.limit_forces(model, state, self._last_interval)
         return forces[: self.robot.nv]
 
+    def limit_forces_of(self, name: str) -> Array:
+        """The same of one joint, that may close a loop, (joint.nv,), or along a tendon, (1,).
+
+        Along a tendon's length, so that what keeps it from growing is negative.
+
+        Raises
+        ------
+        ModelError
+            If there is no such joint or tendon.
+        """
+        model, state = self._model, self._state
+        tendons = [tendon.name for tendon in self.robot.tendons]
+        if name in tendons:
+            j = len(model.joints) - len(tendons) + tendons.index(name)
+        else:
+            j = self.robot.joint_index(name)
+        begin, rows = model.joints["v_begin"][j], model.joints["m_T"][j] + model.joints["m_R"][j]
+        forces = readout.limit_forces(model, state, self._last_interval)
+        return forces[begin : begin + rows]
+
+    def coupling_forces(self) -> dict[str, float]:
+        """What each coupling does to the coordinate of its joint: a torque [N m] or a force [N].
+
+        On that of its source it acts with minus the ratio of this. The mean over the last
+        interval, of order dt only after the first step; 0 before that.
+        """
+        impulses = self._state.couplings["impulse"]
+        names = [coupling.name for coupling in self.robot.couplings]
+        forces = (impulses / self._last_interval).tolist()
+        return dict(zip(names, forces, strict=True))
+
     def drive_forces(self) -> dict[str, float]:
         """What moves each driven joint along its `motion`: a torque [N m] or a force [N].
 
-        It acts on the coordinate, from the parent on the child: all that the motion needs but the
-        torques given to the step; the joint's own spring, damper and rotor are part of the drive.
-        It is the mean over the last interval, from the impulse at its beginning, so that it
-        belongs to the knot before the present one; of order dt only after the first step.
-        0 before that.
+        What holds a joint or a tendon whose limits are equal is among them. It acts on the
+        coordinate, from the parent on the child: all that the motion needs but the torques given to
+        the step; the joint's own spring, damper and rotor are part of the drive. It is the mean
+        over the last interval, from the impulse at its beginning, so that it belongs to the knot
+        before the present one; of order dt only after the first step. 0 before that.
         """
         return readout.drive_forces(self.robot, self._model, self._state, self._last_interval)
 

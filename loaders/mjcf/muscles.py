@@ -162,16 +162,11 @@ def with_muscles(
 
 
 def inertia_at(mechanism: Mechanism, q: Array) -> Array:
-    """Mass matrix (nv, nv) with rotors, of joints and tendons."""
+    """Mass matrix (nv, nv) at q (nq,), with rotors and tendons."""
     # Here, so that numba is imported only where it is needed.
-    from robosim.dynamics import Kinematics
+    from robosim.dynamics import mass_matrix
 
-    kinematics = Kinematics(mechanism, q)
-    joints = mechanism.tree_joints
-    armature = np.concatenate([joint.per_coordinate("armature") for joint in joints])
-    rows = kinematics.tendon_jacobian()
-    own = np.array([tendon.armature for tendon in mechanism.tendons])
-    return np.asarray(kinematics.mass_matrix() + np.diag(armature) + (rows.T * own) @ rows)
+    return mass_matrix(mechanism, q)
 
 
 def _extremes(transmission: Transmission, actuator: Actuator, q0: Array) -> Array | None:

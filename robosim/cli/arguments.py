@@ -42,15 +42,17 @@ def controller(
     timestep: float,
     implicit: bool | None = None,
     effort_limits: bool = False,
+    q: Any = None,
 ) -> Callable[[Simulation], Any]:
     """The controller that ``--controller NAME`` asks for.
 
     ``stand``, ``trot`` and ``zero`` are built in; by default a robot with actuators and a floating
     base stands and any other moves freely. ``module:function`` is a Python function: one whose
     first parameter is called ``robot`` is called once with the robot and returns the controller, as
-    ``robosim.controllers.stand`` does; any other is the controller itself, called with the
-    simulation before every step. What ``--implicit`` says is for ``stand`` only, and what
-    ``--effort-limits`` says for a PD.
+    ``robosim.controllers.stand`` does; one that numba has jitted is compiled into the loop; any
+    other is the controller itself, called with the simulation before every step. What
+    ``--implicit`` says is for ``stand`` only, and what ``--effort-limits`` says for a PD. A robot
+    without a stance of its own stands at `q` (nq,), if that is given.
 
     Raises
     ------
@@ -62,7 +64,7 @@ def controller(
     from robosim.controllers import PD
 
     name = name or default_controller(robot)
-    control = _unlimited(name, robot, timestep, implicit)
+    control = _unlimited(name, robot, timestep, implicit, q)
     if effort_limits:
         if not isinstance(control, PD):
             raise OptionError(
@@ -79,12 +81,12 @@ def limit_efforts(control: PD, robot: Mechanism) -> None:
 
 
 def _unlimited(
-    name: str, robot: Mechanism, timestep: float, implicit: bool | None
+    name: str, robot: Mechanism, timestep: float, implicit: bool | None, q: Any
 ) -> Callable[[Simulation], Any]:
     from robosim import controllers
 
     if name == "stand":
-        control = controllers.stand(robot, timestep, implicit=implicit)
+        control = controllers.stand(robot, timestep, q=q, implicit=implicit)
         if implicit is None and control.gains["implicit"].any():
             remark(
                 f"note: with torques held over {1e3 * timestep:g} ms 'stand' would be unstable: it "
@@ -96,6 +98,8 @@ def _unlimited(
     if ":" not in name:
         return controllers.resolve(robot, name, timestep)
     found = _find(name)
+    if hasattr(found, "py_func"):  # jitted by numba
+        return controllers.resolve(robot, found)
     if _makes_controllers(found):
         found = _guarded(name, found)(robot)
     if not callable(found):

@@ -86,9 +86,7 @@ def simulate(
     for warning in robot.warnings:
         remark(f"warning: {warning}")
     timestep = stepping.timestep
-    control = arguments.controller(
-        stepping.controller, robot, timestep, stepping.implicit, stepping.effort_limits
-    )
+    control = stepping.controls(stepping.controller, robot, timestep)
     sim = stepping.start(robot, timestep, lanes)
     steps = round(seconds / timestep)
     if steps == 0:

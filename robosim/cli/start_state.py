@@ -68,6 +68,9 @@ def start_state(
     OptionError
         For names that the robot has not, and values that are no finite numbers.
     """
+    # Here, as logs take long to import.
+    from robosim.log.columns import BASE_POSE, BASE_TWIST
+
     if not math.isfinite(drop):
         raise OptionError(f"--drop must be a finite number, not {drop}")
     if drop and not robot.floating_base:
@@ -79,14 +82,15 @@ def start_state(
         raise OptionError(f"--from {pose}: '{robot.name}' has no such pose ({known})")
     positions = np.array(robot.home if pose is None else robot.poses[pose])
     names = robot.q_names
-    given = _values("--q", q, names)
+    base = (BASE_POSE, BASE_TWIST) if robot.floating_base else ((), ())
+    given = _values("--q", q, names, base[0])
     for index, value in given.items():
         positions[index] = value
     _normalize(robot, positions, given)
     if drop:
         positions[2] += drop
     velocities = np.zeros(robot.nv)
-    for index, value in _values("--v", v, robot.v_names).items():
+    for index, value in _values("--v", v, robot.v_names, base[1]).items():
         velocities[index] = value
     # Joints of several coordinates cannot be held.
     singles = {joint.name for joint in robot.tree_joints if joint.nq == 1}
@@ -94,15 +98,18 @@ def start_state(
     return {"q": positions, "v": velocities, "hold": hold}
 
 
-def _values(option: str, texts: Sequence[str], names: Sequence[str]) -> dict[int, float]:
-    """Index -> value of each NAME=VALUE."""
+def _values(
+    option: str, texts: Sequence[str], names: Sequence[str], base: Sequence[str]
+) -> dict[int, float]:
+    """Index -> value of each NAME=VALUE; the first have other names in `base`, as in logs."""
     found: dict[int, float] = {}
     for text in texts:
         name, equals, number = text.rpartition("=")
         if not equals or not name:
             raise OptionError(f"{option} takes NAME=VALUE, not '{text}'")
-        if name not in names:
-            raise OptionError(f"{option} {text}: no such name ({_listed(names)})")
+        if name not in names and name not in base:
+            known = (*base, *names[len(base) :])
+            raise OptionError(f"{option} {text}: no such name ({_listed(known)})")
         unit = math.pi / 180 if number.endswith(_DEGREES) else 1.0
         try:
             value = unit * float(number.removesuffix(_DEGREES))
@@ -110,7 +117,7 @@ def _values(option: str, texts: Sequence[str], names: Sequence[str]) -> dict[int
             value = math.nan
         if not math.isfinite(value):
             raise OptionError(f"{option} {text}: '{number}' is no number")
-        found[names.index(name)] = value
+        found[base.index(name) if name in base else names.index(name)] = value
     return found
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from robosim.cli import arguments
 from robosim.cli.start_state import Drop, Pose, Q, V, start_state
 from robosim.errors import OptionError, RobosimError
 
@@ -87,6 +88,15 @@ class Stepping:
     facets: Facets = None
     implicit: Implicit = None
     effort_limits: EffortLimits = False
+
+    def controls(self, name: str | None, robot: Mechanism, timestep: float) -> Any:
+        """The controller of that name, as the options want it."""
+        q = None
+        if self.pose is not None or self.q:
+            state = start_state(robot, self.pose, self.q or (), (), 0.0)
+            q = None if state is None else state["q"]
+        options = self.implicit, self.effort_limits, q
+        return arguments.controller(name, robot, timestep, *options)
 
     def start(self, robot: Mechanism, timestep: float, lanes: bool = False) -> Simulation:
         """The simulation at its start, with its kernels compiled."""

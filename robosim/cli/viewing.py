@@ -61,9 +61,7 @@ def view(
     name = stepping.controller or arguments.default_controller(robot)
 
     def made(robot: Mechanism, timestep: float) -> Any:
-        return arguments.controller(
-            name, robot, timestep, stepping.implicit, stepping.effort_limits
-        )
+        return stepping.controls(name, robot, timestep)
 
     def built(timestep: float) -> Simulation:
         return stepping.start(robot, timestep)

@@ -141,6 +141,11 @@ class TableWriter:
         finally:
             self._abandon()
 
+    def discard(self) -> None:
+        """Leave the file at PATH as it was, and no samples."""
+        self._abandon()
+        self.partial.unlink(missing_ok=True)
+
     def _convert(self, info: LogInfo) -> None:
         """Make the complete file of the stream, aside, then move it to its place."""
         aside = self.path.with_name(self.path.name + ".converting")

@@ -75,9 +75,14 @@ class Log:
         from robosim.log.files import TableWriter
 
         rows = 65536
-        with TableWriter(path, self.info, steps=len(self)) as writer:
+        writer = TableWriter(path, self.info, steps=len(self))
+        try:
             for start in range(0, len(self), rows):
                 writer.write(Chunk._make(part[start : start + rows] for part in self.samples))
+        except BaseException:
+            writer.discard()
+            raise
+        writer.close()
 
     def view(self, robot: Mechanism | None = None) -> Any:
         """Replay it: in a notebook, in its cell; otherwise in the default browser.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import mujoco
@@ -67,12 +68,10 @@ def differences(robot: Mechanism, model: mujoco.MjModel, states: int = 20) -> di
     if any(found.values()):
         return found
     found |= _inertials(robot, model, data, roots)
-    armature = np.concatenate(
-        [joint.per_coordinate("armature") for joint in robot.tree_joints] or [np.zeros(0)]
-    )
     rng = np.random.default_rng(0)
     rows: dict[str, list[float]] = {"frames": [], "mass_matrix": [], "acceleration": []}
-    kinematics = Kinematics(robot)
+    bare = tuple(replace(tendon, armature=0.0) for tendon in robot.tendons)
+    kinematics = Kinematics(replace(robot, tendons=bare))
     for _ in range(states):
         q, v = random_q(robot, rng), rng.standard_normal(robot.nv)
         data.qpos[:], data.qvel[:] = q, v
@@ -82,7 +81,7 @@ def differences(robot: Mechanism, model: mujoco.MjModel, states: int = 20) -> di
         theirs = np.zeros((model.nv, model.nv))
         for column, unit in zip(theirs, np.eye(model.nv), strict=True):
             mujoco.mj_mulM(model, data, column, unit)
-        ours = kinematics.mass_matrix() + np.diag(armature)
+        ours = kinematics.mass_matrix()
         scale = np.sqrt(np.diag(theirs))
         rows["mass_matrix"].append(np.abs((ours - theirs) / np.outer(scale, scale)).max())
         a = np.linalg.solve(ours, -kinematics.bias_forces(v))

@@ -195,6 +195,29 @@ class TestSimulate:
         assert len(told["final_q"]) == 2
         assert told["us_per_step"] > 0
 
+    def test_names_of_the_base_are_those_of_logs(self, run: Run) -> None:
+        line = ["simulate", "a1", "--controller", "zero", "--seconds", "0.001", "--log", "run.csv"]
+        result = run(*line, "--q", "base_z=0.7", "--v", "base_vx=0.5", "--v", "floating_base.wz=2")
+        assert result.exit_code == 0, result.output
+        log = read_log("run.csv")
+        values = [log.column(name)[0] for name in ("base_z", "base_vx", "base_wz")]
+        assert values == [0.7, 0.5, 2.0]
+
+    def test_stand_holds_the_pose_that_was_asked_for(self, run: Run) -> None:
+        line = "simulate", "go2_description", "--from", "standing", "--seconds", "0.5", "--json"
+        told = json.loads(run(*line).stdout)
+        pose = robosim.load("go2_description").poses["standing"]
+        np.testing.assert_allclose(told["final_q"][7:], pose[7:], atol=0.1)
+
+    def test_a_jitted_controller(self, run: Run) -> None:
+        Path("jitted.py").write_text(
+            "import numba\n\n@numba.njit\ndef damp(t, q, v, tau):\n    tau[:] = -2 * v[6:]\n"
+        )
+        line = "simulate", "a1", "--seconds", "0.05", "--json", "--controller", "jitted:damp"
+        result = run(*line)
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)["largest_effort"]["effort"] > 0
+
     def test_effort_limits(self, run: Run) -> None:
         """Told where they are exceeded, and kept where that is asked for."""
         drop = ("simulate", "a1", "--drop", "0.3", "--seconds", "0.3")

@@ -346,6 +346,18 @@ class TestKilled:
         assert len(read_log(path)) == 8
         assert read_log(path).note is None
 
+    def test_a_log_that_cannot_be_saved_leaves_the_old_file(
+        self, fixed: Mechanism, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "run.parquet"
+        good = Log.from_chunks(fixed, TIMESTEP, [samples(fixed, 4)])
+        good.save(path)
+        short = samples(fixed, 4)._replace(q=np.zeros((3, fixed.nq)))
+        with pytest.raises(LogError):
+            Log.from_chunks(fixed, TIMESTEP, [short]).save(path)
+        assert len(read_log(path).t) == 4
+        assert not partial_path(path).exists()
+
     def test_an_error_in_the_run_ends_the_log_and_is_named(
         self, fixed: Mechanism, tmp_path: Path
     ) -> None:

@@ -61,3 +61,33 @@ def test_rotors_make_it_steadier():
 def test_a_timestep_that_is_none(timestep):
     with pytest.raises(robosim.OptionError, match="timestep must be a positive number"):
         stand(robosim.load("a1"), timestep)
+
+
+@pytest.mark.parametrize(
+    ("name", "pose"),
+    [
+        ("go2_description", "home"),
+        ("go2_description", "standing"),
+        ("anymal_b_simple_description/anymal", "standing"),
+        ("hyq_description", "standing"),
+        ("talos_data/talos_reduced", "home"),
+    ],
+)
+def test_robots_without_a_stance_stand(name, pose):
+    """Gains for what hangs on a joint alone let all of them sink to the ground."""
+    robot = robosim.load(name)
+    q = np.array(robot.poses[pose])
+    sim = robosim.Simulation(robot)
+    sim.set_state(q)
+    q[2] -= sim.min_gap() - 1e-4
+    sim.set_state(q)
+    sim.run(1.5, stand(robot, sim.timestep, q=q))
+    assert abs(sim.q[2] - q[2]) < 0.04 * q[2]
+    assert np.abs(sim.v).max() < 0.05
+
+
+def test_what_hangs_on_a_joint_is_all_that_an_arm_carries():
+    robot = robosim.load("panda_description/panda", floating_base=False)
+    ours = stand(robot).gains
+    carried = np.diag(mass_matrix(robot, robot.home))[ours["v_index"]]
+    np.testing.assert_allclose(ours["kp"], carried * (10 * np.pi) ** 2, rtol=1e-12)

@@ -1,0 +1,274 @@
+"""Going on from the state of another simulation, and what a simulation does not let happen."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+
+import numba
+import numpy as np
+import pytest
+
+import robosim
+from robosim import (
+    BatchSimulation,
+    Body,
+    ControllerError,
+    Coupling,
+    HalfSpace,
+    Joint,
+    Mechanism,
+    OptionError,
+    Simulation,
+    StateError,
+)
+from robosim.models import builders
+
+Y = (0, 1, 0)
+TORQUES = 3.0 * np.random.default_rng(0).normal(size=12)
+
+
+def body(name):
+    return Body(name, 1.0, 0.1 * np.eye(3))
+
+
+def hinge(name, **options):
+    return Joint("j" + name, "revolute", None, name, Y, **options)
+
+
+@pytest.fixture(scope="module")
+def standing():
+    """An A1 that has stood for a while: its contacts carry it."""
+    sim = Simulation(robosim.load("a1"))
+    sim.run(0.3, "stand")
+    return sim
+
+
+def steps(sim, n=30, tau=TORQUES):
+    for _ in range(n):
+        sim.step(tau)
+    return sim
+
+
+def assert_same(one, other):
+    np.testing.assert_array_equal(one.q, other.q)
+    np.testing.assert_array_equal(one.v, other.v)
+    np.testing.assert_array_equal(one.contact_forces(), other.contact_forces())
+    assert one.time == other.time
+
+
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, Simulation.copy])
+def test_copies_go_their_own_way(standing, make):
+    before = standing.q
+    other = steps(make(standing))
+    np.testing.assert_array_equal(standing.q, before)
+    assert_same(other, steps(standing.copy()))
+
+
+def test_restored_to_the_last_bit(standing):
+    """Where torques jump so that feet come off, which a start at the same q and v does not know."""
+    other = Simulation(standing.robot)
+    other.run(0.02, "zero")
+    other.restore(standing)
+    other.restore(other)
+    assert_same(other, standing)
+    started = Simulation(standing.robot)
+    started.set_state(standing.q, standing.v, standing.time)
+    expected = steps(standing.copy())
+    assert_same(steps(other), expected)
+    assert np.abs(steps(started).v - expected.v).max() > 1e-3
+
+
+def test_restored_after_the_other_solver_took_over():
+    robots = builders.cube().with_contacts(obstacles=[HalfSpace()]), builders.minitaur()
+    for robot in robots:
+        saved = Simulation(robot, 5e-3)
+        saved.run(0.4)
+        other = Simulation(robot, 5e-3)
+        other.restore(saved)
+        for _ in range(40):
+            saved.step()
+            other.step()
+        np.testing.assert_array_equal(saved.q, other.q)
+    saved, forced = Simulation(robots[1], 5e-3), Simulation(robots[1], 5e-3)
+    saved._switch("ldu")
+    saved.run(0.05)
+    forced.restore(saved)
+    assert forced.solver == "ldu"
+    saved.run(0.05)
+    forced.run(0.05)
+    np.testing.assert_array_equal(saved.q, forced.q)
+
+
+def test_restored_from_what_does_not_fit(standing):
+    for other in (
+        Simulation(builders.pendulum()),
+        Simulation(standing.robot, 2e-3),
+        Simulation(standing.robot, tolerance=1e-6),
+        Simulation(standing.robot, gravity=(0, 0, -9.8)),
+    ):
+        with pytest.raises(StateError, match=r"same robot .* timestep, gravity and options"):
+            standing.copy().restore(other)
+
+
+def test_batches_go_on_from_a_simulation(standing):
+    batch = BatchSimulation(standing.robot, 9)
+    batch.rollout(5, controller="stand")
+    batch.restore(standing, index=[1, 8])
+    batch.restore(standing, index=np.arange(9) == 4)
+    np.testing.assert_allclose(batch.time[[0, 1, 4, 8]], [0.005, *3 * [standing.time]])
+    batch.rollout(30, TORQUES)
+    expected = steps(standing.copy())
+    for i in (1, 4, 8):
+        np.testing.assert_allclose(batch.q[i], expected.q, rtol=0, atol=1e-7)
+        assert batch[i].time == pytest.approx(expected.time)
+
+
+def test_a_state_that_is_stepped_alone_has_its_own_time():
+    robot = robosim.load("a1")
+    batch = BatchSimulation(robot, 8)
+    batch.rollout(10, controller="stand")
+    alone = batch[2]
+    alone.run(0.02, "stand")
+    np.testing.assert_allclose(batch.time, np.where(np.arange(8) == 2, 0.03, 0.01))
+    forces = alone.contact_forces()
+    np.testing.assert_array_equal(batch[2].contact_forces(), forces)
+    out = batch.rollout(5, controller="stand")
+    expected = Simulation(robot)
+    expected.run(0.035, "stand")
+    np.testing.assert_allclose(batch.q[2], expected.q, rtol=0, atol=1e-8)
+    assert out.t[2, 0] == pytest.approx(0.03)
+
+
+def test_masks_choose_states():
+    batch = BatchSimulation(robosim.load("a1"), 4)
+    batch.rollout(3)
+    batch.set_state(index=np.zeros(4, dtype=bool))
+    np.testing.assert_allclose(batch.time, 0.003)
+    batch.set_state(index=[False, True, False, True])
+    np.testing.assert_allclose(batch.time, [0.003, 0.0, 0.003, 0.0])
+    with pytest.raises(StateError, match=r"mask of states must have shape \(4,\)"):
+        batch.set_state(index=[True, False])
+    for index in (slice(0, 2), True, 1.0, np.ones(4, dtype=bool)):
+        with pytest.raises(TypeError, match="chosen by its number"):
+            batch[index]
+    tau = np.zeros((4, 12))
+    tau[2, 3] = np.nan
+    with pytest.raises(ControllerError, match="'FL_hip_joint' of state 2 is nan"):
+        batch.rollout(5, tau)
+
+
+def test_what_cannot_be_pickled_says_so(standing):
+    batch = BatchSimulation(standing.robot, 2)
+    for what, told in ((standing, "cannot be pickled"), (batch, "neither copied nor pickled")):
+        with pytest.raises(TypeError, match=told):
+            pickle.dumps(what)
+    with pytest.raises(TypeError, match="neither copied"):
+        copy.deepcopy(batch)
+
+
+@pytest.mark.parametrize("name", ["timestep", "gravity", "time"])
+def test_what_a_simulation_is_made_with_stays(standing, name):
+    with pytest.raises(AttributeError):
+        setattr(standing, name, 0.1)
+
+
+@pytest.mark.parametrize(
+    "meddle",
+    [
+        lambda sim: sim.step(),
+        lambda sim: sim.run(0.01),
+        lambda sim: sim.set_state(),
+        lambda sim: sim.restore(sim.copy()),
+    ],
+)
+def test_a_controller_cannot_move_its_own_simulation(meddle):
+    """It had lost rows of the log without a word."""
+    sim = Simulation(robosim.load("a1"))
+
+    def controller(sim):
+        if sim.steps == 3:
+            meddle(sim)
+        return np.zeros(12)
+
+    with pytest.raises(ControllerError, match="has to return torques before"):
+        sim.run(0.01, controller)
+    assert sim.steps == 3
+    sim.step()
+    sim.run(0.002, lambda sim: sim.copy().run(0.01).tau[-1])
+    assert sim.steps == 6
+
+
+def test_compiled_controllers_that_return_torques():
+    @numba.njit
+    def natural(t, q, v, tau):
+        return -2.0 * v[6:]
+
+    with pytest.raises(ControllerError, match=r"'natural' returns array.*tau\[:\] = "):
+        Simulation(robosim.load("a1")).run(0.01, natural)
+
+
+def test_compiled_controllers_that_give_no_numbers():
+    @numba.njit
+    def lost(t, q, v, tau):
+        if t > 0.0045:
+            tau[3] = np.nan
+
+    sim = Simulation(robosim.load("a1"))
+    with pytest.raises(ControllerError, match=r"gave nan for 'FL_hip_joint' at 0.005 s"):
+        sim.run(0.01, lost)
+    assert (sim.steps, sim.solver) == (5, "articulated")
+
+
+def test_times_that_are_no_step():
+    sim = Simulation(builders.pendulum())
+    with pytest.raises(OptionError, match=r"less than half of a step of 0.001 s"):
+        sim.run(4e-4)
+    assert len(sim.run(0.0)) == 0
+
+
+def test_a_start_takes_wrenches_away():
+    sim = Simulation(builders.free_body(), gravity=(0, 0, 0))
+    name = sim.robot.bodies[0].name
+    sim.apply_wrench(name, force=(5.0, 0, 0))
+    with pytest.raises(StateError):
+        sim.set_state(np.zeros(3))
+    assert sim.wrench(name)[0] == 5.0
+    sim.set_state()
+    sim.step()
+    np.testing.assert_array_equal(sim.v, 0.0)
+
+
+def test_motions_that_contradict_a_gear():
+    joints = hinge("a", motion=lambda t: t), hinge("b", motion=lambda t: t)
+    gear = (Coupling("gear", "jb", "ja", ratio=2.0),)
+    with pytest.raises(StateError, match=r"motion of 'ja' .*coupling 'gear' cannot be met"):
+        Simulation(Mechanism("gears", (body("a"), body("b")), joints, couplings=gear))
+
+
+def test_motions_beyond_limits_are_told_once():
+    robot = Mechanism("arm", (body("a"),), (hinge("a", motion=lambda t: t, upper=0.1),))
+    sim = Simulation(robot)
+    with pytest.warns(UserWarning, match="'ja' is driven along its motion to 0.101 at 0.101 s"):
+        sim.run(0.2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sim.run(0.2)
+
+
+def test_a_limit_that_cannot_be_kept_is_named():
+    """The reach of the crank and its rod is 0.45 m."""
+    bodies = body("crank"), body("rod"), body("slider")
+    joints = (
+        Joint("main", "revolute", None, "crank", Y, (0, 0, 0), (-0.05, 0, 0)),
+        Joint("pin", "revolute", "crank", "rod", Y, (0.05, 0, 0), (-0.175, 0, 0)),
+        Joint("rail", "prismatic", None, "slider", (1, 0, 0), lower=0.5, upper=0.6),
+        Joint("wrist", "revolute", "rod", "slider", Y, (0.175, 0, 0), (0, 0, 0)),
+    )
+    sim = Simulation(Mechanism("slider_crank", bodies, joints, home=(0.3, -0.4, 0.45)))
+    with (
+        pytest.warns(UserWarning, match="joint 'rail' starts at"),
+        pytest.raises(robosim.ConvergenceError, match=r"Joint 'rail' is at .* lower limit of 0.5"),
+    ):
+        sim.run(2.0)
