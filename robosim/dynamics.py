@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.errors import StateError
-from robosim.joints import Joint
 from robosim.kernels.coordinates import (
     find_poses,
     find_twists,
@@ -52,7 +51,16 @@ class Kinematics:
         self._inertias = np.stack([np.asarray(body.inertia) for body in robot.bodies])
         self._inertias *= own[:, None, None]
         index = {body.name: i for i, body in enumerate(robot.bodies)}
-        self._parents = [-1 if j.parent is None else index[j.parent] for j in robot.tree_joints]
+        joints = robot.tree_joints
+        self._parents = [-1 if joint.parent is None else index[joint.parent] for joint in joints]
+        self._points = np.array([joint.child_position for joint in joints], dtype=float)
+        self._offsets = np.array([quaternions.rotation_matrix(joint.offset) for joint in joints])
+        # What joints do by themselves (nb, 3, nv): translate in their frame, turn in the child's.
+        self._slides, self._spins = np.zeros((2, len(index), 3, robot.nv))
+        for b, (joint, begin) in enumerate(zip(joints, robot.v_offsets, strict=False)):
+            middle, end = begin + joint.C_T.shape[1], begin + joint.nv
+            self._slides[b, :, begin:middle] = joint.C_T
+            self._spins[b, :, middle:end] = joint.C_R
         self.move_to(np.asarray(robot.home) if q is None else q)
 
     def move_to(self, q: ArrayLike) -> None:
@@ -160,13 +168,26 @@ class Kinematics:
 
     def bias_accelerations(self, v: ArrayLike) -> Array:
         """World accelerations (nb, 6) of the bodies at zero joint acceleration, J' v."""
-        v = np.asarray(v, dtype=float)
-        twists = np.vstack((self.twists(v), np.zeros(6)))
+        v = _shaped(v, "v", self.robot.nv)
+        parents = self._parents
+        # The world is the last.
+        omega = np.vstack((self.twists(v)[:, 3:], np.zeros(3)))
         x, R = np.vstack((self.x, np.zeros(3))), np.concatenate((self.R, np.eye(3)[None]))
+        slide = np.einsum("bij,bj->bi", R[parents] @ self._offsets, self._slides @ v)
+        spin = np.einsum("bij,bj->bi", self.R, self._spins @ v)
+        arm_b = np.einsum("bij,bj->bi", self.R, self._points)
+        arm_a = self.x + arm_b - x[parents]
+        omega_a, omega_b = omega[parents], omega[:-1]
+        # Beside its parent's: what turns with it, and the joint's own point on both sides.
+        own = np.cross(omega_b, spin)
+        along = np.cross(omega_a, np.cross(omega_a, arm_a)) + 2 * np.cross(omega_a, slide)
+        along -= np.cross(omega_b, np.cross(omega_b, arm_b))
         out = np.zeros((len(x), 6))
-        for b, (joint, a) in enumerate(zip(self.robot.tree_joints, self._parents, strict=True)):
-            v_j = v[self.robot.v_offsets[b] : self.robot.v_offsets[b + 1]]
-            out[b] = _child_acceleration(joint, v_j, x[[a, b]], R[[a, b]], twists[[a, b]], out[a])
+        for b, a in enumerate(parents):
+            out[b, 3:] = out[a, 3:] + own[b]
+        along += np.cross(out[parents, 3:], arm_a) - np.cross(out[:-1, 3:], arm_b)
+        for b, a in enumerate(parents):
+            out[b, :3] = out[a, :3] + along[b]
         return out[:-1]
 
     def bias_forces(self, v: ArrayLike, gravity: ArrayLike = GRAVITY) -> Array:
@@ -239,28 +260,6 @@ def _shaped(value: ArrayLike, name: str, size: int) -> Array:
     if not np.all(np.isfinite(array)):
         raise StateError(f"{name} must be finite, not {array.tolist()}")
     return array
-
-
-def _child_acceleration(
-    joint: Joint, v_j: Array, x: Array, R: Array, twists: Array, parent: Array
-) -> Array:
-    """Acceleration (6,) of a child at zero joint acceleration, from that of its parent."""
-    translations = joint.C_T.shape[1]
-    R_J = R[0] @ quaternions.rotation_matrix(joint.offset)
-    slide = R_J @ (joint.C_T @ v_j[:translations])
-    spin = R[1] @ (joint.C_R @ v_j[translations:])
-    omega_a, omega_b = twists[0, 3:], twists[1, 3:]
-    arm_b = R[1] @ np.asarray(joint.child_position)
-    arm_a = x[1] + arm_b - x[0]
-    angular = parent[3:] + np.cross(omega_b, spin)
-    point = (
-        parent[:3]
-        + np.cross(parent[3:], arm_a)
-        + np.cross(omega_a, np.cross(omega_a, arm_a))
-        + 2 * np.cross(omega_a, slide)
-    )
-    linear = point - np.cross(angular, arm_b) - np.cross(omega_b, np.cross(omega_b, arm_b))
-    return np.concatenate((linear, angular))
 
 
 def mass_matrix(robot: Mechanism, q: ArrayLike) -> Array:
