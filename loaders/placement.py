@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.bodies import Body, ContactPoint, lowest_arms
+from robosim.elements import Coupling
 from robosim.joints import Joint
 from robosim.mechanism import Mechanism
 
@@ -69,13 +70,36 @@ def place_on_ground(
     return q
 
 
-def within_limits(mechanism: Mechanism) -> Array:
-    """q (nq,) with every joint at zero, or at the limit nearest to zero; coupled ones follow."""
-    q = mechanism.neutral()
+def limits(joints: Sequence[Joint], couplings: Sequence[Coupling]) -> dict[str, Array]:
+    """Joint -> limits (2, nv), lower and upper: its own, and those of joints that follow it.
+
+    Limits that leave no room together come out with the lower one above the upper one.
+    """
+    found = {joint.name: np.array((joint.lower, joint.upper), dtype=float) for joint in joints}
+    # As often as there are couplings, for those that follow followers.
+    for _ in couplings:
+        for c in couplings:
+            if c.ratio == 0:
+                continue
+            ends = [(end - c.offset) / c.ratio for end in found[c.joint][:, 0].tolist()]
+            lower, upper = ends if c.ratio > 0 else ends[::-1]
+            source = found[c.source]
+            source[0], source[1] = max(source[0, 0], lower), min(source[1, 0], upper)
+    return found
+
+
+def within_limits(mechanism: Mechanism, q: ArrayLike) -> Array:
+    """q (nq,) with every joint at the limit nearest to it, if it is beyond one.
+
+    Joints that others follow keep within the limits of these, too.
+    """
+    q = np.array(q, dtype=float)
+    allowed = limits(mechanism.joints, mechanism.couplings)
     for start, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False):
         if not joint.has_quaternion:
-            q[start : start + joint.nq] = np.clip(0.0, joint.lower, joint.upper)
-    return following(mechanism, q)
+            part = slice(start, start + joint.nq)
+            q[part] = np.clip(q[part], *allowed[joint.name])
+    return q
 
 
 def following(mechanism: Mechanism, q: ArrayLike) -> Array:

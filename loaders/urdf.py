@@ -318,7 +318,8 @@ def _with_contacts(
 def _at_home(mechanism: Mechanism) -> Mechanism:
     """With the pose to start from: a known stance or zero, within limits, on the ground."""
     stance = stances.stance(mechanism)
-    mechanism = replace(mechanism, home=placement.within_limits(mechanism), stance=stance)
+    zero = placement.within_limits(mechanism, mechanism.neutral())
+    mechanism = replace(mechanism, home=placement.following(mechanism, zero), stance=stance)
     home = mechanism.home if stance is None else stances.posed(mechanism, stance)
     home = placement.place_on_ground(mechanism.joints, mechanism.contacts, np.asarray(home))
     return replace(mechanism, home=home)

@@ -32,7 +32,7 @@ def at_home(mechanism: Mechanism, reference: Array, notes: Notes) -> Mechanism:
         Where the file has put the bodies.
     notes : Notes
     """
-    q = _coupled(mechanism, _within_limits(mechanism, reference))
+    q = _coupled(mechanism, placement.within_limits(mechanism, reference))
     mechanism = replace(mechanism, home=q, stance=stances.stance(mechanism))
     if mechanism.stance is not None:
         q = stances.posed(mechanism, mechanism.stance)
@@ -47,15 +47,6 @@ def at_home(mechanism: Mechanism, reference: Array, notes: Notes) -> Mechanism:
     contacts = tuple(c for c in mechanism.contacts if c.body not in sunk)
     warnings = (*mechanism.warnings, *notes.sentences())
     return replace(mechanism, home=q, contacts=contacts, warnings=warnings)
-
-
-def _within_limits(mechanism: Mechanism, reference: Array) -> Array:
-    q = np.array(reference)
-    for start, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False):
-        if not joint.has_quaternion:
-            part = slice(start, start + joint.nq)
-            q[part] = np.clip(q[part], joint.lower, joint.upper)
-    return q
 
 
 def _coupled(mechanism: Mechanism, q: Array) -> Array:

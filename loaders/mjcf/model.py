@@ -225,12 +225,6 @@ class _Model:
         if joint.name in self.equalities.held:
             held = self.equalities.held[joint.name]
             return replace(joint, lower=(held,), upper=(held,))
-        if any(coupling.joint == joint.name for coupling in self.equalities.couplings):
-            if np.any(np.isfinite(np.asarray(joint.lower))):
-                self.notes.add(
-                    "joints led by an equality go as far as those that lead them do", joint.name
-                )
-            return replace(joint, lower=None, upper=None)
         return joint
 
     def _sensors(self, joints: Sequence[Joint]) -> tuple[Sensor, ...]:

@@ -7,6 +7,8 @@ Drake's transmissions.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from lxml import etree
 from numpy.typing import ArrayLike
@@ -18,6 +20,7 @@ from robosim.errors import SaveError
 from robosim.joints import Joint, selection
 from robosim.loaders.contacts import DEFAULT_FRICTION, link_of
 from robosim.loaders.joints import ROOT_NAMES, UNLIMITED
+from robosim.loaders.placement import limits
 from robosim.loaders.writers.mesh_files import MeshFiles
 from robosim.loaders.writers.parts import (
     POINT_RADIUS,
@@ -75,15 +78,11 @@ class _Writer:
             self._body(body)
             if body.carrier:
                 lost.add("that bodies between joints are carriers without mass", body.name)
-        couplings = {coupling.joint: coupling for coupling in mechanism.couplings}
-        for coupling in mechanism.couplings:
-            if couplings[coupling.joint] is not coupling:
-                lost.add("further couplings of a joint that has one already", coupling.name)
+        couplings = self._couplings()
+        self.limits = self._limits(couplings.values())
         for joint in mechanism.tree_joints:
             if joint.child != self.ground and (self.world is not None or joint.parent is not None):
-                self._joint(joint, couplings.pop(joint.name, None))
-        for name in couplings:
-            lost.add("couplings of joints that close loops", name)
+                self._joint(joint, couplings.get(joint.name))
         for joint in mechanism.loop_joints:
             self._loop(joint)
         for spring in mechanism.springs:
@@ -131,6 +130,30 @@ class _Writer:
             p = np.zeros(3) if at is None else np.asarray(at.position)
             self._shape(links.get(shape.name, links[name]), "visual", shape, R, p)
         return name
+
+    def _couplings(self) -> dict[str, Coupling]:
+        """Joint -> the coupling by which it follows another one in the file."""
+        tree = {joint.name for joint in self.mechanism.tree_joints}
+        found: dict[str, Coupling] = {}
+        for coupling in self.mechanism.couplings:
+            if not {coupling.joint, coupling.source} <= tree:
+                self.lost.add("couplings of joints that close loops", coupling.name)
+            elif coupling.joint in found:
+                self.lost.add("further couplings of a joint that has one already", coupling.name)
+            else:
+                found[coupling.joint] = coupling
+        return found
+
+    def _limits(self, couplings: Iterable[Coupling]) -> dict[str, Array]:
+        """Joint -> limits (2, nv), which hold for those that follow it: <mimic> has none."""
+        joints = self.mechanism.tree_joints
+        found = limits(joints, tuple(couplings))
+        for joint in joints:
+            own, narrowed = bounds(joint), found[joint.name]
+            if np.any(narrowed[0] >= narrowed[1]) and np.all(own[0] < own[1]):
+                self.lost.add("limits of joints that follow, which leave no room", joint.name)
+                found[joint.name] = own
+        return found
 
     def _fixed(self, parent: str, link: str, p: Array, quaternion: ArrayLike) -> None:
         names = {joint.name for joint in self.mechanism.joints}
@@ -214,7 +237,7 @@ class _Writer:
 
     def _joint(self, joint: Joint, coupling: Coupling | None) -> None:
         kind = TYPES.get(joint.kind)
-        bounded = bool(np.any(np.isfinite(bounds(joint))))
+        bounded = bool(np.any(np.isfinite(self.limits[joint.name])))
         if joint.kind == "revolute":
             kind = "revolute" if bounded else "continuous"
         if kind is None:
@@ -249,7 +272,7 @@ class _Writer:
     def _limit(self, element: etree._Element, joint: Joint, kind: str) -> None:
         values = {"effort": joint.effort_limit, "velocity": joint.velocity_limit}
         if kind in ("revolute", "prismatic"):
-            low, high = bounds(joint)[:, 0].tolist()
+            low, high = self.limits[joint.name][:, 0].tolist()
             values |= {"lower": low, "upper": high}
         elif not np.any(np.isfinite(list(values.values()))):
             return

@@ -166,7 +166,6 @@ def test_equalities_of_joints_and_tendons_are_gears(tmp_path):
     assert (gear.joint, gear.source, gear.ratio) == ("b", "a", 2.0)
     assert gear.offset == pytest.approx(0.1 - 2 * ref)
     np.testing.assert_allclose(robot.home, (ref, 0.1), atol=1e-15)
-    assert np.all(np.isinf(robot.joints[1].lower))
 
     (gear,) = load(tmp_path, ARM, rest.format('<tendon tendon1="sum"/>')).couplings
     assert (gear.joint, gear.source, gear.ratio) == ("a", "b", 2.0)
@@ -182,6 +181,22 @@ def test_equalities_of_joints_and_tendons_are_gears(tmp_path):
     (curve,) = curved.tendons
     assert (curve.name, curve.lower) == ("x", curve.upper)
     assert curve.path[1].higher == pytest.approx((-2.0, 0.0, 0.0))
+
+
+def test_limits_of_joints_that_follow(tmp_path):
+    """At the file's reference b is at 1.7, beyond its limit of a quarter turn."""
+    rest = '<equality><joint joint1="b" joint2="a" polycoef="1.7 -2 0 0 0"/></equality>'
+    robot = load(tmp_path, ARM, rest)
+    assert not any("led" in warning or "farther" in warning for warning in robot.warnings)
+    a, b = robot.home
+    assert b == pytest.approx(np.pi / 2, abs=1e-12)
+    assert a - np.pi / 18 == pytest.approx((1.7 - b) / 2, abs=1e-12)
+    assert (robot.joints[1].lower, robot.joints[1].upper) == pytest.approx((-np.pi / 2, np.pi / 2))
+    sim = robosim.Simulation(robot)
+    reached = []
+    sim.run(1.0, controller=lambda sim: reached.append(sim.q[1]))
+    assert max(reached) == pytest.approx(np.pi / 2, abs=1e-8)
+    assert min(reached) == pytest.approx(-np.pi / 2, abs=1e-8)
 
 
 def test_tendons_act_where_they_can(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -627,6 +628,58 @@ def test_joints_that_equal_limits_hold_through_mjcf(tmp_path):
     back = robosim.load(tmp_path / "held.xml")
     assert np.asarray(back.joints[0].lower) == np.asarray(back.joints[0].upper) == 0.3
     np.testing.assert_allclose(back.home, [0.3])
+
+
+def geared(*limits, ratio=2.0, offset=0.5):
+    """Joints j0, j1, ... on the world with these limits, each of which follows the one before."""
+    names = [f"j{k}" for k in range(len(limits))]
+    joints = [Joint(name, "revolute", None, f"b{k}", lower=low, upper=high, actuated=k == 0)
+              for k, (name, (low, high)) in enumerate(zip(names, limits, strict=True))]  # fmt: skip
+    gears = [Coupling(f"{b}_gear", b, a, ratio, offset) for a, b in pairwise(names)]
+    bodies = [rod(f"b{k}") for k in range(len(limits))]
+    return Mechanism("gears", bodies, joints, couplings=tuple(gears))
+
+
+FREE = (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("ratio", [2.0, -2.0])
+@pytest.mark.parametrize("own", [FREE, (-0.1, 9)])
+@pytest.mark.parametrize("last", [(-1, 3), (-np.inf, 3)])
+def test_limits_of_joints_that_follow_hold_in_urdf(own, last, ratio, tmp_path):
+    """As limits of the first joint, which say the same, through a chain of two gears."""
+    robot = geared(own, FREE, last, ratio=ratio)
+    assert not robosim.save(robot, tmp_path / "x.urdf")
+    again = robosim.load(tmp_path / "x.urdf", floating_base=False)
+    assert not again.warnings
+    # j2 = ratio (ratio j0 + 0.5) + 0.5
+    reach = (np.array(last) - 0.5 * ratio - 0.5) / 4.0
+    wanted = np.maximum(own[0], reach[0]), np.minimum(own[1], reach[1])
+    first = again.joints[0]
+    np.testing.assert_allclose((first.lower[0], first.upper[0]), wanted, rtol=0, atol=1e-12)
+
+
+def test_limits_of_joints_that_follow_through_mjcf(tmp_path):
+    robot = geared((-0.3, 9), FREE, (-1, 3))
+    assert not robosim.save(robot, tmp_path / "x.xml")
+    again = robosim.load(tmp_path / "x.xml")
+    assert not again.warnings
+    assert_same(robot, again)
+
+
+@pytest.mark.parametrize(
+    ("robot", "names"),
+    [
+        (geared((0, 1), (3, 4)), "j0"),
+        (geared(FREE, (0, 1), (3, 4)), "j0, j1"),
+        (geared(FREE, (1, 1)), "j0"),
+    ],
+)
+def test_limits_of_joints_that_follow_without_room_are_told(robot, names, tmp_path):
+    told = robosim.save(robot, tmp_path / "x.urdf")
+    assert f"limits of joints that follow, which leave no room: {names}" in told
+    first = robosim.load(tmp_path / "x.urdf", floating_base=False).joints[0]
+    assert (first.lower, first.upper) == (robot.joints[0].lower, robot.joints[0].upper)
 
 
 def test_files_start_at_home(tmp_path):
