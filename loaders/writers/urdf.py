@@ -265,6 +265,8 @@ class _Writer:
         if coupling is not None:
             child(element, "mimic", joint=coupling.source, multiplier=text(coupling.ratio),
                   offset=text(coupling.offset))  # fmt: skip
+            if joint.actuated:
+                self.lost.add("actuators of joints that follow others", joint.name)
         if np.any(joint.C_T != selection(joint.kind, joint.axis).C_T):
             self.lost.add("along what the coordinates of planar joints count", joint.name)
         note_joint(joint, self.lost)

@@ -659,6 +659,17 @@ def test_limits_of_joints_that_follow_hold_in_urdf(own, last, ratio, tmp_path):
     np.testing.assert_allclose((first.lower[0], first.upper[0]), wanted, rtol=0, atol=1e-12)
 
 
+def test_actuators_of_joints_that_follow_are_lost_in_urdf(tmp_path):
+    robot = geared(FREE, FREE)
+    robot = replace(robot, joints=[replace(joint, actuated=True) for joint in robot.joints])
+    assert robosim.save(robot, tmp_path / "x.xml") == ()
+    assert robosim.load(tmp_path / "x.xml").actuated_names == ("j0", "j1")
+    told = robosim.save(robot, tmp_path / "x.urdf")
+    assert told == ("actuators of joints that follow others: j1",)
+    again = robosim.load(tmp_path / "x.urdf", floating_base=False)
+    assert again.actuated_names == ("j0",)
+
+
 def test_limits_of_joints_that_follow_through_mjcf(tmp_path):
     robot = geared((-0.3, 9), FREE, (-1, 3))
     assert not robosim.save(robot, tmp_path / "x.xml")
