@@ -83,6 +83,20 @@ def turned(rpy: Sequence[float]) -> Array:
     return R
 
 
+def no_link(name: str, places: Mapping[str, Place]) -> str:
+    """What is wrong with the name of a link that does not exist, and what to do if it is the world.
+
+    `places` are those of the links, the root's first.
+    """
+    told = f"link '{name}' does not exist"
+    if name != "world":
+        return told
+    root, place = next(iter(places.items()))
+    if place.body is None:
+        return f"{told}; name '{root}', which is fixed to the world"
+    return f"""{told}; add <link name="world"/> and a fixed or floating <joint> to '{root}'"""
+
+
 def loop_joint(loop: Loop, places: Mapping[str, Place]) -> Joint:
     """The joint of a loop, between the bodies that its links have become.
 
@@ -95,7 +109,7 @@ def loop_joint(loop: Loop, places: Mapping[str, Place]) -> Joint:
     """
     for end in (loop.first, loop.second):
         if end.link not in places:
-            raise loop.error(f"link '{end.link}' does not exist", tuple(places))
+            raise loop.error(no_link(end.link, places), tuple(places))
     ends = []
     for end, other in ((loop.first, loop.second), (loop.second, loop.first)):
         R, p = _placed(loop, end, other, places)

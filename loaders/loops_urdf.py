@@ -15,7 +15,7 @@ from lxml import etree
 
 from robosim.elements import PointSpring
 from robosim.errors import ModelError
-from robosim.loaders.loops import TYPES, Array, End, Loop, Place, turned
+from robosim.loaders.loops import TYPES, Array, End, Loop, Place, no_link, turned
 from robosim.loaders.schema import numbers, refusal, tag_name, text
 
 _BALL, _SPRING = "drake:ball_constraint", "drake:linear_spring_damper"
@@ -190,7 +190,7 @@ def springs(root: etree._Element, places: Mapping[str, Place]) -> list[PointSpri
         at = []
         for link, p in ends:
             if link not in places:
-                raise refusal(element, where, f"link '{link}' does not exist", tuple(places))
+                raise refusal(element, where, no_link(link, places), tuple(places))
             at.append((places[link].body, places[link].R @ p + places[link].p))
         if at[1][0] is None:
             at.reverse()

@@ -121,7 +121,9 @@ def _children(robot: Any, links: dict[str, Any]) -> dict[str, list[Any]]:
         if joint.child in into:
             raise LoadError(
                 f"link '{joint.child}' has two parents: '{into[joint.child].parent}' by joint "
-                f"'{into[joint.child].name}' and '{joint.parent}'",
+                f"'{into[joint.child].name}' and '{joint.parent}'; a joint that closes a loop is a "
+                f'<loop_joint>, with <link1 link="{joint.parent}"/>, <link2 link="{joint.child}"/> '
+                "and where it is in both",
                 element=element,
             )
         into[joint.child] = joint

@@ -188,8 +188,9 @@ class Mechanism(Frozen):
             for element in elements:
                 for role, body in (("parent", element.parent), ("child", element.child)):
                     if body not in names and not (role == "parent" and body is None):
+                        hint = "; the world is None" if (role, body) == ("parent", "world") else ""
                         raise ModelError(
-                            f"{role} '{body}' does not exist",
+                            f"{role} '{body}' does not exist{hint}",
                             element=f"{what} '{element.name}'",
                             alternatives=tuple(names),
                         )

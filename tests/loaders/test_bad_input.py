@@ -43,7 +43,7 @@ CASES = {
     ),
     "two parents": (
         (A, B, C, J, joint_xml("k", "b", "c"), joint_xml("l", "a", "c")),
-        ["joint 'l'", "'c'", "two parents"],
+        ["joint 'l'", "'c'", "two parents", "<loop_joint>", '<link1 link="a"/>, <link2 link="c"/>'],
     ),
     "whole cycle": ((A, B, J, joint_xml("k", "b", "a")), ["cycle", "a", "b"]),
     "cycle beside a tree": (

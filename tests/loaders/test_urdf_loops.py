@@ -202,6 +202,30 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path, case):
         assert text in str(caught.value)
 
 
+PIN = '<loop_joint name="pin" type="ball"><link1 link="world"/><link2 link="b"/></loop_joint>'
+SPRING = """<drake:linear_spring_damper>
+  <drake:linear_spring_damper_body_A name="world"/> <drake:linear_spring_damper_p_AP value="0 0 0"/>
+  <drake:linear_spring_damper_body_B name="b"/> <drake:linear_spring_damper_p_BQ value="0 0 0"/>
+  <drake:linear_spring_damper_free_length value="1"/>
+  <drake:linear_spring_damper_stiffness value="1"/> <drake:linear_spring_damper_damping value="0"/>
+</drake:linear_spring_damper>"""
+
+
+@pytest.mark.parametrize("to_world", [PIN, SPRING])
+def test_what_to_do_without_a_link_called_world(to_world, write):
+    parts = (rod("b", 0.3), joint_xml("j", "a", "b", "continuous", FREE), to_world)
+    with pytest.raises(
+        LoadError, match=r'add <link name="world"/> and .* <joint> to \'a\''
+    ) as told:
+        robosim.load(write(rod("a", 0.3), *parts))
+    assert told.value.alternatives == ("a", "b")
+    for kind in ("fixed", "floating"):
+        more = (rod("a", 0.3), link_xml("world", ""), joint_xml("base", "world", "a", kind))
+        robosim.load(write(*more, *parts))
+    with pytest.raises(LoadError, match="'world' does not exist; name 'a', which is fixed to the"):
+        robosim.load(write(link_xml("a", ""), *parts))
+
+
 def test_a_loop_needs_two_links(write):
     with pytest.raises(LoadError, match=r"loop_joint 'x': must have two links"):
         robosim.load(write(*FOUR_BAR, '<loop_joint name="x" type="fixed"/>'))

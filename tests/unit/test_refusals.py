@@ -138,11 +138,15 @@ BALL = Geometry("sphere", (0.1,))
         (lambda: Mechanism("m", (ROOT,), (BODY,)), "bodies must be each a Body, not Joint"),
         (lambda: Mechanism("m", 3, (ROOT,)), "mechanism 'm': bodies must be each a Body, not 3"),
         (lambda: Mechanism("m", BODY, ROOT, couplings="x"), "must be each a Coupling, not 'x'"),
+        (
+            lambda: Mechanism("m", BODY, Joint("root", "floating", "world", "arm")),
+            r"joint 'root': parent 'world' does not exist; the world is None \(known: arm\)",
+        ),
         (lambda: Body("b", 1.0, np.eye(3), collisions="box"), "must be each a Geometry, not 'b'"),
         (lambda: Body("b", 1.0, np.eye(3), visuals=None), "body 'b': visuals must be each"),
     ],
 )
-def test_parts_of_another_kind(make, words):
+def test_parts_that_a_mechanism_cannot_have(make, words):
     with pytest.raises(ModelError, match=words):
         make()
 
