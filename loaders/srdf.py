@@ -56,7 +56,9 @@ def beside(path: Path, name: str) -> tuple[Path | None, str | None]:
     is the only one there for a robot of that `name`.
     """
     stem = path.name.partition(".")[0]
-    folders = (path.parent, path.parent / "srdf", path.parent.parent / "srdf")
+    own = path.absolute().parent
+    # Once each: a model file may be in a folder called "srdf" itself.
+    folders = dict.fromkeys((own, own / "srdf", own.parent / "srdf"))
     for folder in folders:
         if safe_xml.is_file(folder / f"{stem}{SUFFIX}"):
             return folder / f"{stem}{SUFFIX}", None

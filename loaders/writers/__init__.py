@@ -9,6 +9,7 @@ from typing import Any
 from lxml import etree
 
 from robosim.errors import SaveError
+from robosim.loaders.srdf import SUFFIX, beside
 from robosim.loaders.writers.mesh_files import MeshFiles
 from robosim.loaders.writers.mjcf import mjcf
 from robosim.loaders.writers.parts import Lost
@@ -17,7 +18,6 @@ from robosim.loaders.writers.urdf import urdf
 from robosim.mechanism import Mechanism
 
 WRITERS = {".urdf": urdf, ".xml": mjcf}
-SRDF = ".srdf"
 
 
 def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> tuple[str, ...]:
@@ -44,15 +44,17 @@ def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> tuple[str, ...]:
     lost = Lost()
     meshes = MeshFiles(file)
     root = WRITERS[file.suffix.lower()](mechanism, meshes, lost)
-    beside = srdf(mechanism) if file.suffix.lower() == ".urdf" else None
-    semantics = file.with_name(file.name.partition(".")[0] + SRDF)
-    if beside is None and file.suffix.lower() == ".urdf" and semantics.exists():
-        lost.add("that there is no SRDF file: this one will be read with it", semantics.name)
+    semantics = None
+    if file.suffix.lower() == ".urdf":
+        semantics = srdf(mechanism)
+        other, _ = beside(file, mechanism.name)
+        if semantics is None and other is not None:
+            lost.add("that there is no SRDF file: this one will be read with it", str(other))
     try:
         meshes.write()
         _write(root, file)
-        if beside is not None:
-            _write(beside, semantics)
+        if semantics is not None:
+            _write(semantics, file.with_name(file.name.partition(".")[0] + SUFFIX))
     except OSError as error:
         raise SaveError(f"{file}: cannot be written: {error.strerror or error}") from None
     return lost.sentences()

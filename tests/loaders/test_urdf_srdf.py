@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from urdf_text import INERTIAL, LIMIT, joint_xml, link_xml
+from urdf_text import INERTIAL, LIMIT, joint_xml, link_xml, robot_xml
 
 import robosim
 from robosim import LoadError
@@ -141,8 +141,6 @@ class TestPassive:
 class TestFiles:
     @pytest.mark.parametrize("place", ["robot.srdf", "srdf/robot.srdf", "../srdf/robot.srdf"])
     def test_where_it_is_looked_for(self, tmp_path, place):
-        from urdf_text import robot_xml
-
         folder = tmp_path / "urdf"
         folder.mkdir()
         (folder / "robot.urdf").write_text(robot_xml(*PARTS))
@@ -163,6 +161,12 @@ class TestFiles:
         assert str(tmp_path / "one.srdf") in robot.warnings[0]
         (tmp_path / "three.srdf").write_text(srdf(state("bent", j="0.7")))
         assert robosim.load(path).configurations == {}
+
+    def test_a_folder_called_srdf_counts_once(self, tmp_path):
+        (tmp_path / "srdf").mkdir()
+        (tmp_path / "srdf" / "robot.urdf").write_text(robot_xml(*PARTS))
+        (tmp_path / "srdf" / "one.srdf").write_text(srdf(state("bent", j="0.5")))
+        assert list(robosim.load(tmp_path / "srdf" / "robot.urdf").configurations) == ["bent"]
 
     def test_another_one_on_request(self, write, tmp_path):
         path = write(*PARTS)

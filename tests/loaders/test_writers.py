@@ -598,6 +598,35 @@ class TestFiles:
         told = robosim.save(robosim.load("pendulum"), tmp_path / "x.urdf")
         assert any("x.srdf" in sentence for sentence in told)
 
+    @pytest.mark.parametrize(
+        ("file", "name", "is_read"),
+        [
+            ("srdf/x.srdf", "other", True),
+            ("../srdf/x.srdf", "other", True),
+            ("two.srdf", "gears", True),
+            ("../srdf/two.srdf", "gears", True),
+            ("two.srdf", "other", False),
+        ],
+    )
+    def test_an_srdf_that_will_be_read_is_told(self, file, name, is_read, tmp_path, monkeypatch):
+        place = tmp_path / "urdf" / file
+        for folder in (tmp_path / "urdf", place.parent):
+            folder.mkdir(exist_ok=True)
+        pose = '<group_state name="bent" group="all"><joint name="j0" value="1"/></group_state>'
+        place.write_text(f'<robot name="{name}">{pose}</robot>')
+        monkeypatch.chdir(tmp_path / "urdf")
+        for path in (tmp_path / "urdf" / "x.urdf", Path("x.urdf")):
+            told = robosim.save(geared(FREE, FREE), path)
+            assert [place.name in sentence for sentence in told] == [True] * is_read
+            again = robosim.load(path, floating_base=False)
+            assert ("bent" in again.configurations) == is_read
+
+    def test_one_that_is_written_is_read_instead(self, tmp_path):
+        (tmp_path / "two.srdf").write_text('<robot name="gears"/>')
+        assert not robosim.save(replace(geared(FREE), configurations={"up": [1.0]}),
+                                tmp_path / "x.urdf")  # fmt: skip
+        assert "up" in robosim.load(tmp_path / "x.urdf", floating_base=False).configurations
+
 
 def test_free_bodies_keep_their_places_and_what_acts_on_them(tmp_path):
     box = '<geom type="box" size=".1 .1 .1"/>'
