@@ -392,6 +392,9 @@ class _Writer:
             self._loop(equality, joint)
         self._held_tendons(equality)
         for coupling in self.mechanism.couplings:
+            if not {coupling.joint, coupling.source} <= self.refs.keys():
+                self.lost.add("couplings of joints that close loops", coupling.name)
+                continue
             led = Polynomial((coupling.offset, coupling.ratio))
             child(equality, "joint", name=coupling.name, joint1=coupling.joint,
                   joint2=coupling.source,

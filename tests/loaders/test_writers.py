@@ -938,3 +938,20 @@ def test_pairs_that_may_pass_are_written_for_the_links_of_the_file(tmp_path):
     assert ("a", "c") in robot.excluded_pairs
     assert set(back.excluded_pairs) == set(robot.excluded_pairs)
     assert not any("do not exist" in told for told in back.warnings)
+
+
+@pytest.mark.parametrize("suffix", ["urdf", "xml"])
+def test_a_gear_on_the_joint_that_closes_a_loop_is_told(suffix, tmp_path):
+    """Neither format has coordinates of such a joint; the writer of MJCF had a KeyError."""
+    rhombus = robosim.load("rhombus")
+    last, wheel = rhombus.loop_joints[0], robosim.Body("wheel", 1.0, np.eye(3))
+    robot = replace(
+        rhombus,
+        bodies=(*rhombus.bodies, wheel),
+        joints=(*rhombus.joints, robosim.Joint("axle", "revolute", None, "wheel")),
+        home=(*rhombus.home, 0.0),
+        couplings=(robosim.Coupling("gear", "axle", last.name),),
+    )
+    lost = robosim.save(robot, tmp_path / f"robot.{suffix}")
+    assert "couplings of joints that close loops: gear" in lost
+    assert robosim.load(tmp_path / f"robot.{suffix}").couplings == ()
