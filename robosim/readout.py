@@ -50,6 +50,8 @@ class Contact:
     normal : (3,), from the other to the body, world
     gap : float [m]
     force : (3,) [N], of the other on the body, world; the mean over the last interval
+    velocity : (3,) [m/s], of the body there as seen from the other, world, at the knot
+        Across the normal it is the slip.
     is_point : bool
         Whether it is one of ``robot.contacts`` with the ground.
     """
@@ -60,6 +62,7 @@ class Contact:
     normal: Array
     gap: float
     force: Array
+    velocity: Array
     is_point: bool
 
 
@@ -78,9 +81,18 @@ def contacts(
     readings = np.zeros(len(work.slots), dtype=CONTACT_READING)
     count = int(read_contacts(model, state, work, readings))
     scene = robot.touching_shapes() if model.collision is not None else []
+    bodies = state.bodies
+    spins = np.einsum("bij,bj->bi", quaternions.rotation_matrix(bodies["q"]), bodies["omega"])
+
+    def motion(body: int, p: Array) -> Array:
+        if body == len(bodies):
+            return np.zeros(3)
+        return np.asarray(bodies["v"][body] + np.cross(spins[body], p - bodies["x"][body]))
+
     found = []
     for reading in readings[:count]:
-        other, slot = int(reading["other"]), int(reading["slot"])
+        body, other, slot = int(reading["body"]), int(reading["other"]), int(reading["slot"])
+        position = reading["position"].copy()
         if other < len(robot.bodies):
             name = robot.bodies[other].name
         elif slot < model.n_ground:
@@ -91,12 +103,13 @@ def contacts(
             name = obstacle_name(scene[int(np.searchsorted(ends, slot, side="right"))][0][1])
         found.append(
             Contact(
-                robot.bodies[int(reading["body"])].name,
+                robot.bodies[body].name,
                 name,
-                reading["position"].copy(),
+                position,
                 reading["normal"].copy(),
                 float(reading["gap"]),
                 reading["impulse"] / interval,
+                motion(body, position) - motion(other, position),
                 slot < model.n_ground,
             )
         )

@@ -80,6 +80,28 @@ def test_a_box_on_an_incline_slides_above_the_angle_of_friction_only(cone, over)
     assert sim.q[:3] @ normal == pytest.approx(0.05, abs=1e-9)
 
 
+def test_velocities_of_contacts_are_slips():
+    """A box slides on one that moves; a ball that rolls has a spin, and no slip."""
+    smooth = [box(name, friction=0.0) for name in "ab"]
+    robot = free(*smooth, obstacles=[HalfSpace(friction=0.0)], contact_pairs=[("a", "b")])
+    sim = Simulation(robot, 0.001)
+    sim.set_state(poses((0, 0, 0.1), (0, 0, 0.3)), [0.2, 0, 0, 0, 0, 0, 0.5, 0.1, 0, 0, 0, 0])
+    sim.step()
+    slip = sim.state.v[1] - sim.state.v[0]
+    np.testing.assert_allclose(slip, [0.3, 0.1, 0.0], rtol=0, atol=1e-4)
+    found = sim.contacts()
+    assert len(found) == 8
+    for contact in found:
+        signs = {("a", "ground"): sim.state.v[0], ("a", "b"): -slip, ("b", "a"): slip}
+        expected = signs[contact.body, contact.other]
+        np.testing.assert_allclose(contact.velocity, expected, rtol=0, atol=1e-5)
+    sim = Simulation(free(ball("a"), obstacles=[HalfSpace()]), 0.001)
+    sim.set_state(poses((0, 0, 0.1)), [1.0, 0, 0, 0, 10.0, 0])
+    sim.step()
+    assert np.linalg.norm(sim.state.omega) > 5
+    np.testing.assert_allclose(sim.contacts()[0].velocity, 0, rtol=0, atol=1e-4)
+
+
 def test_a_stack_of_boxes_rests_without_sinking():
     boxes = [box(name) for name in "abcd"]
     pairs = [("a", "b"), ("b", "c"), ("c", "d")]
