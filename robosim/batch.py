@@ -162,6 +162,9 @@ class BatchSimulation:
             if done[index]:
                 row = int(done[index]) - 1
                 sim._last = memory.infos[index], row, sim.steps == row + 1 == 1
+                if row % memory.every == 0:
+                    tau = memory.tau[index, row // memory.every, : self.robot.nv]
+                    sim._drove = sim.steps, tau.copy()
                 done[index] = 0
         return sim
 

@@ -46,7 +46,7 @@ class PD:
     The torques are computed at the beginning of each step and held over it, as a digital
     controller does, which is unstable where the gains are too stiff for the timestep. Implicit
     ones are part of the step's equations, with q at its end and v over it: that of a servo with
-    a fast loop of its own, stable at any timestep.
+    a fast loop of its own, stable at any timestep. What it gives over a step acts at its beginning.
 
     Parameters
     ----------
@@ -96,21 +96,19 @@ class PD:
             ("kd", kd),
             ("velocity", velocity),
         ):
-            values = np.asarray(value, dtype=float)
+            values = _numbers(value)
             if values.shape not in ((), (robot.nu,)) or not np.all(np.isfinite(values)):
                 raise ControllerError(
                     f"{name} must be a finite number or {robot.nu} of them, not {value!r}"
                 )
             self.gains[name] = values
-        self.gains["limit"] = np.inf
-        if limit is not None:
-            limits = np.asarray(limit, dtype=float)
-            if limits.shape not in ((), (robot.nu,)) or not np.all(limits >= 0.0):
-                raise ControllerError(
-                    f"limit must be None, or a torque of zero or more or {robot.nu} of them, "
-                    f"not {limit!r}"
-                )
-            self.gains["limit"] = limits
+        limits = _numbers(np.inf if limit is None else limit)
+        if limits.shape not in ((), (robot.nu,)) or not np.all(limits >= 0.0):
+            raise ControllerError(
+                f"limit must be None, or a torque of zero or more or {robot.nu} of them, "
+                f"not {limit!r}"
+            )
+        self.gains["limit"] = limits
         for v in self.gains["v_index"][self.gains["kp"] != 0.0]:
             joint = robot.joints[owner[v]]
             if joint.has_quaternion and v >= robot.v_offsets[owner[v]] + joint.C_T.shape[1]:
@@ -209,6 +207,14 @@ class Compiled:
         state = (sim.state.joint_q.copy(), sim.state.joint_v.copy(), forces)
         self._call.ctypes(sim.time, *(array.ctypes.data_as(_DOUBLES) for array in state))
         return forces[np.asarray(sim.robot.actuated)]
+
+
+def _numbers(value: Any) -> Array:
+    """A value as numbers, nan if it is none."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        return np.full((), np.nan)
 
 
 def zero(robot: Mechanism, timestep: float | None = None) -> PD:
@@ -377,6 +383,8 @@ def _carried(robot: Mechanism, q: Array) -> Array:
             below[index[parent]] |= below[b]
     touching = np.zeros(len(index), dtype=bool)
     touching[[index[contact.body] for contact in robot.contacts]] = True
+    if robot.obstacles:
+        touching |= [len(body.collisions) > 0 for body in robot.bodies]
     feet = touching & (below[:, touching].sum(axis=1) == 1)
     if not robot.floating_base or not feet.any():
         return carried

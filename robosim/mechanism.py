@@ -526,6 +526,7 @@ class Mechanism(Frozen):
     def effort_limits(self) -> Array:
         """What the motors of the joints can give, either way, (nu,) [N m or N]; inf for no limit.
 
+        The larger one of a range of MJCF that is not alike in both directions (`effort_ranges`).
         What a controller answers is not held against them; `PD(limit=)` is.
         """
         joints = [joint for joint in self.joints if joint.actuated for _ in range(joint.nv)]

@@ -301,6 +301,8 @@ class Simulation:
         self._gains, self._controlled = self._no_gains.copy(), False
         self._release_servos()
         self._done = np.zeros(1, dtype=np.int64)
+        # Torques of the step before so many, where servos of another simulation gave them.
+        self._drove: tuple[int, Array] | None = None
         self._strayed: set[str] = set()  # driven joints that have been warned of
         self._asking = False  # whether a controller has been called and has not answered yet
         self._single = self._handle(1)
@@ -324,7 +326,7 @@ class Simulation:
         assign_all(self._state, other._state)
         other._work, other._solvers = copied(self._work), {}
         other._own()
-        other._last = self._last_one()
+        other._last, other._drove = self._last_one(), (self.steps, self.torques)
         return other
 
     def restore(self, other: Simulation) -> None:
@@ -346,10 +348,11 @@ class Simulation:
         self._check_idle()
         if other is self:
             return
-        if other.robot is not self.robot or other._asked_for != self._asked_for:
+        of_my_kind = isinstance(other, Simulation) and other.robot is self.robot
+        if not (of_my_kind and other._asked_for == self._asked_for):
             raise StateError(
-                "a simulation can go to the state of one of the same robot (one Mechanism for "
-                "both), with the same timestep, gravity and options"
+                "a simulation can go to the state of a Simulation of the same robot (one Mechanism "
+                f"for both), with the same timestep, gravity and options, not to {other!r}"
             )
         assign_all(other._state, self._state)
         if other._model is self._model:
@@ -364,7 +367,7 @@ class Simulation:
         self._release_servos()
         for name in ("_start_time", "steps", "fourth_order_steps", "_away", "_stay"):
             setattr(self, name, getattr(other, name))
-        self._last = other._last_one()
+        self._last, self._drove = other._last_one(), (other.steps, other.torques)
 
     def _last_one(self) -> tuple[Any, int, bool] | None:
         """What the last step took, as a record of its own."""
@@ -412,20 +415,24 @@ class Simulation:
 
     @property
     def torques(self) -> Array:
-        """What drove the joints in the last step, (nv,) [N m or N], a copy.
+        """What drove the joints in the last step, (nv,) [N m or N], a copy; 0 before the first.
 
         Of servos within the step, what they gave over it.
         """
-        tau = self._work.tau[: self.robot.nv].copy()
+        if self.steps == 0:
+            return np.zeros(self.robot.nv)
+        if self._drove is not None and self._drove[0] == self.steps:
+            return self._drove[1].copy()
+        tau = self._work.tau.copy()
         servos = self._gains[self._gains["implicit"] != 0]
-        if self.steps and len(servos):
+        if len(servos):
             end = self._state.q[servos["q_index"]]
             rates = (end - self._work.drives["start"][servos["v_index"]]) / self.timestep
             asked = servos["kp"] * (servos["target"] - end)
             asked += servos["kd"] * (servos["velocity"] - rates)
             given = np.clip(asked, -servos["limit"], servos["limit"])
             np.add.at(tau, servos["v_index"], given)
-        return tau
+        return tau[: self.robot.nv]
 
     def sensor(self, name: str) -> float | Array:
         """The reading of one of ``robot.sensors`` at the knot: a number, or (3,) or (4,).
@@ -602,6 +609,7 @@ class Simulation:
                 state.q[start + joint.C_T.shape[1]] = 1.0
         set_bodies(self._model, state, self._work, self._arc)
         self._start_time, self.steps, self.fourth_order_steps = time, 0, 0
+        self._drove = None
 
     def _project(self, hold: Sequence[str], time: float, *, from_tree: bool) -> None:
         """Satisfy all constraints from where the bodies are, or else from near the tree's q."""
@@ -876,6 +884,9 @@ class Simulation:
                 f"{what[0].upper()}{what[1:]} is at {value:.6g}, beyond its {side} limit of "
                 f"{bound:.6g}: it may have no way to get there."
             )
+        driven = [f"'{element.name}'" for element in driven_elements(self.robot)]
+        if driven:
+            return f"The motions of {', '.join(driven)} may lead where the mechanism cannot follow."
         return ""
 
     def run(
@@ -953,7 +964,7 @@ class Simulation:
             return None
         steps = round(seconds / self.timestep)
         if steps == 0 and seconds > 0:
-            raise OptionError(f"{seconds!r} s are less than half of a step of {self.timestep:g} s")
+            raise OptionError(f"{seconds!r} s are too short for a step of {self.timestep:g} s")
         return steps
 
     def _stream(

@@ -77,7 +77,11 @@ def controller(
 
 def limit_efforts(control: PD, robot: Mechanism) -> None:
     """Keep a PD within the joints' effort limits, and within its own."""
-    control.gains["limit"] = np.minimum(control.gains["limit"], robot.effort_limits)
+    limits = robot.effort_limits
+    if not np.all(limits > 0):
+        names = [robot.actuated_names[k] for k in np.flatnonzero(limits == 0)]
+        remark(f"note: effort limits of zero leave these joints without torque: {', '.join(names)}")
+    control.gains["limit"] = np.minimum(control.gains["limit"], limits)
 
 
 def _unlimited(

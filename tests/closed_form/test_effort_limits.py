@@ -161,6 +161,6 @@ def test_limits_of_the_model_and_what_is_refused():
     np.testing.assert_array_equal(robot.effort_limits, 33.5)
     np.testing.assert_array_equal(rotor().effort_limits, np.inf)
     assert np.all(np.isinf(zero(robot).gains["limit"]))
-    for limit in (-1.0, np.nan, [1.0, 2.0]):
+    for limit in (-1.0, np.nan, [1.0, 2.0], "x"):
         with pytest.raises(ControllerError, match="limit must be None"):
             PD(robot, 0.0, 1.0, 1.0, limit=limit)

@@ -229,6 +229,13 @@ class TestSimulate:
             assert told["largest_effort"]["effort"] == 33.5
             assert told["steps_beyond_effort_limits"] == 0
 
+    def test_motors_without_effort(self, run: Run) -> None:
+        model = "double_pendulum_description/double_pendulum"
+        line = "simulate", model, "--fixed-base", "--controller", "stand", "--seconds", "0.01"
+        result = run(*line, "--effort-limits")
+        assert result.exit_code == 0, result.output
+        assert "effort limits of zero leave these joints without torque: joint1" in result.output
+
     def test_effort_limits_of_a_function(self, run: Run) -> None:
         Path("control.py").write_text("def none(sim):\n    return [0.0] * sim.robot.nu\n")
         result = run("simulate", "a1", "--effort-limits", "--controller", "control:none")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
+from dataclasses import replace
 
 import numba
 import numpy as np
@@ -23,6 +24,7 @@ from robosim import (
     Simulation,
     StateError,
 )
+from robosim.controllers import PD, stand
 from robosim.models import builders
 
 Y = (0, 1, 0)
@@ -110,6 +112,41 @@ def test_restored_from_what_does_not_fit(standing):
     ):
         with pytest.raises(StateError, match=r"same robot .* timestep, gravity and options"):
             standing.copy().restore(other)
+    with pytest.raises(StateError, match=r"not to 'x'"):
+        standing.copy().restore("x")
+
+
+def test_torques_of_servos_are_told_by_whoever_goes_on():
+    robot = robosim.load("a1")
+    servos = stand(robot, implicit=True)
+    sim = Simulation(robot)
+    tau = sim.run(0.02, servos).tau[-1]
+    other, batch = Simulation(robot), BatchSimulation(robot, 8)
+    other.restore(sim)
+    last = batch.rollout(20, controller=servos).tau[3, -1]
+    for told, given in (
+        (sim.torques, tau),
+        (sim.copy().torques, tau),
+        (other.torques, tau),
+        (batch[3].torques, last),
+    ):
+        np.testing.assert_allclose(told[6:], given, rtol=0, atol=1e-12)
+        assert np.abs(given).max() > 1.0
+    other.step(np.ones(12))
+    np.testing.assert_array_equal(other.torques[6:], 1.0)
+    sim.set_state()
+    np.testing.assert_array_equal(sim.torques, 0.0)
+
+
+def test_torques_beside_a_servo_that_closes_a_loop():
+    crank = builders.slider_crank()
+    joints = tuple(replace(joint, actuated=True) for joint in crank.joints)
+    robot = replace(crank, joints=joints)
+    sim = Simulation(robot)
+    log = sim.run(0.01, PD(robot, 0.0, 1.0, 0.1, implicit=True))
+    assert sim.torques.shape == (robot.nv,)
+    tree = robot.actuated < robot.nv
+    np.testing.assert_allclose(sim.torques[robot.actuated[tree]], log.tau[-1, tree], atol=1e-12)
 
 
 def test_batches_go_on_from_a_simulation(standing):
@@ -223,8 +260,9 @@ def test_compiled_controllers_that_give_no_numbers():
 
 def test_times_that_are_no_step():
     sim = Simulation(builders.pendulum())
-    with pytest.raises(OptionError, match=r"less than half of a step of 0.001 s"):
-        sim.run(4e-4)
+    for seconds in (4e-4, 5e-4):
+        with pytest.raises(OptionError, match=r"too short for a step of 0.001 s"):
+            sim.run(seconds)
     assert len(sim.run(0.0)) == 0
 
 
@@ -255,6 +293,15 @@ def test_motions_beyond_limits_are_told_once():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sim.run(0.2)
+
+
+def test_motions_that_cannot_be_followed_are_named():
+    """Both in one gear, and apart from 50 ms on."""
+    joints = hinge("a", motion=lambda t: t), hinge("b", motion=lambda t: t + max(0.0, t - 0.05))
+    gear = (Coupling("gear", "jb", "ja"),)
+    sim = Simulation(Mechanism("gears", (body("a"), body("b")), joints, couplings=gear))
+    with pytest.raises(robosim.ConvergenceError, match="motions of 'ja', 'jb' may lead"):
+        sim.run(0.1)
 
 
 def test_a_limit_that_cannot_be_kept_is_named():

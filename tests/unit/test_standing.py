@@ -86,6 +86,13 @@ def test_robots_without_a_stance_stand(name, pose):
     assert np.abs(sim.v).max() < 0.05
 
 
+def test_feet_that_are_shapes_on_an_obstacle_count():
+    robot = robosim.load("go2_description")
+    on_points = stand(robot).gains["kp"]
+    scene = robot.with_contacts(obstacles=[robosim.HalfSpace()], ground=False)
+    np.testing.assert_allclose(stand(scene).gains["kp"], on_points, rtol=0.2)
+
+
 def test_what_hangs_on_a_joint_is_all_that_an_arm_carries():
     robot = robosim.load("panda_description/panda", floating_base=False)
     ours = stand(robot).gains
