@@ -665,11 +665,12 @@ class Simulation:
                 [v[driven == d][0] for d in range(len(motion))],
                 strict=True,
             )
-            if abs(now - rate) > 1e-6 * max(1.0, abs(rate))
+            # Lengths that are held curve away from their rates, by an amount of order dt.
+            if isinstance(element, Joint) and abs(now - rate) > 1e-3 * max(1.0, abs(rate))
         ]
         for coupling, record in zip(self.robot.couplings, model.couplings, strict=True):
             rates = record["factor"] * v[model.joints["v_begin"][record["joint"]]]
-            if abs(rates.sum()) > 1e-6 * max(1.0, np.abs(rates).max()):
+            if abs(rates.sum()) > 1e-3 * max(1.0, np.abs(rates).max()):
                 off.append(f"coupling '{coupling.name}'")
         if off:
             raise StateError(
