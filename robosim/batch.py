@@ -182,7 +182,10 @@ class BatchSimulation:
         StateError
             If it is of another robot, or has other options.
         """
-        for i in self._chosen(index):
+        chosen = self._chosen(index)
+        for i in chosen:
+            self._sims[i]._check_alike(simulation)
+        for i in chosen:
             self._alone(i, anew=True).restore(simulation)
             self._begin(i)
 

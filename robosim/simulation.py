@@ -346,14 +346,9 @@ class Simulation:
             If it is of another robot, or has other options.
         """
         self._check_idle()
+        self._check_alike(other)
         if other is self:
             return
-        of_my_kind = isinstance(other, Simulation) and other.robot is self.robot
-        if not (of_my_kind and other._asked_for == self._asked_for):
-            raise StateError(
-                "a simulation can go to the state of a Simulation of the same robot (one Mechanism "
-                f"for both), with the same timestep, gravity and options, not to {other!r}"
-            )
         assign_all(other._state, self._state)
         if other._model is self._model:
             assign_all(other._work, self._work)
@@ -368,6 +363,14 @@ class Simulation:
         for name in ("_start_time", "steps", "fourth_order_steps", "_away", "_stay"):
             setattr(self, name, getattr(other, name))
         self._last, self._drove = other._last_one(), (other.steps, other.torques)
+
+    def _check_alike(self, other: Any) -> None:
+        of_my_robot = isinstance(other, Simulation) and other.robot is self.robot
+        if not (of_my_robot and other._asked_for == self._asked_for):
+            raise StateError(
+                "a simulation can go to the state of a Simulation of the same robot (one Mechanism "
+                f"for both), with the same timestep, gravity and options, not to {other!r}"
+            )
 
     def _last_one(self) -> tuple[Any, int, bool] | None:
         """What the last step took, as a record of its own."""
@@ -742,6 +745,8 @@ class Simulation:
     def _beyond_limits(self) -> Iterator[tuple[str, float, bool, str, float, float]]:
         """(whose, where, whether it turns, side, bound, scale) of each limit that is exceeded."""
         slots, joints = self._work.slots[self._model.n_ground :], self._model.joints
+        if len(slots) == 0:
+            return
         limits = slots[slots["kind"] == LIMIT]
         here = self._state.q[joints["q_begin"][limits["joint"]] + limits["row"]]
         beyond = limits["sign"] * (here - limits["bound"]) < -1e-9 * limits["scale"]

@@ -116,6 +116,17 @@ def test_restored_from_what_does_not_fit(standing):
         standing.copy().restore("x")
 
 
+def test_a_batch_that_cannot_go_there_stays(standing):
+    """One of its robots is another one."""
+    other = replace(standing.robot, name="other")
+    batch = BatchSimulation([standing.robot, standing.robot, other])
+    with pytest.raises(StateError, match="one Mechanism for both"):
+        batch.restore(standing)
+    np.testing.assert_array_equal(batch.time, 0.0)
+    batch.restore(standing, index=[0, 1])
+    np.testing.assert_allclose(batch.time, [standing.time, standing.time, 0.0])
+
+
 def test_torques_of_servos_are_told_by_whoever_goes_on():
     robot = robosim.load("a1")
     servos = stand(robot, implicit=True)
