@@ -32,8 +32,8 @@ from robosim.collision import (
     compile_shapes,
     make_shape_scratch,
 )
+from robosim.compiled.elimination import Graph, constrained_order, eliminate
 from robosim.elements import PointSpring
-from robosim.graph import Graph, constrained_order, eliminate
 from robosim.joints import Joint
 from robosim.mechanism import Mechanism
 from robosim.tendons import Point, Pulley, Tendon, Term, Wrap
