@@ -32,12 +32,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.bodies import Geometry
+from robosim.compiled.kinds import (
+    CAPSULE,
+    CYLINDER,
+    HALF_SPACE,
+    HEIGHT_FIELD,
+    MESH,
+    POLYTOPE,
+    SPHERE,
+)
 from robosim.errors import ModelError
 from robosim.polytopes import Polytope, convex_hull, polytope
 from robosim.validation import Array, Frozen, frozen_array, unit_quaternion
-
-SPHERE, CAPSULE, CYLINDER, POLYTOPE, HALF_SPACE, HEIGHT_FIELD, MESH = range(7)
-PLANE, ROUND, EDGE = range(3)
 
 CYLINDER_SIDES = 24
 

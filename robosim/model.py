@@ -22,10 +22,7 @@ from numpy.typing import NDArray
 from robosim import quaternions
 from robosim.bodies import Body
 from robosim.collision import (
-    CAPSULE,
     FEATURE,
-    HEIGHT_FIELD,
-    SPHERE,
     AnyShape,
     ShapeData,
     ShapeScratch,
@@ -33,6 +30,26 @@ from robosim.collision import (
     make_shape_scratch,
 )
 from robosim.compiled.elimination import Graph, constrained_order, eliminate
+from robosim.compiled.kinds import (
+    BALL,
+    CAPSULE,
+    CONE,
+    CYLINDER_WRAP,
+    DRY,
+    FREE,
+    GENERAL,
+    HEIGHT_FIELD,
+    HINGE,
+    LIMIT,
+    PLANE,
+    PULLEY,
+    RIM,
+    SPHERE,
+    SPHERE_WRAP,
+    TERM,
+    TURN,
+    VIA,
+)
 from robosim.elements import PointSpring
 from robosim.joints import Joint
 from robosim.mechanism import Mechanism
@@ -155,8 +172,6 @@ COUPLING = np.dtype(
         ("node_body", "i8", (4,)),
     ]
 )
-# What the path of a tendon is made of: coordinates, or points, things to wrap around and pulleys.
-TERM, VIA, SPHERE_WRAP, CYLINDER_WRAP, PULLEY = range(5)
 PATH = np.dtype(
     [
         ("kind", "i8"),
@@ -176,10 +191,6 @@ PATH = np.dtype(
     ]
 )
 SPAN = np.dtype([("body", "i8"), ("body_node", "i8"), ("node_body", "i8")])  # of a tendon
-# What an inequality holds apart: a point and a plane, two segments, two edges, a coordinate and its
-# limit, the axes of a free rotation, its angle and the largest one, or nothing: dry friction of a
-# coordinate.
-PLANE, ROUND, EDGE, RIM, LIMIT, CONE, TURN, DRY = range(8)
 CONTACT = np.dtype(
     [
         ("kind", "i8"),
@@ -384,8 +395,6 @@ PAIR = np.dtype(
     ]
 )
 
-# How the elimination of a tree takes a joint: one axis, a ball, free of the world, any other.
-HINGE, BALL, FREE, GENERAL = range(4)
 TREE_WORK = with_rows(
     [
         # World axes; 1 and 2 stand for the knots. In the order in which sweeps ask for them:

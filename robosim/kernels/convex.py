@@ -13,6 +13,7 @@ the two edges. Else it is a corner, or parallel edges.
 
 from math import inf
 
+from robosim.compiled.kinds import CROSSING, CYLINDER, EDGE, FACE_1
 from robosim.kernels.algebra import assign, cross, dot
 from robosim.kernels.candidates import add_plane, add_rounds, new_candidate
 from robosim.kernels.clipping import add_deepest, add_face, add_stand_ins, clip
@@ -21,10 +22,6 @@ from robosim.kernels.jit import kernel
 from robosim.kernels.points import farthest, nearest, normalize, offset_dot, segment_parameters
 from robosim.kernels.separation import allowed, separate
 
-CYLINDER = 2  # a kind of shape, as in robosim.collision
-EDGE = 2  # a kind of feature
-FACE_1 = 1  # what the best separating axis is made of
-CROSSING = 3
 ALIGNED = 0.95  # cosine below which a face takes no part in a contact
 
 

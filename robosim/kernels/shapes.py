@@ -11,6 +11,7 @@ round shapes are done here. The best candidates (choosing.py) become features at
 
 from math import inf, sqrt
 
+from robosim.compiled.kinds import CYLINDER, HALF_SPACE, HEIGHT_FIELD, MESH, PLANE, POLYTOPE, ROUND
 from robosim.kernels.algebra import dot
 from robosim.kernels.candidates import add_plane, add_round, add_rounds
 from robosim.kernels.choosing import choose, reduce
@@ -22,13 +23,6 @@ from robosim.kernels.placing import boxes_apart, load, load_axis, load_polytope,
 from robosim.kernels.points import normalize, offset_dot, segment_parameters
 from robosim.kernels.terrain import next_of_field, next_of_mesh
 
-CYLINDER = 2  # kinds of shapes, as in robosim.collision
-POLYTOPE = 3
-HALF_SPACE = 4
-HEIGHT_FIELD = 5
-MESH = 6
-PLANE = 0  # kinds of features
-ROUND = 1
 LYING = 1e-7  # cosine of axis and normal below which a cylinder is touched at its round side
 FULL = 40  # candidates that are kept before they are reduced to four
 

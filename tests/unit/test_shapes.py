@@ -11,16 +11,14 @@ import pytest
 from robosim import ModelError, quaternions
 from robosim.bodies import Geometry
 from robosim.collision import (
-    EDGE,
     FEATURE,
-    PLANE,
-    ROUND,
     HalfSpace,
     HeightField,
     TriangleMesh,
     compile_shapes,
     make_shape_scratch,
 )
+from robosim.compiled.kinds import EDGE, PLANE, ROUND
 from robosim.kernels.jit import entry
 from robosim.kernels.shapes import find_features
 from robosim.model import POSE
