@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.bodies import ContactPoint
+from robosim.compiled.arrays import in_lines
 from robosim.compiled.kinds import LIMIT
 from robosim.kernels.lanes import LIMBS, limbs
 from robosim.lanes import Rows, Together, lay_out, make_parts, suits_lanes, whole_numbers, widen
 from robosim.mechanism import Mechanism
-from robosim.memory import in_lines
 from robosim.model import Model, compile_model, make_state, make_workspace
 
 # Of the bodies of a lane those that all of them have: with more, too much is done four times.

@@ -29,6 +29,7 @@ from robosim.collision import (
     compile_shapes,
     make_shape_scratch,
 )
+from robosim.compiled.arrays import LINE, aligned, with_rows
 from robosim.compiled.elimination import Graph, constrained_order, eliminate
 from robosim.compiled.kinds import (
     BALL,
@@ -68,27 +69,6 @@ COMPLIANCE = 1e-12
 # Limits of a coordinate that leave less [m or rad] are moved apart: an interior point has to have
 # an interior, and one of no width is all surface.
 LEAST_ROOM = 1e-9
-
-WORD = 8  # bytes of a number
-LINE = 8  # numbers of a cache line, and what a row of six is kept as (kernels/rows.py)
-
-
-def with_rows(fields: list[Any], **rows: int) -> np.dtype[Any]:
-    """A record of whole cache lines, with blocks of so many rows of six before other fields.
-
-    Each row has a line of its own, so that it is read and written at once.
-    """
-    blocks: list[Any] = [(name, "f8", (count, LINE)) for name, count in rows.items()]
-    over = -np.dtype(fields).itemsize // WORD % LINE
-    return np.dtype([*blocks, *fields, *([("unused", "f8", (over,))] if over else [])])
-
-
-def aligned(shape: tuple[int, ...] | int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Zeros that begin with a cache line."""
-    size, line = int(np.prod(shape)) * dtype.itemsize, WORD * LINE
-    memory = np.zeros(size + line, dtype=np.uint8)
-    begin = -memory.ctypes.data % line
-    return memory[begin : begin + size].view(dtype).reshape(shape)
 
 
 BODY = np.dtype(

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim import quaternions, readout
 from robosim.bodies import lowest_arms
 from robosim.compile_notice import CompileNotice
+from robosim.compiled.arrays import assign_all, copied
 from robosim.compiled.kinds import BALL, LIMIT
 from robosim.controllers import PD, Compiled, Controller, check_torques, resolve, zero
 from robosim.elements import PointSpring
@@ -36,7 +37,6 @@ from robosim.limbs import Limbs, find_lanes
 from robosim.log import Chunk, Log
 from robosim.log.columns import STEP, worst_of
 from robosim.mechanism import Mechanism
-from robosim.memory import assign_all, copied
 from robosim.model import (
     MAX_FACETS,
     Model,
