@@ -1,20 +1,4 @@
-"""Shapes for contact: world geometry, and all shapes of a scene compiled to flat arrays.
-
-`compile_shapes` turns geometry into records for `robosim.kernels.shapes.find_features`, which
-finds where two shapes may touch during a step. What it finds are features, FEATURE records:
-
-- PLANE (0): a point with a radius against a plane, gap = n . (p - o) - radius. The plane belongs
-  to shape A if `flip` is 0: o is `a0`, n is `a1` and p is `b0`. If `flip` is 1 it belongs to B:
-  o is `b0`, n is `b1` and p is `a0`. n points away from the plane's owner.
-- ROUND (1): segments with radii, gap = distance of (a0, a1) and (b0, b1) - radius. A point is a
-  segment whose ends are equal.
-- EDGE (2): edges of polytopes, through `a0` along the unit vector `a1` and through `b0` along
-  `b1`; n = sign a1 x b1 / |a1 x b1| points from A to B, gap = n . (b0 - a0).
-
-Points and directions are in the axes of the bodies that the shapes belong to, from their centres
-of mass. `radius` is the sum of both radii and `radius_a` is A's share: the shapes touch at
-distance `radius_a` from the point or segment on A. `id` stays the same from step to step while
-the same parts of the same pair of shapes are near.
+"""Shapes of the world for contact, and what may be one.
 
 Accuracy: all is exact but a cylinder. That is exact against planes, faces and spheres, and where
 its round side is touched between its ends. Where its rim meets an edge, a corner or a curved side
@@ -41,134 +25,13 @@ from robosim.compiled.kinds import (
     POLYTOPE,
     SPHERE,
 )
+from robosim.compiled.records.narrow_phase import CANDIDATE, CORNER, PAIR_WORK, POLY
+from robosim.compiled.records.shape import NODE, POINT, SHAPE
 from robosim.errors import ModelError
 from robosim.polytopes import Polytope, convex_hull, polytope
 from robosim.validation import Array, Frozen, frozen_array, unit_quaternion
 
 CYLINDER_SIDES = 24
-
-SHAPE = np.dtype(
-    [
-        ("kind", "i8"),
-        ("x", "f8", (3,)),  # origin in body axes from the centre of mass
-        ("R", "f8", (3, 3)),  # shape to body axes
-        ("radius", "f8"),  # of a sphere, a capsule or a cylinder
-        ("half_length", "f8"),  # of the axis, along z
-        ("reach", "f8"),  # farthest point from the origin, inf for a half-space
-        ("lower", "f8", (3,)),  # bounds in the shape's axes
-        ("upper", "f8", (3,)),
-        ("vertex_begin", "i8"),
-        ("n_vertices", "i8"),
-        ("face_begin", "i8"),
-        ("n_faces", "i8"),
-        ("edge_begin", "i8"),
-        ("n_edges", "i8"),
-        ("grid", "i8", (2,)),  # points of a height field along x and y
-        ("spacing", "f8", (2,)),
-        ("height_begin", "i8"),
-        ("node_begin", "i8"),  # of a mesh's tree of bounds
-        ("node_end", "i8"),
-    ]
-)
-NODE = np.dtype(
-    [
-        ("lower", "f8", (3,)),
-        ("upper", "f8", (3,)),
-        ("skip", "i8"),  # the node after this one and all below it
-        ("triangle", "i8"),  # of a leaf, else -1
-    ]
-)
-FEATURE = np.dtype(
-    [
-        ("kind", "i8"),
-        ("flip", "i8"),  # 1: the plane belongs to B
-        ("sign", "f8"),  # of a1 x b1
-        ("id", "i8"),
-        ("radius", "f8"),
-        ("radius_a", "f8"),
-        ("gap", "f8"),  # when it was found [m]
-        ("a0", "f8", (3,)),
-        ("a1", "f8", (3,)),
-        ("b0", "f8", (3,)),
-        ("b1", "f8", (3,)),
-    ]
-)
-POINT = np.dtype([("p", "f8", (3,)), ("height", "f8")])  # height: scratch
-CORNER = np.dtype([("p", "f8", (3,)), ("tag", "i8")])
-CANDIDATE = np.dtype(
-    [
-        ("kind", "i8"),
-        ("owner", "i8"),  # of the plane: 0 the first shape, 1 the second
-        ("sign", "f8"),
-        ("id", "i8"),
-        ("gap", "f8"),
-        ("stand_in", "f8"),  # inf, or the gap of another one that makes this one superfluous
-        ("radius_1", "f8"),
-        ("radius_2", "f8"),
-        ("a0", "f8", (3,)),
-        ("a1", "f8", (3,)),
-        ("b0", "f8", (3,)),
-        ("b1", "f8", (3,)),
-        ("normal", "f8", (3,)),  # from the first shape to the second
-        ("point", "f8", (3,)),  # where they would touch
-    ]
-)
-POLY = np.dtype(
-    [
-        ("kind", "i8"),
-        ("n_vertices", "i8"),
-        ("n_faces", "i8"),
-        ("n_edges", "i8"),
-        ("face_begin", "i8"),
-        ("edge_begin", "i8"),
-        ("radius", "f8"),  # around the vertices
-        ("level", "f8"),  # height from which a vertex is in reach of the other shape
-        ("x", "f8", (3,)),  # the shape in the frame of the first
-        ("R", "f8", (3, 3)),
-        ("touch", "f8"),  # around the points of the last outline
-        ("rim", "f8"),  # radius of a cylinder
-        ("half_length", "f8"),
-        ("axis", "f8", (3,)),
-        ("lower", "f8", (3,)),
-        ("upper", "f8", (3,)),
-    ]
-)
-PAIR = np.dtype(
-    [
-        ("R_1", "f8", (3, 3)),  # shapes to world
-        ("R_2", "f8", (3, 3)),
-        ("margin", "f8"),
-        ("scale", "f8"),  # a length of the shapes, for tolerances
-        ("count", "i8"),  # of candidates
-        ("picks", "i8", (4,)),  # the best of them
-        ("cursor", "i8"),  # to the next piece of the first shape
-        ("owner", "i8"),  # of the plane of the next ones: 0 the first shape, 1 the second
-        ("one_sided", "i8"),  # 1: the first shape is a triangle of a terrain
-        ("triangle", "i8"),
-        ("has_opposite", "i8", (3,)),  # whether there is a neighbour at an edge
-        ("ring", "i8", (4,)),  # where the corners around each corner begin and end
-        ("cells", "i8", (4,)),  # of a height field: first and last but one along x, along y
-        ("W", "f8", (4, 3)),  # simplex of the difference second - first
-        ("ia", "i8", (4,)),
-        ("ib", "i8", (4,)),
-        ("weight", "f8", (4,)),
-        ("v", "f8", (3,)),
-        ("n", "f8", (3,)),
-        ("pa", "f8", (3,)),
-        ("pb", "f8", (3,)),
-        ("shift", "f8", (3,)),  # of the second shape, 0 but for a while
-        ("separation", "f8"),
-        ("best_kind", "i8"),
-        ("best_1", "i8"),
-        ("best_2", "i8"),
-        ("axis", "f8", (3,)),
-        ("e", "f8", (3,)),
-        ("g", "f8", (3,)),
-        ("m", "f8", (3,)),
-        ("ba", "f8", (3,)),
-        ("dc", "f8", (3,)),
-    ]
-)
 
 
 class Topology(NamedTuple):
@@ -195,7 +58,7 @@ class ShapeData(NamedTuple):
 class ShapeScratch(NamedTuple):
     """Scratch memory of one narrow phase."""
 
-    pair: NDArray[np.void]  # (1,) PAIR
+    pair: NDArray[np.void]  # (1,) PAIR_WORK
     poly: NDArray[np.void]  # (2,) POLY
     vertices: NDArray[np.void]  # (2, most vertices) POINT
     normals: NDArray[np.void]  # (2, most faces) POINT
@@ -554,7 +417,7 @@ def make_shape_scratch(shapes: NDArray[np.void], data: ShapeData) -> ShapeScratc
     poly = np.zeros(2, dtype=POLY)
     poly["R"] = np.eye(3)
     return ShapeScratch(
-        pair=np.zeros(1, dtype=PAIR),
+        pair=np.zeros(1, dtype=PAIR_WORK),
         poly=poly,
         vertices=np.zeros((2, n_vertices), dtype=POINT),
         normals=np.zeros((2, n_faces), dtype=POINT),

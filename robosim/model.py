@@ -21,15 +21,8 @@ from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.bodies import Body
-from robosim.collision import (
-    FEATURE,
-    AnyShape,
-    ShapeData,
-    ShapeScratch,
-    compile_shapes,
-    make_shape_scratch,
-)
-from robosim.compiled.arrays import LINE, aligned, with_rows
+from robosim.collision import AnyShape, ShapeData, ShapeScratch, compile_shapes, make_shape_scratch
+from robosim.compiled.arrays import aligned
 from robosim.compiled.elimination import Graph, constrained_order, eliminate
 from robosim.compiled.kinds import (
     BALL,
@@ -51,6 +44,27 @@ from robosim.compiled.kinds import (
     TURN,
     VIA,
 )
+from robosim.compiled.records.body import BODY, BODY_STATE, BODY_WORK, POSE
+from robosim.compiled.records.contact import CONTACT, CONTACT_STATE, CONTACT_WORK
+from robosim.compiled.records.graph import BLOCK, ROW
+from robosim.compiled.records.joint import (
+    COMPLIANCE,
+    COORDINATE,
+    COUPLING,
+    COUPLING_STATE,
+    COUPLING_WORK,
+    DRIVE,
+    JOINT,
+    JOINT_STATE,
+    JOINT_WORK,
+    MOTION,
+    PIECE,
+)
+from robosim.compiled.records.shape import FEATURE, FOUND, PAIR
+from robosim.compiled.records.sizes import TRENDS
+from robosim.compiled.records.step import SCRATCH
+from robosim.compiled.records.tendon import PATH, SPAN
+from robosim.compiled.records.tree import ARM_WORK, LOOP_WORK, TREE_WORK
 from robosim.elements import PointSpring
 from robosim.joints import Joint
 from robosim.mechanism import Mechanism
@@ -61,384 +75,9 @@ Array = NDArray[np.float64]
 # Files write 1e14 for a wheel that must not slip. A cone of 84 degrees does not let it either, and
 # leaves the solver's scales where they can be computed with.
 MAX_FRICTION = 10.0
-MAX_FACETS = 16  # of the linearized friction cone
-TRENDS = 4  # of what guesses miss: that, how it changes, how this does, and once more
-# What a redundant constraint yields to, in parts of the inverse mass that it acts on: multipliers
-# of a loop that is held twice are the least ones. Far below the tolerance, far above rounding.
-COMPLIANCE = 1e-12
 # Limits of a coordinate that leave less [m or rad] are moved apart: an interior point has to have
 # an interior, and one of no width is all surface.
 LEAST_ROOM = 1e-9
-
-
-BODY = np.dtype(
-    [
-        ("mass", "f8"),
-        ("inertia", "f8", (3, 3)),  # about the centre of mass, body axes
-        ("inertia_inverse", "f8", (3, 3)),
-        ("reach", "f8"),  # farthest contact point from the centre of mass, radius included
-        ("contact_begin", "i8"),
-        ("contact_end", "i8"),
-        ("floats_with", "i8"),  # body whose joint is free and carries this one; -1 if none is
-        ("floating_mass", "f8"),  # of all that this body floats with
-        ("part", "f8"),  # that counts in a lane: 1, or 1 / n for what each of n limbs hangs on
-    ]
-)
-JOINT = with_rows(
-    [
-        # What every sweep over a tree reads, in one cache line:
-        ("kind", "i8"),  # of its elimination in a tree
-        ("parent", "i8"),  # nb for the world
-        ("first_child", "i8"),  # of the bodies that a tree's joints hold to its child, -1 for none
-        ("next_child", "i8"),  # body that is held to the same parent, -1 after the last
-        ("n_T", "i8"),  # rows of D_T and of D_R, in the joint frame
-        ("n_R", "i8"),
-        ("m_T", "i8"),  # rows of C_T and of C_R, in the joint frame
-        ("m_R", "i8"),
-        # And where it begins and ends:
-        ("p_a", "f8", (3,)),  # in parent axes from its centre of mass
-        ("p_b", "f8", (3,)),  # in child axes from its centre of mass
-        ("q_begin", "i8"),
-        ("v_begin", "i8"),
-        ("axis_a", "f8", (3,)),  # of a single rotation, in parent axes
-        ("child", "i8"),
-        ("node", "i8"),  # of the graph; -1 for a joint without constraints and laws
-        ("C_R", "f8", (3, 3)),
-        ("per_inertia", "f8"),  # one over the inertia of the child alone along the rotations
-        ("law", "i8"),  # 1 if its coordinates have springs, dampers, rotors or the like
-        ("limb", "i8"),  # 1 if a limb, of which each lane has another one, begins here
-        ("C_T", "f8", (3, 3)),
-        ("offset", "f8", (4,)),  # joint frame to parent axes
-        ("R_offset", "f8", (3, 3)),
-        ("D_T", "f8", (3, 3)),
-        ("D_R", "f8", (3, 3)),
-        ("distance", "i8"),  # 1 if its one coordinate is the distance of the two points
-        ("compliance_T", "f8"),  # of its constraints, where loops may make them redundant [1/kg]
-        ("compliance_R", "f8"),
-        ("scale_T", "f8"),  # of an impulse as a velocity, for the residual of laws [1/kg]
-        ("scale_R", "f8"),
-        ("child_joint", "i8"),  # block (row child body, column joint), and so on
-        ("joint_child", "i8"),
-        ("parent_joint", "i8"),
-        ("joint_parent", "i8"),
-        ("path_begin", "i8"),  # of a tendon: its path, and the bodies that it acts on
-        ("path_end", "i8"),
-        ("span_begin", "i8"),
-        ("span_end", "i8"),
-    ]
-)
-COORDINATE = np.dtype(
-    [
-        ("stiffness", "f8"),
-        ("rest", "f8"),
-        ("slack", "f8"),  # how far beyond its rest the spring does nothing
-        ("damping", "f8"),
-        ("armature", "f8"),
-        ("piece_begin", "i8"),  # of its potential in Model.pieces; none if both are equal
-        ("piece_end", "i8"),
-        ("driven", "i8"),  # row of Workspace.motion if it follows a function of time, else -1
-    ]
-)
-PIECE = np.dtype([("begin", "f8"), ("c", "f8", (4,))])  # of a potential: sum c_k (x - begin)^k
-COUPLING = np.dtype(
-    [
-        ("joint", "i8", (2,)),  # the driven joint and its source
-        ("row", "i8", (2,)),  # of their coordinates in G
-        ("factor", "f8", (2,)),  # 1 and -ratio
-        ("offset", "f8"),
-        ("compliance", "f8"),
-        ("node", "i8"),
-        ("body_node", "i8", (4,)),  # blocks of (child, parent) of the driven joint, of the source
-        ("node_body", "i8", (4,)),
-    ]
-)
-PATH = np.dtype(
-    [
-        ("kind", "i8"),
-        ("joint", "i8"),  # of a coordinate
-        ("row", "i8"),
-        ("factor", "f8"),  # of a coordinate; one over the divisor of a pulley
-        ("body", "i8"),  # nb for the world
-        # Point or centre, in body axes from the centre of mass; factors of a coordinate's powers.
-        ("p", "f8", (3,)),
-        ("axes", "f8", (3, 3)),  # of a cylinder, as rows, in body axes; the last one is along it
-        ("radius", "f8"),
-        ("has_side", "i8"),
-        ("side_body", "i8"),
-        ("side", "f8", (3,)),
-        ("span", "i8"),  # of its body, or of the child of its joint; -1 for the world
-        ("span_parent", "i8"),
-    ]
-)
-SPAN = np.dtype([("body", "i8"), ("body_node", "i8"), ("node_body", "i8")])  # of a tendon
-CONTACT = np.dtype(
-    [
-        ("kind", "i8"),
-        ("body", "i8"),  # nb for the world
-        ("other", "i8"),
-        # In body axes from the centres of mass; world coordinates for the world:
-        ("p", "f8", (3,)),  # of the body: point, beginning of a segment, on an edge; a rim's centre
-        ("p_end", "f8", (3,)),  # its segment's end, direction of its edge, axis of its rim
-        ("o", "f8", (3,)),  # of the other: point in the plane, beginning of its segment, ...
-        ("o_end", "f8", (3,)),  # normal of the plane, its segment's end, direction of its edge
-        ("radius", "f8"),  # of the body's rounding, or its rim
-        ("radius_o", "f8"),
-        ("mu", "f8"),
-        ("mass", "f8"),  # that residuals of impulses are divided by
-        ("sign", "f8"),  # of the edges' cross product; of a limit (lower 1), times scale
-        ("scale", "f8"),  # of a coordinate: length of an arc over its angle, 1 for a translation
-        ("part", "f8"),  # as that of a body
-        # Of a coordinate; cosine of a cone, of half of a turn; force of dry friction over scale.
-        ("bound", "f8"),
-        ("apart", "i8"),  # 1: the shapes are apart at the first knot, whatever this gap says there
-        ("lying", "i8"),  # 1: a point of a rim around the axis p_end, for where that lies flat
-        ("joint", "i8"),
-        ("row", "i8"),  # of the coordinate among those of the joint
-        ("body_other", "i8"),  # blocks (row body, column other) and (row other, column body)
-        ("other_body", "i8"),
-    ]
-)
-POSE = np.dtype([("x", "f8", (3,)), ("q", "f8", (4,)), ("R", "f8", (3, 3))])
-BODY_STATE = np.dtype(
-    [
-        ("x", "f8", (3,)),  # knot: centre of mass, world
-        ("q", "f8", (4,)),  # knot: body to world
-        ("v", "f8", (3,)),  # knot: velocity of the centre of mass, world
-        ("omega", "f8", (3,)),  # knot: angular velocity, body axes
-        ("p", "f8", (6,)),  # linear and angular momentum that enters the next step, world
-        ("shown", "f8", (6,)),  # velocity and angular velocity that the momenta show, world
-        ("v_mid", "f8", (6,)),  # velocity and angular velocity of the interval before, world
-    ]
-)
-BLOCK = np.dtype([("F", "f8", (6, LINE))])
-ROW = np.dtype([("w", "f8", (6,))])
-JOINT_STATE = np.dtype(
-    [
-        ("impulse", "f8", (6,)),  # of the last step: multipliers, then what the laws gave
-        ("G_a", "f8", (6, 6)),  # Jacobian at the knot, constraints, then coordinates, by parent
-        ("G_b", "f8", (6, 6)),  # and by child
-        ("rotor", "f8", (6,)),  # momenta of the rotors that enter the next step, by coordinate
-        ("rows", "i8"),  # of G that are there: those of the constraints, or of coordinates too
-        # Of a tree: rates of the coordinates in the last interval, of a BALL those of its body.
-        ("mid", "f8", (6,)),
-        ("slope", "f8", (6,)),  # of a tree: how these change [1/s], for the next guess
-        # Of a tree: by how much that missed, and how much this has changed, for each rate.
-        ("missed", "f8", (6, TRENDS)),
-    ]
-)
-COUPLING_STATE = np.dtype([("impulse", "f8")])
-CONTACT_STATE = np.dtype(
-    [
-        ("active", "i8"),  # whether the last step had it in its equations
-        ("gamma", "f8"),  # normal impulse [N s]
-        ("s", "f8"),  # slack: gap at the end of the step over dt [m/s]
-        ("psi", "f8"),  # slip speed [m/s]
-        ("c", "f8"),  # slack of the linearized friction cone [N s]
-        ("beta", "f8", (MAX_FACETS,)),  # friction impulses along the facets, or along x, y [N s]
-        ("eta", "f8", (MAX_FACETS,)),  # their slacks, or the slip in x, y [m/s]
-        ("told", "f8", (3,)),  # impulse over mass less motion, friction and normal, for the guess
-        ("changed", "f8", (3, TRENDS)),  # how this has changed, how that has, and so on
-        ("followed", "f8"),  # intervals alike, one after the other, that it has been told of
-    ]
-)
-BODY_WORK = np.dtype(
-    [
-        ("J", "f8", (3, 3)),  # world inertia at the first knot
-        ("v", "f8", (3,)),  # unknown: velocity of the interval
-        ("P", "f8", (4,)),  # unknown: turn over the interval, world axes, q2 = P q1
-        ("v_old", "f8", (3,)),
-        ("P_old", "f8", (4,)),
-    ]
-)
-JOINT_WORK = with_rows(
-    [
-        ("G_a", "f8", (6, 6)),  # Jacobian at the second knot, constraints, then coordinates
-        ("G_b", "f8", (6, 6)),
-        ("g", "f8", (6,)),  # constraints at the second knot
-        ("impulse", "f8", (6,)),  # unknown: multipliers, then the laws' impulses at knot 1
-        ("impulse_old", "f8", (6,)),
-        ("rows", "i8"),  # in the equations: those of the constraints, and of coordinates with laws
-        ("held", "i8", (6,)),  # 1 for a coordinate that is constrained to `goal`
-        ("goal", "f8", (6,)),
-        ("goal_rate", "f8", (6,)),
-        ("law", "f8", (6,)),  # what the laws ask for, by coordinate
-        ("half", "f8", (6,)),  # the part of it that acts at the second knot as well
-        ("rotor", "f8", (6,)),  # momenta of rotors that leave the interval
-        ("rate", "f8", (6,)),  # of the coordinates over the interval
-        ("asked", "f8", (6,)),  # right-hand sides of its rows in the last linear solve
-    ],
-    A=6,  # derivative of `law` by the rates of the coordinates
-)
-COUPLING_WORK = np.dtype([("g", "f8"), ("impulse", "f8"), ("impulse_old", "f8")])
-DRIVE = np.dtype(  # of an actuator that is part of the equations: position and velocity servo
-    [
-        ("kp", "f8"),
-        ("kd", "f8"),
-        ("target", "f8"),
-        ("target_rate", "f8"),
-        ("limit", "f8"),  # of its torque, either way
-        ("start", "f8"),  # where the coordinate was as the step began
-    ]
-)
-# A motion that a coordinate is driven along: its values and rates at the step's ends.
-MOTION = np.dtype([("q1", "f8"), ("q2", "f8"), ("v1", "f8"), ("v2", "f8")])
-SCRATCH = with_rows(
-    [
-        ("R_J", "f8", (3, 3)),  # joint frame on the parent's side to world
-        ("w", "f8", (3,)),
-        ("y", "f8", (3,)),
-        ("z", "f8", (3,)),
-        ("arm", "f8", (3,)),
-        ("r", "f8", (4,)),  # child to joint frame
-        ("s", "f8", (4,)),
-        ("S_a", "f8", (6, 6)),
-        ("S_b", "f8", (6, 6)),
-        ("f", "f8", (6,)),
-        ("misses", "f8", (TRENDS + 1,)),  # of guesses with none of JOINT_STATE's `missed`, one, ...
-        # Of limits of hinges that are not in the equations: the least gap at the first knot, and
-        # the longest arc over its angle.
-        ("open", "f8", (2,)),
-    ],
-    L=3,  # of a contact, about the reference of a body in a tree
-)
-CONTACT_WORK = with_rows(
-    [
-        ("frame", "f8", (3, 3)),  # rows: two tangents and the normal, from other to body, world
-        ("arm1", "f8", (3,)),  # from the centre of mass to the contact at the first knot, world
-        ("arm_o", "f8", (3,)),  # the same of the other
-        ("center1", "f8", (3,)),  # from the centre of mass to the middle of rolling, first knot
-        ("center_o", "f8", (3,)),  # the same of the other
-        ("roll1", "f8", (3,)),  # from there to the contact
-        ("roll", "f8", (3,)),  # the same over the interval, of a rim the mean of both knots
-        ("roll_o", "f8", (3,)),
-        ("step_back", "f8"),  # gap that the end of the interval is measured from, 0 or negative
-        ("gap", "f8"),  # at the second knot [m]
-        ("u", "f8", (3,)),  # slip along the tangents and gap over dt [m/s]
-        ("rate", "f8"),  # of a coordinate's gap or of its slip over the interval
-        ("A", "f8", (3, 3)),  # condensed: dF = F + A du
-        ("scaling", "f8", (6,)),  # of the second-order cone, see `cone_second_order.scaling`
-        ("F", "f8", (3,)),
-        ("f", "f8", (3,)),  # impulse, contact axes
-        ("weight", "f8"),  # of friction's products against s gamma on the path that is followed
-        ("aim", "f8"),  # what the products of friction aim at
-        ("warm", "i8"),  # whether the attempt starts from the last step's variables
-        ("slides", "f8"),  # 1 where friction is moved along the central path, 0 where straight
-        ("jumps", "f8"),  # inverse mass by which it lands after steps of any length [1/kg], or 0
-        ("straight", "f8"),  # the part of a jump that it need not land after, or 0
-        ("d_gamma", "f8"),
-        ("d_s", "f8"),
-        ("d_psi", "f8"),
-        ("d_c", "f8"),
-        ("second_s", "f8"),  # second-order terms of the products s gamma and c psi
-        ("second_c", "f8"),
-        ("second", "f8", (MAX_FACETS,)),  # and of the products beta eta
-        ("d_beta", "f8", (MAX_FACETS,)),
-        ("d_eta", "f8", (MAX_FACETS,)),
-        ("beta_old", "f8", (MAX_FACETS,)),
-        ("eta_old", "f8", (MAX_FACETS,)),
-        ("gamma_old", "f8"),
-        ("s_old", "f8"),
-        ("psi_old", "f8"),
-        ("c_old", "f8"),
-    ],
-    L=3,  # transposed: from impulse to wrench on the body, first knot
-    L_o=3,
-    R=3,  # derivative of u by the motion of the body, second knot
-    R_o=3,
-)
-
-CONTACT_READING = np.dtype(
-    [
-        ("slot", "i8"),
-        ("body", "i8"),
-        ("other", "i8"),  # nb for the world
-        ("position", "f8", (3,)),
-        ("normal", "f8", (3,)),  # from the other to the body
-        ("gap", "f8"),
-        ("impulse", "f8", (3,)),  # on the body, world
-    ]
-)
-
-PAIR = np.dtype(
-    [
-        ("shape_a", "i8"),
-        ("shape_b", "i8"),
-        ("body_a", "i8"),  # nb for the world
-        ("body_b", "i8"),
-        ("reach_a", "f8"),  # from the body's centre of mass to the farthest point of the shape
-        ("reach_b", "f8"),
-        ("mu", "f8"),
-        ("slot_begin", "i8"),  # of Workspace.slots, room for its features
-        ("slot_end", "i8"),
-        ("block_ab", "i8"),  # (row body a, column body b), -1 while there is none
-        ("block_ba", "i8"),
-    ]
-)
-
-TREE_WORK = with_rows(
-    [
-        # World axes; 1 and 2 stand for the knots. In the order in which sweeps ask for them:
-        ("rho1", "f8", (3,)),  # from the joint point on the body to its centre of mass
-        ("a1", "f8", (3,)),  # axis of a hinge
-        ("inverse", "f8"),  # of S, of a hinge
-        ("posed", "i8"),  # whether pose2 is that of the unknowns
-        ("r1", "f8", (3,)),  # from the joint point on the parent's parent side to this one
-        ("base", "f8", (3,)),  # from the parent's centre of mass to where the child is held
-        ("s", "f8", (6,)),  # rates of the coordinates while the parent stands still
-        # Rates of the coordinates in the direction that was found, of a BALL that of its turn.
-        ("d", "f8", (6,)),
-        ("passed", "f8", (6,)),  # what the joint passes on of f, about the parent's reference
-        ("f", "f8", (6,)),  # wrench about the reference
-        ("u", "f8", (6,)),  # the same along the coordinates
-        ("x", "f8", (6,)),  # motion of the reference
-        # Unknown: turn against the parent, (cosine, sine) of half an angle, or P of a BALL.
-        ("Q", "f8", (4,)),
-        ("Q_old", "f8", (4,)),
-        ("r2", "f8", (3,)),
-        ("a2", "f8", (3,)),
-        ("rho2", "f8", (3,)),
-        ("held", "f8", (3,)),  # from where the child is held to its joint point: rounding
-        ("slide", "f8", (3,)),  # unknown: rates of the free translations
-        ("slide_old", "f8", (3,)),
-        ("d_old", "f8", (6,)),
-        ("y", "f8", (3,)),
-        # Rows: twists of the reference by unit rates of the coordinates, of no hinge and no ball.
-        ("Z1", "f8", (6, 6)),
-        ("Z2", "f8", (6, 6)),
-    ],
-    D=6,  # answer of the body and all beyond it to a motion of the reference
-    # Of the joint's elimination (articulated.py), about the reference of the parent:
-    U=6,  # rows: what it takes of a wrench
-    W=6,  # rows: rates of the coordinates by the parent's motion
-    S=6,
-)
-
-ARM_WORK = with_rows(  # of a joint that is part of a loop
-    [("y", "f8", (6,))],  # rates of its coordinates by one multiplier, while they are found
-    B=6,  # what the loop's multipliers do to the body, by row
-    C=6,  # what the body's motion does to the loop's rows
-    # For each coordinate, by the loop's rows:
-    V=6,  # what they see of its rate
-    Y=6,  # rates that their multipliers give it
-    u=6,  # by how much of U the multipliers are passed on
-)
-LOOP_WORK = with_rows(  # at the loop's top
-    [
-        ("rows", "i8"),
-        ("mu", "f8", (6,)),  # multipliers, or what they have to be solved for
-    ],
-    B=6,  # as those of its arms, about the top
-    C=6,
-    E=6,  # answer of the loop to its multipliers, while its top stands still
-    I=6,  # and its inverse
-)
-
-FOUND = np.dtype(  # of a pair in a step
-    [
-        ("margin", "f8"),  # what it may come nearer [m], 0 if it is out of reach
-        ("near", "i8"),  # 1 for two moving bodies that have features
-    ]
-)
 
 
 class Collision(NamedTuple):
@@ -510,21 +149,6 @@ class Options(NamedTuple):
     max_substeps: int
     last_attempt: int  # at a step, of kernels.interior_point
     order: int  # 2, or 4 where the motion is smooth
-
-
-INFO = np.dtype(
-    [
-        ("status", "i8"),  # 0 converged, else a status of kernels.interior_point
-        ("iterations", "i8"),
-        ("substeps", "i8"),
-        ("order", "i8"),
-        ("attempt", "i8"),  # that led to the last solution, of kernels.interior_point
-        ("residual", "f8"),  # [m/s]
-        ("worst_body", "i8"),
-        ("violation", "f8"),  # of the joints at the new knot [m or sine of a half angle]
-        ("gap", "f8"),  # smallest of all contacts at the new knot [m], inf without contacts
-    ]
-)
 
 
 class Workspace(NamedTuple):

@@ -12,10 +12,11 @@ from robosim import quaternions
 from robosim.bodies import Geometry
 from robosim.collision import AnyShape, TriangleMesh
 from robosim.compiled.kinds import BALL, CONE, DRY, HINGE, LIMIT, TURN
+from robosim.compiled.records.contact import CONTACT_READING
 from robosim.elements import PointSpring
 from robosim.kernels.readout import pair_gaps, read_contacts
 from robosim.mechanism import Mechanism
-from robosim.model import CONTACT_READING, Model, State, Workspace, all_joints
+from robosim.model import Model, State, Workspace, all_joints
 
 if TYPE_CHECKING:
     from robosim.simulation import Simulation

@@ -18,6 +18,7 @@ from robosim.bodies import lowest_arms
 from robosim.compile_notice import CompileNotice
 from robosim.compiled.arrays import assign_all, copied
 from robosim.compiled.kinds import BALL, LIMIT
+from robosim.compiled.records.sizes import MAX_FACETS
 from robosim.controllers import PD, Compiled, Controller, check_torques, resolve, zero
 from robosim.elements import PointSpring
 from robosim.errors import (
@@ -38,7 +39,6 @@ from robosim.log import Chunk, Log
 from robosim.log.columns import STEP, worst_of
 from robosim.mechanism import Mechanism
 from robosim.model import (
-    MAX_FACETS,
     Model,
     Options,
     State,

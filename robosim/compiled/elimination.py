@@ -18,18 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-PIVOT = np.dtype(
-    [
-        ("node", "i8"),
-        ("diagonal", "i8"),
-        ("neighbour_begin", "i8"),
-        ("neighbour_end", "i8"),
-        ("update_begin", "i8"),
-        ("update_end", "i8"),
-    ]
-)
-NEIGHBOUR = np.dtype([("node", "i8"), ("upper", "i8"), ("lower", "i8")])
-UPDATE = np.dtype([("lower", "i8"), ("upper", "i8"), ("target", "i8")])
+from robosim.compiled.records.graph import NEIGHBOUR, PIVOT, UPDATE
 
 
 class Graph(NamedTuple):

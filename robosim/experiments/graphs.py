@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 
 from robosim.compiled.arrays import aligned
 from robosim.compiled.elimination import Graph, depth_first_order, eliminate, minimum_degree_order
+from robosim.compiled.records.graph import BLOCK, ROW
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import exponent
 from robosim.kernels.jit import entry
 from robosim.kernels.ldu import ldu_factor, ldu_solve
-from robosim.model import BLOCK, ROW
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

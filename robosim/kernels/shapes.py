@@ -2,7 +2,7 @@
 
 `find_features` looks at a pair of shapes once, at the start of a step, and leaves up to four
 features, frozen to the bodies, whose gaps the integrator then follows to the end of the step.
-The record FEATURE and its three kinds are described in robosim.collision.
+The record FEATURE and its three kinds are described in robosim.compiled.records.shape.
 
 The shape of the higher kind comes first and gives the frame in which all is done (placing.py). A
 terrain is taken triangle by triangle (terrain.py). Flat faces are for convex.py, half-spaces and

@@ -25,8 +25,8 @@ from test_newton_matrix import KAPPA, dense
 
 from robosim import Simulation
 from robosim.compiled.elimination import constrained_order, depth_first_order, eliminate
+from robosim.compiled.records.graph import BLOCK, ROW
 from robosim.joints import KINDS
-from robosim.model import BLOCK, ROW
 from robosim.models.builders import chain
 
 
