@@ -21,13 +21,13 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.apart import cores
 from robosim.compiled.arrays import LINE, WORD, aligned
 from robosim.compiled.records.step import INFO
+from robosim.compiled.state import State
 from robosim.controllers import GAINS, PD, Compiled, resolve, zero
 from robosim.errors import ControllerError, OptionError, StateError
 from robosim.handles import Handle, Run, runner
 from robosim.kernels.lanes import WIDTH
 from robosim.lanes import Group, suits_lanes
 from robosim.mechanism import Mechanism
-from robosim.model import State
 from robosim.simulation import Simulation
 from robosim.validation import count
 

@@ -12,11 +12,14 @@ from robosim import quaternions
 from robosim.bodies import Geometry
 from robosim.collision import AnyShape, TriangleMesh
 from robosim.compiled.kinds import BALL, CONE, DRY, HINGE, LIMIT, TURN
+from robosim.compiled.model import Model
+from robosim.compiled.order import all_joints
 from robosim.compiled.records.contact import CONTACT_READING
+from robosim.compiled.state import State
+from robosim.compiled.workspace import Workspace
 from robosim.elements import PointSpring
 from robosim.kernels.readout import pair_gaps, read_contacts
 from robosim.mechanism import Mechanism
-from robosim.model import Model, State, Workspace, all_joints
 
 if TYPE_CHECKING:
     from robosim.simulation import Simulation

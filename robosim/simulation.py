@@ -17,8 +17,14 @@ from robosim import quaternions, readout
 from robosim.bodies import lowest_arms
 from robosim.compile_notice import CompileNotice
 from robosim.compiled.arrays import assign_all, copied
+from robosim.compiled.building.loops import is_tree_with_loops
+from robosim.compiled.building.model import compile_model, connect_pairs
 from robosim.compiled.kinds import BALL, LIMIT
+from robosim.compiled.model import Model, Options
+from robosim.compiled.order import all_joints, contact_order, driven_elements
 from robosim.compiled.records.sizes import MAX_FACETS
+from robosim.compiled.state import State, make_state
+from robosim.compiled.workspace import make_blocks, make_workspace
 from robosim.controllers import PD, Compiled, Controller, check_torques, resolve, zero
 from robosim.elements import PointSpring
 from robosim.errors import (
@@ -38,20 +44,6 @@ from robosim.limbs import Limbs, find_lanes
 from robosim.log import Chunk, Log
 from robosim.log.columns import STEP, worst_of
 from robosim.mechanism import Mechanism
-from robosim.model import (
-    Model,
-    Options,
-    State,
-    all_joints,
-    compile_model,
-    connect_pairs,
-    contact_order,
-    driven_elements,
-    is_tree_with_loops,
-    make_blocks,
-    make_state,
-    make_workspace,
-)
 from robosim.readout import Contact
 from robosim.tendons import Tendon
 from robosim.validation import count

@@ -13,20 +13,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import permutations
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robosim.compiled.model import Graph
 from robosim.compiled.records.graph import NEIGHBOUR, PIVOT, UPDATE
-
-
-class Graph(NamedTuple):
-    """The elimination as a program over block numbers, read by ``kernels.ldu``."""
-
-    pivots: NDArray[np.void]
-    neighbours: NDArray[np.void]
-    updates: NDArray[np.void]
 
 
 def constrained_order(

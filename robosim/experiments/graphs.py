@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.compiled.arrays import aligned
-from robosim.compiled.elimination import Graph, depth_first_order, eliminate, minimum_degree_order
+from robosim.compiled.elimination import depth_first_order, eliminate, minimum_degree_order
+from robosim.compiled.model import Graph
 from robosim.compiled.records.graph import BLOCK, ROW
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target

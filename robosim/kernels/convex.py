@@ -3,7 +3,7 @@
 All is in the frame of the first shape. ``scratch.poly[0]`` is the first shape, a polytope or one
 triangle of a terrain, ``scratch.poly[1]`` the second one: a polytope, or a point or a segment
 with a radius around it. Vertices and face normals lie in ``scratch.vertices`` and
-``scratch.normals``, faces and edges in the flat arrays of ``topology`` (robosim.collision). Normals
+``scratch.normals``, faces and edges in the flat arrays of ``topology`` (compiled/model.py). Normals
 point from the first shape to the second.
 
 They are as far apart as GJK says (gjk.py). If a face or two edges that cross part them by as much

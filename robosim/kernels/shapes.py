@@ -185,7 +185,7 @@ def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, scratc
 
     Parameters
     ----------
-    shapes : (ns,) SHAPE, data : ShapeData, scratch : ShapeScratch, of robosim.collision
+    shapes : (ns,) SHAPE, data : ShapeData, scratch : ShapeScratch
     pose_a, pose_b : POSE records of the bodies; the identity for the world
     shape_a, shape_b : int, which shapes; at most one of them a half-space or terrain
     margin : float [m], > 0

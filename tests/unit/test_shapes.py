@@ -10,16 +10,12 @@ import pytest
 
 from robosim import ModelError, quaternions
 from robosim.bodies import Geometry
-from robosim.collision import (
-    HalfSpace,
-    HeightField,
-    TriangleMesh,
-    compile_shapes,
-    make_shape_scratch,
-)
+from robosim.collision import HalfSpace, HeightField, TriangleMesh
+from robosim.compiled.building.shapes import compile_shapes
 from robosim.compiled.kinds import EDGE, PLANE, ROUND
 from robosim.compiled.records.body import POSE
 from robosim.compiled.records.shape import FEATURE
+from robosim.compiled.workspace import make_shape_scratch
 from robosim.kernels.jit import entry
 from robosim.kernels.shapes import find_features
 
