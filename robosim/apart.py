@@ -19,7 +19,7 @@ from typing import Any
 from numba import types
 
 from robosim.compile_notice import CompileNotice
-from robosim.kernels.addresses import TYPES
+from robosim.kernels.compiler.addresses import TYPES
 
 COMPILE = "import sys, robosim.apart; robosim.apart.compile_here(sys.stdin.buffer.read())"
 _at_work: list[subprocess.Popen[bytes]] = []

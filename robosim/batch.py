@@ -25,7 +25,7 @@ from robosim.compiled.state import State
 from robosim.controllers import GAINS, PD, Compiled, resolve, zero
 from robosim.errors import ControllerError, OptionError, StateError
 from robosim.handles import Handle, Run, runner
-from robosim.kernels.lanes import WIDTH
+from robosim.kernels.compiler.lanes import WIDTH
 from robosim.lanes import Group, suits_lanes
 from robosim.mechanism import Mechanism
 from robosim.simulation import Simulation

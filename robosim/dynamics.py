@@ -15,7 +15,7 @@ from robosim.compiled.building.model import compile_model
 from robosim.compiled.state import make_state
 from robosim.compiled.workspace import make_workspace
 from robosim.errors import StateError
-from robosim.kernels.coordinates import (
+from robosim.kernels.equations.coordinates import (
     find_poses,
     find_twists,
     measure_tendons,

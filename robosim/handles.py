@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from robosim.apart import Apart
 from robosim.compiled.records.step import INFO
-from robosim.kernels.addresses import TYPES, leave, load
-from robosim.kernels.jit import entry, named, part
-from robosim.kernels.run import run_steps
-from robosim.kernels.step import find_motion
+from robosim.kernels.compiler.addresses import TYPES, leave, load
+from robosim.kernels.compiler.jit import entry, named, part
+from robosim.kernels.step.run import run_steps
+from robosim.kernels.step.step import find_motion
 
 Array = NDArray[np.float64]
 Runner = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int], None]

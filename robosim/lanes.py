@@ -1,8 +1,8 @@
 """What takes its steps in the lanes of vector registers: groups of states of a batch.
 
 The memory of a group is that of its states with the lanes as the last axis of every float; kernels
-see each as one number (`robosim.kernels.lanes`). The limbs of a single state take theirs in the
-same way (`robosim.limbs`).
+see each as one number (`robosim.kernels.compiler.lanes`). The limbs of a single state take
+theirs in the same way (`robosim.limbs`).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from robosim.compiled.records.step import INFO
 from robosim.compiled.state import State
 from robosim.compiled.workspace import Workspace
 from robosim.handles import ADDRESSES, Handle, solver
-from robosim.kernels.addresses import TYPES, load
-from robosim.kernels.group import run_group
-from robosim.kernels.interior_point import COLD
-from robosim.kernels.jit import entry, named
-from robosim.kernels.lanes import WIDTH, Lanes, laned, lanes
+from robosim.kernels.compiler.addresses import TYPES, load
+from robosim.kernels.compiler.jit import entry, named
+from robosim.kernels.compiler.lanes import WIDTH, Lanes, laned, lanes
+from robosim.kernels.solve.interior_point import COLD
+from robosim.kernels.step.group import run_group
 
 # Steps that states which have parted take by themselves before they try again: at first, at most.
 FIRST_REST, LONGEST_REST = 1, 32
@@ -48,7 +48,7 @@ _LANED: dict[Any, tuple[np.dtype[Any], Any]] = {}  # record, lanes -> numpy dtyp
 
 
 class Parts(NamedTuple):
-    """What the kernels of lanes work on; see `robosim.kernels.group`."""
+    """What the kernels of lanes work on; see `robosim.kernels.step.group`."""
 
     model: Any  # the states' own, or with lanes where they differ
     state: Any

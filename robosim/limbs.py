@@ -23,7 +23,7 @@ from robosim.compiled.kinds import LIMIT
 from robosim.compiled.model import Model
 from robosim.compiled.state import make_state
 from robosim.compiled.workspace import make_workspace
-from robosim.kernels.lanes import LIMBS, limbs
+from robosim.kernels.compiler.lanes import LIMBS, limbs
 from robosim.lanes import Rows, Together, lay_out, make_parts, suits_lanes, whole_numbers, widen
 from robosim.mechanism import Mechanism
 

@@ -18,7 +18,7 @@ from robosim.compiled.records.contact import CONTACT_READING
 from robosim.compiled.state import State
 from robosim.compiled.workspace import Workspace
 from robosim.elements import PointSpring
-from robosim.kernels.readout import pair_gaps, read_contacts
+from robosim.kernels.contact.readout import pair_gaps, read_contacts
 from robosim.mechanism import Mechanism
 
 if TYPE_CHECKING:

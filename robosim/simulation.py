@@ -36,10 +36,10 @@ from robosim.errors import (
 )
 from robosim.handles import Handle, Run, Runner, begin_compiling, make_run, runner
 from robosim.joints import Joint
-from robosim.kernels.assembly import close_loops, start_projected
-from robosim.kernels.coordinates import joint_violations, set_bodies, start_constraints
-from robosim.kernels.interior_point import COLD, CONVERGED, LAST, NEEDS_BLOCKS
-from robosim.kernels.touch import RECOVERY_SPEED
+from robosim.kernels.contact.kinematics import RECOVERY_SPEED
+from robosim.kernels.equations.coordinates import joint_violations, set_bodies, start_constraints
+from robosim.kernels.solve.graph.closure import close_loops, start_projected
+from robosim.kernels.solve.interior_point import COLD, CONVERGED, LAST, NEEDS_BLOCKS
 from robosim.limbs import Limbs, find_lanes
 from robosim.log import Chunk, Log
 from robosim.log.columns import STEP, worst_of

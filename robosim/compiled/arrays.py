@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 WORD = 8  # bytes of a number
-LINE = 8  # numbers of a cache line, and what a row of six is kept as (kernels/rows.py)
+LINE = 8  # numbers of a cache line, and what a row of six is kept as (kernels/compiler/rows.py)
 
 
 def with_rows(fields: list[Any], **rows: int) -> np.dtype[Any]:

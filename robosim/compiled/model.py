@@ -61,7 +61,7 @@ class Loops(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """The elimination as a program over block numbers, read by ``kernels.ldu``."""
+    """The elimination as a program over block numbers, read by ``kernels.solve.graph.ldu``."""
 
     pivots: NDArray[np.void]
     neighbours: NDArray[np.void]
@@ -96,7 +96,7 @@ class Options(NamedTuple):
     contact_speed: float  # creep and gap over dt that a resting contact may have [m/s]
     max_iterations: int
     max_substeps: int
-    last_attempt: int  # at a step, of kernels.interior_point
+    last_attempt: int  # at a step, of kernels.solve.interior_point
     order: int  # 2, or 4 where the motion is smooth
 
 

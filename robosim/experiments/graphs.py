@@ -28,8 +28,8 @@ from robosim.compiled.records.graph import BLOCK, ROW
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import exponent
-from robosim.kernels.jit import entry
-from robosim.kernels.ldu import ldu_factor, ldu_solve
+from robosim.kernels.compiler.jit import entry
+from robosim.kernels.solve.graph.ldu import ldu_factor, ldu_solve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,8 +7,8 @@ import pytest
 
 import robosim
 from robosim import Body, Joint, Mechanism, Simulation
-from robosim.kernels.arcs import arc_excess, chord_excess
-from robosim.kernels.jit import entry
+from robosim.kernels.compiler.jit import entry
+from robosim.kernels.equations.arcs import arc_excess, chord_excess
 from robosim.models.builders import chain
 from robosim.quaternions import rotation_matrix
 

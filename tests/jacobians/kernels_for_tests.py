@@ -1,20 +1,21 @@
 """Entries into single kernels, which have no Python wrapper of their own; each costs compiling."""
 
-from robosim.kernels.admission import admit_limit, enter
-from robosim.kernels.body import angular_momentum, angular_momentum_tangent
-from robosim.kernels.contact import contact_answer as add_answer
-from robosim.kernels.contact import contact_force, contact_stiffness
-from robosim.kernels.coordinates import read_ahead
-from robosim.kernels.jit import entry
-from robosim.kernels.joint import (
+from robosim.kernels.compiler.jit import entry
+from robosim.kernels.contact.active_set import admit_limit, enter
+from robosim.kernels.contact.kinematics import differentiate_contact, move_contact, start_contact
+from robosim.kernels.contact.law import contact_answer as add_answer
+from robosim.kernels.contact.law import contact_force, contact_stiffness
+from robosim.kernels.equations.body import angular_momentum, angular_momentum_tangent
+from robosim.kernels.equations.coordinates import read_ahead
+from robosim.kernels.equations.joint import (
     joint_jacobian,
     joint_motion_map,
     joint_residual,
     read_coordinates,
 )
-from robosim.kernels.law import joint_law
-from robosim.kernels.ldu import ldu_factor, ldu_solve
-from robosim.kernels.newton import (
+from robosim.kernels.equations.joint_forces import joint_law
+from robosim.kernels.solve.graph.ldu import ldu_factor, ldu_solve
+from robosim.kernels.solve.newton import (
     assemble,
     evaluate,
     factor,
@@ -22,8 +23,7 @@ from robosim.kernels.newton import (
     remember,
     take_step,
 )
-from robosim.kernels.step import guess_motion, start_interval
-from robosim.kernels.touch import differentiate_contact, move_contact, start_contact
+from robosim.kernels.step.step import guess_motion, start_interval
 
 
 @entry

@@ -12,9 +12,9 @@ from numba import types
 from robosim import apart
 from robosim.apart import Apart
 from robosim.compile_notice import CompileNotice
-from robosim.kernels import jit
-from robosim.kernels.addresses import TYPES
-from robosim.kernels.jit import named, part
+from robosim.kernels.compiler import jit
+from robosim.kernels.compiler.addresses import TYPES
+from robosim.kernels.compiler.jit import named, part
 
 KIND = 314159
 

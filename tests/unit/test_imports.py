@@ -13,7 +13,7 @@ import pytest
 
 import robosim
 
-KERNELS = sorted((Path(robosim.__file__).parent / "kernels").glob("*.py"))
+KERNELS = sorted((Path(robosim.__file__).parent / "kernels").rglob("*.py"))
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:

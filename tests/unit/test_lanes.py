@@ -17,9 +17,9 @@ from numba import types
 from robosim import BatchSimulation, Simulation
 from robosim.controllers import PD, trot
 from robosim.handles import Handle
-from robosim.kernels.addresses import TYPES, load
-from robosim.kernels.jit import entry, kernel
-from robosim.kernels.lanes import (
+from robosim.kernels.compiler.addresses import TYPES, load
+from robosim.kernels.compiler.jit import entry, kernel
+from robosim.kernels.compiler.lanes import (
     WIDTH,
     Lanes,
     everywhere,
@@ -29,7 +29,7 @@ from robosim.kernels.lanes import (
     somewhere,
     together,
 )
-from robosim.kernels.lanes import lanes as state_lanes
+from robosim.kernels.compiler.lanes import lanes as state_lanes
 from robosim.lanes import laned_type, widen
 from robosim.models.builders import chain
 
@@ -292,8 +292,8 @@ def test_nothing_parts_once_the_state_moves() -> None:
     program = """
     import robosim
     from numba import types
-    from robosim.kernels import lanes
-    from robosim.kernels.addresses import TYPES
+    from robosim.kernels.compiler import lanes
+    from robosim.kernels.compiler.addresses import TYPES
     from robosim.lanes import Group
     from robosim.limbs import Limbs
     from robosim.models.builders import chain
@@ -302,8 +302,8 @@ def test_nothing_parts_once_the_state_moves() -> None:
         raise AssertionError("a kernel may part")
 
     lanes.agreed = refuse
-    from robosim.kernels.jit import kernel
-    from robosim.kernels.step import end_interval, show_velocities
+    from robosim.kernels.compiler.jit import kernel
+    from robosim.kernels.step.step import end_interval, show_velocities
 
     a1 = robosim.load("a1")
     legs = robosim.Simulation(a1, lanes=True)

@@ -15,9 +15,9 @@ from robosim import Simulation
 from robosim.controllers import PD, trot
 from robosim.errors import ConvergenceError
 from robosim.handles import Handle
-from robosim.kernels.addresses import TYPES, load
-from robosim.kernels.jit import entry, kernel
-from robosim.kernels.lanes import (
+from robosim.kernels.compiler.addresses import TYPES, load
+from robosim.kernels.compiler.jit import entry, kernel
+from robosim.kernels.compiler.lanes import (
     LIMBS,
     are_limbs,
     least_of_limbs,

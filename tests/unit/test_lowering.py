@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numba.core.registry import cpu_target
 
-from robosim.kernels.jit import entry
-from robosim.kernels.lowering import has_fma
+from robosim.kernels.compiler.jit import entry
+from robosim.kernels.compiler.lowering import has_fma
 
 HAS_FMA = has_fma(cpu_target.target_context.codegen())
 

@@ -7,8 +7,8 @@ from numba import typeof
 
 import robosim
 from robosim.compiled.arrays import LINE, WORD, aligned, with_rows
-from robosim.kernels.jit import entry
-from robosim.kernels.rows import (
+from robosim.kernels.compiler.jit import entry
+from robosim.kernels.compiler.rows import (
     add_scaled,
     linear_part,
     read_row,

@@ -16,8 +16,8 @@ from robosim.compiled.kinds import EDGE, PLANE, ROUND
 from robosim.compiled.records.body import POSE
 from robosim.compiled.records.shape import FEATURE
 from robosim.compiled.workspace import make_shape_scratch
-from robosim.kernels.jit import entry
-from robosim.kernels.shapes import find_features
+from robosim.kernels.compiler.jit import entry
+from robosim.kernels.narrow_phase.find import find_features
 
 EXACT = 1e-9  # [m], of distances of shapes of about 1 m; those of the peer hold to 1e-9
 WORLD = np.zeros(1, dtype=POSE)[0]

@@ -1,7 +1,7 @@
 """Records of shapes, of where two of them may touch, and of pairs of them.
 
-SHAPE, NODE and POINT are what geometry is compiled to. What `robosim.kernels.shapes.find_features`
-finds where two shapes may touch during a step are features, FEATURE records:
+SHAPE, NODE and POINT are what geometry is compiled to. `robosim.kernels.narrow_phase.find` finds
+where two shapes may touch during a step. Each such place is a feature, a FEATURE record:
 
 - PLANE: a point with a radius against a plane, gap = n . (p - o) - radius. The plane belongs to
   shape A if `flip` is 0: o is `a0`, n is `a1` and p is `b0`. If `flip` is 1 it belongs to B:

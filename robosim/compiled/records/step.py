@@ -29,11 +29,11 @@ SCRATCH = with_rows(
 
 INFO = np.dtype(
     [
-        ("status", "i8"),  # 0 converged, else a status of kernels.interior_point
+        ("status", "i8"),  # 0 converged, else a status of kernels.solve.interior_point
         ("iterations", "i8"),
         ("substeps", "i8"),
         ("order", "i8"),
-        ("attempt", "i8"),  # that led to the last solution, of kernels.interior_point
+        ("attempt", "i8"),  # that led to the last solution, of kernels.solve.interior_point
         ("residual", "f8"),  # [m/s]
         ("worst_body", "i8"),
         ("violation", "f8"),  # of the joints at the new knot [m or sine of a half angle]

@@ -1,0 +1,1 @@
+"""How kernels are compiled, and all that rests on numba's internals."""

@@ -1,0 +1,116 @@
+"""What kernels become otherwise than numba would have it: sums of products, and indices.
+
+A product that is added to something is one operation with one rounding, in all kernels. LLVM could
+be let choose which products it fuses. It would not choose the same ones for numbers as for lanes,
+nor in each of its versions, and states of a batch would no longer come out as they do alone. So
+they are chosen here, from the formula: of `a * b + c` the product, of `a * b + c * d` the first
+one, if it is used for nothing else.
+
+An index counts from the front. numba would see for each whether it is negative, and then count from
+the end, at the cost of some instructions in every access to a record.
+"""
+
+import operator
+from collections import Counter
+
+from llvmlite import ir
+from numba.core import types
+from numba.core.compiler_machinery import register_pass
+from numba.core.ir import Del
+from numba.core.lowering import Lower
+from numba.core.typed_passes import NativeLowering
+
+from robosim.kernels.compiler.lanes import DOUBLE, Lanes
+
+SUMS = {operator.add, operator.iadd}
+DIFFERENCES = {operator.sub, operator.isub}
+
+
+def has_fma(codegen):
+    """Whether the processor has such an operation; where it has none a library would be called."""
+    features = codegen._tm_features.split(",")
+    return "+fma" in features or "aarch64" in codegen._llvm_module.triple
+
+
+def fma(builder, a, b, c):
+    """a b + c with one rounding."""
+    kind = a.type
+    name = "llvm.fma.f64" if kind == DOUBLE else f"llvm.fma.v{kind.count}f64"
+    function = builder.module.globals.get(name)
+    if function is None:
+        function = ir.Function(builder.module, ir.FunctionType(kind, [kind] * 3), name)
+    return builder.call(function, [a, b, c])
+
+
+def add_product(context, builder):
+    """A function (a, b, c) of llvm values: a b + c, rounded once where that is one operation."""
+    if has_fma(context.codegen()):
+        return lambda a, b, c: fma(builder, a, b, c)
+    return lambda a, b, c: builder.fadd(builder.fmul(a, b), c)
+
+
+def from_the_front(signature):
+    """The signature of an access to an array, by indices that do not count from its end."""
+    if not isinstance(signature.args[0], types.Buffer):
+        return signature
+
+    def counted(kind):
+        if isinstance(kind, types.BaseTuple):
+            return types.Tuple([counted(one) for one in kind])
+        return types.uintp if isinstance(kind, types.Integer) else kind
+
+    args = list(signature.args)
+    args[1] = counted(args[1])
+    return signature.replace(args=tuple(args))
+
+
+class KernelLower(Lower):
+    """numba's own lowering, but for indices, and sums and differences of products."""
+
+    def lower_getitem(self, resty, expr, value, index, signature):
+        return super().lower_getitem(resty, expr, value, index, from_the_front(signature))
+
+    def lower_setitem(self, target, index, value, signature):
+        return super().lower_setitem(target, index, value, from_the_front(signature))
+
+    def pre_block(self, block):
+        super().pre_block(block)
+        statements = [one for one in block.body if not isinstance(one, Del)]
+        self._uses = Counter(var.name for one in statements for var in one.list_vars())
+
+    def lower_binop(self, resty, expr, op):
+        kind = resty == types.float64 or isinstance(resty, Lanes)
+        if kind and op in SUMS | DIFFERENCES and has_fma(self.library.codegen):
+            for product, other in ((expr.lhs, expr.rhs), (expr.rhs, expr.lhs)):
+                found = self._blk_local_varmap.get(product.name)
+                if self._uses[product.name] == 2 and getattr(found, "opname", "") == "fmul":
+                    return self._fuse(expr, op, product, other)
+        return super().lower_binop(resty, expr, op)
+
+    def _fuse(self, expr, op, product, other):
+        builder, first = self.builder, product is expr.lhs
+        asked = self.fndesc.calltypes[expr].args
+
+        def as_asked(value, var, k):
+            return self.context.cast(builder, value, self.typeof(var.name), asked[k])
+
+        factors = self._blk_local_varmap[product.name].operands
+        a, b = (as_asked(one, product, 0 if first else 1) for one in factors)
+        c = as_asked(self.loadvar(other.name), other, 1 if first else 0)
+        if op in DIFFERENCES:
+            if first:
+                c = builder.fneg(c)
+            else:
+                a = builder.fneg(a)
+        return fma(builder, a, b, c)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class KernelLowering(NativeLowering):
+    """numba's own, by `KernelLower`."""
+
+    _name = "kernel_lowering"
+
+    @property
+    def lowering_class(self):
+        return KernelLower

@@ -1,0 +1,284 @@
+"""One inequality in the interior point: its normal, and either cone for its friction.
+
+In its own axes, two tangents and the normal, with motion u = (slip, slip, gap / dt) in m/s (see
+`touch`) and impulse (friction, friction, gamma), so that all products are energies. With a slack s
+the perturbed normal is
+
+    u_z - s = 0                      s gamma = kappa                     (29c)
+
+and friction that of `cone_second_order`, or of `cone_linearized` where the model has facets. The
+limit of a coordinate has no friction; dry friction of a coordinate has no normal, but a gamma that
+is given and stays.
+
+Which cone it is, is known when the kernels are compiled, so that only one of them has to be:
+`facets` is None for the exact one.
+
+Eliminated in closed form it leaves ``dF = F + A du`` for its impulse: no matrix larger than 3x3
+(derivation.md, Sect. 5).
+"""
+
+from math import inf
+
+from robosim.compiled.kinds import DRY
+from robosim.compiled.records.sizes import TRENDS
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.lanes import everywhere, pick
+from robosim.kernels.contact import cone_linearized as linearized
+from robosim.kernels.contact import cone_second_order as second_order
+from robosim.kernels.equations.algebra import fill, split_pair, step_to_zero
+
+CLOSE = 0.99  # part of the way to the surface of the cones that a step may go
+
+
+@kernel
+def friction_size(facets):
+    """Number of impulses that friction is made of."""
+    if facets is None:
+        return 2
+    return facets.shape[0]
+
+
+@kernel
+def contact_center(contact, c, w, facets, kappa, speed):
+    """Put a contact on the central path at `kappa` for the motion w.u, slack `speed` or more.
+
+    Dry friction has its gamma, the most that it can give, already.
+    """
+    if contact.kind != DRY:
+        c.s = max(w.u[2], speed)
+        c.gamma = kappa / c.s
+    c.c, c.psi = 0.0, 0.0
+    fill(0.0, c.beta)
+    fill(0.0, c.eta)
+    aim = w.weight * kappa
+    if contact.mu == 0.0:
+        return
+    if facets is None:
+        second_order.center(contact.mu, c, aim, w.u[0], w.u[1])
+    else:
+        linearized.center(contact.mu, c, facets, aim)
+
+
+@kernel
+def contact_tells(contact, c, i):
+    """Impulse over mass less motion [m/s], of friction (i = 0, 1) and of the normal (2).
+
+    It changes smoothly where a contact opens, closes, sticks or slides.
+    """
+    if i == 2:
+        return c.gamma / contact.mass - c.s
+    return c.beta[i] / contact.mass - c.eta[i]
+
+
+@kernel
+def contact_begins(contact, c):
+    """Note where a contact starts from, without a past."""
+    c.followed = 0.0
+    for i in range(3):
+        c.told[i] = contact_tells(contact, c, i)
+        fill(0.0, c.changed[i])
+
+
+@kernel
+def contact_keeps(contact, c, regular, misses):
+    """Note where an interval has left a contact, for the next guess.
+
+    It begins anew where that interval was not like the one before it (`regular` is 0, else 1).
+    """
+    c.followed *= regular
+    for i in range(3):
+        before, changed = c.told[i], c.changed[i]
+        c.told[i] = contact_tells(contact, c, i)
+        change = c.told[i] - before
+        misses[0] += change * change
+        for n in range(TRENDS):
+            before, changed[n] = changed[n], pick(c.followed > n, change, 0.0)
+            change -= before
+            misses[n + 1] += change * change
+    c.followed += 1.0
+
+
+@kernel
+def contact_guess(contact, c, w, facets, trend, regular, aim):
+    """Put a contact on the central path where its changes lead to, as far as `trend` says."""
+    c.s = 0.0
+    for i in range(3):
+        ahead = 0.0
+        for n in range(TRENDS):
+            ahead += trend[n] * c.changed[i, n]
+        impulse = contact.mass * (c.told[i] + regular * ahead)
+        if i < 2:
+            c.beta[i], c.eta[i] = impulse, 0.0
+        elif contact.kind != DRY:
+            c.gamma = impulse
+    w.jumps, w.aim = 1.0 / contact.mass, aim
+    contact_land(contact, c, w, facets)
+
+
+@kernel
+def contact_impulse(beta, gamma, facets, out):
+    """out (3,) = impulse in contact axes: friction from `beta`, gamma along the normal."""
+    out[0], out[1], out[2] = beta[0], beta[1], gamma
+    if facets is not None:
+        linearized.friction(beta, facets, out)
+
+
+@kernel
+def contact_stiffness(contact, c, facets, w):
+    """w.A: how the impulse answers a change of motion, (3, 3), with the rest eliminated.
+
+    Directions are found with it until it is found anew, so that they fit the factors that it is in,
+    be these of variables that are a little different.
+    """
+    A = w.A
+    for i in range(3):
+        for k in range(3):
+            A[i, k] = 0.0
+    if contact.kind != DRY:
+        A[2, 2] = -c.gamma / c.s
+    if contact.mu == 0.0:
+        return
+    if facets is None:
+        second_order.stiffness(contact.mu, c, w)
+    else:
+        linearized.stiffness(contact.mu, c, facets, A)
+
+
+@kernel
+def contact_violation(contact, c, facets, u, mass):
+    """Largest residual of the linear equations [m/s]; impulses are divided by the body's mass."""
+    worst = abs(u[2] - c.s) if contact.kind != DRY else 0.0
+    if contact.mu == 0.0:
+        return worst
+    if facets is None:
+        return max(worst, second_order.violation(c, u))
+    return max(worst, linearized.violation(contact.mu, c, facets, u, mass))
+
+
+@kernel
+def contact_force(contact, c, facets, kappa, w):
+    """w.F: the impulse's change at rest for target `kappa` and second-order terms.
+
+    Leaves in w the directions of all eliminated variables at rest; `contact_answer` adds the rest.
+    """
+    w.d_s, w.d_gamma, w.aim = 0.0, 0.0, w.weight * kappa
+    if contact.kind != DRY:
+        w.d_s = w.u[2] - c.s
+        w.d_gamma = (kappa - w.second_s) / c.s - c.gamma + w.A[2, 2] * w.d_s
+    if contact.mu > 0.0:
+        if facets is None:
+            second_order.direction(contact.mu, c, w)
+        else:
+            linearized.direction(contact.mu, c, facets, w)
+    contact_impulse(w.d_beta, w.d_gamma, facets, w.F)
+
+
+@kernel
+def contact_answer(contact, c, facets, du, w):
+    """Add to the directions in w what answers the motion `du`."""
+    d_gamma = 0.0
+    if contact.kind != DRY:
+        w.d_s += du[2]
+        d_gamma = w.A[2, 2] * du[2]
+        w.d_gamma += d_gamma
+    if contact.mu == 0.0:
+        return
+    if facets is None:
+        second_order.answer(contact.mu, du, d_gamma, w)
+        w.slides = second_order.slides_on(contact.mu, c, w)
+    else:
+        linearized.answer(contact.mu, c, facets, du, d_gamma, w)
+
+
+@kernel
+def contact_second_order(facets, on, w):
+    """Mehrotra's second-order terms from the last direction (`on` = 1), or zero (`on` = 0).
+
+    The second-order cone does without: its products are not those of Newton's method.
+    """
+    w.second_s = on * w.d_s * w.d_gamma
+    if facets is not None:
+        linearized.second_order(facets, on, w)
+
+
+@kernel
+def contact_longest_step(contact, c, w, facets, fraction, longest):
+    """The longest step up to `longest` that leaves the contact inside its cones."""
+    if w.jumps != 0.0:
+        return longest
+    return longest_straight_step(contact, c, w, facets, fraction, longest)
+
+
+@kernel
+def longest_straight_step(contact, c, w, facets, fraction, longest):
+    """The same without landing."""
+    longest = min(longest, fraction * step_to_zero(c.s, w.d_s))
+    longest = min(longest, fraction * step_to_zero(c.gamma, w.d_gamma))
+    if contact.mu == 0.0:
+        return longest
+    if facets is None:
+        return min(longest, fraction * second_order.longest_step(contact.mu, c, w))
+    return min(longest, fraction * linearized.longest_step(c, w, facets))
+
+
+@kernel
+def contact_products(contact, c, w, facets, length):
+    """(sum, largest, smallest, number) of the contact's products after `length`, w.weight out."""
+    product = (c.s + length * w.d_s) * (c.gamma + length * w.d_gamma)
+    if contact.mu == 0.0:
+        return product, product, product, 1
+    if facets is None:
+        total, largest, smallest = second_order.products(contact.mu, c, w, length)
+        pairs = 3
+    else:
+        total, largest, smallest = linearized.products(c, w, facets, length)
+        pairs = 2 + facets.shape[0]
+    total, largest, smallest = total / w.weight, largest / w.weight, smallest / w.weight
+    if contact.kind == DRY:
+        return total, largest, smallest, pairs - 1
+    return product + total, max(product, largest), min(product, smallest), pairs
+
+
+@kernel
+def contact_stays(contact, c, w, facets, part):
+    """Let a contact go straight in a jump if at least `part` of that leaves it in its cones.
+
+    Such a contact goes straight, up to `CLOSE` of the way to where it would leave them: landing
+    keeps the difference of a pair, and so brings a slip that is to vanish down by halves only.
+    """
+    longest = longest_straight_step(contact, c, w, facets, 1.0, 2.0)
+    w.straight = CLOSE * longest if everywhere(longest >= part) else 0.0
+
+
+@kernel
+def contact_length(w, length):
+    """How far a contact goes in a step of some length."""
+    return min(length, pick(w.straight != 0.0, w.straight, inf))
+
+
+@kernel
+def contact_follow(contact, c, w, facets):
+    """After a step: put a contact where no straight step gets it."""
+    if w.jumps != 0.0 and w.straight == 0.0:
+        contact_land(contact, c, w, facets)
+    elif facets is None and contact.mu > 0.0:
+        second_order.follow(contact.mu, c, w)
+
+
+@kernel
+def contact_land(contact, c, w, facets):
+    """Put a contact back on the central path at w.aim after a step of any length.
+
+    Of each pair the step has told a difference, impulse over mass less velocity, whose sign says
+    which of the two is to be large: a contact may open or close, stick or slide in one step.
+    """
+    r, aim = w.jumps, w.aim
+    if contact.kind != DRY:
+        impulse, c.s = split_pair(r * c.gamma - c.s, r * aim)
+        c.gamma = impulse / r
+    if contact.mu == 0.0:
+        return
+    if facets is None:
+        second_order.land(contact.mu, c, r, aim)
+    else:
+        linearized.land(c, facets, r, aim)

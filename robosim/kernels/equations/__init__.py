@@ -1,0 +1,1 @@
+"""Equations of bodies, joints and tendons, and the algebra that they are written in."""

@@ -1,0 +1,248 @@
+"""Between bodies and joint coordinates, both ways, over the whole tree."""
+
+from robosim.compiled.kinds import TERM
+from robosim.kernels.compiler.jit import entry, kernel
+from robosim.kernels.equations.algebra import assign, fill, rotate, rotate_back, rotation_matrix
+from robosim.kernels.equations.arcs import add_changes, find_changes
+from robosim.kernels.equations.joint import (
+    joint_jacobian,
+    joint_motion_map,
+    joint_residual,
+    move_child,
+    own_rate,
+    place_child,
+    read_coordinates,
+    read_velocities,
+)
+from robosim.kernels.equations.tendon import add_span_impulses, follow_tendon, is_tendon, span_rate
+
+
+@kernel
+def load_poses(model, state, poses):
+    """Poses of all bodies at the knot, with rotation matrices; the world, last, stays."""
+    for i in range(state.bodies.shape[0]):
+        body, pose = state.bodies[i], poses[i]
+        for k in range(3):
+            pose.x[k] = body.x[k]
+        for k in range(4):
+            pose.q[k] = body.q[k]
+        rotation_matrix(body.q, pose.R)
+
+
+@kernel
+def place_bodies(model, q, work, poses):
+    """Poses of all bodies from joint coordinates q."""
+    t = work.scratch[0]
+    for j in range(model.bodies.shape[0]):
+        joint = model.joints[j]
+        place_child(joint, poses[joint.parent], q, t, poses[joint.child])
+
+
+@kernel
+def move_bodies(model, poses, v, work, twists):
+    """World twists (nb + 1,) of all bodies from joint velocities v; the world's, last, is 0."""
+    t = work.scratch[0]
+    fill(0.0, twists[model.bodies.shape[0]].w)
+    for j in range(model.bodies.shape[0]):
+        joint = model.joints[j]
+        move_child(
+            joint,
+            poses[joint.parent],
+            poses[joint.child],
+            twists[joint.parent].w,
+            v,
+            t,
+            twists[joint.child].w,
+        )
+
+
+@entry
+def find_poses(model, q, work, poses):
+    """`place_bodies` alone."""
+    place_bodies(model, q, work, poses)
+
+
+@entry
+def find_twists(model, poses, v, work, twists):
+    """`move_bodies` alone."""
+    move_bodies(model, poses, v, work, twists)
+
+
+@entry
+def set_bodies(model, state, work, dt):
+    """Put the bodies where state.q and state.v say, as the tree's joints lead to them."""
+    place_bodies(model, state.q, work, work.pose1)
+    move_bodies(model, work.pose1, state.v, work, work.twists)
+    for i in range(state.bodies.shape[0]):
+        body, pose = state.bodies[i], work.pose1[i]
+        for k in range(3):
+            body.x[k] = pose.x[k]
+            body.v[k] = work.twists[i].w[k]
+        for k in range(4):
+            body.q[k] = pose.q[k]
+        rotate_back(pose.R, work.twists[i].w[3:], body.omega)
+    read_joints(model, model.tree, state, work, work.pose1, work.twists, model.bodies.shape[0])
+    start_knot(model, state, work, dt)
+
+
+@kernel
+def start_knot(model, state, work, dt):
+    """Momenta, Jacobians and rotors that start a step from the bodies at work.pose1, work.twists.
+
+    The momentum of a knot velocity is the discrete Legendre transform of a start: the first
+    step then receives half of the knot's impulse, as every later one does from either side. `dt`
+    is the length of the arcs that the twists are measured along, or 0.
+    """
+    fill(0, work.factored)
+    work.last_dt[0], work.stale[0] = 0.0, 0.0
+    t = work.scratch[0]
+    if find_changes(model, work.pose1, work.twists, dt, True, work):
+        add_changes(model, work, work.twists)
+    for i in range(state.bodies.shape[0]):
+        body, pose = state.bodies[i], work.pose1[i]
+        assign(work.twists[i].w, body.shown)
+        assign(work.twists[i].w, body.v_mid)
+        for k in range(3):
+            body.p[k] = model.bodies[i].mass * body.shown[k]
+        rotate_back(pose.R, body.shown[3:], t.w)
+        rotate(model.bodies[i].inertia, t.w, t.y)
+        rotate(pose.R, t.y, body.p[3:])
+    for j in range(model.joints.shape[0]):
+        joint, knot = model.joints[j], state.joints[j]
+        start_joint(joint, knot, work.pose1, work.scratch[0])
+        fill(0.0, knot.mid)
+        fill(0.0, knot.slope)
+        for row in range(joint.m_T + joint.m_R):
+            v = joint.v_begin + row
+            fill(0.0, knot.missed[row])
+            knot.mid[row] = own_rate(joint, row, state.v, state.bodies)
+            knot.rotor[row] = model.coordinates[v].armature * state.v[v]
+    fill(0.0, state.trend)
+    fill(0.0, state.contact_trend)
+    for n in range(state.couplings.shape[0]):
+        state.couplings[n].impulse = 0.0
+    for k in range(state.contacts.shape[0]):
+        state.contacts[k].active = 0
+
+
+@entry
+def start_constraints(model, state, work):
+    """Jacobians of all joints at the knot, for a solver with multipliers that takes it over."""
+    load_poses(model, state, work.pose1)
+    for j in range(model.joints.shape[0]):
+        start_joint(model.joints[j], state.joints[j], work.pose1, work.scratch[0])
+
+
+@kernel
+def start_joint(joint, knot, poses, t):
+    """All directions of one joint at the knot, and no impulses yet."""
+    a, b, n = poses[joint.parent], poses[joint.child], joint.n_T + joint.n_R
+    joint_jacobian(joint, a, b, t, knot.G_a, knot.G_b)
+    joint_motion_map(joint, a, b, t, n, knot.G_a, knot.G_b)
+    fill(0.0, knot.impulse)
+    knot.rows = 6
+
+
+@kernel
+def read_joints(model, tree, state, work, poses, twists, first):
+    """Coordinates and velocities of the joints from `first` on into state.q, state.v.
+
+    What is solved as a tree has no tendons.
+    """
+    t = work.scratch[0]
+    fill(0.0, twists[model.bodies.shape[0]].w)
+    for j in range(first, model.joints.shape[0]):
+        joint = model.joints[j]
+        if tree is None and is_tendon(joint):
+            length = follow_tendon(model, joint, poses, state.q, work.span2, t)
+            state.q[joint.q_begin] = length
+            state.v[joint.v_begin], _ = span_rate(model, joint, work.span2, twists)
+            continue
+        a, b = poses[joint.parent], poses[joint.child]
+        read_coordinates(joint, a, b, t, state.q)
+        joint_motion_map(joint, a, b, t, 0, t.S_a, t.S_b)
+        read_velocities(t.S_a, t.S_b, twists[joint.parent].w, twists[joint.child].w, joint, state.v)
+
+
+@kernel
+def read_ahead(joint, q, work, t):
+    """Coordinates of one joint at the second knot into work.q2, continued from those in q."""
+    for k in range(joint.m_T + joint.m_R + (1 if joint.m_R == 3 else 0)):
+        work.q2[joint.q_begin + k] = q[joint.q_begin + k]
+    read_coordinates(joint, work.pose2[joint.parent], work.pose2[joint.child], t, work.q2)
+
+
+@kernel
+def measure_ahead(model, j, q, work):
+    """`read_ahead` of joint j, or of a tendon, whose rows go into work.span2."""
+    joint, t = model.joints[j], work.scratch[0]
+    if not is_tendon(joint):
+        read_ahead(joint, q, work, t)
+        return
+    for k in range(joint.path_begin, joint.path_end):
+        if model.paths[k].kind == TERM:
+            read_ahead(model.joints[model.paths[k].joint], q, work, t)
+    length = follow_tendon(model, joint, work.pose2, work.q2, work.span2, t)
+    work.q2[joint.q_begin] = length
+
+
+@entry
+def measure_tendons(model, q, work, lengths):
+    """Lengths of all tendons at work.pose2 and q, their rows into work.span2."""
+    n = 0
+    for j in range(model.bodies.shape[0], model.joints.shape[0]):
+        if is_tendon(model.joints[j]):
+            lengths[n] = follow_tendon(
+                model, model.joints[j], work.pose2, q, work.span2, work.scratch[0]
+            )
+            n += 1
+
+
+@entry
+def joint_violations(model, state, work, out):
+    """Largest entry of each joint's residual at the knot, (nj,) [m, or sine of half an angle]."""
+    load_poses(model, state, work.pose1)
+    t = work.scratch[0]
+    for j in range(model.joints.shape[0]):
+        joint = model.joints[j]
+        joint_residual(joint, work.pose1[joint.parent], work.pose1[joint.child], t, t.f)
+        out[j] = 0.0
+        for row in range(joint.n_T + joint.n_R):
+            out[j] = max(out[j], abs(t.f[row]))
+
+
+@entry
+def read_bodies(model, state, work):
+    """Joint coordinates and velocities of the bodies, wherever they were put, into q and v."""
+    load_poses(model, state, work.pose1)
+    for i in range(state.bodies.shape[0]):
+        twist = work.twists[i].w
+        assign(state.bodies[i].v, twist[:3])
+        rotate(work.pose1[i].R, state.bodies[i].omega, twist[3:])
+    read_joints(model, model.tree, state, work, work.pose1, work.twists, 0)
+
+
+@kernel
+def add_joint_forces(model, poses, spans, tau, scale, work, impulses):
+    """impulses (nb + 1,) += scale * world wrenches of the generalized forces tau (nv,).
+
+    `spans` are the rows of tendons at `poses`.
+    """
+    t = work.scratch[0]
+    for j in range(model.joints.shape[0]):
+        joint = model.joints[j]
+        rows = joint.m_T + joint.m_R
+        size = 0.0
+        for row in range(rows):
+            size += abs(tau[joint.v_begin + row])
+        if size == 0.0:
+            continue
+        if is_tendon(joint):
+            add_span_impulses(model, joint, spans, scale * tau[joint.v_begin], impulses)
+            continue
+        joint_motion_map(joint, poses[joint.parent], poses[joint.child], t, 0, t.S_a, t.S_b)
+        for row in range(rows):
+            force = scale * tau[joint.v_begin + row]
+            for k in range(6):
+                impulses[joint.parent].w[k] += t.S_a[row, k] * force
+                impulses[joint.child].w[k] += t.S_b[row, k] * force

@@ -1,0 +1,156 @@
+"""What acts along a joint's coordinates: springs, dampers, rotors, potentials, servos.
+
+A law gives an impulse at the first knot for each free coordinate, as a function of where the
+coordinate is at both ends of the interval (derivation.md, Sect. 7):
+
+- Springs, potentials and dampers are taken at the middle of the interval and act half at either
+  knot, ``half = -dt/2 (k (q_mid - rest) + V'(q_mid) + d u)`` with ``u = (q2 - q1) / dt``: the
+  discrete Euler-Lagrange equations of the Lagrangian ``-dt V(q_mid)``.
+- A rotor of inertia I carries the momentum ``I u`` on from knot to knot.
+- A servo is taken at the end of the interval, ``dt (kp (target - q2) + kd (rate - u))``, which
+  is stable however stiff it is; where that is more than its limit, it gives that and no more.
+
+A free rotation has no coordinate to take a middle of: ``u`` is the discrete angular velocity from
+``r1^-1 r2``, and its spring acts at either knot from the angle there.
+"""
+
+from math import atan2, sqrt
+
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.lanes import pick
+from robosim.kernels.equations.algebra import cross, dot, quaternion_back
+
+
+@kernel
+def potential_slope(pieces, begin, end, x):
+    """(V', V'') of a potential at x; its outermost pieces go on beyond the ends."""
+    low, high = begin, end - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if pieces[middle].begin <= x:
+            low = middle
+        else:
+            high = middle - 1
+    d, c = x - pieces[low].begin, pieces[low].c
+    return c[1] + d * (2.0 * c[2] + 3.0 * d * c[3]), 2.0 * c[2] + 6.0 * d * c[3]
+
+
+@kernel
+def servo_torque(drive, q, u):
+    """What a servo gives where its coordinate is q and its rate u, and 1 if it could give more."""
+    asked = drive.kp * (drive.target - q) + drive.kd * (drive.target_rate - u)
+    return min(max(asked, -drive.limit), drive.limit), pick(abs(asked) <= drive.limit, 1.0, 0.0)
+
+
+@kernel
+def joint_law(model, state, work, j, dt):
+    """Law, half and A of joint j's work, from its coordinates at the second knot in work.q2."""
+    joint, knot, w = model.joints[j], state.joints[j], work.joints[j]
+    single = joint.m_T + (joint.m_R if joint.m_R == 1 else 0)
+    rows = joint.m_T + joint.m_R
+    for row in range(rows):
+        for k in range(rows):
+            w.A[row, k] = 0.0
+    for row in range(single):
+        c, drive = model.coordinates[joint.v_begin + row], work.drives[joint.v_begin + row]
+        q1, q2 = state.q[joint.q_begin + row], work.q2[joint.q_begin + row]
+        middle, u = 0.5 * (q1 + q2), (q2 - q1) / dt
+        away, stiffness = middle - c.rest, c.stiffness
+        if c.slack > 0.0 and away > 0.0:
+            stiffness = c.stiffness if away > c.slack else 0.0
+            away -= c.slack
+        force = stiffness * away + c.damping * u
+        slope = 0.5 * dt * stiffness + c.damping
+        if c.piece_end > c.piece_begin:
+            first, second = potential_slope(model.pieces, c.piece_begin, c.piece_end, middle)
+            force += first
+            slope += 0.5 * dt * second
+        w.half[row] = -0.5 * dt * force
+        servo, free = servo_torque(drive, q2, u)
+        w.rotor[row], w.rate[row] = c.armature * u, u
+        w.law[row] = w.half[row] + knot.rotor[row] - w.rotor[row] + dt * servo
+        w.A[row, row] = -0.5 * dt * slope - c.armature - free * dt * (dt * drive.kp + drive.kd)
+    if joint.m_R == 3:
+        rotation_law(model, state, work, j, dt)
+
+
+@kernel
+def rotation_law(model, state, work, j, dt):
+    """The three rows of a free rotation, in child axes."""
+    joint, knot, w, t = model.joints[j], state.joints[j], work.joints[j], work.scratch[0]
+    at, first = joint.q_begin + joint.m_T, joint.m_T
+    c = model.coordinates[joint.v_begin + first : joint.v_begin + first + 3]
+    r1, r2 = state.q[at : at + 4], work.q2[at : at + 4]
+    turn_moment(c, r1, t, t.y)
+    turn_moment(c, r2, t, t.z)
+    quaternion_back(r1, r2, t.s)
+    e, p, T, S = t.s[0], t.s[1:], t.S_a, t.S_b
+    for i in range(3):
+        # T = e I + [p]x: d p = dt/2 T rate, d e = -dt/2 p . rate; S = T I - [I p]x + dt/2 d.
+        k, m = (i + 1) % 3, (i + 2) % 3
+        difference = c[m].armature - c[k].armature
+        T[i, i], T[i, k], T[i, m] = e, -p[m], p[k]
+        S[i, i] = e * c[i].armature + 0.5 * dt * c[i].damping
+        S[i, k], S[i, m] = p[m] * difference, p[k] * difference
+        # In child axes a rotor's momentum turns with the child between the two knots.
+        along, across = e * c[i].armature * p[i], difference * p[k] * p[m]
+        w.rotor[first + i] = 2.0 / dt * (along - across)
+        leaves = 2.0 / dt * (along + across)
+        damping = -c[i].damping * p[i]
+        w.half[first + i] = damping - 0.5 * dt * t.z[i]
+        w.law[first + i] = damping - 0.5 * dt * t.y[i] + knot.rotor[first + i] - leaves
+    for i in range(3):
+        for k in range(3):
+            slope = S[i, 0] * T[0, k] + S[i, 1] * T[1, k] + S[i, 2] * T[2, k]
+            w.A[first + i, first + k] = c[i].armature * p[i] * p[k] - slope
+
+
+@kernel
+def turn_moment(c, r, t, out):
+    """out (3,) = derivative of the springs' energy by a turn of the child, in its axes.
+
+    Of 1/2 log . k log, for the log of the rotation r; if all k are alike it is k log.
+    """
+    half = half_log(r)
+    for i in range(3):
+        t.w[i] = 2.0 * half * r[1 + i]
+        out[i] = c[i].stiffness * t.w[i]
+    square = dot(t.w, t.w)
+    # (1 - x cot(x)) / (4 x^2) for half of the angle x, whose cotangent is |r0| / |r_v|.
+    factor = pick(square > 1e-6, (1.0 - abs(r[0]) * abs(half)) / square, 1.0 / 12.0)
+    cross(t.w, out, t.arm)
+    cross(t.w, t.arm, t.r[1:])
+    for i in range(3):
+        out[i] += factor * t.r[1 + i] - 0.5 * t.arm[i]
+
+
+@kernel
+def half_log(r):
+    """angle / (2 sin(angle / 2)) of a unit quaternion: twice its vector times this is the log."""
+    sine = sqrt(dot(r[1:], r[1:]))
+    half = atan2(sine, abs(r[0])) / sine * pick(r[0] >= 0.0, 1.0, -1.0)
+    return pick(sine < 1e-9, 1.0, half)
+
+
+@kernel
+def knot_law(model, work, j, dt):
+    """Law and A at a knot: rotors keep their momenta, and servos give half of their impulse.
+
+    That half is what the servo will give from here on, if the rate changes as much again as it has
+    from the interval to the knot; of one that gives all it can, half of that.
+    """
+    joint, w = model.joints[j], work.joints[j]
+    rows = joint.m_T + joint.m_R
+    for row in range(rows):
+        for k in range(rows):
+            w.A[row, k] = 0.0
+        v, q = joint.v_begin + row, joint.q_begin + row
+        w.A[row, row] = -model.coordinates[v].armature
+        w.law[row] = w.rotor[row]
+        drive = work.drives[v]
+        if drive.kp != 0.0 or drive.kd != 0.0:
+            # At the rate of the interval, and how that changes with twice the rate that is added.
+            torque, free = servo_torque(drive, work.q2[q] + dt * w.rate[row], w.rate[row])
+            slope = free * dt * (dt * drive.kp + drive.kd)
+            w.A[row, row] -= slope
+            w.law[row] += 0.5 * dt * torque + slope * w.rate[row]

@@ -1,0 +1,113 @@
+"""Candidates for contact: points against planes, and segments with radii.
+
+Each is written down with its gap, if that is within the margin, in the frame of the first shape;
+normals point from the first shape to the second.
+"""
+
+from math import inf, sqrt
+
+from robosim.compiled.kinds import PLANE, ROUND
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.algebra import assign
+from robosim.kernels.narrow_phase.points import offset_dot, segment_parameters
+
+
+@kernel
+def new_candidate(scratch, gap, identifier):
+    """The next free candidate, common fields filled; the last one again once there are too many."""
+    pair = scratch.pair[0]
+    c = scratch.candidates[pair.count]
+    pair.count = min(pair.count + 1, scratch.candidates.shape[0] - 1)
+    c.gap, c.owner, c.sign = gap, 0, 1.0
+    c.id = pair.triangle * 4294967296 + identifier
+    c.radius_1, c.radius_2, c.stand_in = 0.0, 0.0, inf
+    for k in range(3):
+        c.a1[k], c.b1[k] = 0.0, 0.0
+    return c
+
+
+@kernel
+def add_plane(scratch, origin, n, p, radius, identifier):
+    """Point p of one shape against a plane of the other, pair.owner; n from there to the point."""
+    pair = scratch.pair[0]
+    owner = pair.owner
+    gap = offset_dot(n, p, origin) - radius
+    if not gap < pair.margin:
+        return
+    c = new_candidate(scratch, gap, identifier)
+    c.kind, c.owner = PLANE, owner
+    if owner == 0:
+        assign(origin, c.a0)
+        assign(n, c.a1)
+        assign(p, c.b0)
+        c.radius_2 = radius
+    else:
+        assign(origin, c.b0)
+        assign(n, c.b1)
+        assign(p, c.a0)
+        c.radius_1 = radius
+    for k in range(3):
+        c.normal[k] = n[k] if owner == 0 else -n[k]
+        c.point[k] = p[k] - radius * n[k]
+
+
+@kernel
+def add_round(scratch, a0, a1, b0, b1, radius_1, radius_2, identifier):
+    """Two segments with radii, as one feature."""
+    pair = scratch.pair[0]
+    s, t = segment_parameters(a0, a1, b0, b1)
+    square = 0.0
+    for k in range(3):
+        x = (1.0 - t) * b0[k] + t * b1[k] - (1.0 - s) * a0[k] - s * a1[k]
+        square += x * x
+    length = sqrt(square)
+    gap = length - radius_1 - radius_2
+    if not gap < pair.margin:
+        return
+    c = new_candidate(scratch, gap, identifier)
+    c.kind = ROUND
+    c.radius_1, c.radius_2 = radius_1, radius_2
+    assign(a0, c.a0)
+    assign(a1, c.a1)
+    assign(b0, c.b0)
+    assign(b1, c.b1)
+    for k in range(3):
+        p = (1.0 - s) * a0[k] + s * a1[k]
+        q = (1.0 - t) * b0[k] + t * b1[k]
+        c.normal[k] = (q - p) / length if length > 0.0 else pair.n[k]
+        c.point[k] = p + radius_1 * c.normal[k]
+
+
+@kernel
+def add_rounds(scratch, a0, a1, b0, b1, radius_1, radius_2, identifier):
+    """Two segments with radii: nearly parallel ones touch at both ends of where they overlap."""
+    aa, bb, ab, b0a, b1a = 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(3):
+        d, e = a1[k] - a0[k], b1[k] - b0[k]
+        aa += d * d
+        bb += e * e
+        ab += d * e
+        b0a += d * (b0[k] - a0[k])
+        b1a += d * (b1[k] - a0[k])
+    pair = scratch.pair[0]
+    smallest = inf
+    if aa > 0.0 and bb > 0.0 and aa * bb - ab * ab < 0.01 * aa * bb:
+        first = pair.count
+        t0, t1 = b0a / aa, b1a / aa
+        low, high = min(t0, t1), max(t0, t1)
+        if low < 1.0 and high > 0.0:
+            if t0 > 0.0 and t0 < 1.0:
+                add_round(scratch, a0, a1, b0, b0, radius_1, radius_2, identifier + 1)
+            if t1 > 0.0 and t1 < 1.0:
+                add_round(scratch, a0, a1, b1, b1, radius_1, radius_2, identifier + 2)
+            if low <= 0.0:
+                add_round(scratch, a0, a0, b0, b1, radius_1, radius_2, identifier + 3)
+            if high >= 1.0:
+                add_round(scratch, a1, a1, b0, b1, radius_1, radius_2, identifier + 4)
+        for i in range(first, pair.count):
+            smallest = min(smallest, scratch.candidates[i].gap)
+    before = pair.count
+    add_round(scratch, a0, a1, b0, b1, radius_1, radius_2, identifier)
+    if pair.count > before and scratch.candidates[before].gap > smallest - 1e-10 * pair.scale:
+        # An end is as near, and unlike the nearest point of parallel segments it is unique.
+        pair.count = before

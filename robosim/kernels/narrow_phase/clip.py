@@ -1,0 +1,233 @@
+"""What of one shape lies over a face of another: outlines, cut at the sides of the face.
+
+A cylinder has an outline of its own. Where its rim comes down beside a face, the prism around it
+stands in for it.
+"""
+
+from math import inf, sqrt
+
+from robosim.compiled.kinds import CYLINDER
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.algebra import assign, cross, dot
+from robosim.kernels.narrow_phase.candidates import add_plane
+from robosim.kernels.narrow_phase.points import clamp, nearest, normalize, offset_dot
+
+UPRIGHT = 0.2  # sine of the angle of axis and normal below which a cylinder stands on its rim
+
+
+@kernel
+def outline(scratch, topology, which, n):
+    """The outline of a shape where it faces along -n, into polygon 0; its size.
+
+    The face of a polytope that faces there most; a point or a segment itself; of a cylinder the
+    line, or the points of its rim, that lie lowest. poly.touch is the radius around these points.
+
+    The lowest point of a rim is c - r u, with u the part of n across the axis. It is also the
+    lowest point of a sphere of radius r / sin about the point c + r cot a of the axis, which
+    stays where it is while the cylinder rolls.
+    """
+    poly, vertices = scratch.poly[which], scratch.vertices[which]
+    polygon = scratch.polygon[0]
+    poly.touch = poly.radius
+    if poly.kind == CYLINDER:
+        return cylinder_outline(scratch, poly, n)
+    if poly.n_faces == 0:
+        for i in range(poly.n_vertices):
+            assign(vertices[i].p, polygon[i].p)
+            polygon[i].tag = i
+        return poly.n_vertices
+    return face_outline(scratch, topology, which, n)
+
+
+@kernel
+def face_outline(scratch, topology, which, n):
+    """`outline` of a polytope, or of the prism around a cylinder."""
+    poly, vertices = scratch.poly[which], scratch.vertices[which]
+    polygon = scratch.polygon[0]
+    f = nearest(scratch.normals[which], poly.n_faces, n)
+    begin, end = topology.faces[poly.face_begin + f, 0], topology.faces[poly.face_begin + f, 1]
+    for k in range(begin, end):
+        assign(vertices[topology.loops[k]].p, polygon[k - begin].p)
+        polygon[k - begin].tag = topology.loops[k]
+    return end - begin
+
+
+@kernel
+def part_across(n, axis, out):
+    """The part of a unit vector across an axis, a unit vector, into out; its length."""
+    along = dot(n, axis)
+    for k in range(3):
+        out[k] = n[k] - along * axis[k]
+    return sqrt(dot(out, out))
+
+
+@kernel
+def cylinder_outline(scratch, poly, n):
+    """`outline` of a cylinder."""
+    polygon, u, w = scratch.polygon[0], scratch.pair[0].e, scratch.pair[0].g
+    r, h, a, c = poly.rim, poly.half_length, poly.axis, poly.x
+    cosine, sine = dot(a, n), part_across(n, a, u)
+    if sine > UPRIGHT:
+        poly.touch = r / sine
+        for k in range(3):
+            middle = c[k] + r * cosine / sine * a[k]
+            polygon[0].p[k], polygon[1].p[k] = middle - h * a[k], middle + h * a[k]
+        polygon[0].tag, polygon[1].tag = 0, 1
+        return 2
+    poly.touch = 0.0
+    for k in range(3):
+        # Without a lowest point any direction across the axis will do, if it is always the same.
+        u[k] = u[k] / sine if sine > 1e-10 else poly.R[k, 0]
+    cross(a, u, w)
+    side = -h if cosine > 0.0 else h
+    for k in range(3):
+        middle = c[k] + side * a[k]
+        polygon[0].p[k], polygon[1].p[k] = middle - r * u[k], middle - r * w[k]
+        polygon[2].p[k], polygon[3].p[k] = middle + r * u[k], middle + r * w[k]
+    for k in range(4):
+        polygon[k].tag = 2 + k
+    return 4
+
+
+@kernel
+def clip(scratch, source, size, origin, outward, side):
+    """Polygon `source` cut at a side plane, into the other polygon; its size.
+
+    A polygon of two points is a segment, not a closed loop.
+    """
+    polygon, result = scratch.polygon[source], scratch.polygon[1 - source]
+    tolerance = 1e-10 * scratch.pair[0].scale
+    kept = 0
+    for i in range(size):
+        j = i + 1 if i + 1 < size else 0
+        s, t = offset_dot(outward, polygon[i].p, origin), offset_dot(outward, polygon[j].p, origin)
+        if s <= tolerance:
+            assign(polygon[i].p, result[kept].p)
+            result[kept].tag = polygon[i].tag
+            kept += 1
+        if (s > tolerance) != (t > tolerance) and (j > 0 or size > 2):
+            # Two points within the tolerance of the plane may both be on one side of it.
+            share = clamp(s / (s - t), 0.0, 1.0)
+            for k in range(3):
+                p, q = polygon[i].p[k], polygon[j].p[k]
+                result[kept].p[k] = p + share * (q - p)
+            result[kept].tag = (side + 1) * 4096 + polygon[i].tag % 4096
+            kept += 1
+    return kept
+
+
+@kernel
+def add_face(scratch, topology, owner, f):
+    """What of the other shape lies over face f of polytope `owner`, as points against its plane."""
+    size = outline(scratch, topology, 1 - owner, scratch.normals[owner, f].p)
+    add_outline(scratch, topology, owner, f, size, scratch.poly[1 - owner].touch)
+
+
+@kernel
+def add_outline(scratch, topology, owner, f, size, radius):
+    """What of the other shape's outline lies over face f, with a radius around its points."""
+    pair, poly = scratch.pair[0], scratch.poly[owner]
+    vertices, N = scratch.vertices[owner], scratch.normals[owner, f].p
+    begin, end = topology.faces[poly.face_begin + f, 0], topology.faces[poly.face_begin + f, 1]
+    e, outward, source = pair.e, pair.g, 0
+    for k in range(begin, end):
+        following = k + 1 if k + 1 < end else begin
+        v, w = vertices[topology.loops[k]].p, vertices[topology.loops[following]].p
+        for c in range(3):
+            e[c] = w[c] - v[c]
+        cross(e, N, outward)
+        normalize(outward)
+        size = clip(scratch, source, size, v, outward, k - begin)
+        source = 1 - source
+    origin = vertices[topology.loops[begin]].p
+    base = (owner * 16384 + f) * 65536
+    pair.owner = owner
+    for i in range(size):
+        point = scratch.polygon[source, i]
+        add_plane(scratch, origin, N, point.p, radius, base + point.tag % 65536)
+
+
+@kernel
+def lies_over(scratch, topology, owner, f, point):
+    """Whether a point lies over face f of polytope `owner`, between the planes of its sides."""
+    pair, poly, vertices = scratch.pair[0], scratch.poly[owner], scratch.vertices[owner]
+    begin, end = topology.faces[poly.face_begin + f, 0], topology.faces[poly.face_begin + f, 1]
+    e, outward = pair.e, pair.g
+    for k in range(begin, end):
+        following = k + 1 if k + 1 < end else begin
+        v, w = vertices[topology.loops[k]].p, vertices[topology.loops[following]].p
+        for c in range(3):
+            e[c] = w[c] - v[c]
+        cross(e, scratch.normals[owner, f].p, outward)
+        if offset_dot(outward, point, v) > 1e-10 * pair.scale * sqrt(dot(e, e)):
+            return False
+    return True
+
+
+@kernel
+def cylinder_height(poly, n, origin, u):
+    """How high a cylinder is above a plane; u (3,) is scratch."""
+    lowest = poly.rim * part_across(n, poly.axis, u) + poly.half_length * abs(dot(n, poly.axis))
+    return offset_dot(n, poly.x, origin) - lowest
+
+
+@kernel
+def add_deepest(scratch, topology, owner, f, before):
+    """The vertex nearest to a face, if what was added for the face since `before` misses it.
+
+    The face that looks most towards another one need not hold the vertex that is nearest to it.
+    What is not over a triangle of a terrain is for its neighbours, above which it may well be.
+    """
+    pair, poly, other = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
+    points, N = scratch.vertices[1 - owner], scratch.normals[owner, f].p
+    origin = scratch.vertices[owner, topology.loops[topology.faces[poly.face_begin + f, 0]]].p
+    wanted = pair.separation - other.radius
+    if other.kind == CYLINDER:
+        # The prism around a cylinder comes nearer than the cylinder itself.
+        wanted = cylinder_height(other, N, origin, pair.e)
+    for i in range(before, pair.count):
+        if scratch.candidates[i].gap < wanted + 1e-10 * pair.scale:
+            return
+    i = nearest(points, other.n_vertices, N)
+    if pair.one_sided == 1 and not lies_over(scratch, topology, owner, f, points[i].p):
+        return
+    identifier = (owner * 16384 + f) * 65536 + i
+    add_plane(scratch, origin, N, points[i].p, other.radius, identifier)
+
+
+@kernel
+def add_stand_ins(scratch, topology, before):
+    """What of the prism around a cylinder lies over a triangle, unless the cylinder itself does."""
+    pair, N, second = scratch.pair[0], scratch.normals[0, 0].p, scratch.poly[1]
+    height = cylinder_height(second, N, scratch.vertices[0, 0].p, pair.e)
+    for i in range(before, pair.count):
+        if scratch.candidates[i].gap < height + 1e-10 * pair.scale:
+            return
+    first = pair.count
+    size = face_outline(scratch, topology, 1, N)
+    add_outline(scratch, topology, 0, 0, size, 0.0)
+    add_deepest(scratch, topology, 0, 0, first)
+    for i in range(first, pair.count):
+        scratch.candidates[i].stand_in = height
+
+
+@kernel
+def drop_stand_ins(scratch):
+    """Take away what of the prism around a cylinder is not needed.
+
+    No point of the cylinder is lower over a triangle's plane than its lowest one: what is as near
+    elsewhere on the terrain, and exact, is as near as it can be to that triangle.
+    """
+    pair, candidates = scratch.pair[0], scratch.candidates
+    nearest_gap = inf
+    for i in range(pair.count):
+        if candidates[i].stand_in == inf:
+            nearest_gap = min(nearest_gap, candidates[i].gap)
+    kept = 0
+    for i in range(pair.count):
+        if candidates[i].stand_in + 1e-10 * pair.scale < nearest_gap or (
+            candidates[i].stand_in == inf
+        ):
+            candidates[kept] = candidates[i]
+            kept += 1
+    pair.count = kept

@@ -1,0 +1,218 @@
+"""Contacts between shapes: features that are found at the first knot and followed to the second.
+
+A pair of shapes has room for its features among the workspace's slots. A feature that was there
+at the last step keeps its slot, and with it the impulse that the solver starts from.
+"""
+
+from math import inf, sqrt
+
+from robosim.compiled.kinds import PLANE, ROUND
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.contact.kinematics import depth_left, place_contact
+from robosim.kernels.equations.algebra import assign, dot
+from robosim.kernels.narrow_phase.find import find_features
+
+THIS_STEP = 2**62  # id of a feature that no feature of the next step takes over
+OVERLAP = 5e-9  # of the smaller shape, that an interval may end beyond a feature without notice
+
+
+@kernel
+def mark_in_reach(pairs, shapes, motions, poses, dt, fall, found):
+    """found[p].margin: what pair p may come nearer within dt [m]; 0 if it cannot touch.
+
+    A body's present motion counts twice for safety. A half-space comes first in its pairs. What is
+    handed over are arrays and no tuples of them, which take longer than most pairs do.
+    """
+    for p in range(pairs.shape[0]):
+        pair = pairs[p]
+        first, second = shapes[pair.shape_a], shapes[pair.shape_b]
+        margin = fall + 1e-6 * min(first.reach, second.reach)
+        margin += reach_of(motions, pair.body_a, pair.reach_a, dt)
+        margin += reach_of(motions, pair.body_b, pair.reach_b, dt)
+        a, b, square, height = poses[pair.body_a], poses[pair.body_b], 0.0, 0.0
+        for i in range(3):
+            d, n = b.x[i] - a.x[i], 0.0
+            for k in range(3):
+                d += b.R[i, k] * second.x[k] - a.R[i, k] * first.x[k]
+                n += a.R[i, k] * first.R[k, 2]
+            square += d * d
+            height += d * n
+        if first.reach == inf:
+            far = height > second.reach + margin
+        else:
+            far = square > (first.reach + second.reach + margin) ** 2
+        found[p].margin = 0.0 if far else margin
+
+
+@kernel
+def reach_of(motions, body, reach, dt):
+    """Twice how far a shape comes within dt by its body's last motion [m]."""
+    if body == motions.shape[0]:
+        return 0.0
+    return 2.0 * abs(dt) * largest_speed(motions[body].v_mid, reach)
+
+
+@kernel
+def largest_speed(twist, reach):
+    """The largest speed of points no farther than `reach` from the centre of mass [m/s]."""
+    v, spin = twist[:3], twist[3:]
+    return sqrt(dot(v, v)) + reach * sqrt(dot(spin, spin))
+
+
+@kernel
+def find_pair(model, work, p):
+    """Features of pair p that may be reached, into work.collision; their count."""
+    return find_near(model, work, work.pose1, p, work.collision.found[p].margin)
+
+
+@kernel
+def find_near(model, work, poses, p, margin):
+    """Features of pair p that are nearer than a margin, into work.collision; their count."""
+    pair, into = model.collision.pairs[p], work.collision
+    return find_features(
+        model.collision.shapes,
+        model.collision.data,
+        poses[pair.body_a],
+        poses[pair.body_b],
+        pair.shape_a,
+        pair.shape_b,
+        margin,
+        into.scratch,
+        into.features,
+    )
+
+
+@kernel
+def in_use(ids, pair):
+    """Whether any of a pair's slots has a feature."""
+    for slot in range(pair.slot_begin, pair.slot_end):
+        if ids[slot] >= 0:
+            return True
+    return False
+
+
+@kernel
+def smaller_reach(model, pair):
+    """A length of the smaller one of two shapes, for tolerances [m]."""
+    shapes = model.collision.shapes
+    return min(shapes[pair.shape_a].reach, shapes[pair.shape_b].reach)
+
+
+@kernel
+def moved_by(work, body, reach, dt):
+    """How far a shape may have moved over the interval [m]."""
+    if reach == inf:
+        return 0.0
+    motion = work.bodies[body]
+    turn = 2.0 * sqrt(motion.P[1] ** 2 + motion.P[2] ** 2 + motion.P[3] ** 2)
+    return abs(dt) * sqrt(dot(motion.v, motion.v)) + turn * reach
+
+
+@kernel
+def find_entered(model, work, p, dt):
+    """Put features of pair p that the interval ends beyond into free slots; their number.
+
+    Features of the first knot are all that is touched unless the bodies turn by much: then
+    another corner comes down, or the lowest point of a rim is another one. Or they pass an edge of
+    a terrain: the plane beyond it, which goes on through what is before it, has been behind them
+    all the time, but must not be so at the end.
+    """
+    pair, ids, features = model.collision.pairs[p], work.collision.ids, work.collision.features
+    slot = pair.slot_begin
+    while slot < pair.slot_end and ids[slot] >= 0:
+        slot += 1
+    allowed = OVERLAP * smaller_reach(model, pair)
+    moved = moved_by(work, pair.body_a, pair.reach_a, dt)
+    if slot == pair.slot_end or moved + moved_by(work, pair.body_b, pair.reach_b, dt) < allowed:
+        return 0
+    found, t = 0, work.scratch[0]
+    apart = is_apart(model, work, p, allowed)
+    count = find_near(model, work, work.pose2, p, allowed)
+    for n in range(count):
+        if features[n].gap < -allowed and slot < pair.slot_end:
+            contact = work.slots[slot]
+            describe(model, pair, features[n], contact)
+            contact.apart = 1 if apart else 0
+            left = 0.0 if apart else depth_left(place_contact(contact, work.pose1, t), dt)
+            if place_contact(contact, work.pose2, t) < left - allowed:
+                # One that is there already, but elsewhere, as on a rim: for this step only.
+                ids[slot] = THIS_STEP if holds(ids, pair, features[n].id) else features[n].id
+                found += 1
+                while slot < pair.slot_end and ids[slot] >= 0:
+                    slot += 1
+    return found
+
+
+@kernel
+def is_apart(model, work, p, allowed):
+    """Whether the shapes of pair p are apart at the first knot, but for what is allowed."""
+    features = work.collision.features
+    for n in range(find_near(model, work, work.pose1, p, allowed)):
+        if features[n].gap < -allowed:
+            return False
+    return True
+
+
+@kernel
+def holds(ids, pair, feature_id):
+    """Whether one of a pair's slots has a feature."""
+    for slot in range(pair.slot_begin, pair.slot_end):
+        if ids[slot] == feature_id:
+            return True
+    return False
+
+
+@kernel
+def assign_slots(model, work, p, count):
+    """Put the features of pair p into its slots: where they were, or else where there is room."""
+    pair, ids, features = model.collision.pairs[p], work.collision.ids, work.collision.features
+    count = min(count, pair.slot_end - pair.slot_begin)
+    # Slots whose features are gone become free.
+    for slot in range(pair.slot_begin, pair.slot_end):
+        still = False
+        for n in range(count):
+            still = still or features[n].id == ids[slot]
+        if not still:
+            ids[slot] = -1
+    for n in range(count):
+        chosen = -1
+        for slot in range(pair.slot_begin, pair.slot_end):
+            if ids[slot] == features[n].id:
+                chosen = slot
+        if chosen < 0:
+            for slot in range(pair.slot_end - 1, pair.slot_begin - 1, -1):
+                if ids[slot] == -1:
+                    chosen = slot
+            ids[chosen] = features[n].id
+        describe(model, pair, features[n], work.slots[chosen])
+
+
+@kernel
+def describe(model, pair, feature, contact):
+    """The contact that a feature is."""
+    contact.mu, contact.joint, contact.sign, contact.apart = pair.mu, -1, feature.sign, 0
+    # A plane belongs to the other of the two.
+    if feature.kind == PLANE and feature.flip != 0:
+        contact.body, contact.other = pair.body_a, pair.body_b
+        contact.body_other, contact.other_body = pair.block_ab, pair.block_ba
+        assign(feature.a0, contact.p)
+        assign(feature.b0, contact.o)
+        assign(feature.b1, contact.o_end)
+    else:
+        contact.body, contact.other = pair.body_b, pair.body_a
+        contact.body_other, contact.other_body = pair.block_ba, pair.block_ab
+        assign(feature.b0, contact.p)
+        assign(feature.b1, contact.p_end)
+        assign(feature.a0, contact.o)
+        assign(feature.a1, contact.o_end)
+    contact.kind = feature.kind
+    contact.radius, contact.radius_o = 0.0, 0.0
+    if feature.kind == PLANE:
+        contact.radius = feature.radius
+    elif feature.kind == ROUND:
+        contact.radius, contact.radius_o = feature.radius - feature.radius_a, feature.radius_a
+    mass = 0.0
+    for body in (contact.body, contact.other):
+        if body < model.bodies.shape[0]:
+            mass = max(mass, model.bodies[body].mass)
+    contact.mass = mass

@@ -1,0 +1,1 @@
+"""Newton directions of any mechanism, with all multipliers, by elimination along its graph."""

@@ -1,0 +1,405 @@
+"""Primal-dual interior point for the contacts of Eqs. (29c) to (29f), around Newton's method.
+
+Without contacts in the equations it is a plain Newton method with a line search. With them, an
+attempt follows the path on which all products of a contact's pairs equal a barrier kappa [J], down
+to a final one. Several attempts are made at a step, each slower and surer than the one before.
+"""
+
+from math import inf, isfinite, sqrt
+
+from robosim.compiled.kinds import DRY
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.lanes import (
+    everywhere,
+    least_of_limbs,
+    most_of_limbs,
+    over_limbs,
+    pick,
+    somewhere,
+)
+from robosim.kernels.contact.kinematics import on_joint
+from robosim.kernels.contact.law import (
+    CLOSE,
+    contact_center,
+    contact_land,
+    contact_longest_step,
+    contact_products,
+    contact_second_order,
+    contact_stays,
+    friction_size,
+)
+from robosim.kernels.equations.algebra import dot
+from robosim.kernels.solve.newton import evaluate, factor, find_direction, remember, take_step
+
+CONVERGED = 0
+SINGULAR = 1
+STALLED = 2
+OUT_OF_ITERATIONS = 3
+NOT_FINITE = 4
+NOT_SMOOTH = 5  # a contact or limit is active in a composition of order four
+NEEDS_BLOCKS = 6  # bodies have come near each other that the system has no blocks for
+TURNS_FAR = 7  # a body turns farther than the discrete momentum can tell
+GIVES_ENERGY = 8  # contacts do work, as in solutions of impacts in which bodies turn far
+
+WARM = 0  # from the last step's variables, at the final barrier, by jumps where need be
+HOP = 1  # by jumps from where that has led, with velocities that are not extrapolated
+WARM_LIMIT = 12  # iterations of either; a cold start is quicker than what takes more
+TAIL = 1e-3  # [m/s], residual below which they may go on as long as they come nearer
+FAR = 2  # jumps of either that come nearer at no length, and are its last: they go in circles
+SHORT = 3  # jumps in a row that are short and gain little, before as many whole ones
+FINE = 0.01  # part of the residual that factors may leave to be used again beside contacts
+STUCK = 5  # other steps in a row that gain next to nothing, and are the last
+FREE = 0.9  # part of a step that leaves the cones so late that it needs no jump
+COLD = 2  # from far inside the cones, by Mehrotra's predictor and corrector
+CAREFUL = 3  # the same start, staying near the central path
+FIRST_PATH = 4  # finished by jumps; what that does not solve undivided is divided
+LAST = 12  # and of parts of a step: along other paths, each finished by jumps
+LOOSE = 1e-2  # [m/s], residual below which jumps start, and up to which they may land
+OPEN = 1e-7  # [m/s, rad/s], how far joints may open in a step or its parts, over the timestep
+WEDGED = 1e-6  # the same with contacts, between which bodies can wedge
+REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
+
+
+@kernel
+def longest_feasible_step(model, state, work, dt, fraction):
+    """The longest step up to 1 that keeps contact variables positive and turns below a radian."""
+    longest = 1.0
+    fastest = 0.0
+    for i in range(model.bodies.shape[0]):
+        fastest = max(fastest, dot(work.rhs[i].w[3:], work.rhs[i].w[3:]))
+    if somewhere(dt * dt * fastest > 1.0):
+        longest = min(1.0, 1.0 / (abs(dt) * sqrt(fastest)))
+    return longest_inside(model, state, work, fraction, longest)
+
+
+@kernel
+def longest_inside(model, state, work, fraction, longest):
+    """The longest step up to `longest` that keeps contact variables positive."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        longest = contact_longest_step(
+            work.slots[k], state.contacts[k], work.contacts[k], model.facets, fraction, longest
+        )
+    return least_of_limbs(longest)
+
+
+@kernel
+def complementarity(model, state, work, length):
+    """(mean, largest, smallest) weighted product of the contacts' pairs after `length`."""
+    total, largest, smallest, pairs = 0.0, 0.0, inf, 0.0
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact = work.slots[k]
+        of_contact, above, below, count = contact_products(
+            contact, state.contacts[k], work.contacts[k], model.facets, length
+        )
+        total += contact.part * of_contact
+        largest, smallest = max(largest, above), min(smallest, below)
+        pairs += contact.part * count
+    mean = over_limbs(total) / max(over_limbs(pairs), 1.0)
+    return mean, most_of_limbs(largest), least_of_limbs(smallest)
+
+
+@kernel
+def set_second_order(model, state, work, on):
+    """Mehrotra's second-order terms from the predictor's direction, or zero."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact_second_order(model.facets, on, work.contacts[k])
+
+
+@kernel
+def clear_directions(work, facets, attempt):
+    """Forget the last directions of the contacts, which may not even be finite."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        w = work.contacts[k]
+        w.slides, w.warm, w.straight = 0.0, 1 if attempt == WARM else 0, 0.0
+        if not jumps(attempt):
+            w.jumps = 0.0
+        w.d_s, w.d_gamma, w.d_c, w.d_psi = 0.0, 0.0, 0.0, 0.0
+        for i in range(friction_size(facets)):
+            w.d_beta[i], w.d_eta[i] = 0.0, 0.0
+
+
+@kernel
+def predict_barrier(model, state, work, dt, kappa_end):
+    """Mehrotra's predictor: the barrier to aim at; leaves the second-order terms set."""
+    set_second_order(model, state, work, 0.0)
+    find_direction(model, model.tree, state, work, 0.0, False)
+    length = longest_feasible_step(model, state, work, dt, 1.0)
+    mean = complementarity(model, state, work, 0.0)[0]
+    ahead = complementarity(model, state, work, length)[0]
+    ratio = max(ahead, 0.0) / mean
+    set_second_order(model, state, work, pick(length > 0.1, 1.0, 0.0))
+    return max(kappa_end, min(1.0, ratio * ratio * ratio) * mean)
+
+
+@kernel
+def jumps(attempt):
+    """Whether an attempt goes on by jumps from where the one before it has left the contacts.
+
+    Where contacts wedge, impulses have to change by as much as they are for next to no change of
+    motion, and slacks that have to stay positive leave room for tiny steps only. Jumps go as far
+    as Newton's method asks for, and contacts open, close, stick or slide as that has it.
+    """
+    return attempt == HOP or (attempt > CAREFUL and (attempt - CAREFUL) % 2 != 0)
+
+
+@kernel
+def path(attempt):
+    """Number of the path that a careful attempt follows; the first is 0."""
+    return (attempt - CAREFUL) // 2
+
+
+@kernel
+def raises_barrier(attempt):
+    """Whether an attempt starts where whole Newton steps are free: on every other path.
+
+    Behind a lever a contact has to give much more than the masses that touch suggest. But where
+    bodies whirl, what is far up leads far away.
+    """
+    return path(attempt) > 0 and path(attempt) % 2 != 0
+
+
+@kernel
+def central_step(model, state, work, length):
+    """Shorten a step until no product falls far behind the others.
+
+    A pair that has come to zero on both sides cannot be moved by Newton's method any more, so the
+    path has to be followed inside the wide neighbourhood of the central path.
+    """
+    for _ in range(20):
+        mean, _, smallest = complementarity(model, state, work, length)
+        if everywhere(smallest >= 1e-3 * mean):
+            break
+        length *= 0.8
+    return length
+
+
+@kernel
+def keeps_apart(model, work):
+    """Whether every gap in the equations is positive, or less deep than it was."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        w = work.contacts[k]
+        if work.slots[k].kind != DRY and not everywhere(w.gap > w.step_back):
+            return False
+    return True
+
+
+@kernel
+def keeps_closed(model, tree, work, most):
+    """Whether no joint of a loop yields to its impulses by more than `most`.
+
+    Redundant constraints with vast impulses that balance each other are a solution of the equations
+    with compliance, but of no others.
+    """
+    for j in range(0 if tree is None else model.bodies.shape[0], model.joints.shape[0]):
+        for row in range(model.joints[j].n_T + model.joints[j].n_R):
+            if somewhere(abs(work.joints[j].g[row]) > abs(most)):
+                return False
+    return True
+
+
+@kernel
+def center_contacts(model, state, work, kappa, speed, attempt):
+    """Put all contacts in the equations on the central path, their slacks from the motion.
+
+    Sliding contacts that jam can make the path turn back before the barrier is down. From the
+    second careful attempt on, friction's products are weighted differently in each contact, which
+    leads along another path to the same equations.
+    """
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        w = work.contacts[k]
+        w.weight = 1.0
+        if path(attempt) > 0:
+            # Spread over 1e-2..1e2 by a multiplicative hash: the same in every run.
+            w.weight = 10.0 ** (4.0 * ((0.618034 * (k + 1) * (path(attempt) + 2)) % 1.0) - 2.0)
+        contact_center(work.slots[k], state.contacts[k], w, model.facets, kappa, speed)
+
+
+@kernel
+def inverse_mass(model, contact):
+    """Of what a contact acts on [1/kg], as if its bodies did not turn."""
+    if on_joint(contact):
+        return 1.0 / contact.mass
+    total = 0.0
+    for body in (contact.body, contact.other):
+        if body < model.bodies.shape[0]:
+            total += 1.0 / model.bodies[body].mass
+    return total
+
+
+@kernel
+def let_jump(model, work):
+    """Let contacts take steps of any length from now on."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        work.contacts[k].jumps = inverse_mass(model, work.slots[k])
+
+
+@kernel
+def let_stay(model, state, work, near):
+    """Near a solution, let contacts that stay inside their cones go straight in the next jump."""
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        w = work.contacts[k]
+        w.straight = 0.0
+        if near:
+            contact_stays(work.slots[k], state.contacts[k], w, model.facets, FREE)
+
+
+@kernel
+def start_jump(model, state, work):
+    """Put all contacts on the central path from where another attempt has left them."""
+    let_jump(model, work)
+    kappa = complementarity(model, state, work, 0.0)[0]
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        w = work.contacts[k]
+        w.weight, w.aim = 1.0, kappa
+        contact_land(work.slots[k], state.contacts[k], w, model.facets)
+
+
+@kernel
+def least_impulse(model, options, dt):
+    """What gravity gives to all bodies in dt, as if it were no less than 1 m/s^2 [Ns]."""
+    mass = 0.0
+    for i in range(model.bodies.shape[0]):
+        mass += model.bodies[i].part * model.bodies[i].mass
+    return over_limbs(mass) * abs(dt) * max(1.0, sqrt(dot(options.gravity, options.gravity)))
+
+
+@kernel
+def final_barrier(impulse, state, work, options):
+    """The barrier [J] at which the interior point stops, for the largest impulse at present.
+
+    That is no less than `impulse`.
+
+    A contact with that impulse then has the slack `contact_speed`. The scale must follow impacts:
+    with s gamma fixed, a large gamma would ask for slacks below the rounding of the gap.
+    """
+    for n in range(1, work.active[0] + 1):
+        impulse = max(impulse, state.contacts[work.active[n]].gamma)
+    return options.contact_speed * most_of_limbs(impulse)
+
+
+@kernel
+def is_solved(model, work, options, merit, largest, kappa_end):
+    """Whether all equations hold to their tolerances, for products of contacts up to `largest`."""
+    exact = everywhere(merit < options.tolerance)
+    if not (exact and everywhere(largest <= 10.0 * kappa_end)):
+        return False
+    # Forces are impulses over dt: those of the last step, taken over, would be seen to be off.
+    if not keeps_apart(model, work):
+        return False
+    opening = options.tolerance + (WEDGED if work.active[0] > 0 else OPEN)
+    return keeps_closed(model, model.tree, work, opening * options.dt)
+
+
+@kernel
+def search(model, state, work, dt, length, tries, merit, enough, info):
+    """The longest step that comes nearer, or else the last: (residual, length, whether nearer).
+
+    The first is of `length`, each of `tries` half as long as the one before.
+    """
+    trial = merit
+    for n in range(tries):
+        if n > 0:
+            length *= 0.5
+        take_step(model, model.tree, state, work, dt, length)
+        trial = evaluate(model, state, work, dt, info)
+        if everywhere(trial <= max((1.0 - 1e-4 * length) * merit, enough)):
+            return trial, length, True
+    return trial, length, False
+
+
+@kernel
+def solve(model, state, work, options, dt, attempt, info):
+    """Solve the step equations from the unknowns in `work`; returns a status."""
+    clear_directions(work, model.facets, attempt)
+    touches = work.active[0] > 0
+    # The projection at the end of the last step has factored nearly the same matrix. With contacts
+    # those factors bring most steps to convergence; without, a fresh matrix takes one iteration to
+    # an accuracy that they would need four for.
+    stale = attempt != WARM or work.factored[0] == 0 or not touches
+    merit = evaluate(model, state, work, dt, info)
+    jump, length, nears = jumps(attempt), 1.0, False
+    least = least_impulse(model, options, dt)
+    far, short, whole, stuck = 0, 0, 0, 0
+    for n in range(options.max_iterations):
+        info.residual = merit
+        if not isfinite(merit):
+            return NOT_FINITE
+        kappa_end = final_barrier(least, state, work, options)
+        mean, largest, _ = complementarity(model, state, work, 0.0)
+        solved = is_solved(model, work, options, merit, largest, kappa_end)
+        if solved and (n > 0 or not touches):
+            info.residual = merit
+            return CONVERGED
+        goes_on = n < WARM_LIMIT or (nears and everywhere(merit < TAIL))
+        if attempt <= HOP and touches and not goes_on:
+            return OUT_OF_ITERATIONS
+        info.iterations += 1
+        # With a high barrier its slacks are so long that smaller residuals mean nothing.
+        enough = max(options.tolerance, 0.1 * options.contact_speed * mean / kappa_end)
+        if stale:
+            work.factored[0] = 0
+            if factor(model, model.tree, state, work) != 0:
+                return SINGULAR
+        kappa = kappa_end
+        set_second_order(model, state, work, 0.0)
+        if attempt == COLD and touches:
+            kappa = predict_barrier(model, state, work, dt, kappa_end)
+        elif jump:
+            kappa = max(kappa_end, pick(merit <= enough, 0.1, 1.0) * mean)
+        elif attempt >= CAREFUL:
+            far_down = length > 0.5 or not raises_barrier(attempt)
+            alike = largest < 3.0 * mean and far_down
+            kappa = max(kappa_end, (0.3 if alike else 1.0) * mean)
+        refine = n > 1 and everywhere(merit < REFINE)
+        find_direction(model, model.tree, state, work, kappa, refine)
+        length = longest_feasible_step(model, state, work, dt, CLOSE)
+        if attempt != WARM and not jump:
+            length = central_step(model, state, work, length)
+        if attempt == WARM and touches and not jump and somewhere(length < FREE):
+            jump = True
+            let_jump(model, work)
+            if not stale:
+                # What factors of the last knot are too coarse for may not need to jump.
+                stale = True
+                continue
+            length = longest_feasible_step(model, state, work, dt, CLOSE)
+        remember(model, model.tree, state, work)
+        if jump:
+            let_stay(model, state, work, everywhere(merit < LOOSE))
+        # Warm starts may get worse by a first step, with the factors of the last knot.
+        if jump or (attempt == WARM and touches):
+            enough = LOOSE
+        tries = 1 if whole > 0 else (5 if jump else 10)
+        trial, length, nearer = search(model, state, work, dt, length, tries, merit, enough, info)
+        if not (nearer or jump):
+            return STALLED
+        # A jump that lands too far even when it is short is made all the same: it leads elsewhere.
+        far += 1 if jump and not nearer and whole == 0 else 0
+        stuck = stuck + 1 if not jump and somewhere(trial > 0.99 * merit) else 0
+        if (attempt <= HOP and far == FAR) or stuck == STUCK:
+            info.residual = trial
+            return STALLED
+        gains_little = somewhere(length < 0.2) and somewhere(trial > 0.8 * merit)
+        short = short + 1 if gains_little else 0
+        whole = max(whole - 1, 0)
+        if jump and short == SHORT:
+            short, whole = 0, SHORT
+        nears = everywhere(trial < 0.7 * merit)
+        # Factors that leave so little are good for as much again. Beside contacts, what is within
+        # the tolerance may still be more than the slack of a closed one.
+        if touches:
+            stale = jump or not everywhere(trial < min(options.tolerance, FINE * merit))
+        else:
+            stale = not everywhere(trial * trial < 0.1 * options.tolerance * merit)
+        merit = trial
+    info.residual = merit
+    return OUT_OF_ITERATIONS

@@ -1,0 +1,212 @@
+"""Newton's method for a tree that nothing touches: one sweep up and one down in each iteration.
+
+There are no cones to stay inside of, so nothing has to be tried at several lengths, and what an
+iteration does to one body after the other is done in as few passes as the tree allows: from the
+leaves to the root the residual of each body, its elimination and what it passes on; from the root
+to the leaves the motion that answers, the step and where it leads. Loops add their borders.
+"""
+
+from math import inf, isfinite, sqrt
+
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.lanes import everywhere, over_limbs, somewhere
+from robosim.kernels.equations.algebra import assign, clear_rows
+from robosim.kernels.solve.interior_point import CONVERGED, NOT_FINITE, OPEN, STALLED, keeps_closed
+from robosim.kernels.solve.newton import (
+    find_loop_rows,
+    loop_equations,
+    own_blocks,
+    tree_laws,
+    tree_residual,
+)
+from robosim.kernels.solve.tree.eliminate import answer_wrench, factor_joint, pass_motion
+from robosim.kernels.solve.tree.loops import (
+    add_rates,
+    answer_loops,
+    begin_loops,
+    end_loops,
+    factor_loops,
+    load_loops,
+    pass_joint,
+)
+from robosim.kernels.solve.tree.tree import (
+    left_momentum,
+    move_body,
+    move_tree,
+    remember_joint,
+    step_joint,
+)
+
+MOST = 8  # iterations; what needs more is for the general method
+EXACT = 0.1  # part of the tolerance to which a tree without loops is solved
+SLOW = 0.1  # part of the residual that an iteration may leave with factors that are not its own
+
+
+@kernel
+def solve_untouched(model, loops, state, work, options, dt, info):
+    """Solve the equations of a tree without contacts, from the guess in its unknowns; a status.
+
+    The factors are those of the guess for as long as each iteration leaves less than a tenth. The
+    residual is measured in their metric, as the velocity of the step that is left.
+    """
+    mass, laws, fresh, before = 0.0, loops is not None, True, inf
+    for b in range(model.bodies.shape[0]):
+        joint = model.joints[b]
+        mass += model.bodies[b].part * model.bodies[b].mass
+        work.tree[b].posed = 0
+        laws = laws or work.joints[b].rows > joint.n_T + joint.n_R
+    mass = over_limbs(mass)
+    # A loop makes an iteration cost more, and gains less by one.
+    enough = options.tolerance * (EXACT if loops is None else 1.0)
+    work.factored[0] = 0
+    info.worst_body = 0
+    clear_rows(work.impulse)
+    move_tree(model.joints, work.bodies, work.tree, dt)
+    if work.factored[2] != 0:
+        # What falls freely does as it is guessed to, which can be seen without any factors.
+        open_by = follow_joints(model, loops, state, work, dt) if laws else 0.0
+        info.residual = max(tree_residual(model, work, dt, info), open_by)
+        if everywhere(info.residual < enough):
+            return CONVERGED
+        work.factored[2] = 0
+    for n in range(min(MOST, options.max_iterations)):
+        open_by = follow_joints(model, loops, state, work, dt) if laws else 0.0
+        if fresh:
+            own_blocks(model, work)
+            find_loop_rows(model, loops, work)
+        size = sweep_up(
+            model.bodies,
+            model.joints,
+            loops,
+            state.joints,
+            work.joints,
+            work.bodies,
+            work.known,
+            work.impulse,
+            work.tree,
+            work.border,
+            work.arms,
+            work.residual,
+            work.scratch[0],
+            dt,
+            fresh,
+        )
+        merit = max(sqrt(abs(size) / mass), open_by)
+        info.residual = merit
+        if not isfinite(merit):
+            return NOT_FINITE
+        if everywhere(merit < enough):
+            closed = keeps_closed(model, model.tree, work, (options.tolerance + OPEN) * options.dt)
+            work.factored[2] = 1 if n == 0 else 0
+            return CONVERGED if closed else STALLED
+        if somewhere(merit > before):
+            return STALLED
+        info.iterations += 1
+        sweep_down(
+            model.joints,
+            loops,
+            work.bodies,
+            work.joints,
+            work.tree,
+            work.border,
+            work.arms,
+            work.rhs,
+            work.scratch[0],
+            dt,
+        )
+        fresh = before < inf and somewhere(merit > SLOW * before)
+        before = merit
+    return STALLED
+
+
+@kernel
+def follow_joints(model, loops, state, work, dt):
+    """What laws ask of the joints at the unknowns, and what joints of loops do to their bodies.
+
+    Returns what is left of the loops' equations [m/s].
+    """
+    left = 0.0
+    for b in range(model.bodies.shape[0]):
+        work.tree[b].posed = 0
+    if loops is not None:
+        clear_rows(work.impulse)
+        left = loop_equations(model, loops, state, work, dt)
+    tree_laws(model, state, work, dt)
+    return left
+
+
+@kernel
+def sweep_up(
+    bodies,
+    joints,
+    loops,
+    knots,
+    rows,
+    motions,
+    known,
+    impulses,
+    tree,
+    border,
+    arms,
+    residual,
+    t,
+    dt,
+    fresh,
+):
+    """What is left of the equations, passed on to the root; its size, or inf if it is singular.
+
+    That is twice an energy. With `fresh` joints are eliminated on the way, from the blocks tree.D.
+    """
+    size, nb = 0.0, bodies.shape[0]
+    if loops is not None:
+        load_loops(joints, loops, border, residual)
+        if fresh:
+            begin_loops(joints, loops, knots, rows, border, arms, tree, False)
+    for b in range(nb - 1, -1, -1):
+        left_momentum(b, bodies, motions, known, residual, t, dt)
+        if loops is not None:
+            for k in range(6):
+                residual[b].w[k] += impulses[b].w[k]
+            if fresh and factor_loops(b, loops, border, tree[b].D) != 0:
+                return inf
+        if fresh and factor_joint(b, joints, rows, tree, False) != 0:
+            return inf
+        if loops is not None and fresh:
+            pass_joint(b, joints[b], loops, tree[b], arms, border, False)
+        along = answer_wrench(b, joints, loops, rows, tree, border, arms, residual, False)
+        size += bodies[b].part * along
+    if loops is not None:
+        if fresh and factor_loops(nb, loops, border, tree[nb].D) != 0:
+            return inf
+        answer_loops(nb, loops, border, tree[nb].f)
+    return over_limbs(size)
+
+
+@kernel
+def sweep_down(joints, loops, motions, rows, tree, border, arms, x, t, dt):
+    """The Newton step, and where it leads.
+
+    One body after the other is done in three stages, so that each finds what it waits for: what the
+    joint of one does, the step of the one before it, and where this puts the one before that.
+    """
+    nb = tree.shape[0] - 1
+    if loops is not None:
+        end_loops(nb, joints, loops, border, tree[nb].x, x)
+    for n in range(nb + 2):
+        if n < nb:
+            if loops is not None:
+                add_rates(n, joints[n].m_T + joints[n].m_R, loops, arms, border, tree[n].s)
+            pass_motion(n, joints, tree, False)
+            if loops is not None:
+                end_loops(n, joints, loops, border, tree[n].x, x)
+            remember_joint(n, tree)
+            assign(motions[n].P, motions[n].P_old)
+        if 0 < n <= nb:
+            step_joint(n - 1, joints, motions, tree, t, dt, 1.0)
+        if n > 1:
+            move_body(n - 2, joints, motions, tree, dt)
+    if loops is not None:
+        for n in range(loops.joint.shape[0]):
+            j = loops.joint[n]
+            for row in range(joints[j].n_T + joints[j].n_R):
+                rows[j].impulse[row] += x[joints[j].node].w[row]

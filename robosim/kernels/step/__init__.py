@@ -1,0 +1,1 @@
+"""A step, stage by stage, and many of them in one call."""

@@ -1,0 +1,156 @@
+"""Lanes that take their steps together: a group of states, one in each, or the limbs of one state.
+
+While they do, the lanes are where the states are; what drives a state and what it logs is its
+own. A step that is not solved undivided, or in which lanes part, is left undone: the states are
+put back where they belong, and each can take it by itself.
+"""
+
+from robosim.kernels.compiler.addresses import load, read_word, write_word
+from robosim.kernels.compiler.jit import bridge, kernel, stage
+from robosim.kernels.compiler.lanes import lane, together
+from robosim.kernels.contact.law import friction_size
+from robosim.kernels.equations.algebra import fill
+from robosim.kernels.solve.interior_point import CONVERGED
+from robosim.kernels.step.run import asks, drive, servo_torques
+from robosim.kernels.step.step import advance
+
+
+@kernel
+def pack(fields, k):
+    """Put fields of a state into lane k; whether anything there was different.
+
+    Whole numbers that are not the same in all lanes become 0.
+    """
+    changed = False
+    for n in range(fields.shape[0]):
+        f = fields[n]
+        for i in range(f.count):
+            value, to = read_word(f.state + 8 * i), f.lanes + f.stride * i
+            if read_word(to) != value:
+                changed = True
+                write_word(to, 0 if f.shared != 0 and k > 0 else value)
+    return changed
+
+
+@kernel
+def unpack(fields):
+    """Put a state's fields back from a lane."""
+    for n in range(fields.shape[0]):
+        f = fields[n]
+        for i in range(f.count):
+            write_word(f.state + 8 * i, read_word(f.lanes + f.stride * i))
+
+
+@kernel
+def list_active(contacts, active):
+    """List the contacts that were in the last equations."""
+    active[0] = 0
+    for k in range(contacts.shape[0]):
+        if contacts[k].active != 0:
+            active[0] += 1
+            active[active[0]] = k
+
+
+@kernel
+def copy_contact(source, target, size):
+    """Copy what a contact brings along from step to step, `size` entries of its friction."""
+    target.active = source.active
+    target.gamma, target.s = source.gamma, source.s
+    target.psi, target.c = source.psi, source.c
+    for i in range(size):
+        target.beta[i], target.eta[i] = source.beta[i], source.eta[i]
+
+
+@kernel
+def keep_contacts(contacts, active, size, saved, before):
+    """Keep the contacts of the last equations."""
+    for n in range(active[0] + 1):
+        before[n] = active[n]
+    for n in range(1, before[0] + 1):
+        copy_contact(contacts[before[n]], saved[before[n]], size)
+
+
+@kernel
+def restore_contacts(contacts, active, size, saved, before):
+    """Put all contacts back to how they were kept."""
+    for n in range(1, active[0] + 1):
+        contacts[active[n]].active = 0
+    for n in range(1, before[0] + 1):
+        copy_contact(saved[before[n]], contacts[before[n]], size)
+
+
+@bridge
+def take_step(model, state, work, options, solver, asked, info):
+    """One undivided step of all lanes."""
+    info.iterations, info.substeps, info.order = 0, 1, 2
+    info.status = advance(model, state, work, options, solver, options.dt, 1.0, asked, info)
+
+
+@kernel
+def has_servos(gains):
+    """Whether any gains are those of a servo that is part of the equations."""
+    for n in range(gains.shape[0]):
+        if gains[n].implicit != 0:
+            return True
+    return False
+
+
+@kernel
+def tell(k, info, out):
+    """How the step of a state went, from lane k."""
+    out.status, out.iterations, out.substeps = info.status, info.iterations, info.substeps
+    out.order, out.attempt, out.worst_body = info.order, info.attempt, info.worst_body
+    out.residual, out.gap = lane(info.residual, k), lane(info.gap, k)
+    out.violation = lane(info.violation, k)
+
+
+@stage
+def run_group(group, solver, parts, parts_kind, runs, run_kind, begin, end):
+    """Take steps `begin` to `end` of the states' runs; returns the step that they part at, or end.
+
+    `parts` and `runs` are addresses as for single states, one for each lane or one for all of them,
+    `solver` is as for `step`.
+    """
+    model, state, work, options, info, carried, forces, drives, told, before = group
+    changed, count = False, runs.shape[0]
+    for k in range(carried.shape[0]):
+        if pack(carried[k], k):
+            changed = True
+    if changed:
+        fill(0, work.factored)
+        list_active(state.contacts, work.active)
+    servos = False
+    for i in range(count):
+        servos = servos or has_servos(load(runs[i], run_kind).gains)
+    kept, size = work.saved.contacts, friction_size(model.facets)
+    reached = begin
+    while reached < end:
+        for i in range(count):
+            _, own, own_work, own_options = load(parts[i], parts_kind)
+            drive(own, own_work, own_options, load(runs[i], run_kind), reached)
+        for k in range(carried.shape[0]):
+            pack(forces[k], k)
+            if servos or reached == begin:
+                pack(drives[k], k)
+        keep_contacts(state.contacts, work.active, size, kept, before)
+        asked = reached + 1 == end or asks(load(runs[0], run_kind), reached + 1)
+        arguments = (model, state, work, options, solver, asked, info[0])
+        if not together(take_step, arguments) or info[0].status != CONVERGED:
+            restore_contacts(state.contacts, work.active, size, kept, before)
+            fill(0, work.factored)
+            break
+        for k in range(carried.shape[0]):
+            unpack(told[k])
+        for i in range(count):
+            _, own, own_work, own_options = load(parts[i], parts_kind)
+            run = load(runs[i], run_kind)
+            tell(i, info[0], run.infos[reached])
+            servo_torques(run, reached, own, own_work, own_options.dt)
+        reached += 1
+    for k in range(carried.shape[0]):
+        unpack(carried[k])
+    for i in range(count):
+        _, own, own_work, _ = load(parts[i], parts_kind)
+        fill(0, own_work.factored)
+        list_active(own.contacts, own_work.active)
+    return reached
