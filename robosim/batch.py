@@ -544,7 +544,7 @@ class _Memory:
     ) -> None:
         n, robot = len(sims), sims[0].robot
         rates, forces = robot.v_offsets[-1], sims[0]._torques.shape[1]
-        driven = len(sims[0]._work.motion)
+        driven = len(sims[0]._loads.motion)
         self.gains = np.zeros((n, robot.nu), dtype=GAINS)
         self.targets = np.zeros((n, steps if targets else 0, robot.nu))
         self.torques = np.zeros((n, steps if torques else 1, forces))

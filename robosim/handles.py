@@ -16,7 +16,12 @@ from numba import from_dtype, typeof, types
 from numpy.typing import NDArray
 
 from robosim.apart import Apart
+from robosim.compiled.loads import Loads
+from robosim.compiled.memory import Memory
+from robosim.compiled.model import Model, Options
 from robosim.compiled.records.step import INFO
+from robosim.compiled.state import State
+from robosim.compiled.workspace import Workspace
 from robosim.kernels.compiler.addresses import TYPES, leave, load
 from robosim.kernels.compiler.jit import entry, named, part
 from robosim.kernels.step.run import run_steps
@@ -24,6 +29,17 @@ from robosim.kernels.step.step import find_motion
 
 Array = NDArray[np.float64]
 Runner = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int], None]
+
+
+class Parts(NamedTuple):
+    """What the kernels of one simulation work on."""
+
+    model: Model
+    state: State
+    memory: Memory
+    loads: Loads
+    work: Workspace
+    options: Options
 
 
 class Run(NamedTuple):
@@ -126,7 +142,7 @@ def store(memory: Any, values: Any) -> int:
 
 
 def solver(kind: int, info: Any) -> Apart:
-    """What solves the equations of a step, for (Model, State, Workspace, Options ..) of a kind.
+    """What solves the equations of a step, for parts (`Parts`) of a kind.
 
     `info` is numba's type of an INFO. Compiling begins as soon as it has been asked for.
     """
@@ -140,7 +156,8 @@ def _make_solver(kind: int) -> Any:
     @named(kind)
     def solve(address, dt, info):  # type: ignore[no-untyped-def]
         parts = load(address, kind)
-        return find_motion(parts[0], parts[1], parts[2], parts[3], dt, info)
+        model, state, memory, loads, work, options = parts
+        return find_motion(model, state, memory, loads, work, options, dt, info)
 
     return solve
 
@@ -153,7 +170,7 @@ def begin_compiling(parts: Handle) -> None:
 def runner(parts: Handle, run: Handle) -> Runner:
     """The function ``f(parts, runs, done, end)`` for handles of these kinds, compiled.
 
-    `parts` (n,) are addresses of (Model, State, Workspace, Options), `runs` (n,) of a `Run` each.
+    `parts` (n,) are addresses of `Parts`, `runs` (n,) of a `Run` each.
     It steps one state after the other, each from row done[i] of its run to row `end`, and leaves
     done[i] at the step that failed, or at `end`. It does not hold the interpreter's lock.
     """
@@ -169,8 +186,10 @@ def _make_runner(parts_kind: int, run_kind: int) -> Any:
     @named(parts_kind, run_kind)
     def run_states(solver, parts, runs, done, end):  # type: ignore[no-untyped-def]
         for i in range(parts.shape[0]):
-            model, state, work, options = load(parts[i], parts_kind)
+            model, state, memory, loads, work, options = load(parts[i], parts_kind)
             run, solves = load(runs[i], run_kind), (solver, parts[i])
-            done[i] = run_steps(model, state, work, options, solves, run, done[i], end)
+            done[i] = run_steps(
+                model, state, memory, loads, work, options, solves, run, done[i], end
+            )
 
     return run_states

@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from robosim.apart import Apart
 from robosim.compiled.arrays import WORD, in_lines
+from robosim.compiled.loads import Loads
+from robosim.compiled.memory import Guesses, Memory
 from robosim.compiled.model import Model, Options
 from robosim.compiled.records.step import INFO
 from robosim.compiled.state import State
-from robosim.compiled.workspace import Workspace
+from robosim.compiled.workspace import make_workspace
 from robosim.handles import ADDRESSES, Handle, solver
 from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.jit import entry, named
@@ -40,7 +42,6 @@ FIELD = np.dtype(  # words that follow each other in a state, and in a lane
         ("shared", "i8"),  # 1 for whole numbers, of which there is one for all lanes
     ]
 )
-UNUSED = "G_a", "G_b"  # of JOINT_STATE: joints of a tree have no use for them
 
 GroupRunner = Callable[[int, NDArray[np.int64], NDArray[np.int64], int, int], int]
 _RUNNERS: dict[tuple[int, int, int], GroupRunner] = {}
@@ -52,6 +53,8 @@ class Parts(NamedTuple):
 
     model: Any  # the states' own, or with lanes where they differ
     state: Any
+    memory: Any
+    loads: Any
     work: Any
     options: Options
     info: NDArray[np.void]  # (1,)
@@ -59,7 +62,6 @@ class Parts(NamedTuple):
     forces: NDArray[np.void]  # (lanes, n) of what drives it in each step
     drives: NDArray[np.void]  # (lanes, n) and of its servos
     told: NDArray[np.void]  # (lanes, n) of its coordinates and velocities
-    before: NDArray[np.int64]  # (nc + 1,) contacts in the last equations
 
 
 class Layout(NamedTuple):
@@ -177,35 +179,36 @@ class Group(Together):
     def __init__(self, sims: Sequence[Any], like: Group | None = None) -> None:
         first = sims[0]
         self.sims = list(sims)
-        self.works = [sim._work for sim in sims]
-        # Whether the scratch memory of each state is older than what its lane has.
+        self.memories = [sim._memory for sim in sims]
+        # Whether the linear system of each state is older than what its lane has.
         self.behind = np.zeros(WIDTH, dtype=bool)
         self.alike = all(sim._model is first._model for sim in sims)
         model = first._model if self.alike else widen([sim._model for sim in sims], lanes)
-        # What each state brings along follows when they take steps; all else is scratch.
-        state, work = widen([first._state], lanes), widen([first._work], lanes)
-        work = work._replace(slots=widen([sim._work.slots for sim in sims], lanes))
-        states = [(sim._state, sim._work) for sim in sims]
+        # What each state brings along follows when they take steps.
+        wide = Moved(*(widen([part], lanes) for part in moved_of(first)))
+        work = widen([make_workspace(first.robot, first._model)], lanes)
+        work = work._replace(slots=widen([sim._model.contacts for sim in sims], lanes))
+        states = [moved_of(sim) for sim in sims]
         if like is None:
-            self.layouts = lay_out(first._model, *states[0], state, work, lanes)
+            self.layouts = lay_out(first._model, states[0], wide, lanes)
         else:
             self.layouts = like.layouts
         layouts = [self.layouts] * WIDTH
-        parts = make_parts(model, state, work, first._options, states, layouts, lanes)
+        parts = make_parts(model, wide, work, first._options, states, layouts, lanes)
         same = like is not None and like.alike == self.alike
         super().__init__(parts, lanes, like if same else None)
 
     def is_of(self, sims: Sequence[Any]) -> bool:
         """Whether these are its simulations, with the memory that they had."""
-        return all(sim._work is work for sim, work in zip(sims, self.works, strict=True))
+        return all(sim._memory is one for sim, one in zip(sims, self.memories, strict=True))
 
     def moved(self, by_lanes: bool) -> None:
         self.behind[:] = by_lanes
 
     def catch_up(self, k: int, anew: bool) -> None:
-        """Bring the scratch memory of simulation k to where its lane is, unless it is set anew."""
+        """Bring the linear system of simulation k to where its lane is, unless it is set anew."""
         if self.behind[k] and not anew:
-            narrow(self.handle.values.work, self.works[k], k)
+            narrow(self.handle.values.memory.system, self.memories[k].system, k)
         self.behind[k] = False
 
 
@@ -234,24 +237,23 @@ def _make_runner(kind: int, parts_kind: int, run_kind: int) -> Any:
 
 def make_parts(
     model: Any,
-    state: Any,
+    wide: Moved,
     work: Any,
     options: Options,
-    states: Sequence[tuple[State, Workspace]],
+    states: Sequence[Moved],
     layouts: Sequence[tuple[Layout, ...]],
     kind: Lanes,
 ) -> Parts:
     """Parts of lanes of a kind, each of which has a state and a `lay_out` of its own."""
-    work.factored[:] = 0
+    wide.memory.system.valid[:] = 0
     carried, forces, drives, told = (
-        _fields([some(*one) for one in states], some(state, work), chosen, kind)
+        _fields([some(one) for one in states], some(wide), chosen, kind)
         for some, chosen in zip(BROUGHT, zip(*layouts, strict=True), strict=True)
     )
     # What is not solved by then, each state solves by itself.
     options = options._replace(last_attempt=min(options.last_attempt, COLD))
     info = widen([np.zeros(1, dtype=INFO)] * kind.width, kind)
-    before = in_lines(np.zeros(len(work.active), dtype=np.int64))
-    return Parts(model, state, work, options, info, carried, forces, drives, told, before)
+    return Parts(model, *wide, work, options, info, carried, forces, drives, told)
 
 
 def widen(values: Sequence[Any], kind: Lanes) -> Any:
@@ -312,17 +314,30 @@ def narrow(wide: Any, values: Any, k: int) -> None:
             target[...] = source["value"][..., k] if target.dtype == np.float64 else source
 
 
-def _carried(state: Any, work: Any) -> tuple[NDArray[Any], ...]:
-    """What a state brings along: wrenches on it, the last interval, and its State."""
-    return work.external, work.last_dt, work.stale, *state
+class Moved(NamedTuple):
+    """What a step moves, of one state or of lanes."""
+
+    state: State
+    memory: Memory
+    loads: Loads
+
+
+def moved_of(sim: Any) -> Moved:
+    """What steps of a simulation move."""
+    return Moved(sim._state, sim._memory, sim._loads)
+
+
+def _carried(one: Moved) -> tuple[NDArray[Any], ...]:
+    """What a state brings along: wrenches on it, its State, and what it is guessed from."""
+    return one.loads.external, *one.state, *one.memory.guesses
 
 
 # Of Parts: what a state brings along, what drives it, its servos, and what it tells.
-BROUGHT: tuple[Callable[[Any, Any], tuple[NDArray[Any], ...]], ...] = (
+BROUGHT: tuple[Callable[[Moved], tuple[NDArray[Any], ...]], ...] = (
     _carried,
-    lambda state, work: (work.tau,),
-    lambda state, work: (work.drives,),
-    lambda state, work: (state.q, state.v),
+    lambda one: (one.loads.tau,),
+    lambda one: (one.loads.drives,),
+    lambda one: (one.state.q, one.state.v),
 )
 
 
@@ -346,16 +361,16 @@ class Rows(NamedTuple):
     def brought(self) -> tuple[tuple[NDArray[np.int64] | None, ...], ...]:
         """Those of the arrays of `BROUGHT`."""
         bodies, none = self.bodies, np.zeros(0, dtype=np.int64)
-        state = bodies, bodies, none, self.contacts, self.q, self.v, None, None
-        return (bodies, None, None, *state), (self.v,), (self.v,), (self.told_q, self.told_v)
+        state = State(bodies, bodies, none, self.q, self.v, None, None)
+        contacts = self.contacts
+        guesses = Guesses(bodies, None, contacts, contacts, None, contacts, none)
+        return (bodies, *state, *guesses), (self.v,), (self.v,), (self.told_q, self.told_v)
 
 
 def lay_out(
     model: Model,
-    state: State,
-    work: Workspace,
-    wide_state: Any,
-    wide_work: Any,
+    one: Moved,
+    wide: Moved,
     kind: Lanes,
     rows: Rows | None = None,
 ) -> tuple[Layout, ...]:
@@ -363,11 +378,11 @@ def lay_out(
     friction = 2 if model.facets is None else len(model.facets)
     found = []
     for n, some in enumerate(BROUGHT):
-        arrays, wide = some(state, work), some(wide_state, wide_work)
+        arrays, in_lanes_too = some(one), some(wide)
         chosen = [None] * len(arrays) if rows is None else rows.brought()[n]
         every = (
             (which, *words)
-            for which, parts in enumerate(zip(arrays, wide, chosen, strict=True))
+            for which, parts in enumerate(zip(arrays, in_lanes_too, chosen, strict=True))
             for words in _words(*parts, friction)
         )
         merged = np.array(_merged(every, kind.width), dtype=np.int64)
@@ -384,15 +399,14 @@ def _words(
             continue
         begin, to = row * array.strides[0], n * wide.strides[0]
         if not array.dtype.names:
-            yield begin, to, 1, 0
+            yield begin, to, 1, int(array.dtype != np.float64)
             continue
         places = _places(array.dtype), _places(wide.dtype)
         for name, (base, at) in places[0].items():
             count = base.itemsize // WORD
             if name in ("beta", "eta"):
                 count = min(count, friction)
-            if name not in UNUSED:
-                yield begin + at, to + places[1][name][1], count, int(base.base != np.float64)
+            yield begin + at, to + places[1][name][1], count, int(base.base != np.float64)
 
 
 def _merged(every: Iterator[tuple[int, ...]], width: int) -> list[list[int]]:

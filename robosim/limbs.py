@@ -20,11 +20,23 @@ from robosim.bodies import ContactPoint
 from robosim.compiled.arrays import in_lines
 from robosim.compiled.building.model import compile_model
 from robosim.compiled.kinds import LIMIT
+from robosim.compiled.loads import make_loads
+from robosim.compiled.memory import make_memory
 from robosim.compiled.model import Model
 from robosim.compiled.state import make_state
 from robosim.compiled.workspace import make_workspace
 from robosim.kernels.compiler.lanes import LIMBS, limbs
-from robosim.lanes import Rows, Together, lay_out, make_parts, suits_lanes, whole_numbers, widen
+from robosim.lanes import (
+    Moved,
+    Rows,
+    Together,
+    lay_out,
+    make_parts,
+    moved_of,
+    suits_lanes,
+    whole_numbers,
+    widen,
+)
 from robosim.mechanism import Mechanism
 
 # Of the bodies of a lane those that all of them have: with more, too much is done four times.
@@ -53,11 +65,14 @@ class Limbs(Together):
     """
 
     def __init__(self, sim: Any, lanes: Sequence[Lane]) -> None:
-        self.work = sim._work
+        self.memory = sim._memory
         first, whole = lanes[0], sim._model
         hub, shared = _hub(lanes)
         model = widen([lane.model for lane in lanes], limbs)
-        state = widen([make_state(first.robot, first.model)], limbs)
+        own = Moved(
+            make_state(first.robot, first.model), make_memory(first.model), make_loads(first.model)
+        )
+        wide = Moved(*(widen([part], limbs) for part in own))
         work = widen([make_workspace(first.robot, first.model)], limbs)
         bodies, joints, contacts = model.bodies, model.joints, model.contacts
         bodies["part"][:shared] = 1.0 / LIMBS
@@ -69,10 +84,9 @@ class Limbs(Together):
         absent = np.stack([lane.rows.contacts < 0 for lane in lanes], axis=-1)
         contacts["radius"][absent] = -FAR
         work = work._replace(slots=in_lines(contacts))
-        states = [(sim._state, sim._work)] * LIMBS
-        wide = state, work, limbs
-        layouts = [lay_out(whole, *states[0], *wide, lane.rows) for lane in lanes]
-        parts = make_parts(model, state, work, sim._options, states, layouts, limbs)
+        states = [moved_of(sim)] * LIMBS
+        layouts = [lay_out(whole, states[0], wide, limbs, lane.rows) for lane in lanes]
+        parts = make_parts(model, wide, work, sim._options, states, layouts, limbs)
         super().__init__(parts, limbs)
 
 

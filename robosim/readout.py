@@ -12,6 +12,7 @@ from robosim import quaternions
 from robosim.bodies import Geometry
 from robosim.collision import AnyShape, TriangleMesh
 from robosim.compiled.kinds import BALL, CONE, DRY, HINGE, LIMIT, TURN
+from robosim.compiled.memory import Guesses, Memory, System
 from robosim.compiled.model import Model
 from robosim.compiled.order import all_joints
 from robosim.compiled.records.contact import CONTACT_READING
@@ -68,11 +69,11 @@ def obstacle_name(obstacle: AnyShape) -> str:
 
 
 def contacts(
-    robot: Mechanism, model: Model, state: State, work: Workspace, interval: float
+    robot: Mechanism, model: Model, state: State, memory: Memory, work: Workspace, interval: float
 ) -> list[Contact]:
     """All contacts that were in the equations of the last interval, of that length [s]."""
     readings = np.zeros(len(work.slots), dtype=CONTACT_READING)
-    count = int(read_contacts(model, state, work, readings))
+    count = int(read_contacts(model, state, memory, work, readings))
     scene = robot.touching_shapes() if model.collision is not None else []
     bodies = state.bodies
     spins = np.einsum("bij,bj->bi", quaternions.rotation_matrix(bodies["q"]), bodies["omega"])
@@ -109,14 +110,14 @@ def contacts(
     return found
 
 
-def limit_forces(model: Model, state: State, interval: float) -> Array:
+def limit_forces(model: Model, state: State, guesses: Guesses, interval: float) -> Array:
     """Generalized forces of limits and of dry friction, one for each velocity of a joint."""
     out = np.zeros(len(model.coordinates))
     for k in range(model.n_ground, len(model.contacts)):
-        record, c = model.contacts[k], state.contacts[k]
+        record, c = model.contacts[k], guesses.contacts[k]
         joint = model.joints[record["joint"]]
         v = int(joint["v_begin"])
-        if not c["active"]:
+        if not guesses.active[k]:
             continue
         if record["kind"] == LIMIT:
             out[v + record["row"]] += record["sign"] * c["gamma"]
@@ -173,14 +174,15 @@ def overlapping_pairs(robot: Mechanism) -> list[tuple[str, str]]:
     return list(found)
 
 
-def tree_reaction(joint: Any, knot: Any, work: Workspace) -> Array:
+def tree_reaction(joint: Any, state: State, system: System) -> Array:
     """Impulse of a joint's constraints on its child at the joint's point, (6,), world.
 
     Of the interval before, in the joint's directions at its end.
     """
-    assert work.tree is not None
-    impulse: Array = np.array(knot["impulse"])
-    w, rows = work.tree[joint["child"]], int(joint["m_T"] + joint["m_R"])
+    assert system.tree is not None
+    body = int(joint["child"])
+    impulse: Array = np.array(state.joints["impulse"][body])
+    w, rows = system.tree[body], int(joint["m_T"] + joint["m_R"])
     Z = np.zeros((rows, 6))
     if joint["kind"] == HINGE:
         Z[0, 3:] = w["a1"]
@@ -188,6 +190,10 @@ def tree_reaction(joint: Any, knot: Any, work: Workspace) -> Array:
         Z[:, 3:] = np.eye(3)
     else:
         Z[:] = w["Z1"][:rows]
-    turn = quaternions.rotation_matrix(work.bodies["P"][joint["parent"]])
-    impulse = np.concatenate((turn @ impulse[:3], turn @ impulse[3:]))
+    if joint["parent"] < len(state.bodies):
+        # The turn of the parent over the interval: its vector part is half of dt times omega.
+        half = 0.5 * state.last_dt[0] * state.bodies["v_mid"][joint["parent"], 3:]
+        turned = np.concatenate(([np.sqrt(1.0 - half @ half)], half))
+        turn = quaternions.rotation_matrix(turned)
+        impulse = np.concatenate((turn @ impulse[:3], turn @ impulse[3:]))
     return impulse - Z.T @ (Z @ impulse)

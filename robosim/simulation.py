@@ -20,11 +20,13 @@ from robosim.compiled.arrays import assign_all, copied
 from robosim.compiled.building.loops import is_tree_with_loops
 from robosim.compiled.building.model import compile_model, connect_pairs
 from robosim.compiled.kinds import BALL, LIMIT
+from robosim.compiled.loads import make_loads
+from robosim.compiled.memory import Memory, make_blocks, make_memory, make_system
 from robosim.compiled.model import Model, Options
 from robosim.compiled.order import all_joints, contact_order, driven_elements
 from robosim.compiled.records.sizes import MAX_FACETS
 from robosim.compiled.state import State, make_state
-from robosim.compiled.workspace import make_blocks, make_workspace
+from robosim.compiled.workspace import make_workspace
 from robosim.controllers import PD, Compiled, Controller, check_torques, resolve, zero
 from robosim.elements import PointSpring
 from robosim.errors import (
@@ -34,10 +36,10 @@ from robosim.errors import (
     RobosimError,
     StateError,
 )
-from robosim.handles import Handle, Run, Runner, begin_compiling, make_run, runner
+from robosim.handles import Handle, Parts, Run, Runner, begin_compiling, make_run, runner
 from robosim.joints import Joint
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED
-from robosim.kernels.equations.coordinates import joint_violations, set_bodies, start_constraints
+from robosim.kernels.equations.coordinates import joint_violations, set_bodies
 from robosim.kernels.solve.graph.closure import close_loops, start_projected
 from robosim.kernels.solve.interior_point import COLD, CONVERGED, LAST, NEEDS_BLOCKS
 from robosim.limbs import Limbs, find_lanes
@@ -232,6 +234,7 @@ class Simulation:
         self._facets = n_facets if friction_cone == "linearized" else 0
         self._model = compile_model(robot, self._facets, self.solver == "articulated")
         self._state = make_state(robot, self._model)
+        self._memory, self._loads = make_memory(self._model), make_loads(self._model)
         self._work = make_workspace(robot, self._model)
         self._options = Options(
             self.timestep,
@@ -265,7 +268,7 @@ class Simulation:
         )
         # Numbers that follow each other are written twice as fast as a slice.
         self._actuated: Any = slice(indices[0], indices[-1] + 1) if straight else indices
-        self._driven = len(self._work.motion) > 0
+        self._driven = len(self._loads.motion) > 0
         self._nu = robot.nu
         self._contact_order = contact_order(robot)
         self._contact_bodies = [robot.body_index(contact.body) for contact in robot.contacts]
@@ -315,7 +318,8 @@ class Simulation:
         other.__dict__.update(self.__dict__)
         other._state = copied(self._state) if state is None else state
         assign_all(self._state, other._state)
-        other._work, other._solvers = copied(self._work), {}
+        other._memory, other._loads = copied(self._memory), copied(self._loads)
+        other._work, other._solvers = make_workspace(self.robot, self._model), {}
         other._own()
         other._last, other._drove = self._last_one(), (self.steps, self.torques)
         return other
@@ -340,11 +344,17 @@ class Simulation:
         self._check_alike(other)
         if other is self:
             return
-        assign_all(other._state, self._state)
+        for source, target in (
+            (other._state, self._state),
+            (other._memory.guesses, self._memory.guesses),
+            (other._loads, self._loads),
+        ):
+            assign_all(source, target)
         if other._model is self._model:
-            assign_all(other._work, self._work)
+            assign_all(other._memory.system, self._memory.system)
         else:
-            self._work, self._solvers = copied(other._work), {}
+            self._memory = Memory(self._memory.guesses, copied(other._memory.system))
+            self._work, self._solvers = make_workspace(self.robot, other._model), {}
             self._model, self._options, self.solver = other._model, other._options, other.solver
             self._parts = None  # which may be of other types
             self._hand_over()
@@ -417,11 +427,11 @@ class Simulation:
             return np.zeros(self.robot.nv)
         if self._drove is not None and self._drove[0] == self.steps:
             return self._drove[1].copy()
-        tau = self._work.tau.copy()
+        tau = self._loads.tau.copy()
         servos = self._gains[self._gains["implicit"] != 0]
         if len(servos):
             end = self._state.q[servos["q_index"]]
-            rates = (end - self._work.drives["start"][servos["v_index"]]) / self.timestep
+            rates = (end - self._loads.drives["start"][servos["v_index"]]) / self.timestep
             asked = servos["kp"] * (servos["target"] - end)
             asked += servos["kd"] * (servos["velocity"] - rates)
             given = np.clip(asked, -servos["limit"], servos["limit"])
@@ -560,16 +570,13 @@ class Simulation:
     @contextmanager
     def _restored_if_refused(self) -> Iterator[None]:
         """Put everything back if the state that is being set turns out to be impossible."""
-        saved = [array.copy() for array in self._state]
-        wrenches = self._work.external.copy()
-        start = self._start_time, self.steps, float(self._work.last_dt[0])
+        parts = self._state, self._memory.guesses, self._loads.external
+        saved, start = copied(parts), (self._start_time, self.steps)
         try:
             yield
         except RobosimError:
-            for array, before in zip(self._state, saved, strict=True):
-                array[...] = before
-            self._work.external[:] = wrenches
-            self._start_time, self.steps, self._work.last_dt[0] = start
+            assign_all(saved, parts)
+            self._start_time, self.steps = start
             raise
 
     def _check_springs(self) -> None:
@@ -593,21 +600,23 @@ class Simulation:
         if self._away:
             self._switch("articulated")
         self._away, self._stay = 0, FIRST_STAY
+        self._disconnect_pairs()
         state, robot = self._state, self.robot
         self._release_servos()
-        self._work.external["w"] = 0.0
+        self._loads.external["w"] = 0.0
         state.q[: robot.nq], state.v[: robot.nv] = q, v
         state.q[robot.nq :] = 0.0
         for start, joint in zip(robot.q_offsets, robot.joints, strict=False):
             if joint.has_quaternion and start >= robot.nq:
                 state.q[start + joint.C_T.shape[1]] = 1.0
-        set_bodies(self._model, state, self._work, self._arc)
+        set_bodies(self._model, state, self._memory, self._work, self._arc)
         self._start_time, self.steps, self.fourth_order_steps = time, 0, 0
         self._drove = None
 
     def _project(self, hold: Sequence[str], time: float, *, from_tree: bool) -> None:
         """Satisfy all constraints from where the bodies are, or else from near the tree's q."""
         model, state, work = self._model, self._state, self._work
+        system = self._memory.system
         tree_v = self.v
         motion = self._motions(time, 0, 1)[0]
         held = np.zeros(len(model.coordinates), dtype=np.int64)
@@ -620,13 +629,13 @@ class Simulation:
         driven = model.coordinates["driven"]
         for v in np.flatnonzero(driven >= 0):
             held[v], (goal[v], rate[v]) = 1, motion[driven[v]]
-        left = float(close_loops(model, state, work, held, goal, 200))
+        left = float(close_loops(model, state, system, work, held, goal, 200))
         for other in self._other_starts(held) if from_tree else ():
             if left < 1e-9:
                 break
             # Straight links, for one, have no direction in which to begin to close.
             self._place(other, tree_v, time)
-            left = float(close_loops(model, state, work, held, goal, 200))
+            left = float(close_loops(model, state, system, work, held, goal, 200))
         if not left < 1e-9:
             violations = np.zeros(len(model.joints))
             joint_violations(model, state, work, violations)
@@ -642,7 +651,8 @@ class Simulation:
             )
         # What constraints yield, as some may be redundant, leaves a little of a first projection.
         for _ in range(2):
-            if start_projected(model, state, work, held, rate, self._arc) != CONVERGED:
+            parts = model, state, self._memory, self._loads, work
+            if start_projected(*parts, held, rate, self._arc) != CONVERGED:
                 raise StateError("velocities cannot be projected: the mechanism is singular here")
         self._check_rates(motion)
         self._check_springs()
@@ -735,7 +745,7 @@ class Simulation:
 
     def _beyond_limits(self) -> Iterator[tuple[str, float, bool, str, float, float]]:
         """(whose, where, whether it turns, side, bound, scale) of each limit that is exceeded."""
-        slots, joints = self._work.slots[self._model.n_ground :], self._model.joints
+        slots, joints = self._model.contacts[self._model.n_ground :], self._model.joints
         if len(slots) == 0:
             return
         limits = slots[slots["kind"] == LIMIT]
@@ -846,13 +856,13 @@ class Simulation:
         return self.timestep / substeps * (0.5 if first and substeps == 1 else 1.0)
 
     def _failure(self, info: Any) -> RobosimError:
-        strange = np.flatnonzero(~np.isfinite(self._work.tau))
+        strange = np.flatnonzero(~np.isfinite(self._loads.tau))
         if len(strange):  # of a compiled controller; others are checked when they answer
             v = int(strange[0])
             name = dict(zip(self.robot.actuated, self.robot.actuated_names, strict=True)).get(v)
             return ControllerError(
-                f"the controller gave {self._work.tau[v]} for '{name or self.robot.v_names[v]}' at "
-                f"{self.time:.6g} s"
+                f"the controller gave {self._loads.tau[v]} for "
+                f"'{name or self.robot.v_names[v]}' at {self.time:.6g} s"
             )
         return ConvergenceError(
             self.time,
@@ -868,7 +878,7 @@ class Simulation:
         turns = np.linalg.norm(self._state.bodies["omega"], axis=1) * self.timestep
         if turns.max() > 0.5:
             name = self.robot.bodies[int(turns.argmax())].name
-            torque = float(np.abs(self._work.tau).max(initial=0.0))
+            torque = float(np.abs(self._loads.tau).max(initial=0.0))
             return (
                 f"Body '{name}' turns by {turns.max():.3g} rad in a step, more than the scheme "
                 f"follows: the timestep is too long for it, or for the gains of a controller that "
@@ -1015,7 +1025,7 @@ class Simulation:
     def _release_servos(self) -> None:
         """Take all servos out of the equations; those of a controller are set step by step."""
         for name in ("kp", "kd", "target_rate"):
-            self._work.drives[name] = 0.0
+            self._loads.drives[name] = 0.0
 
     def _handle(
         self,
@@ -1038,8 +1048,9 @@ class Simulation:
 
     def _hand_over(self) -> None:
         """Let kernels know what they work on; again whenever arrays have been replaced."""
-        values = (self._model, self._state, self._work, self._options)
-        self._parts = Handle(values, self._parts)
+        state, memory, loads = self._state, self._memory, self._loads
+        parts = Parts(self._model, state, memory, loads, self._work, self._options)
+        self._parts = Handle(parts, self._parts)
         self._run_states: Runner | None = None  # not before the first step
         begin_compiling(self._parts)
 
@@ -1079,7 +1090,7 @@ class Simulation:
         The one after them is taken as a whole, which leaves all scratch memory as it has to be.
         """
         assert self._parts is not None
-        if self._limbs is None or self._limbs.work is not self._work:
+        if self._limbs is None or self._limbs.memory is not self._memory:
             assert self._lanes is not None
             self._limbs = Limbs(self, self._lanes)
         parts, kind = self._parts.addresses, self._parts.kind
@@ -1098,7 +1109,7 @@ class Simulation:
 
     def _goes_on(self, status: int) -> bool:
         """Make what a step that stopped with `status` needs to be tried again, if anything."""
-        if not np.isfinite(self._work.tau).all():
+        if not np.isfinite(self._loads.tau).all():
             return False
         if status == NEEDS_BLOCKS:
             self._connect_pairs()
@@ -1112,31 +1123,26 @@ class Simulation:
 
     def _switch(self, solver: str) -> None:
         """Go on with another solver, from the same state."""
-        before = self._work
-        self._solvers[self.solver] = self._model, before, self._options, self._parts
+        guesses = self._memory.guesses
+        used = self._model, self._memory, self._work, self._options, self._parts
+        self._solvers[self.solver] = used
         self.solver = solver
         if solver not in self._solvers:
             model = compile_model(self.robot, self._facets, solver == "articulated")
             substeps, attempt = self._patience(solver)
             options = self._options._replace(max_substeps=substeps, last_attempt=attempt)
-            self._solvers[solver] = model, make_workspace(self.robot, model), options, None
-        self._model, self._work, self._options, self._parts = self._solvers[solver]
-        # What was asked for, and the features that shapes touch with, last from step to step.
-        for name in ("tau", "drives", "external", "motion", "slots", "last_dt", "stale"):
-            getattr(self._work, name)[...] = getattr(before, name)
-        if self._work.collision is not None and before.collision is not None:
-            self._work.collision.ids[:] = before.collision.ids
-        self._work.factored[:] = 0
-        if solver == "ldu":
-            start_constraints(self._model, self._state, self._work)
-        else:
+            memory, work = Memory(guesses, make_system(model)), make_workspace(self.robot, model)
+            self._solvers[solver] = model, memory, work, options, None
+        self._model, self._memory, self._work, self._options, self._parts = self._solvers[solver]
+        self._memory.system.valid[:] = 0
+        if solver == "articulated":
             for joint, knot in zip(self._model.joints, self._state.joints, strict=True):
                 begin, rates = joint["v_begin"], joint["m_T"] + joint["m_R"]
                 knot["mid"][:rates] = self._state.v[begin : begin + rates]
                 if joint["kind"] == BALL:
                     knot["mid"][:rates] = self._state.bodies["omega"][joint["child"]]
-                knot["slope"], knot["missed"] = 0.0, 0.0
-            self._state.trend[:] = self._state.contact_trend[:] = 0.0
+            guesses.joints["slope"], guesses.joints["missed"] = 0.0, 0.0
+            guesses.trend[:] = guesses.contact_trend[:] = 0.0
         self._hand_over()
 
     def _patience(self, solver: str) -> tuple[int, int]:
@@ -1157,13 +1163,26 @@ class Simulation:
             # The step's parts may need different ones: it must not go back and forth.
             near |= self._near[1]
         self._near = self.steps, near
+        self._connect(near)
+
+    def _disconnect_pairs(self) -> None:
+        """Go back to the linear system of a simulation that has never been stepped."""
+        self._near = -1, np.zeros(0, dtype=bool)
+        if self._model.collision is not None:
+            pairs = self._model.collision.pairs
+            if np.any(pairs["block_ab"] >= 0):
+                self._connect(np.zeros(len(pairs), dtype=bool))
+
+    def _connect(self, near: NDArray[np.bool_]) -> None:
+        """Go on with a linear system that has room for some of the pairs."""
         key = near.tobytes()
         if key not in self._connected:
             model = connect_pairs(self._model, near)
             self._connected[key] = model, make_blocks(model)
         self._model, blocks = self._connected[key]
-        self._work = self._work._replace(blocks=blocks)
-        self._work.factored[0] = 0
+        system = self._memory.system._replace(blocks=blocks)
+        system.valid[:] = 0
+        self._memory = Memory(self._memory.guesses, system)
         self._hand_over()
 
     def _controlled_steps(self, control: Controller, run: Handle, n: int) -> None:
@@ -1223,11 +1242,11 @@ class Simulation:
                 raise StateError(f"{name} must be three finite numbers, not {value!r}")
             values[name] = array
         moment = values["torque"] + np.cross(values["point"] - x, values["force"])
-        self._work.external["w"][index] = np.concatenate((values["force"], moment))
+        self._loads.external["w"][index] = np.concatenate((values["force"], moment))
 
     def wrench(self, body: str) -> Array:
         """What `apply_wrench` pushes a body with about its centre of mass, (6,) [N, N m], world."""
-        return np.array(self._work.external["w"][self.robot.body_index(body)])
+        return np.array(self._loads.external["w"][self.robot.body_index(body)])
 
     def joint_wrenches(self) -> dict[str, Array]:
         """What each joint's constraints do to its child, (6,): force [N] and torque [N m], world.
@@ -1237,16 +1256,17 @@ class Simulation:
         coordinates (springs, limits, actuators) are not in it. Where constraints are redundant,
         how they share a load is not determined, and differs from solver to solver.
         """
-        model, state = self._model, self._state
+        model, state, system = self._model, self._state, self._memory.system
         rotations = quaternions.rotation_matrix(state.bodies["q"])
         out = {}
         for j, joint in enumerate(self.robot.joints):
             record, knot = model.joints[j], state.joints[j]
             n = int(record["n_T"] + record["n_R"])
             if self.solver == "articulated" and j < len(self.robot.bodies):
-                wrench = readout.tree_reaction(record, knot, self._work) / self._last_interval
+                wrench = readout.tree_reaction(record, state, system) / self._last_interval
             else:
-                wrench = knot["G_b"][:n].T @ knot["impulse"][:n] / self._last_interval
+                G_b = system.directions["G_b"][j]
+                wrench = G_b[:n].T @ knot["impulse"][:n] / self._last_interval
                 arm = rotations[record["child"]] @ record["p_b"]
                 wrench[3:] -= np.cross(arm, wrench[:3])
             out[joint.name] = wrench
@@ -1258,7 +1278,7 @@ class Simulation:
         From the velocities at the knot and over the interval before it, so that they lag behind
         by a quarter of the timestep; zero before the first step.
         """
-        bodies, dt = self._state.bodies, float(self._work.last_dt[0])
+        bodies, dt = self._state.bodies, float(self._state.last_dt[0])
         out = np.zeros((len(bodies), 6))
         if dt != 0:
             turns = quaternions.rotation_matrix(bodies["q"])
@@ -1344,7 +1364,7 @@ class Simulation:
         """
         if not ground and self._model.collision is None:
             return []
-        parts = (self._model, self._state, self._work)
+        parts = (self._model, self._state, self._memory, self._work)
         found = readout.contacts(self.robot, *parts, self._last_interval)
         return [contact for contact in found if ground or not contact.is_point]
 
@@ -1356,7 +1376,8 @@ class Simulation:
         `joint_wrenches`.
         """
         model, state = self._model, self._state
-        forces = readout.limit_forces(model, state, self._last_interval)
+        guesses = self._memory.guesses
+        forces = readout.limit_forces(model, state, guesses, self._last_interval)
         return forces[: self.robot.nv]
 
     def limit_forces_of(self, name: str) -> Array:
@@ -1376,7 +1397,8 @@ class Simulation:
         else:
             j = self.robot.joint_index(name)
         begin, rows = model.joints["v_begin"][j], model.joints["m_T"][j] + model.joints["m_R"][j]
-        forces = readout.limit_forces(model, state, self._last_interval)
+        guesses = self._memory.guesses
+        forces = readout.limit_forces(model, state, guesses, self._last_interval)
         return forces[begin : begin + rows]
 
     def coupling_forces(self) -> dict[str, float]:
@@ -1408,8 +1430,9 @@ class Simulation:
         """
         out = np.zeros((len(self._contact_order), 3))
         forces = np.zeros_like(out)
-        contacts = self._state.contacts[: self._model.n_ground]
-        active = contacts["active"] != 0
+        ground = slice(self._model.n_ground)
+        contacts = self._memory.guesses.contacts[ground]
+        active = self._memory.guesses.active[ground] != 0
         beta, facets = contacts["beta"], self._model.facets
         forces[:, :2] = beta[:, :2] if facets is None else beta[:, : len(facets)] @ facets
         forces[:, 2] = contacts["gamma"]

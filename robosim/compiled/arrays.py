@@ -53,5 +53,6 @@ def copied(values: Any) -> Any:
     if isinstance(values, np.ndarray):
         return in_lines(values)
     if isinstance(values, tuple):
-        return type(values)(*(copied(value) for value in values))
+        parts = map(copied, values)
+        return type(values)(*parts) if hasattr(values, "_fields") else tuple(parts)
     return values

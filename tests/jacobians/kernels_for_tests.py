@@ -45,62 +45,62 @@ def momentum_at(J, P, dt, out, tangent):
 
 
 @entry
-def contact_at(model, work, k, dt):
+def contact_at(model, system, work, k, dt):
     """u, R and R_o of contact k for the poses of its bodies at both knots and their motions."""
-    contact, w, t = model.contacts[k], work.contacts[k], work.scratch[0]
-    start_contact(contact, work.pose1, dt, w, t)
+    contact, w, t = model.contacts[k], system.contacts[k], work.scratch[0]
+    start_contact(contact, system.pose1, dt, w, t)
     move_contact(contact, work.pose2, work.bodies, dt, w, t)
     differentiate_contact(contact, work.pose2, work.bodies, w, t)
 
 
 @entry
-def law_at(model, state, work, j, dt):
+def law_at(model, state, loads, work, j, dt):
     """Law, half and A of joint j between the state's coordinates and those at work.pose2."""
     read_ahead(model.joints[j], state.q, work, work.scratch[0])
-    joint_law(model, state, work, j, dt)
+    joint_law(model, state, loads, work, j, dt)
 
 
 @entry
-def contact_answer(model, state, work, k, kappa, du):
+def contact_answer(model, system, work, k, kappa, du):
     """A, F and all directions of contact k for the motion du (3,), from its state and work."""
-    contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
+    contact, c, w = model.contacts[k], work.contacts[k], system.contacts[k]
     contact_stiffness(contact, c, model.facets, w)
     contact_force(contact, c, model.facets, kappa, w)
     add_answer(contact, c, model.facets, du, w)
 
 
 @entry
-def start_newton(model, state, work, options, kappa, info):
+def start_newton(model, state, memory, loads, work, options, kappa, info):
     """The equations and their matrix at an interval's start, all contacts and limits in them."""
-    start_interval(model, model.tree, state, work, options, options.dt, 1.0)
+    start_interval(model, model.tree, state, memory.system, loads, work, options, options.dt, 1.0)
     work.active[0] = 0
     speed = options.contact_speed
     for k in range(model.contacts.shape[0]):
-        contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
+        contact, c, w = work.slots[k], work.contacts[k], memory.system.contacts[k]
         if contact.joint >= 0:
-            admit_limit(model, state, work, k, kappa, options.dt, speed)
+            admit_limit(model, state, memory.system, work, k, kappa, options.dt, speed)
         else:
-            start_contact(contact, work.pose1, options.dt, w, work.scratch[0])
-            enter(contact, c, w, k, work.active, work.factored, model.facets, kappa, speed)
-    guess_motion(model, model.tree, state, work, options.dt, 0.0, False)
-    evaluate(model, state, work, options.dt, info)
-    assemble(model, state, work)
-    remember(model, model.tree, state, work)
+            start_contact(contact, memory.system.pose1, options.dt, w, work.scratch[0])
+            enter(contact, c, w, k, work.active, memory.system.valid, model.facets, kappa, speed)
+    guess_motion(model, model.tree, state, memory, work, options.dt, 0.0, False)
+    evaluate(model, state, memory.system, loads, work, options.dt, info)
+    assemble(model, memory.system, work)
+    remember(model, model.tree, memory.system, work)
 
 
 @entry
-def continue_newton(model, state, work, dt, info):
+def continue_newton(model, state, system, loads, work, dt, info):
     """The equations and their matrix at the motion that work has."""
-    evaluate(model, state, work, dt, info)
-    assemble(model, state, work)
-    remember(model, model.tree, state, work)
+    evaluate(model, state, system, loads, work, dt, info)
+    assemble(model, system, work)
+    remember(model, model.tree, system, work)
 
 
 @entry
-def residual_along(model, state, work, dt, length, info):
+def residual_along(model, state, system, loads, work, dt, length, info):
     """Residual rows after a step of `length` along the directions in work."""
-    take_step(model, model.tree, state, work, dt, length)
-    return evaluate(model, state, work, dt, info)
+    take_step(model, model.tree, system, work, dt, length)
+    return evaluate(model, state, system, loads, work, dt, info)
 
 
 @entry
@@ -113,9 +113,9 @@ def factor_and_solve(graph, blocks, rhs):
 
 
 @entry
-def newton_direction(model, state, work, dt, kappa, info):
+def newton_direction(model, state, system, loads, work, dt, kappa, info):
     """The Newton direction at the motion that work has; the status of its factorization."""
-    evaluate(model, state, work, dt, info)
-    status = factor(model, model.tree, state, work)
-    find_direction(model, model.tree, state, work, kappa, False)
+    evaluate(model, state, system, loads, work, dt, info)
+    status = factor(model, model.tree, system, work)
+    find_direction(model, model.tree, system, work, kappa, False)
     return status

@@ -32,9 +32,10 @@ BODY_STATE = np.dtype(
     ]
 )
 
+INERTIA = np.dtype([("J", "f8", (3, 3))])  # about the centre of mass, world axes
+
 BODY_WORK = np.dtype(
     [
-        ("J", "f8", (3, 3)),  # world inertia at the first knot
         ("v", "f8", (3,)),  # unknown: velocity of the interval
         ("P", "f8", (4,)),  # unknown: turn over the interval, world axes, q2 = P q1
         ("v_old", "f8", (3,)),

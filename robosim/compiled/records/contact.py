@@ -35,9 +35,9 @@ CONTACT = np.dtype(
     ]
 )
 
-CONTACT_STATE = np.dtype(
+# The variables of a contact in the equations, and how they have changed from step to step.
+CONTACT_GUESS = np.dtype(
     [
-        ("active", "i8"),  # whether the last step had it in its equations
         ("gamma", "f8"),  # normal impulse [N s]
         ("s", "f8"),  # slack: gap at the end of the step over dt [m/s]
         ("psi", "f8"),  # slip speed [m/s]

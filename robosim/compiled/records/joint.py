@@ -89,15 +89,25 @@ COUPLING = np.dtype(
 JOINT_STATE = np.dtype(
     [
         ("impulse", "f8", (6,)),  # of the last step: multipliers, then what the laws gave
-        ("G_a", "f8", (6, 6)),  # Jacobian at the knot, constraints, then coordinates, by parent
-        ("G_b", "f8", (6, 6)),  # and by child
         ("rotor", "f8", (6,)),  # momenta of the rotors that enter the next step, by coordinate
-        ("rows", "i8"),  # of G that are there: those of the constraints, or of coordinates too
         # Of a tree: rates of the coordinates in the last interval, of a BALL those of its body.
         ("mid", "f8", (6,)),
-        ("slope", "f8", (6,)),  # of a tree: how these change [1/s], for the next guess
-        # Of a tree: by how much that missed, and how much this has changed, for each rate.
+    ]
+)
+
+JOINT_GUESS = np.dtype(  # of a tree
+    [
+        ("slope", "f8", (6,)),  # how the rates of the coordinates change [1/s]
+        # By how much guesses of the rates missed, how this has changed, and so on.
         ("missed", "f8", (6, TRENDS)),
+    ]
+)
+
+DIRECTIONS = np.dtype(  # Jacobian of a joint at the knot: constraints, then coordinates
+    [
+        ("G_a", "f8", (6, 6)),  # by the motion of the parent
+        ("G_b", "f8", (6, 6)),  # and of the child
+        ("rows", "i8"),  # that are there: those of the constraints, or of coordinates too
     ]
 )
 
@@ -118,6 +128,7 @@ JOINT_WORK = with_rows(
         ("half", "f8", (6,)),  # the part of it that acts at the second knot as well
         ("rotor", "f8", (6,)),  # momenta of rotors that leave the interval
         ("rate", "f8", (6,)),  # of the coordinates over the interval
+        ("before", "f8", (6,)),  # of a tree: rates of the coordinates in the interval before
         ("asked", "f8", (6,)),  # right-hand sides of its rows in the last linear solve
     ],
     A=6,  # derivative of `law` by the rates of the coordinates

@@ -7,6 +7,8 @@ Coordinates have rows only where laws, motors, limits or friction act on them.
 from math import inf, pi, sqrt
 
 from robosim.compiled.kinds import DRY, HINGE, RIM
+from robosim.compiled.memory import FACTORED
+from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, pick, somewhere
 from robosim.kernels.contact.kinematics import (
@@ -18,7 +20,7 @@ from robosim.kernels.contact.kinematics import (
     step_back,
 )
 from robosim.kernels.contact.law import contact_begins, contact_center
-from robosim.kernels.equations.algebra import dot, fill
+from robosim.kernels.equations.algebra import assign, dot, fill
 from robosim.kernels.equations.coordinates import measure_ahead
 from robosim.kernels.equations.joint import joint_motion_map
 from robosim.kernels.narrow_phase.slots import (
@@ -34,50 +36,52 @@ from robosim.kernels.solve.tree.tree import look_ahead
 
 
 @kernel
-def use_coordinates(model, tree, state, work, j):
+def use_coordinates(model, tree, system, work, j):
     """Take the coordinates of joint j into the equations, with their directions at the knot."""
-    joint, knot, w = model.joints[j], state.joints[j], work.joints[j]
+    joint, way, w = model.joints[j], system.directions[j], work.joints[j]
     n = joint.n_T + joint.n_R
     if w.rows > n:
         return
     w.rows = n + joint.m_T + joint.m_R
     fill(0, w.held)
-    if tree is None and knot.rows < w.rows:
-        a, b = work.pose1[joint.parent], work.pose1[joint.child]
-        joint_motion_map(joint, a, b, work.scratch[0], n, knot.G_a, knot.G_b)
-        for row in range(n, w.rows):
-            knot.impulse[row] = 0.0
-        knot.rows = w.rows
+    if tree is None and way.rows < w.rows:
+        a, b = system.pose1[joint.parent], system.pose1[joint.child]
+        joint_motion_map(joint, a, b, work.scratch[0], n, way.G_a, way.G_b)
+        way.rows = w.rows
 
 
 @kernel
-def choose_contacts(model, state, work, options, dt, kappa):
+def choose_contacts(model, state, memory, work, options, dt, kappa):
     """List the contacts and limits that may be reached within dt; returns a status.
 
     The others are left out. The bound, by the motion of the last interval, is generous, and
     `admit_reached` looks again after the solve, so that what was left out has an impulse of exactly
     zero and a gap that is really open.
     """
+    guesses, system, speed = memory.guesses, memory.system, options.contact_speed
     work.active[0] = 0
-    speed = options.contact_speed
+    fill(0, work.entered)
     fall = 2.0 * dt * dt * sqrt(dot(options.gravity, options.gravity))
     for i in range(model.bodies.shape[0]):
-        body, pose, motion = model.bodies[i], work.pose1[i], state.bodies[i]
+        body, pose, motion = model.bodies[i], system.pose1[i], state.bodies[i]
         if body.contact_begin == body.contact_end:
             continue
         travel = 2.0 * abs(dt) * largest_speed(motion.v_mid, body.reach) + fall
         near = somewhere(pose.x[2] - body.reach - travel < 0.0)
         for k in range(body.contact_begin, body.contact_end):
-            contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
+            contact, w, stays = work.slots[k], system.contacts[k], guesses.active[k] != 0
             if near and somewhere(ground_gap(contact, pose) - travel < 0.0):
-                if c.active != 0 and work.factored[0] != 0:
+                if stays and system.valid[FACTORED] != 0:
                     # The knot's projection has started it.
                     step_back(contact, w.gap, dt, w)
                 else:
-                    start_contact(contact, work.pose1, dt, w, work.scratch[0])
-                enter(contact, c, w, k, work.active, work.factored, model.facets, kappa, speed)
-            else:
-                leave_out(c, work.factored)
+                    start_contact(contact, system.pose1, dt, w, work.scratch[0])
+                if stays:
+                    stay(guesses.contacts[k], w, k, work)
+                else:
+                    enter(model.facets, system, work, k, kappa, speed)
+            elif stays:
+                system.valid[FACTORED] = 0
     least, longest = inf, 0.0
     for k in range(model.n_ground, model.contacts.shape[0]):
         contact = work.slots[k]
@@ -91,17 +95,20 @@ def choose_contacts(model, state, work, options, dt, kappa):
             gap = coordinate_gap(contact, joint, state.q)
             near = somewhere(gap < 2.0 * abs(dt) * contact.scale * rate + fall)
         if near:
-            admit_limit(model, state, work, k, kappa, dt, speed)
+            if guesses.active[k] != 0:
+                stay(guesses.contacts[k], system.contacts[k], k, work)
+            admit_limit(model, state, system, work, k, kappa, dt, speed)
         else:
-            leave_out(state.contacts[k], work.factored)
+            if guesses.active[k] != 0:
+                system.valid[FACTORED] = 0
             least = min(least, gap if joint.kind == HINGE else 0.0)
             longest = max(longest, contact.scale)
     work.scratch[0].open[0], work.scratch[0].open[1] = least, longest
-    return choose_features(model, model.collision, state, work, options, dt, kappa, fall)
+    return choose_features(model, model.collision, state, memory, work, options, dt, kappa, fall)
 
 
 @kernel
-def choose_features(model, collision, state, work, options, dt, kappa, fall):
+def choose_features(model, collision, state, memory, work, options, dt, kappa, fall):
     """Find where shapes may touch within dt and list it; returns a status.
 
     Two moving bodies that touch need a block in the system for each other. NEEDS_BLOCKS tells
@@ -109,25 +116,29 @@ def choose_features(model, collision, state, work, options, dt, kappa, fall):
     """
     if collision is None:
         return CONVERGED
-    status, nb, speed = CONVERGED, model.bodies.shape[0], options.contact_speed
-    pairs, found, ids = collision.pairs, work.collision.found, work.collision.ids
-    mark_in_reach(pairs, collision.shapes, state.bodies, work.pose1, dt, fall, found)
+    guesses, system, speed = memory.guesses, memory.system, options.contact_speed
+    pairs, found, ids = collision.pairs, work.collision.found, work.ids
+    status, nb = CONVERGED, model.bodies.shape[0]
+    assign(guesses.ids, ids)
+    mark_in_reach(pairs, collision.shapes, state.bodies, system.pose1, dt, fall, found)
     for p in range(pairs.shape[0]):
         pair = pairs[p]
-        count = find_pair(model, work, p) if found[p].margin > 0.0 else 0
+        count = find_pair(model, system, work, p) if found[p].margin > 0.0 else 0
         found[p].near = 1 if count > 0 and pair.body_a < nb and pair.body_b < nb else 0
         if found[p].near != 0 and pair.block_ab < 0:
             status = NEEDS_BLOCKS
-        if count == 0 and not in_use(ids, pair):
-            continue
-        assign_slots(model, work, p, count)
+        if count > 0 or in_use(ids, pair):
+            assign_slots(model, work, p, count)
         for slot in range(pair.slot_begin, pair.slot_end):
-            contact, c, w = work.slots[slot], state.contacts[slot], work.contacts[slot]
+            w, stays = system.contacts[slot], guesses.active[slot] != 0
             if ids[slot] >= 0:
-                start_contact(contact, work.pose1, dt, w, work.scratch[0])
-                enter(contact, c, w, slot, work.active, work.factored, model.facets, kappa, speed)
-            else:
-                leave_out(c, work.factored)
+                start_contact(work.slots[slot], system.pose1, dt, w, work.scratch[0])
+                if stays:
+                    stay(guesses.contacts[slot], w, slot, work)
+                else:
+                    enter(model.facets, system, work, slot, kappa, speed)
+            elif stays:
+                system.valid[FACTORED] = 0
     return status
 
 
@@ -149,39 +160,50 @@ def ground_gap(contact, pose):
 
 
 @kernel
-def leave_out(c, factored):
-    """Take a contact out of the equations."""
-    if c.active != 0:
-        factored[0] = 0
-        c.active = 0
-        c.gamma = 0.0
-        fill(0.0, c.beta)
+def admit_limit(model, state, system, work, k, kappa, dt, speed):
+    """Put a limit or the dry friction of a coordinate into the equations, if it is not there yet.
 
-
-@kernel
-def admit_limit(model, state, work, k, kappa, dt, speed):
-    """Put a limit or the dry friction of a coordinate into the equations."""
-    contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
-    use_coordinates(model, model.tree, state, work, contact.joint)
+    What was there in the last interval has been told to `stay` before.
+    """
+    contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
+    use_coordinates(model, model.tree, system, work, contact.joint)
     start_coordinate(contact, model.joints[contact.joint], state.q, dt, w, work.scratch[0])
+    stays = work.entered[k] != 0
     if contact.kind == DRY:
+        if not stays:
+            c.gamma = 0.0
         # The knot lies between two intervals; a start has only the half of the one ahead.
-        rescale_friction(c, 0.5 * contact.bound * (abs(dt) + abs(work.last_dt[0])))
-    enter(contact, c, w, k, work.active, work.factored, model.facets, kappa, speed)
+        rescale_friction(c, 0.5 * contact.bound * (abs(dt) + abs(state.last_dt[0])))
+    if not stays:
+        enter(model.facets, system, work, k, kappa, speed)
 
 
 @kernel
-def enter(contact, c, w, k, active, factored, facets, kappa, speed):
-    """List contact k, on the central path if it was not in the equations before."""
-    active[0] += 1
-    active[active[0]] = k
+def stay(before, w, k, work):
+    """List contact k, which was in the last equations, with the variables that it had there."""
+    add_contact(work, k)
     w.weight = 1.0
-    if c.active == 0:
-        factored[0] = 0
-        c.active = 1
-        w.u[0], w.u[1], w.u[2] = 0.0, 0.0, 1.0
-        contact_center(contact, c, w, facets, kappa, speed)
-        contact_begins(contact, c)
+    copy_record(before, work.contacts[k])
+
+
+@kernel
+def enter(facets, system, work, k, kappa, speed):
+    """List contact k, which was not in the equations before, on the central path."""
+    contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
+    add_contact(work, k)
+    system.valid[FACTORED] = 0
+    w.weight = 1.0
+    w.u[0], w.u[1], w.u[2] = 0.0, 0.0, 1.0
+    contact_center(contact, c, w, facets, kappa, speed)
+    contact_begins(contact, c)
+
+
+@kernel
+def add_contact(work, k):
+    """Put contact k last in the list of those in the equations."""
+    work.active[0] += 1
+    work.active[work.active[0]] = k
+    work.entered[k] = 1
 
 
 @kernel
@@ -195,7 +217,7 @@ def rescale_friction(c, most):
 
 
 @kernel
-def admit_reached(model, tree, state, work, options, dt, kappa):
+def admit_reached(model, tree, state, system, work, options, dt, kappa):
     """Admit what was left out but ended beyond its bound."""
     speed = options.contact_speed
     for i in range(model.bodies.shape[0]):
@@ -204,37 +226,37 @@ def admit_reached(model, tree, state, work, options, dt, kappa):
         if body.contact_begin == body.contact_end or above:
             continue
         for k in range(body.contact_begin, body.contact_end):
-            contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
-            if c.active == 0 and somewhere(ground_gap(contact, pose) <= 0.0):
-                start_contact(contact, work.pose1, dt, w, work.scratch[0])
-                enter(contact, c, w, k, work.active, work.factored, model.facets, kappa, speed)
-    if tree is not None and limits_far(model, work, work.scratch[0].open):
+            contact, w = work.slots[k], system.contacts[k]
+            if work.entered[k] == 0 and somewhere(ground_gap(contact, pose) <= 0.0):
+                start_contact(contact, system.pose1, dt, w, work.scratch[0])
+                enter(model.facets, system, work, k, kappa, speed)
+    if tree is not None and limits_far(model, system, work.scratch[0].open):
         return
     for k in range(model.n_ground, model.contacts.shape[0]):
         contact = work.slots[k]
-        if state.contacts[k].active == 0:
+        if work.entered[k] == 0:
             joint = model.joints[contact.joint]
             if tree is not None:
-                look_ahead(model, state, work, contact.joint, dt)
+                look_ahead(model, state, system, work, contact.joint, dt)
             else:
                 measure_ahead(model, contact.joint, state.q, work)
             if somewhere(coordinate_gap(contact, joint, work.q2) <= 0.0):
-                admit_limit(model, state, work, k, kappa, dt, speed)
+                admit_limit(model, state, system, work, k, kappa, dt, speed)
 
 
 @kernel
-def limits_far(model, work, open_by):
+def limits_far(model, system, open_by):
     """Whether no hinge of a tree has turned as far as to the nearest limit that was left out."""
     sine = 0.0
     for b in range(model.bodies.shape[0]):
         if model.joints[b].kind == HINGE:
-            sine = max(sine, abs(work.tree[b].Q[1]))
+            sine = max(sine, abs(system.tree[b].Q[1]))
     # An angle whose half has this sine is no larger than pi times that.
     return everywhere(open_by[0] > pi * open_by[1] * sine)
 
 
 @kernel
-def admit_entered(model, collision, state, work, options, dt, kappa):
+def admit_entered(model, collision, system, work, options, dt, kappa):
     """Admit features of shapes that have entered each other; a status as in `choose_features`."""
     if collision is None:
         return CONVERGED
@@ -242,15 +264,15 @@ def admit_entered(model, collision, state, work, options, dt, kappa):
     pairs, found = collision.pairs, work.collision.found
     for p in range(pairs.shape[0]):
         pair = pairs[p]
-        if found[p].margin <= 0.0 or find_entered(model, work, p, dt) == 0:
+        if found[p].margin <= 0.0 or find_entered(model, system, work, p, dt) == 0:
             continue
         if pair.body_a < nb and pair.body_b < nb:
             found[p].near = 1
             if pair.block_ab < 0:
                 status = NEEDS_BLOCKS
         for slot in range(pair.slot_begin, pair.slot_end):
-            contact, c, w = work.slots[slot], state.contacts[slot], work.contacts[slot]
-            if work.collision.ids[slot] >= 0 and c.active == 0:
-                start_contact(contact, work.pose1, dt, w, work.scratch[0])
-                enter(contact, c, w, slot, work.active, work.factored, model.facets, kappa, speed)
+            if work.ids[slot] >= 0 and work.entered[slot] == 0:
+                w = system.contacts[slot]
+                start_contact(work.slots[slot], system.pose1, dt, w, work.scratch[0])
+                enter(model.facets, system, work, slot, kappa, speed)
     return status

@@ -11,19 +11,21 @@ from robosim.kernels.narrow_phase.slots import find_near
 
 
 @entry
-def read_contacts(model, state, work, out):
+def read_contacts(model, state, memory, work, out):
     """CONTACT_READING of all that was in the equations of the last interval; their count."""
     load_poses(model, state, work.pose2)
-    count, t, nb = 0, work.scratch[0], model.bodies.shape[0]
-    for n in range(1, work.active[0] + 1):
-        k = work.active[n]
-        contact, w, reading = work.slots[k], work.contacts[k], out[count]
-        if on_joint(contact) or state.contacts[k].active == 0:
+    count, t, nb, first = 0, work.scratch[0], model.bodies.shape[0], model.contacts.shape[0]
+    for k in range(memory.guesses.active.shape[0]):
+        if memory.guesses.active[k] == 0:
             continue
+        contact = model.contacts[k] if k < first else memory.guesses.features[k - first]
+        if on_joint(contact):
+            continue
+        w, reading = memory.system.contacts[k], out[count]
         count += 1
         reading.slot = k
         reading.gap = place_contact(contact, work.pose2, t)
-        c = state.contacts[k]
+        c = memory.guesses.contacts[k]
         contact_impulse(c.beta, c.gamma, model.facets, t.arm)
         # A contact of the world with a body is told as one of the body with the world.
         flipped = contact.body == nb
@@ -43,9 +45,9 @@ def read_contacts(model, state, work, out):
 @entry
 def pair_gaps(model, state, work, margin, out):
     """The smallest gap of each pair of shapes at the knot, (np,) [m]; inf beyond the margin."""
-    load_poses(model, state, work.pose1)
+    load_poses(model, state, work.pose2)
     for p in range(model.collision.pairs.shape[0]):
         out[p] = inf
-        count = find_near(model, work, work.pose1, p, margin)
+        count = find_near(model, work, work.pose2, p, margin)
         for n in range(count):
             out[p] = min(out[p], work.collision.features[n].gap)

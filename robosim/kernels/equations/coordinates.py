@@ -69,37 +69,38 @@ def find_twists(model, poses, v, work, twists):
 
 
 @entry
-def set_bodies(model, state, work, dt):
+def set_bodies(model, state, memory, work, dt):
     """Put the bodies where state.q and state.v say, as the tree's joints lead to them."""
-    place_bodies(model, state.q, work, work.pose1)
-    move_bodies(model, work.pose1, state.v, work, work.twists)
+    place_bodies(model, state.q, work, memory.system.pose1)
+    move_bodies(model, memory.system.pose1, state.v, work, work.twists)
     for i in range(state.bodies.shape[0]):
-        body, pose = state.bodies[i], work.pose1[i]
+        body, pose = state.bodies[i], memory.system.pose1[i]
         for k in range(3):
             body.x[k] = pose.x[k]
             body.v[k] = work.twists[i].w[k]
         for k in range(4):
             body.q[k] = pose.q[k]
         rotate_back(pose.R, work.twists[i].w[3:], body.omega)
-    read_joints(model, model.tree, state, work, work.pose1, work.twists, model.bodies.shape[0])
-    start_knot(model, state, work, dt)
+    read_joints(
+        model, model.tree, state, work, memory.system.pose1, work.twists, model.bodies.shape[0]
+    )
+    start_knot(model, state, memory, work, dt)
 
 
 @kernel
-def start_knot(model, state, work, dt):
+def start_knot(model, state, memory, work, dt):
     """Momenta, Jacobians and rotors that start a step from the bodies at work.pose1, work.twists.
 
     The momentum of a knot velocity is the discrete Legendre transform of a start: the first
     step then receives half of the knot's impulse, as every later one does from either side. `dt`
     is the length of the arcs that the twists are measured along, or 0.
     """
-    fill(0, work.factored)
-    work.last_dt[0], work.stale[0] = 0.0, 0.0
+    state.last_dt[0], state.stale[0] = 0.0, 0.0
     t = work.scratch[0]
-    if find_changes(model, work.pose1, work.twists, dt, True, work):
+    if find_changes(model, memory.system.pose1, work.twists, dt, True, work):
         add_changes(model, work, work.twists)
     for i in range(state.bodies.shape[0]):
-        body, pose = state.bodies[i], work.pose1[i]
+        body, pose = state.bodies[i], memory.system.pose1[i]
         assign(work.twists[i].w, body.shown)
         assign(work.twists[i].w, body.v_mid)
         for k in range(3):
@@ -109,38 +110,48 @@ def start_knot(model, state, work, dt):
         rotate(pose.R, t.y, body.p[3:])
     for j in range(model.joints.shape[0]):
         joint, knot = model.joints[j], state.joints[j]
-        start_joint(joint, knot, work.pose1, work.scratch[0])
+        fill(0.0, knot.impulse)
         fill(0.0, knot.mid)
-        fill(0.0, knot.slope)
         for row in range(joint.m_T + joint.m_R):
             v = joint.v_begin + row
-            fill(0.0, knot.missed[row])
             knot.mid[row] = own_rate(joint, row, state.v, state.bodies)
             knot.rotor[row] = model.coordinates[v].armature * state.v[v]
-    fill(0.0, state.trend)
-    fill(0.0, state.contact_trend)
     for n in range(state.couplings.shape[0]):
         state.couplings[n].impulse = 0.0
-    for k in range(state.contacts.shape[0]):
-        state.contacts[k].active = 0
-
-
-@entry
-def start_constraints(model, state, work):
-    """Jacobians of all joints at the knot, for a solver with multipliers that takes it over."""
-    load_poses(model, state, work.pose1)
-    for j in range(model.joints.shape[0]):
-        start_joint(model.joints[j], state.joints[j], work.pose1, work.scratch[0])
+    forget(memory)
 
 
 @kernel
-def start_joint(joint, knot, poses, t):
-    """All directions of one joint at the knot, and no impulses yet."""
+def forget(memory):
+    """Leave nothing for the next step to begin with but the state."""
+    guesses = memory.guesses
+    fill(0, memory.system.valid)
+    for j in range(guesses.joints.shape[0]):
+        guess = guesses.joints[j]
+        fill(0.0, guess.slope)
+        for row in range(6):
+            fill(0.0, guess.missed[row])
+    fill(0, guesses.active)
+    fill(-1, guesses.ids)
+    fill(0.0, guesses.trend)
+    fill(0.0, guesses.contact_trend)
+
+
+@kernel
+def load_directions(model, tree, system, work):
+    """Directions at the first knot of all joints, or of those that close loops of a tree."""
+    for j in range(0 if tree is None else model.bodies.shape[0], model.joints.shape[0]):
+        if model.joints[j].node >= 0:
+            start_joint(model.joints[j], system.directions[j], system.pose1, work.scratch[0])
+
+
+@kernel
+def start_joint(joint, way, poses, t):
+    """All directions of one joint at the knot."""
     a, b, n = poses[joint.parent], poses[joint.child], joint.n_T + joint.n_R
-    joint_jacobian(joint, a, b, t, knot.G_a, knot.G_b)
-    joint_motion_map(joint, a, b, t, n, knot.G_a, knot.G_b)
-    fill(0.0, knot.impulse)
-    knot.rows = 6
+    joint_jacobian(joint, a, b, t, way.G_a, way.G_b)
+    joint_motion_map(joint, a, b, t, n, way.G_a, way.G_b)
+    way.rows = 6
 
 
 @kernel
@@ -201,11 +212,11 @@ def measure_tendons(model, q, work, lengths):
 @entry
 def joint_violations(model, state, work, out):
     """Largest entry of each joint's residual at the knot, (nj,) [m, or sine of half an angle]."""
-    load_poses(model, state, work.pose1)
+    load_poses(model, state, work.pose2)
     t = work.scratch[0]
     for j in range(model.joints.shape[0]):
         joint = model.joints[j]
-        joint_residual(joint, work.pose1[joint.parent], work.pose1[joint.child], t, t.f)
+        joint_residual(joint, work.pose2[joint.parent], work.pose2[joint.child], t, t.f)
         out[j] = 0.0
         for row in range(joint.n_T + joint.n_R):
             out[j] = max(out[j], abs(t.f[row]))
@@ -214,12 +225,12 @@ def joint_violations(model, state, work, out):
 @entry
 def read_bodies(model, state, work):
     """Joint coordinates and velocities of the bodies, wherever they were put, into q and v."""
-    load_poses(model, state, work.pose1)
+    load_poses(model, state, work.pose2)
     for i in range(state.bodies.shape[0]):
         twist = work.twists[i].w
         assign(state.bodies[i].v, twist[:3])
-        rotate(work.pose1[i].R, state.bodies[i].omega, twist[3:])
-    read_joints(model, model.tree, state, work, work.pose1, work.twists, 0)
+        rotate(work.pose2[i].R, state.bodies[i].omega, twist[3:])
+    read_joints(model, model.tree, state, work, work.pose2, work.twists, 0)
 
 
 @kernel

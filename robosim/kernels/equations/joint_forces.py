@@ -43,7 +43,7 @@ def servo_torque(drive, q, u):
 
 
 @kernel
-def joint_law(model, state, work, j, dt):
+def joint_law(model, state, loads, work, j, dt):
     """Law, half and A of joint j's work, from its coordinates at the second knot in work.q2."""
     joint, knot, w = model.joints[j], state.joints[j], work.joints[j]
     single = joint.m_T + (joint.m_R if joint.m_R == 1 else 0)
@@ -52,7 +52,7 @@ def joint_law(model, state, work, j, dt):
         for k in range(rows):
             w.A[row, k] = 0.0
     for row in range(single):
-        c, drive = model.coordinates[joint.v_begin + row], work.drives[joint.v_begin + row]
+        c, drive = model.coordinates[joint.v_begin + row], loads.drives[joint.v_begin + row]
         q1, q2 = state.q[joint.q_begin + row], work.q2[joint.q_begin + row]
         middle, u = 0.5 * (q1 + q2), (q2 - q1) / dt
         away, stiffness = middle - c.rest, c.stiffness
@@ -133,7 +133,7 @@ def half_log(r):
 
 
 @kernel
-def knot_law(model, work, j, dt):
+def knot_law(model, loads, work, j, dt):
     """Law and A at a knot: rotors keep their momenta, and servos give half of their impulse.
 
     That half is what the servo will give from here on, if the rate changes as much again as it has
@@ -147,7 +147,7 @@ def knot_law(model, work, j, dt):
         v, q = joint.v_begin + row, joint.q_begin + row
         w.A[row, row] = -model.coordinates[v].armature
         w.law[row] = w.rotor[row]
-        drive = work.drives[v]
+        drive = loads.drives[v]
         if drive.kp != 0.0 or drive.kd != 0.0:
             # At the rate of the interval, and how that changes with twice the rate that is added.
             torque, free = servo_torque(drive, work.q2[q] + dt * w.rate[row], w.rate[row])

@@ -60,9 +60,9 @@ def largest_speed(twist, reach):
 
 
 @kernel
-def find_pair(model, work, p):
+def find_pair(model, system, work, p):
     """Features of pair p that may be reached, into work.collision; their count."""
-    return find_near(model, work, work.pose1, p, work.collision.found[p].margin)
+    return find_near(model, work, system.pose1, p, work.collision.found[p].margin)
 
 
 @kernel
@@ -109,7 +109,7 @@ def moved_by(work, body, reach, dt):
 
 
 @kernel
-def find_entered(model, work, p, dt):
+def find_entered(model, system, work, p, dt):
     """Put features of pair p that the interval ends beyond into free slots; their number.
 
     Features of the first knot are all that is touched unless the bodies turn by much: then
@@ -117,7 +117,7 @@ def find_entered(model, work, p, dt):
     a terrain: the plane beyond it, which goes on through what is before it, has been behind them
     all the time, but must not be so at the end.
     """
-    pair, ids, features = model.collision.pairs[p], work.collision.ids, work.collision.features
+    pair, ids, features = model.collision.pairs[p], work.ids, work.collision.features
     slot = pair.slot_begin
     while slot < pair.slot_end and ids[slot] >= 0:
         slot += 1
@@ -126,14 +126,14 @@ def find_entered(model, work, p, dt):
     if slot == pair.slot_end or moved + moved_by(work, pair.body_b, pair.reach_b, dt) < allowed:
         return 0
     found, t = 0, work.scratch[0]
-    apart = is_apart(model, work, p, allowed)
+    apart = is_apart(model, system, work, p, allowed)
     count = find_near(model, work, work.pose2, p, allowed)
     for n in range(count):
         if features[n].gap < -allowed and slot < pair.slot_end:
             contact = work.slots[slot]
             describe(model, pair, features[n], contact)
             contact.apart = 1 if apart else 0
-            left = 0.0 if apart else depth_left(place_contact(contact, work.pose1, t), dt)
+            left = 0.0 if apart else depth_left(place_contact(contact, system.pose1, t), dt)
             if place_contact(contact, work.pose2, t) < left - allowed:
                 # One that is there already, but elsewhere, as on a rim: for this step only.
                 ids[slot] = THIS_STEP if holds(ids, pair, features[n].id) else features[n].id
@@ -144,10 +144,10 @@ def find_entered(model, work, p, dt):
 
 
 @kernel
-def is_apart(model, work, p, allowed):
+def is_apart(model, system, work, p, allowed):
     """Whether the shapes of pair p are apart at the first knot, but for what is allowed."""
     features = work.collision.features
-    for n in range(find_near(model, work, work.pose1, p, allowed)):
+    for n in range(find_near(model, work, system.pose1, p, allowed)):
         if features[n].gap < -allowed:
             return False
     return True
@@ -165,7 +165,7 @@ def holds(ids, pair, feature_id):
 @kernel
 def assign_slots(model, work, p, count):
     """Put the features of pair p into its slots: where they were, or else where there is room."""
-    pair, ids, features = model.collision.pairs[p], work.collision.ids, work.collision.features
+    pair, ids, features = model.collision.pairs[p], work.ids, work.collision.features
     count = min(count, pair.slot_end - pair.slot_begin)
     # Slots whose features are gone become free.
     for slot in range(pair.slot_begin, pair.slot_end):

@@ -8,6 +8,7 @@ to a final one. Several attempts are made at a step, each slower and surer than 
 from math import inf, isfinite, sqrt
 
 from robosim.compiled.kinds import DRY
+from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import (
     everywhere,
@@ -61,7 +62,7 @@ REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
 
 
 @kernel
-def longest_feasible_step(model, state, work, dt, fraction):
+def longest_feasible_step(model, system, work, dt, fraction):
     """The longest step up to 1 that keeps contact variables positive and turns below a radian."""
     longest = 1.0
     fastest = 0.0
@@ -69,29 +70,29 @@ def longest_feasible_step(model, state, work, dt, fraction):
         fastest = max(fastest, dot(work.rhs[i].w[3:], work.rhs[i].w[3:]))
     if somewhere(dt * dt * fastest > 1.0):
         longest = min(1.0, 1.0 / (abs(dt) * sqrt(fastest)))
-    return longest_inside(model, state, work, fraction, longest)
+    return longest_inside(model, system, work, fraction, longest)
 
 
 @kernel
-def longest_inside(model, state, work, fraction, longest):
+def longest_inside(model, system, work, fraction, longest):
     """The longest step up to `longest` that keeps contact variables positive."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         longest = contact_longest_step(
-            work.slots[k], state.contacts[k], work.contacts[k], model.facets, fraction, longest
+            work.slots[k], work.contacts[k], system.contacts[k], model.facets, fraction, longest
         )
     return least_of_limbs(longest)
 
 
 @kernel
-def complementarity(model, state, work, length):
+def complementarity(model, system, work, length):
     """(mean, largest, smallest) weighted product of the contacts' pairs after `length`."""
     total, largest, smallest, pairs = 0.0, 0.0, inf, 0.0
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact = work.slots[k]
         of_contact, above, below, count = contact_products(
-            contact, state.contacts[k], work.contacts[k], model.facets, length
+            contact, work.contacts[k], system.contacts[k], model.facets, length
         )
         total += contact.part * of_contact
         largest, smallest = max(largest, above), min(smallest, below)
@@ -101,19 +102,19 @@ def complementarity(model, state, work, length):
 
 
 @kernel
-def set_second_order(model, state, work, on):
+def set_second_order(model, system, work, on):
     """Mehrotra's second-order terms from the predictor's direction, or zero."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact_second_order(model.facets, on, work.contacts[k])
+        contact_second_order(model.facets, on, system.contacts[k])
 
 
 @kernel
-def clear_directions(work, facets, attempt):
+def clear_directions(system, work, facets, attempt):
     """Forget the last directions of the contacts, which may not even be finite."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        w = work.contacts[k]
+        w = system.contacts[k]
         w.slides, w.warm, w.straight = 0.0, 1 if attempt == WARM else 0, 0.0
         if not jumps(attempt):
             w.jumps = 0.0
@@ -123,15 +124,15 @@ def clear_directions(work, facets, attempt):
 
 
 @kernel
-def predict_barrier(model, state, work, dt, kappa_end):
+def predict_barrier(model, system, work, dt, kappa_end):
     """Mehrotra's predictor: the barrier to aim at; leaves the second-order terms set."""
-    set_second_order(model, state, work, 0.0)
-    find_direction(model, model.tree, state, work, 0.0, False)
-    length = longest_feasible_step(model, state, work, dt, 1.0)
-    mean = complementarity(model, state, work, 0.0)[0]
-    ahead = complementarity(model, state, work, length)[0]
+    set_second_order(model, system, work, 0.0)
+    find_direction(model, model.tree, system, work, 0.0, False)
+    length = longest_feasible_step(model, system, work, dt, 1.0)
+    mean = complementarity(model, system, work, 0.0)[0]
+    ahead = complementarity(model, system, work, length)[0]
     ratio = max(ahead, 0.0) / mean
-    set_second_order(model, state, work, pick(length > 0.1, 1.0, 0.0))
+    set_second_order(model, system, work, pick(length > 0.1, 1.0, 0.0))
     return max(kappa_end, min(1.0, ratio * ratio * ratio) * mean)
 
 
@@ -163,14 +164,14 @@ def raises_barrier(attempt):
 
 
 @kernel
-def central_step(model, state, work, length):
+def central_step(model, system, work, length):
     """Shorten a step until no product falls far behind the others.
 
     A pair that has come to zero on both sides cannot be moved by Newton's method any more, so the
     path has to be followed inside the wide neighbourhood of the central path.
     """
     for _ in range(20):
-        mean, _, smallest = complementarity(model, state, work, length)
+        mean, _, smallest = complementarity(model, system, work, length)
         if everywhere(smallest >= 1e-3 * mean):
             break
         length *= 0.8
@@ -178,11 +179,11 @@ def central_step(model, state, work, length):
 
 
 @kernel
-def keeps_apart(model, work):
+def keeps_apart(model, system, work):
     """Whether every gap in the equations is positive, or less deep than it was."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        w = work.contacts[k]
+        w = system.contacts[k]
         if work.slots[k].kind != DRY and not everywhere(w.gap > w.step_back):
             return False
     return True
@@ -203,7 +204,7 @@ def keeps_closed(model, tree, work, most):
 
 
 @kernel
-def center_contacts(model, state, work, kappa, speed, attempt):
+def center_contacts(model, system, work, kappa, speed, attempt):
     """Put all contacts in the equations on the central path, their slacks from the motion.
 
     Sliding contacts that jam can make the path turn back before the barrier is down. From the
@@ -212,12 +213,12 @@ def center_contacts(model, state, work, kappa, speed, attempt):
     """
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        w = work.contacts[k]
+        w = system.contacts[k]
         w.weight = 1.0
         if path(attempt) > 0:
             # Spread over 1e-2..1e2 by a multiplicative hash: the same in every run.
             w.weight = 10.0 ** (4.0 * ((0.618034 * (k + 1) * (path(attempt) + 2)) % 1.0) - 2.0)
-        contact_center(work.slots[k], state.contacts[k], w, model.facets, kappa, speed)
+        contact_center(work.slots[k], work.contacts[k], w, model.facets, kappa, speed)
 
 
 @kernel
@@ -233,34 +234,34 @@ def inverse_mass(model, contact):
 
 
 @kernel
-def let_jump(model, work):
+def let_jump(model, system, work):
     """Let contacts take steps of any length from now on."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        work.contacts[k].jumps = inverse_mass(model, work.slots[k])
+        system.contacts[k].jumps = inverse_mass(model, work.slots[k])
 
 
 @kernel
-def let_stay(model, state, work, near):
+def let_stay(model, system, work, near):
     """Near a solution, let contacts that stay inside their cones go straight in the next jump."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        w = work.contacts[k]
+        w = system.contacts[k]
         w.straight = 0.0
         if near:
-            contact_stays(work.slots[k], state.contacts[k], w, model.facets, FREE)
+            contact_stays(work.slots[k], work.contacts[k], w, model.facets, FREE)
 
 
 @kernel
-def start_jump(model, state, work):
+def start_jump(model, system, work):
     """Put all contacts on the central path from where another attempt has left them."""
-    let_jump(model, work)
-    kappa = complementarity(model, state, work, 0.0)[0]
+    let_jump(model, system, work)
+    kappa = complementarity(model, system, work, 0.0)[0]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        w = work.contacts[k]
+        w = system.contacts[k]
         w.weight, w.aim = 1.0, kappa
-        contact_land(work.slots[k], state.contacts[k], w, model.facets)
+        contact_land(work.slots[k], work.contacts[k], w, model.facets)
 
 
 @kernel
@@ -273,7 +274,7 @@ def least_impulse(model, options, dt):
 
 
 @kernel
-def final_barrier(impulse, state, work, options):
+def final_barrier(impulse, work, options):
     """The barrier [J] at which the interior point stops, for the largest impulse at present.
 
     That is no less than `impulse`.
@@ -282,25 +283,34 @@ def final_barrier(impulse, state, work, options):
     with s gamma fixed, a large gamma would ask for slacks below the rounding of the gap.
     """
     for n in range(1, work.active[0] + 1):
-        impulse = max(impulse, state.contacts[work.active[n]].gamma)
+        impulse = max(impulse, work.contacts[work.active[n]].gamma)
     return options.contact_speed * most_of_limbs(impulse)
 
 
 @kernel
-def is_solved(model, work, options, merit, largest, kappa_end):
+def first_barrier(impulse, guesses, options):
+    """`final_barrier` before an interval, by the contacts of the last one."""
+    for k in range(guesses.active.shape[0]):
+        if guesses.active[k] != 0:
+            impulse = max(impulse, guesses.contacts[k].gamma)
+    return options.contact_speed * most_of_limbs(impulse)
+
+
+@kernel
+def is_solved(model, system, work, options, merit, largest, kappa_end):
     """Whether all equations hold to their tolerances, for products of contacts up to `largest`."""
     exact = everywhere(merit < options.tolerance)
     if not (exact and everywhere(largest <= 10.0 * kappa_end)):
         return False
     # Forces are impulses over dt: those of the last step, taken over, would be seen to be off.
-    if not keeps_apart(model, work):
+    if not keeps_apart(model, system, work):
         return False
     opening = options.tolerance + (WEDGED if work.active[0] > 0 else OPEN)
     return keeps_closed(model, model.tree, work, opening * options.dt)
 
 
 @kernel
-def search(model, state, work, dt, length, tries, merit, enough, info):
+def search(model, state, system, loads, work, dt, length, tries, merit, enough, info):
     """The longest step that comes nearer, or else the last: (residual, length, whether nearer).
 
     The first is of `length`, each of `tries` half as long as the one before.
@@ -309,23 +319,23 @@ def search(model, state, work, dt, length, tries, merit, enough, info):
     for n in range(tries):
         if n > 0:
             length *= 0.5
-        take_step(model, model.tree, state, work, dt, length)
-        trial = evaluate(model, state, work, dt, info)
+        take_step(model, model.tree, system, work, dt, length)
+        trial = evaluate(model, state, system, loads, work, dt, info)
         if everywhere(trial <= max((1.0 - 1e-4 * length) * merit, enough)):
             return trial, length, True
     return trial, length, False
 
 
 @kernel
-def solve(model, state, work, options, dt, attempt, info):
+def solve(model, state, system, loads, work, options, dt, attempt, info):
     """Solve the step equations from the unknowns in `work`; returns a status."""
-    clear_directions(work, model.facets, attempt)
+    clear_directions(system, work, model.facets, attempt)
     touches = work.active[0] > 0
     # The projection at the end of the last step has factored nearly the same matrix. With contacts
     # those factors bring most steps to convergence; without, a fresh matrix takes one iteration to
     # an accuracy that they would need four for.
-    stale = attempt != WARM or work.factored[0] == 0 or not touches
-    merit = evaluate(model, state, work, dt, info)
+    stale = attempt != WARM or system.valid[FACTORED] == 0 or not touches
+    merit = evaluate(model, state, system, loads, work, dt, info)
     jump, length, nears = jumps(attempt), 1.0, False
     least = least_impulse(model, options, dt)
     far, short, whole, stuck = 0, 0, 0, 0
@@ -333,9 +343,9 @@ def solve(model, state, work, options, dt, attempt, info):
         info.residual = merit
         if not isfinite(merit):
             return NOT_FINITE
-        kappa_end = final_barrier(least, state, work, options)
-        mean, largest, _ = complementarity(model, state, work, 0.0)
-        solved = is_solved(model, work, options, merit, largest, kappa_end)
+        kappa_end = final_barrier(least, work, options)
+        mean, largest, _ = complementarity(model, system, work, 0.0)
+        solved = is_solved(model, system, work, options, merit, largest, kappa_end)
         if solved and (n > 0 or not touches):
             info.residual = merit
             return CONVERGED
@@ -346,13 +356,13 @@ def solve(model, state, work, options, dt, attempt, info):
         # With a high barrier its slacks are so long that smaller residuals mean nothing.
         enough = max(options.tolerance, 0.1 * options.contact_speed * mean / kappa_end)
         if stale:
-            work.factored[0] = 0
-            if factor(model, model.tree, state, work) != 0:
+            system.valid[FACTORED] = 0
+            if factor(model, model.tree, system, work) != 0:
                 return SINGULAR
         kappa = kappa_end
-        set_second_order(model, state, work, 0.0)
+        set_second_order(model, system, work, 0.0)
         if attempt == COLD and touches:
-            kappa = predict_barrier(model, state, work, dt, kappa_end)
+            kappa = predict_barrier(model, system, work, dt, kappa_end)
         elif jump:
             kappa = max(kappa_end, pick(merit <= enough, 0.1, 1.0) * mean)
         elif attempt >= CAREFUL:
@@ -360,26 +370,28 @@ def solve(model, state, work, options, dt, attempt, info):
             alike = largest < 3.0 * mean and far_down
             kappa = max(kappa_end, (0.3 if alike else 1.0) * mean)
         refine = n > 1 and everywhere(merit < REFINE)
-        find_direction(model, model.tree, state, work, kappa, refine)
-        length = longest_feasible_step(model, state, work, dt, CLOSE)
+        find_direction(model, model.tree, system, work, kappa, refine)
+        length = longest_feasible_step(model, system, work, dt, CLOSE)
         if attempt != WARM and not jump:
-            length = central_step(model, state, work, length)
+            length = central_step(model, system, work, length)
         if attempt == WARM and touches and not jump and somewhere(length < FREE):
             jump = True
-            let_jump(model, work)
+            let_jump(model, system, work)
             if not stale:
                 # What factors of the last knot are too coarse for may not need to jump.
                 stale = True
                 continue
-            length = longest_feasible_step(model, state, work, dt, CLOSE)
-        remember(model, model.tree, state, work)
+            length = longest_feasible_step(model, system, work, dt, CLOSE)
+        remember(model, model.tree, system, work)
         if jump:
-            let_stay(model, state, work, everywhere(merit < LOOSE))
+            let_stay(model, system, work, everywhere(merit < LOOSE))
         # Warm starts may get worse by a first step, with the factors of the last knot.
         if jump or (attempt == WARM and touches):
             enough = LOOSE
         tries = 1 if whole > 0 else (5 if jump else 10)
-        trial, length, nearer = search(model, state, work, dt, length, tries, merit, enough, info)
+        trial, length, nearer = search(
+            model, state, system, loads, work, dt, length, tries, merit, enough, info
+        )
         if not (nearer or jump):
             return STALLED
         # A jump that lands too far even when it is short is made all the same: it leads elsewhere.

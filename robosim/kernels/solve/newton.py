@@ -6,6 +6,7 @@ have been eliminated into its body's block and are found again from the directio
 
 from math import isfinite, sqrt
 
+from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, most_of_limbs
 from robosim.kernels.compiler.rows import add_scaled, read_row, scaled, write_row
@@ -71,30 +72,30 @@ from robosim.kernels.solve.tree.tree import (
 
 
 @kernel
-def evaluate(model, state, work, dt, info):
+def evaluate(model, state, system, loads, work, dt, info):
     """work.residual of Eqs. (29a), (29b) at the current unknowns; returns the residual in m/s."""
-    return evaluate_equations(model, model.tree, model.loops, state, work, dt, info)
+    return evaluate_equations(model, model.tree, model.loops, state, system, loads, work, dt, info)
 
 
 @kernel
-def evaluate_equations(model, tree, loops, state, work, dt, info):
+def evaluate_equations(model, tree, loops, state, system, loads, work, dt, info):
     """`evaluate`, of which only what the model needs is compiled."""
     nb = model.bodies.shape[0]
     clear_rows(work.impulse)
     worst, t = 0.0, work.scratch[0]
     if tree is not None:
-        move_tree(model.joints, work.bodies, work.tree, dt)
-        pose_contacts(model, work, dt)
+        move_tree(model.joints, work.bodies, system.tree, dt)
+        pose_contacts(model, system, work, dt)
         if loops is not None:
-            worst = loop_equations(model, loops, state, work, dt)
-        tree_laws(model, state, work, dt)
+            worst = loop_equations(model, loops, system, work, dt)
+        tree_laws(model, state, system, loads, work, dt)
     else:
         for i in range(nb):
-            end_pose(work.pose1[i], work.bodies[i].v, work.bodies[i].P, dt, work.pose2[i])
-        worst = constraint_equations(model, state, work, dt)
+            end_pose(system.pose1[i], work.bodies[i].v, work.bodies[i].P, dt, work.pose2[i])
+        worst = constraint_equations(model, state, system, loads, work, dt)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
+        contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
         contact_impulse(c.beta, c.gamma, model.facets, w.f)
         if on_joint(contact):
             joint = model.joints[contact.joint]
@@ -108,58 +109,65 @@ def evaluate_equations(model, tree, loops, state, work, dt, info):
                 add_transposed(w.L_o, w.f, work.impulse[contact.other].w)
         worst = max(worst, contact_violation(contact, c, model.facets, w.u, contact.mass))
     if tree is not None:
-        dynamics = tree_residual(model, work, dt, info)
+        dynamics = tree_residual(model, system, work, dt, info)
     else:
         for j in range(model.joints.shape[0]):
             joint, w = model.joints[j], work.joints[j]
             if w.rows > joint.n_T + joint.n_R:
                 worst = max(worst, law_residual(joint, w, work.residual[joint.node].w))
-        dynamics = dynamics_residual(model, work, dt, info)
+        dynamics = dynamics_residual(model, system, work, dt, info)
     if not isfinite(dynamics):
         return dynamics
     return max(most_of_limbs(worst), dynamics)
 
 
 @kernel
-def tree_laws(model, state, work, dt):
+def tree_laws(model, state, system, loads, work, dt):
     """What springs, dampers, servos and rotors ask of a tree's joints, into their rows."""
     for j in range(model.bodies.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if w.rows > joint.n_T + joint.n_R:
-            look_ahead(model, state, work, j, dt)
-            joint_law(model, state, work, j, dt)
+            look_ahead(model, state, system, work, j, dt)
+            joint_law(model, state, loads, work, j, dt)
             assign_laws(joint, w, work.residual[joint.node].w)
 
 
 @kernel
-def loop_equations(model, loops, state, work, dt):
+def loop_equations(model, loops, system, work, dt):
     """Rows of joints that close loops of a tree into work.residual; what is left of them [m/s]."""
     worst, nb = 0.0, model.bodies.shape[0]
     for n in range(loops.joint.shape[0]):
         j = loops.joint[n]
-        joint, knot, w = model.joints[j], state.joints[j], work.joints[j]
-        pose_body(work, joint.child, dt)
+        joint, way, w = model.joints[j], system.directions[j], work.joints[j]
+        pose_body(system, work, joint.child, dt)
         if joint.parent < nb:
-            pose_body(work, joint.parent, dt)
+            pose_body(system, work, joint.parent, dt)
         residual = work.residual[joint.node].w
-        left = joint_equations(joint, knot, w, work.pose2, work.q2, work.scratch[0], dt, residual)
+        left = joint_equations(joint, w, work.pose2, work.q2, work.scratch[0], dt, residual)
         worst = max(worst, left)
-        add_joint_impulses(joint, knot, w, work.impulse)
+        add_joint_impulses(joint, way, w, work.impulse)
     return worst
 
 
 @kernel
-def tree_residual(model, work, dt, info):
+def tree_residual(model, system, work, dt, info):
     """work.residual of a tree's bodies; its size as a velocity."""
     mass = find_residual(
-        model.bodies, work.bodies, work.known, work.impulse, work.residual, work.scratch[0], dt
+        model.bodies,
+        system.inertias,
+        work.bodies,
+        work.known,
+        work.impulse,
+        work.residual,
+        work.scratch[0],
+        dt,
     )
-    size = share_residual(model.bodies, model.joints, work.joints, work.tree, work.residual, info)
+    size = share_residual(model.bodies, model.joints, work.joints, system.tree, work.residual, info)
     return sqrt(abs(size) / mass) if isfinite(size) else size
 
 
 @kernel
-def constraint_equations(model, state, work, dt):
+def constraint_equations(model, state, system, loads, work, dt):
     """Rows of joints and couplings into work.residual, their impulses into work.impulse [m/s]."""
     worst, t = 0.0, work.scratch[0]
     for j in range(model.joints.shape[0]):
@@ -167,14 +175,14 @@ def constraint_equations(model, state, work, dt):
         if joint.node >= 0:
             if w.rows > joint.n_T + joint.n_R:
                 measure_ahead(model, j, state.q, work)
-                joint_law(model, state, work, j, dt)
-            knot, residual = state.joints[j], work.residual[joint.node].w
-            left = joint_equations(joint, knot, w, work.pose2, work.q2, t, dt, residual)
+                joint_law(model, state, loads, work, j, dt)
+            way, residual = system.directions[j], work.residual[joint.node].w
+            left = joint_equations(joint, w, work.pose2, work.q2, t, dt, residual)
             worst = max(worst, left)
-            add_joint_impulses(joint, knot, w, work.impulse)
+            add_joint_impulses(joint, way, w, work.impulse)
             add_span_impulses(model, joint, work.span1, w.impulse[0], work.impulse)
     for n in range(model.couplings.shape[0]):
-        worst = max(worst, coupling_equation(model, state, work, n, dt))
+        worst = max(worst, coupling_equation(model, system, work, n, dt))
     return worst
 
 
@@ -187,7 +195,7 @@ def assign_laws(joint, w, out):
 
 
 @kernel
-def joint_equations(joint, knot, w, poses, q2, t, dt, residual):
+def joint_equations(joint, w, poses, q2, t, dt, residual):
     """Rows of one joint into `residual` (6,); what is left of its constraints in m/s.
 
     Constraints and driven coordinates are held at the second knot; other coordinates get the
@@ -211,13 +219,13 @@ def joint_equations(joint, knot, w, poses, q2, t, dt, residual):
 
 
 @kernel
-def add_joint_impulses(joint, knot, w, impulses):
+def add_joint_impulses(joint, way, w, impulses):
     """What a joint does to its bodies at the first knot."""
     parent, child = impulses[joint.parent].w, impulses[joint.child].w
     for row in range(w.rows):
         for k in range(6):
-            parent[k] += knot.G_a[row, k] * w.impulse[row]
-            child[k] += knot.G_b[row, k] * w.impulse[row]
+            parent[k] += way.G_a[row, k] * w.impulse[row]
+            child[k] += way.G_b[row, k] * w.impulse[row]
 
 
 @kernel
@@ -232,17 +240,17 @@ def law_residual(joint, w, residual):
 
 
 @kernel
-def coupling_equation(model, state, work, n, dt):
+def coupling_equation(model, system, work, n, dt):
     """The row of coupling n into work.residual and its impulse on the bodies; its residual."""
     coupling, w = model.couplings[n], work.couplings[n]
     w.g = -coupling.offset
     for i in range(2):
-        joint, knot = model.joints[coupling.joint[i]], state.joints[coupling.joint[i]]
+        joint, way = model.joints[coupling.joint[i]], system.directions[coupling.joint[i]]
         w.g += coupling.factor[i] * work.q2[joint.q_begin]
         impulse, row = coupling.factor[i] * w.impulse, coupling.row[i]
         for k in range(6):
-            work.impulse[joint.parent].w[k] += knot.G_a[row, k] * impulse
-            work.impulse[joint.child].w[k] += knot.G_b[row, k] * impulse
+            work.impulse[joint.parent].w[k] += way.G_a[row, k] * impulse
+            work.impulse[joint.child].w[k] += way.G_b[row, k] * impulse
     value = w.g / dt + coupling.compliance * w.impulse
     work.residual[coupling.node].w[0] = -value
     return abs(value)
@@ -264,17 +272,17 @@ def add_coordinate_impulse(joint, w, f, out):
 
 
 @kernel
-def dynamics_residual(model, work, dt, info):
+def dynamics_residual(model, system, work, dt, info):
     """Rows of Eq. (29a) into work.residual; their size as a velocity in the mass metric."""
     t = work.scratch[0]
     total, mass, largest = 0.0, 0.0, -1.0
     for i in range(model.bodies.shape[0]):
         body, w, r = model.bodies[i], work.bodies[i], work.residual[i].w
-        angular_momentum(w.J, w.P, dt, t.w)
+        angular_momentum(system.inertias[i].J, w.P, dt, t.w)
         for k in range(3):
             r[k] = work.known[i].w[k] + work.impulse[i].w[k] - body.mass * w.v[k]
             r[3 + k] = work.known[i].w[3 + k] + work.impulse[i].w[3 + k] - t.w[k]
-        rotate_back(work.pose1[i].R, r[3:], t.y)
+        rotate_back(system.pose1[i].R, r[3:], t.y)
         for k in range(3):
             t.z[k] = dot(body.inertia_inverse[k], t.y)
         size = dot(r, r) / body.mass + dot(t.y, t.z)
@@ -287,37 +295,37 @@ def dynamics_residual(model, work, dt, info):
 
 
 @kernel
-def factor(model, tree, state, work):
+def factor(model, tree, system, work):
     """Factors of the Newton system at the unknowns [Bruedigam2023, Eq. 32]; 0 if regular."""
     if tree is None:
-        assemble(model, state, work)
-        return ldu_factor(model.graph, work.blocks)
-    own_blocks(model, work)
-    condense_contacts(model, state, work)
+        assemble(model, system, work)
+        return ldu_factor(model.graph, system.blocks)
+    own_blocks(model, system, work)
+    condense_contacts(model, system, work)
     find_loop_rows(model, model.loops, work)
-    return factor_joints(model, state, work, False)
+    return factor_joints(model, system, work, False)
 
 
 @kernel
-def own_blocks(model, work):
+def own_blocks(model, system, work):
     """Blocks of a tree's bodies at the unknowns, in tree.D."""
     for i in range(model.bodies.shape[0]):
-        w, K = work.tree[i], work.scratch[0].R_J
-        angular_momentum_tangent(work.bodies[i].J, work.bodies[i].P, K)
+        w, K = system.tree[i], work.scratch[0].R_J
+        angular_momentum_tangent(system.inertias[i].J, work.bodies[i].P, K)
         own_block(model.bodies[i].mass, K, w.rho1, w.rho2, w.D)
 
 
 @kernel
-def factor_joints(model, state, work, held):
+def factor_joints(model, system, work, held):
     """`factor_tree` of the model, from the blocks of its bodies."""
     return factor_tree(
         model.joints,
         model.loops,
-        state.joints,
+        system.directions,
         work.joints,
-        work.tree,
-        work.border,
-        work.arms,
+        system.tree,
+        system.border,
+        system.arms,
         held,
     )
 
@@ -331,39 +339,41 @@ def find_loop_rows(model, loops, work):
 
 
 @kernel
-def assemble(model, state, work):
+def assemble(model, system, work):
     """work.blocks of the Newton system at the current unknowns [Bruedigam2023, Eq. 32]."""
-    clear_blocks(work.blocks)
+    clear_blocks(system.blocks)
     nb = model.bodies.shape[0]
     for i in range(nb):
-        D = work.blocks[i].F
+        D = system.blocks[i].F
         for k in range(3):
             D[k, k] = model.bodies[i].mass
-        angular_momentum_tangent(work.bodies[i].J, work.bodies[i].P, D[3:, 3:])
-    condense_contacts(model, state, work)
+        angular_momentum_tangent(system.inertias[i].J, work.bodies[i].P, D[3:, 3:])
+    condense_contacts(model, system, work)
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
             rows_ahead(model, work, j)
-            knot = state.joints[j]
+            way = system.directions[j]
             if is_tendon(joint):
-                place_tendon_blocks(model, joint, work.span1, work.span2, w, work.blocks)
+                place_tendon_blocks(model, joint, work.span1, work.span2, w, system.blocks)
             else:
-                place_joint_blocks(nb, joint, knot.G_a, knot.G_b, w, work.blocks)
+                place_joint_blocks(nb, joint, way.G_a, way.G_b, w, system.blocks)
     for n in range(model.couplings.shape[0]):
-        place_coupling_blocks(model, model.couplings[n], state.joints, work.joints, work.blocks)
+        place_coupling_blocks(
+            model, model.couplings[n], system.directions, work.joints, system.blocks
+        )
 
 
 @kernel
-def condense_contacts(model, state, work):
+def condense_contacts(model, system, work):
     """The answers of all contacts in the equations into the blocks of their bodies."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact, w = work.slots[k], work.contacts[k]
-        contact_stiffness(contact, state.contacts[k], model.facets, w)
+        contact, w = work.slots[k], system.contacts[k]
+        contact_stiffness(contact, work.contacts[k], model.facets, w)
         if not on_joint(contact):
             differentiate_contact(contact, work.pose2, work.bodies, w, work.scratch[0])
-        condense_contact(model, model.tree, contact, w, work, False)
+        condense_contact(model, model.tree, contact, w, system, work, False)
 
 
 @kernel
@@ -437,21 +447,23 @@ def place_coupling_blocks(model, coupling, left, right, blocks):
 
 
 @kernel
-def condense_contact(model, tree, contact, w, work, held):
+def condense_contact(model, tree, contact, w, system, work, held):
     """The contact's answer to motion, -L^T A R, into the bodies' blocks or the joint's law.
 
     With `held` L is that of the second knot, where R is L.
     """
-    nb, blocks = model.bodies.shape[0], work.blocks
+    nb, blocks = model.bodies.shape[0], system.blocks
     if on_joint(contact):
         subtract_answer(w.L, w.A, w.R, -1.0, work.joints[contact.joint].A)
         return
     R, R_o = w.L if held else w.R, w.L_o if held else w.R_o
     if tree is not None:
         if contact.body < nb:
-            condense_at_reference(w.L, w.A, R, held, work.scratch[0], work.tree[contact.body])
+            condense_at_reference(w.L, w.A, R, held, work.scratch[0], system.tree[contact.body])
         if contact.other < nb:
-            condense_at_reference(w.L_o, w.A, R_o, held, work.scratch[0], work.tree[contact.other])
+            condense_at_reference(
+                w.L_o, w.A, R_o, held, work.scratch[0], system.tree[contact.other]
+            )
         return
     if contact.body < nb:
         subtract_answer(w.L, w.A, R, 1.0, blocks[contact.body].F)
@@ -500,7 +512,7 @@ def subtract_rows_answer(L, A, x, y, z, out):
 
 
 @kernel
-def find_direction(model, tree, state, work, kappa, refine):
+def find_direction(model, tree, system, work, kappa, refine):
     """Newton direction for the barrier `kappa` into work.rhs and the contacts' d_ fields.
 
     A closed contact is so stiff that the rounding of the motion shows in its impulse. With
@@ -512,7 +524,7 @@ def find_direction(model, tree, state, work, kappa, refine):
     nb = model.bodies.shape[0]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
+        contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
         contact_force(contact, c, model.facets, kappa, w)
         if on_joint(contact):
             joint = model.joints[contact.joint]
@@ -522,40 +534,40 @@ def find_direction(model, tree, state, work, kappa, refine):
             add_transposed(w.L, w.F, work.rhs[contact.body].w)
         if contact.other < nb:
             add_transposed(w.L_o, w.F, work.rhs[contact.other].w)
-    solve_motion(model, tree, state, work, work.rhs)
+    solve_motion(model, tree, system, work, work.rhs)
     if refine:
-        unbalanced_momenta(model, tree, model.loops, state, work, work.correction)
+        unbalanced_momenta(model, tree, model.loops, system, work, work.correction)
         if tree is not None:
-            remember_rates(work.tree)
-        solve_motion(model, tree, state, work, work.correction)
+            remember_rates(system.tree)
+        solve_motion(model, tree, system, work, work.correction)
         for n in range(work.rhs.shape[0]):
             for k in range(6):
                 work.rhs[n].w[k] += work.correction[n].w[k]
         if tree is not None:
-            add_remembered_rates(work.tree)
+            add_remembered_rates(system.tree)
 
 
 @kernel
-def solve_motion(model, tree, state, work, x):
+def solve_motion(model, tree, system, work, x):
     """x = motion and impulses for the right-hand side x; the contacts' directions answer it."""
-    nb, t, before = model.bodies.shape[0], work.scratch[0], work.factored[0] != 0
+    nb, t, before = model.bodies.shape[0], work.scratch[0], system.valid[FACTORED] != 0
     if tree is not None:
-        solve_joints(model, work, x, False, before)
+        solve_joints(model, system, work, x, False, before)
     else:
         for j in range(model.joints.shape[0]):
             if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
                 assign(x[model.joints[j].node].w, work.joints[j].asked)
-        ldu_solve(model.graph, work.blocks, x)
+        ldu_solve(model.graph, system.blocks, x)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
+        contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
         fill(0.0, t.w)
         if on_joint(contact):
             joint = model.joints[contact.joint]
             if tree is not None:
-                assign(work.tree[contact.joint].d, t.f)
+                assign(system.tree[contact.joint].d, t.f)
             else:
-                coordinate_rates(model, joint, work, contact.joint, x, t.f)
+                coordinate_rates(model, joint, system, work, contact.joint, x, t.f)
             add_product(w.R, t.f, t.w)
         else:
             if contact.body < nb:
@@ -566,15 +578,15 @@ def solve_motion(model, tree, state, work, x):
 
 
 @kernel
-def solve_joints(model, work, x, held, before):
+def solve_joints(model, system, work, x, held, before):
     """`solve_tree` of the model."""
     solve_tree(
         model.joints,
         model.loops,
         work.joints,
-        work.tree,
-        work.border,
-        work.arms,
+        system.tree,
+        system.border,
+        system.arms,
         x,
         held,
         before,
@@ -582,19 +594,19 @@ def solve_joints(model, work, x, held, before):
 
 
 @kernel
-def unbalanced_momenta(model, tree, loops, state, work, out):
+def unbalanced_momenta(model, tree, loops, system, work, out):
     """out = what the direction leaves of the bodies' linearized equations; zero in other rows."""
     nb, t = model.bodies.shape[0], work.scratch[0]
     clear_rows(out)
     for i in range(nb):
         x, r, residual = work.rhs[i].w, out[i].w, work.residual[i].w
-        angular_momentum_tangent(work.bodies[i].J, work.bodies[i].P, t.R_J)
+        angular_momentum_tangent(system.inertias[i].J, work.bodies[i].P, t.R_J)
         for k in range(3):
             r[k] = residual[k] - model.bodies[i].mass * x[k]
             r[3 + k] = residual[3 + k] - dot(t.R_J[k], x[3:])
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact, w = work.slots[k], work.contacts[k]
+        contact, w = work.slots[k], system.contacts[k]
         if not on_joint(contact):
             contact_impulse(w.d_beta, w.d_gamma, model.facets, w.F)
             if contact.body < nb:
@@ -610,46 +622,46 @@ def unbalanced_momenta(model, tree, loops, state, work, out):
                 for row in range(m):
                     answer = work.rhs[joint.node].w[n + row]
                     for k in range(m):
-                        answer += w.A[row, k] * work.tree[j].d[k]
+                        answer += w.A[row, k] * system.tree[j].d[k]
                     out[joint.node].w[n + row] = answer
     if loops is not None:
         for n in range(loops.joint.shape[0]):
-            add_joint_momenta(model, state, work, loops.joint[n], out)
+            add_joint_momenta(model, system, work, loops.joint[n], out)
     if tree is None:
-        add_constraint_momenta(model, state, work, out)
+        add_constraint_momenta(model, system, work, out)
 
 
 @kernel
-def add_joint_momenta(model, state, work, j, out):
+def add_joint_momenta(model, system, work, j, out):
     """out += what the direction's multipliers of joint j do to its bodies."""
-    joint, knot, nb = model.joints[j], state.joints[j], model.bodies.shape[0]
+    joint, way, nb = model.joints[j], system.directions[j], model.bodies.shape[0]
     impulse = work.rhs[joint.node].w
     for row in range(work.joints[j].rows):
         for k in range(6):
-            out[joint.child].w[k] += knot.G_b[row, k] * impulse[row]
+            out[joint.child].w[k] += way.G_b[row, k] * impulse[row]
             if joint.parent < nb:
-                out[joint.parent].w[k] += knot.G_a[row, k] * impulse[row]
+                out[joint.parent].w[k] += way.G_a[row, k] * impulse[row]
 
 
 @kernel
-def add_constraint_momenta(model, state, work, out):
+def add_constraint_momenta(model, system, work, out):
     """out += what the direction's multipliers of all constraints do to bodies."""
     nb = model.bodies.shape[0]
     for j in range(model.joints.shape[0]):
         node = model.joints[j].node
         if node >= 0:
-            add_joint_momenta(model, state, work, j, out)
+            add_joint_momenta(model, system, work, j, out)
             impulse = work.rhs[node].w[0]
             add_span_impulses(model, model.joints[j], work.span1, impulse, out)
     for n in range(model.couplings.shape[0]):
         coupling = model.couplings[n]
         for i in range(2):
-            joint, knot = model.joints[coupling.joint[i]], state.joints[coupling.joint[i]]
+            joint, way = model.joints[coupling.joint[i]], system.directions[coupling.joint[i]]
             impulse, row = coupling.factor[i] * work.rhs[coupling.node].w[0], coupling.row[i]
             for k in range(6):
-                out[joint.child].w[k] += knot.G_b[row, k] * impulse
+                out[joint.child].w[k] += way.G_b[row, k] * impulse
                 if joint.parent < nb:
-                    out[joint.parent].w[k] += knot.G_a[row, k] * impulse
+                    out[joint.parent].w[k] += way.G_a[row, k] * impulse
 
 
 @kernel
@@ -661,7 +673,7 @@ def add_product(R, motion, out):
 
 
 @kernel
-def coordinate_rates(model, joint, work, j, x, out):
+def coordinate_rates(model, joint, system, work, j, x, out):
     """Rates (6,) of a joint's coordinates in the direction x; zero beyond them.
 
     A limit's answer to a rate is so stiff that the rounding of a difference of motions would show
@@ -669,7 +681,7 @@ def coordinate_rates(model, joint, work, j, x, out):
     more exactly the stiffer A is.
     """
     n, with_parent = joint.n_T + joint.n_R, joint.parent < model.bodies.shape[0]
-    w, factored = work.joints[j], work.factored
+    w, factored = work.joints[j], system.valid
     child, own = x[joint.child].w, x[joint.node].w
     parent = x[joint.parent if with_parent else joint.child].w
     fill(0.0, out)
@@ -686,13 +698,13 @@ def coordinate_rates(model, joint, work, j, x, out):
                 size += abs(part)
         single = row < joint.m_T or joint.m_R == 1
         stiffness = abs(w.A[row, row])
-        fresh = single and factored[0] == 0 and w.held[row] == 0
+        fresh = single and factored[FACTORED] == 0 and w.held[row] == 0
         if fresh and abs(own[n + row]) + abs(w.asked[n + row]) < stiffness * size:
             out[row] = (own[n + row] - w.asked[n + row]) / w.A[row, row]
 
 
 @kernel
-def remember(model, tree, state, work):
+def remember(model, tree, system, work):
     """Keep the unknowns, to step from them by different lengths."""
     for i in range(model.bodies.shape[0]):
         w = work.bodies[i]
@@ -700,14 +712,14 @@ def remember(model, tree, state, work):
             assign(w.v, w.v_old)
         assign(w.P, w.P_old)
     if tree is not None:
-        remember_tree(work.tree)
+        remember_tree(system.tree)
     for j in range(0 if tree is None else model.bodies.shape[0], model.joints.shape[0]):
         assign(work.joints[j].impulse, work.joints[j].impulse_old)
     for n in range(model.couplings.shape[0]):
         work.couplings[n].impulse_old = work.couplings[n].impulse
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        c, w = state.contacts[k], work.contacts[k]
+        c, w = work.contacts[k], system.contacts[k]
         w.s_old, w.gamma_old, w.c_old, w.psi_old = c.s, c.gamma, c.c, c.psi
         for i in range(friction_size(model.facets)):
             w.beta_old[i] = c.beta[i]
@@ -715,10 +727,10 @@ def remember(model, tree, state, work):
 
 
 @kernel
-def take_step(model, tree, state, work, dt, length):
+def take_step(model, tree, system, work, dt, length):
     """Unknowns = remembered unknowns + length * direction."""
     if tree is not None:
-        step_tree(model.joints, work.bodies, work.tree, work.scratch[0], dt, length)
+        step_tree(model.joints, work.bodies, system.tree, work.scratch[0], dt, length)
     else:
         for i in range(model.bodies.shape[0]):
             w, direction = work.bodies[i], work.rhs[i].w
@@ -734,7 +746,7 @@ def take_step(model, tree, state, work, dt, length):
         w.impulse = w.impulse_old + length * work.rhs[node].w[0]
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        c, w = state.contacts[k], work.contacts[k]
+        c, w = work.contacts[k], system.contacts[k]
         own = contact_length(w, length)
         c.s = w.s_old + own * w.d_s
         c.gamma = w.gamma_old + own * w.d_gamma

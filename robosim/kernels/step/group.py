@@ -8,7 +8,6 @@ put back where they belong, and each can take it by itself.
 from robosim.kernels.compiler.addresses import load, read_word, write_word
 from robosim.kernels.compiler.jit import bridge, kernel, stage
 from robosim.kernels.compiler.lanes import lane, together
-from robosim.kernels.contact.law import friction_size
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.solve.interior_point import CONVERGED
 from robosim.kernels.step.run import asks, drive, servo_torques
@@ -41,49 +40,13 @@ def unpack(fields):
             write_word(f.state + 8 * i, read_word(f.lanes + f.stride * i))
 
 
-@kernel
-def list_active(contacts, active):
-    """List the contacts that were in the last equations."""
-    active[0] = 0
-    for k in range(contacts.shape[0]):
-        if contacts[k].active != 0:
-            active[0] += 1
-            active[active[0]] = k
-
-
-@kernel
-def copy_contact(source, target, size):
-    """Copy what a contact brings along from step to step, `size` entries of its friction."""
-    target.active = source.active
-    target.gamma, target.s = source.gamma, source.s
-    target.psi, target.c = source.psi, source.c
-    for i in range(size):
-        target.beta[i], target.eta[i] = source.beta[i], source.eta[i]
-
-
-@kernel
-def keep_contacts(contacts, active, size, saved, before):
-    """Keep the contacts of the last equations."""
-    for n in range(active[0] + 1):
-        before[n] = active[n]
-    for n in range(1, before[0] + 1):
-        copy_contact(contacts[before[n]], saved[before[n]], size)
-
-
-@kernel
-def restore_contacts(contacts, active, size, saved, before):
-    """Put all contacts back to how they were kept."""
-    for n in range(1, active[0] + 1):
-        contacts[active[n]].active = 0
-    for n in range(1, before[0] + 1):
-        copy_contact(saved[before[n]], contacts[before[n]], size)
-
-
 @bridge
-def take_step(model, state, work, options, solver, asked, info):
+def take_step(model, state, memory, loads, work, options, solver, asked, info):
     """One undivided step of all lanes."""
     info.iterations, info.substeps, info.order = 0, 1, 2
-    info.status = advance(model, state, work, options, solver, options.dt, 1.0, asked, info)
+    info.status = advance(
+        model, state, memory, loads, work, options, solver, options.dt, 1.0, asked, info
+    )
 
 
 @kernel
@@ -111,46 +74,39 @@ def run_group(group, solver, parts, parts_kind, runs, run_kind, begin, end):
     `parts` and `runs` are addresses as for single states, one for each lane or one for all of them,
     `solver` is as for `step`.
     """
-    model, state, work, options, info, carried, forces, drives, told, before = group
+    model, state, memory, loads, work, options, info, carried, forces, drives, told = group
     changed, count = False, runs.shape[0]
     for k in range(carried.shape[0]):
         if pack(carried[k], k):
             changed = True
     if changed:
-        fill(0, work.factored)
-        list_active(state.contacts, work.active)
+        fill(0, memory.system.valid)
     servos = False
     for i in range(count):
         servos = servos or has_servos(load(runs[i], run_kind).gains)
-    kept, size = work.saved.contacts, friction_size(model.facets)
     reached = begin
     while reached < end:
         for i in range(count):
-            _, own, own_work, own_options = load(parts[i], parts_kind)
-            drive(own, own_work, own_options, load(runs[i], run_kind), reached)
+            own = load(parts[i], parts_kind)
+            drive(own[1], own[3], own[5], load(runs[i], run_kind), reached)
         for k in range(carried.shape[0]):
             pack(forces[k], k)
             if servos or reached == begin:
                 pack(drives[k], k)
-        keep_contacts(state.contacts, work.active, size, kept, before)
         asked = reached + 1 == end or asks(load(runs[0], run_kind), reached + 1)
-        arguments = (model, state, work, options, solver, asked, info[0])
+        arguments = (model, state, memory, loads, work, options, solver, asked, info[0])
         if not together(take_step, arguments) or info[0].status != CONVERGED:
-            restore_contacts(state.contacts, work.active, size, kept, before)
-            fill(0, work.factored)
+            fill(0, memory.system.valid)
             break
         for k in range(carried.shape[0]):
             unpack(told[k])
         for i in range(count):
-            _, own, own_work, own_options = load(parts[i], parts_kind)
-            run = load(runs[i], run_kind)
+            own, run = load(parts[i], parts_kind), load(runs[i], run_kind)
             tell(i, info[0], run.infos[reached])
-            servo_torques(run, reached, own, own_work, own_options.dt)
+            servo_torques(run, reached, own[1], own[3], own[5].dt)
         reached += 1
     for k in range(carried.shape[0]):
         unpack(carried[k])
     for i in range(count):
-        _, own, own_work, _ = load(parts[i], parts_kind)
-        fill(0, own_work.factored)
-        list_active(own.contacts, own_work.active)
+        fill(0, load(parts[i], parts_kind)[2].system.valid)
     return reached

@@ -9,14 +9,14 @@ from robosim.kernels.step.step import find_knot_velocities, step
 
 
 @kernel
-def control(gains, state, work):
+def control(gains, state, loads):
     """PD control: torques held over the step, or servos that are part of its equations.
 
     Held ones are added to what work.tau holds.
     """
     for n in range(gains.shape[0]):
         g = gains[n]
-        drive = work.drives[g.v_index]
+        drive = loads.drives[g.v_index]
         drive.kp, drive.kd, drive.target_rate = 0.0, 0.0, 0.0
         if g.implicit != 0:
             drive.kp, drive.kd, drive.limit = g.kp, g.kd, g.limit
@@ -25,7 +25,7 @@ def control(gains, state, work):
         else:
             position, rate = state.q[g.q_index], state.v[g.v_index]
             asked = g.kp * (g.target - position) + g.kd * (g.velocity - rate)
-            work.tau[g.v_index] += min(max(asked, -g.limit), g.limit)
+            loads.tau[g.v_index] += min(max(asked, -g.limit), g.limit)
 
 
 @kernel
@@ -40,7 +40,7 @@ def asks(run, k):
 
 
 @kernel
-def servo_torques(run, k, state, work, dt):
+def servo_torques(run, k, state, loads, dt):
     """What the servos gave over step k, which has just been done, into its log."""
     if k % run.every[0] != 0:
         return
@@ -48,45 +48,48 @@ def servo_torques(run, k, state, work, dt):
     for n in range(run.gains.shape[0]):
         g = run.gains[n]
         if g.implicit != 0:
-            drive, end = work.drives[g.v_index], state.q[g.q_index]
+            drive, end = loads.drives[g.v_index], state.q[g.q_index]
             torque, _ = servo_torque(drive, end, (end - drive.start) / dt)
             tau[g.v_index] += torque
 
 
 @kernel
-def drive(state, work, options, run, k):
+def drive(state, loads, options, run, k):
     """What acts over step k of a run, into the work; note it, and the knot that it starts from."""
-    assign(run.torques[k if run.torques.shape[0] > 1 else 0], work.tau)
+    assign(run.torques[k if run.torques.shape[0] > 1 else 0], loads.tau)
     if run.targets.shape[0] > 0:
         for n in range(run.gains.shape[0]):
             run.gains[n].target = run.targets[k, n]
     if run.controller[0] != 0:
         call_controller(
-            run.controller[0], run.start[0] + k * options.dt, state.q, state.v, work.tau
+            run.controller[0], run.start[0] + k * options.dt, state.q, state.v, loads.tau
         )
-    control(run.gains, state, work)
-    for n in range(work.motion.shape[0]):
-        m, here, there = work.motion[n], run.motions[k, n], run.motions[k + 1, n]
+    control(run.gains, state, loads)
+    for n in range(loads.motion.shape[0]):
+        m, here, there = loads.motion[n], run.motions[k, n], run.motions[k + 1, n]
         m.q1, m.v1, m.q2, m.v2 = here[0], here[1], there[0], there[1]
     every = run.every[0]
     if k % every == 0:
         assign(state.q, run.q[k // every])
         assign(state.v, run.v[k // every])
-        assign(work.tau, run.tau[k // every])
+        assign(loads.tau, run.tau[k // every])
 
 
 @stage
-def run_steps(model, state, work, options, solver, run, begin, end):
+def run_steps(model, state, memory, loads, work, options, solver, run, begin, end):
     """Take steps `begin` to `end` of a run, whose log has the knot before each `run.every`-th one.
 
     Returns the step that failed, whose row of run.infos tells why, or `end`. The velocities are
     those at the knot that it stops at.
     """
     for k in range(begin, end):
-        drive(state, work, options, run, k)
+        drive(state, loads, options, run, k)
         asked = k + 1 == end or asks(run, k + 1)
-        if step(model, state, work, options, solver, asked, run.infos[k]) != CONVERGED:
-            find_knot_velocities(model, model.tree, state, work, options)
+        if (
+            step(model, state, memory, loads, work, options, solver, asked, run.infos[k])
+            != CONVERGED
+        ):
+            find_knot_velocities(model, model.tree, state, memory.system, loads, work, options)
             return k
-        servo_torques(run, k, state, work, options.dt)
+        servo_torques(run, k, state, loads, options.dt)
     return end

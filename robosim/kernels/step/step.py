@@ -10,6 +10,7 @@ leaves of the equations does not add up: momentum, linear and angular, is conser
 import numpy as np
 
 from robosim.compiled.kinds import DRY, HINGE
+from robosim.compiled.memory import FACTORED, PLACED
 from robosim.kernels.compiler.addresses import call_solver, copy_record
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.compiler.lanes import (
@@ -31,7 +32,12 @@ from robosim.kernels.contact.law import contact_guess, contact_keeps
 from robosim.kernels.equations.algebra import assign, dot, fill, rotate, rotate_back, similarity
 from robosim.kernels.equations.arcs import add_changes, find_changes
 from robosim.kernels.equations.body import turn_from_rate
-from robosim.kernels.equations.coordinates import add_joint_forces, load_poses, read_joints
+from robosim.kernels.equations.coordinates import (
+    add_joint_forces,
+    load_directions,
+    load_poses,
+    read_joints,
+)
 from robosim.kernels.equations.joint import (
     joint_motion_map,
     joint_residual,
@@ -54,7 +60,7 @@ from robosim.kernels.solve.interior_point import (
     WARM,
     center_contacts,
     clear_directions,
-    final_barrier,
+    first_barrier,
     jumps,
     least_impulse,
     longest_inside,
@@ -72,7 +78,8 @@ from robosim.kernels.solve.tree.tree import (
     finish_poses,
     guess_tree,
     has_directions,
-    keep_rates,
+    interval_rates,
+    learn_rate,
     meet_velocities,
     move_tree,
     points_apart,
@@ -100,7 +107,7 @@ PART = 1.0 / (PARTS - 1.0 - (PARTS - 1.0) ** (1.0 / 3.0))
 
 
 @stage
-def step(model, state, work, options, solver, asked, info):
+def step(model, state, memory, loads, work, options, solver, asked, info):
     """Advance the state by options.dt, in parts if need be; returns info.status.
 
     `solver` is where `find_motion` is found, and the address of what it works on. The velocities at
@@ -110,10 +117,9 @@ def step(model, state, work, options, solver, asked, info):
     """
     info.iterations = 0
     info.substeps = 1
-    info.order = allowed_order(work, options)
-    last_dt, stale = work.last_dt[0], work.stale[0]
+    info.order = allowed_order(loads, options)
     if info.order == 4:
-        copy_state(state, work.saved)
+        save(state, memory.guesses, work)
     while True:
         gap, violation, end = np.inf, 0.0, 0.0
         for part in range(last_part(info) + 1):
@@ -121,7 +127,9 @@ def step(model, state, work, options, solver, asked, info):
             end += fraction
             dt = fraction * options.dt
             show = asked and part == last_part(info)
-            info.status = advance(model, state, work, options, solver, dt, end, show, info)
+            info.status = advance(
+                model, state, memory, loads, work, options, solver, dt, end, show, info
+            )
             if info.order == 4 and info.status == CONVERGED and work.active[0] > 0:
                 info.status = NOT_SMOOTH
             if info.status != CONVERGED:
@@ -130,13 +138,13 @@ def step(model, state, work, options, solver, asked, info):
         if info.status == CONVERGED:
             info.gap, info.violation = gap, violation
             return info.status
-        fill(0, work.factored)
+        fill(0, memory.system.valid)
         # A first interval that fails has moved nothing yet, so it is what there is to save.
         if info.order == 2 and info.substeps == 1:
-            copy_state(state, work.saved)
+            save(state, memory.guesses, work)
         else:
             copy_state(work.saved, state)
-            work.last_dt[0], work.stale[0] = last_dt, stale
+            copy_guesses(work.learned, memory.guesses)
         if info.status == NEEDS_BLOCKS:
             return info.status
         if info.order == 4:
@@ -148,11 +156,11 @@ def step(model, state, work, options, solver, asked, info):
 
 
 @kernel
-def allowed_order(work, options):
+def allowed_order(loads, options):
     """The order asked for, or 2 with servos: they look ahead, and a step back would excite them."""
     if options.order == 4:
-        for v in range(work.drives.shape[0]):
-            if work.drives[v].kp != 0.0 or work.drives[v].kd != 0.0:
+        for v in range(loads.drives.shape[0]):
+            if loads.drives[v].kp != 0.0 or loads.drives[v].kd != 0.0:
                 return 2
     return options.order
 
@@ -176,6 +184,13 @@ def part_of_step(info, part):
 
 
 @kernel
+def save(state, guesses, work):
+    """Keep what a step goes back to if a part of it fails."""
+    copy_state(state, work.saved)
+    copy_guesses(guesses, work.learned)
+
+
+@kernel
 def copy_state(source, target):
     """All of a state into another one."""
     for i in range(source.bodies.shape[0]):
@@ -184,59 +199,80 @@ def copy_state(source, target):
         copy_record(source.joints[j], target.joints[j])
     for n in range(source.couplings.shape[0]):
         copy_record(source.couplings[n], target.couplings[n])
-    for k in range(source.contacts.shape[0]):
-        copy_record(source.contacts[k], target.contacts[k])
     assign(source.q, target.q)
     assign(source.v, target.v)
+    assign(source.last_dt, target.last_dt)
+    assign(source.stale, target.stale)
+
+
+@kernel
+def copy_guesses(source, target):
+    """All of guesses into other ones; of contacts those that are active."""
+    for j in range(source.joints.shape[0]):
+        copy_record(source.joints[j], target.joints[j])
+    assign(source.active, target.active)
+    assign(source.ids, target.ids)
+    first = source.contacts.shape[0] - source.features.shape[0]
+    for k in range(source.contacts.shape[0]):
+        if source.active[k] != 0:
+            copy_record(source.contacts[k], target.contacts[k])
+            if k >= first:
+                copy_record(source.features[k - first], target.features[k - first])
     assign(source.trend, target.trend)
     assign(source.contact_trend, target.contact_trend)
 
 
 @stage
-def advance(model, state, work, options, solver, dt, end, asked, info):
+def advance(model, state, memory, loads, work, options, solver, dt, end, asked, info):
     """Advance the state by one interval dt without substeps; returns a status.
 
     `end` is where the interval ends within the step, as a fraction of it. The motion is the same
     whether velocities are asked for or not: it makes use of them where contacts or torques act, and
     there they are always found.
     """
-    start_interval(model, model.tree, state, work, options, dt, end)
+    start_interval(model, model.tree, state, memory.system, loads, work, options, dt, end)
     status = call_solver(solver[0], solver[1], dt, info)
     if status == CONVERGED and turns_far(work):
         status = TURNS_FAR
     may_divide = 2 * info.substeps <= min(FINE, options.max_substeps)
-    if status == CONVERGED and may_divide and contacts_give(model, state, work, options, dt):
+    if (
+        status == CONVERGED
+        and may_divide
+        and contacts_give(model, state, memory.system, work, options, dt)
+    ):
         status = GIVES_ENERGY
     if status != CONVERGED:
         return status
-    gather_momenta(model, model.tree, model.loops, state, work, options, dt)
-    push = size_of_push(work)
+    gather_momenta(model, model.tree, model.loops, memory.system, loads, work, options, dt)
+    push = size_of_push(loads, work)
     shows = asked or model.tree is None or somewhere(push > 0.0)
     if shows:
-        status = find_velocities(model, model.tree, state, work, dt)
+        status = find_velocities(model, model.tree, memory.system, loads, work, dt)
         if status == CONVERGED:
             # The parts of a step of order four make up for each other in what the momenta show.
             arc = 0.0 if options.order == 4 else dt
-            show_velocities(model, model.tree, model.loops, state, work, arc)
+            show_velocities(model, model.tree, model.loops, state, memory.system, loads, work, arc)
     else:
-        work.factored[0] = 0
+        memory.system.valid[FACTORED] = 0
     if status == CONVERGED:
-        work.stale[0] = 0.0 if shows else 1.0
-        end_interval(model, model.tree, model.loops, state, work, dt, shows, push, info)
+        state.stale[0] = 0.0 if shows else 1.0
+        last_dt = state.last_dt[0]
+        commit(model, model.tree, model.loops, state, memory.system, work, dt, info)
+        learn(model, model.tree, state, memory, work, dt, last_dt, shows, push, info)
     return status
 
 
 @kernel
-def find_knot_velocities(model, tree, state, work, options):
+def find_knot_velocities(model, tree, state, system, loads, work, options):
     """Velocities at the knot where the state is, if nobody had asked for them."""
-    if tree is None or work.stale[0] == 0.0:
+    if tree is None or state.stale[0] == 0.0:
         return
-    dt = work.last_dt[0]
-    fill(0, work.factored)
-    start_interval(model, tree, state, work, options, 0.0, 0.0)
+    dt = state.last_dt[0]
+    fill(0, system.valid)
+    start_interval(model, tree, state, system, loads, work, options, 0.0, 0.0)
     work.active[0] = 0
     for b in range(model.bodies.shape[0]):
-        joint, w, knot = model.joints[b], work.tree[b], state.joints[b]
+        joint, w, knot = model.joints[b], system.tree[b], state.joints[b]
         fill(0.0, w.Q)
         fill(0.0, w.slide)
         w.Q[0] = 1.0
@@ -244,24 +280,24 @@ def find_knot_velocities(model, tree, state, work, options):
         assign(knot.mid, work.joints[b].rate)
         for k in range(joint.m_T + joint.m_R + (1 if joint.m_R == 3 else 0)):
             work.q2[joint.q_begin + k] = state.q[joint.q_begin + k]
-    move_tree(model.joints, work.bodies, work.tree, dt)
+    move_tree(model.joints, work.bodies, system.tree, dt)
     for b in range(model.bodies.shape[0]):
-        copy_record(work.pose1[b], work.pose2[b])
+        copy_record(system.pose1[b], work.pose2[b])
     find_loop_rows(model, model.loops, work)
-    if find_velocities(model, tree, state, work, dt) == CONVERGED:
+    if find_velocities(model, tree, system, loads, work, dt) == CONVERGED:
         arc = dt if options.order == 2 else 0.0
-        show_velocities(model, tree, model.loops, state, work, arc)
-        work.stale[0] = 0.0
-    fill(0, work.factored)
+        show_velocities(model, tree, model.loops, state, system, loads, work, arc)
+        state.stale[0] = 0.0
+    fill(0, system.valid)
 
 
 @kernel
-def size_of_push(work):
+def size_of_push(loads, work):
     """Not zero where contacts or torques act."""
     size = 1.0 if work.active[0] > 0 else 0.0
-    if push_somewhere(work.tau):
-        for v in range(work.tau.shape[0]):
-            size += abs(work.tau[v])
+    if push_somewhere(loads.tau):
+        for v in range(loads.tau.shape[0]):
+            size += abs(loads.tau[v])
     return over_limbs(size)
 
 
@@ -279,7 +315,7 @@ def turns_far(work):
 
 
 @kernel
-def contacts_give(model, state, work, options, dt):
+def contacts_give(model, state, system, work, options, dt):
     """Whether contacts do more work than recovery, curvature and gravity within a step explain.
 
     An impulse works along the mean of the motions before and after it. Where bodies turn far within
@@ -289,7 +325,7 @@ def contacts_give(model, state, work, options, dt):
     t, nb, work_done = work.scratch[0], model.bodies.shape[0], 0.0
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact, w = work.slots[k], work.contacts[k]
+        contact, w = work.slots[k], system.contacts[k]
         if on_joint(contact):
             if contact.kind != DRY:
                 return False
@@ -308,7 +344,7 @@ def contacts_give(model, state, work, options, dt):
         body, motion = model.bodies[i], work.bodies[i]
         for k in range(3):
             t.w[k] = 2.0 / dt * motion.P[1 + k]
-        rotate(motion.J, t.w, t.y)
+        rotate(system.inertias[i].J, t.w, t.y)
         energy += body.part * 0.5 * (body.mass * dot(motion.v, motion.v) + dot(t.w, t.y))
         mass += body.part * body.mass
     fall = RECOVERY_SPEED * RECOVERY_SPEED + dt * dt * dot(options.gravity, options.gravity)
@@ -326,34 +362,33 @@ def add_motions(L, before, after, dt, out):
 
 
 @kernel
-def start_interval(model, tree, state, work, options, dt, end):
+def start_interval(model, tree, state, system, loads, work, options, dt, end):
     """What the equations take from the first knot: poses, inertias, momenta, known impulses."""
-    placed = tree is not None and work.factored[1] != 0
+    placed = system.valid[PLACED] != 0
     # A projection of the velocities at the knot of a tree has found its inertias as well.
-    turned = placed and work.factored[0] != 0
+    turned = tree is not None and placed and system.valid[FACTORED] != 0
     if not placed:
-        load_poses(model, state, work.pose1)
+        load_poses(model, state, system.pose1)
+        load_directions(model, tree, system, work)
     for i in range(model.bodies.shape[0]):
-        if placed:
-            copy_record(work.pose2[i], work.pose1[i])
         if not turned:
-            similarity(work.pose1[i].R, model.bodies[i].inertia, work.bodies[i].J)
+            similarity(system.pose1[i].R, model.bodies[i].inertia, system.inertias[i].J)
     for i in range(model.bodies.shape[0]):
         body = model.bodies[i]
         for k in range(6):
-            work.known[i].w[k] = state.bodies[i].p[k] + 0.5 * dt * work.external[i].w[k]
+            work.known[i].w[k] = state.bodies[i].p[k] + 0.5 * dt * loads.external[i].w[k]
         for k in range(3):
             work.known[i].w[k] += 0.5 * dt * body.mass * options.gravity[k]
     if tree is not None:
         if not placed:
-            start_tree(model.joints, work.pose1, work.tree, work.scratch[0])
+            start_tree(model.joints, system.pose1, system.tree, work.scratch[0])
         add_tree_forces(
             model.joints,
-            work.pose1,
-            work.tau,
+            system.pose1,
+            loads.tau,
             0.5 * dt,
             False,
-            work.tree,
+            system.tree,
             work.scratch[0],
             work.known,
         )
@@ -361,14 +396,14 @@ def start_interval(model, tree, state, work, options, dt, end):
         for j in range(model.bodies.shape[0], model.joints.shape[0]):
             joint = model.joints[j]
             if is_tendon(joint):
-                follow_tendon(model, joint, work.pose1, state.q, work.span1, work.scratch[0])
+                follow_tendon(model, joint, system.pose1, state.q, work.span1, work.scratch[0])
         scale, known = 0.5 * dt, work.known
-        add_joint_forces(model, work.pose1, work.span1, work.tau, scale, work, known)
+        add_joint_forces(model, system.pose1, work.span1, loads.tau, scale, work, known)
     for j in range(model.joints.shape[0]):
         joint = model.joints[j]
         work.joints[j].rows = joint.n_T + joint.n_R
-        if joint.law != 0 or has_servo(joint, work.drives):
-            choose_rows(model, state, work, j, options.dt, end)
+        if joint.law != 0 or has_servo(joint, loads.drives):
+            choose_rows(model, system, loads, work, j, options.dt, end)
 
 
 @kernel
@@ -381,15 +416,15 @@ def has_servo(joint, drives):
 
 
 @kernel
-def choose_rows(model, state, work, j, dt, end):
+def choose_rows(model, system, loads, work, j, dt, end):
     """Take joint j's coordinates into the equations, and see where driven ones have to be."""
     joint, w = model.joints[j], work.joints[j]
-    use_coordinates(model, model.tree, state, work, j)
+    use_coordinates(model, model.tree, system, work, j)
     for row in range(joint.m_T + joint.m_R):
         driven = model.coordinates[joint.v_begin + row].driven
         w.held[row] = 1 if driven >= 0 else 0
         if driven >= 0:
-            w.goal[row], w.goal_rate[row] = along_motion(work.motion[driven], dt, end)
+            w.goal[row], w.goal_rate[row] = along_motion(loads.motion[driven], dt, end)
 
 
 @kernel
@@ -403,23 +438,24 @@ def along_motion(m, dt, s):
 
 
 @kernel
-def guess_motion(model, tree, state, work, dt, ahead, learns):
+def guess_motion(model, tree, state, memory, work, dt, ahead, learns):
     """Unknowns of bodies and joints: their rates `ahead` of the knot [s], as they have changed.
 
     With `learns` guesses before this one tell by how much it would miss, in a tree.
     """
-    t, since = work.scratch[0], 0.5 * work.last_dt[0]
+    t, since = work.scratch[0], 0.5 * state.last_dt[0]
     if tree is not None:
         guess_tree(
             model.joints,
             state.joints,
-            state.trend,
-            work.pose1,
-            work.tree,
+            memory.guesses.joints,
+            memory.guesses.trend,
+            memory.system.pose1,
+            memory.system.tree,
             t,
             dt,
             since + ahead,
-            pick(work.last_dt[0] == dt, 1.0, 0.0) if learns else 0.0,
+            pick(state.last_dt[0] == dt, 1.0, 0.0) if learns else 0.0,
         )
         for j in range(model.bodies.shape[0], model.joints.shape[0]):
             assign(state.joints[j].impulse, work.joints[j].impulse)
@@ -428,7 +464,7 @@ def guess_motion(model, tree, state, work, dt, ahead, learns):
     extrapolate = pick(since != 0.0, ahead / since, 0.0)
     for i in range(model.bodies.shape[0]):
         body, w = state.bodies[i], work.bodies[i]
-        rotate(work.pose1[i].R, body.omega, t.w)
+        rotate(memory.system.pose1[i].R, body.omega, t.w)
         for k in range(3):
             w.v[k] = body.v[k] + extrapolate * (body.v[k] - body.v_mid[k])
             t.w[k] += extrapolate * (t.w[k] - body.v_mid[3 + k])
@@ -440,56 +476,58 @@ def guess_motion(model, tree, state, work, dt, ahead, learns):
 
 
 @kernel
-def guess_contacts(model, tree, facets, state, work, dt, kappa):
+def guess_contacts(model, tree, facets, state, memory, work, dt, kappa):
     """Variables of the contacts of a tree where they are heading for, at the barrier `kappa`.
 
     They stay as the last interval has left them if that is not to be foretold, and with facets.
     """
-    if tree is None or facets is not None or not somewhere(state.contact_trend[0] > 0.0):
+    if tree is None or facets is not None or not somewhere(memory.guesses.contact_trend[0] > 0.0):
         return
-    regular = pick(work.last_dt[0] == dt, 1.0, 0.0)
+    regular = pick(state.last_dt[0] == dt, 1.0, 0.0)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact, c, w = work.slots[k], state.contacts[k], work.contacts[k]
-        contact_guess(contact, c, w, facets, state.contact_trend, regular, kappa)
+        contact, c, w = work.slots[k], work.contacts[k], memory.system.contacts[k]
+        contact_guess(contact, c, w, facets, memory.guesses.contact_trend, regular, kappa)
 
 
 @stage
-def find_motion(model, state, work, options, dt, info):
+def find_motion(model, state, memory, loads, work, options, dt, info):
     """Choose the contacts of an interval and solve its equations; returns a status.
 
     Compiled by itself, beside the rest of the step, and called by its address.
     """
-    kappa = final_barrier(least_impulse(model, options, dt), state, work, options)
-    status = choose_contacts(model, state, work, options, dt, kappa)
+    kappa = first_barrier(least_impulse(model, options, dt), memory.guesses, options)
+    status = choose_contacts(model, state, memory, work, options, dt, kappa)
     if status == CONVERGED:
-        status = solve_interval(model, state, work, options, dt, kappa, info)
+        status = solve_interval(model, state, memory, loads, work, options, dt, kappa, info)
     return status
 
 
 @stage
-def solve_interval(model, state, work, options, dt, kappa, info):
+def solve_interval(model, state, memory, loads, work, options, dt, kappa, info):
     """Try a warm start, then colder ones; let contacts in that were reached unexpectedly."""
     # In a record, as the compiler would make a copy of all that follows for the constant.
     info.attempt = WARM
     while True:
         if info.attempt == WARM:
-            guess_motion(model, model.tree, state, work, dt, 0.5 * dt, True)
-            guess_contacts(model, model.tree, model.facets, state, work, dt, kappa)
+            guess_motion(model, model.tree, state, memory, work, dt, 0.5 * dt, True)
+            guess_contacts(model, model.tree, model.facets, state, memory, work, dt, kappa)
         elif info.attempt == HOP:
-            guess_motion(model, model.tree, state, work, dt, 0.0, False)
-            evaluate(model, state, work, dt, info)
-            start_jump(model, state, work)
+            guess_motion(model, model.tree, state, memory, work, dt, 0.0, False)
+            evaluate(model, state, memory.system, loads, work, dt, info)
+            start_jump(model, memory.system, work)
         elif jumps(info.attempt):
-            start_jump(model, state, work)
+            start_jump(model, memory.system, work)
         else:
-            start_cold(model, state, work, dt, kappa, info)
-        status = solve_any(model, model.tree, model.loops, state, work, options, dt, info)
+            start_cold(model, state, memory, loads, work, dt, kappa, info)
+        status = solve_any(
+            model, model.tree, model.loops, state, memory, loads, work, options, dt, info
+        )
         if status == CONVERGED:
-            finish_poses(model, model.tree, work, dt)
+            finish_poses(model, model.tree, memory.system, work, dt)
             before = work.active[0]
-            admit_reached(model, model.tree, state, work, options, dt, kappa)
-            status = admit_entered(model, model.collision, state, work, options, dt, kappa)
+            admit_reached(model, model.tree, state, memory.system, work, options, dt, kappa)
+            status = admit_entered(model, model.collision, memory.system, work, options, dt, kappa)
             if status != CONVERGED or work.active[0] == before:
                 return status
             info.attempt = COLD
@@ -503,84 +541,55 @@ def solve_interval(model, state, work, options, dt, kappa, info):
 
 
 @kernel
-def solve_any(model, tree, loops, state, work, options, dt, info):
+def solve_any(model, tree, loops, state, memory, loads, work, options, dt, info):
     """Solve the equations from where the unknowns are, in the shortest way; returns a status."""
     if tree is not None and info.attempt == WARM and work.active[0] == 0:
-        status = solve_untouched(model, loops, state, work, options, dt, info)
+        status = solve_untouched(model, loops, state, memory.system, loads, work, options, dt, info)
         if status == CONVERGED:
             return status
-        guess_motion(model, tree, state, work, dt, 0.5 * dt, False)
-    return solve(model, state, work, options, dt, info.attempt, info)
+        guess_motion(model, tree, state, memory, work, dt, 0.5 * dt, False)
+    return solve(model, state, memory.system, loads, work, options, dt, info.attempt, info)
 
 
 @kernel
-def start_cold(model, state, work, dt, kappa, info):
+def start_cold(model, state, memory, loads, work, dt, kappa, info):
     """Start far inside the cones, to follow the central path down to `kappa`."""
-    guess_motion(model, model.tree, state, work, dt, 0.0, False)
-    evaluate(model, state, work, dt, info)
+    guess_motion(model, model.tree, state, memory, work, dt, 0.0, False)
+    evaluate(model, state, memory.system, loads, work, dt, info)
     speed, mass = dt, 0.0
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         for i in range(3):
-            speed = max(speed, abs(work.contacts[k].u[i]))
+            speed = max(speed, abs(memory.system.contacts[k].u[i]))
         mass = max(mass, work.slots[k].mass)
     speed, mass = most_of_limbs(speed), most_of_limbs(mass)
     # What is left of the equations without contacts is a motion that they have to take as well.
-    center_contacts(model, state, work, kappa, speed, info.attempt)
+    center_contacts(model, memory.system, work, kappa, speed, info.attempt)
     # Not much faster: for trees it is measured in the inertia of single bodies, all too fast.
-    left = evaluate(model, state, work, dt, info)
+    left = evaluate(model, state, memory.system, loads, work, dt, info)
     speed = max(speed, min(left, 3.0 * speed))
     kappa = max(kappa, mass * speed * speed)
-    center_contacts(model, state, work, kappa, speed, info.attempt)
+    center_contacts(model, memory.system, work, kappa, speed, info.attempt)
     if raises_barrier(info.attempt):
-        raise_barrier(model, state, work, dt, kappa, speed, info)
+        raise_barrier(model, state, memory.system, loads, work, dt, kappa, speed, info)
 
 
 @kernel
-def raise_barrier(model, state, work, dt, kappa, speed, info):
+def raise_barrier(model, state, system, loads, work, dt, kappa, speed, info):
     """Raise the barrier until a whole Newton step stays inside the cones."""
     for _ in range(5):
         info.iterations += 1
-        evaluate(model, state, work, dt, info)
-        clear_directions(work, model.facets, info.attempt)
-        work.factored[0] = 0
-        if factor(model, model.tree, state, work) != 0:
+        evaluate(model, state, system, loads, work, dt, info)
+        clear_directions(system, work, model.facets, info.attempt)
+        system.valid[FACTORED] = 0
+        if factor(model, model.tree, system, work) != 0:
             return
-        set_second_order(model, state, work, 0.0)
-        find_direction(model, model.tree, state, work, kappa, False)
-        if longest_inside(model, state, work, 1.0, 1.0) > 0.9:
+        set_second_order(model, system, work, 0.0)
+        find_direction(model, model.tree, system, work, kappa, False)
+        if longest_inside(model, system, work, 1.0, 1.0) > 0.9:
             return
         kappa *= 10.0
-        center_contacts(model, state, work, kappa, speed, info.attempt)
-
-
-@kernel
-def read_tree(model, state, work, dt, shows, push, info):
-    """Coordinates of the joints at the second knot, how they are violated, and the next guess."""
-    t, since = work.scratch[0], 0.5 * (dt + work.last_dt[0])
-    regular, misses = pick(work.last_dt[0] == dt, 1.0, 0.0), t.misses
-    fill(0.0, misses)
-    for b in range(model.bodies.shape[0]):
-        joint, w, knot = model.joints[b], work.tree[b], state.joints[b]
-        a, child = work.pose2[joint.parent], work.pose2[b]
-        assign(work.joints[b].rotor, knot.rotor)
-        keep_rates(joint, work.pose1[b], w, knot, dt, since, regular, misses)
-        if shows:
-            meet_velocities(joint, state.v, state.bodies, knot, push > 0.0, dt)
-        # Where the next interval begins.
-        start_joint(joint, work.pose2, work.tree[joint.parent].rho1, w, t)
-        if has_directions(joint):
-            joint_residual(joint, a, child, t, w.u)
-            for k in range(6):
-                info.violation = max(info.violation, abs(w.u[k]))
-        else:
-            info.violation = max(info.violation, points_apart(w))
-        if joint.kind == HINGE:
-            state.q[joint.q_begin] += turned_angle(w.Q)
-            info.violation = max(info.violation, axes_apart(joint, a, w))
-        else:
-            read_coordinates(joint, a, child, t, state.q)
-    choose_trend(misses, 0.0, state.trend)
+        center_contacts(model, system, work, kappa, speed, info.attempt)
 
 
 @kernel
@@ -599,13 +608,13 @@ def read_loops(model, loops, state, work, dt):
 
 
 @kernel
-def show_velocities(model, tree, loops, state, work, arc):
+def show_velocities(model, tree, loops, state, system, loads, work, arc):
     """Velocities of bodies and joints at the second knot, read along arcs of length `arc` [s]."""
     for i in range(model.bodies.shape[0]):
         assign(work.twists[i].w, state.bodies[i].shown)
     if find_changes(model, work.pose2, work.twists, arc, False, work):
-        if is_tied(model, work):
-            project_changes(model, tree, work.pose2, work)
+        if is_tied(model, loads):
+            project_changes(model, tree, work.pose2, system, work)
         add_changes(model, work, work.twists)
     for i in range(model.bodies.shape[0]):
         body, twist = state.bodies[i], work.twists[i].w
@@ -617,7 +626,7 @@ def show_velocities(model, tree, loops, state, work, arc):
         for b in range(model.bodies.shape[0]):
             joint = model.joints[b]
             a, child = work.pose2[joint.parent], work.pose2[b]
-            read_rates(joint, work.tree[b], a, child, work.twists, t, state.v)
+            read_rates(joint, system.tree[b], a, child, work.twists, t, state.v)
     if loops is not None:
         for n in range(loops.joint.shape[0]):
             joint = model.joints[loops.joint[n]]
@@ -628,8 +637,8 @@ def show_velocities(model, tree, loops, state, work, arc):
 
 
 @kernel
-def end_interval(model, tree, loops, state, work, dt, shows, push, info):
-    """Move the state to the second knot, all of it; note the joints' violation and the gap."""
+def commit(model, tree, loops, state, system, work, dt, info):
+    """Move the state to the second knot, all of it but the velocities there; note the gap."""
     info.gap, info.violation = np.inf, 0.0
     for i in range(model.bodies.shape[0]):
         body, w, pose, parameters = state.bodies[i], work.bodies[i], work.pose2[i], model.bodies[i]
@@ -642,39 +651,131 @@ def end_interval(model, tree, loops, state, work, dt, shows, push, info):
         if somewhere(pose.x[2] - parameters.reach < info.gap):
             for k in range(parameters.contact_begin, parameters.contact_end):
                 info.gap = min(info.gap, ground_gap(work.slots[k], pose))
-    for j in range(0 if tree is None else model.bodies.shape[0], model.joints.shape[0]):
-        w, knot = work.joints[j], state.joints[j]
+    for j in range(model.joints.shape[0]):
+        joint, w, knot = model.joints[j], work.joints[j], state.joints[j]
         assign(w.rotor, knot.rotor)
         assign(w.impulse, knot.impulse)
-        knot.rows = w.rows
-        for row in range(w.rows, 6):
-            knot.impulse[row] = 0.0
-        for k in range(6):
-            info.violation = max(info.violation, abs(w.g[k]))
-            assign(w.G_a[k], knot.G_a[k])
-            assign(w.G_b[k], knot.G_b[k])
+        if tree is None or j >= model.bodies.shape[0]:
+            for row in range(w.rows, 6):
+                knot.impulse[row] = 0.0
+            for k in range(6):
+                info.violation = max(info.violation, abs(w.g[k]))
     for n in range(model.couplings.shape[0]):
         info.violation = max(info.violation, abs(work.couplings[n].g))
         state.couplings[n].impulse = work.couplings[n].impulse
-    regular, misses = pick(work.last_dt[0] == dt, 1.0, 0.0), work.scratch[0].misses
-    fill(0.0, misses)
-    for n in range(1, work.active[0] + 1):
-        k = work.active[n]
-        if k >= model.contacts.shape[0]:
-            info.gap = min(info.gap, work.contacts[k].gap)
-        if tree is not None and model.facets is None:
-            contact_keeps(work.slots[k], state.contacts[k], regular, misses)
-    choose_trend(misses, SLIGHT * SLIGHT, state.contact_trend)
     if tree is None:
-        read_joints(model, model.tree, state, work, work.pose2, work.twists, 0)
+        read_joints(model, tree, state, work, work.pose2, work.twists, 0)
         for j in range(model.joints.shape[0]):
             joint = model.joints[j]
             for row in range(joint.m_T + joint.m_R):
                 state.joints[j].mid[row] = state.v[joint.v_begin + row]
     else:
-        read_tree(model, state, work, dt, shows, push, info)
-        work.factored[1] = 1
+        read_tree(model, state, system, work, dt)
     if loops is not None:
         read_loops(model, loops, state, work, dt)
+    state.last_dt[0] = dt
+
+
+@kernel
+def read_tree(model, state, system, work, dt):
+    """Coordinates of a tree's joints at the second knot, and their rates over the interval."""
+    t = work.scratch[0]
+    for b in range(model.bodies.shape[0]):
+        joint, w, knot = model.joints[b], system.tree[b], state.joints[b]
+        assign(knot.mid, work.joints[b].before)
+        interval_rates(joint, system.pose1[b], w, dt, knot.mid)
+        if joint.kind == HINGE:
+            state.q[joint.q_begin] += turned_angle(w.Q)
+        else:
+            read_coordinates(joint, work.pose2[joint.parent], work.pose2[b], t, state.q)
+
+
+@kernel
+def learn(model, tree, state, memory, work, dt, last_dt, shows, push, info):
+    """What the next interval begins with; on the way, how far a tree's joints are violated.
+
+    The interval before was `last_dt` long. Guesses learn from intervals that are alike.
+    """
+    regular, misses = pick(last_dt == dt, 1.0, 0.0), work.scratch[0].misses
+    learn_contacts(model, tree, memory, work, regular, misses, info)
+    if tree is None:
+        place_graph(model, memory.system, work)
+    else:
+        since = 0.5 * (dt + last_dt)
+        learn_rates(model, state, memory.guesses, work, dt, since, regular, shows, push, misses)
+        place_tree(model, memory.system, work, info)
+    memory.system.valid[PLACED] = 1
     info.gap, info.violation = least_of_limbs(info.gap), most_of_limbs(info.violation)
-    work.last_dt[0] = dt
+
+
+@kernel
+def learn_contacts(model, tree, memory, work, regular, misses, info):
+    """Keep the contacts of the equations, with their variables and how these have changed."""
+    guesses, first = memory.guesses, model.contacts.shape[0]
+    assign(work.entered, guesses.active)
+    assign(work.ids, guesses.ids)
+    fill(0.0, misses)
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        if k >= first:
+            info.gap = min(info.gap, memory.system.contacts[k].gap)
+            copy_record(work.slots[k], guesses.features[k - first])
+        if tree is not None and model.facets is None:
+            contact_keeps(work.slots[k], work.contacts[k], regular, misses)
+        copy_record(work.contacts[k], guesses.contacts[k])
+    choose_trend(misses, SLIGHT * SLIGHT, guesses.contact_trend)
+
+
+@kernel
+def learn_rates(model, state, guesses, work, dt, since, regular, shows, push, misses):
+    """How the rates of a tree's coordinates have changed, and by how much guesses missed them."""
+    fill(0.0, misses)
+    for b in range(model.bodies.shape[0]):
+        joint, knot, guess = model.joints[b], state.joints[b], guesses.joints[b]
+        for row in range(joint.m_T + joint.m_R):
+            rate, before = knot.mid[row], work.joints[b].before[row]
+            learn_rate(rate, before, row, guess, since, regular, misses)
+        if shows:
+            meet_velocities(joint, state.v, state.bodies, knot, guess, push > 0.0, dt)
+    choose_trend(misses, 0.0, guesses.trend)
+
+
+@kernel
+def place_graph(model, system, work):
+    """Poses and directions of joints where the next interval begins."""
+    for i in range(model.bodies.shape[0]):
+        copy_record(work.pose2[i], system.pose1[i])
+    for j in range(model.joints.shape[0]):
+        if model.joints[j].node >= 0:
+            place_directions(system.directions[j], work.joints[j])
+
+
+@kernel
+def place_directions(way, w):
+    """Directions of a joint at the second knot, for the interval that begins there."""
+    way.rows = w.rows
+    for k in range(6):
+        assign(w.G_a[k], way.G_a[k])
+        assign(w.G_b[k], way.G_b[k])
+
+
+@kernel
+def place_tree(model, system, work, info):
+    """A tree where the next interval begins; notes how far its joints are violated there."""
+    t, nb = work.scratch[0], model.bodies.shape[0]
+    for b in range(nb):
+        copy_record(work.pose2[b], system.pose1[b])
+    for b in range(nb):
+        joint, w = model.joints[b], system.tree[b]
+        a, child = system.pose1[joint.parent], system.pose1[b]
+        start_joint(joint, system.pose1, system.tree[joint.parent].rho1, w, t)
+        if has_directions(joint):
+            joint_residual(joint, a, child, t, w.u)
+            for k in range(6):
+                info.violation = max(info.violation, abs(w.u[k]))
+        else:
+            info.violation = max(info.violation, points_apart(w))
+        if joint.kind == HINGE:
+            info.violation = max(info.violation, axes_apart(joint, a, w))
+    for j in range(nb, model.joints.shape[0]):
+        place_directions(system.directions[j], work.joints[j])

@@ -6,6 +6,7 @@ RATTLE), in which contacts answer as they did in the interval.
 """
 
 from robosim.compiled.kinds import DRY
+from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs
 from robosim.kernels.contact.kinematics import on_joint, start_contact
@@ -49,14 +50,14 @@ STRAY = 3.0  # how much farther than the momenta friction may take the velocitie
 
 
 @kernel
-def find_velocities(model, tree, state, work, dt):
+def find_velocities(model, tree, system, loads, work, dt):
     """Velocities at the second knot; returns a status."""
     # Not as constants, for each of which all of it would be compiled.
     drag = work.active[0] > 0
-    status = project(model, tree, state, work, dt, drag)
+    status = project(model, tree, system, loads, work, dt, drag)
     if drag and (status != CONVERGED or strays(model, work, dt)):
-        status = project(model, tree, state, work, dt, not drag)
-        work.factored[0] = 0
+        status = project(model, tree, system, loads, work, dt, not drag)
+        system.valid[FACTORED] = 0
     return status
 
 
@@ -69,7 +70,7 @@ def find_jacobians(model, work):
 
 
 @kernel
-def gather_momenta(model, tree, loops, state, work, options, dt):
+def gather_momenta(model, tree, loops, system, loads, work, options, dt):
     """work.known = momenta that enter the second knot: impulses and the forces' half there.
 
     Finds the directions of constraints at that knot, of a tree's loops or of all joints.
@@ -81,7 +82,7 @@ def gather_momenta(model, tree, loops, state, work, options, dt):
     if tree is None:
         find_jacobians(model, work)
     else:
-        leave_residual(model.joints, work.tree, state.joints, work.impulse)
+        leave_residual(model.joints, system.tree, work.joints, work.impulse)
     for i in range(model.bodies.shape[0]):
         known, v, e = work.known[i].w, work.bodies[i].v, work.scratch[0].w
         for k in range(6):
@@ -96,7 +97,7 @@ def gather_momenta(model, tree, loops, state, work, options, dt):
         n = joint.n_T + joint.n_R
         if tree is not None:
             if w.rows > n:
-                push_coordinates(joint, work.pose2[j], w.half, True, work.tree, work.known)
+                push_coordinates(joint, work.pose2[j], w.half, True, system.tree, work.known)
             continue
         for row in range(w.rows - n):
             if w.held[row] == 0:
@@ -108,107 +109,107 @@ def gather_momenta(model, tree, loops, state, work, options, dt):
         add_tree_forces(
             model.joints,
             work.pose2,
-            work.tau,
+            loads.tau,
             0.5 * dt,
             True,
-            work.tree,
+            system.tree,
             work.scratch[0],
             work.known,
         )
     else:
         scale, known = 0.5 * dt, work.known
-        add_joint_forces(model, work.pose2, work.span2, work.tau, scale, work, known)
+        add_joint_forces(model, work.pose2, work.span2, loads.tau, scale, work, known)
     for i in range(model.bodies.shape[0]):
         for k in range(3):
             work.known[i].w[k] += 0.5 * dt * model.bodies[i].mass * options.gravity[k]
         for k in range(6):
-            work.known[i].w[k] += 0.5 * dt * work.external[i].w[k]
+            work.known[i].w[k] += 0.5 * dt * loads.external[i].w[k]
 
 
 @kernel
-def project(model, tree, state, work, dt, drag):
+def project(model, tree, system, loads, work, dt, drag):
     """Velocities at the second knot, with or without friction that follows normal impulses."""
     if tree is None:
-        return project_velocities(model, state, work, dt, drag)
-    return project_tree(model, state, work, dt, drag)
+        return project_velocities(model, system, loads, work, dt, drag)
+    return project_tree(model, system, loads, work, dt, drag)
 
 
 @kernel
-def place_masses(model, work):
+def place_masses(model, system, work):
     """work.blocks = masses and inertias of the bodies at the second knot, and nothing else."""
-    clear_blocks(work.blocks)
+    clear_blocks(system.blocks)
     for i in range(model.bodies.shape[0]):
-        D = work.blocks[i].F
+        D = system.blocks[i].F
         for k in range(3):
             D[k, k] = model.bodies[i].mass
         similarity(work.pose2[i].R, model.bodies[i].inertia, D[3:, 3:])
 
 
 @kernel
-def project_velocities(model, state, work, dt, drag):
+def project_velocities(model, system, loads, work, dt, drag):
     """work.twists = velocities at the second knot, second order; returns a status.
 
     The momentum that left the interval plus the forces' half at this knot misses the half of
     the constraint impulses. They are found by the projection in the mass metric (the second
     stage of RATTLE); contacts answer as they did in the interval, through their stiffness A.
     """
-    place_masses(model, work)
+    place_masses(model, system, work)
     clear_rows(work.rhs)
     for i in range(model.bodies.shape[0]):
         assign(work.known[i].w, work.rhs[i].w)
     for j in range(model.joints.shape[0]):
         if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
-            knot_law(model, work, j, dt)
-    hold_contacts(model, state, work, dt, drag)
+            knot_law(model, loads, work, j, dt)
+    hold_contacts(model, system, work, dt, drag)
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
             n = joint.n_T + joint.n_R
             if is_tendon(joint):
-                place_tendon_blocks(model, joint, work.span2, work.span2, w, work.blocks)
+                place_tendon_blocks(model, joint, work.span2, work.span2, w, system.blocks)
             else:
-                place_joint_blocks(model.bodies.shape[0], joint, w.G_a, w.G_b, w, work.blocks)
+                place_joint_blocks(model.bodies.shape[0], joint, w.G_a, w.G_b, w, system.blocks)
             for row in range(w.rows - n):
                 rate = w.goal_rate[row] if w.held[row] != 0 else w.law[row]
                 work.rhs[joint.node].w[n + row] = rate
     for n in range(model.couplings.shape[0]):
-        place_coupling_blocks(model, model.couplings[n], work.joints, work.joints, work.blocks)
-    if ldu_factor(model.graph, work.blocks) != 0:
+        place_coupling_blocks(model, model.couplings[n], work.joints, work.joints, system.blocks)
+    if ldu_factor(model.graph, system.blocks) != 0:
         return SINGULAR
-    ldu_solve(model.graph, work.blocks, work.rhs)
+    ldu_solve(model.graph, system.blocks, work.rhs)
     for i in range(model.bodies.shape[0]):
         assign(work.rhs[i].w, work.twists[i].w)
-    work.factored[0] = 1
+    system.valid[FACTORED] = 1
     return CONVERGED
 
 
 @kernel
-def project_tree(model, state, work, dt, drag):
+def project_tree(model, system, loads, work, dt, drag):
     """`project_velocities` of a tree."""
     nb = model.bodies.shape[0]
     # The next interval finds its inertias here.
-    work.factored[0] = 0
+    system.valid[FACTORED] = 0
     for i in range(nb):
-        w, J = work.tree[i], work.bodies[i].J
+        w, J = system.tree[i], system.inertias[i].J
         similarity(work.pose2[i].R, model.bodies[i].inertia, J)
         own_block(model.bodies[i].mass, J, w.rho2, w.rho2, w.D)
         assign(work.known[i].w, work.rhs[i].w)
     for j in range(nb):
         if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
-            knot_law(model, work, j, dt)
-    hold_contacts(model, state, work, dt, drag)
+            knot_law(model, loads, work, j, dt)
+    hold_contacts(model, system, work, dt, drag)
     for j in range(nb):
         joint, w = model.joints[j], work.joints[j]
         if w.rows > joint.n_T + joint.n_R:
             assign_laws(joint, w, work.rhs[joint.node].w)
     for j in range(nb, model.joints.shape[0]):
         fill(0.0, work.rhs[model.joints[j].node].w)
-    if factor_joints(model, state, work, True) != 0:
+    if factor_joints(model, system, work, True) != 0:
         return SINGULAR
-    solve_joints(model, work, work.rhs, True, False)
+    solve_joints(model, system, work, work.rhs, True, False)
     for i in range(nb):
         assign(work.rhs[i].w, work.twists[i].w)
-    work.factored[0] = 1
+    system.valid[FACTORED] = 1
     return CONVERGED
 
 
@@ -251,25 +252,25 @@ def strays(model, work, dt):
 
 
 @kernel
-def hold_contacts(model, state, work, dt, drag):
+def hold_contacts(model, system, work, dt, drag):
     """Let all contacts in the equations resist; with `drag` friction follows normal impulses."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact, w = work.slots[k], work.contacts[k]
-        contact_stiffness(contact, state.contacts[k], model.facets, w)
+        contact, w = work.slots[k], system.contacts[k]
+        contact_stiffness(contact, work.contacts[k], model.facets, w)
         if not drag:
             w.A[0, 2], w.A[1, 2] = 0.0, 0.0
-        hold_contact(model, contact, w, work, dt)
+        hold_contact(model, contact, w, system, work, dt)
 
 
 @kernel
-def hold_contact(model, contact, w, work, dt):
+def hold_contact(model, contact, w, system, work, dt):
     """Let a contact resist the change from the interval's velocity to the knot's."""
     t, nb = work.scratch[0], model.bodies.shape[0]
     fill(0.0, w.F)
     if on_joint(contact):
         joint, law = model.joints[contact.joint], work.joints[contact.joint].law
-        condense_contact(model, model.tree, contact, w, work, True)
+        condense_contact(model, model.tree, contact, w, system, work, True)
         axis = 0 if contact.kind == DRY else 2
         w.F[axis] = -w.A[axis, axis] * w.rate
         if contact.kind == DRY:
@@ -280,7 +281,7 @@ def hold_contact(model, contact, w, work, dt):
         return
     # As the next interval starts it; at a knot L is R as well.
     start_contact(contact, work.pose2, dt, w, t)
-    condense_contact(model, model.tree, contact, w, work, True)
+    condense_contact(model, model.tree, contact, w, system, work, True)
     fill(0.0, t.w)
     if contact.body < nb:
         add_motion(w.L, work.bodies[contact.body], dt, t.w)
@@ -304,14 +305,14 @@ def add_motion(L, motion, dt, out):
 
 
 @kernel
-def is_tied(model, work):
+def is_tied(model, loads):
     """Whether more than a tree's joints holds the velocities: loops, couplings, given motions."""
     more = model.joints.shape[0] > model.bodies.shape[0]
-    return more or model.couplings.shape[0] > 0 or work.motion.shape[0] > 0
+    return more or model.couplings.shape[0] > 0 or loads.motion.shape[0] > 0
 
 
 @kernel
-def project_changes(model, tree, poses, work):
+def project_changes(model, tree, poses, system, work):
     """Project changes of the velocities onto what holds them, with the factors that they had."""
     nb, t = model.bodies.shape[0], work.scratch[0]
     for i in range(nb):
@@ -323,8 +324,8 @@ def project_changes(model, tree, poses, work):
             change[k] *= model.bodies[i].mass
     clear_rows(work.rhs[nb:])
     if tree is None:
-        ldu_solve(model.graph, work.blocks, work.rhs)
+        ldu_solve(model.graph, system.blocks, work.rhs)
     else:
-        remember_rates(work.tree)
-        solve_joints(model, work, work.rhs, True, False)
-        add_remembered_rates(work.tree)
+        remember_rates(system.tree)
+        solve_joints(model, system, work, work.rhs, True, False)
+        add_remembered_rates(system.tree)

@@ -1,5 +1,6 @@
 """Bodies put onto their constraints: where they are, and how they move [mass metric]."""
 
+from robosim.compiled.memory import FACTORED
 from robosim.compiled.records.joint import COMPLIANCE
 from robosim.kernels.compiler.jit import entry, kernel
 from robosim.kernels.equations.algebra import (
@@ -64,31 +65,31 @@ def constraint_residual(model, state, work, held, goal):
 
 
 @kernel
-def constraint_matrix(model, work, yielding):
+def constraint_matrix(model, system, work, yielding):
     """Blocks of the projection in the mass metric at pose2.
 
     What redundant constraints yield to is multiplied by `yielding`.
     """
-    place_masses(model, work)
+    place_masses(model, system, work)
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:
             rows_ahead(model, work, j)
             if is_tendon(joint):
-                place_tendon_blocks(model, joint, work.span2, work.span2, w, work.blocks)
+                place_tendon_blocks(model, joint, work.span2, work.span2, w, system.blocks)
             else:
-                place_joint_blocks(model.bodies.shape[0], joint, w.G_a, w.G_b, w, work.blocks)
+                place_joint_blocks(model.bodies.shape[0], joint, w.G_a, w.G_b, w, system.blocks)
             n = joint.n_T + joint.n_R
             for row in range(w.rows):
                 if row < n or w.held[row - n] != 0:
-                    work.blocks[joint.node].F[row, row] *= yielding
+                    system.blocks[joint.node].F[row, row] *= yielding
     for n in range(model.couplings.shape[0]):
-        place_coupling_blocks(model, model.couplings[n], work.joints, work.joints, work.blocks)
-        work.blocks[model.couplings[n].node].F[0, 0] *= yielding
+        place_coupling_blocks(model, model.couplings[n], work.joints, work.joints, system.blocks)
+        system.blocks[model.couplings[n].node].F[0, 0] *= yielding
 
 
 @entry
-def close_loops(model, state, work, held, goal, max_iterations):
+def close_loops(model, state, system, work, held, goal, max_iterations):
     """Move the bodies onto all constraints, by as little as can be; returns what is left of them.
 
     Gauss-Newton: every iteration is the smallest motion in the mass metric that satisfies the
@@ -104,14 +105,14 @@ def close_loops(model, state, work, held, goal, max_iterations):
             break
         # From far away that may lead nowhere; then what is large is allowed.
         yields = iteration < max_iterations // 2
-        constraint_matrix(model, work, 1.0 + worst / COMPLIANCE if yields else 1.0)
+        constraint_matrix(model, system, work, 1.0 + worst / COMPLIANCE if yields else 1.0)
         for n in range(work.rhs.shape[0]):
             for k in range(6):
                 work.rhs[n].w[k] = work.residual[n].w[k]
-        work.factored[0] = 0
-        if ldu_factor(model.graph, work.blocks) != 0:
+        system.valid[FACTORED] = 0
+        if ldu_factor(model.graph, system.blocks) != 0:
             break
-        ldu_solve(model.graph, work.blocks, work.rhs)
+        ldu_solve(model.graph, system.blocks, work.rhs)
         length, farthest = 1.0, 0.0
         for i in range(model.bodies.shape[0]):
             farthest = max(farthest, dot(work.rhs[i].w[3:], work.rhs[i].w[3:]))
@@ -135,12 +136,12 @@ def close_loops(model, state, work, held, goal, max_iterations):
 
 
 @entry
-def start_projected(model, state, work, held, goal_rate, dt):
+def start_projected(model, state, memory, loads, work, held, goal_rate, dt):
     """Start from the bodies' poses with the velocities nearest to theirs that the joints allow.
 
     Nearest in the mass metric; returns a status.
     """
-    load_poses(model, state, work.pose1)
+    load_poses(model, state, memory.system.pose1)
     load_poses(model, state, work.pose2)
     work.active[0] = 0
     for i in range(model.bodies.shape[0]):
@@ -163,8 +164,8 @@ def start_projected(model, state, work, held, goal_rate, dt):
             if joint.law != 0 or held[v] != 0:
                 w.rows = n + m
     find_jacobians(model, work)
-    status = project_velocities(model, state, work, 1.0, False)
-    work.factored[0] = 0
+    status = project_velocities(model, memory.system, loads, work, 1.0, False)
+    memory.system.valid[FACTORED] = 0
     if status != CONVERGED:
         return status
     for i in range(model.bodies.shape[0]):
@@ -172,5 +173,5 @@ def start_projected(model, state, work, held, goal_rate, dt):
             state.bodies[i].v[k] = work.twists[i].w[k]
         rotate_back(work.pose2[i].R, work.twists[i].w[3:], state.bodies[i].omega)
     read_joints(model, model.tree, state, work, work.pose2, work.twists, 0)
-    start_knot(model, state, work, dt)
+    start_knot(model, state, memory, work, dt)
     return CONVERGED

@@ -230,14 +230,14 @@ def eliminate_coordinates(w, m, Z1, Z2, r1, r2, A, parent):
 
 
 @kernel
-def factor_tree(joints, loops, knots, rows, tree, border, arms, held):
+def factor_tree(joints, loops, directions, rows, tree, border, arms, held):
     """Eliminate all joints, leaves first, from the blocks D; 1 + body if singular.
 
     With `held` both ends of the system are at the second knot.
     """
     nb = tree.shape[0] - 1
     if loops is not None:
-        begin_loops(joints, loops, knots, rows, border, arms, tree, held)
+        begin_loops(joints, loops, directions, rows, border, arms, tree, held)
     for b in range(nb - 1, -1, -1):
         joint, w = joints[b], tree[b]
         if loops is not None and factor_loops(b, loops, border, w.D) != 0:

@@ -8,6 +8,7 @@ to the leaves the motion that answers, the step and where it leads. Loops add th
 
 from math import inf, isfinite, sqrt
 
+from robosim.compiled.memory import FACTORED, FORESEEN
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, somewhere
 from robosim.kernels.equations.algebra import assign, clear_rows
@@ -43,7 +44,7 @@ SLOW = 0.1  # part of the residual that an iteration may leave with factors that
 
 
 @kernel
-def solve_untouched(model, loops, state, work, options, dt, info):
+def solve_untouched(model, loops, state, system, loads, work, options, dt, info):
     """Solve the equations of a tree without contacts, from the guess in its unknowns; a status.
 
     The factors are those of the guess for as long as each iteration leaves less than a tenth. The
@@ -53,39 +54,40 @@ def solve_untouched(model, loops, state, work, options, dt, info):
     for b in range(model.bodies.shape[0]):
         joint = model.joints[b]
         mass += model.bodies[b].part * model.bodies[b].mass
-        work.tree[b].posed = 0
+        system.tree[b].posed = 0
         laws = laws or work.joints[b].rows > joint.n_T + joint.n_R
     mass = over_limbs(mass)
     # A loop makes an iteration cost more, and gains less by one.
     enough = options.tolerance * (EXACT if loops is None else 1.0)
-    work.factored[0] = 0
+    system.valid[FACTORED] = 0
     info.worst_body = 0
     clear_rows(work.impulse)
-    move_tree(model.joints, work.bodies, work.tree, dt)
-    if work.factored[2] != 0:
+    move_tree(model.joints, work.bodies, system.tree, dt)
+    if system.valid[FORESEEN] != 0:
         # What falls freely does as it is guessed to, which can be seen without any factors.
-        open_by = follow_joints(model, loops, state, work, dt) if laws else 0.0
-        info.residual = max(tree_residual(model, work, dt, info), open_by)
+        open_by = follow_joints(model, loops, state, system, loads, work, dt) if laws else 0.0
+        info.residual = max(tree_residual(model, system, work, dt, info), open_by)
         if everywhere(info.residual < enough):
             return CONVERGED
-        work.factored[2] = 0
+        system.valid[FORESEEN] = 0
     for n in range(min(MOST, options.max_iterations)):
-        open_by = follow_joints(model, loops, state, work, dt) if laws else 0.0
+        open_by = follow_joints(model, loops, state, system, loads, work, dt) if laws else 0.0
         if fresh:
-            own_blocks(model, work)
+            own_blocks(model, system, work)
             find_loop_rows(model, loops, work)
         size = sweep_up(
             model.bodies,
+            system.inertias,
             model.joints,
             loops,
-            state.joints,
+            system.directions,
             work.joints,
             work.bodies,
             work.known,
             work.impulse,
-            work.tree,
-            work.border,
-            work.arms,
+            system.tree,
+            system.border,
+            system.arms,
             work.residual,
             work.scratch[0],
             dt,
@@ -97,7 +99,7 @@ def solve_untouched(model, loops, state, work, options, dt, info):
             return NOT_FINITE
         if everywhere(merit < enough):
             closed = keeps_closed(model, model.tree, work, (options.tolerance + OPEN) * options.dt)
-            work.factored[2] = 1 if n == 0 else 0
+            system.valid[FORESEEN] = 1 if n == 0 else 0
             return CONVERGED if closed else STALLED
         if somewhere(merit > before):
             return STALLED
@@ -107,9 +109,9 @@ def solve_untouched(model, loops, state, work, options, dt, info):
             loops,
             work.bodies,
             work.joints,
-            work.tree,
-            work.border,
-            work.arms,
+            system.tree,
+            system.border,
+            system.arms,
             work.rhs,
             work.scratch[0],
             dt,
@@ -120,27 +122,28 @@ def solve_untouched(model, loops, state, work, options, dt, info):
 
 
 @kernel
-def follow_joints(model, loops, state, work, dt):
+def follow_joints(model, loops, state, system, loads, work, dt):
     """What laws ask of the joints at the unknowns, and what joints of loops do to their bodies.
 
     Returns what is left of the loops' equations [m/s].
     """
     left = 0.0
     for b in range(model.bodies.shape[0]):
-        work.tree[b].posed = 0
+        system.tree[b].posed = 0
     if loops is not None:
         clear_rows(work.impulse)
-        left = loop_equations(model, loops, state, work, dt)
-    tree_laws(model, state, work, dt)
+        left = loop_equations(model, loops, system, work, dt)
+    tree_laws(model, state, system, loads, work, dt)
     return left
 
 
 @kernel
 def sweep_up(
     bodies,
+    inertias,
     joints,
     loops,
-    knots,
+    directions,
     rows,
     motions,
     known,
@@ -161,9 +164,9 @@ def sweep_up(
     if loops is not None:
         load_loops(joints, loops, border, residual)
         if fresh:
-            begin_loops(joints, loops, knots, rows, border, arms, tree, False)
+            begin_loops(joints, loops, directions, rows, border, arms, tree, False)
     for b in range(nb - 1, -1, -1):
-        left_momentum(b, bodies, motions, known, residual, t, dt)
+        left_momentum(b, bodies, inertias, motions, known, residual, t, dt)
         if loops is not None:
             for k in range(6):
                 residual[b].w[k] += impulses[b].w[k]

@@ -34,7 +34,7 @@ from robosim.kernels.solve.tree.tree import to_reference
 
 
 @kernel
-def begin_loops(joints, loops, knots, rows, border, arms, tree, held):
+def begin_loops(joints, loops, directions, rows, border, arms, tree, held):
     """Borders of all loops, before any joint is eliminated: at the bodies that they close."""
     nb = loops.over.shape[0]
     for b in range(nb):
@@ -42,7 +42,7 @@ def begin_loops(joints, loops, knots, rows, border, arms, tree, held):
             clear_border(arms[b])
     for n in range(loops.joint.shape[0]):
         j, e = loops.joint[n], border[n]
-        joint, w, knot = joints[j], rows[j], knots[j]
+        joint, w, way = joints[j], rows[j], directions[j]
         clear_border(e)
         e.rows = joint.n_T + joint.n_R
         for i in range(6):
@@ -51,8 +51,8 @@ def begin_loops(joints, loops, knots, rows, border, arms, tree, held):
         for i in range(e.rows):
             e.E[i, i] = joint.compliance_T if i < joint.n_T else joint.compliance_R
             for body, first, second in (
-                (joint.child, knot.G_b[i], w.G_b[i]),
-                (joint.parent, knot.G_a[i], w.G_a[i]),
+                (joint.child, way.G_b[i], w.G_b[i]),
+                (joint.parent, way.G_a[i], w.G_a[i]),
             ):
                 if body == nb:
                     continue

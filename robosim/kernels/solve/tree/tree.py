@@ -96,19 +96,19 @@ def free_directions(joint, poses, t, w):
 
 
 @kernel
-def guess_tree(joints, knots, trend, poses, tree, t, dt, ahead, regular):
+def guess_tree(joints, knots, guesses, trend, poses, tree, t, dt, ahead, regular):
     """Unknowns from the last interval's rates and how they change, `ahead` of its middle [s].
 
     By how much that will miss is guessed from the intervals before, as far as `trend` says, where
     they were like this one (`regular` is 1, else 0).
     """
     for b in range(tree.shape[0] - 1):
-        joint, w, knot = joints[b], tree[b], knots[b]
+        joint, w, knot, guess = joints[b], tree[b], knots[b], guesses[b]
         for row in range(joint.m_T + joint.m_R):
             miss = 0.0
             for n in range(TRENDS):
-                miss += trend[n] * knot.missed[row, n]
-            w.s[row] = knot.mid[row] + ahead * knot.slope[row] + regular * miss
+                miss += trend[n] * guess.missed[row, n]
+            w.s[row] = knot.mid[row] + ahead * guess.slope[row] + regular * miss
         for row in range(joint.m_T):
             w.slide[row] = w.s[row]
         if joint.m_R == 1:
@@ -120,29 +120,28 @@ def guess_tree(joints, knots, trend, poses, tree, t, dt, ahead, regular):
 
 
 @kernel
-def keep_rates(joint, pose, w, knot, dt, since, regular, misses):
-    """The rates of the interval that ends, for the next guess; of rotations in child axes.
-
-    Its middle is the time `since` after what was kept before. What guesses have missed is only of
-    use for the next one where intervals are alike (`regular` is 1, else 0).
-    """
+def interval_rates(joint, pose, w, dt, out):
+    """Rates of a joint's coordinates over an interval; those of a free rotation in child axes."""
     for row in range(joint.m_T):
-        keep_rate(w.slide[row], row, knot, since, regular, misses)
+        out[row] = w.slide[row]
     if joint.m_R == 1:
-        keep_rate(2.0 / dt * w.Q[1], joint.m_T, knot, since, regular, misses)
+        out[joint.m_T] = 2.0 / dt * w.Q[1]
     elif joint.m_R == 3:
         rotate_back(pose.R, w.Q[1:], w.y)
         for i in range(3):
-            keep_rate(2.0 / dt * w.y[i], joint.m_T + i, knot, since, regular, misses)
+            out[joint.m_T + i] = 2.0 / dt * w.y[i]
 
 
 @kernel
-def keep_rate(rate, row, knot, since, regular, misses):
-    """One rate, how it has changed, and by how much guesses of it have missed."""
-    change, missed = rate - knot.mid[row], knot.missed[row]
-    miss = change - since * knot.slope[row]
-    knot.slope[row] = change / since
-    knot.mid[row] = rate
+def learn_rate(rate, before, row, guess, since, regular, misses):
+    """How one rate has changed, and by how much guesses of it have missed.
+
+    The middle of its interval is the time `since` after that of the one before. What guesses have
+    missed is only of use for the next one where intervals are alike (`regular` is 1, else 0).
+    """
+    change, missed = rate - before, guess.missed[row]
+    miss = change - since * guess.slope[row]
+    guess.slope[row] = change / since
     misses[0] += miss * miss
     for n in range(TRENDS):
         before = regular * missed[n]
@@ -166,11 +165,11 @@ def choose_trend(misses, least, trend):
 
 
 @kernel
-def meet_velocities(joint, v, bodies, knot, pushed, dt):
+def meet_velocities(joint, v, bodies, knot, guess, pushed, dt):
     """Where it has been pushed, let the rates change as the velocities at the knot show."""
     for row in range(joint.m_T + joint.m_R):
         change = 2.0 / dt * (own_rate(joint, row, v, bodies) - knot.mid[row])
-        knot.slope[row] = pick(pushed, change, knot.slope[row])
+        guess.slope[row] = pick(pushed, change, guess.slope[row])
 
 
 @kernel
@@ -258,35 +257,35 @@ def move_body(b, joints, motions, tree, dt):
 
 
 @kernel
-def pose_body(work, b, dt):
+def pose_body(system, work, b, dt):
     """work.pose2 of one body from its motion, once for all that ask."""
-    if work.tree[b].posed == 0:
-        work.tree[b].posed = 1
+    if system.tree[b].posed == 0:
+        system.tree[b].posed = 1
         body = work.bodies[b]
-        end_pose(work.pose1[b], body.v, body.P, dt, work.pose2[b])
+        end_pose(system.pose1[b], body.v, body.P, dt, work.pose2[b])
 
 
 @kernel
-def pose_contacts(model, work, dt):
+def pose_contacts(model, system, work, dt):
     """work.pose2 of the bodies that have contacts in the equations, and of no others."""
     nb = model.bodies.shape[0]
     for b in range(nb):
-        work.tree[b].posed = 0
+        system.tree[b].posed = 0
     for n in range(1, work.active[0] + 1):
         contact = work.slots[work.active[n]]
         if contact.body < nb:
-            pose_body(work, contact.body, dt)
+            pose_body(system, work, contact.body, dt)
         if contact.other < nb:
-            pose_body(work, contact.other, dt)
+            pose_body(system, work, contact.other, dt)
 
 
 @kernel
-def finish_poses(model, tree, work, dt):
+def finish_poses(model, tree, system, work, dt):
     """work.pose2 of all bodies of a tree at the motion that was found."""
     if tree is None:
         return
     for b in range(model.bodies.shape[0]):
-        pose_body(work, b, dt)
+        pose_body(system, work, b, dt)
 
 
 @kernel
@@ -302,14 +301,14 @@ def turned_angle(Q):
 
 
 @kernel
-def look_ahead(model, state, work, b, dt):
+def look_ahead(model, state, system, work, b, dt):
     """Coordinates of one joint at the second knot into work.q2, from its unknowns."""
-    joint, w = model.joints[b], work.tree[b]
+    joint, w = model.joints[b], system.tree[b]
     at = joint.q_begin
     if joint.m_R == 3:
-        pose_body(work, b, dt)
+        pose_body(system, work, b, dt)
         if joint.parent < model.bodies.shape[0]:
-            pose_body(work, joint.parent, dt)
+            pose_body(system, work, joint.parent, dt)
         read_ahead(joint, state.q, work, work.scratch[0])
         return
     for row in range(joint.m_T):
@@ -343,11 +342,11 @@ def turn_vector(P, c, out):
 
 
 @kernel
-def find_residual(bodies, motions, known, impulses, residual, t, dt):
+def find_residual(bodies, inertias, motions, known, impulses, residual, t, dt):
     """residual (nb,) of the bodies' equations (29a), but for what joints do; the total mass."""
     mass = 0.0
     for b in range(bodies.shape[0]):
-        left_momentum(b, bodies, motions, known, residual, t, dt)
+        left_momentum(b, bodies, inertias, motions, known, residual, t, dt)
         r, impulse = residual[b].w, impulses[b].w
         for k in range(6):
             r[k] += impulse[k]
@@ -356,10 +355,10 @@ def find_residual(bodies, motions, known, impulses, residual, t, dt):
 
 
 @stage
-def left_momentum(b, bodies, motions, known, residual, t, dt):
+def left_momentum(b, bodies, inertias, motions, known, residual, t, dt):
     """residual[b] = the momentum that enters the knot but for what the motion of body b has."""
     body, r, m, enters = motions[b], residual[b].w, bodies[b].mass, known[b].w
-    angular_momentum(body.J, body.P, dt, t.w)
+    angular_momentum(inertias[b].J, body.P, dt, t.w)
     for k in range(3):
         r[k] = enters[k] - m * body.v[k]
         r[3 + k] = enters[3 + k] - t.w[k]
@@ -543,14 +542,14 @@ def turn_back(P, c, out):
 
 
 @kernel
-def leave_residual(joints, tree, knots, impulses):
-    """Add what joints pass on of the last residual to the impulses, and note it in `knots`.
+def leave_residual(joints, tree, rows, impulses):
+    """Add what joints pass on of the last residual to the impulses, and note it in `rows`.
 
     So momenta do not sum up what is left of the equations.
     """
     for b in range(tree.shape[0] - 1):
         joint, w = joints[b], tree[b]
-        f, r, x = w.passed, w.r1, knots[b].impulse
+        f, r, x = w.passed, w.r1, rows[b].impulse
         x[0], x[1], x[2] = -f[0], -f[1], -f[2]
         x[3] = r[1] * f[2] - r[2] * f[1] - f[3]
         x[4] = r[2] * f[0] - r[0] * f[2] - f[4]

@@ -1,0 +1,110 @@
+"""What one step leaves for the next one to be cheaper; forgetting it costs no accuracy.
+
+`Guesses` is what the next motion is guessed from. `System` is the linear system of a step: the
+last one of a step is that of the velocities at its end, and the next step begins with it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.compiled.arrays import aligned
+from robosim.compiled.model import Model, n_slots
+from robosim.compiled.records.body import INERTIA, POSE
+from robosim.compiled.records.contact import CONTACT, CONTACT_GUESS, CONTACT_WORK
+from robosim.compiled.records.graph import BLOCK
+from robosim.compiled.records.joint import DIRECTIONS, JOINT_GUESS
+from robosim.compiled.records.sizes import TRENDS
+from robosim.compiled.records.tree import ARM_WORK, LOOP_WORK, TREE_WORK
+from robosim.validation import Array
+
+# What of a System is there, by place in its `valid`.
+FACTORED = 0  # the factors are those of the velocities at the knot, with its contacts
+PLACED = 1  # poses, directions and joints of a tree are those at the knot
+FORESEEN = 2  # the last motion of a tree was as it had been guessed
+
+
+class Guesses(NamedTuple):
+    """What the last steps tell of the next one."""
+
+    joints: NDArray[np.void]  # (nj,) JOINT_GUESS
+    trend: Array  # (TRENDS,) 1 for each of `missed` that the next guess takes, 0 for the others
+    contacts: NDArray[np.void]  # (nc,) CONTACT_GUESS, of those that are active
+    active: NDArray[np.int64]  # (nc,) 1 for contacts in the last equations, 0 for the others
+    contact_trend: Array  # (TRENDS,) as `trend`, of `changed` of contacts
+    ids: NDArray[np.int64]  # (nc,) of the feature in a slot, -1 for none
+    features: NDArray[np.void]  # (nc - those of the model,) CONTACT that the features were
+
+
+class System(NamedTuple):
+    """The linear system of Newton's method, and what it is made of."""
+
+    valid: NDArray[np.int64]  # (3,) whether it is FACTORED and PLACED, and FORESEEN
+    pose1: NDArray[np.void]  # (nb + 1,) POSE at the first knot, the world last
+    inertias: NDArray[np.void]  # (nb,) INERTIA at the first knot
+    directions: NDArray[np.void]  # (nj,) DIRECTIONS at the first knot
+    contacts: NDArray[np.void]  # (nc,) CONTACT_WORK
+    blocks: NDArray[np.void]  # (n_blocks,) BLOCK, of the graph
+    tree: NDArray[np.void] | None  # (nb + 1,) TREE_WORK, the world last
+    border: NDArray[np.void] | None  # (nl,) LOOP_WORK of a tree with loops
+    arms: NDArray[np.void] | None  # (nb,) ARM_WORK of a tree with loops
+
+
+class Memory(NamedTuple):
+    """All that one step leaves for the next one beside the state."""
+
+    guesses: Guesses
+    system: System
+
+
+def make_guesses(model: Model) -> Guesses:
+    """Guesses of nothing yet."""
+    slots = n_slots(model)
+    return Guesses(
+        joints=np.zeros(len(model.joints), dtype=JOINT_GUESS),
+        trend=np.zeros(TRENDS),
+        contacts=np.zeros(slots, dtype=CONTACT_GUESS),
+        active=np.zeros(slots, dtype=np.int64),
+        contact_trend=np.zeros(TRENDS),
+        ids=np.full(slots, -1, dtype=np.int64),
+        features=np.zeros(slots - len(model.contacts), dtype=CONTACT),
+    )
+
+
+def make_system(model: Model) -> System:
+    """Memory for the linear system of a model, of which nothing is valid."""
+    nb = len(model.bodies)
+    return System(
+        valid=np.zeros(3, dtype=np.int64),
+        pose1=make_poses(nb),
+        inertias=np.zeros(nb, dtype=INERTIA),
+        directions=np.zeros(len(model.joints), dtype=DIRECTIONS),
+        contacts=aligned(n_slots(model), CONTACT_WORK),
+        blocks=make_blocks(model),
+        tree=None if model.tree is None else aligned(nb + 1, TREE_WORK),
+        border=None if model.loops is None else aligned(len(model.loops.joint), LOOP_WORK),
+        arms=None if model.loops is None else aligned(nb, ARM_WORK),
+    )
+
+
+def make_memory(model: Model) -> Memory:
+    """Memory of a simulation that has just been started."""
+    return Memory(make_guesses(model), make_system(model))
+
+
+def make_blocks(model: Model) -> NDArray[np.void]:
+    """Memory for the blocks of the graph's linear system."""
+    used = [model.graph.neighbours["upper"], model.graph.neighbours["lower"]]
+    last = max([len(model.graph.pivots) - 1, *(int(b.max()) for b in used if len(b))])
+    return aligned(last + 1, BLOCK)
+
+
+def make_poses(nb: int) -> NDArray[np.void]:
+    """(nb + 1,) POSE, all at the world's origin, where the last one, the world's, stays."""
+    poses = np.zeros(nb + 1, dtype=POSE)
+    poses["q"][:, 0] = 1.0
+    poses["R"][:] = np.eye(3)
+    return poses
