@@ -155,9 +155,8 @@ def _make_solver(kind: int) -> Any:
     @part
     @named(kind)
     def solve(address, dt, info):  # type: ignore[no-untyped-def]
-        parts = load(address, kind)
-        model, state, memory, loads, work, options = parts
-        return find_motion(model, state, memory, loads, work, options, dt, info)
+        on = load(address, kind)
+        return find_motion(on.model, on.state, on.memory, on.loads, on.work, on.options, dt, info)
 
     return solve
 

@@ -5,6 +5,7 @@ from robosim.kernels.contact.active_set import admit_limit, enter
 from robosim.kernels.contact.kinematics import differentiate_contact, move_contact, start_contact
 from robosim.kernels.contact.law import contact_answer as add_answer
 from robosim.kernels.contact.law import contact_force, contact_stiffness
+from robosim.kernels.equations.algebra import fill
 from robosim.kernels.equations.body import angular_momentum, angular_momentum_tangent
 from robosim.kernels.equations.coordinates import read_ahead
 from robosim.kernels.equations.joint import (
@@ -24,6 +25,11 @@ from robosim.kernels.solve.newton import (
     take_step,
 )
 from robosim.kernels.step.step import guess_motion, start_interval
+
+
+def parts_of(sim):
+    """What the kernels of a simulation work on: its model, state, memory, loads and workspace."""
+    return sim._model, sim._state, sim._memory, sim._loads, sim._work
 
 
 @entry
@@ -74,14 +80,15 @@ def start_newton(model, state, memory, loads, work, options, kappa, info):
     """The equations and their matrix at an interval's start, all contacts and limits in them."""
     start_interval(model, model.tree, state, memory.system, loads, work, options, options.dt, 1.0)
     work.active[0] = 0
+    fill(0, work.entered)
     speed = options.contact_speed
     for k in range(model.contacts.shape[0]):
-        contact, c, w = work.slots[k], work.contacts[k], memory.system.contacts[k]
+        contact, w = work.slots[k], memory.system.contacts[k]
         if contact.joint >= 0:
             admit_limit(model, state, memory.system, work, k, kappa, options.dt, speed)
         else:
             start_contact(contact, memory.system.pose1, options.dt, w, work.scratch[0])
-            enter(contact, c, w, k, work.active, memory.system.valid, model.facets, kappa, speed)
+            enter(model.facets, memory.system, work, k, kappa, speed)
     guess_motion(model, model.tree, state, memory, work, options.dt, 0.0, False)
     evaluate(model, state, memory.system, loads, work, options.dt, info)
     assemble(model, memory.system, work)
@@ -89,18 +96,18 @@ def start_newton(model, state, memory, loads, work, options, kappa, info):
 
 
 @entry
-def continue_newton(model, state, system, loads, work, dt, info):
+def continue_newton(model, state, memory, loads, work, dt, info):
     """The equations and their matrix at the motion that work has."""
-    evaluate(model, state, system, loads, work, dt, info)
-    assemble(model, system, work)
-    remember(model, model.tree, system, work)
+    evaluate(model, state, memory.system, loads, work, dt, info)
+    assemble(model, memory.system, work)
+    remember(model, model.tree, memory.system, work)
 
 
 @entry
-def residual_along(model, state, system, loads, work, dt, length, info):
+def residual_along(model, state, memory, loads, work, dt, length, info):
     """Residual rows after a step of `length` along the directions in work."""
-    take_step(model, model.tree, system, work, dt, length)
-    return evaluate(model, state, system, loads, work, dt, info)
+    take_step(model, model.tree, memory.system, work, dt, length)
+    return evaluate(model, state, memory.system, loads, work, dt, info)
 
 
 @entry
@@ -113,9 +120,9 @@ def factor_and_solve(graph, blocks, rhs):
 
 
 @entry
-def newton_direction(model, state, system, loads, work, dt, kappa, info):
+def newton_direction(model, state, memory, loads, work, dt, kappa, info):
     """The Newton direction at the motion that work has; the status of its factorization."""
-    evaluate(model, state, system, loads, work, dt, info)
-    status = factor(model, model.tree, system, work)
-    find_direction(model, model.tree, system, work, kappa, False)
+    evaluate(model, state, memory.system, loads, work, dt, info)
+    status = factor(model, model.tree, memory.system, work)
+    find_direction(model, model.tree, memory.system, work, kappa, False)
     return status

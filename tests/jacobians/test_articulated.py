@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from kernels_for_tests import newton_direction, start_newton
+from kernels_for_tests import newton_direction, parts_of, start_newton
 from random_mechanisms import (
     close_at,
     random_body,
@@ -37,13 +37,12 @@ def loaded_tree(rng: np.random.Generator, base: str, contacts: int) -> Mechanism
 def find_direction(sim: Simulation, first: Simulation, q, v, tau) -> None:
     """Leave in sim its Newton direction from q, v at the motion that the first one has."""
     sim._place(q, v, 0.0)
-    sim._work.tau[:] = tau
+    sim._loads.tau[:] = tau
     info = sim._sample[-1][0]
-    start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, info)
+    start_newton(*parts_of(sim), sim._options, KAPPA, info)
     for name in ("v", "P"):
         sim._work.bodies[name] = first._work.bodies[name]
-    parts = sim._model, sim._state, sim._work
-    assert newton_direction(*parts, sim.timestep, KAPPA, info) == 0
+    assert newton_direction(*parts_of(sim), sim.timestep, KAPPA, info) == 0
 
 
 @pytest.mark.parametrize("base", KINDS)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernels_for_tests import continue_newton, factor_and_solve, law_at, start_newton
+from kernels_for_tests import continue_newton, factor_and_solve, law_at, parts_of, start_newton
 from random_mechanisms import (
     Array,
     body_poses,
@@ -26,7 +26,7 @@ from test_newton_matrix import KAPPA, assert_newton_matrix, dense, used_rows
 from robosim import Coupling, Joint, Mechanism, PointSpring, Potential, Simulation
 from robosim.compiled.records.graph import ROW
 from robosim.joints import KINDS
-from robosim.quaternions import rotation_vector
+from robosim.quaternions import rotation_matrix, rotation_vector
 from robosim.tendons import Point, Pulley, Tendon, Term
 
 DT = 0.05
@@ -82,8 +82,8 @@ class OneLaw:
         self.sim._state.joints["rotor"] = 0.0
         pose, work = self.sim._work.pose2[0], self.sim._work
         pose["x"], pose["q"] = self.other.state.x[0], self.other.state.q[0]
-        pose["R"] = self.other._work.pose1[0]["R"]
-        law_at(self.sim._model, self.sim._state, work, 0, DT)
+        pose["R"] = rotation_matrix(self.other.state.q[0])
+        law_at(self.sim._model, self.sim._state, self.sim._loads, work, 0, DT)
         w, n = work.joints[0], self.robot.nv
         rows = (w[name][:n].copy() for name in ("law", "half", "rotor"))
         return (*rows, w["A"][:n, :n].copy())
@@ -138,7 +138,7 @@ def test_slope_of_a_law(kind, servo):
     """A: how the law answers the rates of the coordinates over the interval, servos included."""
     case = OneLaw(kind, seed=2, damped=True)
     if servo:
-        drives = case.sim._work.drives
+        drives = case.sim._loads.drives
         for name, value in (("kp", 20.0), ("kd", 3.0), ("target", 0.7), ("target_rate", -0.4)):
             case.sim._release_servos = lambda: None  # set_state would take them out
             drives[name] = value
@@ -250,20 +250,20 @@ def started(seed: int) -> Simulation:
     v = rng.normal(size=robot.nv)
     sim._place(q, v, 0.0)
     moved._place(coordinates_after(robot, q, DT * v), v, 0.0)
-    sim._work.tau[:] = rng.normal(size=len(sim._work.tau))
-    sim._work.external["w"][:-1] = rng.normal(size=(len(robot.bodies), 6))
-    sim._work.motion["q2"], sim._work.motion["v2"] = 0.3, 1.0
-    servo = sim._work.drives[robot.v_offsets[robot.joint_index("plain")]]
+    sim._loads.tau[:] = rng.normal(size=len(sim._loads.tau))
+    sim._loads.external["w"][:-1] = rng.normal(size=(len(robot.bodies), 6))
+    sim._loads.motion["q2"], sim._loads.motion["v2"] = 0.3, 1.0
+    servo = sim._loads.drives[robot.v_offsets[robot.joint_index("plain")]]
     servo["kp"], servo["kd"], servo["target"], servo["target_rate"] = 50.0, 2.0, 0.4, -1.0
     for array in (sim._state.joints, sim._state.couplings):
         array["impulse"] = rng.normal(size=array["impulse"].shape)
     info = sim._sample[-1][0]
-    start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, info)
+    start_newton(*parts_of(sim), sim._options, KAPPA, info)
     for w, x1, q1, x2, q2 in zip(
         sim._work.bodies, sim.state.x, sim.state.q, moved.state.x, moved.state.q, strict=False
     ):
         w["v"], w["P"] = (x2 - x1) / DT, multiply(q2, q1 * [1, -1, -1, -1])
-    continue_newton(sim._model, sim._state, sim._work, DT, info)
+    continue_newton(*parts_of(sim), DT, info)
     return sim
 
 
@@ -284,7 +284,7 @@ def test_everything_against_a_dense_solve(seed):
     rhs = np.zeros(len(sim._model.graph.pivots), dtype=ROW)
     rhs["w"] = np.where(used_rows(sim).reshape(-1, 6), rng.normal(size=(len(rhs), 6)), 0.0)
     expected = np.linalg.solve(F, rhs["w"].ravel())
-    assert factor_and_solve(sim._model.graph, sim._work.blocks, rhs) == 0
+    assert factor_and_solve(sim._model.graph, sim._memory.system.blocks, rhs) == 0
     scale = np.abs(expected).max()
     np.testing.assert_allclose(rhs["w"].ravel(), expected, rtol=0, atol=1e-9 * scale)
 
@@ -297,10 +297,10 @@ def test_sparse_and_dense_newton_directions(seed, n, loops, copies):
     sim = Simulation(robot, 1e-3, (0, 0, 0), solver="ldu")
     sim.set_state(q, v)
     sim.run(0.005)
-    start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, sim._sample[-1][0])
+    start_newton(*parts_of(sim), sim._options, KAPPA, sim._sample[-1][0])
     rhs = np.zeros(len(sim._model.graph.pivots), dtype=ROW)
     rhs["w"] = sim._work.residual["w"]
     expected = np.linalg.solve(dense(sim), rhs["w"].ravel())[: 6 * n]
-    assert factor_and_solve(sim._model.graph, sim._work.blocks, rhs) == 0
+    assert factor_and_solve(sim._model.graph, sim._memory.system.blocks, rhs) == 0
     found = rhs["w"].ravel()[: 6 * n]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max() + 1e-15)

@@ -14,7 +14,7 @@ from random_mechanisms import multiply, random_body, random_joint, random_quater
 
 from robosim import ContactPoint, Mechanism
 from robosim.compiled.building.model import compile_model
-from robosim.compiled.state import make_state
+from robosim.compiled.memory import make_system
 from robosim.compiled.workspace import make_workspace
 from robosim.quaternions import rotation_matrix
 
@@ -40,30 +40,30 @@ class OneContact:
         joint = random_joint(rng, "j", "floating", None, "b")
         self.robot = Mechanism("one contact", (random_body(rng, "b"),), (joint,), (point,))
         self.model = compile_model(self.robot, facets)
-        self.state = make_state(self.robot, self.model)
+        self.system = make_system(self.model)
         self.work = make_workspace(self.robot, self.model)
         self.P = turned(np.array([1.0, 0, 0, 0]), rng.normal(size=3))
         self.v = rng.normal(size=3)
         q = random_quaternion(rng)
-        pose = self.work.pose1[0]
+        pose = self.system.pose1[0]
         pose["x"], pose["q"], pose["R"] = rng.normal(size=3), q, rotation_matrix(q)
 
     def evaluate(self, direction: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
         """u and R after a step along (d v, psi)."""
-        first, second = self.work.pose1[0], self.work.pose2[0]
+        first, second = self.system.pose1[0], self.work.pose2[0]
         P = turned(self.P, DT * length * direction[3:])
         motion = self.work.bodies[0]
         motion["v"], motion["P"] = self.v + length * direction[:3], P
         second["x"] = first["x"] + DT * motion["v"]
         second["q"] = multiply(P, first["q"])
         second["R"] = rotation_matrix(second["q"])
-        contact_at(self.model, self.work, 0, DT)
-        w = self.work.contacts[0]
+        contact_at(self.model, self.system, self.work, 0, DT)
+        w = self.system.contacts[0]
         return w["u"].copy(), w["R"][:, :6].copy()
 
     def random_interior(self) -> None:
         """Variables anywhere inside the cones, and a motion that does not match them."""
-        c, w = self.state.contacts[0], self.work.contacts[0]
+        c, w = self.work.contacts[0], self.system.contacts[0]
         for name in ("gamma", "s", "psi", "c", "beta", "eta"):
             c[name] = self.rng.uniform(0.1, 2.0, size=np.shape(c[name]))
         for name in ("u", "second_s", "second_c", "second"):
@@ -127,7 +127,7 @@ def dense_directions(case: OneContact, kappa: float, du: np.ndarray) -> dict[str
 
 def dense_facets(case: OneContact, kappa: float, du: np.ndarray) -> dict[str, np.ndarray]:
     """Equations (29c) to (29f)."""
-    c, w = case.state.contacts[0], case.work.contacts[0]
+    c, w = case.work.contacts[0], case.system.contacts[0]
     facets, mu = case.model.facets, case.mu
     n, aim = len(facets), w["weight"] * kappa
     # Unknowns: gamma, s, psi, c, beta (n), eta (n).
@@ -182,7 +182,7 @@ def scaling_matrix(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def dense_cone(case: OneContact, kappa: float, du: np.ndarray) -> dict[str, np.ndarray]:
     """The normal and the scaled product of the second-order cone."""
-    c, w, mu = case.state.contacts[0], case.work.contacts[0], case.mu
+    c, w, mu = case.work.contacts[0], case.system.contacts[0], case.mu
     x, y = np.append(mu * c["gamma"], c["beta"][:2]), np.append(c["psi"], c["eta"][:2])
     H = scaling_matrix(x, y)
     np.testing.assert_allclose(H @ x, y, rtol=1e-10)
@@ -215,8 +215,8 @@ def test_condensed_contact_against_a_dense_solve(seed, facets):
     case = OneContact(seed, facets=facets)
     case.random_interior()
     du, kappa = case.rng.normal(size=3), 0.3
-    contact_answer(case.model, case.state, case.work, 0, kappa, du)
-    w = case.work.contacts[0]
+    contact_answer(case.model, case.system, case.work, 0, kappa, du)
+    w = case.system.contacts[0]
     expected = dense_directions(case, kappa, du)
     for name in ("d_gamma", "d_s", "d_psi", "d_c", "d_beta", "d_eta"):
         value = w[name][: facets or 2] if name in ("d_beta", "d_eta") else w[name]
@@ -234,8 +234,8 @@ def test_condensed_onto_a_body(seed, facets):
     J1, J2 = rng.normal(size=(3, 6)), rng.normal(size=(3, 6))
     half = rng.normal(size=(6, 6))
     D, r = half @ half.T + 6 * np.eye(6), rng.normal(size=6)
-    contact_answer(case.model, case.state, case.work, 0, kappa, np.zeros(3))
-    w = case.work.contacts[0]
+    contact_answer(case.model, case.system, case.work, 0, kappa, np.zeros(3))
+    w = case.system.contacts[0]
     xi = np.linalg.solve(D - J1.T @ w["A"] @ J2, r + J1.T @ w["F"])
     impulse = dense_directions(case, kappa, J2 @ xi)["impulse"]
     np.testing.assert_allclose(D @ xi, r + J1.T @ impulse, rtol=1e-10, atol=1e-10)
@@ -256,12 +256,12 @@ def test_stiffness_on_the_central_path_is_the_derivative_of_the_law(seed, slip):
     case = OneContact(seed, facets=0)
     kappa, weight = 0.3, 0.7
     u = np.append(slip * direction_at(case.rng.uniform(0, 2 * np.pi)), 0.5)
-    c, w = case.state.contacts[0], case.work.contacts[0]
+    c, w = case.work.contacts[0], case.system.contacts[0]
     F = law(case.mu, weight * kappa, kappa, u)
     c["s"], c["gamma"], c["beta"][:2], c["eta"][:2] = u[2], F[2], F[:2], u[:2]
     c["psi"] = -case.mu * F[2] * u[0] / F[0]
     w["u"], w["weight"] = u, weight
-    contact_answer(case.model, case.state, case.work, 0, kappa, np.zeros(3))
+    contact_answer(case.model, case.system, case.work, 0, kappa, np.zeros(3))
     columns = []
     for axis in np.eye(3):
         step = STEP * max(1.0, slip) * axis if axis[2] == 0 else STEP * axis
@@ -277,8 +277,8 @@ def test_the_exact_cone_resists_every_slip(seed):
     """Its part of A that answers the slip is symmetric and negative definite, anywhere inside."""
     case = OneContact(seed, facets=0)
     case.random_interior()
-    contact_answer(case.model, case.state, case.work, 0, 0.3, np.zeros(3))
-    A = case.work.contacts[0]["A"][:2, :2]
+    contact_answer(case.model, case.system, case.work, 0, 0.3, np.zeros(3))
+    A = case.system.contacts[0]["A"][:2, :2]
     assert A[0, 1] == A[1, 0]
     assert np.linalg.eigvalsh(A).max() < 0
 
@@ -287,8 +287,8 @@ def test_the_exact_cone_resists_every_slip(seed):
 def test_without_friction_there_is_only_a_normal_impulse(facets):
     case = OneContact(0, friction=0.0, facets=facets)
     case.random_interior()
-    contact_answer(case.model, case.state, case.work, 0, 0.3, np.ones(3))
-    c, w = case.state.contacts[0], case.work.contacts[0]
+    contact_answer(case.model, case.system, case.work, 0, 0.3, np.ones(3))
+    c, w = case.work.contacts[0], case.system.contacts[0]
     expected = np.zeros((3, 3))
     expected[2, 2] = -c["gamma"] / c["s"]
     np.testing.assert_array_equal(w["A"], expected)

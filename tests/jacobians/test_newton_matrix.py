@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from kernels_for_tests import contact_answer, residual_along, start_newton
+from kernels_for_tests import contact_answer, parts_of, residual_along, start_newton
 from random_mechanisms import random_coordinates, random_tree
 
 from robosim import Mechanism, Simulation, Tendon
@@ -53,7 +53,7 @@ def dense(sim: Simulation) -> np.ndarray:
     n = len(sim._model.graph.pivots)
     F = np.zeros((6 * n, 6 * n))
     for (i, j), block in graph_blocks(sim).items():
-        F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] = sim._work.blocks["F"][block, :, :6]
+        F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] = sim._memory.system.blocks["F"][block, :, :6]
     return F
 
 
@@ -66,14 +66,14 @@ def set_up(robot: Mechanism, rng: np.random.Generator) -> Simulation:
     sim = Simulation(robot, timestep=0.05, solver="ldu")
     q = random_coordinates(rng, robot)
     sim.set_state(q, rng.normal(size=robot.nv))
-    sim._work.tau[:] = rng.normal(size=len(sim._work.tau))
+    sim._loads.tau[:] = rng.normal(size=len(sim._loads.tau))
     sim._state.joints["impulse"] = rng.normal(size=(len(sim._model.joints), 6))
-    start_newton(sim._model, sim._state, sim._work, sim._options, KAPPA, sim._sample[-1][0])
+    start_newton(*parts_of(sim), sim._options, KAPPA, sim._sample[-1][0])
     return sim
 
 
 def residual(sim: Simulation, length: float) -> np.ndarray:
-    residual_along(sim._model, sim._state, sim._work, sim.timestep, length, sim._sample[-1][0])
+    residual_along(*parts_of(sim), sim.timestep, length, sim._sample[-1][0])
     return sim._work.residual["w"].ravel().copy()
 
 
@@ -89,7 +89,7 @@ def used_rows(sim: Simulation) -> np.ndarray:
 
 def motion_at(sim: Simulation, k: int, direction: np.ndarray) -> np.ndarray:
     """Derivative (3,) of the motion of contact k along a direction of all nodes (n, 6)."""
-    contact, w, nb = sim._model.contacts[k], sim._work.contacts[k], len(sim._model.bodies)
+    contact, w, nb = sim._model.contacts[k], sim._memory.system.contacts[k], len(sim._model.bodies)
     rates = [(w["R"][:, :6], contact["body"]), (w["R_o"][:, :6], contact["other"])]
     if contact["joint"] < 0:
         return sum((R @ direction[i] for R, i in rates if i < nb), np.zeros(3))
@@ -111,11 +111,11 @@ def directions(sim: Simulation, direction: np.ndarray) -> None:
     sim._work.rhs["w"] = direction.reshape(-1, 6)
     fields = ("d_gamma", "d_s", "d_psi", "d_c", "d_beta", "d_eta")
     for k in range(len(sim._model.contacts)):
-        w = sim._work.contacts[k]
+        w = sim._memory.system.contacts[k]
         du = motion_at(sim, k, direction.reshape(-1, 6))
         answers = []
         for motion in (du, np.zeros(3)):
-            contact_answer(sim._model, sim._state, sim._work, k, KAPPA, motion)
+            contact_answer(sim._model, sim._memory.system, sim._work, k, KAPPA, motion)
             answers.append([w[name].copy() for name in fields])
         for name, with_motion, without in zip(fields, *answers, strict=True):
             w[name] = with_motion - without
@@ -182,4 +182,4 @@ def test_the_matrix_has_no_other_blocks():
     ]
     _, blocks = eliminate(nb + len(joints), edges, depth_first_order(nb + len(joints), edges))
     assert set(blocks) == set(graph_blocks(sim))
-    assert len(sim._work.blocks) == len(blocks)
+    assert len(sim._memory.system.blocks) == len(blocks)

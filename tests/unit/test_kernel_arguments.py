@@ -313,14 +313,16 @@ def test_no_two_arrays_of_a_simulation_share_memory(robot):
     sim = robosim.Simulation(made, 1e-3, lanes=True)
     sim.run(0.002)
     batch = BatchSimulation(made, 8, 1e-3)
-    held = [(sim._state, sim._work, sim._options, sim._handle(2, None, 0).values)]
-    held += [(one._state, one._work, one._options) for one in batch._sims[:1]]
+    parts = [sim._state, sim._memory, sim._loads, sim._work, sim._options]
+    held = [(*parts, sim._handle(2, None, 0).values)]
+    one = batch._sims[0]
+    held.append((one._state, one._memory, one._loads, one._work, one._options))
     if sim.solver == "articulated" and sim._model.loops is None and sim._model.collision is None:
         group = Group(batch._sims).handle.values
-        held.append((group.state, group.work, group.info, group.before))
+        held.append((group.state, group.memory, group.loads, group.work, group.info))
     if sim._lanes is not None:
         legs = Limbs(sim, sim._lanes).handle.values
-        held.append((legs.model, legs.state, legs.work, legs.info, legs.before))
+        held.append((legs.model, legs.state, legs.memory, legs.loads, legs.work, legs.info))
     for values in held:
         arrays = list(arrays_in(values))
         assert len(arrays) > 20

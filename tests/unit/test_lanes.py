@@ -303,7 +303,7 @@ def test_nothing_parts_once_the_state_moves() -> None:
 
     lanes.agreed = refuse
     from robosim.kernels.compiler.jit import kernel
-    from robosim.kernels.step.step import end_interval, show_velocities
+    from robosim.kernels.step.step import commit, learn, show_velocities
 
     a1 = robosim.load("a1")
     legs = robosim.Simulation(a1, lanes=True)
@@ -313,10 +313,13 @@ def test_nothing_parts_once_the_state_moves() -> None:
         made.append((Group(batch._sims), lanes.lanes))
     for one, numbers in made:
         kinds = TYPES[one.kind].types
-        model, state, work, info = kinds[0], kinds[1], kinds[2], kinds[4].dtype
-        number, parts = types.float64, (model, model[-2], model[-1], state, work)
-        show_velocities.compile((*parts, number))
-        end_interval.compile((*parts, number, types.boolean, numbers, info))
+        model, state, memory, loads, work, _, info = kinds[:7]
+        tree, loops, system, info = model[-2], model[-1], memory[1], info.dtype
+        number, yes = types.float64, types.boolean
+        show_velocities.compile((model, tree, loops, state, system, loads, work, number))
+        commit.compile((model, tree, loops, state, system, work, number, info))
+        last = (number, numbers, yes, numbers, info)
+        learn.compile((model, tree, state, memory, work, *last))
     try:
         kernel(lambda x: 1.0 if x > 0.0 else 2.0).compile((lanes.lanes,))
     except AssertionError as error:

@@ -29,7 +29,15 @@ from robosim.kernels.contact.active_set import (
 )
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED, on_joint
 from robosim.kernels.contact.law import contact_guess, contact_keeps
-from robosim.kernels.equations.algebra import assign, dot, fill, rotate, rotate_back, similarity
+from robosim.kernels.equations.algebra import (
+    assign,
+    clear_rows,
+    dot,
+    fill,
+    rotate,
+    rotate_back,
+    similarity,
+)
 from robosim.kernels.equations.arcs import add_changes, find_changes
 from robosim.kernels.equations.body import turn_from_rate
 from robosim.kernels.equations.coordinates import (
@@ -399,6 +407,8 @@ def start_interval(model, tree, state, system, loads, work, options, dt, end):
                 follow_tendon(model, joint, system.pose1, state.q, work.span1, work.scratch[0])
         scale, known = 0.5 * dt, work.known
         add_joint_forces(model, system.pose1, work.span1, loads.tau, scale, work, known)
+    # Rows that no equation has stay zero.
+    clear_rows(work.residual)
     for j in range(model.joints.shape[0]):
         joint = model.joints[j]
         work.joints[j].rows = joint.n_T + joint.n_R

@@ -1,0 +1,157 @@
+"""What a step may read: scratch that it has written, and memory that it can do without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robosim
+from robosim import Body, Geometry, Joint, Mechanism, Simulation
+from robosim.models.builders import (
+    chain,
+    double_four_bar,
+    minitaur,
+    segments,
+    slider_crank,
+    sphere_chain,
+)
+
+# Places of the world in arrays of bodies: constant, as the model's contacts in `slots` are.
+WORLD_LAST = {"bodies", "pose2"}
+
+
+def standing() -> Simulation:
+    sim = Simulation(robosim.load("a1"))
+    q = np.array(sim.robot.home)
+    q[2] += 1e-3
+    sim.set_state(q)
+    return sim
+
+
+def boxes() -> Simulation:
+    """Two boxes that fall on each other and on a floor."""
+    shape = (Geometry("box", (0.2, 0.2, 0.2)),)
+    bodies = [Body(name, 1.0, np.eye(3) * 0.01, collisions=shape) for name in "ab"]
+    joints = [Joint(f"free_{name}", "floating", None, name) for name in "ab"]
+    floor = Geometry("box", (4, 4, 1), (0, 0, -0.5), name="floor")
+    home = (0, 0, 0.101, 1, 0, 0, 0, 0.05, 0.02, 0.305, 1, 0, 0, 0)
+    robot = Mechanism("boxes", tuple(bodies), tuple(joints), obstacles=(floor,), home=home)
+    return Simulation(robot, 2e-3)
+
+
+def swinging() -> Simulation:
+    sim = Simulation(chain(4), order=4)
+    sim.set_state(np.linspace(0.3, 1.0, sim.robot.nq))
+    return sim
+
+
+CASES: dict[str, Callable[[], Simulation]] = {
+    "a1": standing,
+    "a1 in the graph": lambda: Simulation(robosim.load("a1"), solver="ldu"),
+    "boxes": boxes,
+    "chain": swinging,
+    "loops": lambda: Simulation(segments(2)),
+    "loops in the graph": lambda: Simulation(segments(2), solver="ldu"),
+    "loops that touch": lambda: Simulation(minitaur(), 2e-3),
+    "double four-bar": lambda: Simulation(double_four_bar()),
+    "slider crank": lambda: Simulation(slider_crank()),
+    "spheres": lambda: Simulation(sphere_chain(3), 5e-3),
+}
+
+
+def floats(values: Any, name: str = "") -> Iterator[tuple[str, np.ndarray]]:
+    """All arrays of floats in nested named tuples, fields of records too."""
+    for key, value in zip(values._fields, values, strict=True):
+        if isinstance(value, tuple):
+            yield from floats(value, key)
+        elif isinstance(value, np.ndarray) and value.dtype.names:
+            for field in value.dtype.names:
+                if value.dtype[field].base == np.float64:
+                    yield key, value[field]
+        elif isinstance(value, np.ndarray) and value.dtype == np.float64:
+            yield key, value
+
+
+def spoil_workspace(sim: Simulation) -> None:
+    """Not a number, in all scratch memory."""
+    for name, array in floats(sim._work):
+        if name == "slots":
+            array[len(sim._model.contacts) :] = np.nan
+        else:
+            array[: len(array) - (name in WORLD_LAST)] = np.nan
+    sim._work.active[:] = sim._work.entered[:] = 1
+    sim._work.ids[:] = 0
+
+
+def forget(sim: Simulation) -> None:
+    """Leave a simulation its state alone, and not a number for all it had learned."""
+    guesses, system = sim._memory
+    system.valid[:] = 0
+    for name, array in floats(system):
+        array[: len(array) - (name in {"pose1", "tree"})] = np.nan
+    for _, array in floats(guesses):
+        array[...] = 0.0
+    guesses.active[:], guesses.ids[:] = 0, -1
+
+
+def torques(sim: Simulation) -> np.ndarray:
+    """Some that change from step to step, and hold nothing still."""
+    return 0.5 * np.sin(np.arange(sim.robot.nu) + 40 * sim.time)
+
+
+def steps(sim: Simulation, n: int, between: Callable[[Simulation], None] | None) -> np.ndarray:
+    out = []
+    for _ in range(n):
+        sim.step(torques(sim))
+        out.append(np.concatenate((sim.q, sim.v)))
+        if between is not None:
+            between(sim)
+    return np.array(out)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_workspace_is_scratch(case: str) -> None:
+    """A step reads nothing in the workspace that it has not written: bits do not depend on it."""
+    as_ever = steps(CASES[case](), 60, None)
+    np.testing.assert_array_equal(steps(CASES[case](), 60, spoil_workspace), as_ever)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_memory_may_be_forgotten(case: str) -> None:
+    """It makes steps cheaper; what they lead to is the same as far as the tolerance goes."""
+    as_ever = steps(CASES[case](), 30, None)
+    forgetful = steps(CASES[case](), 30, forget)
+    # 1e-8 m/s of a body is up to 1e-5 rad/s of a light joint; contacts creep by 1e-10 m/s.
+    np.testing.assert_allclose(forgetful, as_ever, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_start_on_a_used_simulation_is_a_fresh_one(case: str) -> None:
+    """To the last bit, whatever the simulation did before."""
+    fresh, used = CASES[case](), CASES[case]()
+    q, v = fresh.q, fresh.v
+    fresh.set_state(q, v)
+    steps(used, 80, None)
+    used.set_state(q, v)
+    np.testing.assert_array_equal(steps(used, 60, None), steps(fresh, 60, None))
+
+
+@pytest.mark.parametrize("case", ["a1", "boxes", "loops that touch"])
+def test_a_failed_step_leaves_state_and_guesses(case: str) -> None:
+    """As they were, to the last bit, when it has been tried in all ways that there are."""
+    sim = CASES[case]()
+    steps(sim, 20, None)
+    kept = sim.copy()
+    options = sim._options
+    sim._options = options._replace(max_iterations=0)
+    sim._hand_over()
+    with pytest.raises(robosim.RobosimError):
+        sim.step(torques(sim))
+    sim._options = options
+    sim._hand_over()
+    for values, before in ((sim._state, kept._state), (sim._memory[0], kept._memory[0])):
+        for (name, array), (_, other) in zip(floats(values), floats(before), strict=True):
+            np.testing.assert_array_equal(array, other, err_msg=name)
