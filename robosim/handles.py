@@ -24,8 +24,8 @@ from robosim.compiled.state import State
 from robosim.compiled.workspace import Workspace
 from robosim.kernels.compiler.addresses import TYPES, leave, load
 from robosim.kernels.compiler.jit import entry, named, part
+from robosim.kernels.solve.attempts import find_motion
 from robosim.kernels.step.run import run_steps
-from robosim.kernels.step.step import find_motion
 
 Array = NDArray[np.float64]
 Runner = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int], None]

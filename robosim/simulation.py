@@ -39,9 +39,10 @@ from robosim.errors import (
 from robosim.handles import Handle, Parts, Run, Runner, begin_compiling, make_run, runner
 from robosim.joints import Joint
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED
-from robosim.kernels.equations.coordinates import joint_violations, set_bodies
-from robosim.kernels.solve.graph.closure import close_loops, start_projected
+from robosim.kernels.equations.coordinates import joint_violations
 from robosim.kernels.solve.interior_point import COLD, CONVERGED, LAST, NEEDS_BLOCKS
+from robosim.kernels.step.closure import close_loops, start_projected
+from robosim.kernels.step.knot import set_bodies
 from robosim.limbs import Limbs, find_lanes
 from robosim.log import Chunk, Log
 from robosim.log.columns import STEP, worst_of

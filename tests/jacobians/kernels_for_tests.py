@@ -15,16 +15,11 @@ from robosim.kernels.equations.joint import (
     read_coordinates,
 )
 from robosim.kernels.equations.joint_forces import joint_law
+from robosim.kernels.solve.attempts import guess_motion
+from robosim.kernels.solve.graph.assemble import assemble
 from robosim.kernels.solve.graph.ldu import ldu_factor, ldu_solve
-from robosim.kernels.solve.newton import (
-    assemble,
-    evaluate,
-    factor,
-    find_direction,
-    remember,
-    take_step,
-)
-from robosim.kernels.step.step import guess_motion, start_interval
+from robosim.kernels.solve.newton import evaluate, factor, find_direction, remember, take_step
+from robosim.kernels.step.start import start_interval
 
 
 def parts_of(sim):

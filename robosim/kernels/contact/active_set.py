@@ -32,7 +32,7 @@ from robosim.kernels.narrow_phase.slots import (
     mark_in_reach,
 )
 from robosim.kernels.solve.interior_point import CONVERGED, NEEDS_BLOCKS
-from robosim.kernels.solve.tree.tree import look_ahead
+from robosim.kernels.solve.tree.unknowns import look_ahead
 
 
 @kernel

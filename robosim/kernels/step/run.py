@@ -5,7 +5,8 @@ from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.equations.algebra import assign
 from robosim.kernels.equations.joint_forces import servo_torque
 from robosim.kernels.solve.interior_point import CONVERGED
-from robosim.kernels.step.step import find_knot_velocities, step
+from robosim.kernels.step.step import step
+from robosim.kernels.step.velocities import find_knot_velocities
 
 
 @kernel

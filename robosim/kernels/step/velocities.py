@@ -7,8 +7,10 @@ RATTLE), in which contacts answer as they did in the interval.
 
 from robosim.compiled.kinds import DRY
 from robosim.compiled.memory import FACTORED
+from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs
+from robosim.kernels.contact.answers import add_transposed
 from robosim.kernels.contact.kinematics import on_joint, start_contact
 from robosim.kernels.contact.law import contact_stiffness
 from robosim.kernels.equations.algebra import (
@@ -21,30 +23,26 @@ from robosim.kernels.equations.algebra import (
     rotate_back,
     similarity,
 )
+from robosim.kernels.equations.constraints import assign_laws, rows_ahead
 from robosim.kernels.equations.coordinates import add_joint_forces
 from robosim.kernels.equations.joint_forces import knot_law
 from robosim.kernels.equations.tendon import add_span_impulses, is_tendon, place_tendon_blocks
+from robosim.kernels.solve.graph.assemble import place_coupling_blocks, place_joint_blocks
 from robosim.kernels.solve.graph.ldu import ldu_factor, ldu_solve
 from robosim.kernels.solve.interior_point import CONVERGED, SINGULAR
-from robosim.kernels.solve.newton import (
-    add_transposed,
-    assign_laws,
-    condense_contact,
-    factor_joints,
-    find_loop_rows,
-    place_coupling_blocks,
-    place_joint_blocks,
-    rows_ahead,
-    solve_joints,
-)
-from robosim.kernels.solve.tree.eliminate import own_block
-from robosim.kernels.solve.tree.tree import (
-    add_remembered_rates,
+from robosim.kernels.solve.newton import condense_contact
+from robosim.kernels.solve.tree.eliminate import factor_joints, own_block
+from robosim.kernels.solve.tree.residual import (
     add_tree_forces,
+    find_loop_rows,
     leave_residual,
     push_coordinates,
-    remember_rates,
+    push_somewhere,
 )
+from robosim.kernels.solve.tree.sweep import solve_joints
+from robosim.kernels.solve.tree.unknowns import add_remembered_rates, move_tree, remember_rates
+from robosim.kernels.step.finish import show_velocities
+from robosim.kernels.step.start import start_interval
 
 STRAY = 3.0  # how much farther than the momenta friction may take the velocities at a knot
 
@@ -329,3 +327,42 @@ def project_changes(model, tree, poses, system, work):
         remember_rates(system.tree)
         solve_joints(model, system, work, work.rhs, True, False)
         add_remembered_rates(system.tree)
+
+
+@kernel
+def find_knot_velocities(model, tree, state, system, loads, work, options):
+    """Velocities at the knot where the state is, if nobody had asked for them."""
+    if tree is None or state.stale[0] == 0.0:
+        return
+    dt = state.last_dt[0]
+    fill(0, system.valid)
+    start_interval(model, tree, state, system, loads, work, options, 0.0, 0.0)
+    work.active[0] = 0
+    for b in range(model.bodies.shape[0]):
+        joint, w, knot = model.joints[b], system.tree[b], state.joints[b]
+        fill(0.0, w.Q)
+        fill(0.0, w.slide)
+        w.Q[0] = 1.0
+        assign(knot.rotor, work.joints[b].rotor)
+        assign(knot.mid, work.joints[b].rate)
+        for k in range(joint.m_T + joint.m_R + (1 if joint.m_R == 3 else 0)):
+            work.q2[joint.q_begin + k] = state.q[joint.q_begin + k]
+    move_tree(model.joints, work.bodies, system.tree, dt)
+    for b in range(model.bodies.shape[0]):
+        copy_record(system.pose1[b], work.pose2[b])
+    find_loop_rows(model, model.loops, work)
+    if find_velocities(model, tree, system, loads, work, dt) == CONVERGED:
+        arc = dt if options.order == 2 else 0.0
+        show_velocities(model, tree, model.loops, state, system, loads, work, arc)
+        state.stale[0] = 0.0
+    fill(0, system.valid)
+
+
+@kernel
+def size_of_push(loads, work):
+    """Not zero where contacts or torques act."""
+    size = 1.0 if work.active[0] > 0 else 0.0
+    if push_somewhere(loads.tau):
+        for v in range(loads.tau.shape[0]):
+            size += abs(loads.tau[v])
+    return over_limbs(size)

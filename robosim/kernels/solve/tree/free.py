@@ -13,14 +13,7 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, somewhere
 from robosim.kernels.equations.algebra import assign, clear_rows
 from robosim.kernels.solve.interior_point import CONVERGED, NOT_FINITE, OPEN, STALLED, keeps_closed
-from robosim.kernels.solve.newton import (
-    find_loop_rows,
-    loop_equations,
-    own_blocks,
-    tree_laws,
-    tree_residual,
-)
-from robosim.kernels.solve.tree.eliminate import answer_wrench, factor_joint, pass_motion
+from robosim.kernels.solve.tree.eliminate import factor_joint, own_blocks
 from robosim.kernels.solve.tree.loops import (
     add_rates,
     answer_loops,
@@ -30,13 +23,15 @@ from robosim.kernels.solve.tree.loops import (
     load_loops,
     pass_joint,
 )
-from robosim.kernels.solve.tree.tree import (
+from robosim.kernels.solve.tree.residual import (
+    find_loop_rows,
     left_momentum,
-    move_body,
-    move_tree,
-    remember_joint,
-    step_joint,
+    loop_equations,
+    tree_laws,
+    tree_residual,
 )
+from robosim.kernels.solve.tree.sweep import answer_wrench, pass_motion
+from robosim.kernels.solve.tree.unknowns import move_body, move_tree, remember_joint, step_joint
 
 MOST = 8  # iterations; what needs more is for the general method
 EXACT = 0.1  # part of the tolerance to which a tree without loops is solved

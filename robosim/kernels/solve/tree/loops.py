@@ -30,7 +30,7 @@ from robosim.kernels.compiler.rows import (
     write_row,
 )
 from robosim.kernels.equations.algebra import dot, fill, lu6, lu6_solve_matrix, lu6_solve_vector
-from robosim.kernels.solve.tree.tree import to_reference
+from robosim.kernels.solve.tree.residual import to_reference
 
 
 @kernel

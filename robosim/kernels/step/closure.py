@@ -12,16 +12,14 @@ from robosim.kernels.equations.algebra import (
     rotate_back,
 )
 from robosim.kernels.equations.body import turn_by
-from robosim.kernels.equations.coordinates import load_poses, read_joints, start_knot
+from robosim.kernels.equations.constraints import rows_ahead
+from robosim.kernels.equations.coordinates import load_poses, read_joints
 from robosim.kernels.equations.joint import joint_residual
 from robosim.kernels.equations.tendon import is_tendon, place_tendon_blocks
+from robosim.kernels.solve.graph.assemble import place_coupling_blocks, place_joint_blocks
 from robosim.kernels.solve.graph.ldu import ldu_factor, ldu_solve
 from robosim.kernels.solve.interior_point import CONVERGED
-from robosim.kernels.solve.newton import (
-    place_coupling_blocks,
-    place_joint_blocks,
-    rows_ahead,
-)
+from robosim.kernels.step.knot import start_knot
 from robosim.kernels.step.velocities import find_jacobians, place_masses, project_velocities
 
 

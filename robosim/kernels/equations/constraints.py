@@ -1,0 +1,85 @@
+"""Rows of joints in the equations of a step [Bruedigam2023, Eq. 29b], and their impulses."""
+
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.joint import joint_jacobian, joint_motion_map, joint_residual
+from robosim.kernels.equations.tendon import follow_tendon, is_tendon
+
+
+@kernel
+def joint_equations(joint, w, poses, q2, t, dt, residual):
+    """Rows of one joint into `residual` (6,); what is left of its constraints in m/s.
+
+    Constraints and driven coordinates are held at the second knot; other coordinates get the
+    impulse that their law asks for.
+    """
+    worst, n = 0.0, joint.n_T + joint.n_R
+    joint_residual(joint, poses[joint.parent], poses[joint.child], t, w.g)
+    for row in range(n):
+        compliance = joint.compliance_T if row < joint.n_T else joint.compliance_R
+        residual[row] = -w.g[row] / dt - compliance * w.impulse[row]
+        worst = max(worst, abs(residual[row]))
+    for row in range(w.rows - n):
+        if w.held[row] != 0:
+            compliance = joint.compliance_R if row >= joint.m_T else joint.compliance_T
+            value = (q2[joint.q_begin + row] - w.goal[row]) / dt
+            residual[n + row] = -value - compliance * w.impulse[n + row]
+            worst = max(worst, abs(residual[n + row]))
+        else:
+            residual[n + row] = w.law[row] - w.impulse[n + row]
+    return worst
+
+
+@kernel
+def add_joint_impulses(joint, way, w, impulses):
+    """What a joint does to its bodies at the first knot."""
+    parent, child = impulses[joint.parent].w, impulses[joint.child].w
+    for row in range(w.rows):
+        for k in range(6):
+            parent[k] += way.G_a[row, k] * w.impulse[row]
+            child[k] += way.G_b[row, k] * w.impulse[row]
+
+
+@kernel
+def joint_jacobians(joint, poses, t, w):
+    """w.G_a, w.G_b at `poses`: rows of the constraints, then of the coordinates if in use."""
+    a, b, n = poses[joint.parent], poses[joint.child], joint.n_T + joint.n_R
+    joint_jacobian(joint, a, b, t, w.G_a, w.G_b)
+    if w.rows > n:
+        joint_motion_map(joint, a, b, t, n, w.G_a, w.G_b)
+
+
+@kernel
+def rows_ahead(model, work, j):
+    """Directions of joint j, or of a tendon, at the second knot."""
+    joint, t = model.joints[j], work.scratch[0]
+    if is_tendon(joint):
+        follow_tendon(model, joint, work.pose2, work.q2, work.span2, t)
+    joint_jacobians(joint, work.pose2, t, work.joints[j])
+
+
+@kernel
+def assign_laws(joint, w, out):
+    """Rows of a joint's coordinates = what its laws ask for."""
+    n = joint.n_T + joint.n_R
+    for row in range(joint.m_T + joint.m_R):
+        out[n + row] = w.law[row]
+
+
+@kernel
+def add_coordinate_impulse(joint, w, f, out):
+    """Rows of a joint's coordinates += what an inequality asks of them."""
+    n = joint.n_T + joint.n_R
+    for row in range(joint.m_T + joint.m_R):
+        out[n + row] += w.L[0, row] * f[0] + w.L[2, row] * f[2]
+
+
+@kernel
+def add_joint_momenta(model, system, work, j, out):
+    """out += what the direction's multipliers of joint j do to its bodies."""
+    joint, way, nb = model.joints[j], system.directions[j], model.bodies.shape[0]
+    impulse = work.rhs[joint.node].w
+    for row in range(work.joints[j].rows):
+        for k in range(6):
+            out[joint.child].w[k] += way.G_b[row, k] * impulse[row]
+            if joint.parent < nb:
+                out[joint.parent].w[k] += way.G_a[row, k] * impulse[row]

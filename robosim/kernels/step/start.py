@@ -1,0 +1,88 @@
+"""What the equations of an interval take from its first knot."""
+
+from robosim.compiled.memory import FACTORED, PLACED
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.contact.active_set import use_coordinates
+from robosim.kernels.equations.algebra import clear_rows, similarity
+from robosim.kernels.equations.coordinates import add_joint_forces, load_directions, load_poses
+from robosim.kernels.equations.tendon import follow_tendon, is_tendon
+from robosim.kernels.solve.tree.residual import add_tree_forces
+from robosim.kernels.solve.tree.unknowns import start_tree
+
+
+@kernel
+def start_interval(model, tree, state, system, loads, work, options, dt, end):
+    """What the equations take from the first knot: poses, inertias, momenta, known impulses."""
+    placed = system.valid[PLACED] != 0
+    # A projection of the velocities at the knot of a tree has found its inertias as well.
+    turned = tree is not None and placed and system.valid[FACTORED] != 0
+    if not placed:
+        load_poses(model, state, system.pose1)
+        load_directions(model, tree, system, work)
+    for i in range(model.bodies.shape[0]):
+        if not turned:
+            similarity(system.pose1[i].R, model.bodies[i].inertia, system.inertias[i].J)
+    for i in range(model.bodies.shape[0]):
+        body = model.bodies[i]
+        for k in range(6):
+            work.known[i].w[k] = state.bodies[i].p[k] + 0.5 * dt * loads.external[i].w[k]
+        for k in range(3):
+            work.known[i].w[k] += 0.5 * dt * body.mass * options.gravity[k]
+    if tree is not None:
+        if not placed:
+            start_tree(model.joints, system.pose1, system.tree, work.scratch[0])
+        add_tree_forces(
+            model.joints,
+            system.pose1,
+            loads.tau,
+            0.5 * dt,
+            False,
+            system.tree,
+            work.scratch[0],
+            work.known,
+        )
+    else:
+        for j in range(model.bodies.shape[0], model.joints.shape[0]):
+            joint = model.joints[j]
+            if is_tendon(joint):
+                follow_tendon(model, joint, system.pose1, state.q, work.span1, work.scratch[0])
+        scale, known = 0.5 * dt, work.known
+        add_joint_forces(model, system.pose1, work.span1, loads.tau, scale, work, known)
+    # Rows that no equation has stay zero.
+    clear_rows(work.residual)
+    for j in range(model.joints.shape[0]):
+        joint = model.joints[j]
+        work.joints[j].rows = joint.n_T + joint.n_R
+        if joint.law != 0 or has_servo(joint, loads.drives):
+            choose_rows(model, system, loads, work, j, options.dt, end)
+
+
+@kernel
+def has_servo(joint, drives):
+    """Whether a servo drives a coordinate of a joint."""
+    for v in range(joint.v_begin, joint.v_begin + joint.m_T + joint.m_R):
+        if drives[v].kp != 0.0 or drives[v].kd != 0.0:
+            return True
+    return False
+
+
+@kernel
+def choose_rows(model, system, loads, work, j, dt, end):
+    """Take joint j's coordinates into the equations, and see where driven ones have to be."""
+    joint, w = model.joints[j], work.joints[j]
+    use_coordinates(model, model.tree, system, work, j)
+    for row in range(joint.m_T + joint.m_R):
+        driven = model.coordinates[joint.v_begin + row].driven
+        w.held[row] = 1 if driven >= 0 else 0
+        if driven >= 0:
+            w.goal[row], w.goal_rate[row] = along_motion(loads.motion[driven], dt, end)
+
+
+@kernel
+def along_motion(m, dt, s):
+    """(value, rate) at the fraction s of a step, by the cubic through the values at its ends."""
+    rise = m.q2 - m.q1
+    a, b = dt * m.v1 - rise, -dt * m.v2 + rise
+    r = 1.0 - s
+    value = r * m.q1 + s * m.q2 + s * r * (r * a + s * b)
+    return value, (rise + (r - s) * (r * a + s * b) + s * r * (b - a)) / dt
