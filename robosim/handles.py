@@ -25,6 +25,8 @@ from robosim.compiled.workspace import Workspace
 from robosim.kernels.compiler.addresses import TYPES, leave, load
 from robosim.kernels.compiler.jit import entry, named, part
 from robosim.kernels.solve.attempts import find_motion
+from robosim.kernels.solve.graph import scheme as graph
+from robosim.kernels.solve.tree import scheme as tree
 from robosim.kernels.step.run import run_steps
 
 Array = NDArray[np.float64]
@@ -151,12 +153,24 @@ def solver(kind: int, info: Any) -> Apart:
     return _SOLVERS[kind]
 
 
+def scheme_of(kind: int) -> Any:
+    """The scheme that parts of a kind are stepped by: a module, see `robosim.kernels.solve`."""
+    found = TYPES[kind]
+    for name in ("memory", "system", "tree"):
+        found = found.types[found.fields.index(name)]
+    return graph if isinstance(found, types.NoneType) else tree
+
+
 def _make_solver(kind: int) -> Any:
+    scheme = scheme_of(kind)
+
     @part
     @named(kind)
     def solve(address, dt, info):  # type: ignore[no-untyped-def]
         on = load(address, kind)
-        return find_motion(on.model, on.state, on.memory, on.loads, on.work, on.options, dt, info)
+        return find_motion(
+            scheme, on.model, on.state, on.memory, on.loads, on.work, on.options, dt, info
+        )
 
     return solve
 
@@ -181,6 +195,8 @@ def runner(parts: Handle, run: Handle) -> Runner:
 
 
 def _make_runner(parts_kind: int, run_kind: int) -> Any:
+    scheme = scheme_of(parts_kind)
+
     @entry
     @named(parts_kind, run_kind)
     def run_states(solver, parts, runs, done, end):  # type: ignore[no-untyped-def]
@@ -188,7 +204,7 @@ def _make_runner(parts_kind: int, run_kind: int) -> Any:
             model, state, memory, loads, work, options = load(parts[i], parts_kind)
             run, solves = load(runs[i], run_kind), (solver, parts[i])
             done[i] = run_steps(
-                model, state, memory, loads, work, options, solves, run, done[i], end
+                scheme, model, state, memory, loads, work, options, solves, run, done[i], end
             )
 
     return run_states

@@ -27,7 +27,7 @@ from robosim.handles import ADDRESSES, Handle, solver
 from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.jit import entry, named
 from robosim.kernels.compiler.lanes import WIDTH, Lanes, laned, lanes
-from robosim.kernels.solve.interior_point import COLD
+from robosim.kernels.solve.status import COLD
 from robosim.kernels.step.group import run_group
 
 # Steps that states which have parted take by themselves before they try again: at first, at most.

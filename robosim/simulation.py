@@ -40,7 +40,7 @@ from robosim.handles import Handle, Parts, Run, Runner, begin_compiling, make_ru
 from robosim.joints import Joint
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED
 from robosim.kernels.equations.coordinates import joint_violations
-from robosim.kernels.solve.interior_point import COLD, CONVERGED, LAST, NEEDS_BLOCKS
+from robosim.kernels.solve.status import COLD, CONVERGED, LAST, NEEDS_BLOCKS
 from robosim.kernels.step.closure import close_loops, start_projected
 from robosim.kernels.step.knot import set_bodies
 from robosim.limbs import Limbs, find_lanes

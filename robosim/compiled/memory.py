@@ -84,7 +84,7 @@ def make_system(model: Model) -> System:
         directions=np.zeros(len(model.joints), dtype=DIRECTIONS),
         contacts=aligned(n_slots(model), CONTACT_WORK),
         blocks=make_blocks(model),
-        tree=None if model.tree is None else aligned(nb + 1, TREE_WORK),
+        tree=aligned(nb + 1, TREE_WORK) if model.tree else None,
         border=None if model.loops is None else aligned(len(model.loops.joint), LOOP_WORK),
         arms=None if model.loops is None else aligned(nb, ARM_WORK),
     )

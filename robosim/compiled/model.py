@@ -83,7 +83,7 @@ class Model(NamedTuple):
     collision: Collision | None
     facets: Array | None  # (nf, 2) of the linearized friction cone; None for the exact one
     graph: Graph
-    tree: bool | None  # True if its joints are eliminated as a tree; None leaves that uncompiled
+    tree: bool  # whether it is solved as a tree, or by its graph (`robosim.kernels.solve`)
     loops: Loops | None  # of a tree, None if it has none
 
 

@@ -1,6 +1,8 @@
 """Entries into single kernels, which have no Python wrapper of their own; each costs compiling."""
 
-from robosim.kernels.compiler.jit import entry
+from functools import cache
+
+from robosim.kernels.compiler.jit import entry, kernel, named
 from robosim.kernels.contact.active_set import admit_limit, enter
 from robosim.kernels.contact.kinematics import differentiate_contact, move_contact, start_contact
 from robosim.kernels.contact.law import contact_answer as add_answer
@@ -15,10 +17,18 @@ from robosim.kernels.equations.joint import (
     read_coordinates,
 )
 from robosim.kernels.equations.joint_forces import joint_law
-from robosim.kernels.solve.attempts import guess_motion
-from robosim.kernels.solve.graph.assemble import assemble
+from robosim.kernels.solve.graph import scheme as graph
+from robosim.kernels.solve.graph.assemble import close_blocks
 from robosim.kernels.solve.graph.ldu import ldu_factor, ldu_solve
-from robosim.kernels.solve.newton import evaluate, factor, find_direction, remember, take_step
+from robosim.kernels.solve.newton import (
+    condense_contacts,
+    evaluate,
+    factor,
+    find_direction,
+    remember,
+    take_step,
+)
+from robosim.kernels.solve.tree import scheme as tree
 from robosim.kernels.step.start import start_interval
 
 
@@ -71,41 +81,6 @@ def contact_answer(model, system, work, k, kappa, du):
 
 
 @entry
-def start_newton(model, state, memory, loads, work, options, kappa, info):
-    """The equations and their matrix at an interval's start, all contacts and limits in them."""
-    start_interval(model, model.tree, state, memory.system, loads, work, options, options.dt, 1.0)
-    work.active[0] = 0
-    fill(0, work.entered)
-    speed = options.contact_speed
-    for k in range(model.contacts.shape[0]):
-        contact, w = work.slots[k], memory.system.contacts[k]
-        if contact.joint >= 0:
-            admit_limit(model, state, memory.system, work, k, kappa, options.dt, speed)
-        else:
-            start_contact(contact, memory.system.pose1, options.dt, w, work.scratch[0])
-            enter(model.facets, memory.system, work, k, kappa, speed)
-    guess_motion(model, model.tree, state, memory, work, options.dt, 0.0, False)
-    evaluate(model, state, memory.system, loads, work, options.dt, info)
-    assemble(model, memory.system, work)
-    remember(model, model.tree, memory.system, work)
-
-
-@entry
-def continue_newton(model, state, memory, loads, work, dt, info):
-    """The equations and their matrix at the motion that work has."""
-    evaluate(model, state, memory.system, loads, work, dt, info)
-    assemble(model, memory.system, work)
-    remember(model, model.tree, memory.system, work)
-
-
-@entry
-def residual_along(model, state, memory, loads, work, dt, length, info):
-    """Residual rows after a step of `length` along the directions in work."""
-    take_step(model, model.tree, memory.system, work, dt, length)
-    return evaluate(model, state, memory.system, loads, work, dt, info)
-
-
-@entry
 def factor_and_solve(graph, blocks, rhs):
     """rhs = F^-1 rhs in place; returns the status of the factorization."""
     status = ldu_factor(graph, blocks)
@@ -114,10 +89,82 @@ def factor_and_solve(graph, blocks, rhs):
     return status
 
 
-@entry
-def newton_direction(model, state, memory, loads, work, dt, kappa, info):
+@kernel
+def assemble(model, system, work):
+    """The Newton matrix in blocks of the graph, before they are factored in place."""
+    graph.open_blocks(model, system, work)
+    condense_contacts(graph, model, system, work)
+    close_blocks(model, system, work)
+
+
+@cache
+def entries(scheme):
+    """Entries into Newton's method for a scheme."""
+
+    @entry
+    @named(scheme.__name__)
+    def start(model, state, memory, loads, work, options, kappa, info):
+        system, speed = memory.system, options.contact_speed
+        start_interval(scheme, model, state, system, loads, work, options, options.dt, 1.0)
+        work.active[0] = 0
+        fill(0, work.entered)
+        for k in range(model.contacts.shape[0]):
+            contact, w = work.slots[k], system.contacts[k]
+            if contact.joint >= 0:
+                admit_limit(scheme, model, state, system, work, k, kappa, options.dt, speed)
+            else:
+                start_contact(contact, system.pose1, options.dt, w, work.scratch[0])
+                enter(model.facets, system, work, k, kappa, speed)
+        scheme.guess(model, state, memory, work, options.dt, 0.0, False)
+        evaluate(scheme, model, state, system, loads, work, options.dt, info)
+        assemble(model, system, work)
+        remember(scheme, model, system, work)
+
+    @entry
+    @named(scheme.__name__)
+    def go_on(model, state, memory, loads, work, dt, info):
+        evaluate(scheme, model, state, memory.system, loads, work, dt, info)
+        assemble(model, memory.system, work)
+        remember(scheme, model, memory.system, work)
+
+    @entry
+    @named(scheme.__name__)
+    def along(model, state, memory, loads, work, dt, length, info):
+        take_step(scheme, model, memory.system, work, dt, length)
+        return evaluate(scheme, model, state, memory.system, loads, work, dt, info)
+
+    @entry
+    @named(scheme.__name__)
+    def direction(model, state, memory, loads, work, dt, kappa, info):
+        evaluate(scheme, model, state, memory.system, loads, work, dt, info)
+        status = factor(scheme, model, memory.system, work)
+        find_direction(scheme, model, memory.system, work, kappa, False)
+        return status
+
+    return start, go_on, along, direction
+
+
+def entry_of(parts, number):
+    """One of the entries for the scheme that these parts of a simulation are made for."""
+    memory = parts[2]
+    return entries(graph if memory.system.tree is None else tree)[number]
+
+
+def start_newton(*parts):
+    """The equations and their matrix at an interval's start, all contacts and limits in them."""
+    entry_of(parts, 0)(*parts)
+
+
+def continue_newton(*parts):
+    """The equations and their matrix at the motion that work has."""
+    entry_of(parts, 1)(*parts)
+
+
+def residual_along(*parts):
+    """Residual rows after a step of a length along the directions in work."""
+    return entry_of(parts, 2)(*parts)
+
+
+def newton_direction(*parts):
     """The Newton direction at the motion that work has; the status of its factorization."""
-    evaluate(model, state, memory.system, loads, work, dt, info)
-    status = factor(model, model.tree, memory.system, work)
-    find_direction(model, model.tree, memory.system, work, kappa, False)
-    return status
+    return entry_of(parts, 3)(*parts)

@@ -46,7 +46,7 @@ def compile_model(mechanism: Mechanism, n_facets: int = 0, articulated: bool = F
         collision,
         facets,
         graph,
-        True if articulated else None,
+        articulated,
         separate_loops(mechanism) if articulated and mechanism.loop_joints else None,
     )
 

@@ -4,7 +4,7 @@ A contact that may be reached within the interval is listed in work.active, the 
 Coordinates have rows only where laws, motors, limits or friction act on them.
 """
 
-from math import inf, pi, sqrt
+from math import inf, sqrt
 
 from robosim.compiled.kinds import DRY, HINGE, RIM
 from robosim.compiled.memory import FACTORED
@@ -21,8 +21,6 @@ from robosim.kernels.contact.kinematics import (
 )
 from robosim.kernels.contact.law import contact_begins, contact_center
 from robosim.kernels.equations.algebra import assign, dot, fill
-from robosim.kernels.equations.coordinates import measure_ahead
-from robosim.kernels.equations.joint import joint_motion_map
 from robosim.kernels.narrow_phase.slots import (
     assign_slots,
     find_entered,
@@ -31,27 +29,23 @@ from robosim.kernels.narrow_phase.slots import (
     largest_speed,
     mark_in_reach,
 )
-from robosim.kernels.solve.interior_point import CONVERGED, NEEDS_BLOCKS
-from robosim.kernels.solve.tree.unknowns import look_ahead
+from robosim.kernels.solve.status import CONVERGED, NEEDS_BLOCKS
 
 
 @kernel
-def use_coordinates(model, tree, system, work, j):
+def use_coordinates(scheme, model, system, work, j):
     """Take the coordinates of joint j into the equations, with their directions at the knot."""
-    joint, way, w = model.joints[j], system.directions[j], work.joints[j]
+    joint, w = model.joints[j], work.joints[j]
     n = joint.n_T + joint.n_R
     if w.rows > n:
         return
     w.rows = n + joint.m_T + joint.m_R
     fill(0, w.held)
-    if tree is None and way.rows < w.rows:
-        a, b = system.pose1[joint.parent], system.pose1[joint.child]
-        joint_motion_map(joint, a, b, work.scratch[0], n, way.G_a, way.G_b)
-        way.rows = w.rows
+    scheme.add_directions(model, system, work, j)
 
 
 @kernel
-def choose_contacts(model, state, memory, work, options, dt, kappa):
+def choose_contacts(scheme, model, state, memory, work, options, dt, kappa):
     """List the contacts and limits that may be reached within dt; returns a status.
 
     The others are left out. The bound, by the motion of the last interval, is generous, and
@@ -97,7 +91,7 @@ def choose_contacts(model, state, memory, work, options, dt, kappa):
         if near:
             if guesses.active[k] != 0:
                 stay(guesses.contacts[k], system.contacts[k], k, work)
-            admit_limit(model, state, system, work, k, kappa, dt, speed)
+            admit_limit(scheme, model, state, system, work, k, kappa, dt, speed)
         else:
             if guesses.active[k] != 0:
                 system.valid[FACTORED] = 0
@@ -160,13 +154,13 @@ def ground_gap(contact, pose):
 
 
 @kernel
-def admit_limit(model, state, system, work, k, kappa, dt, speed):
+def admit_limit(scheme, model, state, system, work, k, kappa, dt, speed):
     """Put a limit or the dry friction of a coordinate into the equations, if it is not there yet.
 
     What was there in the last interval has been told to `stay` before.
     """
     contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
-    use_coordinates(model, model.tree, system, work, contact.joint)
+    use_coordinates(scheme, model, system, work, contact.joint)
     start_coordinate(contact, model.joints[contact.joint], state.q, dt, w, work.scratch[0])
     stays = work.entered[k] != 0
     if contact.kind == DRY:
@@ -217,7 +211,7 @@ def rescale_friction(c, most):
 
 
 @kernel
-def admit_reached(model, tree, state, system, work, options, dt, kappa):
+def admit_reached(scheme, model, state, system, work, options, dt, kappa):
     """Admit what was left out but ended beyond its bound."""
     speed = options.contact_speed
     for i in range(model.bodies.shape[0]):
@@ -230,29 +224,15 @@ def admit_reached(model, tree, state, system, work, options, dt, kappa):
             if work.entered[k] == 0 and somewhere(ground_gap(contact, pose) <= 0.0):
                 start_contact(contact, system.pose1, dt, w, work.scratch[0])
                 enter(model.facets, system, work, k, kappa, speed)
-    if tree is not None and limits_far(model, system, work.scratch[0].open):
+    if scheme.limits_far(model, system, work.scratch[0].open):
         return
     for k in range(model.n_ground, model.contacts.shape[0]):
         contact = work.slots[k]
         if work.entered[k] == 0:
             joint = model.joints[contact.joint]
-            if tree is not None:
-                look_ahead(model, state, system, work, contact.joint, dt)
-            else:
-                measure_ahead(model, contact.joint, state.q, work)
+            scheme.look_ahead(model, state, system, work, contact.joint, dt)
             if somewhere(coordinate_gap(contact, joint, work.q2) <= 0.0):
-                admit_limit(model, state, system, work, k, kappa, dt, speed)
-
-
-@kernel
-def limits_far(model, system, open_by):
-    """Whether no hinge of a tree has turned as far as to the nearest limit that was left out."""
-    sine = 0.0
-    for b in range(model.bodies.shape[0]):
-        if model.joints[b].kind == HINGE:
-            sine = max(sine, abs(system.tree[b].Q[1]))
-    # An angle whose half has this sine is no larger than pi times that.
-    return everywhere(open_by[0] > pi * open_by[1] * sine)
+                admit_limit(scheme, model, state, system, work, k, kappa, dt, speed)
 
 
 @kernel

@@ -1,8 +1,13 @@
 """Rows of joints in the equations of a step [Bruedigam2023, Eq. 29b], and their impulses."""
 
 from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.lanes import somewhere
+from robosim.kernels.equations.algebra import assign
 from robosim.kernels.equations.joint import joint_jacobian, joint_motion_map, joint_residual
 from robosim.kernels.equations.tendon import follow_tendon, is_tendon
+
+OPEN = 1e-7  # [m/s, rad/s], how far joints may open in a step or its parts, over the timestep
+WEDGED = 1e-6  # the same with contacts, between which bodies can wedge
 
 
 @kernel
@@ -83,3 +88,26 @@ def add_joint_momenta(model, system, work, j, out):
             out[joint.child].w[k] += way.G_b[row, k] * impulse[row]
             if joint.parent < nb:
                 out[joint.parent].w[k] += way.G_a[row, k] * impulse[row]
+
+
+@kernel
+def place_directions(way, w):
+    """Directions of a joint at the second knot, for the interval that begins there."""
+    way.rows = w.rows
+    for k in range(6):
+        assign(w.G_a[k], way.G_a[k])
+        assign(w.G_b[k], way.G_b[k])
+
+
+@kernel
+def keeps_closed(first, model, work, most):
+    """Whether no joint from the `first` on yields to its impulses by more than `most`.
+
+    Redundant constraints with vast impulses that balance each other are a solution of the equations
+    with compliance, but of no others.
+    """
+    for j in range(first, model.joints.shape[0]):
+        for row in range(model.joints[j].n_T + model.joints[j].n_R):
+            if somewhere(abs(work.joints[j].g[row]) > abs(most)):
+                return False
+    return True

@@ -67,15 +67,15 @@ def find_twists(model, poses, v, work, twists):
 
 
 @kernel
-def load_directions(model, tree, system, work):
-    """Directions at the first knot of all joints, or of those that close loops of a tree."""
-    for j in range(0 if tree is None else model.bodies.shape[0], model.joints.shape[0]):
+def load_directions(model, first, system, work):
+    """Directions at the first knot of all joints from the `first` on."""
+    for j in range(first, model.joints.shape[0]):
         if model.joints[j].node >= 0:
-            start_joint(model.joints[j], system.directions[j], system.pose1, work.scratch[0])
+            start_directions(model.joints[j], system.directions[j], system.pose1, work.scratch[0])
 
 
 @kernel
-def start_joint(joint, way, poses, t):
+def start_directions(joint, way, poses, t):
     """All directions of one joint at the knot."""
     a, b, n = poses[joint.parent], poses[joint.child], joint.n_T + joint.n_R
     joint_jacobian(joint, a, b, t, way.G_a, way.G_b)
@@ -84,16 +84,13 @@ def start_joint(joint, way, poses, t):
 
 
 @kernel
-def read_joints(model, tree, state, work, poses, twists, first):
-    """Coordinates and velocities of the joints from `first` on into state.q, state.v.
-
-    What is solved as a tree has no tendons.
-    """
+def read_joints(model, state, work, poses, twists, first):
+    """Coordinates and velocities of the joints from `first` on into state.q, state.v."""
     t = work.scratch[0]
     fill(0.0, twists[model.bodies.shape[0]].w)
     for j in range(first, model.joints.shape[0]):
         joint = model.joints[j]
-        if tree is None and is_tendon(joint):
+        if is_tendon(joint):
             length = follow_tendon(model, joint, poses, state.q, work.span2, t)
             state.q[joint.q_begin] = length
             state.v[joint.v_begin], _ = span_rate(model, joint, work.span2, twists)
@@ -159,7 +156,7 @@ def read_bodies(model, state, work):
         twist = work.twists[i].w
         assign(state.bodies[i].v, twist[:3])
         rotate(work.pose2[i].R, state.bodies[i].omega, twist[3:])
-    read_joints(model, model.tree, state, work, work.pose2, work.twists, 0)
+    read_joints(model, state, work, work.pose2, work.twists, 0)
 
 
 @kernel

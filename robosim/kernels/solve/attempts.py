@@ -5,17 +5,8 @@ from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.compiler.lanes import most_of_limbs, pick, somewhere
 from robosim.kernels.contact.active_set import admit_entered, admit_reached, choose_contacts
 from robosim.kernels.contact.law import contact_guess
-from robosim.kernels.equations.algebra import assign, rotate
-from robosim.kernels.equations.body import turn_from_rate
 from robosim.kernels.solve.interior_point import (
-    CAREFUL,
-    COLD,
-    CONVERGED,
-    FIRST_PATH,
-    HOP,
-    LAST,
     LOOSE,
-    WARM,
     center_contacts,
     clear_directions,
     first_barrier,
@@ -28,47 +19,44 @@ from robosim.kernels.solve.interior_point import (
     start_jump,
 )
 from robosim.kernels.solve.newton import evaluate, factor, find_direction
-from robosim.kernels.solve.tree.free import solve_untouched
-from robosim.kernels.solve.tree.unknowns import finish_poses, guess_tree
+from robosim.kernels.solve.status import CAREFUL, COLD, CONVERGED, FIRST_PATH, HOP, LAST, WARM
 
 
 @stage
-def find_motion(model, state, memory, loads, work, options, dt, info):
+def find_motion(scheme, model, state, memory, loads, work, options, dt, info):
     """Choose the contacts of an interval and solve its equations; returns a status.
 
     Compiled by itself, beside the rest of the step, and called by its address.
     """
     kappa = first_barrier(least_impulse(model, options, dt), memory.guesses, options)
-    status = choose_contacts(model, state, memory, work, options, dt, kappa)
+    status = choose_contacts(scheme, model, state, memory, work, options, dt, kappa)
     if status == CONVERGED:
-        status = solve_interval(model, state, memory, loads, work, options, dt, kappa, info)
+        status = solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa, info)
     return status
 
 
 @stage
-def solve_interval(model, state, memory, loads, work, options, dt, kappa, info):
+def solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa, info):
     """Try a warm start, then colder ones; let contacts in that were reached unexpectedly."""
     # In a record, as the compiler would make a copy of all that follows for the constant.
     info.attempt = WARM
     while True:
         if info.attempt == WARM:
-            guess_motion(model, model.tree, state, memory, work, dt, 0.5 * dt, True)
-            guess_contacts(model, model.tree, model.facets, state, memory, work, dt, kappa)
+            scheme.guess(model, state, memory, work, dt, 0.5 * dt, True)
+            guess_contacts(scheme, model, state, memory, work, dt, kappa)
         elif info.attempt == HOP:
-            guess_motion(model, model.tree, state, memory, work, dt, 0.0, False)
-            evaluate(model, state, memory.system, loads, work, dt, info)
+            scheme.guess(model, state, memory, work, dt, 0.0, False)
+            evaluate(scheme, model, state, memory.system, loads, work, dt, info)
             start_jump(model, memory.system, work)
         elif jumps(info.attempt):
             start_jump(model, memory.system, work)
         else:
-            start_cold(model, state, memory, loads, work, dt, kappa, info)
-        status = solve_any(
-            model, model.tree, model.loops, state, memory, loads, work, options, dt, info
-        )
+            start_cold(scheme, model, state, memory, loads, work, dt, kappa, info)
+        status = solve_any(scheme, model, state, memory, loads, work, options, dt, info)
         if status == CONVERGED:
-            finish_poses(model, model.tree, memory.system, work, dt)
+            scheme.finish_poses(model, memory.system, work, dt)
             before = work.active[0]
-            admit_reached(model, model.tree, state, memory.system, work, options, dt, kappa)
+            admit_reached(scheme, model, state, memory.system, work, options, dt, kappa)
             status = admit_entered(model, model.collision, memory.system, work, options, dt, kappa)
             if status != CONVERGED or work.active[0] == before:
                 return status
@@ -83,21 +71,20 @@ def solve_interval(model, state, memory, loads, work, options, dt, kappa, info):
 
 
 @kernel
-def solve_any(model, tree, loops, state, memory, loads, work, options, dt, info):
+def solve_any(scheme, model, state, memory, loads, work, options, dt, info):
     """Solve the equations from where the unknowns are, in the shortest way; returns a status."""
-    if tree is not None and info.attempt == WARM and work.active[0] == 0:
-        status = solve_untouched(model, loops, state, memory.system, loads, work, options, dt, info)
+    if info.attempt == WARM and work.active[0] == 0:
+        status = scheme.solve_untouched(model, state, memory, loads, work, options, dt, info)
         if status == CONVERGED:
             return status
-        guess_motion(model, tree, state, memory, work, dt, 0.5 * dt, False)
-    return solve(model, state, memory.system, loads, work, options, dt, info.attempt, info)
+    return solve(scheme, model, state, memory.system, loads, work, options, dt, info.attempt, info)
 
 
 @kernel
-def start_cold(model, state, memory, loads, work, dt, kappa, info):
+def start_cold(scheme, model, state, memory, loads, work, dt, kappa, info):
     """Start far inside the cones, to follow the central path down to `kappa`."""
-    guess_motion(model, model.tree, state, memory, work, dt, 0.0, False)
-    evaluate(model, state, memory.system, loads, work, dt, info)
+    scheme.guess(model, state, memory, work, dt, 0.0, False)
+    evaluate(scheme, model, state, memory.system, loads, work, dt, info)
     speed, mass = dt, 0.0
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
@@ -108,26 +95,26 @@ def start_cold(model, state, memory, loads, work, dt, kappa, info):
     # What is left of the equations without contacts is a motion that they have to take as well.
     center_contacts(model, memory.system, work, kappa, speed, info.attempt)
     # Not much faster: for trees it is measured in the inertia of single bodies, all too fast.
-    left = evaluate(model, state, memory.system, loads, work, dt, info)
+    left = evaluate(scheme, model, state, memory.system, loads, work, dt, info)
     speed = max(speed, min(left, 3.0 * speed))
     kappa = max(kappa, mass * speed * speed)
     center_contacts(model, memory.system, work, kappa, speed, info.attempt)
     if raises_barrier(info.attempt):
-        raise_barrier(model, state, memory.system, loads, work, dt, kappa, speed, info)
+        raise_barrier(scheme, model, state, memory.system, loads, work, dt, kappa, speed, info)
 
 
 @kernel
-def raise_barrier(model, state, system, loads, work, dt, kappa, speed, info):
+def raise_barrier(scheme, model, state, system, loads, work, dt, kappa, speed, info):
     """Raise the barrier until a whole Newton step stays inside the cones."""
     for _ in range(5):
         info.iterations += 1
-        evaluate(model, state, system, loads, work, dt, info)
+        evaluate(scheme, model, state, system, loads, work, dt, info)
         clear_directions(system, work, model.facets, info.attempt)
         system.valid[FACTORED] = 0
-        if factor(model, model.tree, system, work) != 0:
+        if factor(scheme, model, system, work) != 0:
             return
         set_second_order(model, system, work, 0.0)
-        find_direction(model, model.tree, system, work, kappa, False)
+        find_direction(scheme, model, system, work, kappa, False)
         if longest_inside(model, system, work, 1.0, 1.0) > 0.9:
             return
         kappa *= 10.0
@@ -135,53 +122,17 @@ def raise_barrier(model, state, system, loads, work, dt, kappa, speed, info):
 
 
 @kernel
-def guess_motion(model, tree, state, memory, work, dt, ahead, learns):
-    """Unknowns of bodies and joints: their rates `ahead` of the knot [s], as they have changed.
-
-    With `learns` guesses before this one tell by how much it would miss, in a tree.
-    """
-    t, since = work.scratch[0], 0.5 * state.last_dt[0]
-    if tree is not None:
-        guess_tree(
-            model.joints,
-            state.joints,
-            memory.guesses.joints,
-            memory.guesses.trend,
-            memory.system.pose1,
-            memory.system.tree,
-            t,
-            dt,
-            since + ahead,
-            pick(state.last_dt[0] == dt, 1.0, 0.0) if learns else 0.0,
-        )
-        for j in range(model.bodies.shape[0], model.joints.shape[0]):
-            assign(state.joints[j].impulse, work.joints[j].impulse)
-        return
-    # After a start there is no change yet.
-    extrapolate = pick(since != 0.0, ahead / since, 0.0)
-    for i in range(model.bodies.shape[0]):
-        body, w = state.bodies[i], work.bodies[i]
-        rotate(memory.system.pose1[i].R, body.omega, t.w)
-        for k in range(3):
-            w.v[k] = body.v[k] + extrapolate * (body.v[k] - body.v_mid[k])
-            t.w[k] += extrapolate * (t.w[k] - body.v_mid[3 + k])
-        turn_from_rate(t.w, dt, w.P)
-    for j in range(model.joints.shape[0]):
-        assign(state.joints[j].impulse, work.joints[j].impulse)
-    for n in range(model.couplings.shape[0]):
-        work.couplings[n].impulse = state.couplings[n].impulse
-
-
-@kernel
-def guess_contacts(model, tree, facets, state, memory, work, dt, kappa):
-    """Variables of the contacts of a tree where they are heading for, at the barrier `kappa`.
+def guess_contacts(scheme, model, state, memory, work, dt, kappa):
+    """Variables of contacts where they are heading for, at the barrier `kappa`.
 
     They stay as the last interval has left them if that is not to be foretold, and with facets.
     """
-    if tree is None or facets is not None or not somewhere(memory.guesses.contact_trend[0] > 0.0):
+    facets, trend = model.facets, memory.guesses.contact_trend
+    foretold = scheme.foretells_contacts() and facets is None
+    if not (foretold and somewhere(trend[0] > 0.0)):
         return
     regular = pick(state.last_dt[0] == dt, 1.0, 0.0)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c, w = work.slots[k], work.contacts[k], memory.system.contacts[k]
-        contact_guess(contact, c, w, facets, memory.guesses.contact_trend, regular, kappa)
+        contact_guess(contact, c, w, facets, trend, regular, kappa)

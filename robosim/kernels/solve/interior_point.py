@@ -30,20 +30,20 @@ from robosim.kernels.contact.law import (
     friction_size,
 )
 from robosim.kernels.equations.algebra import dot
+from robosim.kernels.equations.constraints import OPEN, WEDGED, keeps_closed
 from robosim.kernels.solve.newton import evaluate, factor, find_direction, remember, take_step
+from robosim.kernels.solve.status import (
+    CAREFUL,
+    COLD,
+    CONVERGED,
+    HOP,
+    NOT_FINITE,
+    OUT_OF_ITERATIONS,
+    SINGULAR,
+    STALLED,
+    WARM,
+)
 
-CONVERGED = 0
-SINGULAR = 1
-STALLED = 2
-OUT_OF_ITERATIONS = 3
-NOT_FINITE = 4
-NOT_SMOOTH = 5  # a contact or limit is active in a composition of order four
-NEEDS_BLOCKS = 6  # bodies have come near each other that the system has no blocks for
-TURNS_FAR = 7  # a body turns farther than the discrete momentum can tell
-GIVES_ENERGY = 8  # contacts do work, as in solutions of impacts in which bodies turn far
-
-WARM = 0  # from the last step's variables, at the final barrier, by jumps where need be
-HOP = 1  # by jumps from where that has led, with velocities that are not extrapolated
 WARM_LIMIT = 12  # iterations of either; a cold start is quicker than what takes more
 TAIL = 1e-3  # [m/s], residual below which they may go on as long as they come nearer
 FAR = 2  # jumps of either that come nearer at no length, and are its last: they go in circles
@@ -51,13 +51,7 @@ SHORT = 3  # jumps in a row that are short and gain little, before as many whole
 FINE = 0.01  # part of the residual that factors may leave to be used again beside contacts
 STUCK = 5  # other steps in a row that gain next to nothing, and are the last
 FREE = 0.9  # part of a step that leaves the cones so late that it needs no jump
-COLD = 2  # from far inside the cones, by Mehrotra's predictor and corrector
-CAREFUL = 3  # the same start, staying near the central path
-FIRST_PATH = 4  # finished by jumps; what that does not solve undivided is divided
-LAST = 12  # and of parts of a step: along other paths, each finished by jumps
 LOOSE = 1e-2  # [m/s], residual below which jumps start, and up to which they may land
-OPEN = 1e-7  # [m/s, rad/s], how far joints may open in a step or its parts, over the timestep
-WEDGED = 1e-6  # the same with contacts, between which bodies can wedge
 REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
 
 
@@ -124,10 +118,10 @@ def clear_directions(system, work, facets, attempt):
 
 
 @kernel
-def predict_barrier(model, system, work, dt, kappa_end):
+def predict_barrier(scheme, model, system, work, dt, kappa_end):
     """Mehrotra's predictor: the barrier to aim at; leaves the second-order terms set."""
     set_second_order(model, system, work, 0.0)
-    find_direction(model, model.tree, system, work, 0.0, False)
+    find_direction(scheme, model, system, work, 0.0, False)
     length = longest_feasible_step(model, system, work, dt, 1.0)
     mean = complementarity(model, system, work, 0.0)[0]
     ahead = complementarity(model, system, work, length)[0]
@@ -186,20 +180,6 @@ def keeps_apart(model, system, work):
         w = system.contacts[k]
         if work.slots[k].kind != DRY and not everywhere(w.gap > w.step_back):
             return False
-    return True
-
-
-@kernel
-def keeps_closed(model, tree, work, most):
-    """Whether no joint of a loop yields to its impulses by more than `most`.
-
-    Redundant constraints with vast impulses that balance each other are a solution of the equations
-    with compliance, but of no others.
-    """
-    for j in range(0 if tree is None else model.bodies.shape[0], model.joints.shape[0]):
-        for row in range(model.joints[j].n_T + model.joints[j].n_R):
-            if somewhere(abs(work.joints[j].g[row]) > abs(most)):
-                return False
     return True
 
 
@@ -297,7 +277,7 @@ def first_barrier(impulse, guesses, options):
 
 
 @kernel
-def is_solved(model, system, work, options, merit, largest, kappa_end):
+def is_solved(scheme, model, system, work, options, merit, largest, kappa_end):
     """Whether all equations hold to their tolerances, for products of contacts up to `largest`."""
     exact = everywhere(merit < options.tolerance)
     if not (exact and everywhere(largest <= 10.0 * kappa_end)):
@@ -306,11 +286,11 @@ def is_solved(model, system, work, options, merit, largest, kappa_end):
     if not keeps_apart(model, system, work):
         return False
     opening = options.tolerance + (WEDGED if work.active[0] > 0 else OPEN)
-    return keeps_closed(model, model.tree, work, opening * options.dt)
+    return keeps_closed(scheme.first_multiplier(model), model, work, opening * options.dt)
 
 
 @kernel
-def search(model, state, system, loads, work, dt, length, tries, merit, enough, info):
+def search(scheme, model, state, system, loads, work, dt, length, tries, merit, enough, info):
     """The longest step that comes nearer, or else the last: (residual, length, whether nearer).
 
     The first is of `length`, each of `tries` half as long as the one before.
@@ -319,15 +299,15 @@ def search(model, state, system, loads, work, dt, length, tries, merit, enough, 
     for n in range(tries):
         if n > 0:
             length *= 0.5
-        take_step(model, model.tree, system, work, dt, length)
-        trial = evaluate(model, state, system, loads, work, dt, info)
+        take_step(scheme, model, system, work, dt, length)
+        trial = evaluate(scheme, model, state, system, loads, work, dt, info)
         if everywhere(trial <= max((1.0 - 1e-4 * length) * merit, enough)):
             return trial, length, True
     return trial, length, False
 
 
 @kernel
-def solve(model, state, system, loads, work, options, dt, attempt, info):
+def solve(scheme, model, state, system, loads, work, options, dt, attempt, info):
     """Solve the step equations from the unknowns in `work`; returns a status."""
     clear_directions(system, work, model.facets, attempt)
     touches = work.active[0] > 0
@@ -335,7 +315,7 @@ def solve(model, state, system, loads, work, options, dt, attempt, info):
     # those factors bring most steps to convergence; without, a fresh matrix takes one iteration to
     # an accuracy that they would need four for.
     stale = attempt != WARM or system.valid[FACTORED] == 0 or not touches
-    merit = evaluate(model, state, system, loads, work, dt, info)
+    merit = evaluate(scheme, model, state, system, loads, work, dt, info)
     jump, length, nears = jumps(attempt), 1.0, False
     least = least_impulse(model, options, dt)
     far, short, whole, stuck = 0, 0, 0, 0
@@ -345,7 +325,7 @@ def solve(model, state, system, loads, work, options, dt, attempt, info):
             return NOT_FINITE
         kappa_end = final_barrier(least, work, options)
         mean, largest, _ = complementarity(model, system, work, 0.0)
-        solved = is_solved(model, system, work, options, merit, largest, kappa_end)
+        solved = is_solved(scheme, model, system, work, options, merit, largest, kappa_end)
         if solved and (n > 0 or not touches):
             info.residual = merit
             return CONVERGED
@@ -357,12 +337,12 @@ def solve(model, state, system, loads, work, options, dt, attempt, info):
         enough = max(options.tolerance, 0.1 * options.contact_speed * mean / kappa_end)
         if stale:
             system.valid[FACTORED] = 0
-            if factor(model, model.tree, system, work) != 0:
+            if factor(scheme, model, system, work) != 0:
                 return SINGULAR
         kappa = kappa_end
         set_second_order(model, system, work, 0.0)
         if attempt == COLD and touches:
-            kappa = predict_barrier(model, system, work, dt, kappa_end)
+            kappa = predict_barrier(scheme, model, system, work, dt, kappa_end)
         elif jump:
             kappa = max(kappa_end, pick(merit <= enough, 0.1, 1.0) * mean)
         elif attempt >= CAREFUL:
@@ -370,7 +350,7 @@ def solve(model, state, system, loads, work, options, dt, attempt, info):
             alike = largest < 3.0 * mean and far_down
             kappa = max(kappa_end, (0.3 if alike else 1.0) * mean)
         refine = n > 1 and everywhere(merit < REFINE)
-        find_direction(model, model.tree, system, work, kappa, refine)
+        find_direction(scheme, model, system, work, kappa, refine)
         length = longest_feasible_step(model, system, work, dt, CLOSE)
         if attempt != WARM and not jump:
             length = central_step(model, system, work, length)
@@ -382,7 +362,7 @@ def solve(model, state, system, loads, work, options, dt, attempt, info):
                 stale = True
                 continue
             length = longest_feasible_step(model, system, work, dt, CLOSE)
-        remember(model, model.tree, system, work)
+        remember(scheme, model, system, work)
         if jump:
             let_stay(model, system, work, everywhere(merit < LOOSE))
         # Warm starts may get worse by a first step, with the factors of the last knot.
@@ -390,7 +370,7 @@ def solve(model, state, system, loads, work, options, dt, attempt, info):
             enough = LOOSE
         tries = 1 if whole > 0 else (5 if jump else 10)
         trial, length, nearer = search(
-            model, state, system, loads, work, dt, length, tries, merit, enough, info
+            scheme, model, state, system, loads, work, dt, length, tries, merit, enough, info
         )
         if not (nearer or jump):
             return STALLED

@@ -16,11 +16,16 @@ from robosim.kernels.equations.constraints import rows_ahead
 from robosim.kernels.equations.coordinates import load_poses, read_joints
 from robosim.kernels.equations.joint import joint_residual
 from robosim.kernels.equations.tendon import is_tendon, place_tendon_blocks
-from robosim.kernels.solve.graph.assemble import place_coupling_blocks, place_joint_blocks
+from robosim.kernels.solve.graph import scheme as graph
+from robosim.kernels.solve.graph.assemble import (
+    place_coupling_blocks,
+    place_joint_blocks,
+    place_masses,
+)
 from robosim.kernels.solve.graph.ldu import ldu_factor, ldu_solve
-from robosim.kernels.solve.interior_point import CONVERGED
+from robosim.kernels.solve.status import CONVERGED
 from robosim.kernels.step.knot import start_knot
-from robosim.kernels.step.velocities import find_jacobians, place_masses, project_velocities
+from robosim.kernels.step.velocities import project
 
 
 @kernel
@@ -30,7 +35,7 @@ def constraint_residual(model, state, work, held, goal):
     Coordinates that are held get rows too. Sets which rows are in use.
     """
     clear_rows(work.residual)
-    read_joints(model, model.tree, state, work, work.pose2, work.twists, 0)
+    read_joints(model, state, work, work.pose2, work.twists, 0)
     worst, t = 0.0, work.scratch[0]
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
@@ -150,7 +155,7 @@ def start_projected(model, state, memory, loads, work, held, goal_rate, dt):
         rotate(model.bodies[i].inertia, body.omega, work.scratch[0].w)
         rotate(work.pose2[i].R, work.scratch[0].w, known[3:])
         rotate(work.pose2[i].R, body.omega, work.twists[i].w[3:])
-    read_joints(model, model.tree, state, work, work.pose2, work.twists, 0)
+    read_joints(model, state, work, work.pose2, work.twists, 0)
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         n, m = joint.n_T + joint.n_R, joint.m_T + joint.m_R
@@ -161,8 +166,8 @@ def start_projected(model, state, memory, loads, work, held, goal_rate, dt):
             w.rotor[row] = model.coordinates[v].armature * state.v[v]
             if joint.law != 0 or held[v] != 0:
                 w.rows = n + m
-    find_jacobians(model, work)
-    status = project_velocities(model, memory.system, loads, work, 1.0, False)
+    graph.end_joints(model, memory.system, work)
+    status = project(graph, model, memory.system, loads, work, 1.0, False)
     memory.system.valid[FACTORED] = 0
     if status != CONVERGED:
         return status
@@ -170,6 +175,6 @@ def start_projected(model, state, memory, loads, work, held, goal_rate, dt):
         for k in range(3):
             state.bodies[i].v[k] = work.twists[i].w[k]
         rotate_back(work.pose2[i].R, work.twists[i].w[3:], state.bodies[i].omega)
-    read_joints(model, model.tree, state, work, work.pose2, work.twists, 0)
+    read_joints(model, state, work, work.pose2, work.twists, 0)
     start_knot(model, state, memory, work, dt)
     return CONVERGED

@@ -2,50 +2,45 @@
 
 import numpy as np
 
-from robosim.compiled.kinds import HINGE
+from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import somewhere
 from robosim.kernels.contact.active_set import ground_gap
 from robosim.kernels.equations.algebra import assign, fill, rotate_back
 from robosim.kernels.equations.arcs import add_changes, find_changes
-from robosim.kernels.equations.coordinates import read_joints
-from robosim.kernels.equations.joint import joint_motion_map, read_coordinates, read_velocities
-from robosim.kernels.solve.tree.unknowns import interval_rates, read_rates, turned_angle
-from robosim.kernels.step.velocities import is_tied, project_changes
+from robosim.kernels.solve.status import CONVERGED
+from robosim.kernels.step.start import start_interval
+from robosim.kernels.step.velocities import find_velocities, is_tied, project_changes
 
 
 @kernel
-def show_velocities(model, tree, loops, state, system, loads, work, arc):
+def show_velocities(scheme, model, state, system, loads, work, arc):
     """Velocities of bodies and joints at the second knot, read along arcs of length `arc` [s]."""
     for i in range(model.bodies.shape[0]):
         assign(work.twists[i].w, state.bodies[i].shown)
     if find_changes(model, work.pose2, work.twists, arc, False, work):
         if is_tied(model, loads):
-            project_changes(model, tree, work.pose2, system, work)
+            project_changes(scheme, model, work.pose2, system, work)
         add_changes(model, work, work.twists)
     for i in range(model.bodies.shape[0]):
         body, twist = state.bodies[i], work.twists[i].w
         assign(twist[:3], body.v)
         rotate_back(work.pose2[i].R, twist[3:], body.omega)
     fill(0.0, work.twists[model.bodies.shape[0]].w)
-    t = work.scratch[0]
-    if tree is not None:
-        for b in range(model.bodies.shape[0]):
-            joint = model.joints[b]
-            a, child = work.pose2[joint.parent], work.pose2[b]
-            read_rates(joint, system.tree[b], a, child, work.twists, t, state.v)
-    if loops is not None:
-        for n in range(loops.joint.shape[0]):
-            joint = model.joints[loops.joint[n]]
-            over, on = work.twists[joint.parent].w, work.twists[joint.child].w
-            a, child = work.pose2[joint.parent], work.pose2[joint.child]
-            joint_motion_map(joint, a, child, t, 0, t.S_a, t.S_b)
-            read_velocities(t.S_a, t.S_b, over, on, joint, state.v)
+    scheme.read_rates(model, state, system, work)
+    state.stale[0] = 0.0
 
 
 @kernel
-def commit(model, tree, loops, state, system, work, dt, info):
-    """Move the state to the second knot, all of it but the velocities there; note the gap."""
+def commit(scheme, model, state, system, loads, work, options, dt, shows, info):
+    """Move the state to the second knot, its velocities if they are there; note the gap."""
+    if shows:
+        # The parts of a step of order four make up for each other in what the momenta show.
+        arc = 0.0 if options.order == 4 else dt
+        show_velocities(scheme, model, state, system, loads, work, arc)
+    else:
+        state.stale[0] = 1.0
+        system.valid[FACTORED] = 0
     info.gap, info.violation = np.inf, 0.0
     for i in range(model.bodies.shape[0]):
         body, w, pose, parameters = state.bodies[i], work.bodies[i], work.pose2[i], model.bodies[i]
@@ -59,10 +54,10 @@ def commit(model, tree, loops, state, system, work, dt, info):
             for k in range(parameters.contact_begin, parameters.contact_end):
                 info.gap = min(info.gap, ground_gap(work.slots[k], pose))
     for j in range(model.joints.shape[0]):
-        joint, w, knot = model.joints[j], work.joints[j], state.joints[j]
+        w, knot = work.joints[j], state.joints[j]
         assign(w.rotor, knot.rotor)
         assign(w.impulse, knot.impulse)
-        if tree is None or j >= model.bodies.shape[0]:
+        if j >= scheme.first_multiplier(model):
             for row in range(w.rows, 6):
                 knot.impulse[row] = 0.0
             for k in range(6):
@@ -70,43 +65,21 @@ def commit(model, tree, loops, state, system, work, dt, info):
     for n in range(model.couplings.shape[0]):
         info.violation = max(info.violation, abs(work.couplings[n].g))
         state.couplings[n].impulse = work.couplings[n].impulse
-    if tree is None:
-        read_joints(model, tree, state, work, work.pose2, work.twists, 0)
-        for j in range(model.joints.shape[0]):
-            joint = model.joints[j]
-            for row in range(joint.m_T + joint.m_R):
-                state.joints[j].mid[row] = state.v[joint.v_begin + row]
-    else:
-        read_tree(model, state, system, work, dt)
-    if loops is not None:
-        read_loops(model, loops, state, work, dt)
+    scheme.read(model, state, system, work, dt)
     state.last_dt[0] = dt
 
 
 @kernel
-def read_tree(model, state, system, work, dt):
-    """Coordinates of a tree's joints at the second knot, and their rates over the interval."""
-    t = work.scratch[0]
-    for b in range(model.bodies.shape[0]):
-        joint, w, knot = model.joints[b], system.tree[b], state.joints[b]
-        assign(knot.mid, work.joints[b].before)
-        interval_rates(joint, system.pose1[b], w, dt, knot.mid)
-        if joint.kind == HINGE:
-            state.q[joint.q_begin] += turned_angle(w.Q)
-        else:
-            read_coordinates(joint, work.pose2[joint.parent], work.pose2[b], t, state.q)
-
-
-@kernel
-def read_loops(model, loops, state, work, dt):
-    """The same of the joints that close loops."""
-    t = work.scratch[0]
-    for n in range(loops.joint.shape[0]):
-        j = loops.joint[n]
-        joint, mid = model.joints[j], state.joints[j].mid
-        a, b = work.pose2[joint.parent], work.pose2[joint.child]
-        for row in range(joint.m_T + joint.m_R):
-            mid[row] = state.q[joint.q_begin + row]
-        read_coordinates(joint, a, b, t, state.q)
-        for row in range(joint.m_T + joint.m_R):
-            mid[row] = (state.q[joint.q_begin + row] - mid[row]) / dt
+def find_knot_velocities(scheme, model, state, system, loads, work, options):
+    """Velocities at the knot where the state is, if nobody had asked for them."""
+    if state.stale[0] == 0.0:
+        return
+    dt = state.last_dt[0]
+    fill(0, system.valid)
+    start_interval(scheme, model, state, system, loads, work, options, 0.0, 0.0)
+    work.active[0] = 0
+    scheme.find_rest(model, state, system, work, dt)
+    if find_velocities(scheme, model, system, loads, work, dt) == CONVERGED:
+        arc = dt if options.order == 2 else 0.0
+        show_velocities(scheme, model, state, system, loads, work, arc)
+    fill(0, system.valid)

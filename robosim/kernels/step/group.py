@@ -9,7 +9,8 @@ from robosim.kernels.compiler.addresses import load, read_word, write_word
 from robosim.kernels.compiler.jit import bridge, kernel, stage
 from robosim.kernels.compiler.lanes import lane, together
 from robosim.kernels.equations.algebra import fill
-from robosim.kernels.solve.interior_point import CONVERGED
+from robosim.kernels.solve.status import CONVERGED
+from robosim.kernels.solve.tree import scheme as tree
 from robosim.kernels.step.run import asks, drive, servo_torques
 from robosim.kernels.step.step import advance
 
@@ -45,7 +46,7 @@ def take_step(model, state, memory, loads, work, options, solver, asked, info):
     """One undivided step of all lanes."""
     info.iterations, info.substeps, info.order = 0, 1, 2
     info.status = advance(
-        model, state, memory, loads, work, options, solver, options.dt, 1.0, asked, info
+        tree, model, state, memory, loads, work, options, solver, options.dt, 1.0, asked, info
     )
 
 

@@ -5,9 +5,11 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import over_limbs, somewhere
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED, on_joint
 from robosim.kernels.equations.algebra import dot, fill, rotate
+from robosim.kernels.solve.status import CONVERGED, GIVES_ENERGY, TURNS_FAR
 from robosim.kernels.step.velocities import add_motion
 
 HALF_RADIAN = 0.8775825618903728  # its cosine
+FINE = 8  # parts of a step from which on contacts may do whatever work their equations ask for
 CURVED = 0.01  # part of the kinetic energy that contacts may give where surfaces are curved
 
 
@@ -69,3 +71,14 @@ def add_motions(L, before, after, dt, out):
     for i in range(3):
         for k in range(6):
             out[i] += L[i, k] * before.v_mid[k]
+
+
+@kernel
+def check(model, state, system, work, options, dt, info):
+    """Whether a solution is a motion; a status. Fine parts of a step may do what they ask for."""
+    if turns_far(work):
+        return TURNS_FAR
+    may_divide = 2 * info.substeps <= min(FINE, options.max_substeps)
+    if may_divide and contacts_give(model, state, system, work, options, dt):
+        return GIVES_ENERGY
+    return CONVERGED

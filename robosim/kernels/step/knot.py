@@ -20,9 +20,7 @@ def set_bodies(model, state, memory, work, dt):
         for k in range(4):
             body.q[k] = pose.q[k]
         rotate_back(pose.R, work.twists[i].w[3:], body.omega)
-    read_joints(
-        model, model.tree, state, work, memory.system.pose1, work.twists, model.bodies.shape[0]
-    )
+    read_joints(model, state, work, memory.system.pose1, work.twists, model.bodies.shape[0])
     start_knot(model, state, memory, work, dt)
 
 

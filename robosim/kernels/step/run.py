@@ -4,9 +4,9 @@ from robosim.kernels.compiler.addresses import call_controller
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.equations.algebra import assign
 from robosim.kernels.equations.joint_forces import servo_torque
-from robosim.kernels.solve.interior_point import CONVERGED
+from robosim.kernels.solve.status import CONVERGED
+from robosim.kernels.step.finish import find_knot_velocities
 from robosim.kernels.step.step import step
-from robosim.kernels.step.velocities import find_knot_velocities
 
 
 @kernel
@@ -77,7 +77,7 @@ def drive(state, loads, options, run, k):
 
 
 @stage
-def run_steps(model, state, memory, loads, work, options, solver, run, begin, end):
+def run_steps(scheme, model, state, memory, loads, work, options, solver, run, begin, end):
     """Take steps `begin` to `end` of a run, whose log has the knot before each `run.every`-th one.
 
     Returns the step that failed, whose row of run.infos tells why, or `end`. The velocities are
@@ -86,11 +86,11 @@ def run_steps(model, state, memory, loads, work, options, solver, run, begin, en
     for k in range(begin, end):
         drive(state, loads, options, run, k)
         asked = k + 1 == end or asks(run, k + 1)
-        if (
-            step(model, state, memory, loads, work, options, solver, asked, run.infos[k])
-            != CONVERGED
-        ):
-            find_knot_velocities(model, model.tree, state, memory.system, loads, work, options)
+        status = step(
+            scheme, model, state, memory, loads, work, options, solver, asked, run.infos[k]
+        )
+        if status != CONVERGED:
+            find_knot_velocities(scheme, model, state, memory.system, loads, work, options)
             return k
         servo_torques(run, k, state, loads, options.dt)
     return end

@@ -1,60 +1,33 @@
 """What the equations of an interval take from its first knot."""
 
-from robosim.compiled.memory import FACTORED, PLACED
+from robosim.compiled.memory import PLACED
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.contact.active_set import use_coordinates
-from robosim.kernels.equations.algebra import clear_rows, similarity
-from robosim.kernels.equations.coordinates import add_joint_forces, load_directions, load_poses
-from robosim.kernels.equations.tendon import follow_tendon, is_tendon
-from robosim.kernels.solve.tree.residual import add_tree_forces
-from robosim.kernels.solve.tree.unknowns import start_tree
+from robosim.kernels.equations.algebra import clear_rows
+from robosim.kernels.equations.coordinates import load_directions, load_poses
 
 
 @kernel
-def start_interval(model, tree, state, system, loads, work, options, dt, end):
+def start_interval(scheme, model, state, system, loads, work, options, dt, end):
     """What the equations take from the first knot: poses, inertias, momenta, known impulses."""
-    placed = system.valid[PLACED] != 0
-    # A projection of the velocities at the knot of a tree has found its inertias as well.
-    turned = tree is not None and placed and system.valid[FACTORED] != 0
-    if not placed:
+    if system.valid[PLACED] == 0:
         load_poses(model, state, system.pose1)
-        load_directions(model, tree, system, work)
-    for i in range(model.bodies.shape[0]):
-        if not turned:
-            similarity(system.pose1[i].R, model.bodies[i].inertia, system.inertias[i].J)
+        load_directions(model, scheme.first_multiplier(model), system, work)
+        scheme.place_joints(model, system, work)
     for i in range(model.bodies.shape[0]):
         body = model.bodies[i]
         for k in range(6):
             work.known[i].w[k] = state.bodies[i].p[k] + 0.5 * dt * loads.external[i].w[k]
         for k in range(3):
             work.known[i].w[k] += 0.5 * dt * body.mass * options.gravity[k]
-    if tree is not None:
-        if not placed:
-            start_tree(model.joints, system.pose1, system.tree, work.scratch[0])
-        add_tree_forces(
-            model.joints,
-            system.pose1,
-            loads.tau,
-            0.5 * dt,
-            False,
-            system.tree,
-            work.scratch[0],
-            work.known,
-        )
-    else:
-        for j in range(model.bodies.shape[0], model.joints.shape[0]):
-            joint = model.joints[j]
-            if is_tendon(joint):
-                follow_tendon(model, joint, system.pose1, state.q, work.span1, work.scratch[0])
-        scale, known = 0.5 * dt, work.known
-        add_joint_forces(model, system.pose1, work.span1, loads.tau, scale, work, known)
+    scheme.start(model, state, system, loads, work, dt)
     # Rows that no equation has stay zero.
     clear_rows(work.residual)
     for j in range(model.joints.shape[0]):
         joint = model.joints[j]
         work.joints[j].rows = joint.n_T + joint.n_R
         if joint.law != 0 or has_servo(joint, loads.drives):
-            choose_rows(model, system, loads, work, j, options.dt, end)
+            choose_rows(scheme, model, system, loads, work, j, options.dt, end)
 
 
 @kernel
@@ -67,10 +40,10 @@ def has_servo(joint, drives):
 
 
 @kernel
-def choose_rows(model, system, loads, work, j, dt, end):
+def choose_rows(scheme, model, system, loads, work, j, dt, end):
     """Take joint j's coordinates into the equations, and see where driven ones have to be."""
     joint, w = model.joints[j], work.joints[j]
-    use_coordinates(model, model.tree, system, work, j)
+    use_coordinates(scheme, model, system, work, j)
     for row in range(joint.m_T + joint.m_R):
         driven = model.coordinates[joint.v_begin + row].driven
         w.held[row] = 1 if driven >= 0 else 0

@@ -9,33 +9,33 @@ leaves of the equations does not add up: momentum, linear and angular, is conser
 
 import numpy as np
 
-from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.addresses import call_solver
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.compiler.lanes import somewhere
 from robosim.kernels.equations.algebra import fill
-from robosim.kernels.solve.interior_point import (
+from robosim.kernels.solve.status import (
     CONVERGED,
-    GIVES_ENERGY,
     NEEDS_BLOCKS,
     NOT_SMOOTH,
-    TURNS_FAR,
 )
-from robosim.kernels.step.finish import commit, show_velocities
-from robosim.kernels.step.guards import contacts_give, turns_far
+from robosim.kernels.step.finish import commit
+from robosim.kernels.step.guards import check
 from robosim.kernels.step.learn import learn
 from robosim.kernels.step.saved import copy_guesses, copy_state, save
 from robosim.kernels.step.start import start_interval
-from robosim.kernels.step.velocities import find_velocities, gather_momenta, size_of_push
+from robosim.kernels.step.velocities import (
+    carry_momenta,
+    find_velocities,
+    size_of_push,
+)
 
-FINE = 8  # parts of a step from which on contacts may do whatever work their equations ask for
 # Of the composition of order four: (PARTS - 1) PART^3 + (1 - (PARTS - 1) PART)^3 = 0.
 PARTS = 7
 PART = 1.0 / (PARTS - 1.0 - (PARTS - 1.0) ** (1.0 / 3.0))
 
 
 @stage
-def step(model, state, memory, loads, work, options, solver, asked, info):
+def step(scheme, model, state, memory, loads, work, options, solver, asked, info):
     """Advance the state by options.dt, in parts if need be; returns info.status.
 
     `solver` is where `find_motion` is found, and the address of what it works on. The velocities at
@@ -56,7 +56,7 @@ def step(model, state, memory, loads, work, options, solver, asked, info):
             dt = fraction * options.dt
             show = asked and part == last_part(info)
             info.status = advance(
-                model, state, memory, loads, work, options, solver, dt, end, show, info
+                scheme, model, state, memory, loads, work, options, solver, dt, end, show, info
             )
             if info.order == 4 and info.status == CONVERGED and work.active[0] > 0:
                 info.status = NOT_SMOOTH
@@ -112,40 +112,27 @@ def part_of_step(info, part):
 
 
 @stage
-def advance(model, state, memory, loads, work, options, solver, dt, end, asked, info):
+def advance(scheme, model, state, memory, loads, work, options, solver, dt, end, asked, info):
     """Advance the state by one interval dt without substeps; returns a status.
 
     `end` is where the interval ends within the step, as a fraction of it. The motion is the same
     whether velocities are asked for or not: it makes use of them where contacts or torques act, and
     there they are always found.
     """
-    start_interval(model, model.tree, state, memory.system, loads, work, options, dt, end)
-    status = call_solver(solver[0], solver[1], dt, info)
-    if status == CONVERGED and turns_far(work):
-        status = TURNS_FAR
-    may_divide = 2 * info.substeps <= min(FINE, options.max_substeps)
-    if (
-        status == CONVERGED
-        and may_divide
-        and contacts_give(model, state, memory.system, work, options, dt)
-    ):
-        status = GIVES_ENERGY
+    system, last_dt, push = memory.system, state.last_dt[0], 0.0
+    start_interval(scheme, model, state, system, loads, work, options, dt, end)
+    status = call_solver(solver[0], solver[1], dt, info)  # solve/attempts: find_motion
+    if status == CONVERGED:
+        status = check(model, state, system, work, options, dt, info)
+    shows = asked
+    if status == CONVERGED:
+        carry_momenta(scheme, model, system, loads, work, options, dt)
+        push = size_of_push(loads, work)
+        shows = asked or scheme.needs_velocities() or somewhere(push > 0.0)
+        if shows:
+            status = find_velocities(scheme, model, system, loads, work, dt)
     if status != CONVERGED:
         return status
-    gather_momenta(model, model.tree, model.loops, memory.system, loads, work, options, dt)
-    push = size_of_push(loads, work)
-    shows = asked or model.tree is None or somewhere(push > 0.0)
-    if shows:
-        status = find_velocities(model, model.tree, memory.system, loads, work, dt)
-        if status == CONVERGED:
-            # The parts of a step of order four make up for each other in what the momenta show.
-            arc = 0.0 if options.order == 4 else dt
-            show_velocities(model, model.tree, model.loops, state, memory.system, loads, work, arc)
-    else:
-        memory.system.valid[FACTORED] = 0
-    if status == CONVERGED:
-        state.stale[0] = 0.0 if shows else 1.0
-        last_dt = state.last_dt[0]
-        commit(model, model.tree, model.loops, state, memory.system, work, dt, info)
-        learn(model, model.tree, state, memory, work, dt, last_dt, shows, push, info)
+    commit(scheme, model, state, system, loads, work, options, dt, shows, info)
+    learn(scheme, model, state, memory, work, dt, last_dt, shows, push, info)
     return status

@@ -7,7 +7,6 @@ RATTLE), in which contacts answer as they did in the interval.
 
 from robosim.compiled.kinds import DRY
 from robosim.compiled.memory import FACTORED
-from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs
 from robosim.kernels.contact.answers import add_transposed
@@ -15,7 +14,6 @@ from robosim.kernels.contact.kinematics import on_joint, start_contact
 from robosim.kernels.contact.law import contact_stiffness
 from robosim.kernels.equations.algebra import (
     assign,
-    clear_blocks,
     clear_rows,
     dot,
     fill,
@@ -23,64 +21,36 @@ from robosim.kernels.equations.algebra import (
     rotate_back,
     similarity,
 )
-from robosim.kernels.equations.constraints import assign_laws, rows_ahead
-from robosim.kernels.equations.coordinates import add_joint_forces
 from robosim.kernels.equations.joint_forces import knot_law
-from robosim.kernels.equations.tendon import add_span_impulses, is_tendon, place_tendon_blocks
-from robosim.kernels.solve.graph.assemble import place_coupling_blocks, place_joint_blocks
-from robosim.kernels.solve.graph.ldu import ldu_factor, ldu_solve
-from robosim.kernels.solve.interior_point import CONVERGED, SINGULAR
 from robosim.kernels.solve.newton import condense_contact
-from robosim.kernels.solve.tree.eliminate import factor_joints, own_block
+from robosim.kernels.solve.status import CONVERGED, SINGULAR
 from robosim.kernels.solve.tree.residual import (
-    add_tree_forces,
-    find_loop_rows,
-    leave_residual,
-    push_coordinates,
     push_somewhere,
 )
-from robosim.kernels.solve.tree.sweep import solve_joints
-from robosim.kernels.solve.tree.unknowns import add_remembered_rates, move_tree, remember_rates
-from robosim.kernels.step.finish import show_velocities
-from robosim.kernels.step.start import start_interval
 
 STRAY = 3.0  # how much farther than the momenta friction may take the velocities at a knot
 
 
 @kernel
-def find_velocities(model, tree, system, loads, work, dt):
+def find_velocities(scheme, model, system, loads, work, dt):
     """Velocities at the second knot; returns a status."""
     # Not as constants, for each of which all of it would be compiled.
     drag = work.active[0] > 0
-    status = project(model, tree, system, loads, work, dt, drag)
+    status = project(scheme, model, system, loads, work, dt, drag)
     if drag and (status != CONVERGED or strays(model, work, dt)):
-        status = project(model, tree, system, loads, work, dt, not drag)
+        status = project(scheme, model, system, loads, work, dt, not drag)
         system.valid[FACTORED] = 0
     return status
 
 
 @kernel
-def find_jacobians(model, work):
-    """Jacobians of all joints at the second knot, for its projection and for the next step."""
-    for j in range(model.joints.shape[0]):
-        if model.joints[j].node >= 0:
-            rows_ahead(model, work, j)
-
-
-@kernel
-def gather_momenta(model, tree, loops, system, loads, work, options, dt):
+def carry_momenta(scheme, model, system, loads, work, options, dt):
     """work.known = momenta that enter the second knot: impulses and the forces' half there.
-
-    Finds the directions of constraints at that knot, of a tree's loops or of all joints.
 
     What is left of the equations is momentum e that the velocity v does not show. It flies along
     with the body, and to keep its moment about the world the body's own has to give dt v x e.
     """
-    find_loop_rows(model, loops, work)
-    if tree is None:
-        find_jacobians(model, work)
-    else:
-        leave_residual(model.joints, system.tree, work.joints, work.impulse)
+    scheme.end_joints(model, system, work)
     for i in range(model.bodies.shape[0]):
         known, v, e = work.known[i].w, work.bodies[i].v, work.scratch[0].w
         for k in range(6):
@@ -90,33 +60,7 @@ def gather_momenta(model, tree, loops, system, loads, work, options, dt):
         known[3] -= dt * (v[1] * e[2] - v[2] * e[1])
         known[4] -= dt * (v[2] * e[0] - v[0] * e[2])
         known[5] -= dt * (v[0] * e[1] - v[1] * e[0])
-    for j in range(model.joints.shape[0]):
-        joint, w = model.joints[j], work.joints[j]
-        n = joint.n_T + joint.n_R
-        if tree is not None:
-            if w.rows > n:
-                push_coordinates(joint, work.pose2[j], w.half, True, system.tree, work.known)
-            continue
-        for row in range(w.rows - n):
-            if w.held[row] == 0:
-                for k in range(6):
-                    work.known[joint.parent].w[k] += w.G_a[n + row, k] * w.half[row]
-                    work.known[joint.child].w[k] += w.G_b[n + row, k] * w.half[row]
-                add_span_impulses(model, joint, work.span2, w.half[row], work.known)
-    if tree is not None:
-        add_tree_forces(
-            model.joints,
-            work.pose2,
-            loads.tau,
-            0.5 * dt,
-            True,
-            system.tree,
-            work.scratch[0],
-            work.known,
-        )
-    else:
-        scale, known = 0.5 * dt, work.known
-        add_joint_forces(model, work.pose2, work.span2, loads.tau, scale, work, known)
+    scheme.push_joints(model, system, loads, work, dt)
     for i in range(model.bodies.shape[0]):
         for k in range(3):
             work.known[i].w[k] += 0.5 * dt * model.bodies[i].mass * options.gravity[k]
@@ -125,87 +69,23 @@ def gather_momenta(model, tree, loops, system, loads, work, options, dt):
 
 
 @kernel
-def project(model, tree, system, loads, work, dt, drag):
-    """Velocities at the second knot, with or without friction that follows normal impulses."""
-    if tree is None:
-        return project_velocities(model, system, loads, work, dt, drag)
-    return project_tree(model, system, loads, work, dt, drag)
-
-
-@kernel
-def place_masses(model, system, work):
-    """work.blocks = masses and inertias of the bodies at the second knot, and nothing else."""
-    clear_blocks(system.blocks)
-    for i in range(model.bodies.shape[0]):
-        D = system.blocks[i].F
-        for k in range(3):
-            D[k, k] = model.bodies[i].mass
-        similarity(work.pose2[i].R, model.bodies[i].inertia, D[3:, 3:])
-
-
-@kernel
-def project_velocities(model, system, loads, work, dt, drag):
+def project(scheme, model, system, loads, work, dt, drag):
     """work.twists = velocities at the second knot, second order; returns a status.
 
     The momentum that left the interval plus the forces' half at this knot misses the half of
     the constraint impulses. They are found by the projection in the mass metric (the second
-    stage of RATTLE); contacts answer as they did in the interval, through their stiffness A.
+    stage of RATTLE); contacts answer as they did in the interval, through their stiffness A. With
+    `drag` friction follows normal impulses.
     """
-    place_masses(model, system, work)
-    clear_rows(work.rhs)
-    for i in range(model.bodies.shape[0]):
-        assign(work.known[i].w, work.rhs[i].w)
-    for j in range(model.joints.shape[0]):
-        if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
-            knot_law(model, loads, work, j, dt)
-    hold_contacts(model, system, work, dt, drag)
-    for j in range(model.joints.shape[0]):
-        joint, w = model.joints[j], work.joints[j]
-        if joint.node >= 0:
-            n = joint.n_T + joint.n_R
-            if is_tendon(joint):
-                place_tendon_blocks(model, joint, work.span2, work.span2, w, system.blocks)
-            else:
-                place_joint_blocks(model.bodies.shape[0], joint, w.G_a, w.G_b, w, system.blocks)
-            for row in range(w.rows - n):
-                rate = w.goal_rate[row] if w.held[row] != 0 else w.law[row]
-                work.rhs[joint.node].w[n + row] = rate
-    for n in range(model.couplings.shape[0]):
-        place_coupling_blocks(model, model.couplings[n], work.joints, work.joints, system.blocks)
-    if ldu_factor(model.graph, system.blocks) != 0:
-        return SINGULAR
-    ldu_solve(model.graph, system.blocks, work.rhs)
-    for i in range(model.bodies.shape[0]):
-        assign(work.rhs[i].w, work.twists[i].w)
-    system.valid[FACTORED] = 1
-    return CONVERGED
-
-
-@kernel
-def project_tree(model, system, loads, work, dt, drag):
-    """`project_velocities` of a tree."""
-    nb = model.bodies.shape[0]
-    # The next interval finds its inertias here.
     system.valid[FACTORED] = 0
-    for i in range(nb):
-        w, J = system.tree[i], system.inertias[i].J
-        similarity(work.pose2[i].R, model.bodies[i].inertia, J)
-        own_block(model.bodies[i].mass, J, w.rho2, w.rho2, w.D)
-        assign(work.known[i].w, work.rhs[i].w)
-    for j in range(nb):
+    scheme.hold_bodies(model, system, work)
+    for j in range(model.joints.shape[0]):
         if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
             knot_law(model, loads, work, j, dt)
-    hold_contacts(model, system, work, dt, drag)
-    for j in range(nb):
-        joint, w = model.joints[j], work.joints[j]
-        if w.rows > joint.n_T + joint.n_R:
-            assign_laws(joint, w, work.rhs[joint.node].w)
-    for j in range(nb, model.joints.shape[0]):
-        fill(0.0, work.rhs[model.joints[j].node].w)
-    if factor_joints(model, system, work, True) != 0:
+    hold_contacts(scheme, model, system, work, dt, drag)
+    if scheme.solve_held(model, system, work) != 0:
         return SINGULAR
-    solve_joints(model, system, work, work.rhs, True, False)
-    for i in range(nb):
+    for i in range(model.bodies.shape[0]):
         assign(work.rhs[i].w, work.twists[i].w)
     system.valid[FACTORED] = 1
     return CONVERGED
@@ -250,7 +130,7 @@ def strays(model, work, dt):
 
 
 @kernel
-def hold_contacts(model, system, work, dt, drag):
+def hold_contacts(scheme, model, system, work, dt, drag):
     """Let all contacts in the equations resist; with `drag` friction follows normal impulses."""
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
@@ -258,17 +138,17 @@ def hold_contacts(model, system, work, dt, drag):
         contact_stiffness(contact, work.contacts[k], model.facets, w)
         if not drag:
             w.A[0, 2], w.A[1, 2] = 0.0, 0.0
-        hold_contact(model, contact, w, system, work, dt)
+        hold_contact(scheme, model, contact, w, system, work, dt)
 
 
 @kernel
-def hold_contact(model, contact, w, system, work, dt):
+def hold_contact(scheme, model, contact, w, system, work, dt):
     """Let a contact resist the change from the interval's velocity to the knot's."""
     t, nb = work.scratch[0], model.bodies.shape[0]
     fill(0.0, w.F)
     if on_joint(contact):
         joint, law = model.joints[contact.joint], work.joints[contact.joint].law
-        condense_contact(model, model.tree, contact, w, system, work, True)
+        condense_contact(scheme, model, contact, w, system, work, True)
         axis = 0 if contact.kind == DRY else 2
         w.F[axis] = -w.A[axis, axis] * w.rate
         if contact.kind == DRY:
@@ -279,7 +159,7 @@ def hold_contact(model, contact, w, system, work, dt):
         return
     # As the next interval starts it; at a knot L is R as well.
     start_contact(contact, work.pose2, dt, w, t)
-    condense_contact(model, model.tree, contact, w, system, work, True)
+    condense_contact(scheme, model, contact, w, system, work, True)
     fill(0.0, t.w)
     if contact.body < nb:
         add_motion(w.L, work.bodies[contact.body], dt, t.w)
@@ -310,7 +190,7 @@ def is_tied(model, loads):
 
 
 @kernel
-def project_changes(model, tree, poses, system, work):
+def project_changes(scheme, model, poses, system, work):
     """Project changes of the velocities onto what holds them, with the factors that they had."""
     nb, t = model.bodies.shape[0], work.scratch[0]
     for i in range(nb):
@@ -321,41 +201,7 @@ def project_changes(model, tree, poses, system, work):
         for k in range(3):
             change[k] *= model.bodies[i].mass
     clear_rows(work.rhs[nb:])
-    if tree is None:
-        ldu_solve(model.graph, system.blocks, work.rhs)
-    else:
-        remember_rates(system.tree)
-        solve_joints(model, system, work, work.rhs, True, False)
-        add_remembered_rates(system.tree)
-
-
-@kernel
-def find_knot_velocities(model, tree, state, system, loads, work, options):
-    """Velocities at the knot where the state is, if nobody had asked for them."""
-    if tree is None or state.stale[0] == 0.0:
-        return
-    dt = state.last_dt[0]
-    fill(0, system.valid)
-    start_interval(model, tree, state, system, loads, work, options, 0.0, 0.0)
-    work.active[0] = 0
-    for b in range(model.bodies.shape[0]):
-        joint, w, knot = model.joints[b], system.tree[b], state.joints[b]
-        fill(0.0, w.Q)
-        fill(0.0, w.slide)
-        w.Q[0] = 1.0
-        assign(knot.rotor, work.joints[b].rotor)
-        assign(knot.mid, work.joints[b].rate)
-        for k in range(joint.m_T + joint.m_R + (1 if joint.m_R == 3 else 0)):
-            work.q2[joint.q_begin + k] = state.q[joint.q_begin + k]
-    move_tree(model.joints, work.bodies, system.tree, dt)
-    for b in range(model.bodies.shape[0]):
-        copy_record(system.pose1[b], work.pose2[b])
-    find_loop_rows(model, model.loops, work)
-    if find_velocities(model, tree, system, loads, work, dt) == CONVERGED:
-        arc = dt if options.order == 2 else 0.0
-        show_velocities(model, tree, model.loops, state, system, loads, work, arc)
-        state.stale[0] = 0.0
-    fill(0, system.valid)
+    scheme.solve_changes(model, system, work)
 
 
 @kernel

@@ -2,37 +2,9 @@
 
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.algebra import clear_blocks, fill
-from robosim.kernels.equations.body import angular_momentum_tangent
+from robosim.kernels.equations.algebra import clear_blocks, fill, similarity
 from robosim.kernels.equations.constraints import rows_ahead
 from robosim.kernels.equations.tendon import is_tendon, place_tendon_blocks, span_rate
-from robosim.kernels.solve.newton import condense_contacts
-
-
-@kernel
-def assemble(model, system, work):
-    """work.blocks of the Newton system at the current unknowns [Bruedigam2023, Eq. 32]."""
-    clear_blocks(system.blocks)
-    nb = model.bodies.shape[0]
-    for i in range(nb):
-        D = system.blocks[i].F
-        for k in range(3):
-            D[k, k] = model.bodies[i].mass
-        angular_momentum_tangent(system.inertias[i].J, work.bodies[i].P, D[3:, 3:])
-    condense_contacts(model, system, work)
-    for j in range(model.joints.shape[0]):
-        joint, w = model.joints[j], work.joints[j]
-        if joint.node >= 0:
-            rows_ahead(model, work, j)
-            way = system.directions[j]
-            if is_tendon(joint):
-                place_tendon_blocks(model, joint, work.span1, work.span2, w, system.blocks)
-            else:
-                place_joint_blocks(nb, joint, way.G_a, way.G_b, w, system.blocks)
-    for n in range(model.couplings.shape[0]):
-        place_coupling_blocks(
-            model, model.couplings[n], system.directions, work.joints, system.blocks
-        )
 
 
 @kernel
@@ -116,3 +88,32 @@ def coordinate_rates(model, joint, system, work, j, x, out):
         fresh = single and factored[FACTORED] == 0 and w.held[row] == 0
         if fresh and abs(own[n + row]) + abs(w.asked[n + row]) < stiffness * size:
             out[row] = (own[n + row] - w.asked[n + row]) / w.A[row, row]
+
+
+@kernel
+def close_blocks(model, system, work):
+    """Blocks of joints and couplings at the unknowns [Bruedigam2023, Eq. 32]."""
+    for j in range(model.joints.shape[0]):
+        joint, w = model.joints[j], work.joints[j]
+        if joint.node >= 0:
+            rows_ahead(model, work, j)
+            way = system.directions[j]
+            if is_tendon(joint):
+                place_tendon_blocks(model, joint, work.span1, work.span2, w, system.blocks)
+            else:
+                nb = model.bodies.shape[0]
+                place_joint_blocks(nb, joint, way.G_a, way.G_b, w, system.blocks)
+    for n in range(model.couplings.shape[0]):
+        coupling = model.couplings[n]
+        place_coupling_blocks(model, coupling, system.directions, work.joints, system.blocks)
+
+
+@kernel
+def place_masses(model, system, work):
+    """work.blocks = masses and inertias of the bodies at the second knot, and nothing else."""
+    clear_blocks(system.blocks)
+    for i in range(model.bodies.shape[0]):
+        D = system.blocks[i].F
+        for k in range(3):
+            D[k, k] = model.bodies[i].mass
+        similarity(work.pose2[i].R, model.bodies[i].inertia, D[3:, 3:])

@@ -12,7 +12,8 @@ from robosim.compiled.memory import FACTORED, FORESEEN
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, somewhere
 from robosim.kernels.equations.algebra import assign, clear_rows
-from robosim.kernels.solve.interior_point import CONVERGED, NOT_FINITE, OPEN, STALLED, keeps_closed
+from robosim.kernels.solve.interior_point import OPEN, keeps_closed
+from robosim.kernels.solve.status import CONVERGED, NOT_FINITE, STALLED
 from robosim.kernels.solve.tree.eliminate import factor_joint, own_blocks
 from robosim.kernels.solve.tree.loops import (
     add_rates,
@@ -39,7 +40,7 @@ SLOW = 0.1  # part of the residual that an iteration may leave with factors that
 
 
 @kernel
-def solve_untouched(model, loops, state, system, loads, work, options, dt, info):
+def solve_free(model, loops, state, system, loads, work, options, dt, info):
     """Solve the equations of a tree without contacts, from the guess in its unknowns; a status.
 
     The factors are those of the guess for as long as each iteration leaves less than a tenth. The
@@ -93,7 +94,9 @@ def solve_untouched(model, loops, state, system, loads, work, options, dt, info)
         if not isfinite(merit):
             return NOT_FINITE
         if everywhere(merit < enough):
-            closed = keeps_closed(model, model.tree, work, (options.tolerance + OPEN) * options.dt)
+            closed = keeps_closed(
+                model.bodies.shape[0], model, work, (options.tolerance + OPEN) * options.dt
+            )
             system.valid[FORESEEN] = 1 if n == 0 else 0
             return CONVERGED if closed else STALLED
         if somewhere(merit > before):

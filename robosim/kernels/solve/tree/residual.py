@@ -9,6 +9,7 @@ from robosim.kernels.equations.algebra import dot, fill, rotate
 from robosim.kernels.equations.body import angular_momentum
 from robosim.kernels.equations.constraints import (
     add_joint_impulses,
+    add_joint_momenta,
     assign_laws,
     joint_equations,
     rows_ahead,
@@ -32,34 +33,18 @@ def tree_laws(model, state, system, loads, work, dt):
 def loop_equations(model, loops, system, work, dt):
     """Rows of joints that close loops of a tree into work.residual; what is left of them [m/s]."""
     worst, nb = 0.0, model.bodies.shape[0]
-    for n in range(loops.joint.shape[0]):
-        j = loops.joint[n]
-        joint, way, w = model.joints[j], system.directions[j], work.joints[j]
-        pose_body(system, work, joint.child, dt)
-        if joint.parent < nb:
-            pose_body(system, work, joint.parent, dt)
-        residual = work.residual[joint.node].w
-        left = joint_equations(joint, w, work.pose2, work.q2, work.scratch[0], dt, residual)
-        worst = max(worst, left)
-        add_joint_impulses(joint, way, w, work.impulse)
+    if loops is not None:
+        for n in range(loops.joint.shape[0]):
+            j = loops.joint[n]
+            joint, way, w = model.joints[j], system.directions[j], work.joints[j]
+            pose_body(system, work, joint.child, dt)
+            if joint.parent < nb:
+                pose_body(system, work, joint.parent, dt)
+            residual = work.residual[joint.node].w
+            left = joint_equations(joint, w, work.pose2, work.q2, work.scratch[0], dt, residual)
+            worst = max(worst, left)
+            add_joint_impulses(joint, way, w, work.impulse)
     return worst
-
-
-@kernel
-def tree_residual(model, system, work, dt, info):
-    """work.residual of a tree's bodies; its size as a velocity."""
-    mass = find_residual(
-        model.bodies,
-        system.inertias,
-        work.bodies,
-        work.known,
-        work.impulse,
-        work.residual,
-        work.scratch[0],
-        dt,
-    )
-    size = share_residual(model.bodies, model.joints, work.joints, system.tree, work.residual, info)
-    return sqrt(abs(size) / mass) if isfinite(size) else size
 
 
 @kernel
@@ -303,3 +288,28 @@ def push_coordinates(joint, pose, forces, second, tree, impulses):
         push_joint(joint, f, w.r2, w.rho2, w_a.rho2, child, parent)
     else:
         push_joint(joint, f, w.r1, w.rho1, w_a.rho1, child, parent)
+
+
+@kernel
+def tree_residual(model, system, work, dt, info):
+    """work.residual of a tree's bodies; its size as a velocity."""
+    mass = find_residual(
+        model.bodies,
+        system.inertias,
+        work.bodies,
+        work.known,
+        work.impulse,
+        work.residual,
+        work.scratch[0],
+        dt,
+    )
+    size = share_residual(model.bodies, model.joints, work.joints, system.tree, work.residual, info)
+    return sqrt(abs(size) / mass) if isfinite(size) else size
+
+
+@kernel
+def add_loop_momenta(model, loops, system, work, out):
+    """out += what the direction's multipliers of joints that close loops do to bodies."""
+    if loops is not None:
+        for n in range(loops.joint.shape[0]):
+            add_joint_momenta(model, system, work, loops.joint[n], out)

@@ -167,7 +167,7 @@ def meet_velocities(joint, v, bodies, knot, guess, pushed, dt):
 
 
 @kernel
-def read_rates(joint, w, a, b, twists, t, v):
+def tree_rates(joint, w, a, b, twists, t, v):
     """Rates of a joint's coordinates at the second knot into v; those of most slides are in w.d."""
     first, over, on = joint.v_begin, twists[joint.parent].w, twists[joint.child].w
     if joint.kind == HINGE:
@@ -274,10 +274,8 @@ def pose_contacts(model, system, work, dt):
 
 
 @kernel
-def finish_poses(model, tree, system, work, dt):
+def finish_poses(model, system, work, dt):
     """work.pose2 of all bodies of a tree at the motion that was found."""
-    if tree is None:
-        return
     for b in range(model.bodies.shape[0]):
         pose_body(system, work, b, dt)
 
