@@ -25,7 +25,11 @@ from robosim.validation import Array
 
 
 class ShapeScratch(NamedTuple):
-    """Scratch memory of one narrow phase."""
+    """Scratch memory of one narrow phase.
+
+    The first of `poly` is that of the pair's first shape in its own frame: x and R there are
+    constant.
+    """
 
     pair: NDArray[np.void]  # (1,) PAIR_WORK
     poly: NDArray[np.void]  # (2,) POLY

@@ -68,6 +68,8 @@ def floats(values: Any, name: str = "") -> Iterator[tuple[str, np.ndarray]]:
         if isinstance(value, tuple):
             yield from floats(value, key)
         elif isinstance(value, np.ndarray) and value.dtype.names:
+            if key == "poly":
+                value = value[1:]  # the first one's place is constant
             for field in value.dtype.names:
                 if value.dtype[field].base == np.float64:
                     yield key, value[field]
@@ -124,8 +126,8 @@ def test_memory_may_be_forgotten(case: str) -> None:
     """It makes steps cheaper; what they lead to is the same as far as the tolerance goes."""
     as_ever = steps(CASES[case](), 30, None)
     forgetful = steps(CASES[case](), 30, forget)
-    # 1e-8 m/s of a body is up to 1e-5 rad/s of a light joint; contacts creep by 1e-10 m/s.
-    np.testing.assert_allclose(forgetful, as_ever, rtol=0, atol=1e-5)
+    # 1e-8 m/s in the mass metric of 12 kg is 4e-6 rad/s of a calf of 1e-4 kg m^2, in each step.
+    np.testing.assert_allclose(forgetful, as_ever, rtol=0, atol=2e-4)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -160,9 +160,9 @@ def sweep_up(
     """
     size, nb = 0.0, bodies.shape[0]
     if loops is not None:
-        load_loops(joints, loops, border, residual)
         if fresh:
             begin_loops(joints, loops, directions, rows, border, arms, tree, False)
+        load_loops(joints, loops, border, residual)
     for b in range(nb - 1, -1, -1):
         left_momentum(b, bodies, inertias, motions, known, residual, t, dt)
         if loops is not None:
