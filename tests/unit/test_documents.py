@@ -6,6 +6,7 @@ pictures. Generated tables below benchmarks/results are not looked at.
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,13 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *DOCS, ROOT / "benchmarks/README.md"]
+FOLDERS = "robosim", "loaders", "models", "viz", "tests", "benchmarks", "examples"
+SOURCES = [
+    f"/{file.relative_to(ROOT).as_posix()}"
+    for folder in FOLDERS
+    for file in (ROOT / folder).rglob("*")
+    if file.suffix in {".py", ".js"}
+]
 LONGEST_LINE = 99  # characters
 LONGEST_SENTENCE = 29  # words
 
@@ -134,6 +142,24 @@ def test_links_lead_somewhere(document: Path) -> None:
         target = (document.parent / file).resolve() if file else document
         assert target.exists(), f"{address} does not exist"
         assert not anchor or anchor in anchors(target), f"{address} is no heading"
+
+
+def test_sources_that_are_named_exist(document: Path) -> None:
+    """In full, or by the end of their path: `kernels/step.py`, `viz/web/*.js`."""
+    text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for named in re.findall(r"`([\w./*-]+\.(?:py|js))`", text):
+        exists = fnmatch.filter(SOURCES, f"*/{named}")
+        assert exists or named == "utils.py", f"{named} does not exist"  # there must be none
+
+
+def test_kernels_that_the_derivation_names_exist() -> None:
+    text = (ROOT / "docs/derivation.md").read_text(encoding="utf-8")
+    lists = re.findall(r"Kernels?:\s+((?:`\w+`[,;]?\s*)+)", text)
+    named = {kernel for found in lists for kernel in re.findall(r"`(\w+)`", found)}
+    sources = [file.read_text(encoding="utf-8") for file in (ROOT / "robosim").rglob("*.py")]
+    defined = {kernel for source in sources for kernel in re.findall(r"^def (\w+)", source, re.M)}
+    assert len(named) > 30
+    assert not named - defined
 
 
 def test_the_index_links_every_page() -> None:
