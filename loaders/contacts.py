@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
-from robosim.bodies import Body, ContactPoint, Geometry
+from robosim.description.body import Body, ContactPoint, Geometry
+from robosim.description.mechanism import Mechanism
 from robosim.errors import LoadError
 from robosim.loaders import hulls, placement, solids
 from robosim.loaders.hulls import simplified_hull
-from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 

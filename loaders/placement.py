@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
-from robosim.bodies import Body, ContactPoint, lowest_arms
-from robosim.elements import Coupling
-from robosim.joints import Joint
-from robosim.mechanism import Mechanism
+from robosim.description.body import Body, ContactPoint, lowest_arms
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.description.springs import Coupling
 
 Array = NDArray[np.float64]
 

@@ -11,14 +11,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from robosim import models
-from robosim.collision import AnyShape, as_obstacles
+from robosim.description.mechanism import Mechanism
+from robosim.description.obstacles import AnyShape, as_obstacles
 from robosim.errors import LoadError
 from robosim.loaders import safe_xml
 from robosim.loaders.contacts import DEFAULT_FRICTION, chosen, with_open_meshes_noticed
 from robosim.loaders.options import LoadOptions
 from robosim.loaders.packages import example_robot_data
-from robosim.mechanism import Mechanism
 from robosim.models import ModelInfo
+from robosim.overlaps import without_overlaps
 
 COLLECTION = "example-robot-data"
 DESCRIPTIONS = "robot_descriptions"
@@ -108,6 +109,8 @@ def load(
     mechanism = with_open_meshes_noticed(chosen(mechanism, contacts if options.ground else "all"))
     collides = self_collision is True or (self_collision == "file" and mechanism.source is not None)
     mechanism = mechanism.with_contacts(obstacles, self_collision=collides, ground=ground)
+    if collides:
+        mechanism = without_overlaps(mechanism)
     if strict and mechanism.warnings:
         raise LoadError(
             f"strict=True, and there are warnings: {'; '.join(mechanism.warnings)}",

@@ -18,9 +18,10 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from robosim import quaternions
-from robosim.bodies import Body, Frame
+from robosim.description.body import Body, Frame
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
 from robosim.errors import LoadError, ModelError
-from robosim.joints import Joint
 from robosim.loaders import (
     dialect,
     gazebo,
@@ -44,7 +45,6 @@ from robosim.loaders.options import LoadOptions
 from robosim.loaders.packages import FileFinder
 from robosim.loaders.shapes import Shapes
 from robosim.loaders.tree import Group, find_groups
-from robosim.mechanism import Mechanism
 from robosim.models import stances
 
 Array = NDArray[np.float64]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from robosim.errors import LoadError
 
 if TYPE_CHECKING:
-    from robosim.mechanism import Mechanism
+    from robosim.description.mechanism import Mechanism
 
 
 class ModelInfo(NamedTuple):

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 
-from robosim.mechanism import Mechanism, Stance
+from robosim.description.mechanism import Mechanism, Stance
 
 # Robot name -> rows of: pattern of joint names, angle [rad], kp, kd.
 _STANCES: dict[str, tuple[tuple[str, float, float, float], ...]] = {

@@ -10,9 +10,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robosim.bodies import Body, ContactPoint, Frame, Geometry
-from robosim.collision import HalfSpace, HeightField, TriangleMesh
-from robosim.elements import Coupling, PointSpring, Potential
+from robosim.description.body import Body, ContactPoint, Frame, Geometry
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism, Stance
+from robosim.description.obstacles import HalfSpace, HeightField, TriangleMesh
+from robosim.description.place import Place
+from robosim.description.sensor import Sensor, Zone
+from robosim.description.springs import Coupling, PointSpring, Potential
+from robosim.description.tendon import Tendon
 from robosim.errors import (
     ControllerError,
     ConvergenceError,
@@ -26,10 +31,6 @@ from robosim.errors import (
     StateError,
     ViewerError,
 )
-from robosim.joints import Joint
-from robosim.mechanism import Mechanism, Stance
-from robosim.sensors import Place, Sensor, Zone
-from robosim.tendons import Tendon
 
 if TYPE_CHECKING:
     from robosim.batch import BatchSimulation

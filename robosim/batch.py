@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim.apart import cores
 from robosim.controllers import GAINS, PD, Compiled, resolve, zero
+from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, OptionError, StateError
 from robosim.handles import Handle, Run, runner
 from robosim.kernels.lanes import WIDTH
 from robosim.lanes import Group, suits_lanes
-from robosim.mechanism import Mechanism
 from robosim.model import INFO, LINE, WORD, State, aligned
 from robosim.simulation import Simulation
 from robosim.validation import count

@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
 from robosim.dynamics import Kinematics
 from robosim.errors import OptionError
-from robosim.joints import Joint
-from robosim.mechanism import Mechanism
 from robosim.peers import GRAVITY, Answer, Peer, open_peer
 from robosim.simulation import Simulation
 

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from robosim import quaternions
 from robosim.comparison import compare
 from robosim.conversions import to_pinocchio
+from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, PeerError, RobosimError
-from robosim.mechanism import Mechanism
 from robosim.peers import Peer, open_peer
 
 Array = NDArray[np.float64]

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError, StateError
-from robosim.joints import Joint
-from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
+from robosim.description.mechanism import Mechanism
 from robosim.errors import StateError
 from robosim.kernels.coordinates import (
     find_poses,
@@ -18,7 +19,6 @@ from robosim.kernels.coordinates import (
     measure_tendons,
     read_bodies,
 )
-from robosim.mechanism import Mechanism
 from robosim.model import compile_model, make_state, make_workspace
 
 Array = NDArray[np.float64]

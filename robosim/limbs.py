@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.bodies import ContactPoint
+from robosim.description.body import ContactPoint
+from robosim.description.mechanism import Mechanism
 from robosim.kernels.lanes import LIMBS, limbs
 from robosim.lanes import Rows, Together, lay_out, make_parts, suits_lanes, whole_numbers, widen
-from robosim.mechanism import Mechanism
 from robosim.memory import in_lines
 from robosim.model import LIMIT, Model, compile_model, make_state, make_workspace
 

@@ -14,8 +14,8 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from robosim import conversions
+from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
-from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 GRAVITY = (0.0, 0.0, -9.81)

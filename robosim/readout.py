@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
-from robosim.bodies import Geometry
-from robosim.collision import AnyShape, TriangleMesh
-from robosim.elements import PointSpring
+from robosim.description.mechanism import Mechanism
+from robosim.description.obstacles import obstacle_name
+from robosim.description.springs import PointSpring
 from robosim.kernels.readout import pair_gaps, read_contacts
-from robosim.mechanism import Mechanism
 from robosim.model import (
     BALL,
     CONE,
@@ -28,13 +27,9 @@ from robosim.model import (
     all_joints,
 )
 
-if TYPE_CHECKING:
-    from robosim.simulation import Simulation
-
 Array = NDArray[np.float64]
 
 GROUND = "ground"
-TOUCHING = 1e-6  # [m]: shapes that overlap by less only touch, as neighbours are drawn
 
 
 @dataclass(frozen=True)
@@ -64,14 +59,6 @@ class Contact:
     force: Array
     velocity: Array
     is_point: bool
-
-
-def obstacle_name(obstacle: AnyShape) -> str:
-    """What an obstacle is called in contacts: its name, or the kind of a nameless geometry."""
-    geometry = obstacle.geometry if isinstance(obstacle, TriangleMesh) else obstacle
-    if isinstance(geometry, Geometry):
-        return geometry.name or geometry.kind
-    return geometry.name
 
 
 def contacts(
@@ -163,21 +150,6 @@ def shape_gaps(model: Model, state: State, work: Workspace, margin: float) -> Ar
     out = np.empty(len(model.collision.pairs))
     pair_gaps(model, state, work, float(margin), out)
     return out
-
-
-def overlapping_pairs(robot: Mechanism) -> list[tuple[str, str]]:
-    """Pairs of moving bodies whose collision geometries overlap in the home pose."""
-    from robosim.simulation import Simulation
-
-    sim: Simulation = Simulation(robot)
-    gaps = sim.shape_gaps(TOUCHING)
-    scene = robot.touching_shapes()
-    found = {
-        (robot.bodies[a].name, robot.bodies[b].name): None
-        for ((a, _), (b, _)), gap in zip(scene, gaps, strict=True)
-        if a is not None and b is not None and gap < -TOUCHING
-    }
-    return list(found)
 
 
 def tree_reaction(joint: Any, knot: Any, work: Workspace) -> Array:

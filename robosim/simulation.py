@@ -13,11 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim import quaternions, readout
-from robosim.bodies import lowest_arms
+from robosim import quaternions, readout, sensing
 from robosim.compile_notice import CompileNotice
 from robosim.controllers import PD, Compiled, Controller, check_torques, resolve, zero
-from robosim.elements import PointSpring
+from robosim.description.body import lowest_arms
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.description.springs import PointSpring
+from robosim.description.tendon import Tendon
 from robosim.errors import (
     ControllerError,
     ConvergenceError,
@@ -26,7 +29,6 @@ from robosim.errors import (
     StateError,
 )
 from robosim.handles import Handle, Run, Runner, begin_compiling, make_run, runner
-from robosim.joints import Joint
 from robosim.kernels.assembly import close_loops, start_projected
 from robosim.kernels.coordinates import joint_violations, set_bodies, start_constraints
 from robosim.kernels.interior_point import COLD, CONVERGED, LAST, NEEDS_BLOCKS
@@ -34,7 +36,6 @@ from robosim.kernels.touch import RECOVERY_SPEED
 from robosim.limbs import Limbs, find_lanes
 from robosim.log import Chunk, Log
 from robosim.log.columns import STEP, worst_of
-from robosim.mechanism import Mechanism
 from robosim.memory import assign_all, copied
 from robosim.model import (
     BALL,
@@ -54,7 +55,6 @@ from robosim.model import (
     make_workspace,
 )
 from robosim.readout import Contact
-from robosim.tendons import Tendon
 from robosim.validation import count
 
 Array = NDArray[np.float64]
@@ -445,7 +445,7 @@ class Simulation:
         ModelError
             If there is none of that name.
         """
-        return self.robot.sensor(name).read(self)
+        return sensing.read(self, self.robot.sensor(name))
 
     def set_state(
         self,
@@ -1451,7 +1451,7 @@ def _user_level() -> int:
 
 def warmup() -> None:
     """Compile every kernel of a step now, rather than in the first one."""
-    from robosim.bodies import Body, ContactPoint
+    from robosim.description.body import Body, ContactPoint
 
     bodies = (Body("a", 1.0, np.eye(3)), Body("b", 1.0, np.eye(3)))
     joints = (Joint("base", "floating", None, "a"), Joint("hinge", "revolute", "a", "b"))

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.bodies import lowest_arms
+from robosim.description.body import lowest_arms
+from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
 from robosim.log import Log
-from robosim.mechanism import Mechanism
 from robosim.viz.recorder import Recorder
 from robosim.viz.snapshot import joint_charts
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
-from robosim.mechanism import Mechanism
 from robosim.viz.link import MAX_FPS
 from robosim.viz.realtime import RealTimePacer
 from robosim.viz.snapshot import snapshot

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.description.mechanism import Mechanism
 from robosim.loaders import placement
 from robosim.loaders.mjcf.notes import Notes
-from robosim.mechanism import Mechanism
 from robosim.models import stances
 
 Array = NDArray[np.float64]

@@ -8,6 +8,7 @@ from typing import Any
 
 from lxml import etree
 
+from robosim.description.mechanism import Mechanism
 from robosim.errors import SaveError
 from robosim.loaders.srdf import SUFFIX, beside
 from robosim.loaders.writers.mesh_files import MeshFiles
@@ -15,7 +16,6 @@ from robosim.loaders.writers.mjcf import mjcf
 from robosim.loaders.writers.parts import Lost
 from robosim.loaders.writers.srdf import srdf
 from robosim.loaders.writers.urdf import urdf
-from robosim.mechanism import Mechanism
 
 WRITERS = {".urdf": urdf, ".xml": mjcf}
 

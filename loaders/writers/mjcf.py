@@ -16,12 +16,15 @@ from lxml import etree
 from numpy.polynomial import Polynomial
 
 from robosim import quaternions
-from robosim.actuators import Actuator
-from robosim.bodies import Body, Frame, Geometry
-from robosim.collision import TriangleMesh, obstacle_name
-from robosim.elements import PointSpring
+from robosim.description.actuator import Actuator
+from robosim.description.body import Body, Frame, Geometry
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.description.muscle import Muscle
+from robosim.description.obstacles import TriangleMesh, obstacle_name
+from robosim.description.springs import PointSpring
+from robosim.description.tendon import Point, Pulley, Tendon, Term, Wrap
 from robosim.errors import SaveError
-from robosim.joints import Joint
 from robosim.loaders.contacts import link_of
 from robosim.loaders.placement import body_poses
 from robosim.loaders.writers.mesh_files import MeshFiles
@@ -41,10 +44,7 @@ from robosim.loaders.writers.parts import (
     note_rest,
     text,
 )
-from robosim.mechanism import Mechanism
 from robosim.models import stances
-from robosim.muscles import Muscle
-from robosim.tendons import Point, Pulley, Tendon, Term, Wrap
 
 _GROUPS = {"visual": "2", "collision": "3"}
 # Between the two points that hold the axis of a hinge which closes a loop [m].

@@ -6,10 +6,10 @@ import numpy as np
 from lxml import etree
 
 from robosim import quaternions
-from robosim.bodies import Geometry
-from robosim.collision import AnyShape, HalfSpace, HeightField, obstacle_name
+from robosim.description.body import Geometry
+from robosim.description.mechanism import Mechanism
+from robosim.description.obstacles import AnyShape, HalfSpace, HeightField, obstacle_name
 from robosim.loaders.writers.parts import Lost, child, text
-from robosim.mechanism import Mechanism
 
 _SAME = 1e-9
 # Below the lowest point of a height field, where MuJoCo wants something solid [m].

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim import quaternions
-from robosim.elements import Potential
+from robosim.description.springs import Potential
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, unit_quaternion
 

@@ -5,24 +5,25 @@ The world is written as ``None`` where a body's name is expected. SI units and r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.actuators import Actuator
-from robosim.bodies import Body, ContactPoint, Frame, Geometry
-from robosim.collision import AnyShape, as_obstacles, obstacle_name
-from robosim.elements import Coupling, PointSpring
+from robosim.description import checks
+from robosim.description.actuator import Actuator
+from robosim.description.body import Body, ContactPoint, Frame, Geometry
+from robosim.description.joint import Joint
+from robosim.description.obstacles import AnyShape, as_obstacles, obstacle_name
+from robosim.description.order import coordinate_names, tree_order
+from robosim.description.sensor import Sensor
+from robosim.description.springs import Coupling, PointSpring
+from robosim.description.tendon import Tendon
 from robosim.errors import ModelError
-from robosim.joints import Joint
-from robosim.sensors import Sensor
-from robosim.tendons import Tendon, Term
-from robosim.validation import Frozen, frozen_array, parts
-
-Array = NDArray[np.float64]
+from robosim.validation import Array, Frozen, frozen_array, parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,29 +152,15 @@ class Mechanism(Frozen):
             contact_pairs=tuple((str(a), str(b)) for a, b in self.contact_pairs),
             excluded_pairs=tuple((str(a), str(b)) for a, b in self.excluded_pairs),
         )
-        if not self.bodies:
-            raise ModelError("has no bodies", element=f"mechanism '{self.name}'")
-        _check_unique("body", (body.name for body in self.bodies))
-        _check_unique("joint", (joint.name for joint in self.joints))
-        _check_unique("spring", (spring.name for spring in self.springs))
-        _check_unique("tendon", (tendon.name for tendon in self.tendons))
-        _check_unique("coupling", (coupling.name for coupling in self.couplings))
-        _check_unique("actuator", (actuator.name for actuator in self.actuators))
-        _check_unique("sensor", (sensor.name for sensor in self.sensors))
-        frames = [*self.world_frames, *(frame for _, frame in self.frames())]
-        _check_unique("frame", (frame.name for frame in frames))
-        self._check_references()
-        self._sort_tree()
-        self._check_tendons()
-        self._check_actuators()
-        for sensor in self.sensors:
-            sensor.check(self)
+        self._check_parts(element)
+        bodies, joints = tree_order(self.bodies, self.joints, element)
+        self._set(bodies=bodies, joints=joints)
+        self._check_coordinates()
         noticed = [body.triangle_violation() for body in self.bodies]
         # Each sentence once: a mechanism that is rebuilt from another notices the same things.
         noticed_once = dict.fromkeys((*self.warnings, *(text for text in noticed if text)))
         self._set(warnings=tuple(noticed_once))
         home = self.neutral() if self.home is None else self.home
-        element = f"mechanism '{self.name}'"
         self._set(
             home=frozen_array(home, (self.nq,), "home", element),
             configurations={
@@ -182,124 +169,40 @@ class Mechanism(Frozen):
             },
         )
 
-    def _check_references(self) -> None:
-        names = {body.name: body for body in self.bodies}
-        for what, elements in (("joint", self.joints), ("spring", self.springs)):
-            for element in elements:
-                for role, body in (("parent", element.parent), ("child", element.child)):
-                    if body not in names and not (role == "parent" and body is None):
-                        hint = "; the world is None" if (role, body) == ("parent", "world") else ""
-                        raise ModelError(
-                            f"{role} '{body}' does not exist{hint}",
-                            element=f"{what} '{element.name}'",
-                            alternatives=tuple(names),
-                        )
-        for joint in self.joints:
-            if joint.parent == joint.child:
-                raise ModelError("connects a body with itself", element=f"joint '{joint.name}'")
-        for contact in self.contacts:
-            if contact.body not in names:
-                raise ModelError(
-                    f"body '{contact.body}' does not exist",
-                    element=f"contact '{contact.name}'",
-                    alternatives=tuple(names),
-                )
-        self._check_what_touches(names)
-        kinds = {joint.name: joint for joint in self.joints}
-        for coupling in self.couplings:
-            for name in (coupling.joint, coupling.source):
-                element_name = f"coupling '{coupling.name}'"
-                if name not in kinds:
-                    raise ModelError(
-                        f"joint '{name}' does not exist",
-                        element=element_name,
-                        alternatives=tuple(kinds),
-                    )
-                if kinds[name].nv != 1:
-                    raise ModelError(
-                        f"joint '{name}' is '{kinds[name].kind}'; a coupling needs joints with a "
-                        "single coordinate",
-                        element=element_name,
-                    )
-
-    def _check_tendons(self) -> None:
-        names = (*self.v_names, *(tendon.name for tendon in self.tendons))
-        _check_unique("coordinate or tendon", names)
-        coordinates = sorted(set(self.q_names).intersection(self.v_names))
-        bodies = [body.name for body in self.bodies]
-        for tendon in self.tendons:
-            named = [("coordinate", p.coordinate, coordinates) for p in tendon.path
-                     if isinstance(p, Term)]  # fmt: skip
-            named += [("body", name, bodies) for name in tendon.bodies() if name is not None]
-            for what, name, known in named:
-                if name not in known:
-                    raise ModelError(
-                        f"{what} '{name}' does not exist",
-                        element=f"tendon '{tendon.name}'",
-                        alternatives=known,
-                    )
-
-    def _check_actuators(self) -> None:
-        names = set(self.q_names).intersection(self.v_names)
-        names |= {tendon.name for tendon in self.tendons}
-        for actuator in self.actuators:
-            for name in actuator.gears:
-                if name not in names:
-                    raise ModelError(
-                        f"'{name}' is no coordinate of the joints and no tendon",
-                        element=f"actuator '{actuator.name}'",
-                        alternatives=sorted(names),
-                    )
-            body = None if actuator.place is None else actuator.place.body
-            if body is not None and all(body != other.name for other in self.bodies):
-                raise ModelError(
-                    f"body '{body}' does not exist",
-                    element=f"actuator '{actuator.name}'",
-                    alternatives=[other.name for other in self.bodies],
-                )
-        for name, (lower, upper) in self.effort_ranges.items():
-            if name not in self.v_names or not lower < upper:
-                raise ModelError(
-                    f"'{name}': {lower} to {upper} must be of a coordinate, from a lower to a "
-                    "higher number",
-                    element="effort_ranges",
-                    alternatives=self.v_names,
-                )
-
-    def _check_what_touches(self, names: Mapping[str, Body]) -> None:
-        for obstacle in self.obstacles:
-            if not isinstance(obstacle, AnyShape):
-                raise ModelError(
-                    f"an obstacle cannot be {obstacle!r}",
-                    element=f"mechanism '{self.name}'",
-                    alternatives=("HalfSpace", "HeightField", "TriangleMesh", "Geometry"),
-                )
-        known_names = dict.fromkeys((*names, *map(obstacle_name, self.obstacles)))
-        bodies = dict.fromkeys(names)
-        pairs = [("contact pair", pair, bodies) for pair in self.contact_pairs]
-        pairs += [("excluded pair", pair, known_names) for pair in self.excluded_pairs]
-        for what, pair, known in pairs:
-            element = f"{what} {pair}"
-            for body in pair:
-                if body not in known:
-                    raise ModelError(
-                        f"body '{body}' does not exist", element=element, alternatives=tuple(known)
-                    )
-            if pair[0] == pair[1]:
-                raise ModelError("a body cannot touch itself", element=element)
-        for pair in self.contact_pairs:
-            for name in pair:
-                if not names[name].collisions:
-                    raise ModelError(
-                        f"body '{name}' has no collision geometry; give it some, or leave the "
-                        "pair out",
-                        element=f"contact pair {pair}",
-                    )
+    def _check_parts(self, element: str) -> None:
+        """What can be told before the order of the joints is known."""
+        if not self.bodies:
+            raise ModelError("has no bodies", element=element)
+        frames = [*self.world_frames, *(frame for _, frame in self.frames())]
+        named: dict[str, Sequence[Any]] = {
+            "body": self.bodies,
+            "joint": self.joints,
+            "spring": self.springs,
+            "tendon": self.tendons,
+            "coupling": self.couplings,
+            "actuator": self.actuators,
+            "sensor": self.sensors,
+            "frame": frames,
+        }
+        for what, elements in named.items():
+            checks.check_unique(what, (one.name for one in elements))
+        checks.check_ends(self.joints, self.springs, self.bodies)
+        checks.check_contacts(self.contacts, self.bodies)
+        checks.check_pairs(self.contact_pairs, self.excluded_pairs, self.bodies, self.obstacles)
         solid = any(body.collisions for body in self.bodies)
         if (self.obstacles or self.self_collision) and not solid:
             what = "obstacles are" if self.obstacles else "self-collision is"
             text = f"no body has collision geometry: {what} without effect"
             self._set(warnings=(*self.warnings, text))
+        checks.check_couplings(self.couplings, self.joints)
+
+    def _check_coordinates(self) -> None:
+        """What is about coordinates, by their names."""
+        q_names, v_names, bodies, tendons = self.q_names, self.v_names, self.bodies, self.tendons
+        checks.check_tendons(tendons, q_names, v_names, bodies)
+        checks.check_actuators(self.actuators, q_names, v_names, tendons, bodies)
+        checks.check_effort_ranges(self.effort_ranges, v_names)
+        checks.check_sensors(self.sensors, v_names, tendons, bodies, self.tree_joints)
 
     def with_contacts(
         self,
@@ -310,9 +213,8 @@ class Mechanism(Frozen):
     ) -> Mechanism:
         """The same mechanism with more that its bodies' collision geometry cannot pass.
 
-        Self-collision is of use only for bodies that do not touch at home. Pairs that do, as
-        neighbours often overlap in model files, become `excluded_pairs`, and a warning lists
-        them. That compiles the kernels which find them, some ten seconds in the first run.
+        Self-collision is of use only for bodies that do not touch at home, and neighbours often
+        overlap in model files: `robosim.overlaps.without_overlaps` leaves such pairs out.
 
         Parameters
         ----------
@@ -334,7 +236,7 @@ class Mechanism(Frozen):
         """
         added = tuple((str(a), str(b)) for a, b in pairs)
         wanted = {frozenset(pair) for pair in added}
-        mechanism = replace(
+        return replace(
             self,
             contacts=self.contacts if ground else (),
             obstacles=(*self.obstacles, *as_obstacles(obstacles)),
@@ -342,58 +244,6 @@ class Mechanism(Frozen):
             excluded_pairs=tuple(p for p in self.excluded_pairs if frozenset(p) not in wanted),
             self_collision=self.self_collision if self_collision is None else self_collision,
         )
-        if not self_collision:
-            return mechanism
-        # Here, so that numba is imported only where it is needed.
-        from robosim.readout import overlapping_pairs
-
-        asked = {frozenset(pair) for pair in mechanism.contact_pairs}
-        found = [pair for pair in overlapping_pairs(mechanism) if frozenset(pair) not in asked]
-        if not found:
-            return mechanism
-        listed = ", ".join(f"{a} - {b}" for a, b in found)
-        return replace(
-            mechanism,
-            excluded_pairs=(*mechanism.excluded_pairs, *found),
-            warnings=(
-                *mechanism.warnings,
-                f"self-collision leaves out what overlaps at home: {listed}",
-            ),
-        )
-
-    def _sort_tree(self) -> None:
-        """Depth-first order from the world, children in the order given; then the loops' joints."""
-        children: dict[str | None, list[Joint]] = {}
-        into: dict[str, Joint] = {}
-        loops: list[Joint] = []
-        for joint in self.joints:
-            if joint.child in into:
-                loops.append(joint)
-                continue
-            into[joint.child] = joint
-            children.setdefault(joint.parent, []).append(joint)
-        for body in self.bodies:
-            if body.name not in into:
-                raise ModelError(
-                    "has no joint to the world or to another body; add a 'floating' one",
-                    element=f"body '{body.name}'",
-                )
-        order: list[Joint] = []
-        stack = list(reversed(children.get(None, [])))
-        while stack:
-            joint = stack.pop()
-            order.append(joint)
-            stack.extend(reversed(children.get(joint.child, [])))
-        if len(order) < len(self.bodies):
-            reached = {joint.name for joint in order}
-            cycle = [j.name for j in into.values() if j.name not in reached]
-            raise ModelError(
-                f"joints {cycle} form a cycle that does not lead to the world: of the joints into "
-                "a body the first one given must lead there from the world; the others close loops",
-                element=f"mechanism '{self.name}'",
-            )
-        by_name = {body.name: body for body in self.bodies}
-        self._set(joints=(*order, *loops), bodies=tuple(by_name[joint.child] for joint in order))
 
     @property
     def tree_joints(self) -> tuple[Joint, ...]:
@@ -468,11 +318,11 @@ class Mechanism(Frozen):
 
     def body_index(self, name: str) -> int:
         """Index of a body by its name, or ModelError."""
-        return _index("body", [body.name for body in self.bodies], name)
+        return checks.index_of("body", [body.name for body in self.bodies], name)
 
     def joint_index(self, name: str) -> int:
         """Index of a joint by its name, or ModelError."""
-        return _index("joint", [joint.name for joint in self.joints], name)
+        return checks.index_of("joint", [joint.name for joint in self.joints], name)
 
     @cached_property
     def q_offsets(self) -> tuple[int, ...]:
@@ -519,7 +369,7 @@ class Mechanism(Frozen):
     @cached_property
     def actuated_names(self) -> tuple[str, ...]:
         """A name for each entry of a torque vector (nu,)."""
-        rates = [n for joint in self.joints for n in _coordinate_names(joint, velocity=True)]
+        rates = [n for joint in self.joints for n in coordinate_names(joint, velocity=True)]
         return tuple(rates[k] for k in self.actuated)
 
     @property
@@ -541,14 +391,14 @@ class Mechanism(Frozen):
     def v_names(self) -> tuple[str, ...]:
         """A name for each entry of v: the joint's, with a suffix where a joint has several."""
         return tuple(
-            name for joint in self.tree_joints for name in _coordinate_names(joint, velocity=True)
+            name for joint in self.tree_joints for name in coordinate_names(joint, velocity=True)
         )
 
     @cached_property
     def q_names(self) -> tuple[str, ...]:
         """A name for each entry of q: the joint's, with a suffix where a joint has several."""
         return tuple(
-            name for joint in self.tree_joints for name in _coordinate_names(joint, velocity=False)
+            name for joint in self.tree_joints for name in coordinate_names(joint, velocity=False)
         )
 
     @property
@@ -568,7 +418,8 @@ class Mechanism(Frozen):
 
     def sensor(self, name: str) -> Sensor:
         """A sensor by its name, or ModelError."""
-        return self.sensors[_index("sensor", [sensor.name for sensor in self.sensors], name)]
+        names = [sensor.name for sensor in self.sensors]
+        return self.sensors[checks.index_of("sensor", names, name)]
 
     def neutral(self) -> Array:
         """q (nq,) with every joint at zero, quaternions at identity."""
@@ -577,33 +428,3 @@ class Mechanism(Frozen):
             if joint.has_quaternion:
                 q[start + joint.C_T.shape[1]] = 1.0
         return q
-
-
-def _coordinate_names(joint: Joint, *, velocity: bool) -> list[str]:
-    translations, rotations = joint.C_T.shape[1], joint.C_R.shape[1]
-    suffixes = [f"t{k}" for k in range(translations)]
-    if translations == 3:
-        suffixes = ["vx", "vy", "vz"] if velocity else ["x", "y", "z"]
-    if rotations == 3:
-        suffixes += ["wx", "wy", "wz"] if velocity else ["qw", "qx", "qy", "qz"]
-    elif rotations == 1:
-        suffixes.append("r")
-    if joint.coordinate_names:
-        return list(joint.coordinate_names)
-    if len(suffixes) == 1:
-        return [joint.name]
-    return [f"{joint.name}.{suffix}" for suffix in suffixes]
-
-
-def _check_unique(what: str, names: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise ModelError("the name is used twice", element=f"{what} '{name}'")
-        seen.add(name)
-
-
-def _index(what: str, names: list[str], name: str) -> int:
-    if name not in names:
-        raise ModelError(f"no {what} '{name}'", alternatives=names)
-    return names.index(name)

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import robosim
+from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
-from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 

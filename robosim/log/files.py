@@ -18,11 +18,11 @@ from typing import BinaryIO, Self
 
 import numpy as np
 
+from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
 from robosim.log import formats
 from robosim.log.columns import Chunk, LogInfo
 from robosim.log.memory import Log
-from robosim.mechanism import Mechanism
 from robosim.validation import count
 
 if sys.platform != "win32":

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
 from robosim.log.columns import Array, Chunk, LogInfo
-from robosim.mechanism import Mechanism
 
 
 @dataclass(frozen=True, eq=False)

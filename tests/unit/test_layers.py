@@ -17,45 +17,45 @@ FOLDERS = {"robosim": "robosim", **{f: f"robosim.{f}" for f in ("loaders", "mode
 # what is named itself.
 LAYERS = {
     "basics": ("errors", "quaternions", "validation"),
-    "description": (
-        "description", "bodies", "joints", "elements", "tendons", "muscles", "sensors", "actuators",
-        "collision", "mechanism", "polytopes",
-    ),
+    "description": ("description", "collision"),
     "compiled": ("compiled", "model", "memory", "graph"),
     "kernels": ("kernels",),
     "runtime": ("runtime", "handles", "apart", "compile_notice"),
     "log": ("log",),
-    "simulation": ("simulation", "controllers", "dynamics", "readout"),
+    "simulation": (
+        "simulation", "controllers", "dynamics", "overlaps", "readout", "sensing", "transmission",
+    ),
     "batch": ("batch", "lanes", "limbs"),
     "peers": ("peers", "conversions", "comparison", "conformance"),
     "files and views": ("loaders", "models", "viz"),
     "package": ("__init__",),
     "programs": ("cli", "bench", "experiments", "__main__"),
+    # Names that users know, of what lies below; nothing here imports them.
+    "documented": (
+        "actuators", "bodies", "elements", "joints", "mechanism", "muscles", "sensors", "tendons",
+    ),
 }  # fmt: skip
 ORDER = list(LAYERS)
 # What the package loads when it is imported; all else waits until its name is asked for.
 EAGER = {"basics", "description"}
 
 UPWARD = {
-    ("robosim.actuators", "robosim.dynamics"),
-    ("robosim.actuators", "robosim.simulation"),
+    *(
+        ("robosim.model", f"robosim.{what}")
+        for what in ("bodies", "elements", "joints", "mechanism", "tendons")
+    ),
     ("robosim.comparison", "robosim.loaders"),
     ("robosim.conformance", "robosim.loaders"),
     ("robosim.log.columns", "robosim"),
     ("robosim.log.memory", "robosim.viz.playback"),
     ("robosim.log.statistics", "robosim.simulation"),
-    ("robosim.mechanism", "robosim.readout"),
     ("robosim.peers", "robosim.loaders.safe_xml"),
-    ("robosim.sensors", "robosim.simulation"),
     ("robosim.simulation", "robosim.limbs"),
     ("robosim.viz.sidebyside", "robosim.experiments.mujoco_peer"),
 }
 CIRCLES = {
-    ("robosim.actuators", "robosim.mechanism"),
     ("robosim.controllers", "robosim.simulation"),
     ("robosim.log.memory", "robosim.log.files"),
-    ("robosim.readout", "robosim.simulation"),
-    ("robosim.sensors", "robosim.mechanism"),
     ("robosim.viz.session", "robosim.viz.realtime"),
 }
 # Between folders, or modules that lie beside them.
@@ -174,3 +174,18 @@ def test_the_package_loads_nothing_but_descriptions():
     statements = [node for node in TREES["robosim"].body if not isinstance(node, ast.If)]
     eager = imported(ast.Module(statements, []))
     assert {layer_of(module) for module in eager} <= EAGER
+
+
+def test_documented_modules_do_nothing_but_pass_on():
+    for name in LAYERS["documented"]:
+        *_, names = (body := TREES[f"robosim.{name}"].body)
+        assert isinstance(names, ast.Assign)
+        assert ast.unparse(names.targets[0]) == "__all__"
+        assert all(isinstance(node, ast.Expr | ast.ImportFrom) for node in body[:-1])
+        passed_on = {
+            alias.name
+            for node in body[:-1]
+            if isinstance(node, ast.ImportFrom) and node.module != "__future__"
+            for alias in node.names
+        }
+        assert passed_on == set(ast.literal_eval(names.value))

@@ -1,0 +1,8 @@
+"""Actuators as model files describe them, and the torques of their controls."""
+
+from __future__ import annotations
+
+from robosim.description.actuator import Actuator
+from robosim.transmission import Drive, Transmission, torques
+
+__all__ = ["Actuator", "Drive", "Transmission", "torques"]

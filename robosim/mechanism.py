@@ -1,0 +1,7 @@
+"""Mechanisms, and stances that they are known to stand with."""
+
+from __future__ import annotations
+
+from robosim.description.mechanism import Mechanism, Stance
+
+__all__ = ["Mechanism", "Stance"]

@@ -1,0 +1,7 @@
+"""Tendons and what their paths are made of."""
+
+from __future__ import annotations
+
+from robosim.description.tendon import WRAPS, Point, Pulley, Tendon, Term, Wrap
+
+__all__ = ["WRAPS", "Point", "Pulley", "Tendon", "Term", "Wrap"]
