@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.apart import cores
 from robosim.controllers import GAINS, PD, Compiled, resolve, zero
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, OptionError, StateError
@@ -26,6 +25,7 @@ from robosim.handles import Handle, Run, runner
 from robosim.kernels.lanes import WIDTH
 from robosim.lanes import Group, suits_lanes
 from robosim.model import INFO, LINE, WORD, State, aligned
+from robosim.runtime.background import cores
 from robosim.simulation import Simulation
 from robosim.validation import count
 

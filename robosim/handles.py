@@ -15,12 +15,12 @@ import numpy as np
 from numba import from_dtype, typeof, types
 from numpy.typing import NDArray
 
-from robosim.apart import Apart
 from robosim.kernels.addresses import TYPES, leave, load
 from robosim.kernels.jit import entry, named, part
 from robosim.kernels.run import run_steps
 from robosim.kernels.step import find_motion
 from robosim.model import INFO
+from robosim.runtime.background import Apart
 
 Array = NDArray[np.float64]
 Runner = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int], None]

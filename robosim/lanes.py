@@ -15,7 +15,6 @@ import numpy as np
 from numba import typeof, types
 from numpy.typing import NDArray
 
-from robosim.apart import Apart
 from robosim.handles import ADDRESSES, Handle, solver
 from robosim.kernels.addresses import TYPES, load
 from robosim.kernels.group import run_group
@@ -24,6 +23,7 @@ from robosim.kernels.jit import entry, named
 from robosim.kernels.lanes import WIDTH, Lanes, laned, lanes
 from robosim.memory import in_lines
 from robosim.model import INFO, WORD, Model, Options, State, Workspace
+from robosim.runtime.background import Apart
 
 # Steps that states which have parted take by themselves before they try again: at first, at most.
 FIRST_REST, LONGEST_REST = 1, 32

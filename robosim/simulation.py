@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions, readout, sensing
-from robosim.compile_notice import CompileNotice
 from robosim.controllers import PD, Compiled, Controller, check_torques, resolve, zero
 from robosim.description.body import lowest_arms
 from robosim.description.joint import Joint
@@ -55,6 +54,7 @@ from robosim.model import (
     make_workspace,
 )
 from robosim.readout import Contact
+from robosim.runtime.notice import CompileNotice
 from robosim.validation import count
 
 Array = NDArray[np.float64]

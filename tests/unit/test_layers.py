@@ -20,7 +20,7 @@ LAYERS = {
     "description": ("description", "collision"),
     "compiled": ("compiled", "model", "memory", "graph"),
     "kernels": ("kernels",),
-    "runtime": ("runtime", "handles", "apart", "compile_notice"),
+    "runtime": ("runtime", "handles"),
     "log": ("log",),
     "simulation": (
         "simulation", "controllers", "dynamics", "overlaps", "readout", "sensing", "transmission",
