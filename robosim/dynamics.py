@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
+from robosim.compiled.building.model import compile_model
+from robosim.compiled.state import make_state
+from robosim.compiled.workspace import make_workspace
 from robosim.description.mechanism import Mechanism
 from robosim.errors import StateError
 from robosim.kernels.coordinates import (
@@ -19,7 +22,6 @@ from robosim.kernels.coordinates import (
     measure_tendons,
     read_bodies,
 )
-from robosim.model import compile_model, make_state, make_workspace
 
 Array = NDArray[np.float64]
 GRAVITY = (0.0, 0.0, -9.81)

@@ -15,11 +15,11 @@ import numpy as np
 from numba import from_dtype, typeof, types
 from numpy.typing import NDArray
 
+from robosim.compiled.records.step import INFO
 from robosim.kernels.addresses import TYPES, leave, load
 from robosim.kernels.jit import entry, named, part
 from robosim.kernels.run import run_steps
 from robosim.kernels.step import find_motion
-from robosim.model import INFO
 from robosim.runtime.background import Apart
 
 Array = NDArray[np.float64]

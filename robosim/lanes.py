@@ -15,14 +15,17 @@ import numpy as np
 from numba import typeof, types
 from numpy.typing import NDArray
 
+from robosim.compiled.arrays import WORD, in_lines
+from robosim.compiled.model import Model, Options
+from robosim.compiled.records.step import INFO
+from robosim.compiled.state import State
+from robosim.compiled.workspace import Workspace
 from robosim.handles import ADDRESSES, Handle, solver
 from robosim.kernels.addresses import TYPES, load
 from robosim.kernels.group import run_group
 from robosim.kernels.interior_point import COLD
 from robosim.kernels.jit import entry, named
 from robosim.kernels.lanes import WIDTH, Lanes, laned, lanes
-from robosim.memory import in_lines
-from robosim.model import INFO, WORD, Model, Options, State, Workspace
 from robosim.runtime.background import Apart
 
 # Steps that states which have parted take by themselves before they try again: at first, at most.

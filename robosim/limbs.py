@@ -16,12 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.compiled.arrays import in_lines
+from robosim.compiled.building.model import compile_model
+from robosim.compiled.kinds import LIMIT
+from robosim.compiled.model import Model
+from robosim.compiled.state import make_state
+from robosim.compiled.workspace import make_workspace
 from robosim.description.body import ContactPoint
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.lanes import LIMBS, limbs
 from robosim.lanes import Rows, Together, lay_out, make_parts, suits_lanes, whole_numbers, widen
-from robosim.memory import in_lines
-from robosim.model import LIMIT, Model, compile_model, make_state, make_workspace
 
 # Of the bodies of a lane those that all of them have: with more, too much is done four times.
 LARGEST_PART = 0.5

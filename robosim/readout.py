@@ -9,23 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.compiled.kinds import BALL, CONE, DRY, HINGE, LIMIT, TURN
+from robosim.compiled.model import Model
+from robosim.compiled.order import all_joints
+from robosim.compiled.records.contact import CONTACT_READING
+from robosim.compiled.state import State
+from robosim.compiled.workspace import Workspace
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import obstacle_name
 from robosim.description.springs import PointSpring
 from robosim.kernels.readout import pair_gaps, read_contacts
-from robosim.model import (
-    BALL,
-    CONE,
-    CONTACT_READING,
-    DRY,
-    HINGE,
-    LIMIT,
-    TURN,
-    Model,
-    State,
-    Workspace,
-    all_joints,
-)
 
 Array = NDArray[np.float64]
 

@@ -14,6 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions, readout, sensing
+from robosim.compiled.arrays import assign_all, copied
+from robosim.compiled.building.loops import is_tree_with_loops
+from robosim.compiled.building.model import compile_model, connect_pairs
+from robosim.compiled.kinds import BALL, LIMIT
+from robosim.compiled.model import Model, Options
+from robosim.compiled.order import all_joints, contact_order, driven_elements
+from robosim.compiled.records.sizes import MAX_FACETS
+from robosim.compiled.state import State, make_state
+from robosim.compiled.workspace import make_blocks, make_workspace
 from robosim.controllers import PD, Compiled, Controller, check_torques, resolve, zero
 from robosim.description.body import lowest_arms
 from robosim.description.joint import Joint
@@ -35,24 +44,6 @@ from robosim.kernels.touch import RECOVERY_SPEED
 from robosim.limbs import Limbs, find_lanes
 from robosim.log import Chunk, Log
 from robosim.log.columns import STEP, worst_of
-from robosim.memory import assign_all, copied
-from robosim.model import (
-    BALL,
-    LIMIT,
-    MAX_FACETS,
-    Model,
-    Options,
-    State,
-    all_joints,
-    compile_model,
-    connect_pairs,
-    contact_order,
-    driven_elements,
-    is_tree_with_loops,
-    make_blocks,
-    make_state,
-    make_workspace,
-)
 from robosim.readout import Contact
 from robosim.runtime.notice import CompileNotice
 from robosim.validation import count

@@ -21,13 +21,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.compiled.arrays import aligned
+from robosim.compiled.elimination import depth_first_order, eliminate, minimum_degree_order
+from robosim.compiled.model import Graph
+from robosim.compiled.records.graph import BLOCK, ROW
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import exponent
-from robosim.graph import Graph, depth_first_order, eliminate, minimum_degree_order
 from robosim.kernels.jit import entry
 from robosim.kernels.ldu import ldu_factor, ldu_solve
-from robosim.model import BLOCK, ROW, aligned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,6 +6,7 @@ Coordinates have rows only where laws, motors, limits or friction act on them.
 
 from math import inf, pi, sqrt
 
+from robosim.compiled.kinds import DRY, HINGE, RIM
 from robosim.kernels.algebra import dot, fill
 from robosim.kernels.collide import (
     assign_slots,
@@ -30,7 +31,6 @@ from robosim.kernels.touch import (
     step_back,
 )
 from robosim.kernels.tree import look_ahead
-from robosim.model import DRY, HINGE, RIM
 
 
 @kernel

@@ -19,6 +19,7 @@ the first knot (1), motions are those of the second (2). A is the slope of the j
 its limits. The projection of velocities at a knot is the same with both ends there.
 """
 
+from robosim.compiled.kinds import BALL, FREE, HINGE
 from robosim.kernels.algebra import (
     assign,
     dot,
@@ -50,7 +51,6 @@ from robosim.kernels.rows import (
     write_row,
 )
 from robosim.kernels.tree import add_laws, gather_wrench, to_reference
-from robosim.model import BALL, FREE, HINGE
 
 
 @kernel

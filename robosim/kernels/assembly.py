@@ -1,5 +1,6 @@
 """Bodies put onto their constraints: where they are, and how they move [mass metric]."""
 
+from robosim.compiled.records.joint import COMPLIANCE
 from robosim.kernels.algebra import (
     clear_rows,
     dot,
@@ -21,7 +22,6 @@ from robosim.kernels.newton import (
     rows_ahead,
 )
 from robosim.kernels.tendon import is_tendon, place_tendon_blocks
-from robosim.model import COMPLIANCE
 
 
 @kernel

@@ -6,12 +6,10 @@ normals point from the first shape to the second.
 
 from math import inf, sqrt
 
+from robosim.compiled.kinds import PLANE, ROUND
 from robosim.kernels.algebra import assign
 from robosim.kernels.jit import kernel
 from robosim.kernels.points import offset_dot, segment_parameters
-
-PLANE = 0  # kinds of features
-ROUND = 1
 
 
 @kernel

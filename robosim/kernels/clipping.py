@@ -6,12 +6,12 @@ stands in for it.
 
 from math import inf, sqrt
 
+from robosim.compiled.kinds import CYLINDER
 from robosim.kernels.algebra import assign, cross, dot
 from robosim.kernels.candidates import add_plane
 from robosim.kernels.jit import kernel
 from robosim.kernels.points import clamp, nearest, normalize, offset_dot
 
-CYLINDER = 2  # a kind of shape, as in robosim.collision
 UPRIGHT = 0.2  # sine of the angle of axis and normal below which a cylinder stands on its rim
 
 

@@ -6,11 +6,11 @@ at the last step keeps its slot, and with it the impulse that the solver starts 
 
 from math import inf, sqrt
 
+from robosim.compiled.kinds import PLANE, ROUND
 from robosim.kernels.algebra import assign, dot
 from robosim.kernels.jit import kernel
 from robosim.kernels.shapes import find_features
 from robosim.kernels.touch import depth_left, place_contact
-from robosim.model import PLANE, ROUND
 
 THIS_STEP = 2**62  # id of a feature that no feature of the next step takes over
 OVERLAP = 5e-9  # of the smaller shape, that an interval may end beyond a feature without notice

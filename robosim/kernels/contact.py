@@ -19,12 +19,13 @@ Eliminated in closed form it leaves ``dF = F + A du`` for its impulse: no matrix
 
 from math import inf
 
+from robosim.compiled.kinds import DRY
+from robosim.compiled.records.sizes import TRENDS
 from robosim.kernels import cone_linearized as linearized
 from robosim.kernels import cone_second_order as second_order
 from robosim.kernels.algebra import fill, split_pair, step_to_zero
 from robosim.kernels.jit import kernel
 from robosim.kernels.lanes import everywhere, pick
-from robosim.model import DRY, TRENDS
 
 CLOSE = 0.99  # part of the way to the surface of the cones that a step may go
 

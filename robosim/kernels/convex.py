@@ -3,7 +3,7 @@
 All is in the frame of the first shape. ``scratch.poly[0]`` is the first shape, a polytope or one
 triangle of a terrain, ``scratch.poly[1]`` the second one: a polytope, or a point or a segment
 with a radius around it. Vertices and face normals lie in ``scratch.vertices`` and
-``scratch.normals``, faces and edges in the flat arrays of ``topology`` (robosim.collision). Normals
+``scratch.normals``, faces and edges in the flat arrays of ``topology`` (compiled/model.py). Normals
 point from the first shape to the second.
 
 They are as far apart as GJK says (gjk.py). If a face or two edges that cross part them by as much
@@ -13,6 +13,7 @@ the two edges. Else it is a corner, or parallel edges.
 
 from math import inf
 
+from robosim.compiled.kinds import CROSSING, CYLINDER, EDGE, FACE_1
 from robosim.kernels.algebra import assign, cross, dot
 from robosim.kernels.candidates import add_plane, add_rounds, new_candidate
 from robosim.kernels.clipping import add_deepest, add_face, add_stand_ins, clip
@@ -21,10 +22,6 @@ from robosim.kernels.jit import kernel
 from robosim.kernels.points import farthest, nearest, normalize, offset_dot, segment_parameters
 from robosim.kernels.separation import allowed, separate
 
-CYLINDER = 2  # a kind of shape, as in robosim.collision
-EDGE = 2  # a kind of feature
-FACE_1 = 1  # what the best separating axis is made of
-CROSSING = 3
 ALIGNED = 0.95  # cosine below which a face takes no part in a contact
 
 

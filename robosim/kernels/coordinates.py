@@ -1,5 +1,6 @@
 """Between bodies and joint coordinates, both ways, over the whole tree."""
 
+from robosim.compiled.kinds import TERM
 from robosim.kernels.algebra import assign, fill, rotate, rotate_back, rotation_matrix
 from robosim.kernels.arcs import add_changes, find_changes
 from robosim.kernels.jit import entry, kernel
@@ -14,7 +15,6 @@ from robosim.kernels.joint import (
     read_velocities,
 )
 from robosim.kernels.tendon import add_span_impulses, follow_tendon, is_tendon, span_rate
-from robosim.model import TERM
 
 
 @kernel

@@ -7,6 +7,7 @@ to a final one. Several attempts are made at a step, each slower and surer than 
 
 from math import inf, isfinite, sqrt
 
+from robosim.compiled.kinds import DRY
 from robosim.kernels.algebra import dot
 from robosim.kernels.contact import (
     CLOSE,
@@ -29,7 +30,6 @@ from robosim.kernels.lanes import (
 )
 from robosim.kernels.newton import evaluate, factor, find_direction, remember, take_step
 from robosim.kernels.touch import on_joint
-from robosim.model import DRY
 
 CONVERGED = 0
 SINGULAR = 1

@@ -16,7 +16,8 @@ that are the same in all calls, are not passed: a quarter of the time of a stand
 
 numba's cache looks at the file of the function that is called, and would go on serving it after
 a kernel that it calls in another file has changed. So the cache is kept in a folder that is named
-after a hash of all kernel sources, and of `model.py`, whose constants are compiled into them.
+after a hash of all kernel sources, and of those of `robosim.compiled`, whose constants and records
+are compiled into them.
 """
 
 import gc
@@ -38,6 +39,7 @@ from numba.core.compiler_machinery import FunctionPass, PassManager, register_pa
 from numba.core.runtime import rtsys
 from numba.extending import lower_cast
 
+import robosim
 from robosim.kernels.lowering import KernelLowering
 
 OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
@@ -45,10 +47,12 @@ OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
 def cache_folder() -> str:
     """Where the compiled kernels of exactly these sources are kept."""
-    here = Path(__file__).parent
+    here, package = Path(__file__).parent, Path(robosim.__file__).parent
     digest = hashlib.sha256()
-    for source in (*sorted(here.glob("*.py")), here.parent / "model.py"):
-        digest.update(source.read_bytes())
+    for folder in ("compiled", "kernels"):
+        for source in sorted((package / folder).rglob("*.py")):
+            digest.update(source.relative_to(package).as_posix().encode())
+            digest.update(source.read_bytes())
     base = config.CACHE_DIR
     if not base and os.access(here, os.W_OK):
         base = here / "__pycache__"

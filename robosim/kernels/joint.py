@@ -13,6 +13,7 @@ than a whole row.
 
 from math import atan2, cos, floor, pi, sin, sqrt
 
+from robosim.compiled.kinds import BALL
 from robosim.kernels.algebra import (
     cross,
     dot,
@@ -25,7 +26,6 @@ from robosim.kernels.algebra import (
 )
 from robosim.kernels.jit import kernel
 from robosim.kernels.lanes import pick
-from robosim.model import BALL
 
 TURN = 2.0 * pi
 

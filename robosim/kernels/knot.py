@@ -5,6 +5,7 @@ constraint impulses. They are found by a projection in the mass metric (the seco
 RATTLE), in which contacts answer as they did in the interval.
 """
 
+from robosim.compiled.kinds import DRY
 from robosim.kernels.algebra import (
     assign,
     clear_blocks,
@@ -43,7 +44,6 @@ from robosim.kernels.tree import (
     push_coordinates,
     remember_rates,
 )
-from robosim.model import DRY
 
 STRAY = 3.0  # how much farther than the momenta friction may take the velocities at a knot
 

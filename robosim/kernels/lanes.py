@@ -24,7 +24,7 @@ from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import intrinsic
 
-from robosim.model import WORD
+from robosim.compiled.arrays import WORD
 
 WIDTH = 8  # two registers of four: with more to do for each instruction there is less overhead
 LIMBS = 4  # a register of four

@@ -1,9 +1,9 @@
 """Graph-ordered sparse block LDU, Algorithms 1 to 4 of [Bruedigam2023] as one program.
 
-The symbolic part (robosim/graph.py) lists, for each node in depth-first order from the leaves,
-the blocks that eliminating it touches. On a tree every node has one neighbour left (its parent),
-so nothing fills in and the work is linear in the number of nodes; a cycle only makes the lists
-longer. Blocks are 6x6, those of joints with fewer rows are padded with an identity.
+The symbolic part (robosim/compiled/elimination.py) lists, for each node in depth-first order from
+the leaves, the blocks that eliminating it touches. On a tree every node has one neighbour left (its
+parent), so nothing fills in and the work is linear in the number of nodes; a cycle only makes the
+lists longer. Blocks are 6x6, those of joints with fewer rows are padded with an identity.
 """
 
 from robosim.kernels.algebra import (

@@ -17,6 +17,7 @@ What `articulated` keeps as the parent has it, X1^T U and W X2, is subtracted af
 E begins with the compliance of the joint, which decides between multipliers that are redundant.
 """
 
+from robosim.compiled.kinds import BALL, HINGE
 from robosim.kernels.algebra import dot, fill, lu6, lu6_solve_matrix, lu6_solve_vector
 from robosim.kernels.jit import kernel
 from robosim.kernels.rows import (
@@ -30,7 +31,6 @@ from robosim.kernels.rows import (
     write_row,
 )
 from robosim.kernels.tree import to_reference
-from robosim.model import BALL, HINGE
 
 
 @kernel

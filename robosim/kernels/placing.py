@@ -2,11 +2,9 @@
 
 from math import inf
 
+from robosim.compiled.kinds import HALF_SPACE, POLYTOPE
 from robosim.kernels.algebra import rotate, rotate_back
 from robosim.kernels.jit import kernel
-
-POLYTOPE = 3  # kinds of shapes, as in robosim.collision
-HALF_SPACE = 4
 
 
 @kernel

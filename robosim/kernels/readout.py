@@ -2,12 +2,12 @@
 
 from math import inf
 
+from robosim.compiled.kinds import RIM
 from robosim.kernels.collide import find_near
 from robosim.kernels.contact import contact_impulse
 from robosim.kernels.coordinates import load_poses
 from robosim.kernels.jit import entry
 from robosim.kernels.touch import on_joint, place_contact
-from robosim.model import RIM
 
 
 @entry

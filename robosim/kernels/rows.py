@@ -1,8 +1,8 @@
 """Rows of 6x6 blocks: six numbers in one register, which are added and scaled as one.
 
-In memory a row is a cache line of eight numbers (`robosim.model.with_rows`), of which the last two
-are of no use: it is read and written by one instruction or two. Of states in lanes a row is six
-registers; the same is done with each of its numbers.
+In memory a row is a cache line of eight numbers (`robosim.compiled.arrays.with_rows`), of which the
+last two are of no use: it is read and written by one instruction or two. Of states in lanes a row
+is six registers; the same is done with each of its numbers.
 """
 
 from llvmlite import ir
@@ -11,9 +11,9 @@ from numba.core.datamodel import models, register_default
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from robosim.compiled.arrays import LINE, WORD
 from robosim.kernels.lanes import DOUBLE, INDEX, Lanes, lanes_among, spread
 from robosim.kernels.lowering import add_product
-from robosim.model import LINE, WORD
 
 SIZE = 6
 EIGHT = ir.VectorType(DOUBLE, LINE)

@@ -9,15 +9,11 @@ answer for is refused, so that nothing catches on an edge inside a flat or hollo
 
 from math import inf
 
+from robosim.compiled.kinds import CROSSING, FACE_1, FACE_2, NOTHING
 from robosim.kernels.algebra import assign, cross, dot
 from robosim.kernels.gjk import distance
 from robosim.kernels.jit import kernel
 from robosim.kernels.points import farthest, nearest, normalize, offset_dot
-
-NOTHING = 0  # what the best separating axis is made of
-FACE_1 = 1
-FACE_2 = 2
-CROSSING = 3
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 `find_features` looks at a pair of shapes once, at the start of a step, and leaves up to four
 features, frozen to the bodies, whose gaps the integrator then follows to the end of the step.
-The record FEATURE and its three kinds are described in robosim.collision.
+The record FEATURE and its three kinds are described in robosim.compiled.records.shape.
 
 The shape of the higher kind comes first and gives the frame in which all is done (placing.py). A
 terrain is taken triangle by triangle (terrain.py). Flat faces are for convex.py, half-spaces and
@@ -11,6 +11,7 @@ round shapes are done here. The best candidates (choosing.py) become features at
 
 from math import inf, sqrt
 
+from robosim.compiled.kinds import CYLINDER, HALF_SPACE, HEIGHT_FIELD, MESH, PLANE, POLYTOPE, ROUND
 from robosim.kernels.algebra import dot
 from robosim.kernels.candidates import add_plane, add_round, add_rounds
 from robosim.kernels.choosing import choose, reduce
@@ -22,13 +23,6 @@ from robosim.kernels.placing import boxes_apart, load, load_axis, load_polytope,
 from robosim.kernels.points import normalize, offset_dot, segment_parameters
 from robosim.kernels.terrain import next_of_field, next_of_mesh
 
-CYLINDER = 2  # kinds of shapes, as in robosim.collision
-POLYTOPE = 3
-HALF_SPACE = 4
-HEIGHT_FIELD = 5
-MESH = 6
-PLANE = 0  # kinds of features
-ROUND = 1
 LYING = 1e-7  # cosine of axis and normal below which a cylinder is touched at its round side
 FULL = 40  # candidates that are kept before they are reduced to four
 
@@ -191,7 +185,7 @@ def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, scratc
 
     Parameters
     ----------
-    shapes : (ns,) SHAPE, data : ShapeData, scratch : ShapeScratch, of robosim.collision
+    shapes : (ns,) SHAPE, data : ShapeData, scratch : ShapeScratch
     pose_a, pose_b : POSE records of the bodies; the identity for the world
     shape_a, shape_b : int, which shapes; at most one of them a half-space or terrain
     margin : float [m], > 0

@@ -9,6 +9,7 @@ leaves of the equations does not add up: momentum, linear and angular, is conser
 
 import numpy as np
 
+from robosim.compiled.kinds import DRY, HINGE
 from robosim.kernels.addresses import call_solver, copy_record
 from robosim.kernels.admission import (
     admit_entered,
@@ -88,7 +89,6 @@ from robosim.kernels.tree import (
     turned_angle,
 )
 from robosim.kernels.untouched import solve_untouched
-from robosim.model import DRY, HINGE
 
 HALF_RADIAN = 0.8775825618903728  # its cosine
 FINE = 8  # parts of a step from which on contacts may do whatever work their equations ask for

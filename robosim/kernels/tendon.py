@@ -8,10 +8,10 @@ it can be where it wraps around something, so that only its straight parts give 
 
 from math import acos, asin, atan2, cos, floor, pi, sin, sqrt
 
+from robosim.compiled.kinds import PULLEY, SPHERE_WRAP, TERM, VIA
 from robosim.kernels.algebra import cross, dot, fill, rotate
 from robosim.kernels.jit import kernel
 from robosim.kernels.joint import joint_motion_map
-from robosim.model import PULLEY, SPHERE_WRAP, TERM, VIA
 
 
 @kernel

@@ -20,11 +20,11 @@ of the bodies: L and R then have a column for each of them.
 
 from math import sqrt
 
+from robosim.compiled.kinds import CONE, DRY, EDGE, LIMIT, PLANE, RIM, TURN
 from robosim.kernels.algebra import cross, dot, fill, rotate
 from robosim.kernels.jit import kernel
 from robosim.kernels.lanes import pick
 from robosim.kernels.rows import row_of, shifted, write_row
-from robosim.model import CONE, DRY, EDGE, LIMIT, PLANE, RIM, TURN
 
 # What starts inside of something else comes out of it by a tenth of its depth in 10 ms, no faster
 # than at RECOVERY_SPEED [m/s], so that it has next to no energy when it is out.

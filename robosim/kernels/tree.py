@@ -17,6 +17,8 @@ in world axes. e_held, the rest of e, is rounding, which is so taken back.
 
 from math import atan2, sqrt
 
+from robosim.compiled.kinds import BALL, HINGE
+from robosim.compiled.records.sizes import TRENDS
 from robosim.kernels.algebra import assign, cross, dot, fill, rotate, rotate_back
 from robosim.kernels.body import (
     angular_momentum,
@@ -30,7 +32,6 @@ from robosim.kernels.jit import kernel, stage
 from robosim.kernels.joint import multiply_offset, own_rate
 from robosim.kernels.lanes import everywhere, over_limbs, pick, somewhere
 from robosim.kernels.touch import turned
-from robosim.model import BALL, HINGE, TRENDS
 
 BETTER = 0.6  # part of what is missed, squared, that one more of its differences has to get below
 

@@ -24,9 +24,9 @@ from random_mechanisms import random_coordinates, random_tree
 from test_newton_matrix import KAPPA, dense
 
 from robosim import Simulation
-from robosim.graph import constrained_order, depth_first_order, eliminate
+from robosim.compiled.elimination import constrained_order, depth_first_order, eliminate
+from robosim.compiled.records.graph import BLOCK, ROW
 from robosim.joints import KINDS
-from robosim.model import BLOCK, ROW
 from robosim.models.builders import chain
 
 

@@ -24,8 +24,8 @@ from random_mechanisms import (
 from test_newton_matrix import KAPPA, assert_newton_matrix, dense, used_rows
 
 from robosim import Coupling, Joint, Mechanism, PointSpring, Potential, Simulation
+from robosim.compiled.records.graph import ROW
 from robosim.joints import KINDS
-from robosim.model import ROW
 from robosim.quaternions import rotation_vector
 from robosim.tendons import Point, Pulley, Tendon, Term
 

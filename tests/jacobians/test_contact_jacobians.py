@@ -13,7 +13,9 @@ from kernels_for_tests import contact_answer, contact_at
 from random_mechanisms import multiply, random_body, random_joint, random_quaternion, turned
 
 from robosim import ContactPoint, Mechanism
-from robosim.model import compile_model, make_state, make_workspace
+from robosim.compiled.building.model import compile_model
+from robosim.compiled.state import make_state
+from robosim.compiled.workspace import make_workspace
 from robosim.quaternions import rotation_matrix
 
 STEP = 1e-6

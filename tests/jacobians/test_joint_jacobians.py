@@ -8,8 +8,9 @@ from kernels_for_tests import joint_at
 from random_mechanisms import multiply, random_body, random_joint, random_quaternion, turned
 
 from robosim import Mechanism, Simulation
+from robosim.compiled.building.model import compile_model
+from robosim.compiled.workspace import make_workspace
 from robosim.joints import KINDS
-from robosim.model import compile_model, make_workspace
 from robosim.quaternions import rotation_matrix
 
 STEP = 1e-6  # central differences: error some 1e-12 from the step, 1e-10 from rounding

@@ -10,7 +10,7 @@ from kernels_for_tests import contact_answer, residual_along, start_newton
 from random_mechanisms import random_coordinates, random_tree
 
 from robosim import Mechanism, Simulation, Tendon
-from robosim.graph import depth_first_order, eliminate
+from robosim.compiled.elimination import depth_first_order, eliminate
 from robosim.tendons import Point, Pulley, Wrap
 
 STEP = 1e-6

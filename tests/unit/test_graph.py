@@ -20,7 +20,7 @@ from constraint_graphs import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robosim.graph import (
+from robosim.compiled.elimination import (
     component_roots,
     constrained_order,
     depth_first_order,

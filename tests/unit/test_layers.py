@@ -17,8 +17,8 @@ FOLDERS = {"robosim": "robosim", **{f: f"robosim.{f}" for f in ("loaders", "mode
 # what is named itself.
 LAYERS = {
     "basics": ("errors", "quaternions", "validation"),
-    "description": ("description", "collision"),
-    "compiled": ("compiled", "model", "memory", "graph"),
+    "description": ("description",),
+    "compiled": ("compiled",),
     "kernels": ("kernels",),
     "runtime": ("runtime", "handles"),
     "log": ("log",),
@@ -32,7 +32,8 @@ LAYERS = {
     "programs": ("cli", "bench", "experiments", "__main__"),
     # Names that users know, of what lies below; nothing here imports them.
     "documented": (
-        "actuators", "bodies", "elements", "joints", "mechanism", "muscles", "sensors", "tendons",
+        "actuators", "bodies", "collision", "elements", "joints", "mechanism", "muscles",
+        "sensors", "tendons",
     ),
 }  # fmt: skip
 ORDER = list(LAYERS)
@@ -40,12 +41,9 @@ ORDER = list(LAYERS)
 EAGER = {"basics", "description"}
 
 UPWARD = {
-    *(
-        ("robosim.model", f"robosim.{what}")
-        for what in ("bodies", "elements", "joints", "mechanism", "tendons")
-    ),
     ("robosim.comparison", "robosim.loaders"),
     ("robosim.conformance", "robosim.loaders"),
+    ("robosim.kernels.jit", "robosim"),
     ("robosim.log.columns", "robosim"),
     ("robosim.log.memory", "robosim.viz.playback"),
     ("robosim.log.statistics", "robosim.simulation"),

@@ -6,6 +6,7 @@ import numpy as np
 from numba import typeof
 
 import robosim
+from robosim.compiled.arrays import LINE, WORD, aligned, with_rows
 from robosim.kernels.jit import entry
 from robosim.kernels.rows import (
     add_scaled,
@@ -17,7 +18,6 @@ from robosim.kernels.rows import (
     sum_rows,
     write_row,
 )
-from robosim.model import LINE, WORD, aligned, with_rows
 
 RECORD = with_rows([("number", "f8"), ("vector", "f8", (3,))], A=2, out=6)
 

@@ -10,20 +10,14 @@ import pytest
 
 from robosim import ModelError, quaternions
 from robosim.bodies import Geometry
-from robosim.collision import (
-    EDGE,
-    FEATURE,
-    PLANE,
-    ROUND,
-    HalfSpace,
-    HeightField,
-    TriangleMesh,
-    compile_shapes,
-    make_shape_scratch,
-)
+from robosim.collision import HalfSpace, HeightField, TriangleMesh
+from robosim.compiled.building.shapes import compile_shapes
+from robosim.compiled.kinds import EDGE, PLANE, ROUND
+from robosim.compiled.records.body import POSE
+from robosim.compiled.records.shape import FEATURE
+from robosim.compiled.workspace import make_shape_scratch
 from robosim.kernels.jit import entry
 from robosim.kernels.shapes import find_features
-from robosim.model import POSE
 
 EXACT = 1e-9  # [m], of distances of shapes of about 1 m; those of the peer hold to 1e-9
 WORLD = np.zeros(1, dtype=POSE)[0]
@@ -105,7 +99,7 @@ def nearest_points(a0, a1, b0, b1):
 
 
 def measure(feature, pose_a, pose_b):
-    """Gap and normal (3,), A to B, of a feature, by its definition in robosim.collision."""
+    """Gap and normal (3,), A to B, of a feature, by its definition in robosim.compiled.records."""
     a0, b0 = to_world(pose_a, feature["a0"]), to_world(pose_b, feature["b0"])
     if feature["kind"] == PLANE and feature["flip"] == 0:
         n = pose_a["R"] @ feature["a1"]

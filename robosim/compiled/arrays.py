@@ -1,4 +1,4 @@
-"""Memory that the kernels of one thread have to themselves."""
+"""Arrays as kernels want them: in whole cache lines, and in nested named tuples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.model import LINE, WORD, aligned
+WORD = 8  # bytes of a number
+LINE = 8  # numbers of a cache line, and what a row of six is kept as (kernels/rows.py)
+
+
+def with_rows(fields: list[Any], **rows: int) -> np.dtype[Any]:
+    """A record of whole cache lines, with blocks of so many rows of six before other fields.
+
+    Each row has a line of its own, so that it is read and written at once.
+    """
+    blocks: list[Any] = [(name, "f8", (count, LINE)) for name, count in rows.items()]
+    over = -np.dtype(fields).itemsize // WORD % LINE
+    return np.dtype([*blocks, *fields, *([("unused", "f8", (over,))] if over else [])])
+
+
+def aligned(shape: tuple[int, ...] | int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Zeros that begin with a cache line."""
+    size, line = int(np.prod(shape)) * dtype.itemsize, WORD * LINE
+    memory = np.zeros(size + line, dtype=np.uint8)
+    begin = -memory.ctypes.data % line
+    return memory[begin : begin + size].view(dtype).reshape(shape)
 
 
 def in_lines(array: NDArray[Any]) -> NDArray[Any]:

@@ -13,31 +13,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import permutations
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-PIVOT = np.dtype(
-    [
-        ("node", "i8"),
-        ("diagonal", "i8"),
-        ("neighbour_begin", "i8"),
-        ("neighbour_end", "i8"),
-        ("update_begin", "i8"),
-        ("update_end", "i8"),
-    ]
-)
-NEIGHBOUR = np.dtype([("node", "i8"), ("upper", "i8"), ("lower", "i8")])
-UPDATE = np.dtype([("lower", "i8"), ("upper", "i8"), ("target", "i8")])
-
-
-class Graph(NamedTuple):
-    """The elimination as a program over block numbers, read by ``kernels.ldu``."""
-
-    pivots: NDArray[np.void]
-    neighbours: NDArray[np.void]
-    updates: NDArray[np.void]
+from robosim.compiled.model import Graph
+from robosim.compiled.records.graph import NEIGHBOUR, PIVOT, UPDATE
 
 
 def constrained_order(

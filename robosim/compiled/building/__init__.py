@@ -1,0 +1,1 @@
+"""What fills the records of a model from a description."""

@@ -1,0 +1,116 @@
+"""Records of contacts with the ground, and of limits and dry friction of coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.compiled.kinds import CONE, DRY, LIMIT, PLANE, RIM, TURN
+from robosim.compiled.order import contact_order, coordinate_places
+from robosim.compiled.records.contact import CONTACT
+from robosim.description.body import Body
+from robosim.description.mechanism import Mechanism
+from robosim.description.tendon import Tendon, Term
+
+# Files write 1e14 for a wheel that must not slip. A cone of 84 degrees does not let it either, and
+# leaves the solver's scales where they can be computed with.
+MAX_FRICTION = 10.0
+
+# Limits of a coordinate that leave less [m or rad] are moved apart: an interior point has to have
+# an interior, and one of no width is all surface.
+LEAST_ROOM = 1e-9
+
+
+def contact_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[np.void]:
+    """CONTACT records: points above the ground by body, then limits and dry friction of joints."""
+    nb = len(mechanism.bodies)
+    index = {body.name: i for i, body in enumerate(mechanism.bodies)}
+    order = contact_order(mechanism)
+    ground = np.zeros(len(order), dtype=CONTACT)
+    for record, c in zip(ground, order, strict=True):
+        point = mechanism.contacts[c]
+        record["kind"], record["body"], record["other"] = PLANE, index[point.body], nb
+        record["p"], record["radius"] = point.position, point.radius
+        if point.axis is not None:
+            record["p_end"], record["lying"] = point.axis, point.radius == 0
+            record["kind"] = RIM if point.radius > 0 else PLANE
+        record["o_end"], record["mu"] = (0.0, 0.0, 1.0), min(point.friction, MAX_FRICTION)
+        record["mass"], record["joint"] = mechanism.body(point.body).mass, -1
+    found: list[Any] = []
+    for j, joint in enumerate(mechanism.joints):
+        if joint.motion is not None:
+            continue
+        # Angles count as arcs of the child's radius of gyration, so that all that is held apart
+        # moves at speeds in m/s and answers with the child's mass.
+        body, turns = mechanism.body(joint.child), joint.C_T.shape[1]
+        for row in range(joint.nv):
+            lower, upper = (float(np.asarray(side)[row]) for side in (joint.lower, joint.upper))
+            friction = float(joint.per_coordinate("friction")[row])
+            scale = _arm(body) if row >= turns else 1.0
+            found += _coordinate_contacts(j, row, lower, upper, friction, body.mass, scale)
+        if np.isfinite(joint.cone):
+            cone = np.cos(joint.cone)
+            found.append(_on_coordinate(CONE, j, turns, 0.0, cone, body.mass, _arm(body)))
+        if np.isfinite(joint.largest_turn):
+            half = 0.5 * joint.largest_turn
+            scale = _arm(body) / float(np.sin(half))
+            found.append(_on_coordinate(TURN, j, turns, 0.0, np.cos(half), body.mass, scale))
+    first = len(joints) - len(mechanism.tendons)
+    for j, tendon in enumerate(mechanism.tendons, start=first):
+        if tendon.motion is not None:
+            continue
+        mass, scale = _lightest(mechanism, tendon)
+        lower, upper = tendon.lower, tendon.upper
+        found += _coordinate_contacts(j, 0, lower, upper, tendon.friction, mass, scale)
+    for limit in found:
+        limit["body"], limit["other"] = nb, nb
+    contacts = np.concatenate((ground, np.array(found, dtype=CONTACT)))
+    contacts["part"] = 1.0
+    return contacts
+
+
+def _arm(body: Body) -> float:
+    """Radius of gyration of a body [m]."""
+    return float(np.sqrt(np.trace(np.asarray(body.inertia)) / 3 / body.mass))
+
+
+def _lightest(mechanism: Mechanism, tendon: Tendon) -> tuple[float, float]:
+    """Mass of the lightest body that a tendon moves, and metres in a unit of its length there."""
+    if not tendon.is_fixed:
+        names = [name for name in tendon.bodies() if name is not None]
+        return min(mechanism.body(name).mass for name in names), 1.0
+    places, found = coordinate_places(mechanism), []
+    for term in (part for part in tendon.path if isinstance(part, Term) and part.factor):
+        joint_index, row = places[term.coordinate]
+        joint = mechanism.joints[joint_index]
+        body = mechanism.body(joint.child)
+        arm = _arm(body) if row >= joint.C_T.shape[1] else 1.0
+        found.append((body.mass, arm / abs(term.factor)))
+    return min(found)
+
+
+def _coordinate_contacts(
+    j: int, row: int, lower: float, upper: float, friction: float, mass: float, scale: float
+) -> list[Any]:
+    """CONTACT records of the limits and of the dry friction of a coordinate."""
+    found = []
+    widen = 0.5 * max(0.0, LEAST_ROOM - (upper - lower))
+    for sign, bound in ((1.0, lower - widen), (-1.0, upper + widen)):
+        if np.isfinite(bound):
+            found.append(_on_coordinate(LIMIT, j, row, sign, bound, mass, scale))
+    if friction > 0:
+        found.append(_on_coordinate(DRY, j, row, 0.0, friction / scale, mass, scale))
+    return found
+
+
+def _on_coordinate(
+    kind: int, j: int, row: int, sign: float, bound: float, mass: float, scale: float
+) -> Any:
+    limit: Any = np.zeros((), dtype=CONTACT)
+    limit["kind"], limit["joint"], limit["row"] = kind, j, row
+    limit["mass"], limit["scale"] = mass, scale
+    limit["sign"], limit["mu"] = sign * scale, 1.0 if kind == DRY else 0.0
+    limit["bound"] = bound
+    return limit

@@ -1,0 +1,75 @@
+"""A mechanism compiled to a model."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.compiled.building.bodies import body_records
+from robosim.compiled.building.contacts import contact_records
+from robosim.compiled.building.graph import compile_graph
+from robosim.compiled.building.joints import coupling_records, joint_records
+from robosim.compiled.building.loops import separate_loops
+from robosim.compiled.building.pairs import compile_pairs
+from robosim.compiled.building.tendons import path_records
+from robosim.compiled.model import Model
+from robosim.description.mechanism import Mechanism
+
+
+def compile_model(mechanism: Mechanism, n_facets: int = 0, articulated: bool = False) -> Model:
+    """Flatten a mechanism for the kernels; contacts keep the mechanism's order within a body.
+
+    Without facets friction has the exact second-order cone.
+    """
+    joints, coordinates, pieces = joint_records(mechanism)
+    paths, spans = path_records(mechanism, joints)
+    couplings = coupling_records(mechanism, joints)
+    contacts = contact_records(mechanism, joints)
+    collision = compile_pairs(mechanism, len(contacts))
+    driven = coordinates["driven"] >= 0
+    graph = compile_graph(len(mechanism.bodies), joints, spans, couplings, driven)
+    bodies = body_records(mechanism, contacts)
+    angles = 2 * np.pi * np.arange(n_facets) / n_facets
+    facets = np.column_stack((np.cos(angles), np.sin(angles))) if n_facets else None
+    for array in (bodies, joints, coordinates, pieces, paths, spans, couplings, contacts, *graph):
+        array.setflags(write=False)
+    return Model(
+        bodies,
+        joints,
+        coordinates,
+        pieces,
+        paths,
+        spans,
+        couplings,
+        contacts,
+        len(mechanism.contacts),
+        collision,
+        facets,
+        graph,
+        True if articulated else None,
+        separate_loops(mechanism) if articulated and mechanism.loop_joints else None,
+    )
+
+
+def connect_pairs(model: Model, near: NDArray[np.bool_]) -> Model:
+    """The model with blocks of their own for the pairs of bodies that are `near`, and no others.
+
+    Parameters
+    ----------
+    model : Model
+    near : (np,) for each pair of shapes; those with the world need no blocks
+    """
+    assert model.collision is not None
+    joints, spans, couplings = model.joints.copy(), model.spans.copy(), model.couplings.copy()
+    pairs = model.collision.pairs.copy()
+    driven = model.coordinates["driven"] >= 0
+    graph = compile_graph(len(model.bodies), joints, spans, couplings, driven, pairs, near)
+    for array in (joints, spans, couplings, pairs, *graph):
+        array.setflags(write=False)
+    return model._replace(
+        joints=joints,
+        spans=spans,
+        couplings=couplings,
+        collision=model.collision._replace(pairs=pairs),
+        graph=graph,
+    )

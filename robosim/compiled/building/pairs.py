@@ -1,0 +1,47 @@
+"""Which shapes of a mechanism may touch each other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robosim.compiled.building.contacts import MAX_FRICTION
+from robosim.compiled.building.shapes import compile_shapes
+from robosim.compiled.kinds import CAPSULE, HEIGHT_FIELD, SPHERE
+from robosim.compiled.model import Collision
+from robosim.compiled.records.shape import PAIR
+from robosim.description.mechanism import Mechanism
+from robosim.description.obstacles import AnyShape
+
+
+def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision | None:
+    """Shapes and pairs of a mechanism, or None if nothing but the ground can be touched."""
+    scene = mechanism.touching_shapes()
+    if not scene:
+        return None
+    nb = len(mechanism.bodies)
+    index: dict[int, int] = {}
+    shapes: list[AnyShape] = []
+    for sides in scene:
+        for _, shape in sides:
+            if id(shape) not in index:
+                index[id(shape)] = len(shapes)
+                shapes.append(shape)
+    records, data = compile_shapes(shapes)
+    pairs = np.zeros(len(scene), dtype=PAIR)
+    slot = n_contacts
+    for record, sides in zip(pairs, scene, strict=True):
+        for letter, (body, shape) in zip("ab", sides, strict=True):
+            i = index[id(shape)]
+            record[f"shape_{letter}"] = i
+            record[f"body_{letter}"] = nb if body is None else body
+            record[f"reach_{letter}"] = np.linalg.norm(records["x"][i]) + records["reach"][i]
+        # The more slippery of the two decides.
+        record["mu"] = min(MAX_FRICTION, *(shape.friction for _, shape in sides))
+        kinds = [int(records["kind"][index[id(shape)]]) for _, shape in sides]
+        n_slots = 1 if max(kinds) == SPHERE else 2 if max(kinds) <= CAPSULE else 8
+        n_slots = 16 if max(kinds) >= HEIGHT_FIELD else n_slots  # its bends are many
+        record["slot_begin"], record["slot_end"] = slot, slot + n_slots
+        record["block_ab"] = record["block_ba"] = -1
+        slot += n_slots
+    pairs.setflags(write=False)
+    return Collision(records, data, pairs)

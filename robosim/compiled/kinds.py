@@ -1,0 +1,21 @@
+"""All kinds that records tell by a number, each family written down once.
+
+Kernels compare with these constants, so that the numbers are part of their machine code.
+"""
+
+# Shapes, in the order in which the narrow phase takes two of them: the higher kind comes first.
+SPHERE, CAPSULE, CYLINDER, POLYTOPE, HALF_SPACE, HEIGHT_FIELD, MESH = range(7)
+
+# What the best axis that separates two polytopes is made of.
+NOTHING, FACE_1, FACE_2, CROSSING = range(4)
+
+# What an inequality holds apart: a point and a plane, two segments, two edges, a coordinate and its
+# limit, the axes of a free rotation, its angle and the largest one, or nothing: dry friction of a
+# coordinate. Features of shapes are of the first three kinds.
+PLANE, ROUND, EDGE, RIM, LIMIT, CONE, TURN, DRY = range(8)
+
+# What the path of a tendon is made of: coordinates, or points, things to wrap around and pulleys.
+TERM, VIA, SPHERE_WRAP, CYLINDER_WRAP, PULLEY = range(5)
+
+# How the elimination of a tree takes a joint: one axis, a ball, free of the world, any other.
+HINGE, BALL, FREE, GENERAL = range(4)

@@ -1,0 +1,107 @@
+"""The parameters of a mechanism as flat arrays, read-only.
+
+`Model` holds no state and is read-only, `State` holds no parameters, `Workspace` is scratch.
+Each is a NamedTuple of a few record arrays: a kernel reads ``model.bodies[i].mass``, and a call
+from Python passes a dozen pointers instead of a hundred. It also tells the compiler every inner
+shape: a 6x6 product over ``blocks[n].F`` takes half of the time that it takes over a 3D array,
+whose strides are known only when it runs.
+
+Body i hangs on joint i; joints that close loops follow, and after them the springs between points,
+which are joints without constraints whose one coordinate is a distance, and the tendons, whose
+coordinate is a length and which have any number of bodies, their spans. The world takes the last
+place of the pose arrays, index nb, so that a joint to the world is no special case.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.validation import Array
+
+
+class Topology(NamedTuple):
+    """Faces and edges of all polytopes. A tuple of its own: what a kernel is handed is copied."""
+
+    faces: NDArray[np.int64]  # (n, 2) begin and end in loops
+    loops: NDArray[np.int64]  # vertices around the faces, counterclockwise from outside
+    edges: NDArray[np.int64]  # (n, 4) two vertices, two faces
+
+
+class ShapeData(NamedTuple):
+    """What the shapes of a scene are made of, read-only. Indices count within a shape."""
+
+    vertices: NDArray[np.void]  # (n,) POINT in the shape's axes
+    normals: NDArray[np.void]  # (n,) POINT, of faces, outwards
+    topology: Topology
+    heights: Array  # (n,) of height fields, y runs first
+    triangles: NDArray[np.int64]  # (n, 6) corners, and their neighbours' opposite corners or -1
+    ring_begin: NDArray[np.int64]  # (n + 1,) where the vertices around a vertex of a mesh begin
+    rings: NDArray[np.int64]  # (m,) those vertices
+    nodes: NDArray[np.void]  # (n,) NODE
+
+
+class Collision(NamedTuple):
+    """Shapes that may touch each other, read-only."""
+
+    shapes: NDArray[np.void]  # (ns,) SHAPE
+    data: ShapeData
+    pairs: NDArray[np.void]  # (np,) PAIR
+
+
+class Loops(NamedTuple):
+    """Joints that close loops of a tree which share no joints, by the top of their loops."""
+
+    joint: NDArray[np.int64]  # (nl,) that closes the loop
+    top: NDArray[np.int64]  # (nl,) body that both sides of the loop hang on, nb for the world
+    first: NDArray[np.int64]  # (nb + 2,) the first loop with a body, or the world, for its top
+    over: NDArray[np.int64]  # (nb,) loop that the joint of a body is part of, -1 for none
+
+
+class Graph(NamedTuple):
+    """The elimination as a program over block numbers, read by ``kernels.ldu``."""
+
+    pivots: NDArray[np.void]
+    neighbours: NDArray[np.void]
+    updates: NDArray[np.void]
+
+
+class Model(NamedTuple):
+    """The parameters of a mechanism, read-only."""
+
+    bodies: NDArray[np.void]  # (nb,) BODY
+    joints: NDArray[np.void]  # (nj,) JOINT
+    coordinates: NDArray[np.void]  # (one for each velocity of a joint,) COORDINATE
+    pieces: NDArray[np.void]  # PIECE of all potentials
+    paths: NDArray[np.void]  # PATH of all tendons
+    spans: NDArray[np.void]  # SPAN of all tendons
+    couplings: NDArray[np.void]  # COUPLING
+    contacts: NDArray[np.void]  # CONTACT: with the ground, sorted by body; then of coordinates
+    n_ground: int  # number of the former
+    collision: Collision | None
+    facets: Array | None  # (nf, 2) of the linearized friction cone; None for the exact one
+    graph: Graph
+    tree: bool | None  # True if its joints are eliminated as a tree; None leaves that uncompiled
+    loops: Loops | None  # of a tree, None if it has none
+
+
+class Options(NamedTuple):
+    """What a step needs to know beyond the model; see Simulation for the meaning and defaults."""
+
+    dt: float
+    gravity: Array  # (3,) [m/s^2]
+    tolerance: float  # of the equations [m/s]
+    contact_speed: float  # creep and gap over dt that a resting contact may have [m/s]
+    max_iterations: int
+    max_substeps: int
+    last_attempt: int  # at a step, of kernels.interior_point
+    order: int  # 2, or 4 where the motion is smooth
+
+
+def n_slots(model: Model) -> int:
+    """Number of contacts of the model and of the features that its pairs have room for."""
+    if model.collision is None:
+        return len(model.contacts)
+    return int(model.collision.pairs["slot_end"][-1])

@@ -1,0 +1,1 @@
+"""The numpy records that kernels read and write."""

@@ -1,0 +1,43 @@
+"""Records of bodies: parameters, poses, state and scratch memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+BODY = np.dtype(
+    [
+        ("mass", "f8"),
+        ("inertia", "f8", (3, 3)),  # about the centre of mass, body axes
+        ("inertia_inverse", "f8", (3, 3)),
+        ("reach", "f8"),  # farthest contact point from the centre of mass, radius included
+        ("contact_begin", "i8"),
+        ("contact_end", "i8"),
+        ("floats_with", "i8"),  # body whose joint is free and carries this one; -1 if none is
+        ("floating_mass", "f8"),  # of all that this body floats with
+        ("part", "f8"),  # that counts in a lane: 1, or 1 / n for what each of n limbs hangs on
+    ]
+)
+
+POSE = np.dtype([("x", "f8", (3,)), ("q", "f8", (4,)), ("R", "f8", (3, 3))])
+
+BODY_STATE = np.dtype(
+    [
+        ("x", "f8", (3,)),  # knot: centre of mass, world
+        ("q", "f8", (4,)),  # knot: body to world
+        ("v", "f8", (3,)),  # knot: velocity of the centre of mass, world
+        ("omega", "f8", (3,)),  # knot: angular velocity, body axes
+        ("p", "f8", (6,)),  # linear and angular momentum that enters the next step, world
+        ("shown", "f8", (6,)),  # velocity and angular velocity that the momenta show, world
+        ("v_mid", "f8", (6,)),  # velocity and angular velocity of the interval before, world
+    ]
+)
+
+BODY_WORK = np.dtype(
+    [
+        ("J", "f8", (3, 3)),  # world inertia at the first knot
+        ("v", "f8", (3,)),  # unknown: velocity of the interval
+        ("P", "f8", (4,)),  # unknown: turn over the interval, world axes, q2 = P q1
+        ("v_old", "f8", (3,)),
+        ("P_old", "f8", (4,)),
+    ]
+)

@@ -1,0 +1,109 @@
+"""Records of contacts: points, features of shapes, limits and dry friction of coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robosim.compiled.arrays import with_rows
+from robosim.compiled.records.sizes import MAX_FACETS, TRENDS
+
+CONTACT = np.dtype(
+    [
+        ("kind", "i8"),
+        ("body", "i8"),  # nb for the world
+        ("other", "i8"),
+        # In body axes from the centres of mass; world coordinates for the world:
+        ("p", "f8", (3,)),  # of the body: point, beginning of a segment, on an edge; a rim's centre
+        ("p_end", "f8", (3,)),  # its segment's end, direction of its edge, axis of its rim
+        ("o", "f8", (3,)),  # of the other: point in the plane, beginning of its segment, ...
+        ("o_end", "f8", (3,)),  # normal of the plane, its segment's end, direction of its edge
+        ("radius", "f8"),  # of the body's rounding, or its rim
+        ("radius_o", "f8"),
+        ("mu", "f8"),
+        ("mass", "f8"),  # that residuals of impulses are divided by
+        ("sign", "f8"),  # of the edges' cross product; of a limit (lower 1), times scale
+        ("scale", "f8"),  # of a coordinate: length of an arc over its angle, 1 for a translation
+        ("part", "f8"),  # as that of a body
+        # Of a coordinate; cosine of a cone, of half of a turn; force of dry friction over scale.
+        ("bound", "f8"),
+        ("apart", "i8"),  # 1: the shapes are apart at the first knot, whatever this gap says there
+        ("lying", "i8"),  # 1: a point of a rim around the axis p_end, for where that lies flat
+        ("joint", "i8"),
+        ("row", "i8"),  # of the coordinate among those of the joint
+        ("body_other", "i8"),  # blocks (row body, column other) and (row other, column body)
+        ("other_body", "i8"),
+    ]
+)
+
+CONTACT_STATE = np.dtype(
+    [
+        ("active", "i8"),  # whether the last step had it in its equations
+        ("gamma", "f8"),  # normal impulse [N s]
+        ("s", "f8"),  # slack: gap at the end of the step over dt [m/s]
+        ("psi", "f8"),  # slip speed [m/s]
+        ("c", "f8"),  # slack of the linearized friction cone [N s]
+        ("beta", "f8", (MAX_FACETS,)),  # friction impulses along the facets, or along x, y [N s]
+        ("eta", "f8", (MAX_FACETS,)),  # their slacks, or the slip in x, y [m/s]
+        ("told", "f8", (3,)),  # impulse over mass less motion, friction and normal, for the guess
+        ("changed", "f8", (3, TRENDS)),  # how this has changed, how that has, and so on
+        ("followed", "f8"),  # intervals alike, one after the other, that it has been told of
+    ]
+)
+
+CONTACT_WORK = with_rows(
+    [
+        ("frame", "f8", (3, 3)),  # rows: two tangents and the normal, from other to body, world
+        ("arm1", "f8", (3,)),  # from the centre of mass to the contact at the first knot, world
+        ("arm_o", "f8", (3,)),  # the same of the other
+        ("center1", "f8", (3,)),  # from the centre of mass to the middle of rolling, first knot
+        ("center_o", "f8", (3,)),  # the same of the other
+        ("roll1", "f8", (3,)),  # from there to the contact
+        ("roll", "f8", (3,)),  # the same over the interval, of a rim the mean of both knots
+        ("roll_o", "f8", (3,)),
+        ("step_back", "f8"),  # gap that the end of the interval is measured from, 0 or negative
+        ("gap", "f8"),  # at the second knot [m]
+        ("u", "f8", (3,)),  # slip along the tangents and gap over dt [m/s]
+        ("rate", "f8"),  # of a coordinate's gap or of its slip over the interval
+        ("A", "f8", (3, 3)),  # condensed: dF = F + A du
+        ("scaling", "f8", (6,)),  # of the second-order cone, see `cone_second_order.scaling`
+        ("F", "f8", (3,)),
+        ("f", "f8", (3,)),  # impulse, contact axes
+        ("weight", "f8"),  # of friction's products against s gamma on the path that is followed
+        ("aim", "f8"),  # what the products of friction aim at
+        ("warm", "i8"),  # whether the attempt starts from the last step's variables
+        ("slides", "f8"),  # 1 where friction is moved along the central path, 0 where straight
+        ("jumps", "f8"),  # inverse mass by which it lands after steps of any length [1/kg], or 0
+        ("straight", "f8"),  # the part of a jump that it need not land after, or 0
+        ("d_gamma", "f8"),
+        ("d_s", "f8"),
+        ("d_psi", "f8"),
+        ("d_c", "f8"),
+        ("second_s", "f8"),  # second-order terms of the products s gamma and c psi
+        ("second_c", "f8"),
+        ("second", "f8", (MAX_FACETS,)),  # and of the products beta eta
+        ("d_beta", "f8", (MAX_FACETS,)),
+        ("d_eta", "f8", (MAX_FACETS,)),
+        ("beta_old", "f8", (MAX_FACETS,)),
+        ("eta_old", "f8", (MAX_FACETS,)),
+        ("gamma_old", "f8"),
+        ("s_old", "f8"),
+        ("psi_old", "f8"),
+        ("c_old", "f8"),
+    ],
+    L=3,  # transposed: from impulse to wrench on the body, first knot
+    L_o=3,
+    R=3,  # derivative of u by the motion of the body, second knot
+    R_o=3,
+)
+
+CONTACT_READING = np.dtype(
+    [
+        ("slot", "i8"),
+        ("body", "i8"),
+        ("other", "i8"),  # nb for the world
+        ("position", "f8", (3,)),
+        ("normal", "f8", (3,)),  # from the other to the body
+        ("gap", "f8"),
+        ("impulse", "f8", (3,)),  # on the body, world
+    ]
+)

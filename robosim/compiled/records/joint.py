@@ -1,0 +1,140 @@
+"""Records of joints, of their coordinates and of couplings of these.
+
+Joints that close loops, springs between points and tendons have records of joints too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robosim.compiled.arrays import with_rows
+from robosim.compiled.records.sizes import TRENDS
+
+# What a redundant constraint yields to, in parts of the inverse mass that it acts on: multipliers
+# of a loop that is held twice are the least ones. Far below the tolerance, far above rounding.
+COMPLIANCE = 1e-12
+
+JOINT = with_rows(
+    [
+        # What every sweep over a tree reads, in one cache line:
+        ("kind", "i8"),  # of its elimination in a tree
+        ("parent", "i8"),  # nb for the world
+        ("first_child", "i8"),  # of the bodies that a tree's joints hold to its child, -1 for none
+        ("next_child", "i8"),  # body that is held to the same parent, -1 after the last
+        ("n_T", "i8"),  # rows of D_T and of D_R, in the joint frame
+        ("n_R", "i8"),
+        ("m_T", "i8"),  # rows of C_T and of C_R, in the joint frame
+        ("m_R", "i8"),
+        # And where it begins and ends:
+        ("p_a", "f8", (3,)),  # in parent axes from its centre of mass
+        ("p_b", "f8", (3,)),  # in child axes from its centre of mass
+        ("q_begin", "i8"),
+        ("v_begin", "i8"),
+        ("axis_a", "f8", (3,)),  # of a single rotation, in parent axes
+        ("child", "i8"),
+        ("node", "i8"),  # of the graph; -1 for a joint without constraints and laws
+        ("C_R", "f8", (3, 3)),
+        ("per_inertia", "f8"),  # one over the inertia of the child alone along the rotations
+        ("law", "i8"),  # 1 if its coordinates have springs, dampers, rotors or the like
+        ("limb", "i8"),  # 1 if a limb, of which each lane has another one, begins here
+        ("C_T", "f8", (3, 3)),
+        ("offset", "f8", (4,)),  # joint frame to parent axes
+        ("R_offset", "f8", (3, 3)),
+        ("D_T", "f8", (3, 3)),
+        ("D_R", "f8", (3, 3)),
+        ("distance", "i8"),  # 1 if its one coordinate is the distance of the two points
+        ("compliance_T", "f8"),  # of its constraints, where loops may make them redundant [1/kg]
+        ("compliance_R", "f8"),
+        ("scale_T", "f8"),  # of an impulse as a velocity, for the residual of laws [1/kg]
+        ("scale_R", "f8"),
+        ("child_joint", "i8"),  # block (row child body, column joint), and so on
+        ("joint_child", "i8"),
+        ("parent_joint", "i8"),
+        ("joint_parent", "i8"),
+        ("path_begin", "i8"),  # of a tendon: its path, and the bodies that it acts on
+        ("path_end", "i8"),
+        ("span_begin", "i8"),
+        ("span_end", "i8"),
+    ]
+)
+
+COORDINATE = np.dtype(
+    [
+        ("stiffness", "f8"),
+        ("rest", "f8"),
+        ("slack", "f8"),  # how far beyond its rest the spring does nothing
+        ("damping", "f8"),
+        ("armature", "f8"),
+        ("piece_begin", "i8"),  # of its potential in Model.pieces; none if both are equal
+        ("piece_end", "i8"),
+        ("driven", "i8"),  # row of Workspace.motion if it follows a function of time, else -1
+    ]
+)
+
+PIECE = np.dtype([("begin", "f8"), ("c", "f8", (4,))])  # of a potential: sum c_k (x - begin)^k
+
+COUPLING = np.dtype(
+    [
+        ("joint", "i8", (2,)),  # the driven joint and its source
+        ("row", "i8", (2,)),  # of their coordinates in G
+        ("factor", "f8", (2,)),  # 1 and -ratio
+        ("offset", "f8"),
+        ("compliance", "f8"),
+        ("node", "i8"),
+        ("body_node", "i8", (4,)),  # blocks of (child, parent) of the driven joint, of the source
+        ("node_body", "i8", (4,)),
+    ]
+)
+
+JOINT_STATE = np.dtype(
+    [
+        ("impulse", "f8", (6,)),  # of the last step: multipliers, then what the laws gave
+        ("G_a", "f8", (6, 6)),  # Jacobian at the knot, constraints, then coordinates, by parent
+        ("G_b", "f8", (6, 6)),  # and by child
+        ("rotor", "f8", (6,)),  # momenta of the rotors that enter the next step, by coordinate
+        ("rows", "i8"),  # of G that are there: those of the constraints, or of coordinates too
+        # Of a tree: rates of the coordinates in the last interval, of a BALL those of its body.
+        ("mid", "f8", (6,)),
+        ("slope", "f8", (6,)),  # of a tree: how these change [1/s], for the next guess
+        # Of a tree: by how much that missed, and how much this has changed, for each rate.
+        ("missed", "f8", (6, TRENDS)),
+    ]
+)
+
+COUPLING_STATE = np.dtype([("impulse", "f8")])
+
+JOINT_WORK = with_rows(
+    [
+        ("G_a", "f8", (6, 6)),  # Jacobian at the second knot, constraints, then coordinates
+        ("G_b", "f8", (6, 6)),
+        ("g", "f8", (6,)),  # constraints at the second knot
+        ("impulse", "f8", (6,)),  # unknown: multipliers, then the laws' impulses at knot 1
+        ("impulse_old", "f8", (6,)),
+        ("rows", "i8"),  # in the equations: those of the constraints, and of coordinates with laws
+        ("held", "i8", (6,)),  # 1 for a coordinate that is constrained to `goal`
+        ("goal", "f8", (6,)),
+        ("goal_rate", "f8", (6,)),
+        ("law", "f8", (6,)),  # what the laws ask for, by coordinate
+        ("half", "f8", (6,)),  # the part of it that acts at the second knot as well
+        ("rotor", "f8", (6,)),  # momenta of rotors that leave the interval
+        ("rate", "f8", (6,)),  # of the coordinates over the interval
+        ("asked", "f8", (6,)),  # right-hand sides of its rows in the last linear solve
+    ],
+    A=6,  # derivative of `law` by the rates of the coordinates
+)
+
+COUPLING_WORK = np.dtype([("g", "f8"), ("impulse", "f8"), ("impulse_old", "f8")])
+
+DRIVE = np.dtype(  # of an actuator that is part of the equations: position and velocity servo
+    [
+        ("kp", "f8"),
+        ("kd", "f8"),
+        ("target", "f8"),
+        ("target_rate", "f8"),
+        ("limit", "f8"),  # of its torque, either way
+        ("start", "f8"),  # where the coordinate was as the step began
+    ]
+)
+
+# A motion that a coordinate is driven along: its values and rates at the step's ends.
+MOTION = np.dtype([("q1", "f8"), ("q2", "f8"), ("v1", "f8"), ("v2", "f8")])

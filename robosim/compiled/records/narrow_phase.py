@@ -1,0 +1,84 @@
+"""Records of the scratch memory in which it is found where two shapes may touch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+CORNER = np.dtype([("p", "f8", (3,)), ("tag", "i8")])
+
+CANDIDATE = np.dtype(
+    [
+        ("kind", "i8"),
+        ("owner", "i8"),  # of the plane: 0 the first shape, 1 the second
+        ("sign", "f8"),
+        ("id", "i8"),
+        ("gap", "f8"),
+        ("stand_in", "f8"),  # inf, or the gap of another one that makes this one superfluous
+        ("radius_1", "f8"),
+        ("radius_2", "f8"),
+        ("a0", "f8", (3,)),
+        ("a1", "f8", (3,)),
+        ("b0", "f8", (3,)),
+        ("b1", "f8", (3,)),
+        ("normal", "f8", (3,)),  # from the first shape to the second
+        ("point", "f8", (3,)),  # where they would touch
+    ]
+)
+
+POLY = np.dtype(
+    [
+        ("kind", "i8"),
+        ("n_vertices", "i8"),
+        ("n_faces", "i8"),
+        ("n_edges", "i8"),
+        ("face_begin", "i8"),
+        ("edge_begin", "i8"),
+        ("radius", "f8"),  # around the vertices
+        ("level", "f8"),  # height from which a vertex is in reach of the other shape
+        ("x", "f8", (3,)),  # the shape in the frame of the first
+        ("R", "f8", (3, 3)),
+        ("touch", "f8"),  # around the points of the last outline
+        ("rim", "f8"),  # radius of a cylinder
+        ("half_length", "f8"),
+        ("axis", "f8", (3,)),
+        ("lower", "f8", (3,)),
+        ("upper", "f8", (3,)),
+    ]
+)
+
+PAIR_WORK = np.dtype(
+    [
+        ("R_1", "f8", (3, 3)),  # shapes to world
+        ("R_2", "f8", (3, 3)),
+        ("margin", "f8"),
+        ("scale", "f8"),  # a length of the shapes, for tolerances
+        ("count", "i8"),  # of candidates
+        ("picks", "i8", (4,)),  # the best of them
+        ("cursor", "i8"),  # to the next piece of the first shape
+        ("owner", "i8"),  # of the plane of the next ones: 0 the first shape, 1 the second
+        ("one_sided", "i8"),  # 1: the first shape is a triangle of a terrain
+        ("triangle", "i8"),
+        ("has_opposite", "i8", (3,)),  # whether there is a neighbour at an edge
+        ("ring", "i8", (4,)),  # where the corners around each corner begin and end
+        ("cells", "i8", (4,)),  # of a height field: first and last but one along x, along y
+        ("W", "f8", (4, 3)),  # simplex of the difference second - first
+        ("ia", "i8", (4,)),
+        ("ib", "i8", (4,)),
+        ("weight", "f8", (4,)),
+        ("v", "f8", (3,)),
+        ("n", "f8", (3,)),
+        ("pa", "f8", (3,)),
+        ("pb", "f8", (3,)),
+        ("shift", "f8", (3,)),  # of the second shape, 0 but for a while
+        ("separation", "f8"),
+        ("best_kind", "i8"),
+        ("best_1", "i8"),
+        ("best_2", "i8"),
+        ("axis", "f8", (3,)),
+        ("e", "f8", (3,)),
+        ("g", "f8", (3,)),
+        ("m", "f8", (3,)),
+        ("ba", "f8", (3,)),
+        ("dc", "f8", (3,)),
+    ]
+)

@@ -1,0 +1,96 @@
+"""Records of shapes, of where two of them may touch, and of pairs of them.
+
+SHAPE, NODE and POINT are what geometry is compiled to. What `robosim.kernels.shapes.find_features`
+finds where two shapes may touch during a step are features, FEATURE records:
+
+- PLANE: a point with a radius against a plane, gap = n . (p - o) - radius. The plane belongs to
+  shape A if `flip` is 0: o is `a0`, n is `a1` and p is `b0`. If `flip` is 1 it belongs to B:
+  o is `b0`, n is `b1` and p is `a0`. n points away from the plane's owner.
+- ROUND: segments with radii, gap = distance of (a0, a1) and (b0, b1) - radius. A point is a
+  segment whose ends are equal.
+- EDGE: edges of polytopes, through `a0` along the unit vector `a1` and through `b0` along
+  `b1`; n = sign a1 x b1 / |a1 x b1| points from A to B, gap = n . (b0 - a0).
+
+Points and directions are in the axes of the bodies that the shapes belong to, from their centres
+of mass. `radius` is the sum of both radii and `radius_a` is A's share: the shapes touch at
+distance `radius_a` from the point or segment on A. `id` stays the same from step to step while
+the same parts of the same pair of shapes are near.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+SHAPE = np.dtype(
+    [
+        ("kind", "i8"),
+        ("x", "f8", (3,)),  # origin in body axes from the centre of mass
+        ("R", "f8", (3, 3)),  # shape to body axes
+        ("radius", "f8"),  # of a sphere, a capsule or a cylinder
+        ("half_length", "f8"),  # of the axis, along z
+        ("reach", "f8"),  # farthest point from the origin, inf for a half-space
+        ("lower", "f8", (3,)),  # bounds in the shape's axes
+        ("upper", "f8", (3,)),
+        ("vertex_begin", "i8"),
+        ("n_vertices", "i8"),
+        ("face_begin", "i8"),
+        ("n_faces", "i8"),
+        ("edge_begin", "i8"),
+        ("n_edges", "i8"),
+        ("grid", "i8", (2,)),  # points of a height field along x and y
+        ("spacing", "f8", (2,)),
+        ("height_begin", "i8"),
+        ("node_begin", "i8"),  # of a mesh's tree of bounds
+        ("node_end", "i8"),
+    ]
+)
+
+NODE = np.dtype(
+    [
+        ("lower", "f8", (3,)),
+        ("upper", "f8", (3,)),
+        ("skip", "i8"),  # the node after this one and all below it
+        ("triangle", "i8"),  # of a leaf, else -1
+    ]
+)
+
+POINT = np.dtype([("p", "f8", (3,)), ("height", "f8")])  # height: scratch
+
+FEATURE = np.dtype(
+    [
+        ("kind", "i8"),
+        ("flip", "i8"),  # 1: the plane belongs to B
+        ("sign", "f8"),  # of a1 x b1
+        ("id", "i8"),
+        ("radius", "f8"),
+        ("radius_a", "f8"),
+        ("gap", "f8"),  # when it was found [m]
+        ("a0", "f8", (3,)),
+        ("a1", "f8", (3,)),
+        ("b0", "f8", (3,)),
+        ("b1", "f8", (3,)),
+    ]
+)
+
+PAIR = np.dtype(
+    [
+        ("shape_a", "i8"),
+        ("shape_b", "i8"),
+        ("body_a", "i8"),  # nb for the world
+        ("body_b", "i8"),
+        ("reach_a", "f8"),  # from the body's centre of mass to the farthest point of the shape
+        ("reach_b", "f8"),
+        ("mu", "f8"),
+        ("slot_begin", "i8"),  # of Workspace.slots, room for its features
+        ("slot_end", "i8"),
+        ("block_ab", "i8"),  # (row body a, column body b), -1 while there is none
+        ("block_ba", "i8"),
+    ]
+)
+
+FOUND = np.dtype(  # of a pair in a step
+    [
+        ("margin", "f8"),  # what it may come nearer [m], 0 if it is out of reach
+        ("near", "i8"),  # 1 for two moving bodies that have features
+    ]
+)

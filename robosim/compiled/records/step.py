@@ -1,0 +1,42 @@
+"""Records of a step as a whole: what it tells, and the scratch memory of what it calls."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robosim.compiled.arrays import with_rows
+from robosim.compiled.records.sizes import TRENDS
+
+SCRATCH = with_rows(
+    [
+        ("R_J", "f8", (3, 3)),  # joint frame on the parent's side to world
+        ("w", "f8", (3,)),
+        ("y", "f8", (3,)),
+        ("z", "f8", (3,)),
+        ("arm", "f8", (3,)),
+        ("r", "f8", (4,)),  # child to joint frame
+        ("s", "f8", (4,)),
+        ("S_a", "f8", (6, 6)),
+        ("S_b", "f8", (6, 6)),
+        ("f", "f8", (6,)),
+        ("misses", "f8", (TRENDS + 1,)),  # of guesses with none of JOINT_STATE's `missed`, one, ...
+        # Of limits of hinges that are not in the equations: the least gap at the first knot, and
+        # the longest arc over its angle.
+        ("open", "f8", (2,)),
+    ],
+    L=3,  # of a contact, about the reference of a body in a tree
+)
+
+INFO = np.dtype(
+    [
+        ("status", "i8"),  # 0 converged, else a status of kernels.interior_point
+        ("iterations", "i8"),
+        ("substeps", "i8"),
+        ("order", "i8"),
+        ("attempt", "i8"),  # that led to the last solution, of kernels.interior_point
+        ("residual", "f8"),  # [m/s]
+        ("worst_body", "i8"),
+        ("violation", "f8"),  # of the joints at the new knot [m or sine of a half angle]
+        ("gap", "f8"),  # smallest of all contacts at the new knot [m], inf without contacts
+    ]
+)

@@ -1,0 +1,64 @@
+"""Records of the scratch memory in which joints are eliminated as a tree, with its loops."""
+
+from __future__ import annotations
+
+from robosim.compiled.arrays import with_rows
+
+TREE_WORK = with_rows(
+    [
+        # World axes; 1 and 2 stand for the knots. In the order in which sweeps ask for them:
+        ("rho1", "f8", (3,)),  # from the joint point on the body to its centre of mass
+        ("a1", "f8", (3,)),  # axis of a hinge
+        ("inverse", "f8"),  # of S, of a hinge
+        ("posed", "i8"),  # whether pose2 is that of the unknowns
+        ("r1", "f8", (3,)),  # from the joint point on the parent's parent side to this one
+        ("base", "f8", (3,)),  # from the parent's centre of mass to where the child is held
+        ("s", "f8", (6,)),  # rates of the coordinates while the parent stands still
+        # Rates of the coordinates in the direction that was found, of a BALL that of its turn.
+        ("d", "f8", (6,)),
+        ("passed", "f8", (6,)),  # what the joint passes on of f, about the parent's reference
+        ("f", "f8", (6,)),  # wrench about the reference
+        ("u", "f8", (6,)),  # the same along the coordinates
+        ("x", "f8", (6,)),  # motion of the reference
+        # Unknown: turn against the parent, (cosine, sine) of half an angle, or P of a BALL.
+        ("Q", "f8", (4,)),
+        ("Q_old", "f8", (4,)),
+        ("r2", "f8", (3,)),
+        ("a2", "f8", (3,)),
+        ("rho2", "f8", (3,)),
+        ("held", "f8", (3,)),  # from where the child is held to its joint point: rounding
+        ("slide", "f8", (3,)),  # unknown: rates of the free translations
+        ("slide_old", "f8", (3,)),
+        ("d_old", "f8", (6,)),
+        ("y", "f8", (3,)),
+        # Rows: twists of the reference by unit rates of the coordinates, of no hinge and no ball.
+        ("Z1", "f8", (6, 6)),
+        ("Z2", "f8", (6, 6)),
+    ],
+    D=6,  # answer of the body and all beyond it to a motion of the reference
+    # Of the joint's elimination (articulated.py), about the reference of the parent:
+    U=6,  # rows: what it takes of a wrench
+    W=6,  # rows: rates of the coordinates by the parent's motion
+    S=6,
+)
+
+ARM_WORK = with_rows(  # of a joint that is part of a loop
+    [("y", "f8", (6,))],  # rates of its coordinates by one multiplier, while they are found
+    B=6,  # what the loop's multipliers do to the body, by row
+    C=6,  # what the body's motion does to the loop's rows
+    # For each coordinate, by the loop's rows:
+    V=6,  # what they see of its rate
+    Y=6,  # rates that their multipliers give it
+    u=6,  # by how much of U the multipliers are passed on
+)
+
+LOOP_WORK = with_rows(  # at the loop's top
+    [
+        ("rows", "i8"),
+        ("mu", "f8", (6,)),  # multipliers, or what they have to be solved for
+    ],
+    B=6,  # as those of its arms, about the top
+    C=6,
+    E=6,  # answer of the loop to its multipliers, while its top stands still
+    I=6,  # and its inverse
+)
