@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from robosim import models
+from robosim import models, safe_xml
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import AnyShape, as_obstacles
 from robosim.errors import LoadError
-from robosim.loaders import safe_xml
 from robosim.loaders.contacts import DEFAULT_FRICTION, chosen, with_open_meshes_noticed
 from robosim.loaders.options import LoadOptions
 from robosim.loaders.packages import example_robot_data

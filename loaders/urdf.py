@@ -17,7 +17,7 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from robosim import quaternions
+from robosim import quaternions, safe_xml
 from robosim.description.body import Body, Frame
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
@@ -30,7 +30,6 @@ from robosim.loaders import (
     loops_yaml,
     mimics,
     placement,
-    safe_xml,
     schema,
     unused,
     xacro_files,

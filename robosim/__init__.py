@@ -34,11 +34,12 @@ from robosim.errors import (
 
 if TYPE_CHECKING:
     from robosim.batch import BatchSimulation
-    from robosim.comparison import Comparison, compare
-    from robosim.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
     from robosim.loaders import load
+    from robosim.loaders.peers import compare
     from robosim.loaders.writers import convert, save
     from robosim.log import Log
+    from robosim.peers.comparison import Comparison
+    from robosim.peers.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
     from robosim.readout import Contact
     from robosim.simulation import Simulation, StepInfo, warmup
 
@@ -53,19 +54,19 @@ if (_SOURCE_TREE / "pyproject.toml").is_file() and (_SOURCE_TREE / "loaders").is
 # Imported on first use, so that building and loading a model does not wait for numba.
 _LAZY = {
     "BatchSimulation": "robosim.batch",
-    "Comparison": "robosim.comparison",
+    "Comparison": "robosim.peers.comparison",
     "Contact": "robosim.readout",
     "Log": "robosim.log",
     "Simulation": "robosim.simulation",
     "StepInfo": "robosim.simulation",
-    "compare": "robosim.comparison",
+    "compare": "robosim.loaders.peers",
     "convert": "robosim.loaders.writers",
-    "from_mujoco": "robosim.conversions",
-    "from_pinocchio": "robosim.conversions",
+    "from_mujoco": "robosim.peers.conversions",
+    "from_pinocchio": "robosim.peers.conversions",
     "load": "robosim.loaders",
     "save": "robosim.loaders.writers",
-    "to_mujoco": "robosim.conversions",
-    "to_pinocchio": "robosim.conversions",
+    "to_mujoco": "robosim.peers.conversions",
+    "to_pinocchio": "robosim.peers.conversions",
     "warmup": "robosim.simulation",
 }
 

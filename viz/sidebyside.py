@@ -46,7 +46,7 @@ def fall(
     PeerError
         If MuJoCo is not installed, or for a joint that it does not have.
     """
-    from robosim.experiments.mujoco_peer import MuJoCoRun, Settings, available
+    from robosim.peers.mujoco_run import MuJoCoRun, Settings, available
     from robosim.simulation import Simulation
 
     if not available():

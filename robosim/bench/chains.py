@@ -17,8 +17,8 @@ from robosim.experiments.chains import bent_start
 from robosim.experiments.experiment import Target
 from robosim.experiments.loops import OPENING, TILT, lowest_segments
 from robosim.experiments.measuring import largest, sample
-from robosim.experiments.mujoco_peer import MuJoCoRun, Settings
 from robosim.models.builders import chain, segments, sphere_chain
+from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.simulation import Simulation
 
 DT, G = 0.01, 9.81

@@ -19,7 +19,7 @@ from robosim.controllers import PD, stand, trot
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LoadError
 from robosim.experiments.experiment import Target
-from robosim.experiments.mujoco_peer import MuJoCoRun, Settings
+from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.simulation import Simulation
 
 Array = NDArray[np.float64]

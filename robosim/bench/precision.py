@@ -19,8 +19,8 @@ from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError
 from robosim.experiments.experiment import Target
 from robosim.experiments.loops import OPENING, TILT
-from robosim.experiments.mujoco_peer import Settings
 from robosim.models.builders import double_pendulum, segments
+from robosim.peers.mujoco_run import Settings
 from robosim.simulation import Simulation
 
 if TYPE_CHECKING:

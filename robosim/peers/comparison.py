@@ -20,8 +20,6 @@ left out.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,7 +31,7 @@ from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.dynamics import Kinematics
 from robosim.errors import OptionError
-from robosim.peers import GRAVITY, Answer, Peer, open_peer
+from robosim.peers.libraries import GRAVITY, Answer, Peer, open_peer
 from robosim.simulation import Simulation
 
 Array = NDArray[np.float64]
@@ -144,48 +142,24 @@ class Comparison:
 
 
 def compare(
-    robot: Mechanism | str | os.PathLike[str],
+    robot: Mechanism,
     peer: str = "pinocchio",
     *,
     states: int = 100,
     seed: int = 0,
-    package_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
     tolerance: float = TOLERANCE,
 ) -> Comparison:
-    """Compare masses, kinematics and dynamics with another library.
+    """Compare masses, kinematics and dynamics of a robot that was loaded from a file.
 
-    Configurations are random within the joint limits, a floating base has a random position and
-    orientation, velocities are normal with unit deviation; forces are scaled by the inertia that
-    they act on.
-
-    Parameters
-    ----------
-    robot : Mechanism, or what `robosim.load` takes
-        Of a mechanism, the peer reads ``robot.source``.
-    peer : str
-        "pinocchio" or "mujoco".
-    states, seed : int
-        Number of random states, and where they start from.
-    package_dirs : path, or iterable of paths
-        For loading the robot.
-    tolerance : float
-        Largest relative error of every row.
-
-    Raises
-    ------
-    PeerError
-        If the peer is not installed or cannot load the robot, or if that has closed loops.
-    OptionError
-        For a number of states or a tolerance that is not positive.
+    See `robosim.compare`, which loads it as well. The peer reads ``robot.source``.
     """
     if states < 1:
         raise OptionError(f"states must be at least 1, not {states}")
     if not tolerance > 0:
         raise OptionError(f"tolerance must be positive, not {tolerance}")
-    mechanism = robot if isinstance(robot, Mechanism) else _load(robot, package_dirs)
-    other = open_peer(peer, mechanism)
-    left_out = _left_out(mechanism)
-    mechanism = _moving_freely(mechanism)
+    other = open_peer(peer, robot)
+    left_out = _left_out(robot)
+    mechanism = _moving_freely(robot)
     ours = {frame.name for _, frame in mechanism.frames()}
     ours |= {frame.name for frame in mechanism.world_frames}
     common = tuple(name for name in other.frames if name in ours)
@@ -240,16 +214,6 @@ def _freed(joint: Joint) -> Joint:
     if np.any(np.asarray(joint.lower) == np.asarray(joint.upper)):
         return replace(joint, motion=None, lower=None, upper=None)
     return replace(joint, motion=None)
-
-
-def _load(
-    source: str | os.PathLike[str],
-    package_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None,
-) -> Mechanism:
-    # Here, as the loaders import this package.
-    from robosim.loaders import load
-
-    return load(source, ground=False, package_dirs=package_dirs)
 
 
 def random_state(robot: Mechanism, rng: np.random.Generator) -> tuple[Array, Array]:

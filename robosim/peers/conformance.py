@@ -9,22 +9,19 @@ Bodies that a library keeps apart but that cannot move against each other count 
 
 from __future__ import annotations
 
-import time
-import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
-from robosim.comparison import compare
-from robosim.conversions import to_pinocchio
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ModelError, PeerError, RobosimError
-from robosim.peers import Peer, open_peer
+from robosim.errors import PeerError
+from robosim.peers.comparison import compare
+from robosim.peers.conversions import to_pinocchio
+from robosim.peers.libraries import Peer, open_peer
 
 Array = NDArray[np.float64]
 
@@ -126,50 +123,17 @@ class Report:
         return told
 
 
-def check_file(
-    file: Path,
-    reference: str,
-    *,
-    name: str | None = None,
-    states: int = STATES,
-    seed: int = 0,
-    **options: Any,
-) -> Report:
-    """Load a file and hold it to a reference.
+def check_robot(robot: Mechanism, report: Report, states: int = STATES, seed: int = 0) -> None:
+    """Hold a robot that was loaded from a file to the report's reference, and report it.
 
     Parameters
     ----------
-    file : pathlib.Path
-    reference : "pinocchio" or "mujoco"
-    name : str or None
-        What to call the file in the report.
+    robot : Mechanism
+    report : Report
+        Of that file; filled in here.
     states, seed : int
         Number of random states, and where they start from.
-    **options
-        For `robosim.load`.
     """
-    from robosim.loaders import load  # Here, as it imports this package.
-
-    report = Report(name or str(file), reference)
-    try:
-        start = time.perf_counter()
-        robot = load(file, **options)
-        report.seconds = time.perf_counter() - start
-        report.bodies, report.joints = len(robot.bodies), len(robot.joints)
-        report.nq, report.nv = robot.nq, robot.nv
-        report.warnings = list(robot.warnings)
-        _compare(robot, report, states, seed)
-    except ModelError as error:
-        report.outcome, report.reason = "refused", error.reason
-        report.reason = f"{error.element}: {error.reason}" if error.element else error.reason
-    except Exception as error:  # what a conformance run is to find
-        report.outcome = "crashed"
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        report.reason = f"{error!r} ({Path(where.filename).name}:{where.lineno})"
-    return report
-
-
-def _compare(robot: Mechanism, report: Report, states: int, seed: int) -> None:
     try:
         peer = open_peer(report.reference, robot)
         report.checks = structure_checks(structure(robot, report.reference), of_peer(peer))
@@ -303,31 +267,3 @@ def structure_checks(ours: Structure, theirs: Structure) -> list[Check]:
 
 def _largest(errors: list[Any]) -> float:
     return max((float(np.max(np.abs(error))) for error in errors), default=0.0)
-
-
-def simulate_file(file: Path, seconds: float, **options: Any) -> str:
-    """Why a file cannot be simulated from its default pose on the ground, empty if it can.
-
-    There are no torques: legs give way, arms swing, wheels roll.
-
-    Parameters
-    ----------
-    file : pathlib.Path
-    seconds : float [s]
-    **options
-        For `robosim.load`.
-
-    Raises
-    ------
-    ModelError
-        For a file that is refused.
-    """
-    from robosim.loaders import load  # Here, as it imports this package.
-    from robosim.simulation import Simulation  # Here, as it imports numba.
-
-    robot = load(file, **options)
-    try:
-        Simulation(robot).run(seconds)
-    except RobosimError as error:
-        return f"{type(error).__name__}: {error}"
-    return ""

@@ -16,7 +16,7 @@ FOLDERS = {"robosim": "robosim", **{f: f"robosim.{f}" for f in ("loaders", "mode
 # From below to above. A name stands for the module or the package with all that is in it, but for
 # what is named itself.
 LAYERS = {
-    "basics": ("errors", "quaternions", "validation"),
+    "basics": ("errors", "quaternions", "safe_xml", "validation"),
     "description": ("description",),
     "compiled": ("compiled",),
     "kernels": ("kernels",),
@@ -26,14 +26,14 @@ LAYERS = {
         "simulation", "controllers", "dynamics", "overlaps", "readout", "sensing", "transmission",
     ),
     "batch": ("batch", "lanes", "limbs"),
-    "peers": ("peers", "conversions", "comparison", "conformance"),
+    "peers": ("peers",),
     "files and views": ("loaders", "models", "viz"),
     "package": ("__init__",),
     "programs": ("cli", "bench", "experiments", "__main__"),
     # Names that users know, of what lies below; nothing here imports them.
     "documented": (
-        "actuators", "bodies", "collision", "elements", "joints", "mechanism", "muscles",
-        "sensors", "tendons",
+        "actuators", "bodies", "collision", "comparison", "conformance", "conversions", "elements",
+        "joints", "mechanism", "muscles", "sensors", "tendons",
     ),
 }  # fmt: skip
 ORDER = list(LAYERS)
@@ -41,15 +41,11 @@ ORDER = list(LAYERS)
 EAGER = {"basics", "description"}
 
 UPWARD = {
-    ("robosim.comparison", "robosim.loaders"),
-    ("robosim.conformance", "robosim.loaders"),
     ("robosim.kernels.jit", "robosim"),
     ("robosim.log.columns", "robosim"),
     ("robosim.log.memory", "robosim.viz.playback"),
     ("robosim.log.statistics", "robosim.simulation"),
-    ("robosim.peers", "robosim.loaders.safe_xml"),
     ("robosim.simulation", "robosim.limbs"),
-    ("robosim.viz.sidebyside", "robosim.experiments.mujoco_peer"),
 }
 CIRCLES = {
     ("robosim.controllers", "robosim.simulation"),
