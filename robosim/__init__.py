@@ -31,6 +31,7 @@ from robosim.errors import (
     StateError,
     ViewerError,
 )
+from robosim.version import __version__
 
 if TYPE_CHECKING:
     from robosim.batch import BatchSimulation
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from robosim.peers.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
     from robosim.readout import Contact
     from robosim.simulation import Simulation, StepInfo, warmup
-
-__version__ = "0.1.0"
 
 # Started in a source tree, this folder hides the installed package, and with it the subpackages
 # that setuptools maps into it (loaders, models, viz); there they lie beside this folder.

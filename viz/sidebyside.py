@@ -11,7 +11,7 @@ import numpy as np
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
 from robosim.viz.link import MAX_FPS
-from robosim.viz.realtime import RealTimePacer
+from robosim.viz.pacing import RealTimePacer
 from robosim.viz.snapshot import snapshot
 from robosim.viz.viewer import Viewer
 

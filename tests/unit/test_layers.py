@@ -16,7 +16,7 @@ FOLDERS = {"robosim": "robosim", **{f: f"robosim.{f}" for f in ("loaders", "mode
 # From below to above. A name stands for the module or the package with all that is in it, but for
 # what is named itself.
 LAYERS = {
-    "basics": ("errors", "quaternions", "safe_xml", "validation"),
+    "basics": ("errors", "quaternions", "safe_xml", "validation", "version"),
     "description": ("description",),
     "compiled": ("compiled",),
     "kernels": ("kernels",),
@@ -42,15 +42,10 @@ EAGER = {"basics", "description"}
 
 UPWARD = {
     ("robosim.kernels.jit", "robosim"),
-    ("robosim.log.columns", "robosim"),
-    ("robosim.log.memory", "robosim.viz.playback"),
-    ("robosim.log.statistics", "robosim.simulation"),
     ("robosim.simulation", "robosim.limbs"),
 }
 CIRCLES = {
     ("robosim.controllers", "robosim.simulation"),
-    ("robosim.log.memory", "robosim.log.files"),
-    ("robosim.viz.session", "robosim.viz.realtime"),
 }
 # Between folders, or modules that lie beside them.
 FOLDER_CIRCLES = {("robosim.models", "robosim.loaders")}
