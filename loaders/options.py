@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from robosim.loaders.contacts import DEFAULT_FRICTION
+from robosim.description.contact_points import DEFAULT_FRICTION
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from robosim import models, safe_xml
+from robosim.description.contact_points import DEFAULT_FRICTION
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import AnyShape, as_obstacles
 from robosim.errors import LoadError
-from robosim.loaders.contacts import DEFAULT_FRICTION, chosen, with_open_meshes_noticed
+from robosim.loaders.contacts import chosen, with_open_meshes_noticed
 from robosim.loaders.options import LoadOptions
 from robosim.loaders.packages import example_robot_data
 from robosim.models import ModelInfo

@@ -18,6 +18,7 @@ from numpy.polynomial import Polynomial
 from robosim import quaternions
 from robosim.description.actuator import Actuator
 from robosim.description.body import Body, Frame, Geometry
+from robosim.description.contact_points import link_of
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.muscle import Muscle
@@ -25,7 +26,6 @@ from robosim.description.obstacles import TriangleMesh, obstacle_name
 from robosim.description.springs import PointSpring
 from robosim.description.tendon import Point, Pulley, Tendon, Term, Wrap
 from robosim.errors import SaveError
-from robosim.loaders.contacts import link_of
 from robosim.loaders.placement import body_poses
 from robosim.loaders.writers.mesh_files import MeshFiles
 from robosim.loaders.writers.mjcf_obstacles import TOUCHED, friction, is_drawn, surface_of, touching

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.description.body import Body, ContactPoint, Frame
+from robosim.description.contact_points import link_of
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
-from robosim.loaders.contacts import contact_points, link_of
+from robosim.loaders.contacts import contact_points
 from robosim.loaders.placement import fixed_to_world
 
 Array = NDArray[np.float64]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from lxml import etree
 
+from robosim.description.contact_points import link_of
 from robosim.description.joint import selection
 from robosim.description.mechanism import Mechanism
-from robosim.loaders.contacts import link_of
 from robosim.loaders.writers.parts import (
     Array,
     Lost,

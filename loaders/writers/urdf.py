@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 
 from robosim import quaternions
 from robosim.description.body import Body, Geometry
+from robosim.description.contact_points import DEFAULT_FRICTION, link_of
 from robosim.description.joint import Joint, selection
 from robosim.description.mechanism import Mechanism
 from robosim.description.springs import Coupling, PointSpring
 from robosim.errors import SaveError
-from robosim.loaders.contacts import DEFAULT_FRICTION, link_of
 from robosim.loaders.joints import ROOT_NAMES, UNLIMITED
 from robosim.loaders.placement import limits
 from robosim.loaders.writers.mesh_files import MeshFiles

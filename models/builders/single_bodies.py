@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from robosim import quaternions
 from robosim.description.body import Body, Frame, Geometry
+from robosim.description.contact_points import DEFAULT_FRICTION, contacts_of
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError
-from robosim.loaders.contacts import DEFAULT_FRICTION, contacts_of
 from robosim.models.builders.parts import (
     BLUE,
     DARK,

@@ -15,8 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
-from robosim.loaders import disk_cache
-
 Array = NDArray[np.float64]
 
 HULL_POINTS = 32
@@ -26,7 +24,6 @@ THINNED = 100_000
 _CELLS = 160  # of that grid, along the longest side
 _FLAT = 1e-9  # of the size: thinner than this there is no inside
 _INSIDE = 1e-12  # of the size: rounding of a distance from a plane
-_WORTH_KEEPING = 64  # vertices: fewer are simplified quicker than read from the disk
 
 
 class Hull(NamedTuple):
@@ -49,35 +46,7 @@ def simplified_hull(vertices: Array, count: int = HULL_POINTS) -> Hull:
 
     First the extreme vertices along the six axes and the eight diagonals; then, one by one, the
     vertex that is farthest from the hull of those chosen. The same vertices give the same points.
-    What was simplified once is kept on disk.
     """
-    if len(vertices) < _WORTH_KEEPING:
-        return _simplified(vertices, count)
-
-    def compute() -> disk_cache.Arrays:
-        hull = _simplified(vertices, count)
-        return {"points": hull.points, "told": np.array((hull.loss, hull.vertices))}
-
-    return disk_cache.cached(disk_cache.digest(f"hull {count}", vertices), compute, _decoded)
-
-
-def _decoded(found: disk_cache.Arrays) -> Hull:
-    points = found["points"].astype(np.float64, casting="no").reshape(-1, 3)
-    loss, n = found["told"].astype(np.float64, casting="no").tolist()
-    if not (np.all(np.isfinite(points)) and loss >= 0 and n >= len(points) > 0):
-        raise ValueError("not a hull")
-    return Hull(points, loss, int(n))
-
-
-def planes(points: Array) -> Array | None:
-    """Planes (n, 4) of the hull of points (n, 3), normals outwards; None for a flat hull."""
-    try:
-        return np.asarray(ConvexHull(points).equations)
-    except (QhullError, ValueError):
-        return None
-
-
-def _simplified(vertices: Array, count: int) -> Hull:
     if len(vertices) == 0:
         return Hull(vertices, 0.0, 0)
     kept, loss = _thinned(vertices)
@@ -88,6 +57,14 @@ def _simplified(vertices: Array, count: int) -> Hull:
     # In coordinates of its own a flat hull is a polygon, whose sides are what a hull's faces are.
     chosen, lost = _chosen(kept[corners], flat[corners], count)
     return Hull(kept[corners[np.sort(chosen)]], loss + lost, len(corners))
+
+
+def planes(points: Array) -> Array | None:
+    """Planes (n, 4) of the hull of points (n, 3), normals outwards; None for a flat hull."""
+    try:
+        return np.asarray(ConvexHull(points).equations)
+    except (QhullError, ValueError):
+        return None
 
 
 def _thinned(vertices: Array) -> tuple[Array, float]:

@@ -48,7 +48,7 @@ CIRCLES = {
     ("robosim.controllers", "robosim.simulation"),
 }
 # Between folders, or modules that lie beside them.
-FOLDER_CIRCLES = {("robosim.models", "robosim.loaders")}
+FOLDER_CIRCLES: set[tuple[str, str]] = set()
 
 
 def module_of(path: Path, folder: str) -> str:

@@ -1,0 +1,32 @@
+"""Simplified hulls of meshes, kept on disk once they were worked out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robosim.description import hulls
+from robosim.description.hulls import HULL_POINTS, Hull
+from robosim.loaders import disk_cache
+from robosim.validation import Array
+
+_WORTH_KEEPING = 64  # vertices: fewer are simplified quicker than read from the disk
+
+
+def simplified_hull(vertices: Array, count: int = HULL_POINTS) -> Hull:
+    """`robosim.description.hulls.simplified_hull`, from the disk where it is there."""
+    if len(vertices) < _WORTH_KEEPING:
+        return hulls.simplified_hull(vertices, count)
+
+    def compute() -> disk_cache.Arrays:
+        hull = hulls.simplified_hull(vertices, count)
+        return {"points": hull.points, "told": np.array((hull.loss, hull.vertices))}
+
+    return disk_cache.cached(disk_cache.digest(f"hull {count}", vertices), compute, _decoded)
+
+
+def _decoded(found: disk_cache.Arrays) -> Hull:
+    points = found["points"].astype(np.float64, casting="no").reshape(-1, 3)
+    loss, n = found["told"].astype(np.float64, casting="no").tolist()
+    if not (np.all(np.isfinite(points)) and loss >= 0 and n >= len(points) > 0):
+        raise ValueError("not a hull")
+    return Hull(points, loss, int(n))
