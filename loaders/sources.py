@@ -18,7 +18,7 @@ from robosim.errors import LoadError
 from robosim.loaders.contacts import chosen, with_open_meshes_noticed
 from robosim.loaders.options import LoadOptions
 from robosim.loaders.packages import example_robot_data
-from robosim.models import ModelInfo
+from robosim.models import ModelInfo, stances
 from robosim.overlaps import without_overlaps
 
 COLLECTION = "example-robot-data"
@@ -95,6 +95,7 @@ def load(
     elif isinstance(package_dirs, (str, os.PathLike)):
         package_dirs = (package_dirs,)
     options = LoadOptions(
+        stance_of=stances.stance,
         floating_base=floating_base,
         # At first, where there are obstacles: the ground tells how high the base is at home.
         ground=ground or bool(obstacles),

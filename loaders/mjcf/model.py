@@ -216,7 +216,7 @@ class _Model:
         mechanism = self.equalities.at_reference(mechanism, self._reference())
         mechanism = with_muscles(mechanism, self.drives.muscles, self._reference(), self.notes)
         mechanism = with_damping(mechanism, self._reference())
-        return at_home(mechanism, self._reference(), self.notes)
+        return at_home(mechanism, self._reference(), self.options, self.notes)
 
     def _driven(self, joint: Joint) -> Joint:
         """A joint with what actuators and equalities make of it."""
