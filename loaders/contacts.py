@@ -1,83 +1,25 @@
-"""Contact points from collision geometry, and which of them a robot gets.
-
-A sphere is a point with a radius, a box its corners, a cylinder its two rims, on which it rolls,
-and points of them, on which it lies, a capsule the centres of its two round ends, the meshes of a
-link vertices of their convex hull. Against flat ground these carry the same contacts as the shapes
-themselves, but for the gaps between the points of a rim that lies flat and for what a simplified
-hull loses, which is told.
-"""
+"""Which of the contact points of its collision geometry a robot gets, and why."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robosim import quaternions
-from robosim.bodies import Body, ContactPoint, Geometry
+from robosim.description import contact_points as described
+from robosim.description.body import Body, ContactPoint
+from robosim.description.contact_points import DEFAULT_FRICTION, LinkShape, link_of, link_shapes
+from robosim.description.mechanism import Mechanism
 from robosim.errors import LoadError
-from robosim.loaders import hulls, placement, solids
+from robosim.loaders import placement, solids
 from robosim.loaders.hulls import simplified_hull
-from robosim.mechanism import Mechanism
 
-Array = NDArray[np.float64]
-
-DEFAULT_FRICTION = 0.8
-RIM_POINTS = 12
 CHOICES = ("all", "feet", "none")
-# Points nearer than this are one, and "inside" means inside by more than this [m].
-_SAME = 1e-9
 _FOOT_NAMES = re.compile(r"foot(?!print)|feet|toe|sole|wheel|hoof|paw", re.IGNORECASE)
 # Feet without such a name reach as low as the lowest point, but for this share of the height.
 _FOOT_HEIGHT = 0.05
-
-
-@dataclass(frozen=True)
-class LinkShape:
-    """What one link's shapes of one kind give for contact.
-
-    Attributes
-    ----------
-    link, kind : str
-    body : str
-    points : (n, 3) [m], in body axes
-    radius : float [m]
-    candidates : int
-        Points of the shapes, before any was left out; of meshes, corners of their convex hull.
-    loss : float [m]
-        How far the convex hull of meshes reaches at most beyond that of the points that were
-        chosen.
-    hidden : int
-        Chosen points that cannot be the first to touch and were left out.
-    rims : list of (position (3,) [m], axis (3,), radius [m])
-        Circles of a cylinder, in body axes.
-    """
-
-    link: str
-    kind: str
-    body: str
-    points: Array
-    radius: float
-    candidates: int
-    loss: float
-    hidden: int
-    rims: list[tuple[Array, Array, float]]
-
-    def __str__(self) -> str:
-        told = f"{self.candidates} point{'s' * (self.candidates > 1)} of a {self.kind}"
-        if self.rims:
-            told = f"{len(self.rims)} rim{'s' * (len(self.rims) > 1)} and {told}"
-        chosen = len(self.points) + self.hidden
-        if self.kind == "mesh":
-            told = f"{chosen} of the {self.candidates} corners of the mesh's convex hull"
-            if self.loss > _SAME:
-                told += f", which loses at most {1e3 * self.loss:.2g} mm"
-        if self.hidden:
-            told += f"; {self.hidden} of them inside of the body or the same as another: left out"
-        return told
 
 
 def contact_points(
@@ -85,42 +27,8 @@ def contact_points(
     friction: Mapping[str, float] | None = None,
     default_friction: float = DEFAULT_FRICTION,
 ) -> list[ContactPoint]:
-    """The contact points of a body's collision geometry.
-
-    Left out are points that coincide with another, and those that can never be the first to
-    touch: strictly inside another collision geometry of the body, or inside the convex hull of
-    all its points, such as most screws. They are named "<link>/<kind><k>".
-
-    Parameters
-    ----------
-    body : Body
-    friction : mapping of link name to Coulomb coefficient
-        Where the model file says one.
-    default_friction : float
-    """
-    friction = friction or {}
-    counts: dict[tuple[str, str], int] = {}
-    found: list[ContactPoint] = []
-    for shape in link_shapes(body):
-        all_of_it: list[tuple[str, Array, float, Array | None]] = [
-            (shape.kind, point, shape.radius, shape.rims[0][1] if shape.rims else None)
-            for point in shape.points
-        ]
-        all_of_it += [("rim", place, radius, axis) for place, axis, radius in shape.rims]
-        for kind, place, radius, axis in all_of_it:
-            k = counts.get((shape.link, kind), 0)
-            counts[shape.link, kind] = k + 1
-            found.append(
-                ContactPoint(
-                    name=f"{shape.link}/{kind}{k}",
-                    body=body.name,
-                    position=place,
-                    radius=radius,
-                    friction=friction.get(shape.link, default_friction),
-                    axis=axis,
-                )
-            )
-    return found
+    """Those of a body, from hulls that are kept on disk; see `robosim.description`."""
+    return described.contact_points(body, friction, default_friction, simplified_hull)
 
 
 def contacts_of(
@@ -128,145 +36,8 @@ def contacts_of(
     friction: Mapping[str, float] | None = None,
     default_friction: float = DEFAULT_FRICTION,
 ) -> tuple[ContactPoint, ...]:
-    """The contact points of all bodies, body by body."""
-    return tuple(
-        contact for body in bodies for contact in contact_points(body, friction, default_friction)
-    )
-
-
-def link_shapes(body: Body) -> list[LinkShape]:
-    """What the collision geometry of a body gives for contact, in its order."""
-    shapes = [_Shape(geometry) for geometry in body.collisions]
-    groups = list(_groups(body, shapes))
-    if not groups:
-        return []
-    around = hulls.planes(np.vstack([points for _, points, _ in groups]))
-    taken: dict[float, Array] = {}
-    found = []
-    for members, points, told in groups:
-        kind, radius = members[0].geometry.kind, members[0].radius
-        hidden = np.zeros(len(points), dtype=bool)
-        if around is not None:
-            heights = points @ around[:, :3].T + around[:, 3]
-            hidden |= heights.max(axis=1) + radius < -_SAME
-        for other in shapes:
-            if other not in members:
-                hidden |= other.depth(points) > radius + _SAME
-        near = taken.setdefault(radius, np.zeros((0, 3)))
-        for k in np.flatnonzero(~hidden):
-            if np.all(np.abs(near - points[k]).max(axis=1, initial=0.0) >= _SAME):
-                near = np.vstack((near, points[k]))
-            else:
-                hidden[k] = True
-        taken[radius] = near
-        own, (candidates, loss) = points[~hidden], told
-        link, lost = members[0].geometry.name or body.name, int(np.count_nonzero(hidden))
-        rims = members[0].rims(hidden) if kind == "cylinder" else []
-        found.append(LinkShape(link, kind, body.name, own, radius, candidates, loss, lost, rims))
-    return found
-
-
-def _groups(
-    body: Body, shapes: list[_Shape]
-) -> Iterator[tuple[list[_Shape], Array, tuple[int, float]]]:
-    """(shapes, their points in body axes, (number before a choice, what it loses)).
-
-    The meshes of a link are one group, where the first of them is; other shapes are on their own.
-    """
-    done: set[str] = set()
-    for shape in shapes:
-        if shape.geometry.kind != "mesh":
-            yield [shape], shape.points, (len(shape.points), 0.0)
-            continue
-        link = shape.geometry.name
-        if link in done:
-            continue
-        done.add(link)
-        meshes = [s for s in shapes if s.geometry.kind == "mesh" and s.geometry.name == link]
-        if len(meshes) == 1:
-            yield meshes, shape.points, (shape.candidates, shape.loss)
-            continue
-        corners = [mesh.placed(_all_corners(mesh.geometry)) for mesh in meshes]
-        hull = simplified_hull(np.vstack(corners))
-        yield meshes, hull.points, (hull.vertices, hull.loss)
-
-
-def _all_corners(geometry: Geometry) -> Array:
-    vertices = np.asarray(geometry.vertices)
-    return simplified_hull(vertices, max(len(vertices), 1)).points
-
-
-class _Shape:
-    """A collision geometry with its contact points, in body axes, and its inside."""
-
-    def __init__(self, geometry: Geometry) -> None:
-        self.geometry = geometry
-        self._R = quaternions.rotation_matrix(np.asarray(geometry.quaternion))
-        self._p = np.asarray(geometry.position)
-        self.loss, self._planes = 0.0, None
-        if geometry.kind == "mesh":
-            hull = simplified_hull(np.asarray(geometry.vertices))
-            local, self.radius = hull.points, 0.0
-            self.candidates, self.loss = hull.vertices, hull.loss
-            self._planes = hulls.planes(local)
-        else:
-            local, self.radius = _primitive_points(geometry)
-            self.candidates = len(local)
-        self.points = self.placed(local)
-
-    def placed(self, local: Array) -> Array:
-        """Points (n, 3) of the geometry's frame, in body axes."""
-        return np.asarray(local @ self._R.T + self._p)
-
-    def rims(self, hidden: NDArray[np.bool_]) -> list[tuple[Array, Array, float]]:
-        """(centre, axis, radius) of a cylinder's rims, without one whose points are all hidden."""
-        radius, length = self.geometry.size
-        axis, halves = self._R[:, 2], (hidden[:RIM_POINTS], hidden[RIM_POINTS:])
-        ends = (self._p - 0.5 * length * axis, self._p + 0.5 * length * axis)
-        seen = zip(ends, halves, strict=True)
-        return [(end, axis, radius) for end, half in seen if not half.all()]
-
-    def depth(self, points: Array) -> Array:
-        """How far points (n, 3) in body axes are below the surface [m]; negative outside."""
-        local = (points - self._p) @ self._R
-        size, z = self.geometry.size, np.abs(local[:, 2])
-        match self.geometry.kind:
-            case "sphere":
-                return np.asarray(size[0] - np.linalg.norm(local, axis=1))
-            case "box":
-                return np.asarray((np.array(size) / 2 - np.abs(local)).min(axis=1))
-            case "cylinder":
-                across = np.hypot(local[:, 0], local[:, 1])
-                return np.minimum(size[0] - across, size[1] / 2 - z)
-            case "capsule":
-                local[:, 2] = np.maximum(z - size[1] / 2, 0.0)
-                return np.asarray(size[0] - np.linalg.norm(local, axis=1))
-        if self._planes is None:
-            return np.full(len(points), -np.inf)
-        return np.asarray(-(local @ self._planes[:, :3].T + self._planes[:, 3]).max(axis=1))
-
-
-def _primitive_points(geometry: Geometry) -> tuple[Array, float]:
-    """(points (n, 3) [m] in the geometry's own frame, their radius [m])."""
-    size = geometry.size
-    match geometry.kind:
-        case "sphere":
-            return np.zeros((1, 3)), size[0]
-        case "box":
-            signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-            return signs * np.array(size) / 2, 0.0
-        case "capsule":
-            half = size[1] / 2
-            return np.array([(0.0, 0.0, -half), (0.0, 0.0, half)]), size[0]
-    angles = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
-    rim = size[0] * np.column_stack((np.cos(angles), np.sin(angles)))
-    top = np.full((RIM_POINTS, 1), size[1] / 2)
-    return np.vstack((np.hstack((rim, -top)), np.hstack((rim, top)))), 0.0
-
-
-def link_of(contact: ContactPoint) -> str:
-    """The link that a contact point belongs to, by its name."""
-    return contact.name.rpartition("/")[0] or contact.name
+    """The contact points of all bodies, body by body, from hulls that are kept on disk."""
+    return described.contacts_of(bodies, friction, default_friction, simplified_hull)
 
 
 def chosen(mechanism: Mechanism, choice: str | Iterable[str]) -> Mechanism:
@@ -382,7 +153,7 @@ def reasons(mechanism: Mechanism, choice: str | Iterable[str] = "all") -> list[d
     told: dict[tuple[str, str], dict[str, object]] = {}
     for body in mechanism.bodies:
         links: dict[str, list[LinkShape]] = {}
-        for shape in link_shapes(body):
+        for shape in link_shapes(body, simplified_hull):
             links.setdefault(shape.link, []).append(shape)
         for link, shapes in links.items():
             why = ", ".join(map(str, shapes))

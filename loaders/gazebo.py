@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-from robosim.joints import Joint
+from robosim.description.joint import Joint
 from robosim.loaders.schema import numbers, refusal, tag_name
 
 _TRUE, _FALSE = ("true", "1"), ("false", "0")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from robosim import quaternions
+from robosim.description.joint import Joint, SafetyLimits
 from robosim.errors import LoadError
-from robosim.joints import Joint, SafetyLimits
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.tree import Group, origin
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.description.joint import KINDS, Joint
 from robosim.errors import LoadError, ModelError
-from robosim.joints import KINDS, Joint
 
 Array = NDArray[np.float64]
 

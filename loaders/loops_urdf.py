@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-from robosim.elements import PointSpring
+from robosim.description.springs import PointSpring
 from robosim.errors import ModelError
 from robosim.loaders.loops import TYPES, Array, End, Loop, Place, no_link, turned
 from robosim.loaders.schema import numbers, refusal, tag_name, text

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
+from robosim import safe_xml
 from robosim.errors import LoadError
-from robosim.loaders import safe_xml
 from robosim.loaders.loops import TYPES, Array, End, Loop, turned
 from robosim.loaders.schema import is_number
 

@@ -20,8 +20,9 @@ import trimesh
 from lxml import etree
 from numpy.typing import NDArray
 
+from robosim import safe_xml
 from robosim.errors import LoadError
-from robosim.loaders import disk_cache, safe_xml
+from robosim.loaders import disk_cache
 
 Array = NDArray[np.float64]
 Colour = tuple[float, float, float, float]

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from robosim.elements import Coupling
+from robosim.description.joint import Joint
+from robosim.description.springs import Coupling
 from robosim.errors import LoadError
-from robosim.joints import Joint
 
 # How much narrower a mimic joint's own limits may be before it is told [rad or m].
 _NARROWER = 1e-6

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from robosim.loaders.contacts import DEFAULT_FRICTION
+from robosim.description.contact_points import DEFAULT_FRICTION
+from robosim.description.mechanism import Mechanism, Stance
 
 
 @dataclass(frozen=True)
 class LoadOptions:
-    """The arguments of `robosim.load` that a reader of files needs; they are described there."""
+    """The arguments of `robosim.load` that a reader of files needs; they are described there.
 
+    And `stance_of`, by which it tells what a robot that has been read is known to stand with.
+    """
+
+    stance_of: Callable[[Mechanism], Stance | None]
     floating_base: bool | None = None
     ground: bool = True
     package_dirs: tuple[str | os.PathLike[str], ...] = ()

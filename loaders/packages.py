@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
+from robosim import safe_xml
 from robosim.errors import LoadError, MissingFileError
-from robosim.loaders import safe_xml
 from robosim.loaders.folders import MARKERS, Folders, ancestors
 
 

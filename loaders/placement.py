@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
-from robosim.bodies import Body, ContactPoint, lowest_arms
-from robosim.elements import Coupling
-from robosim.joints import Joint
-from robosim.mechanism import Mechanism
+from robosim.description.body import Body, ContactPoint, lowest_arms
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism, Stance
+from robosim.description.springs import Coupling
 
 Array = NDArray[np.float64]
 
@@ -117,6 +117,18 @@ def following(mechanism: Mechanism, q: ArrayLike) -> Array:
             q[starts[coupling.joint]] = coupling.ratio * q[starts[coupling.source]]
             q[starts[coupling.joint]] += coupling.offset
             del waiting[coupling.joint]
+    return q
+
+
+def in_stance(mechanism: Mechanism, stance: Stance) -> Array:
+    """Home (nq,) with the actuated joints moved to a stance."""
+    q = np.array(mechanism.home, dtype=float)
+    actuated = [
+        start
+        for start, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False)
+        if joint.actuated and joint.nv > 0
+    ]
+    q[actuated] = stance.target
     return q
 
 

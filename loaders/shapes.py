@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
-from robosim.bodies import Geometry
+from robosim.description.body import Geometry
 from robosim.errors import LoadError, MissingFileError
 from robosim.loaders.meshes import Colour, MeshCache
 from robosim.loaders.packages import FileFinder

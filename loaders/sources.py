@@ -10,15 +10,16 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from robosim import models
-from robosim.collision import AnyShape, as_obstacles
+from robosim import models, safe_xml
+from robosim.description.contact_points import DEFAULT_FRICTION
+from robosim.description.mechanism import Mechanism
+from robosim.description.obstacles import AnyShape, as_obstacles
 from robosim.errors import LoadError
-from robosim.loaders import safe_xml
-from robosim.loaders.contacts import DEFAULT_FRICTION, chosen, with_open_meshes_noticed
+from robosim.loaders.contacts import chosen, with_open_meshes_noticed
 from robosim.loaders.options import LoadOptions
 from robosim.loaders.packages import example_robot_data
-from robosim.mechanism import Mechanism
-from robosim.models import ModelInfo
+from robosim.models import ModelInfo, stances
+from robosim.overlaps import without_overlaps
 
 COLLECTION = "example-robot-data"
 DESCRIPTIONS = "robot_descriptions"
@@ -94,6 +95,7 @@ def load(
     elif isinstance(package_dirs, (str, os.PathLike)):
         package_dirs = (package_dirs,)
     options = LoadOptions(
+        stance_of=stances.stance,
         floating_base=floating_base,
         # At first, where there are obstacles: the ground tells how high the base is at home.
         ground=ground or bool(obstacles),
@@ -108,6 +110,8 @@ def load(
     mechanism = with_open_meshes_noticed(chosen(mechanism, contacts if options.ground else "all"))
     collides = self_collision is True or (self_collision == "file" and mechanism.source is not None)
     mechanism = mechanism.with_contacts(obstacles, self_collision=collides, ground=ground)
+    if collides:
+        mechanism = without_overlaps(mechanism)
     if strict and mechanism.warnings:
         raise LoadError(
             f"strict=True, and there are warnings: {'; '.join(mechanism.warnings)}",

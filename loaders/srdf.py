@@ -13,11 +13,12 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
+from robosim import safe_xml
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
 from robosim.errors import LoadError
-from robosim.joints import Joint
-from robosim.loaders import placement, safe_xml
+from robosim.loaders import placement
 from robosim.loaders.schema import numbers, refusal, text
-from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 

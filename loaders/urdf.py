@@ -17,10 +17,11 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from robosim import quaternions
-from robosim.bodies import Body, Frame
+from robosim import quaternions, safe_xml
+from robosim.description.body import Body, Frame
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
 from robosim.errors import LoadError, ModelError
-from robosim.joints import Joint
 from robosim.loaders import (
     dialect,
     gazebo,
@@ -29,7 +30,6 @@ from robosim.loaders import (
     loops_yaml,
     mimics,
     placement,
-    safe_xml,
     schema,
     unused,
     xacro_files,
@@ -44,8 +44,6 @@ from robosim.loaders.options import LoadOptions
 from robosim.loaders.packages import FileFinder
 from robosim.loaders.shapes import Shapes
 from robosim.loaders.tree import Group, find_groups
-from robosim.mechanism import Mechanism
-from robosim.models import stances
 
 Array = NDArray[np.float64]
 
@@ -144,7 +142,7 @@ def _build(root: etree._Element, path: Path, options: LoadOptions) -> Mechanism:
         mechanism = _with_contacts(mechanism, extensions.friction, options.friction)
         if mechanism.floating_base and not mechanism.contacts:
             warnings.append("has no collision geometry: the ground will not hold it")
-    mechanism = _without_sunk_contacts(_at_home(mechanism), warnings)
+    mechanism = _without_sunk_contacts(_at_home(mechanism, options), warnings)
     mechanism = _with_semantics(mechanism, path, options.srdf, root, warnings)
     mechanism = _with_self_collision(mechanism, extensions, options.self_collision, warnings)
     if shapes.undrawn:
@@ -315,12 +313,12 @@ def _with_contacts(
     return replace(mechanism, contacts=contacts_of(moving, friction, default_friction))
 
 
-def _at_home(mechanism: Mechanism) -> Mechanism:
+def _at_home(mechanism: Mechanism, options: LoadOptions) -> Mechanism:
     """With the pose to start from: a known stance or zero, within limits, on the ground."""
-    stance = stances.stance(mechanism)
+    stance = options.stance_of(mechanism)
     zero = placement.within_limits(mechanism, mechanism.neutral())
     mechanism = replace(mechanism, home=placement.following(mechanism, zero), stance=stance)
-    home = mechanism.home if stance is None else stances.posed(mechanism, stance)
+    home = mechanism.home if stance is None else placement.in_stance(mechanism, stance)
     home = placement.place_on_ground(mechanism.joints, mechanism.contacts, np.asarray(home))
     return replace(mechanism, home=home)
 

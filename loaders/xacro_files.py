@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from robosim import safe_xml
 from robosim.errors import LoadError
-from robosim.loaders import safe_xml
 from robosim.loaders.options import LoadOptions
 
 # Of the whole expansion [s].

@@ -25,8 +25,8 @@ from typing import Any
 import xacro
 import xacro.substitution_args as substitution
 
+from robosim import safe_xml
 from robosim.errors import LoadError
-from robosim.loaders import safe_xml
 from robosim.loaders.folders import Folders
 from robosim.loaders.packages import FileFinder
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from robosim.errors import LoadError
 
 if TYPE_CHECKING:
-    from robosim.mechanism import Mechanism
+    from robosim.description.mechanism import Mechanism
 
 
 class ModelInfo(NamedTuple):
@@ -88,7 +88,7 @@ def build(
     LoadError
         For an unknown name, or a base that the mechanism does not have.
     """
-    # Here, as the builders need the loaders, and those need this module.
+    # Here, as hulls for contact points take a while to import, and a model file does without.
     from dataclasses import replace
     from inspect import signature
 

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 
-from robosim.mechanism import Mechanism, Stance
+from robosim.description.mechanism import Mechanism, Stance
 
 # Robot name -> rows of: pattern of joint names, angle [rad], kp, kd.
 _STANCES: dict[str, tuple[tuple[str, float, float, float], ...]] = {
@@ -36,15 +36,3 @@ def stance(robot: Mechanism) -> Stance | None:
         return None
     target, kp, kd = np.array([row[1:] for row in found]).T
     return Stance(target, kp, kd)
-
-
-def posed(robot: Mechanism, known: Stance) -> np.ndarray:
-    """The home pose q (nq,) of a robot with its actuated joints moved to a stance of it."""
-    q = np.array(robot.home, dtype=float)
-    actuated = [
-        start
-        for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False)
-        if joint.actuated and joint.nv > 0
-    ]
-    q[actuated] = known.target
-    return q

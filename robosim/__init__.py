@@ -10,9 +10,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robosim.bodies import Body, ContactPoint, Frame, Geometry
-from robosim.collision import HalfSpace, HeightField, TriangleMesh
-from robosim.elements import Coupling, PointSpring, Potential
+from robosim.description.body import Body, ContactPoint, Frame, Geometry
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism, Stance
+from robosim.description.obstacles import HalfSpace, HeightField, TriangleMesh
+from robosim.description.place import Place
+from robosim.description.sensor import Sensor, Zone
+from robosim.description.springs import Coupling, PointSpring, Potential
+from robosim.description.tendon import Tendon
 from robosim.errors import (
     ControllerError,
     ConvergenceError,
@@ -26,22 +31,18 @@ from robosim.errors import (
     StateError,
     ViewerError,
 )
-from robosim.joints import Joint
-from robosim.mechanism import Mechanism, Stance
-from robosim.sensors import Place, Sensor, Zone
-from robosim.tendons import Tendon
+from robosim.version import __version__
 
 if TYPE_CHECKING:
     from robosim.batch import BatchSimulation
-    from robosim.comparison import Comparison, compare
-    from robosim.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
     from robosim.loaders import load
+    from robosim.loaders.peers import compare
     from robosim.loaders.writers import convert, save
     from robosim.log import Log
+    from robosim.peers.comparison import Comparison
+    from robosim.peers.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
     from robosim.readout import Contact
     from robosim.simulation import Simulation, StepInfo, warmup
-
-__version__ = "0.1.0"
 
 # Started in a source tree, this folder hides the installed package, and with it the subpackages
 # that setuptools maps into it (loaders, models, viz); there they lie beside this folder.
@@ -52,19 +53,19 @@ if (_SOURCE_TREE / "pyproject.toml").is_file() and (_SOURCE_TREE / "loaders").is
 # Imported on first use, so that building and loading a model does not wait for numba.
 _LAZY = {
     "BatchSimulation": "robosim.batch",
-    "Comparison": "robosim.comparison",
+    "Comparison": "robosim.peers.comparison",
     "Contact": "robosim.readout",
     "Log": "robosim.log",
     "Simulation": "robosim.simulation",
     "StepInfo": "robosim.simulation",
-    "compare": "robosim.comparison",
+    "compare": "robosim.loaders.peers",
     "convert": "robosim.loaders.writers",
-    "from_mujoco": "robosim.conversions",
-    "from_pinocchio": "robosim.conversions",
+    "from_mujoco": "robosim.peers.conversions",
+    "from_pinocchio": "robosim.peers.conversions",
     "load": "robosim.loaders",
     "save": "robosim.loaders.writers",
-    "to_mujoco": "robosim.conversions",
-    "to_pinocchio": "robosim.conversions",
+    "to_mujoco": "robosim.peers.conversions",
+    "to_pinocchio": "robosim.peers.conversions",
     "warmup": "robosim.simulation",
 }
 

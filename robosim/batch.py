@@ -18,16 +18,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.apart import cores
 from robosim.compiled.arrays import LINE, WORD, aligned
 from robosim.compiled.records.step import INFO
 from robosim.compiled.state import State
 from robosim.controllers import GAINS, PD, Compiled, resolve, zero
+from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, OptionError, StateError
 from robosim.handles import Handle, Run, runner
 from robosim.kernels.compiler.lanes import WIDTH
 from robosim.lanes import Group, suits_lanes
-from robosim.mechanism import Mechanism
+from robosim.runtime.background import cores
 from robosim.simulation import Simulation
 from robosim.validation import count
 

@@ -7,135 +7,20 @@ it counts as the prism of 24 sides around it, up to 0.87 % of the radius nearer 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from robosim.description.obstacles import (
+    AnyShape,
+    HalfSpace,
+    HeightField,
+    TriangleMesh,
+    as_obstacles,
+    obstacle_name,
+)
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from robosim import quaternions
-from robosim.bodies import Geometry
-from robosim.errors import ModelError
-from robosim.validation import Frozen, frozen_array, unit_quaternion
-
-
-def _friction(value: float, element: str) -> float:
-    friction = float(frozen_array(value, (), "friction", element))
-    if friction < 0:
-        raise ModelError(f"friction must not be negative, not {friction}", element=element)
-    return friction
-
-
-@dataclass(frozen=True, eq=False)
-class HalfSpace(Frozen):
-    """Solid ground of the world with a flat surface.
-
-    Attributes
-    ----------
-    normal : (3,), out of the ground, any length but zero
-    point : (3,) [m], on the surface, in world axes
-    friction : float, Coulomb coefficient
-    name : str
-    """
-
-    normal: ArrayLike = (0.0, 0.0, 1.0)
-    point: ArrayLike = (0.0, 0.0, 0.0)
-    friction: float = 0.8
-    name: str = "ground"
-
-    def __post_init__(self) -> None:
-        element = f"half-space '{self.name}'"
-        normal = frozen_array(self.normal, (3,), "normal", element)
-        length = float(np.linalg.norm(normal))
-        if length == 0:
-            raise ModelError("normal must not be zero", element=element)
-        self._set(
-            normal=frozen_array(normal / length, (3,), "normal", element),
-            point=frozen_array(self.point, (3,), "point", element),
-            friction=_friction(self.friction, element),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class HeightField(Frozen):
-    """Terrain of the world given by heights over a grid, two triangles for each cell.
-
-    Attributes
-    ----------
-    heights : (nx, ny) [m], along z, at least two by two
-    size : (2,) [m], full extent along x and y
-    position : (3,) [m], of the middle of the grid at height 0, in world axes
-    quaternion : (4,), field to world axes
-    friction : float, Coulomb coefficient
-    name : str
-    """
-
-    heights: ArrayLike
-    size: tuple[float, float]
-    position: ArrayLike = (0.0, 0.0, 0.0)
-    quaternion: ArrayLike = quaternions.IDENTITY
-    friction: float = 0.8
-    name: str = "terrain"
-
-    def __post_init__(self) -> None:
-        element = f"height field '{self.name}'"
-        shape = np.shape(self.heights)
-        if len(shape) != 2 or min(shape) < 2:
-            raise ModelError(f"heights must be at least 2 by 2, not {shape}", element=element)
-        size = frozen_array(self.size, (2,), "size", element)
-        if np.any(size <= 0):
-            raise ModelError(f"size must be positive, not {size.tolist()}", element=element)
-        self._set(
-            heights=frozen_array(self.heights, shape, "heights", element),
-            size=(float(size[0]), float(size[1])),
-            position=frozen_array(self.position, (3,), "position", element),
-            quaternion=unit_quaternion(self.quaternion, "quaternion", element),
-            friction=_friction(self.friction, element),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class TriangleMesh(Frozen):
-    """Terrain of the world as a mesh of any form; its triangles can be touched from outside only.
-
-    Attributes
-    ----------
-    geometry : Geometry of kind "mesh", placed in the world; faces counterclockwise from outside
-    friction : float, Coulomb coefficient
-    """
-
-    geometry: Geometry
-    friction: float = 0.8
-
-    def __post_init__(self) -> None:
-        element = f"terrain '{self.geometry.name}'"
-        if self.geometry.kind != "mesh":
-            raise ModelError(f"must be a mesh, not a {self.geometry.kind}", element=element)
-        self._set(friction=_friction(self.friction, element))
-
-
-AnyShape = Geometry | HalfSpace | HeightField | TriangleMesh
-
-
-def obstacle_name(obstacle: AnyShape) -> str:
-    """The name of an obstacle, which a mesh has from its geometry."""
-    return obstacle.geometry.name if isinstance(obstacle, TriangleMesh) else obstacle.name
-
-
-def as_obstacles(value: AnyShape | Iterable[AnyShape]) -> tuple[AnyShape, ...]:
-    """Obstacles as a tuple, also of a single one; a `ModelError` if there is anything else."""
-    if isinstance(value, AnyShape):
-        return (value,)
-    known = ("HalfSpace", "HeightField", "TriangleMesh", "Geometry")
-    try:
-        obstacles = tuple(value)
-    except TypeError:
-        raise ModelError(
-            f"must be some shapes, not {value!r}", element="obstacles", alternatives=known
-        ) from None
-    for obstacle in obstacles:
-        if not isinstance(obstacle, AnyShape):
-            raise ModelError(
-                f"an obstacle cannot be {obstacle!r}", element="obstacles", alternatives=known
-            )
-    return obstacles
+__all__ = [
+    "AnyShape",
+    "HalfSpace",
+    "HeightField",
+    "TriangleMesh",
+    "as_obstacles",
+    "obstacle_name",
+]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ModelError, OptionError
-from robosim.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from robosim.simulation import Simulation

@@ -14,6 +14,7 @@ from robosim import quaternions
 from robosim.compiled.building.model import compile_model
 from robosim.compiled.state import make_state
 from robosim.compiled.workspace import make_workspace
+from robosim.description.mechanism import Mechanism
 from robosim.errors import StateError
 from robosim.kernels.equations.coordinates import (
     find_poses,
@@ -21,7 +22,6 @@ from robosim.kernels.equations.coordinates import (
     measure_tendons,
     read_bodies,
 )
-from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 GRAVITY = (0.0, 0.0, -9.81)

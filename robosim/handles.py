@@ -15,7 +15,6 @@ import numpy as np
 from numba import from_dtype, typeof, types
 from numpy.typing import NDArray
 
-from robosim.apart import Apart
 from robosim.compiled.loads import Loads
 from robosim.compiled.memory import Memory
 from robosim.compiled.model import Model, Options
@@ -28,6 +27,7 @@ from robosim.kernels.solve.attempts import find_motion
 from robosim.kernels.solve.graph import scheme as graph
 from robosim.kernels.solve.tree import scheme as tree
 from robosim.kernels.step.run import run_steps
+from robosim.runtime.background import Apart
 
 Array = NDArray[np.float64]
 Runner = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int], None]

@@ -15,7 +15,6 @@ import numpy as np
 from numba import typeof, types
 from numpy.typing import NDArray
 
-from robosim.apart import Apart
 from robosim.compiled.arrays import WORD, in_lines
 from robosim.compiled.loads import Loads
 from robosim.compiled.memory import Guesses, Memory
@@ -29,6 +28,7 @@ from robosim.kernels.compiler.jit import entry, named
 from robosim.kernels.compiler.lanes import WIDTH, Lanes, laned, lanes
 from robosim.kernels.solve.status import COLD
 from robosim.kernels.step.group import run_group
+from robosim.runtime.background import Apart
 
 # Steps that states which have parted take by themselves before they try again: at first, at most.
 FIRST_REST, LONGEST_REST = 1, 32

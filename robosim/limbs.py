@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.bodies import ContactPoint
 from robosim.compiled.arrays import in_lines
 from robosim.compiled.building.model import compile_model
 from robosim.compiled.kinds import LIMIT
@@ -25,6 +24,8 @@ from robosim.compiled.memory import make_memory
 from robosim.compiled.model import Model
 from robosim.compiled.state import make_state
 from robosim.compiled.workspace import make_workspace
+from robosim.description.body import ContactPoint
+from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import LIMBS, limbs
 from robosim.lanes import (
     Moved,
@@ -37,7 +38,6 @@ from robosim.lanes import (
     whole_numbers,
     widen,
 )
-from robosim.mechanism import Mechanism
 
 # Of the bodies of a lane those that all of them have: with more, too much is done four times.
 LARGEST_PART = 0.5

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
-from robosim.bodies import Geometry
-from robosim.collision import AnyShape, TriangleMesh
 from robosim.compiled.kinds import BALL, CONE, DRY, HINGE, LIMIT, TURN
 from robosim.compiled.memory import Guesses, Memory, System
 from robosim.compiled.model import Model
@@ -18,17 +16,14 @@ from robosim.compiled.order import all_joints
 from robosim.compiled.records.contact import CONTACT_READING
 from robosim.compiled.state import State
 from robosim.compiled.workspace import Workspace
-from robosim.elements import PointSpring
+from robosim.description.mechanism import Mechanism
+from robosim.description.obstacles import obstacle_name
+from robosim.description.springs import PointSpring
 from robosim.kernels.contact.readout import pair_gaps, read_contacts
-from robosim.mechanism import Mechanism
-
-if TYPE_CHECKING:
-    from robosim.simulation import Simulation
 
 Array = NDArray[np.float64]
 
 GROUND = "ground"
-TOUCHING = 1e-6  # [m]: shapes that overlap by less only touch, as neighbours are drawn
 
 
 @dataclass(frozen=True)
@@ -58,14 +53,6 @@ class Contact:
     force: Array
     velocity: Array
     is_point: bool
-
-
-def obstacle_name(obstacle: AnyShape) -> str:
-    """What an obstacle is called in contacts: its name, or the kind of a nameless geometry."""
-    geometry = obstacle.geometry if isinstance(obstacle, TriangleMesh) else obstacle
-    if isinstance(geometry, Geometry):
-        return geometry.name or geometry.kind
-    return geometry.name
 
 
 def contacts(
@@ -157,21 +144,6 @@ def shape_gaps(model: Model, state: State, work: Workspace, margin: float) -> Ar
     out = np.empty(len(model.collision.pairs))
     pair_gaps(model, state, work, float(margin), out)
     return out
-
-
-def overlapping_pairs(robot: Mechanism) -> list[tuple[str, str]]:
-    """Pairs of moving bodies whose collision geometries overlap in the home pose."""
-    from robosim.simulation import Simulation
-
-    sim: Simulation = Simulation(robot)
-    gaps = sim.shape_gaps(TOUCHING)
-    scene = robot.touching_shapes()
-    found = {
-        (robot.bodies[a].name, robot.bodies[b].name): None
-        for ((a, _), (b, _)), gap in zip(scene, gaps, strict=True)
-        if a is not None and b is not None and gap < -TOUCHING
-    }
-    return list(found)
 
 
 def tree_reaction(joint: Any, state: State, system: System) -> Array:

@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim import quaternions, readout
-from robosim.bodies import lowest_arms
-from robosim.compile_notice import CompileNotice
+from robosim import quaternions, readout, sensing
 from robosim.compiled.arrays import assign_all, copied
 from robosim.compiled.building.loops import is_tree_with_loops
 from robosim.compiled.building.model import compile_model, connect_pairs
@@ -28,7 +26,11 @@ from robosim.compiled.records.sizes import MAX_FACETS
 from robosim.compiled.state import State, make_state
 from robosim.compiled.workspace import make_workspace
 from robosim.controllers import PD, Compiled, Controller, check_torques, resolve, zero
-from robosim.elements import PointSpring
+from robosim.description.body import lowest_arms
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.description.springs import PointSpring
+from robosim.description.tendon import Tendon
 from robosim.errors import (
     ControllerError,
     ConvergenceError,
@@ -37,7 +39,6 @@ from robosim.errors import (
     StateError,
 )
 from robosim.handles import Handle, Parts, Run, Runner, begin_compiling, make_run, runner
-from robosim.joints import Joint
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED
 from robosim.kernels.equations.coordinates import joint_violations
 from robosim.kernels.solve.status import COLD, CONVERGED, LAST, NEEDS_BLOCKS
@@ -46,9 +47,8 @@ from robosim.kernels.step.knot import set_bodies
 from robosim.limbs import Limbs, find_lanes
 from robosim.log import Chunk, Log
 from robosim.log.columns import STEP, worst_of
-from robosim.mechanism import Mechanism
 from robosim.readout import Contact
-from robosim.tendons import Tendon
+from robosim.runtime.notice import CompileNotice
 from robosim.validation import count
 
 Array = NDArray[np.float64]
@@ -447,7 +447,7 @@ class Simulation:
         ModelError
             If there is none of that name.
         """
-        return self.robot.sensor(name).read(self)
+        return sensing.read(self, self.robot.sensor(name))
 
     def set_state(
         self,
@@ -1466,7 +1466,7 @@ def _user_level() -> int:
 
 def warmup() -> None:
     """Compile every kernel of a step now, rather than in the first one."""
-    from robosim.bodies import Body, ContactPoint
+    from robosim.description.body import Body, ContactPoint
 
     bodies = (Body("a", 1.0, np.eye(3)), Body("b", 1.0, np.eye(3)))
     joints = (Joint("base", "floating", None, "a"), Joint("hinge", "revolute", "a", "b"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from robosim import quaternions
-from robosim.bodies import Geometry
-from robosim.collision import AnyShape, HalfSpace, HeightField, TriangleMesh
-from robosim.mechanism import Mechanism
+from robosim.description.body import Geometry
+from robosim.description.mechanism import Mechanism
+from robosim.description.obstacles import AnyShape, HalfSpace, HeightField, TriangleMesh
 
 COLOUR = (0.62, 0.67, 0.58, 1.0)
 SEE_THROUGH = (*COLOUR[:3], 0.65)

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.bodies import lowest_arms
+from robosim.description.body import lowest_arms
+from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
 from robosim.log import Log
-from robosim.mechanism import Mechanism
 from robosim.viz.recorder import Recorder
 from robosim.viz.snapshot import joint_charts
 
@@ -75,8 +75,25 @@ def recording(
     return recorder
 
 
-def show(log: Log, robot: Mechanism | None = None) -> Recorder:
-    """Replay a log: in a notebook, in its cell; otherwise in the default browser."""
+def replay(log: Log, robot: Mechanism | None = None) -> Recorder:
+    """Show a log again: in a notebook, in its cell; otherwise in the default browser.
+
+    Parameters
+    ----------
+    log : Log
+    robot : Mechanism or None
+        None: the one that the log was made of, or, of a file, one that can be loaded by its name.
+
+    Returns
+    -------
+    Recorder
+        Which can also be saved.
+
+    Raises
+    ------
+    LogError
+        Without samples, for another robot, or if the robot is not known.
+    """
     recorder = recording(log, robot)
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if type(shell).__name__ != "ZMQInteractiveShell":

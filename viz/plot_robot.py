@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robosim.description.mechanism import Mechanism
 from robosim.log import Log, LogInfo
-from robosim.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError, OptionError
 from robosim.log import Log
-from robosim.mechanism import Mechanism
 from robosim.viz.plot_robot import contact_phases, draw_limits
 
 if TYPE_CHECKING:

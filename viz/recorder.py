@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError, StateError, ViewerError
-from robosim.mechanism import Mechanism
 from robosim.viz.page import replay_page
 from robosim.viz.scene import Contacts, FrameEncoder, encode_scene
 

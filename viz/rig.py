@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
-from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 Factory = Callable[[Mechanism, float], Any]  # of a robot and a timestep: a controller

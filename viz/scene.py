@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.bodies import Body, Geometry
+from robosim.description.body import Body, Geometry
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
 from robosim.errors import StateError
-from robosim.joints import Joint
-from robosim.mechanism import Mechanism
 from robosim.quaternions import IDENTITY, from_matrix
 from robosim.viz.obstacles import drawn_obstacles, draws_ground, is_solid
 from robosim.viz.shapes import triangles

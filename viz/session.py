@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from robosim.errors import OptionError, RobosimError
 from robosim.viz.commands import MAX_SPEED, MIN_SPEED, Command
+from robosim.viz.pacing import RealTimePacer
 from robosim.viz.pull import LONGEST_HOLD, Pull
 from robosim.viz.rig import Factory, Rig
 from robosim.viz.snapshot import JointViolations, Probe, snapshot
 
 if TYPE_CHECKING:
-    from robosim.viz.realtime import RealTimePacer
     from robosim.viz.recorder import Recorder
     from robosim.viz.viewer import Viewer
 
@@ -103,7 +103,6 @@ class Session:
             From a step that failed; not where there is a panel to tell it and to start again from,
             and no end.
         """
-        from robosim.viz.realtime import RealTimePacer
 
         self._pacer = RealTimePacer(self.speed) if pacer is None else pacer
         self._left = seconds

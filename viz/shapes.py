@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.bodies import Geometry
+from robosim.description.body import Geometry
 
 Array = NDArray[np.float64]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
-from robosim.mechanism import Mechanism
 from robosim.viz.link import MAX_FPS
-from robosim.viz.realtime import RealTimePacer
+from robosim.viz.pacing import RealTimePacer
 from robosim.viz.snapshot import snapshot
 from robosim.viz.viewer import Viewer
 
@@ -46,7 +46,7 @@ def fall(
     PeerError
         If MuJoCo is not installed, or for a joint that it does not have.
     """
-    from robosim.experiments.mujoco_peer import MuJoCoRun, Settings, available
+    from robosim.peers.mujoco_run import MuJoCoRun, Settings, available
     from robosim.simulation import Simulation
 
     if not available():

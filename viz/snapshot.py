@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.description.mechanism import Mechanism
 from robosim.log import LogInfo
-from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 MAX_FORCES = 16  # lines in the chart of contact forces

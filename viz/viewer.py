@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
-from robosim.mechanism import Mechanism
 from robosim.viz import items
 from robosim.viz.commands import Command, parse
 from robosim.viz.link import Link

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from robosim.actuators import Actuator
+from robosim.description.actuator import Actuator
 from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.defaults import ACTUATORS, Defaults

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.description.place import Place
 from robosim.loaders.mjcf.joints import Spec
 from robosim.loaders.mjcf.links import Links
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.tree import WORLD, TreeBody
-from robosim.sensors import Place
 
 Array = NDArray[np.float64]
 

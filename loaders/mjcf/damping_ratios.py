@@ -11,9 +11,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robosim.actuators import Actuator, Transmission
+from robosim.description.actuator import Actuator
+from robosim.description.mechanism import Mechanism
 from robosim.loaders.mjcf.muscles import inertia_at
-from robosim.mechanism import Mechanism
+from robosim.transmission import Transmission
 
 
 def is_ratio(actuator: Actuator) -> bool:

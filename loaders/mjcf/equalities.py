@@ -10,8 +10,10 @@ from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
-from robosim.elements import Coupling
-from robosim.joints import Joint
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.description.springs import Coupling
+from robosim.description.tendon import Pulley, Tendon, Term
 from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
 from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.hinges import with_hinges
@@ -20,8 +22,6 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.tendons import Tendons
-from robosim.mechanism import Mechanism
-from robosim.tendons import Pulley, Tendon, Term
 
 _LEFT_OUT = "equalities that no joint or gear here can hold are left out"
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from robosim import safe_xml
 from robosim.errors import LoadError
-from robosim.loaders import safe_xml
 from robosim.loaders.folders import Folders
 from robosim.loaders.mjcf.nodes import Node
 

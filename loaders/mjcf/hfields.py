@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from robosim.loaders import safe_xml
+from robosim import safe_xml
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.files import Files
 from robosim.loaders.mjcf.nodes import Node

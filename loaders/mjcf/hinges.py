@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
-from robosim.joints import Joint
+from robosim.description.joint import Joint
 
 Array = NDArray[np.float64]
 

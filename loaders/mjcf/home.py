@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.description.mechanism import Mechanism
 from robosim.loaders import placement
 from robosim.loaders.mjcf.notes import Notes
-from robosim.mechanism import Mechanism
-from robosim.models import stances
+from robosim.loaders.options import LoadOptions
 
 Array = NDArray[np.float64]
 
@@ -19,7 +19,9 @@ _LEVEL = 1e-9
 _SUNK = 1e-6  # [m]
 
 
-def at_home(mechanism: Mechanism, reference: Array, notes: Notes) -> Mechanism:
+def at_home(
+    mechanism: Mechanism, reference: Array, options: LoadOptions, notes: Notes
+) -> Mechanism:
     """The mechanism with its home pose, and with the notes as warnings.
 
     A base that can is raised until nothing is below the ground; contact points that still are
@@ -30,12 +32,13 @@ def at_home(mechanism: Mechanism, reference: Array, notes: Notes) -> Mechanism:
     mechanism : Mechanism
     reference : (nq,)
         Where the file has put the bodies.
+    options : LoadOptions
     notes : Notes
     """
     q = _coupled(mechanism, placement.within_limits(mechanism, reference))
-    mechanism = replace(mechanism, home=q, stance=stances.stance(mechanism))
+    mechanism = replace(mechanism, home=q, stance=options.stance_of(mechanism))
     if mechanism.stance is not None:
-        q = stances.posed(mechanism, mechanism.stance)
+        q = placement.in_stance(mechanism, mechanism.stance)
     gap = placement.lowest_gap(mechanism.tree_joints, mechanism.contacts, q)
     upward = _upward(mechanism)
     if gap < 0 and upward is not None:

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
-from robosim.bodies import Body, Frame
-from robosim.joints import Joint
+from robosim.description.body import Body, Frame
+from robosim.description.joint import Joint
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.compiler import Compiler, Option
 from robosim.loaders.mjcf.links import Link, Links

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim import quaternions
+from robosim import quaternions, safe_xml
 from robosim.errors import LoadError
-from robosim.loaders import safe_xml
 from robosim.loaders.meshes import MeshCache
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.defaults import Defaults

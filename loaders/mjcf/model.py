@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
-from robosim.bodies import Body, ContactPoint, Frame
+from robosim.description.body import Body, ContactPoint, Frame
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.description.sensor import Sensor
 from robosim.errors import ModelError
-from robosim.joints import Joint
 from robosim.loaders.mjcf.actuators import read_actuators
 from robosim.loaders.mjcf.anchors import Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler, Option
@@ -56,8 +58,6 @@ from robosim.loaders.mjcf.tendons import Tendons
 from robosim.loaders.mjcf.tree import Tree
 from robosim.loaders.mjcf.unread import note_unread
 from robosim.loaders.options import LoadOptions
-from robosim.mechanism import Mechanism
-from robosim.sensors import Sensor
 
 Array = NDArray[np.float64]
 
@@ -216,7 +216,7 @@ class _Model:
         mechanism = self.equalities.at_reference(mechanism, self._reference())
         mechanism = with_muscles(mechanism, self.drives.muscles, self._reference(), self.notes)
         mechanism = with_damping(mechanism, self._reference())
-        return at_home(mechanism, self._reference(), self.notes)
+        return at_home(mechanism, self._reference(), self.options, self.notes)
 
     def _driven(self, joint: Joint) -> Joint:
         """A joint with what actuators and equalities make of it."""

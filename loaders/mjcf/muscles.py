@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.actuators import Actuator, Transmission
+from robosim.description.actuator import Actuator
+from robosim.description.mechanism import Mechanism
+from robosim.description.muscle import KINDS, Activation, Muscle
 from robosim.errors import ModelError
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
-from robosim.mechanism import Mechanism
-from robosim.muscles import KINDS, Activation, Muscle
+from robosim.transmission import Transmission
 
 Array = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
-from robosim.bodies import Body, ContactPoint, Geometry
-from robosim.collision import AnyShape, HalfSpace, HeightField
+from robosim.description.body import Body, ContactPoint, Geometry
+from robosim.description.obstacles import AnyShape, HalfSpace, HeightField
 from robosim.loaders.contacts import contacts_of
 from robosim.loaders.mjcf.contacts import PlacedGeom, Rules, touch
 from robosim.loaders.mjcf.hfields import HeightFields

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from robosim.joints import Joint
+from robosim.description.joint import Joint
+from robosim.description.sensor import KINDS, Sensor, Zone
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.actuators import Drives
 from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
@@ -18,7 +19,6 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose, from_to
 from robosim.loaders.mjcf.tendons import Tendons
-from robosim.sensors import KINDS, Sensor, Zone
 
 _OBJECTS = ("body", "xbody", "geom", "site", "camera")
 _VOLUMES = ("sphere", "capsule", "ellipsoid", "cylinder", "box")

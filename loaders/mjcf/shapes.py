@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
-from robosim.bodies import Geometry
+from robosim.description.body import Geometry
 from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.geoms import Geom
 from robosim.loaders.mjcf.nodes import Node

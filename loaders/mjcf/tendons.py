@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
-from robosim.elements import PointSpring
+from robosim.description.mechanism import Mechanism
+from robosim.description.springs import PointSpring
+from robosim.description.tendon import WRAPS, Point, Pulley, Tendon, Term, Wrap
 from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler, Option
 from robosim.loaders.mjcf.contacts import PlacedGeom
 from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.joints import Spec, read_effort_range
 from robosim.loaders.mjcf.nodes import Node
-from robosim.mechanism import Mechanism
-from robosim.tendons import WRAPS, Point, Pulley, Tendon, Term, Wrap
 
 Array = NDArray[np.float64]
 

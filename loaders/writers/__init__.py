@@ -8,6 +8,7 @@ from typing import Any
 
 from lxml import etree
 
+from robosim.description.mechanism import Mechanism
 from robosim.errors import SaveError
 from robosim.loaders.srdf import SUFFIX, beside
 from robosim.loaders.writers.mesh_files import MeshFiles
@@ -15,9 +16,9 @@ from robosim.loaders.writers.mjcf import mjcf
 from robosim.loaders.writers.parts import Lost
 from robosim.loaders.writers.srdf import srdf
 from robosim.loaders.writers.urdf import urdf
-from robosim.mechanism import Mechanism
+from robosim.models import stances
 
-WRITERS = {".urdf": urdf, ".xml": mjcf}
+SUFFIXES = (".urdf", ".xml")
 
 
 def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> tuple[str, ...]:
@@ -38,14 +39,17 @@ def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> tuple[str, ...]:
         written. A file that is there already is replaced, as a whole or not at all.
     """
     file = Path(path)
-    if file.suffix.lower() not in WRITERS:
-        known = ", ".join(WRITERS)
+    suffix = file.suffix.lower()
+    if suffix not in SUFFIXES:
+        known = ", ".join(SUFFIXES)
         raise SaveError(f"{file}: unknown kind of model file '{file.suffix}' (known: {known})")
     lost = Lost()
     meshes = MeshFiles(file)
-    root = WRITERS[file.suffix.lower()](mechanism, meshes, lost)
     semantics = None
-    if file.suffix.lower() == ".urdf":
+    if suffix == ".xml":
+        root = mjcf(mechanism, meshes, lost, stances.stance(mechanism))
+    else:
+        root = urdf(mechanism, meshes, lost)
         semantics = srdf(mechanism)
         other, _ = beside(file, mechanism.name)
         if semantics is None and other is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robosim.bodies import Geometry
+from robosim.description.body import Geometry
 from robosim.loaders import disk_cache
 
 

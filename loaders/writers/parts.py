@@ -9,11 +9,12 @@ from lxml import etree
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
-from robosim.bodies import Body, ContactPoint, Frame
-from robosim.joints import Joint
-from robosim.loaders.contacts import contact_points, link_of
+from robosim.description.body import Body, ContactPoint, Frame
+from robosim.description.contact_points import link_of
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.loaders.contacts import contact_points
 from robosim.loaders.placement import fixed_to_world
-from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from lxml import etree
 
-from robosim.joints import selection
-from robosim.loaders.contacts import link_of
+from robosim.description.contact_points import link_of
+from robosim.description.joint import selection
+from robosim.description.mechanism import Mechanism
 from robosim.loaders.writers.parts import (
     Array,
     Lost,
@@ -18,7 +19,6 @@ from robosim.loaders.writers.parts import (
     named_poses,
     text,
 )
-from robosim.mechanism import Mechanism
 
 
 def srdf(mechanism: Mechanism) -> etree._Element | None:

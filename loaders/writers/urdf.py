@@ -14,11 +14,12 @@ from lxml import etree
 from numpy.typing import ArrayLike
 
 from robosim import quaternions
-from robosim.bodies import Body, Geometry
-from robosim.elements import Coupling, PointSpring
+from robosim.description.body import Body, Geometry
+from robosim.description.contact_points import DEFAULT_FRICTION, link_of
+from robosim.description.joint import Joint, selection
+from robosim.description.mechanism import Mechanism
+from robosim.description.springs import Coupling, PointSpring
 from robosim.errors import SaveError
-from robosim.joints import Joint, selection
-from robosim.loaders.contacts import DEFAULT_FRICTION, link_of
 from robosim.loaders.joints import ROOT_NAMES, UNLIMITED
 from robosim.loaders.placement import limits
 from robosim.loaders.writers.mesh_files import MeshFiles
@@ -39,7 +40,6 @@ from robosim.loaders.writers.parts import (
     rpy,
     text,
 )
-from robosim.mechanism import Mechanism
 
 TYPES = {
     "prismatic": "prismatic",

@@ -10,10 +10,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from robosim.bodies import Body, ContactPoint, Geometry
+from robosim.description.body import Body, ContactPoint, Geometry
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError
-from robosim.joints import Joint
-from robosim.mechanism import Mechanism
 from robosim.models.builders.parts import (
     BLUE,
     ORANGE,

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from robosim.bodies import Body, ContactPoint, Frame, Geometry
+from robosim.description.body import Body, ContactPoint, Frame, Geometry
+from robosim.description.contact_points import DEFAULT_FRICTION, contacts_of
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism, Stance
 from robosim.errors import ModelError
-from robosim.joints import Joint
-from robosim.loaders.contacts import DEFAULT_FRICTION, contacts_of
-from robosim.mechanism import Mechanism, Stance
 from robosim.models.builders.parts import (
     BLUE,
     DARK,

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from robosim.bodies import Body
-from robosim.joints import Joint
-from robosim.mechanism import Mechanism
+from robosim.description.body import Body
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
 from robosim.models.builders.parts import (
     BLUE,
     ORANGE,

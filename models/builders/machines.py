@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from robosim.bodies import Body, Geometry
+from robosim.description.body import Body, Geometry
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism, Stance
 from robosim.errors import ModelError
-from robosim.joints import Joint
-from robosim.mechanism import Mechanism, Stance
 from robosim.models.builders.parts import (
     BLUE,
     CENTRE,

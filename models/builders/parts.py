@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.bodies import Body, Frame, Geometry
+from robosim.description.body import Body, Frame, Geometry
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError
-from robosim.joints import Joint
-from robosim.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 Place = tuple[float, float, float]  # m

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim import quaternions
-from robosim.bodies import Body, Frame, Geometry
+from robosim.description.body import Body, Frame, Geometry
+from robosim.description.contact_points import DEFAULT_FRICTION, contacts_of
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError
-from robosim.joints import Joint
-from robosim.loaders.contacts import DEFAULT_FRICTION, contacts_of
-from robosim.mechanism import Mechanism
 from robosim.models.builders.parts import (
     BLUE,
     DARK,

@@ -12,13 +12,13 @@ from robosim.bench import others
 from robosim.bench.case import Case, Setup
 from robosim.bench.measure import Contender, mujoco_contender, mujoco_run, ours, race
 from robosim.bench.report import CLOSURE, ENERGY, OURS, PENETRATION, Report, Row, ratio_target
+from robosim.description.mechanism import Mechanism
 from robosim.experiments.chains import bent_start
 from robosim.experiments.experiment import Target
 from robosim.experiments.loops import OPENING, TILT, lowest_segments
 from robosim.experiments.measuring import largest, sample
-from robosim.experiments.mujoco_peer import MuJoCoRun, Settings
-from robosim.mechanism import Mechanism
 from robosim.models.builders import chain, segments, sphere_chain
+from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.simulation import Simulation
 
 DT, G = 0.01, 9.81

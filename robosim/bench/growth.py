@@ -12,14 +12,14 @@ from robosim.bench.case import Case, Setup
 from robosim.bench.chains import our_errors
 from robosim.bench.measure import mujoco_contender, mujoco_run, ours, race
 from robosim.bench.report import OURS, Report, Row
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
 from robosim.experiments.chains import bent_start
 from robosim.experiments.experiment import Target
 from robosim.experiments.measuring import exponent
-from robosim.experiments.mujoco_peer import Settings
-from robosim.joints import Joint
-from robosim.mechanism import Mechanism
 from robosim.models.builders import chain, sphere_chain
 from robosim.models.builders.parts import BLUE, rod
+from robosim.peers.mujoco_run import Settings
 from robosim.simulation import Simulation
 
 # The weight of 500 links on hinges makes the first of them swing by more than two radians in 10 ms,

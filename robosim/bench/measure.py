@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim.bench.report import OURS, Row, Timing
 from robosim.controllers import PD, Controller
+from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError
-from robosim.experiments.mujoco_peer import MuJoCoRun, Settings, quiet
-from robosim.mechanism import Mechanism
+from robosim.peers.mujoco_run import MuJoCoRun, Settings, quiet
 from robosim.simulation import Simulation
 
 Array = NDArray[np.float64]

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from robosim.bench.case import Setup
 from robosim.bench.measure import Contender
 from robosim.bench.report import ENERGY
+from robosim.description.mechanism import Mechanism
 from robosim.experiments.chains import bent_start
-from robosim.mechanism import Mechanism
 from robosim.simulation import Simulation
 
 Array = NDArray[np.float64]

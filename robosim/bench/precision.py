@@ -15,12 +15,12 @@ from robosim.bench.legged import a1, above
 from robosim.bench.measure import mujoco_run, rollout
 from robosim.bench.report import OURS, Report, Row, Timing, colour_of
 from robosim.controllers import PD, trot
+from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError
 from robosim.experiments.experiment import Target
 from robosim.experiments.loops import OPENING, TILT
-from robosim.experiments.mujoco_peer import Settings
-from robosim.mechanism import Mechanism
 from robosim.models.builders import double_pendulum, segments
+from robosim.peers.mujoco_run import Settings
 from robosim.simulation import Simulation
 
 if TYPE_CHECKING:

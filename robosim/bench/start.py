@@ -15,8 +15,8 @@ from robosim.bench.measure import mujoco_contender, mujoco_run, ours, race
 from robosim.bench.report import ENERGY, OURS, PENETRATION, Report, Row, Timing
 from robosim.experiments.experiment import Target
 from robosim.experiments.measuring import largest, sample, trend
-from robosim.experiments.mujoco_peer import MuJoCoRun, Settings
 from robosim.models.builders import cube, double_pendulum
+from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.simulation import Simulation
 
 FIRST_STEP = """

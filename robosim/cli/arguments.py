@@ -15,8 +15,8 @@ import numpy as np
 import typer
 
 from robosim.cli.application import remark
+from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, OptionError, RobosimError
-from robosim.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from robosim.controllers import PD

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 import robosim
+from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
-from robosim.mechanism import Mechanism
 
 _PANEL = "Loading"
 

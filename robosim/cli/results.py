@@ -39,7 +39,7 @@ def compare(
 
     [bold]Example:[/bold] robosim compare a1 --peer pinocchio
     """
-    from robosim.comparison import compare as compare_with
+    from robosim.loaders.peers import compare as compare_with
 
     if view and peer != "mujoco":
         raise OptionError(f"--view is for --peer mujoco: {peer} does not simulate contacts here")

@@ -32,7 +32,7 @@ class _Timed:
         return getattr(self._sim, name)
 
     def stream(self, *args: Any, **options: Any) -> Iterator[Chunk]:
-        from robosim.compile_notice import CompileNotice
+        from robosim.runtime.notice import CompileNotice
 
         chunks = self._sim.stream(*args, **options)
         while True:

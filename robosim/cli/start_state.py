@@ -13,7 +13,7 @@ import typer
 from robosim.errors import OptionError
 
 if TYPE_CHECKING:
-    from robosim.mechanism import Mechanism
+    from robosim.description.mechanism import Mechanism
 
 START = "Start"
 _DEGREES = "deg"

@@ -13,7 +13,7 @@ from robosim.cli.start_state import Drop, Pose, Q, V, start_state
 from robosim.errors import OptionError, RobosimError
 
 if TYPE_CHECKING:
-    from robosim.mechanism import Mechanism
+    from robosim.description.mechanism import Mechanism
     from robosim.simulation import Simulation
 
 STEPPING = "Stepping"

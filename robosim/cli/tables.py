@@ -10,9 +10,9 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from robosim.joints import Joint
-from robosim.mechanism import Mechanism
-from robosim.tendons import Term
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.description.tendon import Term
 
 if TYPE_CHECKING:
     from robosim.experiments.experiment import Target

@@ -18,7 +18,7 @@ from robosim.cli.stepping import Stepping
 from robosim.cli.watching import WATCHING, Watching, check_record, open_viewer, save_recording
 
 if TYPE_CHECKING:
-    from robosim.mechanism import Mechanism
+    from robosim.description.mechanism import Mechanism
     from robosim.simulation import Simulation
 
 Open = Annotated[bool, typer.Option("--open", help="Open the browser.", rich_help_panel=WATCHING)]

@@ -13,7 +13,7 @@ from robosim.cli.application import err, remark
 from robosim.errors import OptionError
 
 if TYPE_CHECKING:
-    from robosim.mechanism import Mechanism
+    from robosim.description.mechanism import Mechanism
     from robosim.simulation import Simulation
     from robosim.viz import Recorder, Viewer
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from robosim.elements import PointSpring
-from robosim.joints import Joint
-from robosim.mechanism import Mechanism
-from robosim.tendons import Tendon
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.description.springs import PointSpring
+from robosim.description.tendon import Tendon
 
 
 def all_joints(mechanism: Mechanism) -> list[Joint | PointSpring | Tendon]:

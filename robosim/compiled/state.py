@@ -11,7 +11,7 @@ from robosim.compiled.model import Model
 from robosim.compiled.order import n_lengths
 from robosim.compiled.records.body import BODY_STATE
 from robosim.compiled.records.joint import COUPLING_STATE, JOINT_STATE
-from robosim.mechanism import Mechanism
+from robosim.description.mechanism import Mechanism
 from robosim.validation import Array
 
 

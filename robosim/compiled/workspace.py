@@ -20,7 +20,7 @@ from robosim.compiled.records.narrow_phase import CANDIDATE, CORNER, PAIR_WORK, 
 from robosim.compiled.records.shape import FEATURE, FOUND, POINT
 from robosim.compiled.records.step import SCRATCH
 from robosim.compiled.state import State, make_state
-from robosim.mechanism import Mechanism
+from robosim.description.mechanism import Mechanism
 from robosim.validation import Array
 
 

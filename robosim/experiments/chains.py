@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import exponent, largest, shortest_us, stepper
-from robosim.experiments.mujoco_peer import LABELS, MuJoCoRun, Settings, said
-from robosim.mechanism import Mechanism
 from robosim.models.builders import chain
+from robosim.peers.mujoco_run import LABELS, MuJoCoRun, Settings, said
 from robosim.simulation import Simulation
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
+from robosim.description.mechanism import Mechanism
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import exponent, largest, sample
-from robosim.experiments.mujoco_peer import LABELS, MuJoCoRun, Settings, said
-from robosim.mechanism import Mechanism
 from robosim.models.builders import pendulum
+from robosim.peers.mujoco_run import LABELS, MuJoCoRun, Settings, said
 from robosim.simulation import Simulation
 
 if TYPE_CHECKING:

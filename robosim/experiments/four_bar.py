@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import largest, sample, trend
-from robosim.experiments.mujoco_peer import LABELS, MuJoCoRun, Settings, said
 from robosim.models.builders import double_four_bar
+from robosim.peers.mujoco_run import LABELS, MuJoCoRun, Settings, said
 from robosim.simulation import Simulation
 
 if TYPE_CHECKING:

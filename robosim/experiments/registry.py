@@ -26,7 +26,7 @@ from robosim.experiments import (
     whip,
 )
 from robosim.experiments.experiment import Experiment, Result, Setup, Target, plain
-from robosim.experiments.mujoco_peer import available, version
+from robosim.peers.mujoco_run import available, version
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     loops.LOOPS,

@@ -9,8 +9,8 @@ import numpy as np
 from robosim.experiments.drawing import COLOURS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import largest, sample
-from robosim.experiments.mujoco_peer import LABELS, MuJoCoRun, Settings, said
 from robosim.models.builders import chain
+from robosim.peers.mujoco_run import LABELS, MuJoCoRun, Settings, said
 from robosim.simulation import Simulation
 
 if TYPE_CHECKING:

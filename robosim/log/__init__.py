@@ -9,8 +9,8 @@ world axes and the angular velocity in body axes. SI units and radians.
 from __future__ import annotations
 
 from robosim.log.columns import Chunk, LogInfo
-from robosim.log.files import LogWriter, partial_path, read_log
-from robosim.log.memory import Log
+from robosim.log.files import LogWriter, partial_path
+from robosim.log.memory import Log, read_log
 from robosim.log.statistics import RunStatistics
 
 __all__ = [

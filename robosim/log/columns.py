@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-import robosim
+from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
-from robosim.mechanism import Mechanism
+from robosim.version import __version__
 
 Array = NDArray[np.float64]
 
@@ -110,12 +110,12 @@ class LogInfo:
     v: tuple[str, ...]
     tau: tuple[str, ...]
     units: Mapping[str, str] = field(default_factory=dict)
-    version: str = robosim.__version__
+    version: str = __version__
     ended: str = "complete"
 
     @classmethod
-    def of(cls, robot: Mechanism, timestep: float) -> LogInfo:
-        """Of a log of `robot` with samples `timestep` [s] apart."""
+    def of(cls, robot: Mechanism, timestep: float, version: str = __version__) -> LogInfo:
+        """Of a log of `robot` with samples `timestep` [s] apart, as that robosim writes it."""
         q_units: list[str] = []
         v_units: list[str] = []
         for joint in robot.tree_joints:
@@ -131,7 +131,7 @@ class LogInfo:
         units = dict(zip((*q, *v), (*q_units, *v_units), strict=True))
         units |= dict(zip(tau, effort_units(robot), strict=True))
         units |= {"time": "s", "iterations": "1", "substeps": "1", "violation": "m", "gap": "m"}
-        return cls(robot.name, float(timestep), tuple(q), tuple(v), tuple(tau), units)
+        return cls(robot.name, float(timestep), tuple(q), tuple(v), tuple(tau), units, version)
 
     @classmethod
     def from_names(cls, names: Sequence[str], metadata: str | None = None) -> LogInfo:

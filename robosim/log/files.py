@@ -2,7 +2,7 @@
 
 The samples go to ``PATH.partial`` as they come, and the file at PATH appears, or is replaced,
 in one move when the log is complete. A run that is killed leaves ``PATH.partial``, which
-`read_log` reads in its stead.
+`read_samples` reads in its stead.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from typing import BinaryIO, Self
 
 import numpy as np
 
+from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
 from robosim.log import formats
 from robosim.log.columns import Chunk, LogInfo
-from robosim.log.memory import Log
-from robosim.mechanism import Mechanism
 from robosim.validation import count
 
 if sys.platform != "win32":
@@ -32,6 +31,8 @@ SUFFIXES = (".parquet", ".csv", ".npz")
 PARTIAL = ".partial"
 # Bytes for each number while a log is written: the stream and the file that is made of it.
 BYTES = {".parquet": 16, ".npz": 16, ".csv": 20}
+
+Read = tuple[LogInfo, Chunk, str | None]  # of a file; and a note, of what a reader should know
 
 
 def partial_path(path: str | Path) -> Path:
@@ -122,7 +123,7 @@ class TableWriter:
         Raises
         ------
         LogError
-            If the file cannot be written; what was logged then stays where `read_log` finds it.
+            If the file cannot be written; `robosim.log.read_log` still finds what was logged.
         """
         if not self._open:
             return
@@ -256,8 +257,8 @@ class LogWriter(TableWriter):
         super().close(ended)
 
 
-def read_log(path: str | Path) -> Log:
-    """Read a log file, or what a killed run left of it; `Log.note` then says so.
+def read_samples(path: str | Path) -> Read:
+    """Read a log file, or what a killed run left of it; a note then says so.
 
     Raises
     ------
@@ -280,18 +281,18 @@ def read_log(path: str | Path) -> Log:
     raise LogError(f"{path}: there is no such file")
 
 
-def _read_partial(partial: Path, path: Path) -> Log:
+def _read_partial(partial: Path, path: Path) -> Read:
     if not partial.exists():
         raise LogError(f"{partial}: there is no such file")
     suffix = check_log_path(partial.with_suffix(""))
-    log = _read(partial, suffix, None, partial=True)
+    info, samples, _ = _read(partial, suffix, None, partial=True)
     what = "" if path == partial else f"{path} is not complete: "
-    end = log.t[-1] if len(log) else 0.0
-    note = f"{what}read {len(log)} samples, to t = {end:.6g} s, from {partial}, {_fate(partial)}"
-    return Log(log.info.with_end("killed"), log.samples, note)
+    n, end = len(samples.t), samples.t[-1] if len(samples.t) else 0.0
+    note = f"{what}read {n} samples, to t = {end:.6g} s, from {partial}, {_fate(partial)}"
+    return info.with_end("killed"), samples, note
 
 
-def _read(path: Path, suffix: str, note: str | None, partial: bool = False) -> Log:
+def _read(path: Path, suffix: str, note: str | None, partial: bool = False) -> Read:
     from pyarrow import ArrowException
 
     try:
@@ -310,7 +311,7 @@ def _read(path: Path, suffix: str, note: str | None, partial: bool = False) -> L
         raise LogError(f"{path}: cannot be read: {_reason(error)}") from None
     except (ArrowException, zipfile.BadZipFile, EOFError, KeyError, ValueError) as error:
         raise LogError(f"{path}: damaged, or not a log: {_reason(error)}") from None
-    return Log(info, samples, note)
+    return info, samples, note
 
 
 def _open_alone(path: Path) -> BinaryIO:

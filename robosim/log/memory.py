@@ -6,14 +6,14 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
 from robosim.log.columns import Array, Chunk, LogInfo
-from robosim.mechanism import Mechanism
+from robosim.log.files import TableWriter, read_samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +57,6 @@ class Log:
         LogError
             If there is none, or it cannot be read.
         """
-        from robosim.log.files import read_log
-
         log = read_log(path)
         if log.note:
             warnings.warn(log.note, stacklevel=2)
@@ -72,8 +70,6 @@ class Log:
         LogError
             For another suffix, or if the file cannot be written.
         """
-        from robosim.log.files import TableWriter
-
         rows = 65536
         writer = TableWriter(path, self.info, steps=len(self))
         try:
@@ -83,29 +79,6 @@ class Log:
             writer.discard()
             raise
         writer.close()
-
-    def view(self, robot: Mechanism | None = None) -> Any:
-        """Replay it: in a notebook, in its cell; otherwise in the default browser.
-
-        Parameters
-        ----------
-        robot : Mechanism or None
-            None: the one that it was made of, or, of a file, one that can be loaded by its name.
-
-        Returns
-        -------
-        robosim.viz.Recorder
-            Which can also be saved.
-
-        Raises
-        ------
-        LogError
-            Without samples, for another robot, or if the robot is not known.
-        """
-        # Here, as the viewer imports this package.
-        from robosim.viz.playback import show
-
-        return show(self, robot)
 
     def column(self, name: str) -> NDArray[np.float64] | NDArray[np.int64]:
         """A column (n,) by its name; see `names`.
@@ -181,3 +154,14 @@ class Log:
     def gap(self) -> Array:
         """Smallest distance from the ground at the end of that step, (n,) [m]."""
         return self.samples.gap
+
+
+def read_log(path: str | Path) -> Log:
+    """Read a log file, or what a killed run left of it; `Log.note` then says so.
+
+    Raises
+    ------
+    LogError
+        If there is none, or it is not a log, or damaged.
+    """
+    return Log(*read_samples(path))

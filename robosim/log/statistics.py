@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from robosim.log.columns import Chunk, effort_units
+from robosim.description.mechanism import Mechanism
+from robosim.log.columns import Array, Chunk, effort_units
 
-if TYPE_CHECKING:
-    from robosim.simulation import Simulation
+
+class Running(Protocol):
+    """What statistics ask a `Simulation` for."""
+
+    @property
+    def robot(self) -> Mechanism: ...
+    @property
+    def timestep(self) -> float: ...
+    @property
+    def order(self) -> int: ...
+    @property
+    def fourth_order_steps(self) -> int: ...
+    @property
+    def time(self) -> float: ...
+    @property
+    def q(self) -> Array: ...
+    def energy(self) -> float: ...
 
 
 class RunStatistics:
@@ -22,7 +38,7 @@ class RunStatistics:
         Before its first step: its energy now is the run's initial energy.
     """
 
-    def __init__(self, sim: Simulation) -> None:
+    def __init__(self, sim: Running) -> None:
         self.steps = 0
         self.wall_seconds = 0.0
         self._sim = sim

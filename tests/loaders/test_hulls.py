@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from robosim.loaders import disk_cache, hulls
+from robosim.description import hulls
+from robosim.loaders import disk_cache
+from robosim.loaders import hulls as kept_hulls
 from robosim.loaders.hulls import simplified_hull
 
 
@@ -77,7 +79,7 @@ def test_many_vertices_are_thinned_within_the_bound(monkeypatch):
     rng = np.random.default_rng(0)
     points = rng.uniform(-1, 1, size=(4000, 3)) * (1, 0.4, 0.3)
     points[2000] = (0.2, 0.1, 0.7)  # a spike, which must not be lost from the bounding box
-    hull = hulls._simplified(points, 32)
+    hull = hulls.simplified_hull(points, 32)
     np.testing.assert_array_equal(hull.points.max(axis=0), points.max(axis=0))
     np.testing.assert_array_equal(hull.points.min(axis=0), points.min(axis=0))
     farthest = max(distance(point, hull.points) for point in points)
@@ -97,7 +99,7 @@ class TestDisk:
         points = cloud(1, 200, 1)
         first = simplified_hull(points)
         (entry,) = folder.iterdir()
-        monkeypatch.setattr(hulls, "_simplified", lambda *_: pytest.fail("worked out again"))
+        monkeypatch.setattr(hulls, "simplified_hull", lambda *_: pytest.fail("worked out again"))
         second = simplified_hull(points)
         np.testing.assert_array_equal(first.points, second.points)
         assert first[1:] == second[1:]
@@ -125,7 +127,7 @@ class TestDisk:
         entry.write_bytes(spoil(entry.read_bytes()))
         np.testing.assert_array_equal(simplified_hull(points).points, first.points)
         # It has been replaced by a good one.
-        assert hulls._decoded(dict(np.load(entry))).loss == first.loss
+        assert kept_hulls._decoded(dict(np.load(entry))).loss == first.loss
 
     def test_an_entry_of_something_else_is_worked_out_again(self, folder):
         points = cloud(1, 200, 1)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import robosim
-from robosim import Place, Sensor, Zone, quaternions
+from robosim import Place, Sensor, Zone, quaternions, sensing
+from robosim.sensors import KINDS
 
 WORLD = """
 <body name="base" pos="0 0 1"><freejoint name="free"/>
@@ -29,6 +30,10 @@ REST = """
 </tendon>
 <actuator><motor name="m" joint="knee" gear="3"/><motor name="t" tendon="both" gear="2"/></actuator>
 """
+
+
+def test_every_kind_of_sensor_has_a_reader():
+    assert set(sensing.READERS) == set(KINDS)
 
 
 def frames(kind: str) -> list[str]:

@@ -672,7 +672,7 @@ class TestCompare:
                 Row("mass matrix", 1e-3 if not passed else 1e-12, 1e-9, passed),
             )
             found = Comparison("cube", "cube.urdf", "pinocchio", "3.0", 100, rows, frames=1)
-            monkeypatch.setattr("robosim.comparison.compare", lambda robot, peer: found)
+            monkeypatch.setattr("robosim.loaders.peers.compare", lambda robot, peer: found)
 
         return arrange
 

@@ -10,6 +10,7 @@ import pytest
 import robosim
 from robosim import Body, Geometry, HalfSpace, Joint, Mechanism, ModelError, Simulation
 from robosim.models.builders import cube, pendulum
+from robosim.overlaps import without_overlaps
 
 
 def arm(gap: float) -> Mechanism:
@@ -27,13 +28,15 @@ def arm(gap: float) -> Mechanism:
 
 
 def test_self_collision_takes_bodies_without_a_joint_between_them():
-    robot = arm(0.05).with_contacts(self_collision=True)
+    robot = without_overlaps(arm(0.05).with_contacts(self_collision=True))
     assert robot.excluded_pairs == ()
     assert [(a, b) for (a, _), (b, _) in robot.touching_shapes()] == [(0, 2)]
 
 
 def test_what_overlaps_at_home_is_left_out_and_said():
-    robot = arm(-0.01).with_contacts(self_collision=True)
+    asked = arm(-0.01).with_contacts(self_collision=True)
+    assert (asked.excluded_pairs, len(asked.touching_shapes())) == ((), 1)
+    robot = without_overlaps(asked)
     assert [frozenset(pair) for pair in robot.excluded_pairs] == [frozenset("ac")]
     assert any("a - c" in text for text in robot.warnings)
     assert robot.touching_shapes() == []
@@ -42,6 +45,7 @@ def test_what_overlaps_at_home_is_left_out_and_said():
 
 def test_a_pair_that_is_asked_for_is_kept():
     robot = arm(-0.01).with_contacts(pairs=[("a", "c")], self_collision=True)
+    robot = without_overlaps(robot)
     assert robot.excluded_pairs == ()
     assert len(robot.touching_shapes()) == 1
 
@@ -69,6 +73,23 @@ def test_an_obstacle_in_the_place_of_the_ground():
         assert contact.other == "ground"
         np.testing.assert_allclose(contact.normal, [0, 0, 1], atol=1e-12)
         assert 0 <= contact.gap < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "name"),
+    [
+        (Geometry("box", (2, 2, 0.1), (0, 0, -0.05)), "box"),
+        (Geometry("box", (2, 2, 0.1), (0, 0, -0.05), name="slab"), "slab"),
+        (HalfSpace(), "ground"),
+    ],
+)
+def test_the_name_that_a_contact_has_is_the_one_that_excludes_it(obstacle, name):
+    robot = cube().with_contacts(obstacles=obstacle, ground=False)
+    sim = Simulation(robot, 1e-2)
+    sim.run(0.05)
+    assert {contact.other for contact in sim.contacts()} == {name}
+    apart = replace(robot, excluded_pairs=((name, "cube"),))
+    assert apart.touching_shapes() == []
 
 
 def test_limits_push_with_what_keeps_a_joint_inside():

@@ -31,6 +31,7 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     [
         "import robosim",
         "import robosim; robosim.load('a1')",
+        "import robosim.viz, robosim.loaders.writers, robosim.models.builders",
         "from robosim.controllers import stand; import robosim; stand(robosim.load('a1'))",
     ],
 )

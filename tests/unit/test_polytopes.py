@@ -8,8 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
-from robosim import ModelError, polytopes, quaternions
-from robosim.polytopes import convex_hull
+from robosim import ModelError, quaternions
+from robosim.description import polytopes
+from robosim.description.polytopes import convex_hull
 
 OUT = 3e-7  # of the size: what is within 1e-7 of a face's plane is put into it
 

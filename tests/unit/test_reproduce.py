@@ -36,8 +36,8 @@ from robosim.experiments.measuring import (
     stepper,
     trend,
 )
-from robosim.experiments.mujoco_peer import MuJoCoRun, Settings, available
 from robosim.models.builders import chain, cube, double_four_bar, segments, three_link_loop
+from robosim.peers.mujoco_run import MuJoCoRun, Settings, available
 from robosim.quaternions import normalized
 
 NAMES = [experiment.names[0] for experiment in EXPERIMENTS]

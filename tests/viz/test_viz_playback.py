@@ -10,7 +10,7 @@ from test_viz_recorder import embedded, times_of
 from test_viz_session import FakeViewer
 
 import robosim
-from robosim import LogError, Simulation
+from robosim import LogError, Simulation, viz
 from robosim.errors import OptionError, ViewerError
 from robosim.log import Log
 from robosim.viz import playback, rendering
@@ -79,10 +79,10 @@ def test_an_empty_log_is_an_error(log):
         recording(Log.from_chunks(log.robot, 1e-3, []))
 
 
-def test_log_view_opens_the_browser_outside_of_notebooks(log, monkeypatch):
+def test_replay_opens_the_browser_outside_of_notebooks(log, monkeypatch):
     opened = []
     monkeypatch.setattr(playback.webbrowser, "open", opened.append)
-    recorder = log.view()
+    recorder = viz.replay(log)
     (address,) = opened
     path = Path(address.removeprefix("file://"))
     assert path.read_text() == recorder.page()

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.compiled.records.body import BODY
-from robosim.mechanism import Mechanism
+from robosim.description.mechanism import Mechanism
 
 
 def body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np.void]:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.bodies import Body
 from robosim.compiled.kinds import CONE, DRY, LIMIT, PLANE, RIM, TURN
 from robosim.compiled.order import contact_order, coordinate_places
 from robosim.compiled.records.contact import CONTACT
-from robosim.mechanism import Mechanism
-from robosim.tendons import Tendon, Term
+from robosim.description.body import Body
+from robosim.description.mechanism import Mechanism
+from robosim.description.tendon import Tendon, Term
 
 # Files write 1e14 for a wheel that must not slip. A cone of 84 degrees does not let it either, and
 # leaves the solver's scales where they can be computed with.

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
-from robosim.bodies import Body
 from robosim.compiled.arrays import aligned
 from robosim.compiled.kinds import BALL, FREE, GENERAL, HINGE
 from robosim.compiled.order import all_joints, n_lengths
 from robosim.compiled.records.joint import COMPLIANCE, COORDINATE, COUPLING, JOINT, PIECE
-from robosim.elements import PointSpring
-from robosim.joints import Joint
-from robosim.mechanism import Mechanism
-from robosim.tendons import Tendon
+from robosim.description.body import Body
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.description.springs import PointSpring
+from robosim.description.tendon import Tendon
 from robosim.validation import Array
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robosim.compiled.model import Loops
-from robosim.mechanism import Mechanism
+from robosim.description.mechanism import Mechanism
 
 
 def is_tree_with_loops(mechanism: Mechanism) -> bool:

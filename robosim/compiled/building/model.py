@@ -13,7 +13,7 @@ from robosim.compiled.building.loops import separate_loops
 from robosim.compiled.building.pairs import compile_pairs
 from robosim.compiled.building.tendons import path_records
 from robosim.compiled.model import Model
-from robosim.mechanism import Mechanism
+from robosim.description.mechanism import Mechanism
 
 
 def compile_model(mechanism: Mechanism, n_facets: int = 0, articulated: bool = False) -> Model:

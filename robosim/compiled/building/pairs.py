@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from robosim.collision import AnyShape
 from robosim.compiled.building.contacts import MAX_FRICTION
 from robosim.compiled.building.shapes import compile_shapes
 from robosim.compiled.kinds import CAPSULE, HEIGHT_FIELD, SPHERE
 from robosim.compiled.model import Collision
 from robosim.compiled.records.shape import PAIR
-from robosim.mechanism import Mechanism
+from robosim.description.mechanism import Mechanism
+from robosim.description.obstacles import AnyShape
 
 
 def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision | None:

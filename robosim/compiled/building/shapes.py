@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
-from robosim.bodies import Geometry
-from robosim.collision import AnyShape, HalfSpace, HeightField, TriangleMesh
 from robosim.compiled.kinds import (
     CAPSULE,
     CYLINDER,
@@ -21,8 +19,10 @@ from robosim.compiled.kinds import (
 )
 from robosim.compiled.model import ShapeData, Topology
 from robosim.compiled.records.shape import NODE, POINT, SHAPE
+from robosim.description.body import Geometry
+from robosim.description.obstacles import AnyShape, HalfSpace, HeightField, TriangleMesh
+from robosim.description.polytopes import Polytope, convex_hull, polytope
 from robosim.errors import ModelError
-from robosim.polytopes import Polytope, convex_hull, polytope
 from robosim.validation import Array
 
 CYLINDER_SIDES = 24

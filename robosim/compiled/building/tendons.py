@@ -12,8 +12,8 @@ from robosim.compiled.kinds import CYLINDER_WRAP, PULLEY, SPHERE_WRAP, TERM, VIA
 from robosim.compiled.order import coordinate_places
 from robosim.compiled.records.joint import COMPLIANCE
 from robosim.compiled.records.tendon import PATH, SPAN
-from robosim.mechanism import Mechanism
-from robosim.tendons import Point, Pulley, Term, Wrap
+from robosim.description.mechanism import Mechanism
+from robosim.description.tendon import Point, Pulley, Term, Wrap
 
 
 def path_records(

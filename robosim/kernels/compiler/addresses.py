@@ -96,7 +96,7 @@ def copy_record(typing_context, source, target):
 
 @intrinsic
 def call_solver(typing_context, function, address, dt, info):
-    """Call what is compiled apart (`robosim.apart`) by its address: status(address, dt, info).
+    """Call what `robosim.runtime.background` compiles by its address: status(address, dt, info).
 
     It may end as kernels do where lanes part; then the caller does.
     """

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from numba import types
 
-from robosim import apart
-from robosim.apart import Apart
-from robosim.compile_notice import CompileNotice
 from robosim.kernels.compiler import jit
 from robosim.kernels.compiler.addresses import TYPES
 from robosim.kernels.compiler.jit import named, part
+from robosim.runtime import background
+from robosim.runtime.background import Apart
+from robosim.runtime.notice import CompileNotice
 
 KIND = 314159
 
@@ -43,8 +43,8 @@ def begun(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(jit, "FOLDER", str(tmp_path / Path(jit.FOLDER).name))
     monkeypatch.setitem(TYPES, KIND, types.int64)
-    monkeypatch.setattr(apart, "_at_work", [])
-    monkeypatch.setattr(apart, "cores", lambda: 2)
+    monkeypatch.setattr(background, "_at_work", [])
+    monkeypatch.setattr(background, "cores", lambda: 2)
     return lambda: Apart(make, (KIND,), (types.int64,))
 
 
@@ -59,7 +59,7 @@ def test_another_process_compiles_it(begun):
 
 
 def test_this_one_does_if_the_other_fails(begun, monkeypatch):
-    monkeypatch.setattr(apart, "COMPILE", "raise SystemExit(3)")
+    monkeypatch.setattr(background, "COMPILE", "raise SystemExit(3)")
     one = begun()
     CompileNotice.install()
     before = CompileNotice.seconds
@@ -71,7 +71,7 @@ def test_this_one_does_if_the_other_fails(begun, monkeypatch):
 
 
 def test_no_more_processes_than_cores(begun, monkeypatch):
-    monkeypatch.setattr(apart, "COMPILE", "input(); import time; time.sleep(60)")
+    monkeypatch.setattr(background, "COMPILE", "input(); import time; time.sleep(60)")
     first = begun()
     second = begun()
     assert first._process is not None
@@ -81,5 +81,5 @@ def test_no_more_processes_than_cores(begun, monkeypatch):
     first._process.wait()
     third = begun()
     assert third._process is None  # what has been compiled here is in the cache
-    monkeypatch.setattr(apart, "cores", lambda: 1)
+    monkeypatch.setattr(background, "cores", lambda: 1)
     assert call(first.address(), 5) == 10

@@ -18,10 +18,14 @@ from typing import Any
 
 from numba import types
 
-from robosim.compile_notice import CompileNotice
 from robosim.kernels.compiler.addresses import TYPES
+from robosim.runtime.notice import CompileNotice
 
-COMPILE = "import sys, robosim.apart; robosim.apart.compile_here(sys.stdin.buffer.read())"
+COMPILE = """
+import sys
+from robosim.runtime.background import compile_here
+compile_here(sys.stdin.buffer.read())
+"""
 _at_work: list[subprocess.Popen[bytes]] = []
 
 

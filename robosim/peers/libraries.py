@@ -13,9 +13,10 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from robosim import conversions
+from robosim import safe_xml
+from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
-from robosim.mechanism import Mechanism
+from robosim.peers import conversions
 
 Array = NDArray[np.float64]
 GRAVITY = (0.0, 0.0, -9.81)
@@ -229,9 +230,6 @@ class MuJoCo:
 
 
 def _root_of(file: Path) -> etree._Element:
-    # Here, as reading files is the loaders' affair and they import this package.
-    from robosim.loaders import safe_xml
-
     return safe_xml.parse(safe_xml.read_bytes(file), file)
 
 

@@ -6,26 +6,50 @@ import numpy as np
 from lxml import etree
 
 from robosim import quaternions
-from robosim.bodies import Geometry
-from robosim.collision import AnyShape, HalfSpace, HeightField, obstacle_name
+from robosim.description.body import Geometry
+from robosim.description.mechanism import Mechanism
+from robosim.description.obstacles import (
+    AnyShape,
+    HalfSpace,
+    HeightField,
+    TriangleMesh,
+    obstacle_name,
+)
+from robosim.loaders.writers.mjcf.document import SAME, Document, friction
 from robosim.loaders.writers.parts import Lost, child, text
-from robosim.mechanism import Mechanism
 
-_SAME = 1e-9
 # Below the lowest point of a height field, where MuJoCo wants something solid [m].
 _BASE = 0.1
-
-
-def friction(mu: float) -> str:
-    """Coefficients of a geom: of sliding, and MuJoCo's own of torsion and of rolling."""
-    return f"{text(mu)} 0.005 0.0001"
 
 
 # What a geom of the world has that touches whatever moves, with the friction of that.
 TOUCHED = {"contype": "0", "conaffinity": "1", "friction": friction(0.0)}
 
 
-def surface_of(
+def write_obstacles(document: Document) -> None:
+    """The obstacles as geoms of the world."""
+    for obstacle in document.mechanism.obstacles:
+        if isinstance(obstacle, TriangleMesh):
+            document.lost.add("obstacles whose mesh MuJoCo would take the hull of",
+                          obstacle_name(obstacle))  # fmt: skip
+            continue
+        name = document.geom_name(obstacle.name or "obstacle")
+        attributes = {"name": name} | _touching(obstacle, document.mechanism, document.lost)
+        if not isinstance(obstacle, Geometry):
+            attributes |= _surface_of(obstacle, name, document.assets)
+            child(document.world, "geom", **attributes)
+            continue
+        document.shape(document.world, "collision", obstacle, np.eye(3), np.zeros(3))
+        geom = document.world[-1]
+        geom.attrib.update(attributes)
+        geom.set("group", "3" if _is_drawn(obstacle, document.mechanism) else "0")
+    names = set(map(obstacle_name, document.mechanism.obstacles))
+    for pair in document.mechanism.excluded_pairs:
+        if not names.isdisjoint(pair):
+            document.lost.add("excluded pairs with obstacles", " - ".join(pair))
+
+
+def _surface_of(
     obstacle: HalfSpace | HeightField, name: str, assets: etree._Element
 ) -> dict[str, str]:
     """Attributes of the geom that a half-space or a height field is; a field's asset is added."""
@@ -46,7 +70,7 @@ def surface_of(
             "quat": text(obstacle.quaternion)}  # fmt: skip
 
 
-def touching(obstacle: AnyShape, mechanism: Mechanism, lost: Lost) -> dict[str, str]:
+def _touching(obstacle: AnyShape, mechanism: Mechanism, lost: Lost) -> dict[str, str]:
     """Attributes by which a geom of the world touches what moves, with the lower friction of both.
 
     MuJoCo takes the higher one, or that of the geom with the higher priority.
@@ -63,11 +87,11 @@ def touching(obstacle: AnyShape, mechanism: Mechanism, lost: Lost) -> dict[str, 
     return TOUCHED | {"priority": "1", "friction": friction(mu)}
 
 
-def is_drawn(shape: Geometry, mechanism: Mechanism) -> bool:
+def _is_drawn(shape: Geometry, mechanism: Mechanism) -> bool:
     """Whether the world has a shape to see in the place of an obstacle."""
     place = (*np.asarray(shape.position), *np.asarray(shape.quaternion))
     for seen in mechanism.world_visuals:
         there = (*np.asarray(seen.position), *np.asarray(seen.quaternion))
-        if seen.kind == shape.kind and np.abs(np.subtract(place, there)).max() < _SAME:
+        if seen.kind == shape.kind and np.abs(np.subtract(place, there)).max() < SAME:
             return True
     return False

@@ -1,0 +1,81 @@
+"""Mechanisms to MJCF, each section by a module of its own.
+
+Bodies are where they are at home, and `ref` tells what their joints' coordinates are there: that is
+where MuJoCo starts. Only ball joints have no `ref`, and are as at zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from lxml import etree
+
+from robosim.description.mechanism import Mechanism, Stance
+from robosim.loaders.placement import in_stance
+from robosim.loaders.writers.mesh_files import MeshFiles
+from robosim.loaders.writers.mjcf.actuators import write_actuators
+from robosim.loaders.writers.mjcf.bodies import write_bodies, write_exclusions, write_world
+from robosim.loaders.writers.mjcf.document import SAME, Document
+from robosim.loaders.writers.mjcf.equalities import write_equalities
+from robosim.loaders.writers.mjcf.obstacles import write_obstacles
+from robosim.loaders.writers.mjcf.tendons import write_tendons
+from robosim.loaders.writers.parts import Lost, child, named_poses, note_joint, note_rest, text
+
+
+def mjcf(
+    mechanism: Mechanism, meshes: MeshFiles, lost: Lost, stance: Stance | None = None
+) -> etree._Element:
+    """The <mujoco> element of a mechanism.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    meshes : MeshFiles
+        Takes the meshes that the file refers to.
+    lost : Lost
+        Takes what the file does not have.
+    stance : Stance or None
+        That `robosim.load` will put a robot of this name into.
+
+    Raises
+    ------
+    SaveError
+        For a loop that MJCF does not have.
+    """
+    document = Document(mechanism, meshes, lost)
+    write_world(document)
+    write_obstacles(document)
+    write_bodies(document)
+    write_exclusions(document)
+    write_equalities(document)
+    write_tendons(document)
+    write_actuators(document)
+    _write_poses(document)
+    _note_what_is_lost(document, stance)
+    if not len(document.assets):
+        document.root.remove(document.assets)
+    return document.root
+
+
+def _write_poses(document: Document) -> None:
+    poses = named_poses(document.mechanism)
+    if not poses:
+        return
+    keyframe = child(document.root, "keyframe")
+    for name, q in poses.items():
+        child(keyframe, "key", name=name, qpos=text(q))
+
+
+def _note_what_is_lost(document: Document, stance: Stance | None) -> None:
+    mechanism, lost = document.mechanism, document.lost
+    start = document.reference if stance is None else in_stance(mechanism, stance)
+    if np.abs(start - np.asarray(mechanism.home)).max(initial=0.0) > SAME:
+        lost.add("that the pose 'home' is the one to start from")
+    for joint in mechanism.joints:
+        note_joint(joint, lost, mjcf=True)
+        if np.isfinite(joint.velocity_limit):
+            lost.add("velocity limits", joint.name)
+        if joint.safety is not None:
+            lost.add("safety limits", joint.name)
+    kept = ("self-collision", "excluded pairs", "tendons", "obstacles",
+            "actuators, whose joints are driven by torques")  # fmt: skip
+    note_rest(mechanism, lost, kept)

@@ -1,0 +1,82 @@
+"""Actuators to MJCF; without any, each actuated joint gets a motor."""
+
+from __future__ import annotations
+
+import numpy as np
+from lxml import etree
+
+from robosim import quaternions
+from robosim.description.actuator import Actuator
+from robosim.description.muscle import Muscle
+from robosim.loaders.writers.mjcf.document import Document, mjcf_names
+from robosim.loaders.writers.parts import Array, child, text
+
+
+def write_actuators(document: Document) -> None:
+    """The actuators, or a motor for each coordinate that is driven by torques."""
+    if document.mechanism.actuators:
+        actuators = child(document.root, "actuator")
+        for actuator in document.mechanism.actuators:
+            _actuator(document, actuators, actuator)
+        return
+    actuated = [joint for joint in document.mechanism.tree_joints if joint.actuated and joint.nv]
+    if not actuated:
+        return
+    actuators = child(document.root, "actuator")
+    for joint in actuated:
+        for name in mjcf_names(joint):
+            if joint.has_quaternion and name == mjcf_names(joint)[-1]:
+                for k, gear in enumerate(np.eye(3)):
+                    child(actuators, "motor", name=f"{name}_{'xyz'[k]}", joint=name,
+                          gear=text((*gear, 0, 0, 0)))  # fmt: skip
+            else:
+                child(actuators, "motor", name=name, joint=name)
+
+
+def _actuator(document: Document, actuators: etree._Element, actuator: Actuator) -> None:
+    joints = document.joint_names()
+    attributes = {"name": actuator.name}
+    (name, gear), *more = actuator.gears.items() or [("", 0.0)]
+    if actuator.place is not None:
+        place = actuator.place
+        R = quaternions.rotation_matrix(np.asarray(place.quaternion))
+        position = np.asarray(place.position)
+        attributes["site"] = document.site(f"{actuator.name}_at", place.body, position, R)
+        attributes["gear"] = text(actuator.wrench)
+    elif not more:
+        kind = "joint" if name in joints else "tendon"
+        attributes |= {kind: joints.get(name, name), "gear": text(gear)}
+    else:
+        tendons = document.root.find("tendon")
+        tendons = child(document.root, "tendon") if tendons is None else tendons
+        tendon = child(tendons, "fixed", name=f"{actuator.name}_gears")
+        for name, gear in actuator.gears.items():
+            child(tendon, "joint", joint=joints[name], coef=text(gear))
+        attributes["tendon"] = f"{actuator.name}_gears"
+    kind, gain, bias = "affine", np.array(actuator.gain), np.array(actuator.bias)
+    if actuator.muscle is not None:
+        kind, gain = "muscle", _curves(actuator.muscle)
+        bias = gain
+        attributes["lengthrange"] = text(actuator.muscle.length_range)
+    attributes |= {"gaintype": kind, "gainprm": text(gain)}
+    attributes |= {"biastype": kind, "biasprm": text(bias)}
+    if actuator.activation is not None:
+        activation = actuator.activation
+        attributes |= {"dyntype": activation.kind, "dynprm": text(activation.constants)}
+        if activation.early:
+            attributes["actearly"] = "true"
+        if np.any(np.isfinite(activation.range)):
+            told = text(np.clip(activation.range, -1e9, 1e9))
+            attributes |= {"actlimited": "true", "actrange": told}
+    for what, limits in (("ctrl", actuator.control_range), ("force", actuator.force_range)):
+        if np.any(np.isfinite(limits)):
+            told = text(np.clip(limits, -1e9, 1e9))
+            attributes |= {f"{what}limited": "true", f"{what}range": told}
+    child(actuators, "general", **attributes)
+
+
+def _curves(muscle: Muscle) -> Array:
+    """MuJoCo's parameters of a muscle; the fourth is of no use where the force is told."""
+    m = muscle
+    curves = (m.shortest, m.longest, m.fastest, m.passive, m.lengthening)
+    return np.array((*m.range, m.force, 1.0, *curves))

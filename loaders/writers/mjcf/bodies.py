@@ -1,0 +1,117 @@
+"""Bodies to MJCF: frames, inertias and shapes, and which of them may pass through each other.
+
+A body that only carries others, without a mass of its own in the model file, is left out: its
+joints move to the body that it carries.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from lxml import etree
+
+from robosim import quaternions
+from robosim.description.body import Body, Frame, Geometry
+from robosim.description.contact_points import link_of
+from robosim.description.joint import Joint
+from robosim.loaders.writers.mjcf.document import Document
+from robosim.loaders.writers.mjcf.joints import write_joint
+from robosim.loaders.writers.mjcf.obstacles import TOUCHED
+from robosim.loaders.writers.parts import POINT_RADIUS, child, is_identity, link_in, text
+
+
+def write_world(document: Document) -> None:
+    """The floor, and what is fixed to the world."""
+    mechanism, world = document.mechanism, document.world
+    if mechanism.contacts:
+        name = document.geom_name("floor")
+        child(world, "geom", name=name, type="plane", size="0 0 1", **TOUCHED)
+    for frame in mechanism.world_frames:
+        if frame.name != "world":
+            document.place(child(world, "body", name=frame.name), frame)
+        elif not is_identity(frame.position, frame.quaternion):
+            document.lost.add("frames called world that are elsewhere", frame.name)
+    for shape in mechanism.world_visuals:
+        document.shape(world, "visual", shape, np.eye(3), np.zeros(3))
+
+
+def write_bodies(document: Document) -> None:
+    """All bodies, depth first; the joints of carriers wait for the body that they carry."""
+    waiting: dict[str, list[Joint]] = {}
+    parents: dict[str, str | None] = {}
+    for joint in document.mechanism.tree_joints:
+        chain, parent = [joint], joint.parent
+        if parent in waiting:
+            chain, parent = [*waiting[str(parent)], joint], parents[str(parent)]
+        body = document.mechanism.body(joint.child)
+        if body.carrier and any(j.parent == body.name for j in document.mechanism.tree_joints):
+            waiting[body.name], parents[body.name] = chain, parent
+        else:
+            _body(document, body, chain, parent)
+
+
+def _body(document: Document, body: Body, chain: list[Joint], parent: str | None) -> None:
+    if body.name == "world":  # which the worldbody is called, and is fixed to it
+        document.lost.add("the mass of what is fixed to the world")
+        document.elements[body.name] = document.world
+        _contents(document, document.world, body)
+        return
+    element = child(document.elements[parent], "body", name=body.name)
+    document.elements[body.name] = element
+    R_a, p_a = document.world_pose(parent)
+    R, p = document.world_pose(body.name)
+    quaternion = quaternions.from_matrix(R_a.T @ R)
+    document.place(element, Frame(body.name, R_a.T @ (p - p_a), quaternion))
+    for joint in chain:
+        write_joint(document, element, joint, body)
+    origin = document.origin(body.name)
+    J = np.asarray(body.inertia)
+    full = (J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
+    child(element, "inertial", pos=text(-origin), mass=text(body.mass), fullinertia=text(full))
+    if body.triangle_violation():
+        document.lost.add("inertias that no real body has, for which MuJoCo refuses the file",
+                      body.name)  # fmt: skip
+    _contents(document, element, body)
+
+
+def _contents(document: Document, element: etree._Element, body: Body) -> None:
+    """The frames and shapes of a body."""
+    origin = document.origin(body.name)
+    # Frame (R, p) in the body's axes and element of each link that the body is made of.
+    links = {body.name: (np.eye(3), origin, element)}
+    for index, frame in enumerate(body.frames):
+        if index == 0 and frame.name == body.name:
+            if np.abs(np.asarray(frame.position) - origin).max() > 1e-9:
+                document.lost.add("frames that are not at their body's joint, now there", body.name)
+            continue
+        inner = child(element, "body", name=frame.name)
+        document.place(inner, frame, origin)
+        R_f = quaternions.rotation_matrix(np.asarray(frame.quaternion))
+        links[frame.name] = R_f, np.asarray(frame.position), inner
+    shapes = [("visual", shape) for shape in body.visuals]
+    shapes += [("collision", shape) for shape in body.collisions]
+    for contact in document.extra:
+        if contact.body == body.name:
+            size = (contact.radius or POINT_RADIUS,)
+            ball = Geometry("sphere", size, contact.position, name=link_of(contact))
+            shapes.append(("collision", ball))
+    solid = {shape.name for shape in body.collisions}
+    for tag, shape in shapes:
+        link = link_in(body, shape.name)
+        R_f, p_f, inner = links[link]
+        document.shape(inner, tag, shape, R_f, p_f)
+        # What is called like its link has the name from there; solids come before what is seen.
+        if shape.name not in ("", link) and (tag == "collision" or shape.name not in solid):
+            inner[-1].set("name", document.geom_name(shape.name))
+
+
+def write_exclusions(document: Document) -> None:
+    """The pairs of bodies that may pass through each other."""
+    if not document.mechanism.self_collision:
+        return
+    contact = child(document.root, "contact")
+    apart = {(str(j.parent), j.child) for j in document.mechanism.joints if j.parent is not None}
+    for a, b in dict.fromkeys((*document.mechanism.excluded_pairs, *sorted(apart))):
+        if "world" in (a, b):  # where the ground is as well, which is not meant
+            document.lost.add("excluded pairs with what is fixed to the world", f"{a} - {b}")
+        elif a in document.elements and b in document.elements:
+            child(contact, "exclude", body1=a, body2=b)

@@ -1,0 +1,178 @@
+"""An MJCF file while it is written: where its bodies are, and what all of its sections add to."""
+
+from __future__ import annotations
+
+import numpy as np
+from lxml import etree
+
+from robosim import quaternions
+from robosim.description.body import Frame, Geometry
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.loaders.placement import body_poses
+from robosim.loaders.writers.mesh_files import MeshFiles
+from robosim.loaders.writers.parts import (
+    Array,
+    Lost,
+    child,
+    extra_contacts,
+    frictions,
+    is_identity,
+    text,
+)
+
+SAME = 1e-9
+_GROUPS = {"visual": "2", "collision": "3"}
+
+
+class Document:
+    """An MJCF file while it is written.
+
+    Attributes
+    ----------
+    mechanism, meshes, lost
+    root, assets, world : elements <mujoco>, <asset>, <worldbody>
+    reference : (nq,)
+        The pose in which the file has the bodies.
+    refs : mapping of str to float
+        The coordinate of each hinge and slide of the file there.
+    poses : mapping of body to ((3, 3), (3,))
+        Orientation, and centre of mass in the world, there.
+    friction_of : mapping of link to Coulomb coefficient
+    extra : list of ContactPoint
+        Those that collision geometry does not give when the file is read.
+    elements : dict of body to element
+        Of the bodies that have been written; None for the world.
+    """
+
+    def __init__(self, mechanism: Mechanism, meshes: MeshFiles, lost: Lost) -> None:
+        self.mechanism, self.meshes, self.lost = mechanism, meshes, lost
+        self.root = etree.Element("mujoco", model=mechanism.name)
+        child(self.root, "compiler", angle="radian", autolimits="false", inertiafromgeom="false")
+        self.assets = child(self.root, "asset")
+        self.world = child(self.root, "worldbody")
+        self.reference = _reference(mechanism)
+        self.refs = self._refs()
+        self.poses = body_poses(mechanism.tree_joints, self.reference)
+        self.friction_of = frictions(mechanism, lost)
+        # In a world that has obstacles and no floor nothing touches the ground when it is read.
+        floorless = mechanism.obstacles and not mechanism.contacts
+        self.extra = extra_contacts(mechanism, Lost() if floorless else lost)
+        self.elements: dict[str | None, etree._Element] = {None: self.world}
+        self._meshes: set[str] = set()  # that are assets already
+        self._geoms: set[str] = set()  # their names
+
+    @staticmethod
+    def place(element: etree._Element, frame: Frame, origin: Array | None = None) -> None:
+        """Put an element where a frame is, counted from an origin in the same axes."""
+        p = np.asarray(frame.position) - (0.0 if origin is None else origin)
+        if not is_identity(p, frame.quaternion):
+            element.set("pos", text(p))
+            element.set("quat", text(frame.quaternion))
+
+    def origin(self, body: str | None) -> Array:
+        """Where the MJCF body's frame is in the body's axes, from the centre of mass."""
+        if body is None:
+            return np.zeros(3)
+        joint = self.mechanism.tree_joints[self.mechanism.body_index(body)]
+        if joint.kind == "floating":  # a free joint tells where that frame is
+            return np.asarray(joint.child_position)
+        return self.mechanism.body(body).reference_position
+
+    def world_pose(self, body: str | None) -> tuple[Array, Array]:
+        """Orientation (3, 3) and place (3,) of an MJCF body's frame in the world."""
+        R, x = self.poses[body]
+        return R, x + R @ self.origin(body)
+
+    def shape(self, element: etree._Element, tag: str, shape: Geometry, R: Array, p: Array) -> None:
+        """A shape of a body in an element with the frame (R, p) in that body."""
+        size = np.array(shape.size)
+        attributes = {"type": shape.kind, "group": _GROUPS[tag], "rgba": text(shape.rgba)}
+        match shape.kind:
+            case "box":
+                attributes["size"] = text(size / 2)
+            case "sphere":
+                attributes["size"] = text(size)
+            case "mesh":
+                attributes["mesh"] = self._mesh(shape)
+            case _:
+                attributes["size"] = text((size[0], size[1] / 2))
+        at = R.T @ (np.asarray(shape.position) - p)
+        R_s = quaternions.rotation_matrix(np.asarray(shape.quaternion))
+        turn = quaternions.from_matrix(R.T @ R_s)
+        if not is_identity(at, turn):
+            attributes |= {"pos": text(at), "quat": text(turn)}
+        if tag == "visual":
+            attributes |= {"contype": "0", "conaffinity": "0"}
+        else:
+            link = shape.name or str(element.get("name"))
+            touches = str(int(self.mechanism.self_collision))
+            attributes |= {"contype": "1", "conaffinity": touches}
+            attributes["friction"] = friction(self.friction_of.get(link, shape.friction))
+        child(element, "geom", **attributes)
+
+    def _mesh(self, shape: Geometry) -> str:
+        file = self.meshes.name(shape)
+        name = file.rpartition("/")[2].removesuffix(".obj")
+        if name not in self._meshes:
+            self._meshes.add(name)
+            # As a shell, since MuJoCo refuses meshes without a volume otherwise.
+            child(self.assets, "mesh", name=name, file=file, inertia="shell")
+        return name
+
+    def geom_name(self, name: str) -> str:
+        """A name that no other geom has."""
+        while name in self._geoms:
+            name += "_"
+        self._geoms.add(name)
+        return name
+
+    def site(self, name: str, body: str | None, position: Array, R: Array | None = None) -> str:
+        """Add a site to a body, at a position and an orientation in its axes; its name."""
+        attributes = {"name": name, "pos": text(position - self.origin(body))}
+        if R is not None:
+            attributes["quat"] = text(quaternions.from_matrix(R))
+        child(self.elements[body], "site", **attributes)
+        return name
+
+    def _refs(self) -> dict[str, float]:
+        """The coordinate of each hinge and slide of the file where it has put the bodies."""
+        mechanism = self.mechanism
+        return {
+            name: float(self.reference[begin + k])
+            for begin, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False)
+            for k, name in enumerate(mjcf_names(joint)[: joint.nq - 4 * joint.has_quaternion])
+        }
+
+    def joint_names(self) -> dict[str, str]:
+        """What the MJCF joint of each coordinate is called."""
+        mechanism = self.mechanism
+        return {
+            mechanism.v_names[start + k]: name
+            for start, joint in zip(mechanism.v_offsets, mechanism.tree_joints, strict=False)
+            for k, name in enumerate(mjcf_names(joint))
+        }
+
+
+def _reference(mechanism: Mechanism) -> Array:
+    """Home (nq,), with ball joints at zero: the pose in which the file has the bodies."""
+    q = np.array(mechanism.home)
+    for begin, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False):
+        if joint.has_quaternion and (joint.kind != "floating" or joint.parent is not None):
+            q[begin + joint.nq - 4 : begin + joint.nq] = quaternions.IDENTITY
+    return q
+
+
+def mjcf_names(joint: Joint) -> list[str]:
+    """A name for each MJCF joint that a joint becomes."""
+    if joint.coordinate_names:
+        return list(joint.coordinate_names)
+    slides, turns = joint.C_T.shape[1], min(joint.C_R.shape[1], 1)
+    if slides + turns == 1:
+        return [joint.name]
+    return [f"{joint.name}_t{k}" for k in range(slides)] + [f"{joint.name}_r"] * turns
+
+
+def friction(mu: float) -> str:
+    """Coefficients of a geom: of sliding, and MuJoCo's own of torsion and of rolling."""
+    return f"{text(mu)} 0.005 0.0001"

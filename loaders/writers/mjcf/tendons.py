@@ -1,0 +1,110 @@
+"""Tendons to MJCF, and springs between points, which are spatial tendons there."""
+
+from __future__ import annotations
+
+import numpy as np
+from lxml import etree
+
+from robosim.description.body import Geometry
+from robosim.description.springs import PointSpring
+from robosim.description.tendon import Point, Pulley, Tendon, Term, Wrap
+from robosim.loaders.writers.mjcf.document import SAME, Document
+from robosim.loaders.writers.parts import child, text
+
+
+def write_tendons(document: Document) -> None:
+    """All springs between points, then all tendons but those that an equality is enough for."""
+    if not (document.mechanism.springs or document.mechanism.tendons):
+        return
+    tendons = child(document.root, "tendon")
+    for spring in document.mechanism.springs:
+        _spring(document, tendons, spring)
+    for tendon in document.mechanism.tendons:
+        if counts_backwards(tendon):
+            document.lost.add("tendons with pulleys that count backwards", tendon.name)
+        elif not is_curve(tendon):
+            _tendon(document, tendons, tendon)
+
+
+def _tendon(document: Document, tendons: etree._Element, tendon: Tendon) -> None:
+    rest = np.asarray(tendon.rest_length)
+    attributes = {"name": path_of(tendon), "springlength": text(rest)}
+    for ours, theirs in (("stiffness", "stiffness"), ("damping", "damping"),
+                         ("friction", "frictionloss"), ("armature", "armature")):  # fmt: skip
+        if getattr(tendon, ours):
+            attributes[theirs] = text(getattr(tendon, ours))
+    if tendon.motion is None and np.any(np.isfinite((tendon.lower, tendon.upper))):
+        told = np.clip((tendon.lower, tendon.upper), -1e9, 1e9)
+        attributes |= {"limited": "true", "range": text(told)}
+    element = child(tendons, "fixed" if tendon.is_fixed else "spatial", **attributes)
+    joints = document.joint_names()
+    for k, part in enumerate(tendon.path):
+        name = f"{tendon.name}_{k + 1}"
+        match part:
+            case Term():
+                if any(part.higher):
+                    document.lost.add("higher powers of coordinates in tendons", tendon.name)
+                coefficient = text(part.factor)
+                child(element, "joint", joint=joints[part.coordinate], coef=coefficient)
+            case Point():
+                site = document.site(name, part.body, np.asarray(part.position))
+                child(element, "site", site=site)
+            case Pulley():
+                child(element, "pulley", divisor=text(part.divisor))
+            case Wrap():
+                names = {"geom": _wrap(document, name, part)}
+                if part.side is not None:
+                    side = part.side
+                    at = np.asarray(side.position)
+                    names["sidesite"] = document.site(f"{name}_side", side.body, at)
+                child(element, "geom", **names)
+
+
+def _wrap(document: Document, name: str, wrap: Wrap) -> str:
+    """The name of a geom to wrap around: of a shape that is there already, or of a new one."""
+    element = document.elements[wrap.body]
+    position = np.asarray(wrap.position) - document.origin(wrap.body)
+    place = (*position, *np.asarray(wrap.quaternion))
+    for geom in element.findall("geom"):
+        size = float(geom.get("size", "0").split()[0])
+        pos, quat = geom.get("pos", "0 0 0"), geom.get("quat", "1 0 0 0")
+        there = np.array(f"{pos} {quat}".split(), dtype=float)
+        same = np.abs(there - place).max() < SAME and abs(size - wrap.radius) < SAME
+        if geom.get("type") == wrap.kind and same:
+            geom.set("name", geom.get("name", name))
+            return str(geom.get("name"))
+    shape = Geometry(wrap.kind, (wrap.radius, wrap.radius)[: 1 + (wrap.kind == "cylinder")],
+                     wrap.position, wrap.quaternion)  # fmt: skip
+    document.shape(element, "visual", shape, np.eye(3), document.origin(wrap.body))
+    element[-1].set("name", name)
+    return name
+
+
+def _spring(document: Document, tendons: etree._Element, spring: PointSpring) -> None:
+    tendon = child(
+        tendons, "spatial", name=spring.name, springlength=text(spring.rest_length),
+        stiffness=text(spring.stiffness), damping=text(spring.damping),
+    )  # fmt: skip
+    ends = ((spring.parent, spring.parent_position), (spring.child, spring.child_position))
+    for k, (body, position) in enumerate(ends):
+        name = document.site(f"{spring.name}_{k + 1}", body, np.asarray(position))
+        child(tendon, "site", site=name)
+
+
+def is_curve(tendon: Tendon) -> bool:
+    """Whether it does no more than to hold one coordinate on a curve over another one."""
+    match tendon.path:
+        case (Term() as first, Term() as second) if tendon.motion is not None:
+            acts = tendon.stiffness or tendon.damping or tendon.armature
+            return any(second.higher) and not any(first.higher) and first.factor != 0 and not acts
+    return False
+
+
+def counts_backwards(tendon: Tendon) -> bool:
+    """Whether a tendon takes lengths off others, as no tendon of MJCF does."""
+    return any(isinstance(part, Pulley) and part.divisor < 0 for part in tendon.path)
+
+
+def path_of(tendon: Tendon) -> str:
+    """The name of an MJCF tendon: another one if an equality has the tendon's own."""
+    return tendon.name if tendon.motion is None else f"{tendon.name}_path"

@@ -1,0 +1,197 @@
+"""What a mechanism is checked for when it is built: names, and what they refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from robosim.description.actuator import Actuator
+from robosim.description.body import Body, ContactPoint
+from robosim.description.joint import Joint
+from robosim.description.obstacles import AnyShape, obstacle_name
+from robosim.description.sensor import Sensor
+from robosim.description.springs import Coupling, PointSpring
+from robosim.description.tendon import Tendon, Term
+from robosim.errors import ModelError
+
+
+def check_unique(what: str, names: Iterable[str]) -> None:
+    """Refuse a name that is used twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ModelError("the name is used twice", element=f"{what} '{name}'")
+        seen.add(name)
+
+
+def index_of(what: str, names: Sequence[str], name: str) -> int:
+    """Where a name is among others, or a ModelError."""
+    if name not in names:
+        raise ModelError(f"no {what} '{name}'", alternatives=names)
+    return names.index(name)
+
+
+def check_ends(
+    joints: Sequence[Joint], springs: Sequence[PointSpring], bodies: Sequence[Body]
+) -> None:
+    """Refuse joints and springs between bodies that do not exist, or of a body with itself."""
+    names = tuple(body.name for body in bodies)
+    for what, elements in (("joint", joints), ("spring", springs)):
+        for element in elements:
+            for role, body in (("parent", element.parent), ("child", element.child)):
+                if body not in names and not (role == "parent" and body is None):
+                    hint = "; the world is None" if (role, body) == ("parent", "world") else ""
+                    raise ModelError(
+                        f"{role} '{body}' does not exist{hint}",
+                        element=f"{what} '{element.name}'",
+                        alternatives=names,
+                    )
+    for joint in joints:
+        if joint.parent == joint.child:
+            raise ModelError("connects a body with itself", element=f"joint '{joint.name}'")
+
+
+def check_contacts(contacts: Sequence[ContactPoint], bodies: Sequence[Body]) -> None:
+    """Refuse contact points on bodies that do not exist."""
+    names = tuple(body.name for body in bodies)
+    for contact in contacts:
+        if contact.body not in names:
+            raise ModelError(
+                f"body '{contact.body}' does not exist",
+                element=f"contact '{contact.name}'",
+                alternatives=names,
+            )
+
+
+def check_pairs(
+    contact_pairs: Sequence[tuple[str, str]],
+    excluded_pairs: Sequence[tuple[str, str]],
+    bodies: Sequence[Body],
+    obstacles: Sequence[AnyShape],
+) -> None:
+    """Refuse pairs of what does not exist, or cannot touch."""
+    names = {body.name: body for body in bodies}
+    known_names = dict.fromkeys((*names, *map(obstacle_name, obstacles)))
+    pairs = [("contact pair", pair, dict.fromkeys(names)) for pair in contact_pairs]
+    pairs += [("excluded pair", pair, known_names) for pair in excluded_pairs]
+    for what, pair, known in pairs:
+        element = f"{what} {pair}"
+        for body in pair:
+            if body not in known:
+                raise ModelError(
+                    f"body '{body}' does not exist", element=element, alternatives=tuple(known)
+                )
+        if pair[0] == pair[1]:
+            raise ModelError("a body cannot touch itself", element=element)
+    for pair in contact_pairs:
+        for name in pair:
+            if not names[name].collisions:
+                raise ModelError(
+                    f"body '{name}' has no collision geometry; give it some, or leave the pair out",
+                    element=f"contact pair {pair}",
+                )
+
+
+def check_couplings(couplings: Sequence[Coupling], joints: Sequence[Joint]) -> None:
+    """Refuse couplings of joints that do not exist or have several coordinates."""
+    kinds = {joint.name: joint for joint in joints}
+    for coupling in couplings:
+        for name in (coupling.joint, coupling.source):
+            element = f"coupling '{coupling.name}'"
+            if name not in kinds:
+                raise ModelError(
+                    f"joint '{name}' does not exist", element=element, alternatives=tuple(kinds)
+                )
+            if kinds[name].nv != 1:
+                raise ModelError(
+                    f"joint '{name}' is '{kinds[name].kind}'; a coupling needs joints with a "
+                    "single coordinate",
+                    element=element,
+                )
+
+
+def check_tendons(
+    tendons: Sequence[Tendon],
+    q_names: Sequence[str],
+    v_names: Sequence[str],
+    bodies: Sequence[Body],
+) -> None:
+    """Refuse tendons over what does not exist, or called as a coordinate is."""
+    check_unique("coordinate or tendon", (*v_names, *(tendon.name for tendon in tendons)))
+    coordinates = sorted(set(q_names).intersection(v_names))
+    names = [body.name for body in bodies]
+    for tendon in tendons:
+        named = [("coordinate", p.coordinate, coordinates) for p in tendon.path
+                 if isinstance(p, Term)]  # fmt: skip
+        named += [("body", name, names) for name in tendon.bodies() if name is not None]
+        for what, name, known in named:
+            if name not in known:
+                raise ModelError(
+                    f"{what} '{name}' does not exist",
+                    element=f"tendon '{tendon.name}'",
+                    alternatives=known,
+                )
+
+
+def check_actuators(
+    actuators: Sequence[Actuator],
+    q_names: Sequence[str],
+    v_names: Sequence[str],
+    tendons: Sequence[Tendon],
+    bodies: Sequence[Body],
+) -> None:
+    """Refuse actuators of coordinates, tendons or bodies that do not exist."""
+    known = set(q_names).intersection(v_names) | {tendon.name for tendon in tendons}
+    names = [body.name for body in bodies]
+    for actuator in actuators:
+        for name in actuator.gears:
+            if name not in known:
+                raise ModelError(
+                    f"'{name}' is no coordinate of the joints and no tendon",
+                    element=f"actuator '{actuator.name}'",
+                    alternatives=sorted(known),
+                )
+        body = None if actuator.place is None else actuator.place.body
+        if body is not None and body not in names:
+            raise ModelError(
+                f"body '{body}' does not exist",
+                element=f"actuator '{actuator.name}'",
+                alternatives=names,
+            )
+
+
+def check_effort_ranges(ranges: Mapping[str, tuple[float, float]], v_names: Sequence[str]) -> None:
+    """Refuse ranges of what is no coordinate, or that are none."""
+    for name, (lower, upper) in ranges.items():
+        if name not in v_names or not lower < upper:
+            raise ModelError(
+                f"'{name}': {lower} to {upper} must be of a coordinate, from a lower to a "
+                "higher number",
+                element="effort_ranges",
+                alternatives=v_names,
+            )
+
+
+def check_sensors(
+    sensors: Sequence[Sensor],
+    v_names: Sequence[str],
+    tendons: Sequence[Tendon],
+    bodies: Sequence[Body],
+    tree_joints: Sequence[Joint],
+) -> None:
+    """Refuse sensors of what does not exist."""
+    names = [body.name for body in bodies]
+    balls = [joint.name for joint in tree_joints if joint.has_quaternion]
+    coordinates = (*v_names, *(tendon.name for tendon in tendons))
+    for sensor in sensors:
+        element = f"sensor '{sensor.name}'"
+        for body in (sensor.place.body, sensor.reference.body, *sensor.bodies):
+            if body is not None and body not in names:
+                raise ModelError(
+                    f"body '{body}' does not exist", element=element, alternatives=names
+                )
+        known = balls if sensor.kind.startswith("ball") else coordinates
+        for name in sensor.of:
+            if name not in known:
+                raise ModelError(
+                    f"there is no coordinate '{name}'", element=element, alternatives=known
+                )

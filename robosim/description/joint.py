@@ -1,0 +1,388 @@
+"""The two generic joint constraints and their selection matrices [Bruedigam2023, App. B].
+
+Every joint is made of one translational and one rotational function of the two bodies,
+
+    g_T = Q(q_a)^T ((x_b + Q(q_b) p_b) - (x_a + Q(q_a) p_a))        [Eq. B.1]
+    g_R = V L(q_off)^T L(q_a)^T q_b                                 [Eq. B.3]
+
+of which ``D^T g = 0`` is the constraint and ``C^T g`` carries the minimal coordinates. A joint
+kind is nothing but a pair of names from Table B.1, so a new kind is one new row below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim import quaternions
+from robosim.description.springs import Potential
+from robosim.errors import ModelError
+from robosim.validation import Array, Frozen, frozen_array, unit_quaternion
+
+LEAST_TURN = 1e-4  # [rad]; below, the cosine of half of it has too few digits
+# Table B.2: kind -> (what the translation is restricted to, what the rotation is restricted to).
+KINDS: dict[str, tuple[str, str]] = {
+    "fixed": ("none", "none"),
+    "prismatic": ("axis", "none"),
+    "planar_fixed_orientation": ("plane", "none"),
+    "fixed_orientation": ("free", "none"),
+    "revolute": ("none", "axis"),
+    "cylindrical": ("axis", "axis"),
+    "planar": ("plane", "axis"),
+    "axis_rotation": ("free", "axis"),
+    "spherical": ("none", "free"),
+    "cylindrical_free_orientation": ("axis", "free"),
+    "planar_free_orientation": ("plane", "free"),
+    "floating": ("free", "free"),
+}
+
+
+class Selection(NamedTuple):
+    """Selection matrices D (constrained) and null spaces C (free) of a joint, columns unit."""
+
+    D_T: Array  # (3, n) constrained directions of the translation
+    D_R: Array  # (3, n) constrained directions of the rotation
+    C_T: Array  # (3, 3 - n) free directions of the translation
+    C_R: Array  # (3, 3 - n) free directions of the rotation
+
+
+def perpendicular_basis(axis: ArrayLike) -> tuple[Array, Array]:
+    """(V_12, V_3): two unit vectors (3, 2) across and the unit vector (3, 1) along `axis`.
+
+    The vectors of [Bruedigam2023, Eqs. B.5, B.6]. Printed there is a singular value
+    decomposition, which leaves V_12 free to turn about the axis; this choice is fixed, so that
+    minimal coordinates mean the same on every machine: ``V_1 x V_2 = V_3``, V_3 along `axis`.
+    """
+    v3 = np.asarray(axis, dtype=float)
+    v3 = v3 / np.linalg.norm(v3)
+    # The unit vector that follows the one nearest to the axis: z gives (x, y), x gives (y, z).
+    v1 = np.eye(3)[(int(np.argmax(np.abs(v3))) + 1) % 3]
+    v1 = v1 - (v1 @ v3) * v3
+    v1 /= np.linalg.norm(v1)
+    return np.column_stack((v1, np.cross(v3, v1))), v3[:, None]
+
+
+def selection(kind: str, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Selection:
+    """Selection matrices of a joint kind of Table B.2 about or along `axis` (3,).
+
+    The axis is given in the joint frame, which is the child's body frame.
+
+    Raises
+    ------
+    ModelError
+        For an unknown kind, or an axis that is zero or not finite.
+    """
+    if kind not in KINDS:
+        raise ModelError(f"unknown joint kind '{kind}'", alternatives=tuple(KINDS))
+    axis = np.asarray(axis, dtype=float)
+    if axis.shape != (3,) or not np.all(np.isfinite(axis)) or np.linalg.norm(axis) < 1e-12:
+        raise ModelError(f"a joint axis must be a finite vector other than zero, not {axis}")
+    v12, v3 = perpendicular_basis(axis)
+    nothing, everything = np.zeros((3, 0)), np.eye(3)
+    # Table B.1: what is left free -> (D, C).
+    table = {
+        "free": (nothing, everything),
+        "plane": (v3, v12),
+        "axis": (v12, v3),
+        "none": (everything, nothing),
+    }
+    D_T, C_T = table[KINDS[kind][0]]
+    D_R, C_R = table[KINDS[kind][1]]
+    return Selection(D_T, D_R, C_T, C_R)
+
+
+class SafetyLimits(NamedTuple):
+    """Softer limits that a model file asks a controller to keep; nothing here enforces them.
+
+    With q and v the joint's coordinate and rate, a controller keeps v between
+    ``-k_position (q - lower)`` and ``-k_position (q - upper)``, and its torque between
+    ``-k_velocity (v - v_lower)`` and ``-k_velocity (v - v_upper)``. A gain of zero leaves it out.
+    """
+
+    lower: float = 0.0
+    upper: float = 0.0
+    k_position: float = 0.0
+    k_velocity: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Joint(Frozen):
+    """A joint of Table B.2 between a parent (or the world, None) and a child body.
+
+    Attributes
+    ----------
+    name, kind : str
+        The kind is a key of ``robosim.joints.KINDS``.
+    parent : str or None
+    child : str
+    axis : (3,)
+        In the joint frame, which is the child's body frame.
+    parent_position : (3,) [m]
+        p_a, from the parent's centre of mass, in its axes (world coordinates for the world).
+    child_position : (3,) [m]
+        p_b, from the child's centre of mass, in its axes.
+    directions : (m, 3) or None
+        Unit vectors across each other in the joint frame, along which the free translations are
+        counted. None: those of `perpendicular_basis`, or x, y and z.
+    coordinate_names : tuple of str
+        Names of the coordinates, where a model file has one for each; not with a free rotation.
+    offset : (4,)
+        q_off: joint frame to parent axes at zero.
+    lower, upper : (nv,) [rad or m]
+        Limits of the coordinates, in the order translations, rotations. A joint whose limits are
+        equal is held there; other limits nearer to each other than 1e-9 are moved that far apart.
+    velocity_limit, effort_limit : float [rad/s or m/s], [N m or N]
+    safety : SafetyLimits or None
+    stiffness, rest : float or (nv,) [N m/rad, rad; N/m, m]
+        Spring towards the coordinate `rest`; of a free rotation towards its zero.
+    damping : float or (nv,) [N m s/rad, N s/m]
+    friction : float or (nv,) [N m, N]
+        Dry friction: what it takes to start a coordinate moving.
+    armature : float or (nv,) [kg m^2, kg]
+        Inertia of a rotor as seen at the joint, in addition to that of the bodies.
+    potential : Potential or None
+        Energy as a function of the coordinate, of a joint with a single one.
+    motion : callable or None
+        Coordinate as a function of time [s], of a joint with a single one: it is driven along it
+        by whatever force that takes.
+    cone : float [rad]
+        Largest angle between the child's z axis and the joint frame's, of a free rotation.
+    largest_turn : float [rad]
+        Largest angle of a free rotation from its zero, about whatever axis.
+    actuated : bool
+        Whether the joint takes a torque or force from the controller.
+    continuous : bool or None
+        Whether the model file calls a hinge continuous, which Pinocchio keeps as (cos, sin). None,
+        without a model file: one without limits is.
+    via : tuple of str
+        Names of the fixed joints of the model file that were merged between the parent's
+        reference frame and this joint, outermost first; Pinocchio's order depends on them.
+    """
+
+    name: str
+    kind: str
+    parent: str | None
+    child: str
+    axis: ArrayLike = (0.0, 0.0, 1.0)
+    parent_position: ArrayLike = (0.0, 0.0, 0.0)
+    child_position: ArrayLike = (0.0, 0.0, 0.0)
+    offset: ArrayLike = quaternions.IDENTITY
+    directions: ArrayLike | None = None
+    coordinate_names: tuple[str, ...] = ()
+    lower: ArrayLike | None = None
+    upper: ArrayLike | None = None
+    velocity_limit: float = np.inf
+    effort_limit: float = np.inf
+    safety: SafetyLimits | None = None
+    damping: ArrayLike = 0.0
+    friction: ArrayLike = 0.0
+    armature: ArrayLike = 0.0
+    stiffness: ArrayLike = 0.0
+    rest: ArrayLike = 0.0
+    potential: Potential | None = None
+    motion: Callable[[float], float] | None = None
+    cone: float = np.inf
+    largest_turn: float = np.inf
+    actuated: bool = True
+    continuous: bool | None = None
+    via: tuple[str, ...] = ()
+    D_T: Array = field(init=False)
+    D_R: Array = field(init=False)
+    C_T: Array = field(init=False)
+    C_R: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        element = f"joint '{self.name}'"
+        axis = frozen_array(self.axis, (3,), "axis", element)
+        try:
+            chosen = selection(self.kind, axis)
+        except ModelError as error:
+            raise ModelError(
+                error.reason, element=element, alternatives=error.alternatives
+            ) from None
+        if self.directions is not None:
+            chosen = chosen._replace(C_T=self._checked_directions(chosen.C_T, element))
+        for matrix in chosen:
+            matrix.setflags(write=False)
+        self._set(
+            axis=frozen_array(axis / np.linalg.norm(axis), (3,), "axis", element),
+            D_T=chosen.D_T,
+            D_R=chosen.D_R,
+            C_T=chosen.C_T,
+            C_R=chosen.C_R,
+            parent_position=frozen_array(self.parent_position, (3,), "parent_position", element),
+            child_position=frozen_array(self.child_position, (3,), "child_position", element),
+            offset=unit_quaternion(self.offset, "offset", element),
+            actuated=self.actuated and self.kind != "floating",
+            via=tuple(self.via),
+            coordinate_names=tuple(self.coordinate_names),
+        )
+        names = self.coordinate_names
+        if names and (self.has_quaternion or len(names) != self.nv):
+            raise ModelError(
+                f"coordinate_names must be {self.nv} without a free rotation, not {names}",
+                element=element,
+            )
+        self._set(
+            lower=self._limit(self.lower, -np.inf, "lower", element),
+            upper=self._limit(self.upper, np.inf, "upper", element),
+        )
+        if np.any(np.asarray(self.lower) > np.asarray(self.upper)):
+            raise ModelError(
+                f"limits are the wrong way round: lower {np.asarray(self.lower).tolist()}, "
+                f"upper {np.asarray(self.upper).tolist()}",
+                element=element,
+            )
+        self._check_components(element)
+        lower, upper = np.asarray(self.lower), np.asarray(self.upper)
+        stuck = lower == upper
+        if np.any(stuck):
+            if self.nv > 1:
+                raise ModelError(
+                    f"limits leave no room: lower and upper are {lower[stuck].tolist()}; choose a "
+                    "kind without that coordinate",
+                    element=element,
+                )
+            if self.motion is None:
+                value = float(lower[0])
+                self._set(motion=lambda time: value)
+
+    def _checked_directions(self, C_T: Array, element: str) -> Array:
+        """The directions as columns (3, m): an orthonormal basis of what C_T (3, m) leaves free."""
+        m = C_T.shape[1]
+        directions = frozen_array(np.asarray(self.directions), (m, 3), "directions", element)
+        self._set(directions=directions)
+        # Within the plane of C_T, of length one, and across each other.
+        inside = np.abs(C_T @ (C_T.T @ directions.T) - directions.T).max(initial=0.0) < 1e-6
+        unit = np.abs(directions @ directions.T - np.eye(m)).max(initial=0.0) < 1e-6
+        if not (inside and unit):
+            raise ModelError(
+                f"directions must be unit vectors across each other, along which a '{self.kind}' "
+                f"joint can move; not {directions.tolist()}",
+                element=element,
+            )
+        return np.array(directions.T)
+
+    def _check_components(self, element: str) -> None:
+        """Springs, dampers, friction, rotor, motion and the limits of a free rotation."""
+        for what in ("stiffness", "damping", "friction", "armature", "rest"):
+            values = self.per_coordinate(what)
+            if what != "rest" and np.any(values < 0):
+                raise ModelError(
+                    f"{what} must not be negative, not {getattr(self, what)}", element=element
+                )
+        free = slice(self.C_T.shape[1], None) if self.has_quaternion else slice(0, 0)
+        if np.any(self.per_coordinate("rest")[free]):
+            raise ModelError(
+                "the spring of a free rotation rests at its zero: turn `offset` instead of `rest`",
+                element=element,
+            )
+        if np.any(np.isfinite(np.asarray(self.lower)[free])) or np.any(
+            np.isfinite(np.asarray(self.upper)[free])
+        ):
+            raise ModelError(
+                "a free rotation has no lower and upper limit; give it a `cone` or `largest_turn`",
+                element=element,
+            )
+        for what in ("potential", "motion"):
+            if getattr(self, what) is not None and self.nv != 1:
+                raise ModelError(
+                    f"a {what} needs a joint with a single coordinate, not '{self.kind}'",
+                    element=element,
+                )
+        if self.motion is not None and not callable(self.motion):
+            raise ModelError(
+                f"motion must be a function of time, not {self.motion!r}", element=element
+            )
+        for what in ("velocity_limit", "effort_limit", "cone", "largest_turn"):
+            if not isinstance(getattr(self, what), Real):
+                raise ModelError(
+                    f"{what} must be a number, not {getattr(self, what)!r}", element=element
+                )
+        for what in ("cone", "largest_turn"):
+            angle = getattr(self, what)
+            if not (angle == np.inf or (self.has_quaternion and 0 < angle < np.pi)):
+                raise ModelError(
+                    f"a {what} is for joints with a free rotation, between 0 and pi; not {angle} "
+                    f"for '{self.kind}'",
+                    element=element,
+                )
+        if self.largest_turn < LEAST_TURN:
+            raise ModelError(
+                f"a largest_turn of {self.largest_turn} leaves no room (at least {LEAST_TURN}); "
+                "choose a kind without a rotation",
+                element=element,
+            )
+
+    def per_coordinate(self, what: str) -> Array:
+        """`stiffness`, `damping`, ... for each of the joint's velocities, (nv,)."""
+        element = f"joint '{self.name}'"
+        try:
+            values = np.array(getattr(self, what), dtype=float)
+            values = np.broadcast_to(values, (self.nv,))
+        except (TypeError, ValueError):
+            raise ModelError(
+                f"{what} must be a number or {self.nv} of them, not {getattr(self, what)!r}",
+                element=element,
+            ) from None
+        if not np.all(np.isfinite(values)):
+            raise ModelError(f"{what} must be finite, not {getattr(self, what)}", element=element)
+        return values
+
+    def _limit(self, value: ArrayLike | None, default: float, what: str, element: str) -> Array:
+        if value is None:
+            value = np.full(self.nv, default)
+        try:
+            array = np.array(value, dtype=np.float64).reshape(-1)
+        except (TypeError, ValueError):
+            raise ModelError(
+                f"{what} limits must be {self.nv} numbers, not {value!r}", element=element
+            ) from None
+        if array.shape != (self.nv,) or np.any(np.isnan(array)):
+            raise ModelError(
+                f"{what} limits must be {self.nv} numbers, not {array.tolist()}", element=element
+            )
+        array.setflags(write=False)
+        return array
+
+    @property
+    def n_constraints(self) -> int:
+        """Number of constraint rows, 0..6."""
+        return int(self.D_T.shape[1] + self.D_R.shape[1])
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities: 6 minus the constraints."""
+        return 6 - self.n_constraints
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates: one more than nv where the rotation is free (a quaternion)."""
+        return self.nv + (1 if self.C_R.shape[1] == 3 else 0)
+
+    @property
+    def resists(self) -> bool:
+        """Whether a coordinate has limits or dry friction."""
+        angles = (self.cone, self.largest_turn)
+        limits = np.concatenate((np.asarray(self.lower), np.asarray(self.upper), angles))
+        return bool(np.any(np.isfinite(limits)) or np.any(self.per_coordinate("friction") > 0))
+
+    @property
+    def has_quaternion(self) -> bool:
+        """Whether the rotation is free, and so is kept as a quaternion in q."""
+        return int(self.C_R.shape[1]) == 3
+
+    def rotation(self, coordinates: ArrayLike) -> Array:
+        """Rotation (3, 3), child to joint frame, at the joint's coordinates (nq,)."""
+        rest = np.asarray(coordinates, dtype=float)[self.C_T.shape[1] :]
+        if self.has_quaternion:
+            return quaternions.rotation_matrix(quaternions.normalized(rest))
+        if len(rest):
+            turn = quaternions.from_axis_angle(self.C_R[:, 0], rest[0])
+            return quaternions.rotation_matrix(turn)
+        return np.eye(3)

@@ -1,0 +1,430 @@
+"""What people build and read: bodies, joints and contact points, validated once.
+
+The world is written as ``None`` where a body's name is expected. SI units and radians.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim.description import checks
+from robosim.description.actuator import Actuator
+from robosim.description.body import Body, ContactPoint, Frame, Geometry
+from robosim.description.joint import Joint
+from robosim.description.obstacles import AnyShape, as_obstacles, obstacle_name
+from robosim.description.order import coordinate_names, tree_order
+from robosim.description.sensor import Sensor
+from robosim.description.springs import Coupling, PointSpring
+from robosim.description.tendon import Tendon
+from robosim.errors import ModelError
+from robosim.validation import Array, Frozen, frozen_array, parts
+
+
+@dataclass(frozen=True, eq=False)
+class Stance(Frozen):
+    """Joint targets and PD gains that a robot is known to stand with.
+
+    Attributes
+    ----------
+    target : (nu,) [rad or m]
+    kp, kd : (nu,) [N m/rad, N m s/rad]
+    """
+
+    target: ArrayLike
+    kp: ArrayLike
+    kd: ArrayLike
+
+    def __post_init__(self) -> None:
+        shape = np.shape(self.target)
+        for what in ("target", "kp", "kd"):
+            self._set(**{what: frozen_array(getattr(self, what), shape, what, "stance")})
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism(Frozen):
+    """Bodies connected by joints, with contact points; belongs to no simulation.
+
+    Bodies and joints are put in tree order: joint i leads to body i, and a parent comes before
+    its children. A joint into a body that an earlier one leads to closes a loop; those follow
+    behind the tree's. Coordinates q and velocities v are those of the tree's joints, in that
+    order; a loop makes them depend on each other. A joint holds,
+    in q, its translations (m), then its angle (rad) or its quaternion (w, x, y, z), child to
+    joint frame; in v, the rate of the translations in the parent's joint axes and the angular
+    velocity in the child's axes. A floating base is thus: position of the reference frame in the
+    world, quaternion; velocity of that point in world axes, angular velocity in body axes.
+
+    Attributes
+    ----------
+    name : str
+    bodies : tuple of Body
+    joints : tuple of Joint
+    contacts : tuple of ContactPoint
+        All against the ground, the half-space z >= 0.
+    springs : tuple of PointSpring
+    tendons : tuple of Tendon
+    couplings : tuple of Coupling
+    obstacles : tuple of HalfSpace, HeightField, TriangleMesh or Geometry
+        Things of the world that the bodies' collision geometry cannot pass, in world coordinates.
+    contact_pairs : tuple of pairs of names
+        Bodies whose collision geometries cannot pass each other.
+    self_collision : bool
+        Whether that holds for all pairs of bodies without a joint between them.
+    excluded_pairs : tuple of pairs of names
+        Bodies that may pass through each other nevertheless, or a body and an obstacle, by its
+        name.
+    warnings : tuple of str
+        What was noticed while building or loading, one sentence each.
+    source : str or None
+        The file that it was loaded from.
+    package_dirs : tuple of str
+        Where ``package://`` addresses of that file were looked up.
+    home : (nq,) or None
+        The pose to start from: all joints at zero, or what the model file or builder says.
+    configurations : mapping of name to q (nq,)
+        Poses that the model file names, such as "standing".
+    actuators : tuple of Actuator
+        The model file's motors and servos; `robosim.actuators.torques` makes torques of controls.
+    effort_ranges : mapping of coordinate to (lower, upper) [N m or N]
+        What all actuators together can do along a coordinate of `v_names`, which those torques
+        are kept within.
+    sensors : tuple of Sensor
+        What `Simulation.sensor` reads by name.
+    stance : Stance or None
+        What it is known to stand with.
+    world_frames : tuple of Frame
+    world_visuals : tuple of Geometry
+        Of links without mass that are fixed to the world, and so are part of no body: where they
+        are and what they look like, in world coordinates.
+
+    Raises
+    ------
+    ModelError
+        For names that are not unique or not there, a body that no joint leads to from the world,
+        a coupling of joints with several coordinates, or a pose of the wrong length.
+    """
+
+    name: str
+    bodies: tuple[Body, ...]
+    joints: tuple[Joint, ...]
+    contacts: tuple[ContactPoint, ...] = ()
+    warnings: tuple[str, ...] = ()
+    source: str | None = None
+    package_dirs: tuple[str, ...] = ()
+    home: ArrayLike | None = None
+    stance: Stance | None = None
+    world_frames: tuple[Frame, ...] = ()
+    world_visuals: tuple[Geometry, ...] = ()
+    springs: tuple[PointSpring, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
+    obstacles: tuple[AnyShape, ...] = ()
+    contact_pairs: tuple[tuple[str, str], ...] = ()
+    self_collision: bool = False
+    excluded_pairs: tuple[tuple[str, str], ...] = ()
+    configurations: Mapping[str, ArrayLike] = field(default_factory=dict)
+    actuators: tuple[Actuator, ...] = ()
+    sensors: tuple[Sensor, ...] = ()
+    tendons: tuple[Tendon, ...] = ()
+    effort_ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        kinds = {
+            "bodies": Body,
+            "joints": Joint,
+            "contacts": ContactPoint,
+            "springs": PointSpring,
+            "couplings": Coupling,
+            "tendons": Tendon,
+        }
+        element = f"mechanism '{self.name}'"
+        for what, kind in kinds.items():
+            self._set(**{what: parts(getattr(self, what), kind, what, element)})
+        self._set(
+            obstacles=as_obstacles(self.obstacles),
+            actuators=tuple(self.actuators),
+            sensors=tuple(self.sensors),
+            effort_ranges={k: (float(a), float(b)) for k, (a, b) in self.effort_ranges.items()},
+            contact_pairs=tuple((str(a), str(b)) for a, b in self.contact_pairs),
+            excluded_pairs=tuple((str(a), str(b)) for a, b in self.excluded_pairs),
+        )
+        self._check_parts(element)
+        bodies, joints = tree_order(self.bodies, self.joints, element)
+        self._set(bodies=bodies, joints=joints)
+        self._check_coordinates()
+        noticed = [body.triangle_violation() for body in self.bodies]
+        # Each sentence once: a mechanism that is rebuilt from another notices the same things.
+        noticed_once = dict.fromkeys((*self.warnings, *(text for text in noticed if text)))
+        self._set(warnings=tuple(noticed_once))
+        home = self.neutral() if self.home is None else self.home
+        self._set(
+            home=frozen_array(home, (self.nq,), "home", element),
+            configurations={
+                name: frozen_array(q, (self.nq,), f"configuration '{name}'", element)
+                for name, q in self.configurations.items()
+            },
+        )
+
+    def _check_parts(self, element: str) -> None:
+        """What can be told before the order of the joints is known."""
+        if not self.bodies:
+            raise ModelError("has no bodies", element=element)
+        frames = [*self.world_frames, *(frame for _, frame in self.frames())]
+        named: dict[str, Sequence[Any]] = {
+            "body": self.bodies,
+            "joint": self.joints,
+            "spring": self.springs,
+            "tendon": self.tendons,
+            "coupling": self.couplings,
+            "actuator": self.actuators,
+            "sensor": self.sensors,
+            "frame": frames,
+        }
+        for what, elements in named.items():
+            checks.check_unique(what, (one.name for one in elements))
+        checks.check_ends(self.joints, self.springs, self.bodies)
+        checks.check_contacts(self.contacts, self.bodies)
+        checks.check_pairs(self.contact_pairs, self.excluded_pairs, self.bodies, self.obstacles)
+        solid = any(body.collisions for body in self.bodies)
+        if (self.obstacles or self.self_collision) and not solid:
+            what = "obstacles are" if self.obstacles else "self-collision is"
+            text = f"no body has collision geometry: {what} without effect"
+            self._set(warnings=(*self.warnings, text))
+        checks.check_couplings(self.couplings, self.joints)
+
+    def _check_coordinates(self) -> None:
+        """What is about coordinates, by their names."""
+        q_names, v_names, bodies, tendons = self.q_names, self.v_names, self.bodies, self.tendons
+        checks.check_tendons(tendons, q_names, v_names, bodies)
+        checks.check_actuators(self.actuators, q_names, v_names, tendons, bodies)
+        checks.check_effort_ranges(self.effort_ranges, v_names)
+        checks.check_sensors(self.sensors, v_names, tendons, bodies, self.tree_joints)
+
+    def with_contacts(
+        self,
+        obstacles: AnyShape | Iterable[AnyShape] = (),
+        pairs: Iterable[tuple[str, str]] = (),
+        self_collision: bool | None = None,
+        ground: bool = True,
+    ) -> Mechanism:
+        """The same mechanism with more that its bodies' collision geometry cannot pass.
+
+        Self-collision is of use only for bodies that do not touch at home, and neighbours often
+        overlap in model files: `robosim.overlaps.without_overlaps` leaves such pairs out.
+
+        Parameters
+        ----------
+        obstacles : HalfSpace, HeightField, TriangleMesh or Geometry, or an iterable of them
+            In world coordinates, in addition to those that there are.
+        pairs : iterable of pairs of bodies' names
+            In addition to those that there are, and not excluded any more.
+        self_collision : bool or None
+            Whether all pairs of bodies without a joint between them touch; None leaves it as
+            it is.
+        ground : bool
+            False takes the contact points with the ground z = 0 away, as for a robot that
+            stands on an obstacle with its collision geometry.
+
+        Raises
+        ------
+        ModelError
+            For an unknown body, or one without collision geometry in `pairs`.
+        """
+        added = tuple((str(a), str(b)) for a, b in pairs)
+        wanted = {frozenset(pair) for pair in added}
+        return replace(
+            self,
+            contacts=self.contacts if ground else (),
+            obstacles=(*self.obstacles, *as_obstacles(obstacles)),
+            contact_pairs=(*self.contact_pairs, *added),
+            excluded_pairs=tuple(p for p in self.excluded_pairs if frozenset(p) not in wanted),
+            self_collision=self.self_collision if self_collision is None else self_collision,
+        )
+
+    @property
+    def tree_joints(self) -> tuple[Joint, ...]:
+        """The joints that lead to the bodies, one each, in the same order."""
+        return self.joints[: len(self.bodies)]
+
+    @property
+    def loop_joints(self) -> tuple[Joint, ...]:
+        """The joints that close loops."""
+        return self.joints[len(self.bodies) :]
+
+    def touching_shapes(
+        self,
+    ) -> list[tuple[tuple[int | None, AnyShape], tuple[int | None, AnyShape]]]:
+        """All pairs ((body, shape), (body, shape)) that may touch; the world's body is None."""
+        index = {body.name: i for i, body in enumerate(self.bodies)}
+        pairs = {tuple(sorted((index[a], index[b]))) for a, b in self.contact_pairs}
+        apart: set[frozenset[str | None]] = {frozenset(pair) for pair in self.excluded_pairs}
+        if self.self_collision:
+            # Bodies with only carriers between them are neighbours.
+            beyond: dict[str | None, str | None] = {
+                joint.child: joint.parent
+                for joint, body in zip(self.tree_joints, self.bodies, strict=True)
+                if body.carrier
+            }
+            for joint in self.joints:
+                parent = joint.parent
+                while parent in beyond:
+                    parent = beyond[parent]
+                apart.add(frozenset((parent, joint.child)))
+            for a, first in enumerate(self.bodies):
+                for b in range(a + 1, len(self.bodies)):
+                    if frozenset((first.name, self.bodies[b].name)) not in apart:
+                        pairs.add((a, b))
+        found: list[tuple[tuple[int | None, AnyShape], tuple[int | None, AnyShape]]] = []
+        for obstacle in self.obstacles:
+            for i, body in enumerate(self.bodies):
+                if frozenset((obstacle_name(obstacle), body.name)) not in apart:
+                    found += [((None, obstacle), (i, shape)) for shape in body.collisions]
+        for a, b in sorted(pairs):
+            for shape in self.bodies[a].collisions:
+                found += [((a, shape), (b, other)) for other in self.bodies[b].collisions]
+        return found
+
+    def frames(self) -> Iterator[tuple[int, Frame]]:
+        """(body index, frame) of every frame, body by body."""
+        for index, body in enumerate(self.bodies):
+            for frame in body.frames:
+                yield index, frame
+
+    @cached_property
+    def _frame_index(self) -> dict[str, tuple[int, Frame]]:
+        return {frame.name: (index, frame) for index, frame in self.frames()}
+
+    def frame(self, name: str) -> tuple[int, Frame]:
+        """(body index, frame) of a frame by name, merged links included.
+
+        Raises
+        ------
+        ModelError
+            If there is no frame of that name.
+        """
+        if any(frame.name == name for frame in self.world_frames):
+            raise ModelError(f"frame '{name}' is fixed to the world: see world_frames")
+        if name not in self._frame_index:
+            raise ModelError(f"no frame '{name}'", alternatives=tuple(self._frame_index))
+        return self._frame_index[name]
+
+    def body(self, name: str) -> Body:
+        """A body by its name, or ModelError."""
+        return self.bodies[self.body_index(name)]
+
+    def body_index(self, name: str) -> int:
+        """Index of a body by its name, or ModelError."""
+        return checks.index_of("body", [body.name for body in self.bodies], name)
+
+    def joint_index(self, name: str) -> int:
+        """Index of a joint by its name, or ModelError."""
+        return checks.index_of("joint", [joint.name for joint in self.joints], name)
+
+    @cached_property
+    def q_offsets(self) -> tuple[int, ...]:
+        """Where each joint's coordinates begin; one more entry, their number, at the end.
+
+        Those of the joints that close loops come after the nq of q.
+        """
+        return tuple(int(n) for n in np.cumsum([0, *(joint.nq for joint in self.joints)]))
+
+    @cached_property
+    def v_offsets(self) -> tuple[int, ...]:
+        """Where each joint's velocities begin; one more entry, their number, at the end.
+
+        Those of the joints that close loops come after the nv of v.
+        """
+        return tuple(int(n) for n in np.cumsum([0, *(joint.nv for joint in self.joints)]))
+
+    @property
+    def nq(self) -> int:
+        """Length of q."""
+        return self.q_offsets[len(self.bodies)]
+
+    @property
+    def nv(self) -> int:
+        """Length of v: the degrees of freedom of the tree, from which loops take some."""
+        return self.v_offsets[len(self.bodies)]
+
+    @cached_property
+    def actuated(self) -> NDArray[np.int64]:
+        """Indices of the velocities that an actuator drives, (nu,).
+
+        Into v; beyond its nv for joints that close loops.
+        """
+        return np.array(
+            [
+                start + k
+                for start, joint in zip(self.v_offsets, self.joints, strict=False)
+                if joint.actuated
+                for k in range(joint.nv)
+            ],
+            dtype=np.int64,
+        )
+
+    @cached_property
+    def actuated_names(self) -> tuple[str, ...]:
+        """A name for each entry of a torque vector (nu,)."""
+        rates = [n for joint in self.joints for n in coordinate_names(joint, velocity=True)]
+        return tuple(rates[k] for k in self.actuated)
+
+    @property
+    def effort_limits(self) -> Array:
+        """What the motors of the joints can give, either way, (nu,) [N m or N]; inf for no limit.
+
+        The larger one of a range of MJCF that is not alike in both directions (`effort_ranges`).
+        What a controller answers is not held against them; `PD(limit=)` is.
+        """
+        joints = [joint for joint in self.joints if joint.actuated for _ in range(joint.nv)]
+        return np.array([joint.effort_limit for joint in joints], dtype=np.float64)
+
+    @property
+    def nu(self) -> int:
+        """Number of actuated velocities: the length of a torque vector."""
+        return len(self.actuated)
+
+    @cached_property
+    def v_names(self) -> tuple[str, ...]:
+        """A name for each entry of v: the joint's, with a suffix where a joint has several."""
+        return tuple(
+            name for joint in self.tree_joints for name in coordinate_names(joint, velocity=True)
+        )
+
+    @cached_property
+    def q_names(self) -> tuple[str, ...]:
+        """A name for each entry of q: the joint's, with a suffix where a joint has several."""
+        return tuple(
+            name for joint in self.tree_joints for name in coordinate_names(joint, velocity=False)
+        )
+
+    @property
+    def poses(self) -> dict[str, ArrayLike]:
+        """Joint coordinates (nq,) that have names: home, and the configurations."""
+        return {"home": np.asarray(self.home), **self.configurations}
+
+    @property
+    def floating_base(self) -> bool:
+        """Whether the first joint is a floating one."""
+        return self.joints[0].kind == "floating"
+
+    @property
+    def total_mass(self) -> float:
+        """Sum of the masses [kg], without carriers."""
+        return float(sum(body.mass for body in self.bodies if not body.carrier))
+
+    def sensor(self, name: str) -> Sensor:
+        """A sensor by its name, or ModelError."""
+        names = [sensor.name for sensor in self.sensors]
+        return self.sensors[checks.index_of("sensor", names, name)]
+
+    def neutral(self) -> Array:
+        """q (nq,) with every joint at zero, quaternions at identity."""
+        q = np.zeros(self.nq)
+        for start, joint in zip(self.q_offsets, self.tree_joints, strict=False):
+            if joint.has_quaternion:
+                q[start + joint.C_T.shape[1]] = 1.0
+        return q

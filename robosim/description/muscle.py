@@ -1,0 +1,170 @@
+"""Activations and muscles: how controls become forces with a delay, and what a muscle gives.
+
+The curves are those of MuJoCo's muscles [MuJoCo documentation, Modeling, Muscle actuators], the
+time constants of their activation those of [Millard2013].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robosim.errors import ModelError
+from robosim.validation import Frozen, frozen_array
+
+KINDS = ("integrator", "filter", "filterexact", "muscle")
+
+
+@dataclass(frozen=True, eq=False)
+class Activation(Frozen):
+    """A state of first order between a control and a force.
+
+    Attributes
+    ----------
+    kind : "integrator", "filter", "filterexact" or "muscle"
+        Its rate is the control, or what the control is beyond it over a time constant, which is
+        advanced by a difference, or exactly; or that of a muscle.
+    constants : (3,) [s, s, 1]
+        The time constant; of muscles those of activation and deactivation, and over what
+        difference of control and activation one goes over into the other.
+    range : (2,)
+        That it is kept within.
+    early : bool
+        Whether a step's force follows from what it is at the end of the step.
+    """
+
+    kind: str
+    constants: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    range: tuple[float, float] = (-np.inf, np.inf)
+    early: bool = False
+
+    def __post_init__(self) -> None:
+        element = f"activation '{self.kind}'"
+        if self.kind not in KINDS:
+            raise ModelError("is no kind of activation", element=element, alternatives=KINDS)
+        constants = frozen_array(self.constants, (3,), "constants", element)
+        if np.any(constants < 0):
+            raise ModelError(f"constants must not be negative: {constants}", element=element)
+        self._set(constants=tuple(constants.tolist()), range=tuple(map(float, self.range)))
+
+    def at_once(self, control: float) -> float:
+        """Where it would be if it had no delay."""
+        return float(np.clip(control, 0.0, 1.0)) if self.kind == "muscle" else control
+
+    def rate(self, control: float, value: float) -> float:
+        """How fast it changes [1/s]."""
+        if self.kind == "integrator":
+            return control
+        if self.kind == "muscle":
+            return self._muscle_rate(float(np.clip(control, 0.0, 1.0)), value)
+        return (control - value) / max(self.constants[0], 1e-15)
+
+    def _muscle_rate(self, control: float, value: float) -> float:
+        rising, falling, width = self.constants
+        scale = 0.5 + 1.5 * float(np.clip(value, 0.0, 1.0))
+        ahead = control - value
+        up = float(ahead > 0) if width < 1e-15 else _smooth_step(ahead / width + 0.5)
+        return ahead / max(falling / scale + up * (rising * scale - falling / scale), 1e-15)
+
+    def advanced(self, control: float, value: float, dt: float) -> float:
+        """The value after dt [s] of a control."""
+        after = value + dt * self.rate(control, value)
+        if self.kind == "filterexact":
+            after = control + (value - control) * float(np.exp(-dt / max(self.constants[0], 1e-15)))
+        return float(np.clip(after, *self.range))
+
+
+def _smooth_step(x: float) -> float:
+    """From 0 at 0 to 1 at 1, with slope and curvature zero at both."""
+    x = min(max(x, 0.0), 1.0)
+    return x**3 * (10 + x * (6 * x - 15))
+
+
+@dataclass(frozen=True, eq=False)
+class Muscle(Frozen):
+    """The force of a muscle over activation, length and rate.
+
+    Attributes
+    ----------
+    force : float [N]
+        Of full activation at the optimal length and at rest.
+    length_range : (2,) [m]
+        Extreme lengths of what it acts along.
+    range : (2,)
+        What these are, in optimal lengths.
+    shortest, longest : float
+        Optimal lengths between which it is active.
+    fastest : float [1/s]
+        Optimal lengths per second at which it cannot shorten any more.
+    passive : float
+        Of the force without activation, of `force`: it is half of this midway between the optimal
+        and the longest length, and one and a half times this there.
+    lengthening : float
+        Force while it is lengthened fast, of `force`.
+    """
+
+    force: float
+    length_range: tuple[float, float]
+    range: tuple[float, float] = (0.75, 1.05)
+    shortest: float = 0.5
+    longest: float = 1.6
+    fastest: float = 1.5
+    passive: float = 1.3
+    lengthening: float = 1.2
+
+    def __post_init__(self) -> None:
+        for what in ("length_range", "range"):
+            ends = frozen_array(getattr(self, what), (2,), what, "muscle")
+            if ends[0] >= ends[1]:
+                raise ModelError(f"{what} must be from a lower to a higher number, not {ends}",
+                                 element="muscle")  # fmt: skip
+            self._set(**{what: tuple(ends.tolist())})
+        for what in ("force", "shortest", "longest", "fastest", "passive", "lengthening"):
+            value = float(frozen_array(getattr(self, what), (), what, "muscle"))
+            if value < 0:
+                raise ModelError(f"{what} must not be negative, not {value}", element="muscle")
+            self._set(**{what: value})
+        if not self.shortest < 1 < self.longest or self.fastest == 0:
+            raise ModelError(
+                f"must be active from below to above its optimal length, not from {self.shortest} "
+                f"to {self.longest}, and move at all (fastest: {self.fastest})",
+                element="muscle",
+            )
+
+    @property
+    def optimal_length(self) -> float:
+        """Length at which it is strongest [m]."""
+        return (self.length_range[1] - self.length_range[0]) / (self.range[1] - self.range[0])
+
+    def active(self, length: float, rate: float) -> float:
+        """Force along growing length at full activation [N]: negative, as it pulls."""
+        x = self._normalized(length)
+        if x <= 1:
+            at_length = _bump((x - self.shortest) / (1 - self.shortest))
+        else:
+            at_length = _bump((self.longest - x) / (self.longest - 1))
+        y, more = rate / (self.optimal_length * self.fastest), self.lengthening - 1
+        if y <= 0:
+            at_rate = max(0.0, 1 + y) ** 2
+        elif y < more:
+            at_rate = self.lengthening - (more - y) ** 2 / more
+        else:
+            at_rate = self.lengthening
+        return -self.force * at_length * at_rate
+
+    def resting(self, length: float) -> float:
+        """Force along growing length without activation [N]."""
+        x = (self._normalized(length) - 1) / (0.5 * (self.longest - 1))
+        stretched = 0.0 if x <= 0 else 0.5 * x**2 if x <= 1 else x - 0.5
+        return -self.force * self.passive * stretched
+
+    def _normalized(self, length: float) -> float:
+        return self.range[0] + (length - self.length_range[0]) / self.optimal_length
+
+
+def _bump(x: float) -> float:
+    """Rises from 0 at 0 to 1 at 1 by two parabolas; 0 before that."""
+    if x <= 0:
+        return 0.0
+    return 2 * x**2 if x <= 0.5 else 1 - 2 * (1 - x) ** 2

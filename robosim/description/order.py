@@ -1,0 +1,69 @@
+"""In which order a mechanism has its bodies, joints and coordinates, and what these are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from robosim.description.body import Body
+from robosim.description.joint import Joint
+from robosim.errors import ModelError
+
+
+def tree_order(
+    bodies: Sequence[Body], joints: Sequence[Joint], element: str
+) -> tuple[tuple[Body, ...], tuple[Joint, ...]]:
+    """Depth-first order from the world, children in the order given; then the loops' joints.
+
+    Raises
+    ------
+    ModelError
+        For a body that no joint leads to from the world; names the element.
+    """
+    children: dict[str | None, list[Joint]] = {}
+    into: dict[str, Joint] = {}
+    loops: list[Joint] = []
+    for joint in joints:
+        if joint.child in into:
+            loops.append(joint)
+            continue
+        into[joint.child] = joint
+        children.setdefault(joint.parent, []).append(joint)
+    for body in bodies:
+        if body.name not in into:
+            raise ModelError(
+                "has no joint to the world or to another body; add a 'floating' one",
+                element=f"body '{body.name}'",
+            )
+    order: list[Joint] = []
+    stack = list(reversed(children.get(None, [])))
+    while stack:
+        joint = stack.pop()
+        order.append(joint)
+        stack.extend(reversed(children.get(joint.child, [])))
+    if len(order) < len(bodies):
+        reached = {joint.name for joint in order}
+        cycle = [j.name for j in into.values() if j.name not in reached]
+        raise ModelError(
+            f"joints {cycle} form a cycle that does not lead to the world: of the joints into "
+            "a body the first one given must lead there from the world; the others close loops",
+            element=element,
+        )
+    by_name = {body.name: body for body in bodies}
+    return tuple(by_name[joint.child] for joint in order), (*order, *loops)
+
+
+def coordinate_names(joint: Joint, *, velocity: bool) -> list[str]:
+    """A name for each coordinate of a joint: the joint's, with a suffix where it has several."""
+    translations, rotations = joint.C_T.shape[1], joint.C_R.shape[1]
+    suffixes = [f"t{k}" for k in range(translations)]
+    if translations == 3:
+        suffixes = ["vx", "vy", "vz"] if velocity else ["x", "y", "z"]
+    if rotations == 3:
+        suffixes += ["wx", "wy", "wz"] if velocity else ["qw", "qx", "qy", "qz"]
+    elif rotations == 1:
+        suffixes.append("r")
+    if joint.coordinate_names:
+        return list(joint.coordinate_names)
+    if len(suffixes) == 1:
+        return [joint.name]
+    return [f"{joint.name}.{suffix}" for suffix in suffixes]

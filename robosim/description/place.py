@@ -1,0 +1,55 @@
+"""Places on bodies: where a sensor feels, and where an actuator pushes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from numpy.typing import ArrayLike
+
+from robosim import quaternions
+from robosim.description.body import Body, Frame
+from robosim.validation import Frozen, frozen_array, unit_quaternion
+
+
+class Framed(Protocol):
+    """What has bodies, and frames on them by name, as a `Mechanism` has."""
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """The bodies, in the order that `frame` counts them in."""
+        ...
+
+    def frame(self, name: str) -> tuple[int, Frame]:
+        """(body index, frame) of a frame by name."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Place(Frozen):
+    """A frame on a body.
+
+    Attributes
+    ----------
+    body : str or None
+        None for the world.
+    position : (3,) [m], in body axes from the centre of mass; in the world for the world
+    quaternion : (4,), to body axes
+    """
+
+    body: str | None = None
+    position: ArrayLike = (0.0, 0.0, 0.0)
+    quaternion: ArrayLike = quaternions.IDENTITY
+
+    def __post_init__(self) -> None:
+        element = f"place on '{self.body or 'world'}'"
+        self._set(
+            position=frozen_array(self.position, (3,), "position", element),
+            quaternion=unit_quaternion(self.quaternion, "quaternion", element),
+        )
+
+    @classmethod
+    def of_frame(cls, robot: Framed, name: str) -> Place:
+        """That of a frame of a robot, by its name: a link's, or a site's."""
+        index, frame = robot.frame(name)
+        return cls(robot.bodies[index].name, frame.position, frame.quaternion)

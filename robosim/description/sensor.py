@@ -1,0 +1,122 @@
+"""Sensors as model files name them: a kind, and what it is about.
+
+That is coordinates with factors, a place on a body, or all bodies of a subtree. Positions, axes and
+velocities are those of the world, or of a place that they are relative to; `gyro`, `velocimeter`
+and `accelerometer` read in their own axes. Accelerations are those against free fall, as
+accelerometers feel them. Quaternions are (w, x, y, z).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from robosim.description.place import Place
+from robosim.errors import ModelError
+from robosim.validation import Array, Frozen
+
+# Names are those of MJCF. Lengths of tendons and actuators are sums of coordinates.
+KINDS = (
+    "jointpos", "tendonpos", "actuatorpos", "jointvel", "tendonvel", "actuatorvel",
+    "jointactuatorfrc", "actuatorfrc", "ballquat", "ballangvel",
+    "framepos", "framequat", "framexaxis", "frameyaxis", "framezaxis",
+    "framelinvel", "frameangvel", "velocimeter", "gyro",
+    "accelerometer", "framelinacc", "frameangacc",
+    "subtreecom", "subtreelinvel", "subtreeangmom", "force", "torque", "touch", "clock",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Zone:
+    """A volume around a place, within which `touch` feels.
+
+    Attributes
+    ----------
+    kind : "sphere", "ellipsoid", "box", "capsule" or "cylinder"
+    size : (3,) [m]
+        Radius, or half axes or edges, or radius and half of the straight part along z.
+    """
+
+    kind: str
+    size: tuple[float, float, float]
+
+    def __post_init__(self) -> None:
+        if self.kind not in _OUTSIDE:
+            raise ModelError(
+                f"'{self.kind}' is no volume", element="zone", alternatives=tuple(_OUTSIDE)
+            )
+
+    def meets(self, start: Array, direction: Array) -> bool:
+        """Whether the ray from a point (3,) along a unit vector (3,) meets it, in its frame."""
+        # How far outside a point is is convex along a line, so thirds find where it is least.
+        low, high = 0.0, float(np.linalg.norm(start)) + float(np.linalg.norm(self.size))
+        for _ in range(80):
+            third = (high - low) / 3
+            a, b = low + third, high - third
+            if self._outside(start + a * direction) < self._outside(start + b * direction):
+                high = b
+            else:
+                low = a
+        return min(self._outside(start), self._outside(start + low * direction)) <= 0
+
+    def _outside(self, p: Array) -> float:
+        return float(_OUTSIDE[self.kind](np.abs(p), np.asarray(self.size)))
+
+
+# At |p| (3,) for a size (3,): a convex function that is positive outside.
+_OUTSIDE: dict[str, Callable[[Array, Array], Any]] = {
+    "sphere": lambda p, s: np.linalg.norm(p) - s[0],
+    "ellipsoid": lambda p, s: np.linalg.norm(p / s) - 1,
+    "box": lambda p, s: np.max(p - s),
+    "capsule": lambda p, s: np.hypot(np.hypot(p[0], p[1]), max(p[2] - s[1], 0.0)) - s[0],
+    "cylinder": lambda p, s: max(np.hypot(p[0], p[1]) - s[0], p[2] - s[1]),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Sensor(Frozen):
+    """What to read, and of what.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        One of ``KINDS``.
+    of : mapping of str to float
+        Coordinates by their names in ``robot.q_names`` and ``v_names``, with factors, of which
+        the reading is the sum; of ball joints, the joint's name.
+    place, reference : Place or None
+        Where on what, and what that is relative to; the world if None.
+    bodies : tuple of str
+        Those of a subtree.
+    zone : Zone or None
+        For `touch`.
+    cutoff : float
+        Readings are kept within plus and minus this; no limit if it is 0.
+
+    Raises
+    ------
+    ModelError
+        For an unknown kind.
+    """
+
+    name: str
+    kind: str
+    of: Mapping[str, float] = field(default_factory=dict)
+    place: Place = field(default_factory=Place)
+    reference: Place = field(default_factory=Place)
+    bodies: tuple[str, ...] = ()
+    zone: Zone | None = None
+    cutoff: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ModelError(
+                f"'{self.kind}' is no kind of sensor",
+                element=f"sensor '{self.name}'",
+                alternatives=KINDS,
+            )
+        self._set(of=dict(self.of), bodies=tuple(self.bodies))

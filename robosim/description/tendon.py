@@ -1,0 +1,208 @@
+"""Tendons: lengths of paths over bodies, or sums of coordinates, with springs, dampers and limits.
+
+A fixed tendon is a sum of joint coordinates. A spatial one runs straight from point to point and
+around spheres and cylinders between them, without friction there; pulleys share it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim import quaternions
+from robosim.errors import ModelError
+from robosim.validation import Frozen, frozen_array, unit_quaternion
+
+WRAPS = ("sphere", "cylinder")
+
+
+@dataclass(frozen=True)
+class Term:
+    """A coordinate of a fixed tendon, and what it is multiplied by.
+
+    Attributes
+    ----------
+    coordinate : str, by its name in ``robot.q_names`` and ``v_names``
+    factor : float
+    higher : (3,)
+        What its square, its cube and its fourth power are multiplied by.
+    """
+
+    coordinate: str
+    factor: float = 1.0
+    higher: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        element = f"tendon's coordinate '{self.coordinate}'"
+        higher = frozen_array(self.higher, (3,), "higher", element)
+        object.__setattr__(self, "higher", tuple(higher.tolist()))
+
+
+@dataclass(frozen=True, eq=False)
+class Point(Frozen):
+    """A point that a spatial tendon goes through.
+
+    Attributes
+    ----------
+    body : str or None, the world
+    position : (3,) [m], in body axes from the centre of mass; world coordinates for the world
+    """
+
+    body: str | None
+    position: ArrayLike = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        element = f"tendon's point on '{self.body or 'world'}'"
+        self._set(position=frozen_array(self.position, (3,), "position", element))
+
+
+@dataclass(frozen=True, eq=False)
+class Wrap(Frozen):
+    """What a spatial tendon bends around between two points, if it is in the way.
+
+    Attributes
+    ----------
+    kind : "sphere" or "cylinder", which has no ends
+    body : str or None, the world
+    radius : float [m]
+    position : (3,) [m], of its centre, as of a `Point`
+    quaternion : (4,), to body axes, of the cylinder, whose axis is z
+    side : Point or None
+        The tendon passes on this side of it; if that is inside of it, the tendon stays inside.
+    """
+
+    kind: str
+    body: str | None
+    radius: float
+    position: ArrayLike = (0.0, 0.0, 0.0)
+    quaternion: ArrayLike = quaternions.IDENTITY
+    side: Point | None = None
+
+    def __post_init__(self) -> None:
+        element = f"tendon's {self.kind} on '{self.body or 'world'}'"
+        if self.kind not in WRAPS:
+            raise ModelError("is nothing to wrap around", element=element, alternatives=WRAPS)
+        radius = float(frozen_array(self.radius, (), "radius", element))
+        if radius <= 0:
+            raise ModelError(f"radius must be positive, not {radius}", element=element)
+        self._set(
+            radius=radius,
+            position=frozen_array(self.position, (3,), "position", element),
+            quaternion=unit_quaternion(self.quaternion, "quaternion", element),
+        )
+
+
+@dataclass(frozen=True)
+class Pulley:
+    """Ends a branch of a spatial tendon; lengths of the next one are divided by `divisor`.
+
+    A negative one counts them backwards: of a tendon that is held the sum of both branches is.
+    """
+
+    divisor: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Tendon(Frozen):
+    """A length, and what acts along it.
+
+    Attributes
+    ----------
+    name : str
+    path : tuple of Term, or of Point, Wrap and Pulley
+    stiffness : float [N/m]
+    rest_length : float or (2,) [m]
+        A spring is slack between the two.
+    damping : float [N s/m]
+    friction : float [N], dry
+    armature : float [kg], inertia that moves with the length
+    lower, upper : float [m]
+        Limits of the length; equal ones hold it there, as a constraint.
+
+    Of fixed tendons over angles all lengths are in radians.
+
+    Raises
+    ------
+    ModelError
+        For a path that is none, or values that are negative or the wrong way round.
+    """
+
+    name: str
+    path: tuple[Term | Point | Wrap | Pulley, ...]
+    stiffness: float = 0.0
+    rest_length: ArrayLike = 0.0
+    damping: float = 0.0
+    friction: float = 0.0
+    armature: float = 0.0
+    lower: float = -np.inf
+    upper: float = np.inf
+
+    def __post_init__(self) -> None:
+        element = f"tendon '{self.name}'"
+        self._set(path=tuple(self.path))
+        self._check_path(element)
+        for what in ("stiffness", "damping", "friction", "armature"):
+            value = float(frozen_array(getattr(self, what), (), what, element))
+            if value < 0:
+                raise ModelError(f"{what} must be zero or more, not {value}", element=element)
+            self._set(**{what: value})
+        rest = np.broadcast_to(np.asarray(self.rest_length, dtype=float), (2,))
+        self._set(rest_length=frozen_array(rest, (2,), "rest_length", element))
+        lower, upper = float(self.lower), float(self.upper)
+        if rest[1] < rest[0] or not lower <= upper:
+            raise ModelError(
+                f"rest_length {rest.tolist()} and limits {lower} to {upper} must be from a lower "
+                "to a higher number",
+                element=element,
+            )
+        self._set(lower=lower, upper=upper)
+
+    def _check_path(self, element: str) -> None:
+        kinds = "".join("TPWY"[(Term, Point, Wrap, Pulley).index(type(p))] for p in self.path)
+        branches = kinds.strip("Y").split("Y")
+        whole = set(kinds) == {"T"} or all(
+            len(b) > 1 and b[0] == b[-1] == "P" and "WW" not in b and "T" not in b for b in branches
+        )
+        if not whole:
+            raise ModelError(
+                "its path must be terms, or at least two points on every side of a pulley, with "
+                "at most one thing to wrap around between two of them",
+                element=element,
+            )
+        for pulley in (part for part in self.path if isinstance(part, Pulley)):
+            if not (np.isfinite(pulley.divisor) and pulley.divisor):
+                raise ModelError(
+                    f"the divisor of a pulley must be a number but zero, not {pulley.divisor}",
+                    element=element,
+                )
+        moves = any(p.factor if isinstance(p, Term) else isinstance(p, Point) and p.body is not None
+                    for p in self.path)  # fmt: skip
+        if not moves:
+            raise ModelError("it moves with no body", element=element)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it is a sum of coordinates."""
+        return isinstance(self.path[0], Term)
+
+    @property
+    def resists(self) -> bool:
+        """Whether anything acts along it by itself."""
+        limited = np.isfinite(self.lower) or np.isfinite(self.upper)
+        return bool(limited or self.stiffness or self.damping or self.friction or self.armature)
+
+    @property
+    def motion(self) -> Callable[[float], float] | None:
+        """Its length as a function of time, if it is held."""
+        return (lambda time: self.lower) if self.lower == self.upper else None
+
+    def bodies(self) -> Iterator[str | None]:
+        """The bodies of its points, wraps and their sides, as they come; None for the world."""
+        for part in self.path:
+            if isinstance(part, Point | Wrap):
+                yield part.body
+            if isinstance(part, Wrap) and part.side is not None:
+                yield part.side.body

@@ -1,0 +1,1 @@
+"""How kernels get compiled and called: in the background, told of, by handles."""

@@ -1,0 +1,245 @@
+"""What sensors read of a simulation, at its knot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim import quaternions
+from robosim.description.mechanism import Mechanism
+from robosim.description.place import Place
+from robosim.description.sensor import Sensor
+from robosim.validation import Array
+
+
+class Readable(Protocol):
+    """What sensors ask a `Simulation` for."""
+
+    @property
+    def robot(self) -> Mechanism: ...
+    @property
+    def state(self) -> Any: ...
+    @property
+    def q(self) -> Array: ...
+    @property
+    def v(self) -> Array: ...
+    @property
+    def torques(self) -> Array: ...
+    @property
+    def gravity(self) -> Array: ...
+    @property
+    def time(self) -> float: ...
+    def accelerations(self) -> Array: ...
+    def contacts(self) -> Sequence[Any]: ...
+    def wrench(self, body: str) -> Array: ...
+    def joint_wrenches(self) -> Mapping[str, Array]: ...
+
+
+def read(sim: Readable, sensor: Sensor) -> float | Array:
+    """The reading of a sensor at the knot of a simulation: a number, or an array (3,) or (4,)."""
+    value = np.asarray(READERS[sensor.kind](sim, sensor), dtype=float)
+    if sensor.cutoff > 0 and "quat" not in sensor.kind:
+        value = np.clip(value, -sensor.cutoff, sensor.cutoff)
+    return float(value) if value.ndim == 0 else value
+
+
+def _sum(names: tuple[str, ...], values: Array, of: Mapping[str, float]) -> float:
+    return sum(factor * float(values[names.index(name)]) for name, factor in of.items())
+
+
+def _tendon_names(sim: Readable) -> tuple[str, ...]:
+    return tuple(tendon.name for tendon in sim.robot.tendons)
+
+
+def _coordinates(sim: Readable, sensor: Sensor) -> float:
+    names, values = _tendon_names(sim), sim.state.joint_q
+    lengths = values[len(values) - len(names) :]
+    return _sum((*sim.robot.q_names, *names), np.concatenate((sim.q, lengths)), sensor.of)
+
+
+def _rates(sim: Readable, sensor: Sensor) -> float:
+    names, values = _tendon_names(sim), sim.state.joint_v
+    rates = values[len(values) - len(names) :]
+    return _sum((*sim.robot.v_names, *names), np.concatenate((sim.v, rates)), sensor.of)
+
+
+def _torques(sim: Readable, sensor: Sensor) -> float:
+    return _sum(sim.robot.v_names, sim.torques, sensor.of)
+
+
+def _ball(sim: Readable, sensor: Sensor) -> tuple[Array, Array]:
+    """Quaternion (4,) and angular velocity (3,) of a ball joint."""
+    (name,) = sensor.of
+    index = sim.robot.joint_index(name)
+    ends = sim.robot.q_offsets[index + 1], sim.robot.v_offsets[index + 1]
+    return sim.q[ends[0] - 4 : ends[0]], sim.v[ends[1] - 3 : ends[1]]
+
+
+def _pose(sim: Readable, place: Place) -> tuple[Array, Array]:
+    """Position (3,) and orientation (4,) of a place in the world."""
+    p, q = np.asarray(place.position), np.asarray(place.quaternion)
+    if place.body is None:
+        return p, q
+    index = sim.robot.body_index(place.body)
+    body = sim.state.q[index]
+    R = quaternions.rotation_matrix(body)
+    return sim.state.x[index] + R @ p, quaternions.multiply(body, q)
+
+
+def _twist(sim: Readable, place: Place) -> tuple[Array, Array]:
+    """Velocity of a place and angular velocity of its body, (3,) and (3,), world axes."""
+    if place.body is None:
+        return np.zeros(3), np.zeros(3)
+    index = sim.robot.body_index(place.body)
+    R = quaternions.rotation_matrix(sim.state.q[index])
+    omega = R @ sim.state.omega[index]
+    return sim.state.v[index] + np.cross(omega, R @ np.asarray(place.position)), omega
+
+
+def _accelerations(sim: Readable, place: Place) -> tuple[Array, Array]:
+    """Acceleration of a place against free fall, and angular one of its body, world axes."""
+    if place.body is None:
+        return -sim.gravity, np.zeros(3)
+    index = sim.robot.body_index(place.body)
+    change = sim.accelerations()[index]
+    arm = quaternions.rotation_matrix(sim.state.q[index]) @ np.asarray(place.position)
+    _, omega = _twist(sim, place)
+    turning = np.cross(change[3:], arm) + np.cross(omega, np.cross(omega, arm))
+    return change[:3] + turning - sim.gravity, change[3:]
+
+
+def _axes(sim: Readable, place: Place) -> Array:
+    return quaternions.rotation_matrix(_pose(sim, place)[1])
+
+
+def _position(sim: Readable, sensor: Sensor) -> Array:
+    away = _pose(sim, sensor.place)[0] - _pose(sim, sensor.reference)[0]
+    return np.asarray(_axes(sim, sensor.reference).T @ away)
+
+
+def _orientation(sim: Readable, sensor: Sensor) -> Array:
+    q, reference = _pose(sim, sensor.place)[1], _pose(sim, sensor.reference)[1]
+    return quaternions.multiply(quaternions.conjugate(reference), q)
+
+
+def _axis(k: int) -> Callable[[Readable, Sensor], Array]:
+    def read(sim: Readable, sensor: Sensor) -> Array:
+        return np.asarray(_axes(sim, sensor.reference).T @ _axes(sim, sensor.place)[:, k])
+
+    return read
+
+
+def _velocity(sim: Readable, sensor: Sensor) -> Array:
+    """As it is seen by someone who moves and turns with the reference."""
+    v, _ = _twist(sim, sensor.place)
+    v_r, omega_r = _twist(sim, sensor.reference)
+    away = _pose(sim, sensor.place)[0] - _pose(sim, sensor.reference)[0]
+    return np.asarray(_axes(sim, sensor.reference).T @ (v - v_r - np.cross(omega_r, away)))
+
+
+def _angular_velocity(sim: Readable, sensor: Sensor) -> Array:
+    omega = _twist(sim, sensor.place)[1] - _twist(sim, sensor.reference)[1]
+    return np.asarray(_axes(sim, sensor.reference).T @ omega)
+
+
+def _subtree(sim: Readable, sensor: Sensor) -> tuple[float, Array, Array, Array]:
+    """Mass, centre (3,), momentum (3,) and angular momentum about the centre (3,), world."""
+    chosen = [sim.robot.body_index(name) for name in sensor.bodies]
+    mass, center, momentum = 0.0, np.zeros(3), np.zeros(3)
+    for index in chosen:
+        own = sim.robot.bodies[index].mass
+        mass += own
+        center += own * sim.state.x[index]
+        momentum += own * sim.state.v[index]
+    center /= mass
+    spin = np.zeros(3)
+    for index in chosen:
+        body = sim.robot.bodies[index]
+        R = quaternions.rotation_matrix(sim.state.q[index])
+        spin += R @ np.asarray(body.inertia) @ sim.state.omega[index]
+        spin += body.mass * np.cross(sim.state.x[index] - center, sim.state.v[index])
+    return mass, center, momentum, spin
+
+
+def _touch(sim: Readable, sensor: Sensor) -> float:
+    """Sum of the normal forces on a body that go through the zone [N], of the last interval."""
+    p, q = _pose(sim, sensor.place)
+    R = quaternions.rotation_matrix(q)
+    total = 0.0
+    for contact in sim.contacts():
+        if sensor.place.body in (contact.body, contact.other) and sensor.zone is not None:
+            # Into the body that feels it.
+            inward = contact.normal if contact.body == sensor.place.body else -contact.normal
+            if sensor.zone.meets(R.T @ (contact.position - p), R.T @ inward):
+                total += float(contact.force @ contact.normal)
+    return total
+
+
+def _reaction(sim: Readable, sensor: Sensor) -> tuple[Array, Array]:
+    """Force on a subtree through the joint that carries it, torque about the place; in its axes.
+
+    What the accelerations of its bodies take, less what contacts, wrenches and loops give.
+    """
+    at, _ = _pose(sim, sensor.place)
+    below = [sim.robot.body_index(name) for name in sensor.bodies]
+    force, torque = np.zeros(3), np.zeros(3)
+
+    def add(f: Array, point: Array, moment: ArrayLike = (0.0, 0.0, 0.0)) -> None:
+        force[:] += f
+        torque[:] += np.cross(point - at, f) + np.asarray(moment)
+
+    turns, changes = quaternions.rotation_matrix(sim.state.q), sim.accelerations()
+    for index in below:
+        body, R = sim.robot.bodies[index], turns[index]
+        inertia, omega = R @ np.asarray(body.inertia) @ R.T, R @ sim.state.omega[index]
+        moment = inertia @ changes[index, 3:] + np.cross(omega, inertia @ omega)
+        add(body.mass * (changes[index, :3] - sim.gravity), sim.state.x[index], moment)
+        outside = sim.wrench(body.name)
+        add(-outside[:3], sim.state.x[index], -outside[3:])
+    for contact in sim.contacts():
+        for name, sign in ((contact.body, -1.0), (contact.other, 1.0)):
+            if name in sensor.bodies:
+                add(sign * contact.force, contact.position)
+    wrenches = sim.joint_wrenches() if sim.robot.loop_joints else {}
+    for joint in sim.robot.loop_joints:
+        index = sim.robot.body_index(joint.child)
+        point = sim.state.x[index] + turns[index] @ np.asarray(joint.child_position)
+        for end, sign in ((joint.child, -1.0), (joint.parent, 1.0)):
+            if end in sensor.bodies:
+                add(sign * wrenches[joint.name][:3], point, sign * wrenches[joint.name][3:])
+    axes = _axes(sim, sensor.place).T
+    return axes @ force, axes @ torque
+
+
+# For each of the kinds of `robosim.description.sensor`.
+READERS: dict[str, Callable[[Readable, Sensor], ArrayLike]] = {
+    **dict.fromkeys(("jointpos", "tendonpos", "actuatorpos"), _coordinates),
+    **dict.fromkeys(("jointvel", "tendonvel", "actuatorvel"), _rates),
+    **dict.fromkeys(("jointactuatorfrc", "actuatorfrc"), _torques),
+    "ballquat": lambda sim, sensor: _ball(sim, sensor)[0],
+    "ballangvel": lambda sim, sensor: _ball(sim, sensor)[1],
+    "framepos": _position,
+    "framequat": _orientation,
+    "framexaxis": _axis(0),
+    "frameyaxis": _axis(1),
+    "framezaxis": _axis(2),
+    "framelinvel": _velocity,
+    "frameangvel": _angular_velocity,
+    "velocimeter": lambda sim, sensor: _axes(sim, sensor.place).T @ _twist(sim, sensor.place)[0],
+    "gyro": lambda sim, sensor: _axes(sim, sensor.place).T @ _twist(sim, sensor.place)[1],
+    "accelerometer": lambda sim, sensor: (
+        _axes(sim, sensor.place).T @ _accelerations(sim, sensor.place)[0]
+    ),
+    "framelinacc": lambda sim, sensor: _accelerations(sim, sensor.place)[0],
+    "frameangacc": lambda sim, sensor: _accelerations(sim, sensor.place)[1],
+    "subtreecom": lambda sim, sensor: _subtree(sim, sensor)[1],
+    "subtreelinvel": lambda sim, sensor: _subtree(sim, sensor)[2] / _subtree(sim, sensor)[0],
+    "subtreeangmom": lambda sim, sensor: _subtree(sim, sensor)[3],
+    "force": lambda sim, sensor: _reaction(sim, sensor)[0],
+    "torque": lambda sim, sensor: _reaction(sim, sensor)[1],
+    "touch": _touch,
+    "clock": lambda sim, sensor: sim.time,
+}

@@ -1,0 +1,208 @@
+"""From the controls of actuators to joint torques.
+
+Controllers here answer with joint torques (nu,). Where the model file has motors, servos and
+muscles with controls of their own, `torques` turns those into such torques: each actuator gets gear
+times force (see `robosim.description.actuator`), a tendon's through its moment arms, and the sum of
+all at a coordinate is kept within the mechanism's `effort_ranges`. `Drive` is a controller that
+keeps activations from step to step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim import quaternions
+from robosim.description.actuator import Actuator
+from robosim.description.mechanism import Mechanism
+from robosim.description.place import Place
+from robosim.errors import StateError
+from robosim.validation import Array
+
+if TYPE_CHECKING:
+    from robosim.dynamics import Kinematics
+    from robosim.simulation import Simulation
+
+
+def torques(
+    robot: Mechanism,
+    controls: ArrayLike,
+    q: ArrayLike,
+    v: ArrayLike,
+    activations: ArrayLike | None = None,
+) -> Array:
+    """Joint torques (nu,), in the order of ``robot.actuated``, of controls for `robot.actuators`.
+
+    Of a robot whose actuators push bodies, or have tendons that pull at free joints, these are
+    generalized forces (nv,), which `Simulation.step` and `run` take as well.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    controls : (number of actuators,)
+    q : (nq,)
+    v : (nv,)
+    activations : (number of actuators,) or None
+        Of those that have one; None lets all of them be where the controls want them at once.
+
+    Raises
+    ------
+    StateError
+        For a wrong number of controls, activations, coordinates or velocities.
+    """
+    return Transmission(robot).torques(controls, q, v, activations)
+
+
+class Drive:
+    """A controller of a robot by the controls of its actuators, which keeps their activations.
+
+    Activations go on by Euler's method, from step to step; forces are held over a step.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    policy : callable(sim) -> controls (number of actuators,)
+    activations : (number of actuators,) or None
+        To start from; zeros if None.
+
+    Attributes
+    ----------
+    activations : (number of actuators,), at the simulation's knot
+
+    Raises
+    ------
+    StateError
+        For a wrong number of activations; when called, of controls.
+    """
+
+    def __init__(
+        self,
+        robot: Mechanism,
+        policy: Callable[[Simulation], ArrayLike],
+        activations: ArrayLike | None = None,
+    ) -> None:
+        self._transmission, self._policy = Transmission(robot), policy
+        n = len(robot.actuators)
+        given = np.zeros(n) if activations is None else activations
+        self.activations = _shaped("activations", given, n).copy()
+
+    def __call__(self, sim: Simulation) -> Array:
+        """As `torques`; activations move on by a timestep."""
+        actuators = self._transmission.robot.actuators
+        controls = _shaped("controls", self._policy(sim), len(actuators))
+        acting, after = self.activations.copy(), self.activations.copy()
+        for k, actuator in enumerate(actuators):
+            if actuator.activation is not None:
+                control = float(np.clip(controls[k], *actuator.control_range))
+                value = float(self.activations[k])
+                after[k] = actuator.activation.advanced(control, value, sim.timestep)
+                if actuator.activation.early:
+                    acting[k] = after[k]
+        tau = self._transmission.torques(controls, sim.q, sim.v, acting)
+        self.activations = after
+        return tau
+
+
+class Transmission:
+    """Lengths, rates and moment arms of a robot's actuators, from one state to the next.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    """
+
+    def __init__(self, robot: Mechanism) -> None:
+        self.robot = robot
+        self._places = {
+            name: (robot.q_names.index(name), v_index)
+            for v_index, name in enumerate(robot.v_names)
+            if name in robot.q_names
+        }
+        self._tendons = {tendon.name: k for k, tendon in enumerate(robot.tendons)}
+        self._efforts = [(robot.v_names.index(k), ends) for k, ends in robot.effort_ranges.items()]
+        self._kinematics: Kinematics | None = None
+        pulling = {name for a in robot.actuators for name in a.gears if name in self._tendons}
+        pushing = any(actuator.place is not None for actuator in robot.actuators)
+        bases = _floating_bases(robot)
+        self._beyond = pushing or any(
+            len({bases[body] for body in tendon.bodies()}) > 1
+            for tendon in robot.tendons
+            if tendon.name in pulling
+        )
+        if pulling or pushing:
+            # Here, so that numba is imported only where it is needed.
+            from robosim.dynamics import Kinematics
+
+            self._kinematics = Kinematics(robot)
+
+    def torques(
+        self, controls: ArrayLike, q: ArrayLike, v: ArrayLike, activations: ArrayLike | None = None
+    ) -> Array:
+        """See `torques`."""
+        robot = self.robot
+        n = len(robot.actuators)
+        controls = _shaped("controls", controls, n)
+        if activations is not None:
+            activations = _shaped("activations", activations, n)
+        self.move_to(_shaped("q", q, robot.nq), _shaped("v", v, robot.nv))
+        generalized = np.zeros(robot.nv)
+        for k, actuator in enumerate(robot.actuators):
+            length, rate, arms = self.of(actuator)
+            activation = None if activations is None else float(activations[k])
+            generalized += arms * actuator.force(float(controls[k]), length, rate, activation)
+        for k, ends in self._efforts:
+            generalized[k] = np.clip(generalized[k], *ends)
+        return generalized if self._beyond else np.asarray(generalized[robot.actuated])
+
+    def move_to(self, q: Array, v: Array) -> None:
+        """Go to a state q (nq,), v (nv,)."""
+        self._q, self._v = q, v
+        if self._kinematics is not None:
+            self._kinematics.move_to(q)
+            self._lengths = self._kinematics.tendon_lengths()
+            self._arms = self._kinematics.tendon_jacobian()
+
+    def of(self, actuator: Actuator) -> tuple[float, float, Array]:
+        """Length, its rate, and its derivatives (nv,) by the joint velocities."""
+        length, arms = 0.0, np.zeros(self.robot.nv)
+        for name, gear in actuator.gears.items():
+            if name in self._places:
+                q_index, v_index = self._places[name]
+                length += gear * float(self._q[q_index])
+                arms[v_index] += gear
+            else:
+                k = self._tendons[name]
+                length += gear * float(self._lengths[k])
+                arms += gear * self._arms[k]
+        if actuator.place is not None:
+            arms += self._push(actuator.place, np.array(actuator.wrench))
+        return length, float(arms @ self._v), arms
+
+    def _push(self, place: Place, wrench: Array) -> Array:
+        """Generalized forces (nv,) of a wrench (6,) at a place, in its axes."""
+        if place.body is None or self._kinematics is None:
+            return np.zeros(self.robot.nv)
+        body = self.robot.body_index(place.body)
+        R = self._kinematics.R[body]
+        R_p = R @ quaternions.rotation_matrix(np.asarray(place.quaternion))
+        force, arm = R_p @ wrench[:3], R @ np.asarray(place.position)
+        moment = R_p @ wrench[3:] + np.cross(arm, force)
+        return np.concatenate((force, moment)) @ self._kinematics.jacobian()[body]
+
+
+def _floating_bases(robot: Mechanism) -> dict[str | None, str | None]:
+    """For each body, and the world, the one that floats and carries it, or None."""
+    bases: dict[str | None, str | None] = {None: None}
+    for joint in robot.tree_joints:
+        bases[joint.child] = joint.child if joint.kind == "floating" else bases[joint.parent]
+    return bases
+
+
+def _shaped(name: str, value: ArrayLike, size: int) -> Array:
+    array = np.asarray(value, dtype=float)
+    if array.shape != (size,):
+        raise StateError(f"{name} must have shape ({size},), not {array.shape}")
+    return array

@@ -1,0 +1,180 @@
+"""Imports point down a list of layers: read from the sources, lazy and type-only ones too.
+
+Modules of one layer may import each other, but not in circles. Exceptions are listed, each as
+(who, whom); one that does not occur any more has to leave the list.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# setuptools maps the siblings of robosim/ into the package.
+FOLDERS = {"robosim": "robosim", **{f: f"robosim.{f}" for f in ("loaders", "models", "viz")}}
+
+# From below to above. A name stands for the module or the package with all that is in it, but for
+# what is named itself.
+LAYERS = {
+    "basics": ("errors", "quaternions", "safe_xml", "validation", "version"),
+    "description": ("description",),
+    "compiled": ("compiled",),
+    "kernels": ("kernels",),
+    "runtime": ("runtime", "handles"),
+    "log": ("log",),
+    "simulation": (
+        "simulation", "controllers", "dynamics", "overlaps", "readout", "sensing", "transmission",
+    ),
+    "batch": ("batch", "lanes", "limbs"),
+    "peers": ("peers",),
+    "files and views": ("loaders", "models", "viz"),
+    "package": ("__init__",),
+    "programs": ("cli", "bench", "experiments", "__main__"),
+    # Names that users know, of what lies below; nothing here imports them.
+    "documented": (
+        "actuators", "bodies", "collision", "comparison", "conformance", "conversions", "elements",
+        "joints", "mechanism", "muscles", "sensors", "tendons",
+    ),
+}  # fmt: skip
+ORDER = list(LAYERS)
+# What the package loads when it is imported; all else waits until its name is asked for.
+EAGER = {"basics", "description"}
+
+UPWARD = {
+    ("robosim.kernels.compiler.jit", "robosim"),
+    ("robosim.simulation", "robosim.limbs"),
+}
+CIRCLES = {
+    ("robosim.controllers", "robosim.simulation"),
+}
+# Between folders, or modules that lie beside them.
+FOLDER_CIRCLES: set[tuple[str, str]] = set()
+
+
+def module_of(path: Path, folder: str) -> str:
+    parts = path.relative_to(ROOT / folder).with_suffix("").parts
+    return ".".join((FOLDERS[folder], *(part for part in parts if part != "__init__")))
+
+
+SOURCES = {
+    module_of(path, folder): path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")
+}
+
+
+def layer_of(module: str) -> str:
+    """The layer whose name is the longest one that the module's begins with."""
+    name = module.removeprefix("robosim").removeprefix(".") or "__init__"
+    found = {
+        known: layer
+        for layer, names in LAYERS.items()
+        for known in names
+        if f"{name}.".startswith(f"{known}.")
+    }
+    assert found, f"{module} belongs to no layer"
+    return found[max(found, key=len)]
+
+
+def imported(node: ast.AST) -> set[str]:
+    """The modules of ours that are imported in a piece of source."""
+    found = set()
+    for part in ast.walk(node):
+        names = []
+        if isinstance(part, ast.Import):
+            names = [alias.name for alias in part.names]
+        elif isinstance(part, ast.ImportFrom):
+            assert part.level == 0, "imports name the whole module"
+            whole = [f"{part.module}.{alias.name}" for alias in part.names]
+            # What a package's own file gives is imported from it, not from a module in it.
+            names = [name if name in SOURCES else str(part.module) for name in whole]
+        found |= {name for name in names if name in SOURCES}
+    return found
+
+
+TREES = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in SOURCES.items()}
+IMPORTS = {module: imported(tree) - {module} for module, tree in TREES.items()}
+
+
+def arrows() -> set[tuple[str, str]]:
+    return {(module, other) for module, others in IMPORTS.items() for other in others}
+
+
+def folder_of(module: str) -> str:
+    return ".".join(module.split(".")[:2])
+
+
+def height(module: str) -> int:
+    return ORDER.index(layer_of(module))
+
+
+def test_every_import_of_ours_is_of_a_module_that_is_there():
+    """A name that is misspelt here would hide an import from the other tests."""
+    assert {"robosim", "robosim.loaders", "robosim.models", "robosim.viz"} <= SOURCES.keys()
+    for tree in TREES.values():
+        for part in ast.walk(tree):
+            if isinstance(part, ast.ImportFrom) and str(part.module).split(".")[0] == "robosim":
+                assert part.module in SOURCES, part.module
+            if isinstance(part, ast.Import):
+                ours = [a.name for a in part.names if a.name.split(".")[0] == "robosim"]
+                assert set(ours) <= SOURCES.keys()
+
+
+def test_imports_point_down():
+    upward = {(a, b) for a, b in arrows() if height(a) < height(b)}
+    assert upward - UPWARD == set(), "imports of a layer above"
+    assert UPWARD - upward == set(), "exceptions that are none any more"
+
+
+def in_circles(edges: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """The edges that lie on a circle."""
+    after: dict[str, set[str]] = {}
+    for a, b in edges:
+        after.setdefault(a, set()).add(b)
+
+    def reached(start: str) -> set[str]:
+        found: set[str] = set()
+        stack = [start]
+        while stack:
+            new = after.get(stack.pop(), set()) - found
+            found |= new
+            stack += new
+        return found
+
+    reach = {a: reached(a) for a in after}
+    return {(a, b) for a, b in edges if a in reach.get(b, set())}
+
+
+def test_modules_of_a_layer_import_each_other_in_no_circles():
+    beside = {(a, b) for a, b in arrows() if height(a) == height(b)}
+    assert in_circles(beside - CIRCLES) == set()
+    assert CIRCLES - in_circles(beside) == set(), "exceptions that are none any more"
+
+
+def test_folders_of_a_layer_import_each_other_in_no_circles():
+    """As a folder's own file is loaded with each of its modules."""
+    beside = {(a, b) for a, b in arrows() if height(a) == height(b)}
+    folders = {(folder_of(a), folder_of(b)) for a, b in beside if folder_of(a) != folder_of(b)}
+    # Circles of modules are another test's.
+    folders -= CIRCLES
+    assert in_circles(folders - FOLDER_CIRCLES) == set()
+    assert FOLDER_CIRCLES - in_circles(folders) == set(), "exceptions that are none any more"
+
+
+def test_the_package_loads_nothing_but_descriptions():
+    statements = [node for node in TREES["robosim"].body if not isinstance(node, ast.If)]
+    eager = imported(ast.Module(statements, []))
+    assert {layer_of(module) for module in eager} <= EAGER
+
+
+def test_documented_modules_do_nothing_but_pass_on():
+    for name in LAYERS["documented"]:
+        *_, names = (body := TREES[f"robosim.{name}"].body)
+        assert isinstance(names, ast.Assign)
+        assert ast.unparse(names.targets[0]) == "__all__"
+        assert all(isinstance(node, ast.Expr | ast.ImportFrom) for node in body[:-1])
+        passed_on = {
+            alias.name
+            for node in body[:-1]
+            if isinstance(node, ast.ImportFrom) and node.module != "__future__"
+            for alias in node.names
+        }
+        assert passed_on == set(ast.literal_eval(names.value))
