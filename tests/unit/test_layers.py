@@ -41,7 +41,6 @@ ORDER = list(LAYERS)
 EAGER = {"basics", "description"}
 
 UPWARD = {
-    ("robosim.kernels.compiler.jit", "robosim"),
     ("robosim.simulation", "robosim.limbs"),
 }
 CIRCLES = {
