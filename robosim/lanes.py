@@ -362,7 +362,7 @@ class Rows(NamedTuple):
         """Those of the arrays of `BROUGHT`."""
         bodies, none = self.bodies, np.zeros(0, dtype=np.int64)
         own = {"bodies": bodies, "joints": bodies, "couplings": none, "q": self.q, "v": self.v}
-        own |= {name: self.contacts for name in ("contacts", "active", "ids")} | {"features": none}
+        own |= dict.fromkeys(("contacts", "active", "ids"), self.contacts) | {"features": none}
         # What is the same for all rows, such as trends, has no choice of them.
         state, guesses = (map(own.get, values._fields) for values in (State, Guesses))
         return (bodies, *state, *guesses), (self.v,), (self.v,), (self.told_q, self.told_v)
