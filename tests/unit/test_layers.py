@@ -7,7 +7,12 @@ Modules of one layer may import each other, but not in circles. Exceptions are l
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
+
+import robosim
 
 ROOT = Path(__file__).resolve().parents[2]
 # setuptools maps the siblings of robosim/ into the package.
@@ -117,6 +122,18 @@ def test_every_import_of_ours_is_of_a_module_that_is_there():
                 assert set(ours) <= SOURCES.keys()
 
 
+def test_all_folders_are_installed():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    listed = settings["tool"]["setuptools"]
+    packages = {
+        module: str(path.parent.relative_to(ROOT))
+        for module, path in SOURCES.items()
+        if path.name == "__init__.py"
+    }
+    assert set(listed["packages"]) == set(packages)
+    assert listed["package-dir"].items() <= packages.items()
+
+
 def test_imports_point_down():
     upward = {(a, b) for a, b in arrows() if height(a) < height(b)}
     assert upward - UPWARD == set(), "imports of a layer above"
@@ -162,6 +179,30 @@ def test_the_package_loads_nothing_but_descriptions():
     statements = [node for node in TREES["robosim"].body if not isinstance(node, ast.If)]
     eager = imported(ast.Module(statements, []))
     assert {layer_of(module) for module in eager} <= EAGER
+
+
+def test_importing_the_package_loads_no_more_than_that():
+    listed = [sys.executable, "-c", "import sys, robosim; print(*sys.modules)"]
+    loaded = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split()
+    ours = {name for name in loaded if name.split(".")[0] == "robosim"}
+    assert {layer_of(name) for name in ours - {"robosim"}} == EAGER
+    assert "numba" not in loaded
+
+
+def test_names_that_the_package_loads_when_asked_are_those_that_the_type_checker_sees():
+    (checked,) = (node for node in TREES["robosim"].body if isinstance(node, ast.If)
+                  and ast.unparse(node.test) == "TYPE_CHECKING")  # fmt: skip
+    seen = {
+        alias.name: node.module
+        for node in checked.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert seen == robosim._LAZY
+    for name, module in robosim._LAZY.items():
+        assert getattr(robosim, name) is getattr(sys.modules[module], name)
+        # From where it is, not through a module that only passes it on.
+        assert layer_of(module) != "documented"
 
 
 def test_documented_modules_do_nothing_but_pass_on():
