@@ -3,7 +3,20 @@
 from robosim.kernels.admission import admit_limit, enter
 from robosim.kernels.body import angular_momentum, angular_momentum_tangent
 from robosim.kernels.contact import contact_answer as add_answer
-from robosim.kernels.contact import contact_force, contact_stiffness
+from robosim.kernels.contact import (
+    contact_begins,
+    contact_center,
+    contact_force,
+    contact_guess,
+    contact_impulse,
+    contact_keeps,
+    contact_land,
+    contact_longest_step,
+    contact_products,
+    contact_second_order,
+    contact_stiffness,
+    contact_violation,
+)
 from robosim.kernels.coordinates import read_ahead
 from robosim.kernels.jit import entry
 from robosim.kernels.joint import (
@@ -67,6 +80,47 @@ def contact_answer(model, state, work, k, kappa, du):
     contact_stiffness(contact, c, model.facets, w)
     contact_force(contact, c, model.facets, kappa, w)
     add_answer(contact, c, model.facets, du, w)
+
+
+@entry
+def contact_centered(model, state, work, k, kappa, speed):
+    """Contact k on the central path at kappa, for the motion in work."""
+    contact_center(
+        model.contacts[k], state.contacts[k], work.contacts[k], model.facets, kappa, speed
+    )
+
+
+@entry
+def contact_landed(model, state, work, k):
+    """Contact k back on the central path, with the differences that it has."""
+    contact_land(model.contacts[k], state.contacts[k], work.contacts[k], model.facets)
+
+
+@entry
+def contact_measured(model, state, work, k, length, out):
+    """out: longest step, sum, largest, smallest, number of products, violation, impulse (3,)."""
+    contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
+    out[0] = contact_longest_step(contact, c, w, model.facets, 1.0, 1e9)
+    out[1], out[2], out[3], out[4] = contact_products(contact, c, w, model.facets, length)
+    out[5] = contact_violation(contact, c, model.facets, w.u, contact.mass)
+    contact_impulse(c.beta, c.gamma, model.facets, out[6:])
+    contact_second_order(model.facets, 1.0, w)
+
+
+@entry
+def contact_noted(model, state, k, begins, regular, misses):
+    """Note where contact k begins, or where it has come to."""
+    if begins:
+        contact_begins(model.contacts[k], state.contacts[k])
+    else:
+        contact_keeps(model.contacts[k], state.contacts[k], regular, misses)
+
+
+@entry
+def contact_foretold(model, state, work, k, trend, regular, aim):
+    """Contact k where its changes lead to."""
+    contact, c, w = model.contacts[k], state.contacts[k], work.contacts[k]
+    contact_guess(contact, c, w, model.facets, trend, regular, aim)
 
 
 @entry
