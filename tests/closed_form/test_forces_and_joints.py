@@ -316,6 +316,22 @@ def test_a_turning_joint_pulls_its_body_inwards(solver):
     np.testing.assert_allclose(sim.joint_wrenches()["axle"][3:], 0.0, rtol=0, atol=1e-2)
 
 
+@pytest.mark.parametrize("solver", ["ldu", "articulated"])
+def test_reactions_turn_with_the_parent(solver):
+    """A weight that is welded to a carousel is pulled inwards where that is now."""
+    bodies = Body("carousel", 3.0, 0.5 * np.eye(3)), Body("weight", 2.0, 0.1 * np.eye(3))
+    joints = (
+        Joint("axle", "revolute", None, "carousel", (0, 0, 1)),
+        Joint("weld", "fixed", "carousel", "weight", parent_position=(0.5, 0, 0)),
+    )
+    sim = Simulation(Mechanism("m", bodies, joints), DT, gravity=(0, 0, 0), solver=solver)
+    sim.set_state([0.3], [3.0])
+    sim.run(0.1)
+    inwards = -2.0 * 9.0 * 0.5 * np.array([np.cos(sim.q[0]), np.sin(sim.q[0]), 0.0])
+    # Of second order; within the step it turns by 0.03.
+    np.testing.assert_allclose(sim.joint_wrenches()["weld"][:3], inwards, rtol=0, atol=0.02)
+
+
 def test_accelerations_of_a_fall_and_of_a_turn():
     """Free fall, and a hinge under a torque: tangential and centripetal, a quarter step late."""
     sim = Simulation(free_body(), DT)
@@ -323,7 +339,10 @@ def test_accelerations_of_a_fall_and_of_a_turn():
     sim.run(0.1)
     np.testing.assert_allclose(sim.accelerations(), [[*GRAVITY, 0, 0, 0]], rtol=0, atol=1e-9)
     body = Body("rod", 2.0, np.diag([0.1, 0.2, 0.3]))
-    joint = Joint("axle", "revolute", None, "rod", (0, 0, 1), child_position=(-0.5, 0, 0))
+    tilt = from_axis_angle((3, -1, 2), 0.8)
+    joint = Joint(
+        "axle", "revolute", None, "rod", (0, 0, 1), child_position=(-0.5, 0, 0), offset=tilt
+    )
     inertia = 0.3 + 2.0 * 0.5**2
     dt = 1e-4
     sim = Simulation(Mechanism("m", (body,), (joint,)), dt, gravity=(0, 0, 0))
@@ -331,6 +350,7 @@ def test_accelerations_of_a_fall_and_of_a_turn():
     rate, t = 4.0 / inertia, 0.2 - dt / 4
     angle, speed = rate * t**2 / 2, rate * t
     out, along = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
-    expected = np.zeros(6)
-    expected[:2], expected[5] = 0.5 * (rate * along - speed**2 * out), rate
-    np.testing.assert_allclose(sim.accelerations(), [expected], rtol=0, atol=1e-3)
+    expected = np.zeros((2, 3))
+    expected[0, :2], expected[1, 2] = 0.5 * (rate * along - speed**2 * out), rate
+    expected = (expected @ rotation_matrix(tilt).T).reshape(1, 6)
+    np.testing.assert_allclose(sim.accelerations(), expected, rtol=0, atol=1e-3)
