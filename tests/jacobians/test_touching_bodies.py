@@ -112,3 +112,30 @@ def test_slips_are_those_of_the_points_that_touch(kind, seed):
     assert abs(w["gap"]) < 1e-9
     np.testing.assert_allclose(w["R"][:, :6], w["L"][:, :6], rtol=0, atol=1e-7)
     np.testing.assert_allclose(w["R_o"][:, :6], w["L_o"][:, :6], rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_slip_is_taken_at_either_surface(kind, seed):
+    """With a gap between them the two surfaces are apart along the normal."""
+    case = TwoBodies(KINDS[kind], seed)
+    case.P, case.v = [np.array([1.0, 0, 0, 0])] * 2, np.zeros((2, 3))
+    w = case.evaluate()
+    first, second = case.work.pose1["x"][:2]
+    normal = w["frame"][2]
+    for e, row, row_o in zip(w["frame"][:2], w["R"], w["R_o"], strict=False):
+        at = w["arm1"]
+        np.testing.assert_allclose(row[3:6], np.cross(at, e), rtol=0, atol=1e-12)
+        at = first + w["arm1"] - w["gap"] * normal - second
+        np.testing.assert_allclose(row_o[3:6], -np.cross(at, e), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("depth", [-0.1, 0.0, 1e-3, 4e-3, 6e-3, 0.5])
+def test_depth_is_left_slowly(depth):
+    """By a tenth of it in 10 ms, and no faster than at 5 cm/s; what is outside stays there."""
+    case = TwoBodies(PLANE, 0)
+    case.dt, case.P, case.v = 0.01, [np.array([1.0, 0, 0, 0])] * 2, np.zeros((2, 3))
+    gap = case.evaluate()["gap"]
+    case.work.pose1[1]["x"] += (gap + depth) * case.work.contacts[0]["frame"][2]
+    w = case.evaluate()
+    assert w["step_back"] == pytest.approx(-max(0.0, depth - min(0.1 * depth, 5e-4)), abs=1e-12)
