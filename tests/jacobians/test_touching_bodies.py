@@ -139,3 +139,57 @@ def test_depth_is_left_slowly(depth):
     case.work.pose1[1]["x"] += (gap + depth) * case.work.contacts[0]["frame"][2]
     w = case.evaluate()
     assert w["step_back"] == pytest.approx(-max(0.0, depth - min(0.1 * depth, 5e-4)), abs=1e-12)
+
+
+def in_world(case: TwoBodies, body: int, point: np.ndarray) -> np.ndarray:
+    pose = case.work.pose2[body]
+    return pose["x"] + pose["R"] @ point
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("kind", KINDS)
+def test_gaps_are_distances(kind, seed):
+    """Between surfaces; of edges along the side that they are given."""
+    case = TwoBodies(KINDS[kind], seed)
+    gap, contact = case.evaluate()["gap"], case.model.contacts[0]
+    p, o = in_world(case, 0, contact["p"]), in_world(case, 1, contact["o"])
+    if KINDS[kind] == ROUND:
+        ends = in_world(case, 0, contact["p_end"]), in_world(case, 1, contact["o_end"])
+        # Finer and finer around what is nearest: the distance is convex.
+        low, high = np.zeros(2), np.ones(2)
+        for _ in range(60):
+            s, k = (np.linspace(a, b, 9) for a, b in zip(low, high, strict=True))
+            on = p + s[:, None, None] * (ends[0] - p), o + k[None, :, None] * (ends[1] - o)
+            away = np.linalg.norm(on[0] - on[1], axis=2)
+            best = np.array(np.unravel_index(away.argmin(), away.shape))
+            at, width = np.array([s[best[0]], k[best[1]]]), (high - low) / 3
+            low, high = np.maximum(at - width, 0), np.minimum(at + width, 1)
+        expected = away.min() - contact["radius"] - contact["radius_o"]
+    else:
+        normal = case.work.pose2[1]["R"] @ contact["o_end"]
+        if KINDS[kind] == EDGE:
+            normal = np.cross(normal, case.work.pose2[0]["R"] @ contact["p_end"])
+            normal *= contact["sign"] / np.linalg.norm(normal)
+        expected = normal @ (p - o) - contact["radius"]
+    assert gap == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_either_of_two_balls_may_come_first(seed):
+    """However far they turn within the interval: the slip is that of the other, turned around."""
+    case, turned_around = TwoBodies(ROUND, seed), TwoBodies(ROUND, seed)
+    contacts = case.model.contacts.copy(), case.model.contacts.copy()
+    one, other = contacts[0][0], contacts[1][0]
+    one["p_end"], one["o_end"] = one["p"], one["o"]
+    other["body"], other["other"] = 1, 0
+    other["p"], other["p_end"], other["o"], other["o_end"] = one["o"], one["o"], one["p"], one["p"]
+    other["radius"], other["radius_o"] = one["radius_o"], one["radius"]
+    slips = []
+    for each, array in zip((case, turned_around), contacts, strict=True):
+        array.setflags(write=False)
+        each.model = each.model._replace(contacts=array)
+        w = each.evaluate()
+        slips.append(w["u"][:2] @ w["frame"][:2])
+    assert case.work.contacts[0]["gap"] == pytest.approx(w["gap"], abs=1e-14)
+    # Where they are apart, each slips at its own surface; so it does after the change.
+    np.testing.assert_allclose(slips[0], -slips[1], rtol=0, atol=1e-10)
