@@ -187,6 +187,32 @@ def test_generalized_force_on_a_floating_base():
     np.testing.assert_allclose(sim.momentum()[1], angular, rtol=0, atol=1e-11)
 
 
+def test_a_wrench_pushes_where_it_is_applied():
+    """Momentum grows by F t, and about the centre of mass by the moment of F and the torque."""
+    robot = floating_body()
+    sim = Simulation(robot, DT, gravity=(0, 0, 0))
+    rng = np.random.default_rng(7)
+    sim.set_state(None, rng.normal(size=6))
+    force, torque, arm = rng.normal(size=(3, 3))
+    sim.apply_wrench("b", force, torque, sim.state.x[0] + arm)
+    moment = torque + np.array(
+        [
+            arm[1] * force[2] - arm[2] * force[1],
+            arm[2] * force[0] - arm[0] * force[2],
+            arm[0] * force[1] - arm[1] * force[0],
+        ]
+    )
+    np.testing.assert_allclose(sim.wrench("b"), [*force, *moment], rtol=0, atol=1e-12)
+    linear, angular = sim.momentum()
+    for _ in range(50):
+        centre = sim.state.x[0].copy()
+        sim.step()
+        linear += DT * force
+        angular += DT * (moment + np.cross((centre + sim.state.x[0]) / 2, force))
+    np.testing.assert_allclose(sim.momentum()[0], linear, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(sim.momentum()[1], angular, rtol=0, atol=1e-11)
+
+
 def test_generalized_torque_on_a_floating_base():
     """Torque in body axes: about a principal axis sin(omega dt) / dt = tau t / I exactly."""
     robot = free_body((0.02, 0.03, 0.04))
@@ -243,3 +269,88 @@ def test_a_ball_joint_turns_so_far_about_any_axis(largest, solver):
     # Across the axis, and back, it is free.
     sim.run(0.01, controller=lambda sim: (1, 2, 0))
     np.testing.assert_allclose(sim.v, 0.1 * np.array((1, 2, 0)), rtol=0, atol=2e-3)
+
+
+@pytest.mark.parametrize("solver", ["ldu", "articulated"])
+def test_joints_carry_what_hangs_on_them(solver):
+    """A cantilever of welded bodies with a wrench at its end: forces and moments by statics."""
+    rng = np.random.default_rng(8)
+    names = "abc"
+    robot = Mechanism(
+        "cantilever",
+        tuple(random_body(rng, name) for name in names),
+        tuple(
+            random_joint(rng, f"j{name}", "fixed", parent, name)
+            for parent, name in zip((None, *names), names, strict=False)
+        ),
+    )
+    sim = Simulation(robot, DT, solver=solver)
+    force, torque = rng.normal(size=(2, 3))
+    sim.apply_wrench("c", force, torque)
+    sim.step()
+    sim.step()
+    found, x = sim.joint_wrenches(), sim.state.x
+    rotations = rotation_matrix(sim.state.q)
+    for j, joint in enumerate(robot.joints):
+        point = x[j] + rotations[j] @ np.asarray(joint.child_position)
+        push, moment = -force, -torque - np.cross(x[2] - point, force)
+        for body, centre in zip(robot.bodies[j:], x[j:], strict=True):
+            push = push - body.mass * GRAVITY
+            moment = moment - np.cross(centre - point, body.mass * GRAVITY)
+        expected = np.concatenate((push, moment))
+        np.testing.assert_allclose(found[joint.name], expected, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("solver", ["ldu", "articulated"])
+def test_a_turning_joint_pulls_its_body_inwards(solver):
+    """A rod that turns about its end at a steady rate: m w^2 r towards the axis, and no moment."""
+    body = Body("rod", 2.0, np.diag([0.1, 0.2, 0.3]))
+    joint = Joint("axle", "revolute", None, "rod", (0, 0, 1), child_position=(-0.5, 0, 0))
+    sim = Simulation(Mechanism("m", (body,), (joint,)), 1e-3, gravity=(0, 0, 0), solver=solver)
+    sim.set_state([0.3], [2.0])
+    sim.run(0.1)
+    # Of the interval before: turned back by half of a step, and true to second order.
+    angle = sim.q[0] - 1e-3
+    inwards = -2.0 * 4.0 * 0.5 * np.array([np.cos(angle), np.sin(angle), 0.0])
+    np.testing.assert_allclose(sim.joint_wrenches()["axle"][:3], inwards, rtol=0, atol=1e-2)
+    np.testing.assert_allclose(sim.joint_wrenches()["axle"][3:], 0.0, rtol=0, atol=1e-2)
+
+
+@pytest.mark.parametrize("solver", ["ldu", "articulated"])
+def test_reactions_turn_with_the_parent(solver):
+    """A weight that is welded to a carousel is pulled inwards where that is now."""
+    bodies = Body("carousel", 3.0, 0.5 * np.eye(3)), Body("weight", 2.0, 0.1 * np.eye(3))
+    joints = (
+        Joint("axle", "revolute", None, "carousel", (0, 0, 1)),
+        Joint("weld", "fixed", "carousel", "weight", parent_position=(0.5, 0, 0)),
+    )
+    sim = Simulation(Mechanism("m", bodies, joints), DT, gravity=(0, 0, 0), solver=solver)
+    sim.set_state([0.3], [3.0])
+    sim.run(0.1)
+    inwards = -2.0 * 9.0 * 0.5 * np.array([np.cos(sim.q[0]), np.sin(sim.q[0]), 0.0])
+    # Of second order; within the step it turns by 0.03.
+    np.testing.assert_allclose(sim.joint_wrenches()["weld"][:3], inwards, rtol=0, atol=0.02)
+
+
+def test_accelerations_of_a_fall_and_of_a_turn():
+    """Free fall, and a hinge under a torque: tangential and centripetal, a quarter step late."""
+    sim = Simulation(free_body(), DT)
+    assert not sim.accelerations().any()
+    sim.run(0.1)
+    np.testing.assert_allclose(sim.accelerations(), [[*GRAVITY, 0, 0, 0]], rtol=0, atol=1e-9)
+    body = Body("rod", 2.0, np.diag([0.1, 0.2, 0.3]))
+    tilt = from_axis_angle((3, -1, 2), 0.8)
+    joint = Joint(
+        "axle", "revolute", None, "rod", (0, 0, 1), child_position=(-0.5, 0, 0), offset=tilt
+    )
+    inertia = 0.3 + 2.0 * 0.5**2
+    dt = 1e-4
+    sim = Simulation(Mechanism("m", (body,), (joint,)), dt, gravity=(0, 0, 0))
+    sim.run(0.2, held(np.array([4.0])))
+    rate, t = 4.0 / inertia, 0.2 - dt / 4
+    angle, speed = rate * t**2 / 2, rate * t
+    out, along = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
+    expected = np.zeros((2, 3))
+    expected[0, :2], expected[1, 2] = 0.5 * (rate * along - speed**2 * out), rate
+    expected = (expected @ rotation_matrix(tilt).T).reshape(1, 6)
+    np.testing.assert_allclose(sim.accelerations(), expected, rtol=0, atol=1e-3)

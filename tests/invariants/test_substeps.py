@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robosim import ConvergenceError, Simulation
+from robosim import Body, ContactPoint, ConvergenceError, Joint, Mechanism, Simulation
 from robosim.models.builders import chain, cube
 
 
@@ -78,6 +78,53 @@ def test_a_failed_step_leaves_the_last_knot(max_substeps):
     np.testing.assert_array_equal(sim._state.bodies["p"], momenta)
     assert sim.energy() == energy
     assert (sim.time, sim.steps) == (0.0, 0)
+
+
+def wheel_on_a_block(*contacts: ContactPoint) -> Mechanism:
+    """The wheel on top of it turns about the vertical."""
+    return Mechanism(
+        "wheel",
+        (Body("block", 5.0, 0.2 * np.eye(3)), Body("wheel", 0.1, 1e-3 * np.eye(3))),
+        (
+            Joint("base", "floating", None, "block"),
+            Joint("axle", "revolute", "block", "wheel", parent_position=(0, 0, 0.2)),
+        ),
+        contacts,
+        home=(0, 0, 0.1, 1, 0, 0, 0, 0),
+    )
+
+
+FEET = [ContactPoint(f"{x}{y}", "block", (x, y, -0.1)) for x in (-0.3, 0.3) for y in (-0.2, 0.2)]
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+@pytest.mark.parametrize("feet", [[], FEET], ids=["flies", "stands"])
+def test_a_failed_step_leaves_no_trace(feet, solver):
+    """Where its first part could be done, and the second turned a body too far: as if never tried.
+
+    The guess of the next step is made from how the last one went, and by how much its own guesses
+    missed: a step that follows would take another path to other last digits.
+    """
+    robot = wheel_on_a_block(*feet)
+    gravity = (0, 0, -9.81 if feet else 0.0)
+    sim = Simulation(robot, 0.1, gravity, solver=solver, max_substeps=2)
+    v = np.zeros(robot.nv)
+    v[-1] = 6.0
+    sim.set_state(None, v)
+    push = np.zeros(robot.nv)
+    push[-1] = 1e-3
+    for k in range(5):
+        sim.step((-1) ** k * push)
+    before = sim.copy()
+    # From 0.3 rad in half of the step to 0.7 rad in the first half and 1.4 rad in the second.
+    with pytest.raises(ConvergenceError) as caught:
+        sim.step(300.0 * push)
+    assert caught.value.substeps == 2
+    np.testing.assert_array_equal(sim.accelerations(), before.accelerations())
+    for k in range(3):
+        assert sim.step((-1) ** k * push) == before.step((-1) ** k * push)
+        np.testing.assert_array_equal(sim.q, before.q)
+        np.testing.assert_array_equal(sim.v, before.v)
 
 
 def test_a_failed_run_yields_what_was_done_before():

@@ -6,7 +6,20 @@ from robosim.kernels.compiler.jit import entry, kernel, named
 from robosim.kernels.contact.active_set import admit_limit, enter
 from robosim.kernels.contact.kinematics import differentiate_contact, move_contact, start_contact
 from robosim.kernels.contact.law import contact_answer as add_answer
-from robosim.kernels.contact.law import contact_force, contact_stiffness
+from robosim.kernels.contact.law import (
+    contact_begins,
+    contact_center,
+    contact_force,
+    contact_guess,
+    contact_impulse,
+    contact_keeps,
+    contact_land,
+    contact_longest_step,
+    contact_products,
+    contact_second_order,
+    contact_stiffness,
+    contact_violation,
+)
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.equations.body import angular_momentum, angular_momentum_tangent
 from robosim.kernels.equations.coordinates import read_ahead
@@ -78,6 +91,47 @@ def contact_answer(model, system, work, k, kappa, du):
     contact_stiffness(contact, c, model.facets, w)
     contact_force(contact, c, model.facets, kappa, w)
     add_answer(contact, c, model.facets, du, w)
+
+
+@entry
+def contact_centered(model, system, work, k, kappa, speed):
+    """Contact k on the central path at kappa, for the motion in work."""
+    contact_center(
+        model.contacts[k], work.contacts[k], system.contacts[k], model.facets, kappa, speed
+    )
+
+
+@entry
+def contact_landed(model, system, work, k):
+    """Contact k back on the central path, with the differences that it has."""
+    contact_land(model.contacts[k], work.contacts[k], system.contacts[k], model.facets)
+
+
+@entry
+def contact_measured(model, system, work, k, length, out):
+    """out: longest step, sum, largest, smallest, number of products, violation, impulse (3,)."""
+    contact, c, w = model.contacts[k], work.contacts[k], system.contacts[k]
+    out[0] = contact_longest_step(contact, c, w, model.facets, 1.0, 1e9)
+    out[1], out[2], out[3], out[4] = contact_products(contact, c, w, model.facets, length)
+    out[5] = contact_violation(contact, c, model.facets, w.u, contact.mass)
+    contact_impulse(c.beta, c.gamma, model.facets, out[6:])
+    contact_second_order(model.facets, 1.0, w)
+
+
+@entry
+def contact_noted(model, work, k, begins, regular, misses):
+    """Note where contact k begins, or where it has come to."""
+    if begins:
+        contact_begins(model.contacts[k], work.contacts[k])
+    else:
+        contact_keeps(model.contacts[k], work.contacts[k], regular, misses)
+
+
+@entry
+def contact_foretold(model, system, work, k, trend, regular, aim):
+    """Contact k where its changes lead to."""
+    contact, c, w = model.contacts[k], work.contacts[k], system.contacts[k]
+    contact_guess(contact, c, w, model.facets, trend, regular, aim)
 
 
 @entry

@@ -222,6 +222,32 @@ def test_bodies_that_come_near_each_other_in_some_states() -> None:
     assert (np.abs(out.v[:, -1, 2]) > 0.1).tolist() == [True, False, True]
 
 
+@pytest.mark.parametrize("counts", [(1, 1), (2, 1), (1, 3)])
+def test_forces_belong_to_the_last_step(counts: tuple[int, ...]) -> None:
+    """They are impulses over its interval: half of one in the first step, parts where divided."""
+    robot = chain(2)
+    batch = BatchSimulation(robot, 2, 0.01, threads=1, lanes=False)
+    v = np.array([[1.0, 2.0], [130.0, 0.0]])
+    batch.set_state([0.3, 0.2], v)
+    sims = [Simulation(robot, 0.01) for _ in v]
+    divided = []
+    for sim, start in zip(sims, v, strict=True):
+        sim.set_state([0.3, 0.2], start)
+    for steps in counts:
+        batch.rollout(steps, [0.1, -0.2])
+        for i, sim in enumerate(sims):
+            infos = [sim.step([0.1, -0.2]) for _ in range(steps)]
+            divided.append(infos[-1].substeps)
+            one = batch[i]
+            assert (one.steps, one.time) == (sim.steps, sim.time)
+            for name, wrench in sim.joint_wrenches().items():
+                np.testing.assert_array_equal(one.joint_wrenches()[name], wrench)
+            np.testing.assert_array_equal(one.accelerations(), sim.accelerations())
+            np.testing.assert_array_equal(one.torques, sim.torques)
+    assert divided[0] == 1
+    assert divided[-1] > 1
+
+
 def test_what_is_wrong_is_told(feet: Any) -> None:
     robot, q = feet
     batch = BatchSimulation(robot, N, threads=1)

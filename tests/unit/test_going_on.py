@@ -103,6 +103,23 @@ def test_restored_after_the_other_solver_took_over():
     np.testing.assert_array_equal(saved.q, forced.q)
 
 
+def test_restored_at_its_time():
+    """And with all that is counted from the start: steps, and what a step gave."""
+    robot = builders.pendulum()
+    saved, other = Simulation(robot, 0.01, order=4), Simulation(robot, 0.01, order=4)
+    saved.set_state([1.0], time=5.0)
+    saved.run(0.07)
+    other.set_state([0.5], time=2.0)
+    other.run(0.02)
+    for restored in (other, saved.copy()):
+        if restored is other:
+            restored.restore(saved)
+        assert restored.time == saved.time == pytest.approx(5.07)
+        assert (restored.steps, restored.fourth_order_steps) == (7, 7)
+        assert restored.run(0.02).t[0] == saved.time
+        np.testing.assert_array_equal(restored.time, saved.time + 0.02)
+
+
 def test_restored_from_what_does_not_fit(standing):
     for other in (
         Simulation(builders.pendulum()),

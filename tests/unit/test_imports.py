@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -108,3 +109,26 @@ def test_kernel_modules_hold_kernels_only(path):
         else:
             docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
             assert docstring or isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def test_the_kernel_cache_is_that_of_all_sources_that_kernels_are_made_of(tmp_path, monkeypatch):
+    """A constant that changes in a file of Python's, as those of `model.py`, changes kernels."""
+    from robosim.kernels.compiler import jit
+
+    package = Path(robosim.__file__).parent
+    copy = tmp_path / package.name
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(jit, "__file__", str(copy / Path(jit.__file__).relative_to(package)))
+    sources = set((copy / "kernels").rglob("*.py"))
+    for source in list(sources):
+        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("robosim."):
+                imported = copy.joinpath(*node.module.split(".")[1:]).with_suffix(".py")
+                sources |= {imported} if imported.is_file() else set()
+    assert any("kernels" not in source.relative_to(copy).parts for source in sources)
+    folders = {jit.cache_folder()}
+    for number, source in enumerate(sorted(sources)):
+        with source.open("a", encoding="utf-8") as file:
+            file.write("# changed\n")
+        folders.add(jit.cache_folder())
+        assert len(folders) == number + 2, source

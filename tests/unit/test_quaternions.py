@@ -57,3 +57,23 @@ def test_axis_angle_and_rpy():
     parts = [Q.from_axis_angle(axis, angle) for axis, angle in angles]
     R = np.linalg.multi_dot([Q.rotation_matrix(q) for q in reversed(parts)])
     np.testing.assert_allclose(Q.rotation_matrix(Q.from_rpy((roll, pitch, yaw))), R, atol=1e-15)
+
+
+@given(vectors, st.sampled_from([1, -1]))
+def test_a_rotation_vector_is_the_short_way(v, sign):
+    """Of both signs of a quaternion, and of turns by more than pi."""
+    angle = np.linalg.norm(v)
+    axis = v / angle if angle > 1e-6 else np.array([1.0, 0.0, 0.0])
+    q = sign * Q.from_axis_angle(axis, angle)
+    short = (angle + np.pi) % (2 * np.pi) - np.pi
+    if abs(short) > np.pi - 1e-6:  # a half turn: both ways are as short
+        return
+    np.testing.assert_allclose(Q.rotation_vector(q), short * axis, rtol=0, atol=1e-10)
+
+
+def test_a_turn_back_is_a_turn_backwards():
+    """Of 270 degrees, whose quaternion has a negative scalar."""
+    q = Q.from_axis_angle((0, 0, 1), 1.5 * np.pi)
+    assert q[0] < 0
+    np.testing.assert_allclose(Q.rotation_vector(q), [0, 0, -np.pi / 2], atol=1e-15)
+    np.testing.assert_allclose(Q.rotation_vector([-1, 0, 0, 0]), 0.0, atol=0)
