@@ -14,6 +14,7 @@ from random_mechanisms import multiply, random_body, random_joint, random_quater
 from robosim import ContactPoint, Mechanism
 from robosim.compiled.building.model import compile_model
 from robosim.compiled.kinds import EDGE, PLANE, ROUND
+from robosim.compiled.memory import make_system
 from robosim.compiled.workspace import make_workspace
 from robosim.quaternions import rotation_matrix
 
@@ -33,7 +34,7 @@ class TwoBodies:
         robot = Mechanism("two", bodies, joints, (point,))
         model, self.dt = compile_model(robot), DT
         self.work = make_workspace(robot, model)
-        self.system = make_system(self.model)
+        self.system = make_system(model)
         contacts = model.contacts.copy()
         self.model, contact = model._replace(contacts=contacts), contacts[0]
         contact["kind"], contact["body"], contact["other"] = kind, 0, 1
