@@ -1,6 +1,7 @@
 """The parameters of a mechanism as flat arrays, read-only.
 
-`Model` holds no state and is read-only, `State` holds no parameters, `Workspace` is scratch.
+`Model` holds no state and is read-only; `State`, `Memory` and `Loads` hold no parameters, and
+`Workspace` is scratch.
 Each is a NamedTuple of a few record arrays: a kernel reads ``model.bodies[i].mass``, and a call
 from Python passes a dozen pointers instead of a hundred. It also tells the compiler every inner
 shape: a 6x6 product over ``blocks[n].F`` takes half of the time that it takes over a 3D array,
@@ -96,7 +97,7 @@ class Options(NamedTuple):
     contact_speed: float  # creep and gap over dt that a resting contact may have [m/s]
     max_iterations: int
     max_substeps: int
-    last_attempt: int  # at a step, of kernels.solve.interior_point
+    last_attempt: int  # at a step, of kernels.solve.status
     order: int  # 2, or 4 where the motion is smooth
 
 

@@ -291,7 +291,7 @@ def test_nothing_parts_once_the_state_moves() -> None:
     """A step is undone by leaving the state where it is: what moves it must go through."""
     program = """
     import robosim
-    from numba import types
+    from numba import typeof, types
     from robosim.kernels.compiler import lanes
     from robosim.kernels.compiler.addresses import TYPES
     from robosim.lanes import Group
@@ -303,7 +303,9 @@ def test_nothing_parts_once_the_state_moves() -> None:
 
     lanes.agreed = refuse
     from robosim.kernels.compiler.jit import kernel
-    from robosim.kernels.step.step import commit, learn, show_velocities
+    from robosim.kernels.solve.tree import scheme
+    from robosim.kernels.step.finish import commit
+    from robosim.kernels.step.learn import learn
 
     a1 = robosim.load("a1")
     legs = robosim.Simulation(a1, lanes=True)
@@ -313,13 +315,13 @@ def test_nothing_parts_once_the_state_moves() -> None:
         made.append((Group(batch._sims), lanes.lanes))
     for one, numbers in made:
         kinds = TYPES[one.kind].types
-        model, state, memory, loads, work, _, info = kinds[:7]
-        tree, loops, system, info = model[-2], model[-1], memory[1], info.dtype
+        model, state, memory, loads, work, options, info = kinds[:7]
+        tree, system, info = typeof(scheme), memory[1], info.dtype
         number, yes = types.float64, types.boolean
-        show_velocities.compile((model, tree, loops, state, system, loads, work, number))
-        commit.compile((model, tree, loops, state, system, work, number, info))
+        moved = (tree, model, state, system, loads, work, options)
+        commit.compile((*moved, number, yes, info))
         last = (number, numbers, yes, numbers, info)
-        learn.compile((model, tree, state, memory, work, *last))
+        learn.compile((tree, model, state, memory, work, *last))
     try:
         kernel(lambda x: 1.0 if x > 0.0 else 2.0).compile((lanes.lanes,))
     except AssertionError as error:

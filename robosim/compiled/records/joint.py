@@ -67,7 +67,7 @@ COORDINATE = np.dtype(
         ("armature", "f8"),
         ("piece_begin", "i8"),  # of its potential in Model.pieces; none if both are equal
         ("piece_end", "i8"),
-        ("driven", "i8"),  # row of Workspace.motion if it follows a function of time, else -1
+        ("driven", "i8"),  # row of Loads.motion if it follows a function of time, else -1
     ]
 )
 

@@ -19,7 +19,7 @@ SCRATCH = with_rows(
         ("S_a", "f8", (6, 6)),
         ("S_b", "f8", (6, 6)),
         ("f", "f8", (6,)),
-        ("misses", "f8", (TRENDS + 1,)),  # of guesses with none of JOINT_STATE's `missed`, one, ...
+        ("misses", "f8", (TRENDS + 1,)),  # of guesses with none of JOINT_GUESS's `missed`, one, ...
         # Of limits of hinges that are not in the equations: the least gap at the first knot, and
         # the longest arc over its angle.
         ("open", "f8", (2,)),
@@ -29,11 +29,11 @@ SCRATCH = with_rows(
 
 INFO = np.dtype(
     [
-        ("status", "i8"),  # 0 converged, else a status of kernels.solve.interior_point
+        ("status", "i8"),  # 0 converged, else a status of kernels.solve.status
         ("iterations", "i8"),
         ("substeps", "i8"),
         ("order", "i8"),
-        ("attempt", "i8"),  # that led to the last solution, of kernels.solve.interior_point
+        ("attempt", "i8"),  # that led to the last solution, of kernels.solve.status
         ("residual", "f8"),  # [m/s]
         ("worst_body", "i8"),
         ("violation", "f8"),  # of the joints at the new knot [m or sine of a half angle]

@@ -26,7 +26,7 @@ def set_bodies(model, state, memory, work, dt):
 
 @kernel
 def start_knot(model, state, memory, work, dt):
-    """Momenta, Jacobians and rotors that start a step from the bodies at work.pose1, work.twists.
+    """Momenta, Jacobians and rotors that start a step from system.pose1 and work.twists.
 
     The momentum of a knot velocity is the discrete Legendre transform of a start: the first
     step then receives half of the knot's impulse, as every later one does from either side. `dt`

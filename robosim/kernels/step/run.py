@@ -13,7 +13,7 @@ from robosim.kernels.step.step import step
 def control(gains, state, loads):
     """PD control: torques held over the step, or servos that are part of its equations.
 
-    Held ones are added to what work.tau holds.
+    Held ones are added to what loads.tau holds.
     """
     for n in range(gains.shape[0]):
         g = gains[n]
