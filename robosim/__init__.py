@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from robosim.log import Log
     from robosim.peers.comparison import Comparison
     from robosim.peers.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
-    from robosim.readout import Contact
     from robosim.simulation import Simulation, StepInfo, warmup
+    from robosim.simulation.readings import Contact
 
 # Started in a source tree, this folder hides the installed package, and with it the subpackages
 # that setuptools maps into it (loaders, models, viz); there they lie beside this folder.
@@ -54,7 +54,7 @@ if (_SOURCE_TREE / "pyproject.toml").is_file() and (_SOURCE_TREE / "loaders").is
 _LAZY = {
     "BatchSimulation": "robosim.batch",
     "Comparison": "robosim.peers.comparison",
-    "Contact": "robosim.readout",
+    "Contact": "robosim.simulation.readings",
     "Log": "robosim.log",
     "Simulation": "robosim.simulation",
     "StepInfo": "robosim.simulation",

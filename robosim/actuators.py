@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from robosim.description.actuator import Actuator
-from robosim.transmission import Drive, Transmission, torques
+from robosim.simulation.transmission import Drive, Transmission, torques
 
 __all__ = ["Actuator", "Drive", "Transmission", "torques"]

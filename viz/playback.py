@@ -49,7 +49,7 @@ def recording(
         If a log is empty, or of another robot.
     """
     # Here, as these import numba, which a viewer alone does not need.
-    from robosim.dynamics import Kinematics
+    from robosim.simulation.kinematics import Kinematics
 
     robot = robot_of(log) if robot is None else robot
     for one in (log, *(other for _, other in others)):

@@ -75,7 +75,7 @@ def contact_phases(log: Log, robot: Mechanism) -> dict[str, list[tuple[float, fl
     if not robot.contacts or not len(log) or log.q.shape[1] != robot.nq:
         return {}
     # Here, as these import numba, which plots without a robot do without.
-    from robosim.dynamics import Kinematics
+    from robosim.simulation.kinematics import Kinematics
     from robosim.viz.playback import lowest_points
 
     kinematics = Kinematics(robot)

@@ -44,7 +44,7 @@ class Rig:
         controllers: Mapping[str, Factory] | None = None,
         rebuild: Callable[[float], Any] | None = None,
     ) -> None:
-        from robosim.controllers import resolve
+        from robosim.simulation.controllers import resolve
 
         self.sim, self.robot = sim, sim.robot
         self._begin = sim.q, sim.v

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from robosim.description.actuator import Actuator
 from robosim.description.mechanism import Mechanism
 from robosim.loaders.mjcf.muscles import inertia_at
-from robosim.transmission import Transmission
+from robosim.simulation.transmission import Transmission
 
 
 def is_ratio(actuator: Actuator) -> bool:

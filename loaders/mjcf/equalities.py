@@ -54,7 +54,7 @@ class Equalities:
         if not self.stretched:
             return mechanism
         # Here, so that numba is imported only where it is needed.
-        from robosim.dynamics import Kinematics
+        from robosim.simulation.kinematics import Kinematics
 
         lengths = Kinematics(mechanism, np.array(reference, dtype=float)).tendon_lengths()
         tendons = []

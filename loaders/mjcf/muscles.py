@@ -20,7 +20,7 @@ from robosim.errors import ModelError
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
-from robosim.transmission import Transmission
+from robosim.simulation.transmission import Transmission
 
 Array = NDArray[np.float64]
 
@@ -165,7 +165,7 @@ def with_muscles(
 def inertia_at(mechanism: Mechanism, q: Array) -> Array:
     """Mass matrix (nv, nv) at q (nq,), with rotors and tendons."""
     # Here, so that numba is imported only where it is needed.
-    from robosim.dynamics import mass_matrix
+    from robosim.simulation.kinematics import mass_matrix
 
     return mass_matrix(mechanism, q)
 

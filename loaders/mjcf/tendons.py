@@ -126,7 +126,7 @@ class Tendons:
         if not asked:
             return mechanism
         # Here, so that numba is imported only where it is needed.
-        from robosim.dynamics import Kinematics
+        from robosim.simulation.kinematics import Kinematics
 
         q = np.array(reference, dtype=float)
         for k, name in enumerate(mechanism.q_names):

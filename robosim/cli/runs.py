@@ -139,7 +139,7 @@ def check_seconds(seconds: float) -> None:
 
 def _why_not_in_lanes(sim: Simulation, control: Any, framed: bool) -> str:
     """Why legs will not be stepped side by side though they were asked to; empty if they will."""
-    from robosim.controllers import PD, Compiled
+    from robosim.simulation.controllers import PD, Compiled
 
     if not sim.lanes:
         return f"'{sim.robot.name}' does not have four limbs alike, or what lanes leave out"

@@ -143,7 +143,7 @@ def replay(
 
 def _built_in(robot: Mechanism, effort_limits: bool) -> dict[str, Any]:
     """The controllers that every robot, or every one with actuators, can have."""
-    from robosim.controllers import BUILT_IN
+    from robosim.simulation.controllers import BUILT_IN
 
     def within(make: Any) -> Any:
         def made(robot: Mechanism, timestep: float) -> Any:

@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from robosim import quaternions
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
-from robosim.dynamics import Kinematics
 from robosim.errors import OptionError
 from robosim.peers.libraries import GRAVITY, Answer, Peer, open_peer
 from robosim.simulation import Simulation
+from robosim.simulation.kinematics import Kinematics
 
 Array = NDArray[np.float64]
 

@@ -76,7 +76,7 @@ def test_warming_up_is_enough():
     code = """
         import robosim, numpy as np
         from robosim.models.builders import chain
-        from robosim import handles
+        from robosim.runtime import handles
         robosim.warmup()
         for robot in (robosim.load("a1"), chain(3), chain(2, "spherical")):
             sim = robosim.Simulation(robot)

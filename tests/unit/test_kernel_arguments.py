@@ -20,9 +20,9 @@ import pytest
 
 import robosim
 from robosim.batch import BatchSimulation
-from robosim.lanes import Group
-from robosim.limbs import Limbs
+from robosim.batch.group import Group
 from robosim.models.builders import sphere_chain
+from robosim.runtime.limbs import Limbs
 
 ROOT = Path(robosim.__file__).parent
 COMPILED = {"kernel", "stage", "entry", "bridge", "part"}
@@ -318,10 +318,10 @@ def test_no_two_arrays_of_a_simulation_share_memory(robot):
     one = batch._sims[0]
     held.append((one._state, one._memory, one._loads, one._work, one._options))
     if sim.solver == "articulated" and sim._model.loops is None and sim._model.collision is None:
-        group = Group(batch._sims).handle.values
+        group = Group(batch.robot, [one._parts.values for one in batch._sims]).handle.values
         held.append((group.state, group.memory, group.loads, group.work, group.info))
     if sim._lanes is not None:
-        legs = Limbs(sim, sim._lanes).handle.values
+        legs = Limbs(sim._parts.values, sim._lanes).handle.values
         held.append((legs.model, legs.state, legs.memory, legs.loads, legs.work, legs.info))
     for values in held:
         arrays = list(arrays_in(values))

@@ -16,7 +16,6 @@ from numba import types
 
 from robosim import BatchSimulation, Simulation
 from robosim.controllers import PD, trot
-from robosim.handles import Handle
 from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.jit import entry, kernel
 from robosim.kernels.compiler.lanes import (
@@ -30,8 +29,9 @@ from robosim.kernels.compiler.lanes import (
     together,
 )
 from robosim.kernels.compiler.lanes import lanes as state_lanes
-from robosim.lanes import laned_type, widen
 from robosim.models.builders import chain
+from robosim.runtime.handles import Handle
+from robosim.runtime.lanes import laned_type, widen
 
 N, STEPS = 2 * WIDTH + 3, 80
 NUMBERS = np.dtype([("y", "f8", (20,)), ("n", "i8")])
@@ -294,8 +294,8 @@ def test_nothing_parts_once_the_state_moves() -> None:
     from numba import typeof, types
     from robosim.kernels.compiler import lanes
     from robosim.kernels.compiler.addresses import TYPES
-    from robosim.lanes import Group
-    from robosim.limbs import Limbs
+    from robosim.batch.group import Group
+    from robosim.runtime.limbs import Limbs
     from robosim.models.builders import chain
 
     def refuse(context, builder, condition):
@@ -309,10 +309,10 @@ def test_nothing_parts_once_the_state_moves() -> None:
 
     a1 = robosim.load("a1")
     legs = robosim.Simulation(a1, lanes=True)
-    made = [(Limbs(legs, legs._lanes), lanes.limbs)]
+    made = [(Limbs(legs._parts.values, legs._lanes), lanes.limbs)]
     for robot in (chain(2), a1):
         batch = robosim.BatchSimulation(robot, lanes.WIDTH, threads=1)
-        made.append((Group(batch._sims), lanes.lanes))
+        made.append((Group(batch.robot, [one._parts.values for one in batch._sims]), lanes.lanes))
     for one, numbers in made:
         kinds = TYPES[one.kind].types
         model, state, memory, loads, work, options, info = kinds[:7]

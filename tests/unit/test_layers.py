@@ -25,32 +25,27 @@ LAYERS = {
     "description": ("description",),
     "compiled": ("compiled",),
     "kernels": ("kernels",),
-    "runtime": ("runtime", "handles"),
+    "runtime": ("runtime",),
     "log": ("log",),
-    "simulation": (
-        "simulation", "controllers", "dynamics", "overlaps", "readout", "sensing", "transmission",
-    ),
-    "batch": ("batch", "lanes", "limbs"),
+    "simulation": ("simulation", "overlaps"),
+    "batch": ("batch",),
     "peers": ("peers",),
     "files and views": ("loaders", "models", "viz"),
     "package": ("__init__",),
     "programs": ("cli", "bench", "experiments", "__main__"),
     # Names that users know, of what lies below; nothing here imports them.
     "documented": (
-        "actuators", "bodies", "collision", "comparison", "conformance", "conversions", "elements",
-        "joints", "mechanism", "muscles", "sensors", "tendons",
+        "actuators", "bodies", "collision", "comparison", "conformance", "controllers",
+        "conversions", "dynamics", "elements", "joints", "mechanism", "muscles", "readout",
+        "sensors", "tendons",
     ),
 }  # fmt: skip
 ORDER = list(LAYERS)
 # What the package loads when it is imported; all else waits until its name is asked for.
 EAGER = {"basics", "description"}
 
-UPWARD = {
-    ("robosim.simulation", "robosim.limbs"),
-}
-CIRCLES = {
-    ("robosim.controllers", "robosim.simulation"),
-}
+UPWARD: set[tuple[str, str]] = set()
+CIRCLES: set[tuple[str, str]] = set()
 # Between folders, or modules that lie beside them.
 FOLDER_CIRCLES: set[tuple[str, str]] = set()
 

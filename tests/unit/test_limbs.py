@@ -14,7 +14,6 @@ import robosim
 from robosim import Simulation
 from robosim.controllers import PD, trot
 from robosim.errors import ConvergenceError
-from robosim.handles import Handle
 from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.jit import entry, kernel
 from robosim.kernels.compiler.lanes import (
@@ -26,9 +25,10 @@ from robosim.kernels.compiler.lanes import (
     over_limbs,
     together,
 )
-from robosim.lanes import laned_type, widen
-from robosim.limbs import find_lanes, find_limbs
 from robosim.models.builders import chain
+from robosim.runtime.handles import Handle
+from robosim.runtime.lanes import laned_type, widen
+from robosim.runtime.limbs import find_lanes, find_limbs
 from robosim.simulation import FEWEST_IN_LANES
 
 
@@ -129,7 +129,7 @@ def test_without_four_limbs_steps_are_taken_as_ever() -> None:
     ):
         sim = Simulation(robot, lanes=True, **options)
         assert not sim.lanes
-        assert find_lanes(sim) is None
+        assert find_lanes(sim.robot, sim._parts.values) is None
 
 
 def both(robot: Any, **options: Any) -> list[Simulation]:

@@ -63,7 +63,7 @@ def _held_tendons(document: Document, equality: etree._Element) -> None:
     if not any(tendon.motion is not None for tendon in mechanism.tendons):
         return
     # Here, so that numba is imported only where it is needed.
-    from robosim.dynamics import Kinematics
+    from robosim.simulation.kinematics import Kinematics
 
     lengths = Kinematics(mechanism, document.reference).tendon_lengths()
     joints = document.joint_names()

@@ -1,8 +1,8 @@
-"""What takes its steps in the lanes of vector registers: groups of states of a batch.
+"""What takes its steps in the lanes of vector registers: states, or limbs of one, side by side.
 
 The memory of a group is that of its states with the lanes as the last axis of every float; kernels
-see each as one number (`robosim.kernels.compiler.lanes`). The limbs of a single state take
-theirs in the same way (`robosim.limbs`).
+see each as one number (`robosim.kernels.compiler.lanes`). `robosim.batch.group` has the groups of
+a batch, `robosim.runtime.limbs` the limbs of a single state.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from robosim.compiled.memory import Guesses, Memory
 from robosim.compiled.model import Model, Options
 from robosim.compiled.records.step import INFO
 from robosim.compiled.state import State
-from robosim.compiled.workspace import make_workspace
-from robosim.handles import ADDRESSES, Handle, solver
 from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.jit import entry, named
-from robosim.kernels.compiler.lanes import WIDTH, Lanes, laned, lanes
+from robosim.kernels.compiler.lanes import Lanes, laned
 from robosim.kernels.solve.status import COLD
 from robosim.kernels.step.group import run_group
 from robosim.runtime.background import Apart
+from robosim.runtime.handles import ADDRESSES, Handle, Parts, solver
 
 # Steps that states which have parted take by themselves before they try again: at first, at most.
 FIRST_REST, LONGEST_REST = 1, 32
@@ -48,7 +47,7 @@ _RUNNERS: dict[tuple[int, int, int], GroupRunner] = {}
 _LANED: dict[Any, tuple[np.dtype[Any], Any]] = {}  # record, lanes -> numpy dtype, numba type
 
 
-class Parts(NamedTuple):
+class LaneParts(NamedTuple):
     """What the kernels of lanes work on; see `robosim.kernels.step.group`."""
 
     model: Any  # the states' own, or with lanes where they differ
@@ -74,12 +73,12 @@ class Layout(NamedTuple):
     shared: NDArray[np.int64]  # (n,)
 
 
-def suits_lanes(sims: Sequence[Any]) -> bool:
+def suits_lanes(parts: Sequence[Parts]) -> bool:
     """Whether simulations take their steps in a way that lanes are made for, all in the same."""
-    for sim in sims:
-        model, before = sim._model, sims[0]._model
-        tree = sim.solver == "articulated" and model.loops is None
-        if not (tree and model.collision is None and sim.order == 2):
+    before = parts[0].model
+    for model, options in ((one.model, one.options) for one in parts):
+        tree = model.tree and model.loops is None
+        if not (tree and model.collision is None and options.order == 2):
             return False
         if model is not before and whole_numbers(model) != whole_numbers(before):
             return False
@@ -107,14 +106,14 @@ class Together:
 
     Parameters
     ----------
-    parts : Parts
+    parts : LaneParts
     kind : Lanes
         Of `parts`.
     like : Together or None
         Another one of the same types, which are then found out only once.
     """
 
-    def __init__(self, parts: Parts, kind: Lanes, like: Together | None = None) -> None:
+    def __init__(self, parts: LaneParts, kind: Lanes, like: Together | None = None) -> None:
         self.rest = FIRST_REST
         self.handle: Handle
         self.kind: int
@@ -127,8 +126,8 @@ class Together:
         kinds = [laned_type(part, kind) for part in parts]
         digest = hashlib.sha256(f"{kind} {self.handle.kind}".encode()).digest()
         self.kind = int.from_bytes(digest[:7], "little")
-        TYPES.setdefault(self.kind, types.NamedTuple(kinds, Parts))
-        self.solver = solver(self.kind, kinds[Parts._fields.index("info")].dtype)
+        TYPES.setdefault(self.kind, types.NamedTuple(kinds, LaneParts))
+        self.solver = solver(self.kind, kinds[LaneParts._fields.index("info")].dtype)
 
     def moved(self, by_lanes: bool) -> None:
         """Told whenever the states have been moved, by their lanes or each by itself."""
@@ -165,53 +164,6 @@ class Together:
                 return
 
 
-class Group(Together):
-    """`WIDTH` simulations that take their steps together.
-
-    Parameters
-    ----------
-    sims : sequence of Simulation
-        That `suits_lanes`, of robots that differ in numbers only.
-    like : Group or None
-        Another one of the same batch.
-    """
-
-    def __init__(self, sims: Sequence[Any], like: Group | None = None) -> None:
-        first = sims[0]
-        self.sims = list(sims)
-        self.memories = [sim._memory for sim in sims]
-        # Whether the linear system of each state is older than what its lane has.
-        self.behind = np.zeros(WIDTH, dtype=bool)
-        self.alike = all(sim._model is first._model for sim in sims)
-        model = first._model if self.alike else widen([sim._model for sim in sims], lanes)
-        # What each state brings along follows when they take steps.
-        wide = Moved(*(widen([part], lanes) for part in moved_of(first)))
-        work = widen([make_workspace(first.robot, first._model)], lanes)
-        work = work._replace(slots=widen([sim._model.contacts for sim in sims], lanes))
-        states = [moved_of(sim) for sim in sims]
-        if like is None:
-            self.layouts = lay_out(first._model, states[0], wide, lanes)
-        else:
-            self.layouts = like.layouts
-        layouts = [self.layouts] * WIDTH
-        parts = make_parts(model, wide, work, first._options, states, layouts, lanes)
-        same = like is not None and like.alike == self.alike
-        super().__init__(parts, lanes, like if same else None)
-
-    def is_of(self, sims: Sequence[Any]) -> bool:
-        """Whether these are its simulations, with the memory that they had."""
-        return all(sim._memory is one for sim, one in zip(sims, self.memories, strict=True))
-
-    def moved(self, by_lanes: bool) -> None:
-        self.behind[:] = by_lanes
-
-    def catch_up(self, k: int, anew: bool) -> None:
-        """Bring the linear system of simulation k to where its lane is, unless it is set anew."""
-        if self.behind[k] and not anew:
-            narrow(self.handle.values.memory.system, self.memories[k].system, k)
-        self.behind[k] = False
-
-
 def group_runner(solve: Apart, kind: int, parts_kind: int, run_kind: int) -> GroupRunner:
     """The function ``f(group, parts, runs, begin, end)`` for handles of these kinds, compiled.
 
@@ -243,8 +195,8 @@ def make_parts(
     states: Sequence[Moved],
     layouts: Sequence[tuple[Layout, ...]],
     kind: Lanes,
-) -> Parts:
-    """Parts of lanes of a kind, each of which has a state and a `lay_out` of its own."""
+) -> LaneParts:
+    """LaneParts of lanes of a kind, each of which has a state and a `lay_out` of its own."""
     wide.memory.system.valid[:] = 0
     carried, forces, drives, told = (
         _fields([some(one) for one in states], some(wide), chosen, kind)
@@ -253,7 +205,7 @@ def make_parts(
     # What is not solved by then, each state solves by itself.
     options = options._replace(last_attempt=min(options.last_attempt, COLD))
     info = widen([np.zeros(1, dtype=INFO)] * kind.width, kind)
-    return Parts(model, *wide, work, options, info, carried, forces, drives, told)
+    return LaneParts(model, *wide, work, options, info, carried, forces, drives, told)
 
 
 def widen(values: Sequence[Any], kind: Lanes) -> Any:
@@ -322,9 +274,9 @@ class Moved(NamedTuple):
     loads: Loads
 
 
-def moved_of(sim: Any) -> Moved:
+def moved_of(parts: Parts) -> Moved:
     """What steps of a simulation move."""
-    return Moved(sim._state, sim._memory, sim._loads)
+    return Moved(parts.state, parts.memory, parts.loads)
 
 
 def _carried(one: Moved) -> tuple[NDArray[Any], ...]:
@@ -332,7 +284,7 @@ def _carried(one: Moved) -> tuple[NDArray[Any], ...]:
     return one.loads.external, *one.state, *one.memory.guesses
 
 
-# Of Parts: what a state brings along, what drives it, its servos, and what it tells.
+# Of LaneParts: what a state brings along, what drives it, its servos, and what it tells.
 BROUGHT: tuple[Callable[[Moved], tuple[NDArray[Any], ...]], ...] = (
     _carried,
     lambda one: (one.loads.tau,),

@@ -1,8 +1,8 @@
 """Many simulations at once: independent states, stepped by threads without the interpreter's lock.
 
 Each state has its contacts, its controls and, if need be, its own parameters. States that follow
-each other take their steps together in the lanes of vector registers (`robosim.lanes`), eight of
-them in one thread. No memory that is written is shared by threads, so that the results do not
+each other take their steps together in the lanes of vector registers (`robosim.batch.group`), eight
+of them in one thread. No memory that is written is shared by threads, so that the results do not
 depend on how many threads there are, to the last bit.
 """
 
@@ -13,56 +13,30 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim.batch.group import Group
+from robosim.batch.rollout import Rollout
 from robosim.compiled.arrays import LINE, WORD, aligned
 from robosim.compiled.records.step import INFO
 from robosim.compiled.state import State
-from robosim.controllers import GAINS, PD, Compiled, resolve, zero
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, OptionError, StateError
-from robosim.handles import Handle, Run, runner
 from robosim.kernels.compiler.lanes import WIDTH
-from robosim.lanes import Group, suits_lanes
 from robosim.runtime.background import cores
+from robosim.runtime.handles import Handle, Run, runner
+from robosim.runtime.lanes import suits_lanes
 from robosim.simulation import Simulation
+from robosim.simulation.controllers import GAINS, PD, Compiled, resolve, zero
 from robosim.validation import count
 
 Array = NDArray[np.float64]
 Index = int | Sequence[int] | NDArray[Any] | None
 # Parts of the work that each thread takes in turn, so that none waits long for the others.
 PARTS_PER_THREAD = 4
-
-
-class Rollout(NamedTuple):
-    """What the states of a batch did; rows after a step that failed are nan.
-
-    Attributes
-    ----------
-    t : (n, rows + 1) [s], of the knots that are logged
-    q : (n, rows + 1, nq), coordinates at the knots, the first and the last included
-    v : (n, rows + 1, nv), velocities there
-    tau : (n, rows, nu), torques over the steps that begin there; one row for each step, or for each
-        `every` of them
-    gap : (n, steps) [m], smallest gap of a contact at the end of each step; inf without contacts
-    violation : (n, steps) [m, or the sine of half an angle], largest one of a joint there
-    iterations : (n, steps), Newton iterations, 0 after a failure
-    done : (n,), steps done
-    failed : (n,), whether a step could not be solved; the state is left at the knot before it
-    """
-
-    t: Array
-    q: Array
-    v: Array
-    tau: Array
-    gap: Array
-    violation: Array
-    iterations: NDArray[np.int64]
-    done: NDArray[np.int64]
-    failed: NDArray[np.bool_]
 
 
 class BatchSimulation:
@@ -493,13 +467,13 @@ class BatchSimulation:
         ready[todo] = True
         for g in range(self.n // WIDTH):
             share = slice(g * WIDTH, (g + 1) * WIDTH)
-            sims = self._sims[share]
+            parts = [sim._parts.values for sim in self._sims[share] if sim._parts]
             if not (ready[share].all() and np.all(done[share] == done[share][0])):
                 continue
-            if g not in self._groups or not self._groups[g].is_of(sims):
-                if not suits_lanes(sims):
+            if g not in self._groups or not self._groups[g].is_of(parts):
+                if not suits_lanes(parts):
                     continue
-                self._groups[g] = Group(sims, next(iter(self._groups.values()), None))
+                self._groups[g] = Group(self.robot, parts, next(iter(self._groups.values()), None))
             grouped[g] = self._groups[g]
         return grouped
 

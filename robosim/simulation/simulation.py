@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim import quaternions, readout, sensing
+from robosim import quaternions
 from robosim.compiled.arrays import assign_all, copied
 from robosim.compiled.building.loops import is_tree_with_loops
 from robosim.compiled.building.model import compile_model, connect_pairs
@@ -25,7 +25,6 @@ from robosim.compiled.order import all_joints, contact_order, driven_elements
 from robosim.compiled.records.sizes import MAX_FACETS
 from robosim.compiled.state import State, make_state
 from robosim.compiled.workspace import make_workspace
-from robosim.controllers import PD, Compiled, Controller, check_torques, resolve, zero
 from robosim.description.body import lowest_arms
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
@@ -38,17 +37,27 @@ from robosim.errors import (
     RobosimError,
     StateError,
 )
-from robosim.handles import Handle, Parts, Run, Runner, begin_compiling, make_run, runner
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED
 from robosim.kernels.equations.coordinates import joint_violations
 from robosim.kernels.solve.status import COLD, CONVERGED, LAST, NEEDS_BLOCKS
 from robosim.kernels.step.closure import close_loops, start_projected
 from robosim.kernels.step.knot import set_bodies
-from robosim.limbs import Limbs, find_lanes
 from robosim.log import Chunk, Log
 from robosim.log.columns import STEP, worst_of
-from robosim.readout import Contact
+from robosim.runtime.handles import Handle, Parts, Run, Runner, begin_compiling, make_run, runner
+from robosim.runtime.limbs import Limbs, find_lanes
 from robosim.runtime.notice import CompileNotice
+from robosim.simulation import readings
+from robosim.simulation.controllers import (
+    PD,
+    Compiled,
+    Controller,
+    check_torques,
+    resolve,
+    zero,
+)
+from robosim.simulation.readings import Contact
+from robosim.simulation.sensors import read as read_sensor
 from robosim.validation import count
 
 Array = NDArray[np.float64]
@@ -280,7 +289,10 @@ class Simulation:
         self._arc = self.timestep if self.order == 2 else 0.0  # that velocities are read along
         self._single: Handle | None = None
         self._parts: Handle | None = None
-        self._lanes = find_lanes(self) if lanes else None
+        whole = Parts(
+            self._model, self._state, self._memory, self._loads, self._work, self._options
+        )
+        self._lanes = find_lanes(robot, whole) if lanes else None
         self.lanes = self._lanes is not None
         self._own()
         self.set_state()
@@ -447,7 +459,7 @@ class Simulation:
         ModelError
             If there is none of that name.
         """
-        return sensing.read(self, self.robot.sensor(name))
+        return read_sensor(self, self.robot.sensor(name))
 
     def set_state(
         self,
@@ -1093,7 +1105,7 @@ class Simulation:
         assert self._parts is not None
         if self._limbs is None or self._limbs.memory is not self._memory:
             assert self._lanes is not None
-            self._limbs = Limbs(self, self._lanes)
+            self._limbs = Limbs(self._parts.values, self._lanes)
         parts, kind = self._parts.addresses, self._parts.kind
         self._limbs.run(own, parts, kind, run.addresses, run.kind, self._done, end)
 
@@ -1264,7 +1276,7 @@ class Simulation:
             record, knot = model.joints[j], state.joints[j]
             n = int(record["n_T"] + record["n_R"])
             if self.solver == "articulated" and j < len(self.robot.bodies):
-                wrench = readout.tree_reaction(record, state, system) / self._last_interval
+                wrench = readings.tree_reaction(record, state, system) / self._last_interval
             else:
                 G_b = system.directions["G_b"][j]
                 wrench = G_b[:n].T @ knot["impulse"][:n] / self._last_interval
@@ -1355,7 +1367,7 @@ class Simulation:
 
         Infinite for pairs that are not nearer than `within` [m].
         """
-        return readout.shape_gaps(self._model, self._state, self._work, within)
+        return readings.shape_gaps(self._model, self._state, self._work, within)
 
     def contacts(self, ground: bool = True) -> list[Contact]:
         """All contacts near enough to have been in the equations of the last interval.
@@ -1366,7 +1378,7 @@ class Simulation:
         if not ground and self._model.collision is None:
             return []
         parts = (self._model, self._state, self._memory, self._work)
-        found = readout.contacts(self.robot, *parts, self._last_interval)
+        found = readings.contacts(self.robot, *parts, self._last_interval)
         return [contact for contact in found if ground or not contact.is_point]
 
     def limit_forces(self) -> Array:
@@ -1378,7 +1390,7 @@ class Simulation:
         """
         model, state = self._model, self._state
         guesses = self._memory.guesses
-        forces = readout.limit_forces(model, state, guesses, self._last_interval)
+        forces = readings.limit_forces(model, state, guesses, self._last_interval)
         return forces[: self.robot.nv]
 
     def limit_forces_of(self, name: str) -> Array:
@@ -1399,7 +1411,7 @@ class Simulation:
             j = self.robot.joint_index(name)
         begin, rows = model.joints["v_begin"][j], model.joints["m_T"][j] + model.joints["m_R"][j]
         guesses = self._memory.guesses
-        forces = readout.limit_forces(model, state, guesses, self._last_interval)
+        forces = readings.limit_forces(model, state, guesses, self._last_interval)
         return forces[begin : begin + rows]
 
     def coupling_forces(self) -> dict[str, float]:
@@ -1422,7 +1434,7 @@ class Simulation:
         over the last interval, from the impulse at its beginning, so that it belongs to the knot
         before the present one; of order dt only after the first step. 0 before that.
         """
-        return readout.drive_forces(self.robot, self._model, self._state, self._last_interval)
+        return readings.drive_forces(self.robot, self._model, self._state, self._last_interval)
 
     def contact_forces(self) -> Array:
         """Force of the ground on each contact, (nc, 3) [N], world, mean of the last interval.

@@ -10,7 +10,7 @@ keeps activations from step to step.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,8 +23,8 @@ from robosim.errors import StateError
 from robosim.validation import Array
 
 if TYPE_CHECKING:
-    from robosim.dynamics import Kinematics
-    from robosim.simulation import Simulation
+    from robosim.simulation.formulation import Formulation
+    from robosim.simulation.kinematics import Kinematics
 
 
 def torques(
@@ -81,7 +81,7 @@ class Drive:
     def __init__(
         self,
         robot: Mechanism,
-        policy: Callable[[Simulation], ArrayLike],
+        policy: Callable[[Any], ArrayLike],
         activations: ArrayLike | None = None,
     ) -> None:
         self._transmission, self._policy = Transmission(robot), policy
@@ -89,7 +89,7 @@ class Drive:
         given = np.zeros(n) if activations is None else activations
         self.activations = _shaped("activations", given, n).copy()
 
-    def __call__(self, sim: Simulation) -> Array:
+    def __call__(self, sim: Formulation) -> Array:
         """As `torques`; activations move on by a timestep."""
         actuators = self._transmission.robot.actuators
         controls = _shaped("controls", self._policy(sim), len(actuators))
@@ -134,7 +134,7 @@ class Transmission:
         )
         if pulling or pushing:
             # Here, so that numba is imported only where it is needed.
-            from robosim.dynamics import Kinematics
+            from robosim.simulation.kinematics import Kinematics
 
             self._kinematics = Kinematics(robot)
 

@@ -27,7 +27,8 @@ from robosim.compiled.workspace import make_workspace
 from robosim.description.body import ContactPoint
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import LIMBS, limbs
-from robosim.lanes import (
+from robosim.runtime.handles import Parts
+from robosim.runtime.lanes import (
     Moved,
     Rows,
     Together,
@@ -59,14 +60,15 @@ class Limbs(Together):
 
     Parameters
     ----------
-    sim : Simulation
+    whole : Parts
+        Of the simulation.
     lanes : sequence of Lane
         As `find_lanes` gives them.
     """
 
-    def __init__(self, sim: Any, lanes: Sequence[Lane]) -> None:
-        self.memory = sim._memory
-        first, whole = lanes[0], sim._model
+    def __init__(self, whole: Parts, lanes: Sequence[Lane]) -> None:
+        self.memory = whole.memory
+        first = lanes[0]
         hub, shared = _hub(lanes)
         model = widen([lane.model for lane in lanes], limbs)
         own = Moved(
@@ -76,7 +78,7 @@ class Limbs(Together):
         work = widen([make_workspace(first.robot, first.model)], limbs)
         bodies, joints, contacts = model.bodies, model.joints, model.contacts
         bodies["part"][:shared] = 1.0 / LIMBS
-        bodies["floating_mass"] = whole.bodies["floating_mass"][first.rows.bodies, None]
+        bodies["floating_mass"] = whole.model.bodies["floating_mass"][first.rows.bodies, None]
         begins = joints["parent"][shared:] == hub
         joints["limb"][shared:][begins] = 1
         on_shared = np.where(contacts["joint"] >= 0, contacts["joint"], contacts["body"]) < shared
@@ -84,9 +86,9 @@ class Limbs(Together):
         absent = np.stack([lane.rows.contacts < 0 for lane in lanes], axis=-1)
         contacts["radius"][absent] = -FAR
         work = work._replace(slots=in_lines(contacts))
-        states = [moved_of(sim)] * LIMBS
-        layouts = [lay_out(whole, states[0], wide, limbs, lane.rows) for lane in lanes]
-        parts = make_parts(model, wide, work, sim._options, states, layouts, limbs)
+        states = [moved_of(whole)] * LIMBS
+        layouts = [lay_out(whole.model, states[0], wide, limbs, lane.rows) for lane in lanes]
+        parts = make_parts(model, wide, work, whole.options, states, layouts, limbs)
         super().__init__(parts, limbs)
 
 
@@ -97,26 +99,27 @@ def _hub(lanes: Sequence[Lane]) -> tuple[int, int]:
     return int(lanes[0].model.joints["parent"][shared]), shared
 
 
-def find_lanes(sim: Any) -> list[Lane] | None:
+def find_lanes(robot: Mechanism, whole: Parts) -> list[Lane] | None:
     """A robot of what its limbs hang on and one of them, for each; None if it has no such limbs."""
-    if not suits_lanes([sim]):
+    if not suits_lanes([whole]):
         return None
-    found = find_limbs(sim._model)
+    found = find_limbs(whole.model)
     if found is None:
         return None
     shared, each = found
-    bodies = sim._model.bodies
+    bodies = whole.model.bodies
     counts = [bodies["contact_end"][limb] - bodies["contact_begin"][limb] for limb in each]
     most = [0] * len(shared) + np.max(counts, axis=0).tolist()
+    facets = 0 if whole.model.facets is None else len(whole.model.facets)
     out: list[Lane] = []
     for limb in each:
-        robot = with_bodies(sim.robot, [*shared, *limb], most)
-        chosen = [sim.robot.body_index(body.name) for body in robot.bodies]
+        part = with_bodies(robot, [*shared, *limb], most)
+        chosen = [robot.body_index(body.name) for body in part.bodies]
         if chosen != [*shared, *limb]:
             return None
-        model = compile_model(robot, sim._facets, True)
-        rows = _rows(sim._model, chosen, most)
-        out.append(Lane(robot, model, rows.beside(out[0].rows) if out else rows))
+        model = compile_model(part, facets, True)
+        rows = _rows(whole.model, chosen, most)
+        out.append(Lane(part, model, rows.beside(out[0].rows) if out else rows))
     alike = all(whole_numbers(one.model) == whole_numbers(out[0].model) for one in out)
     return out if alike else None
 

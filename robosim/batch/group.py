@@ -1,0 +1,61 @@
+"""Groups of states of a batch that take their steps together, in the lanes of vector registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robosim.compiled.workspace import make_workspace
+from robosim.description.mechanism import Mechanism
+from robosim.kernels.compiler.lanes import WIDTH, lanes
+from robosim.runtime.handles import Parts
+from robosim.runtime.lanes import Moved, Together, lay_out, make_parts, moved_of, narrow, widen
+
+
+class Group(Together):
+    """`WIDTH` simulations that take their steps together.
+
+    Parameters
+    ----------
+    robot : Mechanism
+        Of the first of them; the others' differ in numbers only.
+    parts : sequence of Parts
+        Of simulations that `suits_lanes`.
+    like : Group or None
+        Another one of the same batch.
+    """
+
+    def __init__(self, robot: Mechanism, parts: Sequence[Parts], like: Group | None = None) -> None:
+        first = parts[0]
+        self.memories = [one.memory for one in parts]
+        # Whether the linear system of each state is older than what its lane has.
+        self.behind = np.zeros(WIDTH, dtype=bool)
+        self.alike = all(one.model is first.model for one in parts)
+        model = first.model if self.alike else widen([one.model for one in parts], lanes)
+        # What each state brings along follows when they take steps.
+        wide = Moved(*(widen([one], lanes) for one in moved_of(first)))
+        work = widen([make_workspace(robot, first.model)], lanes)
+        work = work._replace(slots=widen([one.model.contacts for one in parts], lanes))
+        states = [moved_of(one) for one in parts]
+        if like is None:
+            self.layouts = lay_out(first.model, states[0], wide, lanes)
+        else:
+            self.layouts = like.layouts
+        layouts = [self.layouts] * WIDTH
+        together = make_parts(model, wide, work, first.options, states, layouts, lanes)
+        same = like is not None and like.alike == self.alike
+        super().__init__(together, lanes, like if same else None)
+
+    def is_of(self, parts: Sequence[Parts]) -> bool:
+        """Whether these are its simulations', with the memory that they had."""
+        return all(own.memory is one for own, one in zip(parts, self.memories, strict=True))
+
+    def moved(self, by_lanes: bool) -> None:
+        self.behind[:] = by_lanes
+
+    def catch_up(self, k: int, anew: bool) -> None:
+        """Bring the linear system of simulation k to where its lane is, unless it is set anew."""
+        if self.behind[k] and not anew:
+            narrow(self.handle.values.memory.system, self.memories[k].system, k)
+        self.behind[k] = False

@@ -1,0 +1,32 @@
+"""A mechanism in motion: what steps it, what drives it, and what is read of it.
+
+`Simulation` is in `simulation`, and delegates: `start` puts it somewhere, `engine` takes its
+steps, `checkpoint` copies and restores it, `loads` is what acts on it, `diagnosis` says what may be
+wrong, and `readings`, `energy` and `sensors` read it. `controllers`, `transmission` and
+`kinematics` need no simulation.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from robosim.simulation.simulation import (
+        CHUNK_STEPS,
+        FEWEST_IN_LANES,
+        BodyState,
+        Simulation,
+        StepInfo,
+        warmup,
+    )
+
+__all__ = ["CHUNK_STEPS", "FEWEST_IN_LANES", "BodyState", "Simulation", "StepInfo", "warmup"]
+
+
+def __getattr__(name: str) -> Any:
+    # On first use, so that naming a controller does not wait for numba.
+    if name in __all__:
+        from robosim.simulation import simulation
+
+        return getattr(simulation, name)
+    raise AttributeError(f"module 'robosim.simulation' has no attribute '{name}'")

@@ -1,0 +1,67 @@
+"""What a way to simulate a mechanism has to provide, so that all that is not its scheme serves it.
+
+Starts, controllers, runs, logs, sensors, viewers and the command line ask a simulation for these
+names and for no others. `robosim.simulation.simulation.Simulation`, in maximal coordinates, has
+them; `tests/unit/test_formulation.py` holds it to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol, Self, runtime_checkable
+
+from numpy.typing import ArrayLike
+
+from robosim.description.mechanism import Mechanism
+from robosim.log import Chunk, Log
+from robosim.validation import Array
+
+
+@runtime_checkable
+class Formulation(Protocol):
+    """A mechanism in motion: coordinates in, steps, coordinates out.
+
+    `state` has the bodies at the knot, and ``joint_q`` and ``joint_v``, as
+    `robosim.simulation.BodyState` does. `step` returns what it took, at least the attributes of
+    `robosim.simulation.StepInfo`; a step that cannot be solved raises ConvergenceError and leaves
+    everything at the knot before it.
+    """
+
+    @property
+    def robot(self) -> Mechanism: ...
+    @property
+    def timestep(self) -> float: ...
+    @property
+    def gravity(self) -> Array: ...
+    @property
+    def time(self) -> float: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def q(self) -> Array: ...
+    @property
+    def v(self) -> Array: ...
+    @property
+    def torques(self) -> Array: ...
+    @property
+    def state(self) -> Any: ...
+
+    def set_state(
+        self, q: ArrayLike | None = None, v: ArrayLike | None = None, time: float = 0.0
+    ) -> None: ...
+    def step(self, tau: ArrayLike | None = None) -> Any: ...
+    def run(
+        self, seconds: float, controller: Any = None, progress: bool = False, every: int = 1
+    ) -> Log: ...
+    def stream(
+        self,
+        seconds: float,
+        controller: Any = None,
+        chunk_steps: int | None = None,
+        every: int = 1,
+    ) -> Iterator[Chunk]: ...
+    def energy(self) -> float: ...
+    def momentum(self) -> tuple[Array, Array]: ...
+    def constraint_violation(self) -> float: ...
+    def copy(self) -> Self: ...
+    def restore(self, other: Self) -> None: ...

@@ -1,0 +1,283 @@
+"""Minimal-coordinate quantities rebuilt from the maximal coordinates.
+
+With J the Jacobian of all body twists by the joint velocities, the mass matrix is ``J^T M J``
+and the bias forces are what is left of Newton's and Euler's equations at zero joint
+acceleration. Conventions of q and v: see `robosim.mechanism.Mechanism`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim import quaternions
+from robosim.compiled.building.model import compile_model
+from robosim.compiled.state import make_state
+from robosim.compiled.workspace import make_workspace
+from robosim.description.mechanism import Mechanism
+from robosim.errors import StateError
+from robosim.kernels.equations.coordinates import (
+    find_poses,
+    find_twists,
+    measure_tendons,
+    read_bodies,
+)
+
+Array = NDArray[np.float64]
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+class Kinematics:
+    """Poses, twists, Jacobians and inertia of a mechanism at given joint coordinates.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    q : (nq,) or None
+        The robot's home pose if None. `move_to` goes on to others.
+
+    Attributes
+    ----------
+    x : (nb, 3) [m], centres of mass, world
+    R : (nb, 3, 3), body to world
+    """
+
+    def __init__(self, robot: Mechanism, q: ArrayLike | None = None) -> None:
+        self.robot = robot
+        self._model = compile_model(robot)
+        self._state = make_state(robot, self._model)
+        self._work = make_workspace(robot, self._model)
+        # Carriers are none of the model's own.
+        own = np.array([0.0 if body.carrier else 1.0 for body in robot.bodies])
+        self._masses = own * [body.mass for body in robot.bodies]
+        self._inertias = np.stack([np.asarray(body.inertia) for body in robot.bodies])
+        self._inertias *= own[:, None, None]
+        index = {body.name: i for i, body in enumerate(robot.bodies)}
+        joints = robot.tree_joints
+        self._parents = [-1 if joint.parent is None else index[joint.parent] for joint in joints]
+        self._points = np.array([joint.child_position for joint in joints], dtype=float)
+        self._offsets = np.array([quaternions.rotation_matrix(joint.offset) for joint in joints])
+        # What joints do by themselves (nb, 3, nv): translate in their frame, turn in the child's.
+        self._slides, self._spins = np.zeros((2, len(index), 3, robot.nv))
+        for b, (joint, begin) in enumerate(zip(joints, robot.v_offsets, strict=False)):
+            middle, end = begin + joint.C_T.shape[1], begin + joint.nv
+            self._slides[b, :, begin:middle] = joint.C_T
+            self._spins[b, :, middle:end] = joint.C_R
+        self.move_to(np.asarray(robot.home) if q is None else q)
+
+    def move_to(self, q: ArrayLike) -> None:
+        """Put the bodies at other joint coordinates q (nq,).
+
+        Raises
+        ------
+        StateError
+            For a wrong shape, or a value that is not finite.
+        """
+        self.q = _shaped(q, "q", self.robot.nq)
+        find_poses(self._model, self.q, self._work, self._work.pose2)
+        self.x: Array = self._work.pose2["x"][:-1].copy()
+        self.R: Array = self._work.pose2["R"][:-1].copy()
+        self._jacobian: Array | None = None
+
+    def twists(self, v: ArrayLike) -> Array:
+        """World twists (nb, 6) for joint velocities v (nv,): of the COM [m/s], angular [rad/s]."""
+        v = _shaped(v, "v", self.robot.nv)
+        find_twists(self._model, self._work.pose2, v, self._work, self._work.twists)
+        return np.array(self._work.twists["w"][:-1])
+
+    def jacobian(self) -> Array:
+        """Jacobian (nb, 6, nv) of the world twists by the joint velocities."""
+        if self._jacobian is None:
+            columns = [self.twists(column) for column in np.eye(self.robot.nv)]
+            shape = (len(self.robot.bodies), 6, 0)
+            self._jacobian = np.stack(columns, axis=-1) if columns else np.zeros(shape)
+        return self._jacobian
+
+    def tendon_lengths(self) -> Array:
+        """Lengths (number of tendons,) [m] of ``robot.tendons``."""
+        lengths = np.zeros(len(self.robot.tendons))
+        measure_tendons(self._model, self.q, self._work, lengths)
+        return lengths
+
+    def tendon_jacobian(self) -> Array:
+        """Jacobian (number of tendons, nv) of their lengths by the joint velocities.
+
+        Its transpose turns forces along the lengths, negative for tensions, into joint forces.
+        """
+        self.tendon_lengths()
+        J = self.jacobian()
+        out = np.zeros((len(self.robot.tendons), self.robot.nv))
+        records = self._model.joints[len(self._model.joints) - len(out) :]
+        for row, record in zip(out, records, strict=True):
+            for n in range(record["span_begin"], record["span_end"]):
+                row += self._work.span2["w"][n] @ J[self._model.spans["body"][n]]
+        return out
+
+    def frame(self, name: str) -> tuple[Array, Array]:
+        """Position (3,) [m] and rotation (3, 3), frame to world, of a frame by its name."""
+        index, frame = self.robot.frame(name)
+        R = self.R[index]
+        position = self.x[index] + R @ np.asarray(frame.position)
+        return position, R @ quaternions.rotation_matrix(frame.quaternion)
+
+    def frame_jacobian(self, name: str) -> Array:
+        """Jacobian (6, nv) of a frame's world twist: of its origin [m/s], angular [rad/s]."""
+        index, frame = self.robot.frame(name)
+        J, arm = self.jacobian()[index].copy(), self.R[index] @ np.asarray(frame.position)
+        J[:3] += np.cross(J[3:], arm, axis=0)
+        return J
+
+    def frame_bias_acceleration(self, name: str, v: ArrayLike) -> Array:
+        """World acceleration (6,) of a frame's origin at zero joint acceleration, J' v."""
+        index, frame = self.robot.frame(name)
+        arm, omega = self.R[index] @ np.asarray(frame.position), self.twists(v)[index, 3:]
+        out = self.bias_accelerations(v)[index].copy()
+        out[:3] += np.cross(out[3:], arm) + np.cross(omega, np.cross(omega, arm))
+        return out
+
+    def center_of_mass(self) -> Array:
+        """Centre of mass of all bodies together, (3,) [m], world."""
+        return np.asarray(self._masses @ self.x / self._masses.sum())
+
+    def inertias(self) -> Array:
+        """Inertias (nb, 3, 3) about the centres of mass, world axes."""
+        return np.asarray(self.R @ self._inertias @ self.R.transpose(0, 2, 1))
+
+    def mass_matrix(self, rotors: bool = True) -> Array:
+        """Joint-space mass matrix (nv, nv): J^T M J, with the inertia of rotors and tendons.
+
+        Parameters
+        ----------
+        rotors : bool
+            Whether to add the `armature` of joints and tendons, or leave it at the bodies'.
+        """
+        M = self._body_mass_matrix()
+        if rotors:
+            own = [joint.per_coordinate("armature") for joint in self.robot.tree_joints]
+            M += np.diag(np.hstack([np.zeros(0), *own]))
+            if self.robot.tendons:
+                rows = self.tendon_jacobian()
+                M += (rows.T * [tendon.armature for tendon in self.robot.tendons]) @ rows
+        return M
+
+    def _body_mass_matrix(self) -> Array:
+        J = self.jacobian()
+        linear, angular = J[:, :3], J[:, 3:]
+        weighted = self._masses[:, None, None] * linear, self.inertias() @ angular
+        nv = self.robot.nv
+        M = linear.reshape(-1, nv).T @ weighted[0].reshape(-1, nv)
+        return np.asarray(M + angular.reshape(-1, nv).T @ weighted[1].reshape(-1, nv))
+
+    def bias_accelerations(self, v: ArrayLike) -> Array:
+        """World accelerations (nb, 6) of the bodies at zero joint acceleration, J' v."""
+        v = _shaped(v, "v", self.robot.nv)
+        parents = self._parents
+        # The world is the last.
+        omega = np.vstack((self.twists(v)[:, 3:], np.zeros(3)))
+        x, R = np.vstack((self.x, np.zeros(3))), np.concatenate((self.R, np.eye(3)[None]))
+        slide = np.einsum("bij,bj->bi", R[parents] @ self._offsets, self._slides @ v)
+        spin = np.einsum("bij,bj->bi", self.R, self._spins @ v)
+        arm_b = np.einsum("bij,bj->bi", self.R, self._points)
+        arm_a = self.x + arm_b - x[parents]
+        omega_a, omega_b = omega[parents], omega[:-1]
+        # Beside its parent's: what turns with it, and the joint's own point on both sides.
+        own = np.cross(omega_b, spin)
+        along = np.cross(omega_a, np.cross(omega_a, arm_a)) + 2 * np.cross(omega_a, slide)
+        along -= np.cross(omega_b, np.cross(omega_b, arm_b))
+        out = np.zeros((len(x), 6))
+        for b, a in enumerate(parents):
+            out[b, 3:] = out[a, 3:] + own[b]
+        along += np.cross(out[parents, 3:], arm_a) - np.cross(out[:-1, 3:], arm_b)
+        for b, a in enumerate(parents):
+            out[b, :3] = out[a, :3] + along[b]
+        return out[:-1]
+
+    def bias_forces(self, v: ArrayLike, gravity: ArrayLike = GRAVITY) -> Array:
+        """Coriolis, centrifugal and gravity forces (nv,): ``M(q) a + bias = tau``.
+
+        Springs, dampers and dry friction are not in it, but part of tau.
+        """
+        J = self.jacobian()
+        acceleration = self.bias_accelerations(v)
+        omega = self.twists(v)[:, 3:]
+        inertias = self.inertias()
+        forces = acceleration[:, :3] - np.asarray(gravity, dtype=float)
+        forces *= self._masses[:, None]
+        momentum = np.einsum("bij,bj->bi", inertias, omega)
+        torques = np.einsum("bij,bj->bi", inertias, acceleration[:, 3:])
+        torques += np.cross(omega, momentum)
+        return np.asarray(
+            np.einsum("bik,bi->k", J[:, :3], forces) + np.einsum("bik,bi->k", J[:, 3:], torques)
+        )
+
+    def forward_acceleration(
+        self,
+        v: ArrayLike,
+        tau: ArrayLike,
+        gravity: ArrayLike = GRAVITY,
+        rotors: bool = True,
+    ) -> Array:
+        """Joint accelerations (nv,) of the tree alone under generalized forces tau (nv,).
+
+        As if nothing else held or drove it: without contacts and limits, loops, couplings and
+        motions, springs, dampers and dry friction. `Simulation.accelerations` has those of the
+        bodies with all of them.
+        """
+        rhs = _shaped(tau, "tau", self.robot.nv) - self.bias_forces(v, gravity)
+        return np.asarray(np.linalg.solve(self.mass_matrix(rotors), rhs))
+
+    def read_coordinates(
+        self,
+        x: ArrayLike,
+        quaternion: ArrayLike,
+        v: ArrayLike,
+        omega: ArrayLike,
+        near: ArrayLike | None = None,
+    ) -> tuple[Array, Array]:
+        """Joint coordinates (nq,) and velocities (nv,) of bodies wherever they are.
+
+        Parameters
+        ----------
+        x : (nb, 3) [m], centres of mass, world
+        quaternion : (nb, 4), body to world
+        v : (nb, 3) [m/s], of the centres of mass, world axes
+        omega : (nb, 3) [rad/s], body axes
+        near : (nq,) or None
+            Of the many q that describe the same pose (turns of an angle, signs of a quaternion)
+            the one nearest to these is returned; the zero pose if None.
+        """
+        bodies = self._state.bodies
+        bodies["x"], bodies["q"], bodies["v"], bodies["omega"] = x, quaternion, v, omega
+        near = self.robot.neutral() if near is None else near
+        self._state.q[: self.robot.nq] = _shaped(near, "near", self.robot.nq)
+        read_bodies(self._model, self._state, self._work)
+        return self._state.q[: self.robot.nq].copy(), self._state.v[: self.robot.nv].copy()
+
+
+def _shaped(value: ArrayLike, name: str, size: int) -> Array:
+    """A fresh array of the right shape, as kernels do not check what they read."""
+    array = np.array(value, dtype=float)
+    if array.shape != (size,):
+        raise StateError(f"{name} must have shape ({size},), not {array.shape}")
+    if not np.all(np.isfinite(array)):
+        raise StateError(f"{name} must be finite, not {array.tolist()}")
+    return array
+
+
+def mass_matrix(robot: Mechanism, q: ArrayLike) -> Array:
+    """Joint-space mass matrix (nv, nv) with rotors; see `Kinematics.mass_matrix`."""
+    return Kinematics(robot, q).mass_matrix()
+
+
+def bias_forces(
+    robot: Mechanism, q: ArrayLike, v: ArrayLike, gravity: ArrayLike = GRAVITY
+) -> Array:
+    """Coriolis, centrifugal and gravity forces (nv,); see `Kinematics.bias_forces`."""
+    return Kinematics(robot, q).bias_forces(v, gravity)
+
+
+def forward_acceleration(
+    robot: Mechanism, q: ArrayLike, v: ArrayLike, tau: ArrayLike, gravity: ArrayLike = GRAVITY
+) -> Array:
+    """Joint accelerations (nv,) of the tree alone; see `Kinematics.forward_acceleration`."""
+    return Kinematics(robot, q).forward_acceleration(v, tau, gravity)

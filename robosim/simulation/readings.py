@@ -1,0 +1,171 @@
+"""What touches what, and how hard: contacts and joint limits of a simulation, read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim import quaternions
+from robosim.compiled.kinds import BALL, CONE, DRY, HINGE, LIMIT, TURN
+from robosim.compiled.memory import Guesses, Memory, System
+from robosim.compiled.model import Model
+from robosim.compiled.order import all_joints
+from robosim.compiled.records.contact import CONTACT_READING
+from robosim.compiled.state import State
+from robosim.compiled.workspace import Workspace
+from robosim.description.mechanism import Mechanism
+from robosim.description.obstacles import obstacle_name
+from robosim.description.springs import PointSpring
+from robosim.kernels.contact.readout import pair_gaps, read_contacts
+
+Array = NDArray[np.float64]
+
+GROUND = "ground"
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Where a body touches another one, or nearly does.
+
+    Attributes
+    ----------
+    body : str
+    other : str
+        Another body, an obstacle by its name, or "ground".
+    position : (3,) [m], on the surface of one of the two, world
+    normal : (3,), from the other to the body, world
+    gap : float [m]
+    force : (3,) [N], of the other on the body, world; the mean over the last interval
+    velocity : (3,) [m/s], of the body there as seen from the other, world, at the knot
+        Across the normal it is the slip.
+    is_point : bool
+        Whether it is one of ``robot.contacts`` with the ground.
+    """
+
+    body: str
+    other: str
+    position: Array
+    normal: Array
+    gap: float
+    force: Array
+    velocity: Array
+    is_point: bool
+
+
+def contacts(
+    robot: Mechanism, model: Model, state: State, memory: Memory, work: Workspace, interval: float
+) -> list[Contact]:
+    """All contacts that were in the equations of the last interval, of that length [s]."""
+    readings = np.zeros(len(work.slots), dtype=CONTACT_READING)
+    count = int(read_contacts(model, state, memory, work, readings))
+    scene = robot.touching_shapes() if model.collision is not None else []
+    bodies = state.bodies
+    spins = np.einsum("bij,bj->bi", quaternions.rotation_matrix(bodies["q"]), bodies["omega"])
+
+    def motion(body: int, p: Array) -> Array:
+        if body == len(bodies):
+            return np.zeros(3)
+        return np.asarray(bodies["v"][body] + np.cross(spins[body], p - bodies["x"][body]))
+
+    found = []
+    for reading in readings[:count]:
+        body, other, slot = int(reading["body"]), int(reading["other"]), int(reading["slot"])
+        position = reading["position"].copy()
+        if other < len(robot.bodies):
+            name = robot.bodies[other].name
+        elif slot < model.n_ground:
+            name = GROUND
+        else:
+            assert model.collision is not None
+            ends = model.collision.pairs["slot_end"]
+            name = obstacle_name(scene[int(np.searchsorted(ends, slot, side="right"))][0][1])
+        found.append(
+            Contact(
+                robot.bodies[body].name,
+                name,
+                position,
+                reading["normal"].copy(),
+                float(reading["gap"]),
+                reading["impulse"] / interval,
+                motion(body, position) - motion(other, position),
+                slot < model.n_ground,
+            )
+        )
+    return found
+
+
+def limit_forces(model: Model, state: State, guesses: Guesses, interval: float) -> Array:
+    """Generalized forces of limits and of dry friction, one for each velocity of a joint."""
+    out = np.zeros(len(model.coordinates))
+    for k in range(model.n_ground, len(model.contacts)):
+        record, c = model.contacts[k], guesses.contacts[k]
+        joint = model.joints[record["joint"]]
+        v = int(joint["v_begin"])
+        if not guesses.active[k]:
+            continue
+        if record["kind"] == LIMIT:
+            out[v + record["row"]] += record["sign"] * c["gamma"]
+        elif record["kind"] == DRY:
+            facets, beta = model.facets, c["beta"]
+            slip = beta[0] if facets is None else beta[: len(facets)] @ facets[:, 0]
+            out[v + record["row"]] += record["scale"] * slip
+        elif record["kind"] == CONE:
+            q = int(joint["q_begin"] + joint["m_T"])
+            w, x, y, z = state.q[q : q + 4]
+            slope = -2.0 * np.array([y * z + w * x, w * y - x * z])
+            begin = v + int(joint["m_T"])
+            out[begin : begin + 2] += record["scale"] * c["gamma"] * slope
+        elif record["kind"] == TURN:
+            q = int(joint["q_begin"] + joint["m_T"])
+            begin = v + int(joint["m_T"])
+            sign = 1.0 if state.q[q] >= 0 else -1.0
+            slope = -sign * state.q[q + 1 : q + 4]
+            out[begin : begin + 3] += record["scale"] * c["gamma"] * slope
+    return out / interval
+
+
+def drive_forces(robot: Mechanism, model: Model, state: State, interval: float) -> dict[str, float]:
+    """Generalized forces along the motions of driven joints and tendons, by their names."""
+    found = {}
+    for element, record, knot in zip(all_joints(robot), model.joints, state.joints, strict=True):
+        if not isinstance(element, PointSpring) and element.motion is not None:
+            row = int(record["n_T"] + record["n_R"])
+            found[element.name] = float(knot["impulse"][row]) / interval
+    return found
+
+
+def shape_gaps(model: Model, state: State, work: Workspace, margin: float) -> Array:
+    """The smallest gap of each pair of shapes, (np,) [m]; inf beyond the margin [m]."""
+    if model.collision is None:
+        return np.zeros(0)
+    out = np.empty(len(model.collision.pairs))
+    pair_gaps(model, state, work, float(margin), out)
+    return out
+
+
+def tree_reaction(joint: Any, state: State, system: System) -> Array:
+    """Impulse of a joint's constraints on its child at the joint's point, (6,), world.
+
+    Of the interval before, in the joint's directions at its end.
+    """
+    assert system.tree is not None
+    body = int(joint["child"])
+    impulse: Array = np.array(state.joints["impulse"][body])
+    w, rows = system.tree[body], int(joint["m_T"] + joint["m_R"])
+    Z = np.zeros((rows, 6))
+    if joint["kind"] == HINGE:
+        Z[0, 3:] = w["a1"]
+    elif joint["kind"] == BALL:
+        Z[:, 3:] = np.eye(3)
+    else:
+        Z[:] = w["Z1"][:rows]
+    if joint["parent"] < len(state.bodies):
+        # The turn of the parent over the interval: its vector part is half of dt times omega.
+        half = 0.5 * state.last_dt[0] * state.bodies["v_mid"][joint["parent"], 3:]
+        turned = np.concatenate(([np.sqrt(1.0 - half @ half)], half))
+        turn = quaternions.rotation_matrix(turned)
+        impulse = np.concatenate((turn @ impulse[:3], turn @ impulse[3:]))
+    return impulse - Z.T @ (Z @ impulse)
