@@ -1,9 +1,7 @@
 """A mechanism in motion: what steps it, what drives it, and what is read of it.
 
-`Simulation` is in `simulation`, and delegates: `start` puts it somewhere, `engine` takes its
-steps, `checkpoint` copies and restores it, `loads` is what acts on it, `diagnosis` says what may be
-wrong, and `readings`, `energy` and `sensors` read it. `controllers`, `transmission` and
-`kinematics` need no simulation.
+`Simulation` is in `simulation`; `readings` and `sensors` read it. `controllers`, `transmission` and
+`kinematics` need no simulation. `formulation` says what every way to simulate a mechanism provides.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from numbers import Real
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -312,6 +313,7 @@ class Simulation:
         self._drove: tuple[int, Array] | None = None
         self._strayed: set[str] = set()  # driven joints that have been warned of
         self._asking = False  # whether a controller has been called and has not answered yet
+        self._at_work = Lock()  # held while steps are taken
         self._single = self._handle(1)
         self._sample: Run = self._single.values
         self._limbs: Limbs | None = None  # not before steps that are worth it
@@ -1071,31 +1073,49 @@ class Simulation:
         """Take steps `begin` to `end` of a run in compiled code."""
         if self._asking:
             self._check_idle()
-        done, runs = self._done, run.addresses
-        done[0] = reached = begin
+        if not self._at_work.acquire(blocking=False):
+            raise StateError(
+                "this simulation is being stepped by another thread: give each thread a copy() "
+                "of its own"
+            )
+        try:
+            self._take_steps(run, begin, end)
+        finally:
+            self._at_work.release()
+
+    def _take_steps(self, run: Handle, begin: int, end: int) -> None:
+        """Take steps `begin` to `end` of a run, with the solver that each of them needs."""
+        self._done[0] = reached = begin
         while True:
             assert self._parts is not None
             if self._run_states is None:
                 assert self._single is not None
                 self._run_states = runner(self._parts, self._single)
             last = self._until(reached, end) if self._away else end
-            if self.lanes and last - reached > FEWEST_IN_LANES and not self._away:
-                self._advance_limbs(self._run_states, run, last - 1)
-            self._run_states(self._parts.addresses, runs, done, last)
-            before, reached = reached, int(done[0])
-            infos = run.values.infos
-            if reached > before:
-                self._last = infos, reached - 1, self.steps + reached - before == 1
-                self.steps += reached - before
-                if self.order == 4:
-                    smooth = infos["order"][before:reached] == 4
-                    self.fourth_order_steps += int(np.count_nonzero(smooth))
+            before, infos = reached, run.values.infos
+            try:
+                if self.lanes and last - reached > FEWEST_IN_LANES and not self._away:
+                    self._advance_limbs(self._run_states, run, last - 1)
+                self._run_states(self._parts.addresses, run.addresses, self._done, last)
+            finally:
+                # Also when ctrl-C comes while compiled code runs, which is told at its end.
+                reached = int(self._done[0])
+                self._count(infos, before, reached)
             if self._away:
                 self._return(reached - before)
             if reached == end:
                 return
             if reached < last and not self._goes_on(infos["status"][reached]):
                 raise self._failure(infos[reached])
+
+    def _count(self, infos: NDArray[np.void], before: int, reached: int) -> None:
+        """Count the steps of a run that have been taken."""
+        if reached > before:
+            self._last = infos, reached - 1, self.steps + reached - before == 1
+            self.steps += reached - before
+            if self.order == 4:
+                smooth = infos["order"][before:reached] == 4
+                self.fourth_order_steps += int(np.count_nonzero(smooth))
 
     def _advance_limbs(self, own: Runner, run: Handle, end: int) -> None:
         """Take steps to `end` of a run with all limbs side by side; where they part, as `own` does.

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import robosim
-from robosim import Place, Sensor, Zone, quaternions, sensing
+from robosim import Place, Sensor, Zone, quaternions
 from robosim.sensors import KINDS
+from robosim.simulation import sensors
 
 WORLD = """
 <body name="base" pos="0 0 1"><freejoint name="free"/>
@@ -33,7 +34,7 @@ REST = """
 
 
 def test_every_kind_of_sensor_has_a_reader():
-    assert set(sensing.READERS) == set(KINDS)
+    assert set(sensors.READERS) == set(KINDS)
 
 
 def frames(kind: str) -> list[str]:
