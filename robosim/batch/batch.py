@@ -82,7 +82,7 @@ class BatchSimulation:
         first = Simulation(robots[0], timestep, gravity, **options)
         self.robot = first.robot
         # The states lie beside each other, so that they are read together.
-        parts: list[Any] = [_rows(self.n, array) for array in first._state]
+        parts: list[Any] = [_rows(self.n, array) for array in first.parts.state]
         self._states = State(*parts)
         self._sims: list[Simulation] = []
         made = {id(robots[0]): first}
@@ -92,7 +92,7 @@ class BatchSimulation:
                 self._check_structure(made[id(one)], i)
             mine: list[Any] = [array[i] for array in self._states]
             self._sims.append(made[id(one)].copy(State(*mine)))
-        self._parts = np.array([sim._parts.address for sim in self._sims if sim._parts])
+        self._parts = np.array([sim.engine.handle.address for sim in self._sims])
         self.lanes = bool(lanes)
         self._groups: dict[int, Group] = {}
         self._memory: dict[tuple[int, int, bool, bool], _Memory] = {}
@@ -104,9 +104,9 @@ class BatchSimulation:
         before = self._sims[0]
         names = [(joint.name, joint.kind) for joint in sim.robot.joints]
         same = names == [(joint.name, joint.kind) for joint in before.robot.joints]
-        sizes = [array.shape for array in sim._state] == [array.shape for array in before._state]
-        kind = sim._parts.kind if sim._parts else None
-        if not (same and sizes and before._parts and kind == before._parts.kind):
+        sizes = [[array.shape for array in one.parts.state] for one in (sim, before)]
+        kinds = [one.engine.handle.kind for one in (sim, before)]
+        if not (same and sizes[0] == sizes[1] and kinds[0] == kinds[1]):
             raise OptionError(
                 f"robot {index} ('{sim.robot.name}') is built differently from robot 0 "
                 f"('{before.robot.name}'): robots of a batch may differ in numbers only"
@@ -137,10 +137,12 @@ class BatchSimulation:
             memory, done = self._recent
             if done[index]:
                 row = int(done[index]) - 1
-                sim._last = memory.infos[index], row, sim.steps == row + 1 == 1
+                counters = sim.engine.counters
+                counters.last = memory.infos[index], row
+                counters.last_is_first = counters.steps == row + 1 == 1
                 if row % memory.every == 0:
                     tau = memory.tau[index, row // memory.every, : self.robot.nv]
-                    sim._drove = sim.steps, tau.copy()
+                    counters.drove = counters.steps, tau.copy()
                 done[index] = 0
         return sim
 
@@ -160,7 +162,7 @@ class BatchSimulation:
         """
         chosen = self._chosen(index)
         for i in chosen:
-            self._sims[i]._check_alike(simulation)
+            self._sims[i].check_alike(simulation)
         for i in chosen:
             self._alone(i, anew=True).restore(simulation)
             self._begin(i)
@@ -184,7 +186,7 @@ class BatchSimulation:
     @property
     def time(self) -> Array:
         """Times of the present knots (n,) [s]."""
-        starts = np.array([sim._start_time for sim in self._sims])
+        starts = np.array([sim.engine.counters.start_time for sim in self._sims])
         return starts + self.timestep * np.array([sim.steps for sim in self._sims])
 
     def set_state(
@@ -307,9 +309,9 @@ class BatchSimulation:
             memory.torques[:, :, self.robot.actuated] = forces
         begin = self.time
         memory.controllers[:], memory.starts[:, 0] = address, begin
-        if self._sims[0]._driven:
+        if memory.motions.shape[2]:
             for sim, out in zip(self._sims, memory.motions, strict=True):
-                out[:] = sim._motions(sim._start_time, sim.steps, steps + 1)
+                out[:] = sim.motions_ahead(steps)
         done = self._run(memory, steps)
         self._recent = memory, done.copy()
         return self._read(memory, steps, begin, done)
@@ -396,16 +398,19 @@ class BatchSimulation:
             before = done[todo]
             sims = [self._sims[i] for i in todo]
             solvers = np.array([sim.solver for sim in sims])
-            ends = np.array([sim._until(k, steps) for sim, k in zip(sims, before, strict=True)])
+            ends = np.array(
+                [sim.engine.until(k, steps) for sim, k in zip(sims, before, strict=True)]
+            )
             for solver in np.unique(solvers):
                 for end in np.unique(ends[solvers == solver]):
                     alike = (solvers == solver) & (ends == end)
                     self._run_alike(memory, int(end), todo[alike], done)
             again = []
             for i, sim, start, end in zip(todo, sims, before, ends, strict=True):
-                sim.steps += int(done[i] - start)
-                sim._return(int(done[i] - start))
-                if done[i] < end and not sim._goes_on(memory.infos["status"][i, done[i]]):
+                engine = sim.engine
+                engine.counters.steps += int(done[i] - start)
+                engine.come_back(int(done[i] - start))
+                if done[i] < end and not engine.goes_on(memory.infos["status"][i, done[i]]):
                     continue
                 if done[i] < steps:
                     self._take_up(int(i))
@@ -415,17 +420,14 @@ class BatchSimulation:
 
     def _take_up(self, i: int) -> None:
         """Go on with the solver that state i has now."""
-        parts = self._sims[i]._parts
-        assert parts is not None
-        self._parts[i] = parts.address
+        self._parts[i] = self._sims[i].engine.handle.address
 
     def _run_alike(
         self, memory: _Memory, steps: int, todo: NDArray[np.int64], done: NDArray[np.int64]
     ) -> None:
         """Take the steps of states that have the same kernels, as far as they go."""
-        first = self._sims[todo[0]]
-        assert first._parts is not None
-        run_states, parts_kind = runner(first._parts, memory.handles[0]), first._parts.kind
+        first = self._sims[todo[0]].engine.handle
+        run_states, parts_kind = runner(first, memory.handles[0]), first.kind
         groups = self._grouped(todo, done) if self.lanes else {}
         together = [np.arange(g * WIDTH, (g + 1) * WIDTH) for g in groups]
         alone = np.setdiff1d(todo, np.concatenate(together)) if groups else todo
@@ -467,7 +469,7 @@ class BatchSimulation:
         ready[todo] = True
         for g in range(self.n // WIDTH):
             share = slice(g * WIDTH, (g + 1) * WIDTH)
-            parts = [sim._parts.values for sim in self._sims[share] if sim._parts]
+            parts = [sim.parts for sim in self._sims[share]]
             if not (ready[share].all() and np.all(done[share] == done[share][0])):
                 continue
             if g not in self._groups or not self._groups[g].is_of(parts):
@@ -517,8 +519,9 @@ class _Memory:
         self, sims: list[Simulation], steps: int, targets: bool, torques: bool, every: int
     ) -> None:
         n, robot = len(sims), sims[0].robot
-        rates, forces = robot.v_offsets[-1], sims[0]._torques.shape[1]
-        driven = len(sims[0]._loads.motion)
+        loads = sims[0].parts.loads
+        rates, forces = robot.v_offsets[-1], len(loads.tau)
+        driven = len(loads.motion)
         self.gains = np.zeros((n, robot.nu), dtype=GAINS)
         self.targets = np.zeros((n, steps if targets else 0, robot.nu))
         self.torques = np.zeros((n, steps if torques else 1, forces))
@@ -529,7 +532,7 @@ class _Memory:
         self.q, self.v = np.empty((n, rows, robot.nq)), np.empty((n, rows, robot.nv))
         self.tau = np.empty((n, rows, rates))
         self.infos = np.zeros((n, steps), dtype=INFO)
-        like = sims[0]._single
+        like = sims[0].engine.single
         drive = (self.gains, self.targets, self.torques, self.motions, self.controllers)
         apart = np.full((n, 1), every)
         left = (self.starts, apart, self.q, self.v, self.tau, self.infos)
