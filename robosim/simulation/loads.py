@@ -74,7 +74,7 @@ class Held:
                 )
             self.gains[:] = pd.gains
         elif self.controlled:
-            self.gains[:] = self._no_gains
+            self.gains[:] = self.no_gains
             self.release_servos()
         self.controlled = pd is not None
 

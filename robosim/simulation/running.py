@@ -105,9 +105,9 @@ class Running:
             handle = self._handle(n, targets, address, every, gains)
             try:
                 if control is None or isinstance(control, PD | Compiled):
+                    self.refuse_if_busy()
                     held.hold(None, "")
                     held.control_by(control if isinstance(control, PD) else None)
-                    self.refuse_if_busy()
                     engine.advance(handle, 0, n)
                 else:
                     self._controlled_steps(sim, control, handle, n)

@@ -131,8 +131,8 @@ class Simulation:
         self.robot = robot
         self._timestep, self._gravity = options.dt, options.gravity
         # What another one has to share for this one to go on from its state.
-        rest = options._replace(gravity=options.gravity.tobytes())
-        self._asked_for = solver, facets, rest
+        rest = [value for value in options if value is not options.gravity]
+        self._asked_for = solver, facets, options.gravity.tobytes(), *rest
         used = solver or ("articulated" if suits else "ldu")
         may_switch = solver is None and used == "articulated"
         engine = Engine(robot, facets, used, may_switch, options, lanes)
