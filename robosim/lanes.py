@@ -23,6 +23,7 @@ from robosim.compiled.state import State
 from robosim.compiled.workspace import Workspace
 from robosim.handles import ADDRESSES, Handle, solver
 from robosim.kernels.compiler.addresses import TYPES, load
+from robosim.kernels.compiler.choice import PLAIN
 from robosim.kernels.compiler.jit import entry, named
 from robosim.kernels.compiler.lanes import WIDTH, Lanes, laned, lanes
 from robosim.kernels.solve.interior_point import COLD
@@ -73,7 +74,12 @@ class Layout(NamedTuple):
 
 
 def suits_lanes(sims: Sequence[Any]) -> bool:
-    """Whether simulations take their steps in a way that lanes are made for, all in the same."""
+    """Whether simulations take their steps in a way that lanes are made for, all in the same.
+
+    None does with plain numba, of which there are no lanes.
+    """
+    if PLAIN:
+        return False
     for sim in sims:
         model, before = sim._model, sims[0]._model
         tree = sim.solver == "articulated" and model.loops is None

@@ -12,7 +12,7 @@ from numba import types
 from robosim import apart
 from robosim.apart import Apart
 from robosim.compile_notice import CompileNotice
-from robosim.kernels.compiler import jit
+from robosim.kernels.compiler import cache
 from robosim.kernels.compiler.addresses import TYPES
 from robosim.kernels.compiler.jit import named, part
 
@@ -41,7 +41,7 @@ def call(address: int, x: int) -> int:
 def begun(tmp_path, monkeypatch):
     """Begins to compile `double`, from an empty cache."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(jit, "FOLDER", str(tmp_path / Path(jit.FOLDER).name))
+    monkeypatch.setattr(cache, "FOLDER", str(tmp_path / Path(cache.FOLDER).name))
     monkeypatch.setitem(TYPES, KIND, types.int64)
     monkeypatch.setattr(apart, "_at_work", [])
     monkeypatch.setattr(apart, "cores", lambda: 2)

@@ -94,7 +94,7 @@ def test_warming_up_is_enough():
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.name)
 def test_kernel_modules_hold_kernels_only(path):
     """Every function compiled, no loops or calls at import, constants that are true literals."""
-    if path.name in ("jit.py", "addresses.py", "lowering.py", "lanes.py", "rows.py"):
+    if path.parent.name == "compiler":
         return  # what kernels are compiled with
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef):

@@ -292,7 +292,7 @@ def test_nothing_parts_once_the_state_moves() -> None:
     program = """
     import robosim
     from numba import types
-    from robosim.kernels.compiler import lanes
+    from robosim.kernels.compiler import lanes, private_lanes
     from robosim.kernels.compiler.addresses import TYPES
     from robosim.lanes import Group
     from robosim.limbs import Limbs
@@ -301,7 +301,7 @@ def test_nothing_parts_once_the_state_moves() -> None:
     def refuse(context, builder, condition):
         raise AssertionError("a kernel may part")
 
-    lanes.agreed = refuse
+    private_lanes.agreed = refuse
     from robosim.kernels.compiler.jit import kernel
     from robosim.kernels.step.step import end_interval, show_velocities
 

@@ -9,7 +9,7 @@ import pytest
 from numba.core.registry import cpu_target
 
 from robosim.kernels.compiler.jit import entry
-from robosim.kernels.compiler.lowering import has_fma
+from robosim.kernels.compiler.private_lowering import has_fma
 
 HAS_FMA = has_fma(cpu_target.target_context.codegen())
 

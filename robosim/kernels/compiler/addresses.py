@@ -6,9 +6,11 @@ cached: a type itself is no constant that a cached kernel can be found by.
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
+from robosim.kernels.compiler.choice import PLAIN
+
+BYTES, WORD = ir.IntType(8).as_pointer(), ir.IntType(64)
 TYPES: dict[int, types.Type] = {}  # kind -> of the values
 
 
@@ -87,31 +89,47 @@ def copy_record(typing_context, source, target):
     """
 
     def generate(context, builder, signature, args):
-        size = ir.Constant(ir.IntType(64), signature.args[0].size)
-        cgutils.raw_memcpy(builder, args[1], args[0], size, 1)
+        copy = builder.module.declare_intrinsic("llvm.memcpy", [BYTES, BYTES, WORD])
+        target, source = (builder.bitcast(one, BYTES) for one in (args[1], args[0]))
+        size = ir.Constant(WORD, signature.args[0].size)
+        builder.call(copy, [target, source, size, ir.IntType(1)(0)])
         return context.get_dummy_value()
 
     return types.void(source, target), generate
 
 
+def call_compiled(builder, called, arguments):
+    """Call what numba has compiled, which may end as kernels do where lanes part: the caller too.
+
+    It leaves its result where its first argument leads, an exception where the second does.
+    """
+    code, exception = ir.IntType(32), BYTES.as_pointer()
+    kinds = [WORD.as_pointer(), exception, *(value.type for value in arguments)]
+    called = builder.inttoptr(called, ir.FunctionType(code, kinds).as_pointer())
+    with builder.goto_entry_block():
+        status, nothing = builder.alloca(WORD), builder.alloca(BYTES)
+        builder.store(WORD(None), status)
+        builder.store(BYTES(None), nothing)
+    ended = builder.call(called, [status, nothing, *arguments])
+    with builder.if_then(builder.icmp_signed("!=", ended, code(0)), likely=False):
+        builder.ret(ended)
+    return builder.load(status)
+
+
+def call_c(builder, called, arguments):
+    """Call a function of C."""
+    kinds = [value.type for value in arguments]
+    called = builder.inttoptr(called, ir.FunctionType(WORD, kinds).as_pointer())
+    return builder.call(called, arguments)
+
+
 @intrinsic
 def call_solver(typing_context, function, address, dt, info):
-    """Call what is compiled apart (`robosim.apart`) by its address: status(address, dt, info).
-
-    It may end as kernels do where lanes part; then the caller does.
-    """
+    """Call what is compiled apart (`robosim.apart`) by its address: status(address, dt, info)."""
+    call = call_c if PLAIN else call_compiled
 
     def generate(context, builder, signature, arguments):
-        code, word = ir.IntType(32), ir.IntType(64)
-        exception = ir.IntType(8).as_pointer().as_pointer()
-        kinds = [word.as_pointer(), exception, *(value.type for value in arguments[1:])]
-        called = builder.inttoptr(arguments[0], ir.FunctionType(code, kinds).as_pointer())
-        status = cgutils.alloca_once(builder, word)
-        nothing = cgutils.alloca_once(builder, exception.pointee)
-        ended = builder.call(called, [status, nothing, *arguments[1:]])
-        with cgutils.if_unlikely(builder, builder.icmp_signed("!=", ended, code(0))):
-            builder.ret(ended)
-        return builder.load(status)
+        return call(builder, arguments[0], arguments[1:])
 
     return types.int64(types.int64, types.int64, types.float64, info), generate
 

@@ -20,7 +20,7 @@ from numba.core.ir import Del
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 
-from robosim.kernels.compiler.lanes import DOUBLE, Lanes
+from robosim.kernels.compiler.private_lanes import DOUBLE, Lanes
 
 SUMS = {operator.add, operator.iadd}
 DIFFERENCES = {operator.sub, operator.isub}

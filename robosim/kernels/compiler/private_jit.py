@@ -1,0 +1,317 @@
+"""How kernels are compiled with all that numba has, for `robosim.kernels.compiler.jit`.
+
+numba would make each kernel a wrapper for Python, cache it, optimize it with all that it calls,
+again at every level of the nest, and make machine code of it that nobody runs. `KernelLibrary`
+spares all that: entries are optimized, compiled and cached as a whole, in two thirds of the time.
+
+Kernels may take it that no two of their arguments lead to memory that one of them writes
+(`tests/unit/test_kernel_arguments.py` holds them to it), and that only entries are called from
+elsewhere. So numbers stay in registers over what is written, and arguments that nobody uses, or
+that are the same in all calls, are not passed: a quarter of the time of a standing A1.
+"""
+
+import gc
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from llvmlite.binding import Linkage
+from numba import njit
+from numba.core import typed_passes, types, untyped_passes
+from numba.core.analysis import dead_branch_prune
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, Flags
+from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.runtime import rtsys
+from numba.extending import lower_cast
+
+from robosim.kernels.compiler import cache
+from robosim.kernels.compiler.private_lowering import KernelLowering
+
+OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
+
+
+class Locator(_CacheLocator):
+    """Finds what a function has been compiled to by what its source says, wherever that lies.
+
+    So a clone and a copy that is installed elsewhere share what they compile.
+    """
+
+    def __init__(self, function, source):
+        self._line = function.__code__.co_firstlineno
+        self._digest = hashlib.sha256(Path(source).read_bytes()).hexdigest()
+
+    @classmethod
+    def from_function(cls, function, source):
+        return cls(function, source) if Path(source).is_file() else None
+
+    def get_cache_path(self):
+        return cache.FOLDER
+
+    def get_source_stamp(self):
+        return self._digest
+
+    def get_disambiguator(self):
+        return f"{self._line}-{self._digest[:8]}"
+
+
+class Files(CompileResultCacheImpl):
+    """The files of a cache that `Locator` finds."""
+
+    _locator_classes = (Locator,)
+
+
+class KernelCache(FunctionCache):
+    """A cache from which machine code is taken without all that numba compiles it with.
+
+    numba imports that first, for a fifth of a second; compiling asks for it by itself.
+    """
+
+    _impl_class = Files
+
+    def load_overload(self, sig, target_context):
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
+def plain(kind):
+    """The kind of an argument that a kernel is compiled for: no constant, no length of a vector.
+
+    numba would compile `f(x, True)` beside `f(x, False)`, and either beside `f(x, y)`; and `f(v)`
+    anew for each length of a vector v that is part of a record.
+    """
+    if isinstance(kind, types.NestedArray) and kind.ndim == 1:
+        return types.Array(kind.dtype, 1, "C")
+    return types.unliteral(kind)
+
+
+def resolve(template_of, args, kws):
+    """What a call by another kernel is compiled to, with what numba finds it by."""
+    kws = {name: plain(kind) for name, kind in kws.items()}
+    return template_of(tuple(map(plain, args)), kws)
+
+
+@lower_cast(types.NestedArray, types.Array)
+def forget_length(context, builder, source, target, value):
+    """The same vector, of any length."""
+    return value
+
+
+def compiler(cached=False, **options):
+    """A decorator like njit, whose functions are cached if they are to be."""
+
+    def decorate(function):
+        dispatcher = njit(**OPTIONS, **options)(function)
+        dispatcher.get_call_template = partial(resolve, dispatcher.get_call_template)
+        if cached:
+            dispatcher._cache = KernelCache(function)
+        return dispatcher
+
+    return decorate
+
+
+class Codegen:
+    """numba's code generator, of which some is done otherwise."""
+
+    def __init__(self, codegen):
+        self._codegen = codegen
+
+    def __getattr__(self, name):
+        return getattr(self._codegen, name)
+
+
+class NoEnvironment(Codegen):
+    """One that keeps no Python objects for what it generates: kernels use none."""
+
+    def set_env(self, env_name, env):
+        pass
+
+
+class NoVectors(Codegen):
+    """One that does not look for loops that could fill vectors.
+
+    Those of kernels go over three or six numbers, or over bodies: nothing is gained by it.
+    """
+
+    def _module_pass_manager(self, **options):
+        return self._codegen._module_pass_manager(**{**options, "loop_vectorize": False})
+
+
+class KernelLibrary(JITCodeLibrary):
+    """What a kernel is compiled to: code to be put into its callers, which nothing else runs.
+
+    It is neither optimized nor made into machine code by itself; its last callers, the entries, are
+    so as a whole.
+    """
+
+    @property
+    def codegen(self):
+        return NoEnvironment(self._codegen)
+
+    def _optimize_final_module(self):
+        pass
+
+    def _finalize_final_module(self):
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+
+class EntryLibrary(JITCodeLibrary):
+    """What an entry is compiled to, with all kernels that it calls as its own."""
+
+    def __init__(self, codegen, name):
+        super().__init__(NoVectors(codegen), name)
+
+    def _optimize_final_module(self):
+        for function in self._final_module.functions:
+            if function.linkage == Linkage.linkonce_odr and not function.is_declaration:
+                function.linkage = "internal"
+        super()._optimize_final_module()
+
+
+class Something:
+    """An argument that is not None, in the way that numba's pruning of branches asks for it."""
+
+    literal_type = types.int64
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PruneNone(FunctionPass):
+    """Leave out what follows `if x is None` for an argument x that is something else.
+
+    numba itself leaves out only what follows `if x is not None` for one that is None.
+    """
+
+    _name = "prune_none"
+
+    def __init__(self):
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state):
+        nothing = types.NoneType, types.Optional, types.Omitted
+        args = [arg if isinstance(arg, nothing) else Something() for arg in state.args]
+        dead_branch_prune(state.func_ir, args)
+        return True
+
+
+class QuickFlags(Flags):
+    """numba's flags, which tell two of them apart without asking for all 30 options of both.
+
+    numba looks up by them what operators and functions of its own are compiled to.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other):
+        if isinstance(other, QuickFlags):
+            return self._values == other._values
+        return super().__eq__(other)
+
+    def __hash__(self):
+        return HASH
+
+
+HASH = hash(Flags())  # of the names of all options: the same for all flags
+
+PASSES = (
+    untyped_passes.TranslateByteCode,
+    untyped_passes.FixupArgs,
+    untyped_passes.IRProcessing,
+    untyped_passes.RewriteSemanticConstants,
+    untyped_passes.DeadBranchPrune,
+    PruneNone,
+    untyped_passes.GenericRewrites,
+    untyped_passes.InlineInlinables,
+    untyped_passes.ReconstructSSA,
+    untyped_passes.DeadBranchPrune,
+    typed_passes.NopythonTypeInference,
+    typed_passes.PreLowerStripPhis,
+    typed_passes.IRLegalization,
+    typed_passes.AnnotateTypes,
+    KernelLowering,
+    typed_passes.NoPythonBackend,
+)
+
+
+# As gc.set_threshold takes it; Python looks at 700, 10, 10, which is a tenth of all compiling.
+SELDOM = 20000, 20, 20
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Let Python look for garbage less often: what compiling makes is in use for long."""
+    before = gc.get_threshold()
+    gc.set_threshold(*map(max, before, SELDOM))
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+class EntryCompiler(Compiler):
+    """numba's own, but for the library, and for all that kernels have no use for.
+
+    They have no closures, generators, contexts, exceptions, or expressions of arrays.
+    """
+
+    kind = EntryLibrary
+
+    def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):
+        flags = QuickFlags(flags)
+        super().__init__(typingctx, targetctx, library, args, return_type, flags, locals)
+
+    def compile_extra(self, func):
+        self.state.library = self.kind(self.state.targetctx.codegen(), func.__qualname__)
+        self.state.library.enable_object_caching()
+        with seldom_collected():
+            return super().compile_extra(func)
+
+    def define_pipelines(self):
+        passes = PassManager("kernels")
+        for each in PASSES:
+            passes.add_pass(each, each.name())
+        passes.finalize()
+        return [passes]
+
+
+class BridgeCompiler(EntryCompiler):
+    """The same for kernels."""
+
+    kind = KernelLibrary
+
+
+class KernelCompiler(BridgeCompiler):
+    """The same for kernels whose arguments lead to all that they work on, each to its own."""
+
+    def compile_extra(self, func):
+        self.state.flags.noalias = True
+        return super().compile_extra(func)
+
+
+entry = compiler(cached=True, pipeline_class=EntryCompiler)
+inner = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+part = compiler(cached=True, pipeline_class=EntryCompiler, **inner)
+kernel = compiler(pipeline_class=KernelCompiler, **inner)
+bridge = compiler(pipeline_class=BridgeCompiler, **inner)
+stage = compiler(pipeline_class=KernelCompiler, inline="always", **inner)
+
+
+def find_compiled(part, signature):
+    """What a part has been compiled to for arguments of some types, if the cache has it."""
+    return part._cache.load_overload(signature, part.targetctx)
+
+
+def compile_part(part, signature):
+    """What a part is compiled to, here."""
+    part.compile(signature)
+    return part.overloads[signature]
+
+
+def address_of(found):
+    """Where it is, in this process."""
+    return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))

@@ -1,0 +1,404 @@
+"""Several states, or several limbs of one, in one number: the lanes of vector registers.
+
+A kernel that is compiled for records whose floats are `lanes` (`laned`) takes `WIDTH` states the
+same way at once, with the same operations in the same order as for one of them. Whole numbers are
+shared by all states. A comparison of lanes is a mask; where a branch asks for one that does not
+hold for all states or for none, they part: the kernel ends at once, and so do all that have called
+it, up to `together`, which tells so. `everywhere`, `somewhere` and `pick` do not part.
+
+Of `limbs` each lane has a limb of the same robot, and all of what the limbs hang on: the same
+numbers in every lane, and the same operations with them. So what is summed up over the bodies is to
+be summed up over the lanes as well (`over_limbs`), with what all of them have counted only once.
+"""
+
+import math
+import operator
+
+import numpy as np
+from llvmlite import ir
+from numba import from_dtype, types
+from numba.core import typing
+from numba.core.datamodel import models, register_default
+from numba.core.imputils import lower_builtin, lower_cast
+from numba.core.typeconv import Conversion
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.extending import intrinsic
+
+from robosim.compiled.arrays import WORD
+from robosim.kernels.compiler.widths import LIMBS, WIDTH
+
+PARTED = 77  # status that kernels end with where states part; numba's own are below
+
+DOUBLE, INDEX, TRUTH = ir.DoubleType(), ir.IntType(32), ir.IntType(1)
+
+
+class Lanes(types.Type):
+    """`width` floats, one for each state or limb."""
+
+    def __init__(self, name, width):
+        self.width = width
+        super().__init__(f"{name}{width}")
+
+    @property
+    def bitwidth(self):
+        return 8 * WORD * self.width
+
+    def can_convert_from(self, typingctx, other):
+        return Conversion.promote if isinstance(other, (types.Float, types.Integer)) else None
+
+    def unify(self, typingctx, other):
+        return self if isinstance(other, (types.Float, types.Integer)) else None
+
+
+class Mask(types.Type):
+    """A truth for each of some lanes."""
+
+    def __init__(self, of):
+        self.of = of
+        super().__init__(f"mask of {of}")
+
+    def can_convert_from(self, typingctx, other):
+        return Conversion.promote if isinstance(other, types.Boolean) else None
+
+    def unify(self, typingctx, other):
+        return self if isinstance(other, types.Boolean) else None
+
+
+lanes, limbs = Lanes("lanes", WIDTH), Lanes("limbs", LIMBS)
+
+
+@register_default(Lanes)
+class LanesModel(models.PrimitiveModel):
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, ir.VectorType(DOUBLE, kind.width))
+
+
+@register_default(Mask)
+class MaskModel(models.PrimitiveModel):
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, ir.VectorType(TRUTH, kind.of.width))
+
+
+def lanes_among(kinds):
+    """The lanes that some types, or the masks among them, are of; None if there are none."""
+    found = {kind.of if isinstance(kind, Mask) else kind for kind in kinds}
+    return next((kind for kind in found if isinstance(kind, Lanes)), None)
+
+
+class LanedRecord(types.Record):
+    """A record whose floats are lanes, of the given numpy dtype."""
+
+    def __init__(self, fields, wide):
+        self.wide = wide
+        super().__init__(fields, wide.itemsize, True)
+
+    @property
+    def dtype(self):
+        return self.wide
+
+
+register_default(LanedRecord)(models.RecordModel)
+
+
+def laned(dtype, kind=lanes):
+    """(numpy dtype, numba type) of records whose floats are lanes, the last axis of each field.
+
+    Every field begins at a multiple of a vector's length, as loads of vectors ask for.
+    """
+    formats, offsets, fields, offset = [], [], [], 0
+    vector = WORD * kind.width
+    for name in dtype.names:
+        base, shape = dtype.fields[name][0].base, dtype.fields[name][0].shape
+        is_float = base == np.float64
+        element = kind if is_float else from_dtype(base)
+        field = types.NestedArray(element, shape) if shape else element
+        formats.append((base, (*shape, kind.width) if is_float else shape))
+        offsets.append(offset)
+        fields.append((name, {"type": field, "offset": offset, "alignment": None, "title": None}))
+        offset += vector * -(-np.dtype(formats[-1]).itemsize // vector)
+    names = list(dtype.names)
+    wide = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": offset})
+    return wide, LanedRecord(fields, wide)
+
+
+def reordered(builder, vector, order):
+    """The vector of the elements `order` of a vector."""
+    order = ir.Constant(ir.VectorType(INDEX, len(order)), order)
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
+
+
+def spread(builder, value, count):
+    """A vector of `count` times the same value."""
+    nothing = ir.Constant(ir.VectorType(value.type, count), ir.Undefined)
+    first = builder.insert_element(nothing, value, ir.Constant(INDEX, 0))
+    return reordered(builder, first, [0] * count)
+
+
+@lower_cast(types.Float, Lanes)
+@lower_cast(types.Integer, Lanes)
+def cast_number(context, builder, source, target, value):
+    return spread(builder, context.cast(builder, value, source, types.float64), target.width)
+
+
+def all_of(builder, condition):
+    """Whether a mask holds in all lanes."""
+    bits = ir.IntType(condition.type.count)
+    number = builder.bitcast(condition, bits)
+    return builder.icmp_unsigned("==", number, ir.Constant(bits, 2**bits.width - 1))
+
+
+def any_of(builder, condition):
+    """Whether a mask holds in any lane."""
+    bits = ir.IntType(condition.type.count)
+    return builder.icmp_unsigned("!=", builder.bitcast(condition, bits), ir.Constant(bits, 0))
+
+
+def agreed(context, builder, condition):
+    """Whether a mask holds in all lanes; the kernel ends here where it does in some only."""
+    every, some = all_of(builder, condition), any_of(builder, condition)
+    with builder.if_then(builder.and_(some, builder.not_(every)), likely=False):
+        context.call_conv._return_errcode_raw(builder, ir.Constant(INDEX, PARTED))
+    return every
+
+
+@lower_cast(types.Boolean, Mask)
+def cast_truth(context, builder, source, target, value):
+    return spread(builder, value, target.of.width)
+
+
+def declare(function, counts, result=lambda kind: kind):
+    """Let numba know the result of a function of lanes, of which other numbers may be some."""
+
+    class Template(AbstractTemplate):
+        def generic(self, args, kws):
+            numbers = all(isinstance(arg, (Lanes, types.Float, types.Integer)) for arg in args)
+            kind = lanes_among(args)
+            if kws or len(args) not in counts or not numbers or kind is None:
+                return None
+            return typing.signature(result(kind), *([kind] * len(args)))
+
+    Template.key = function
+    infer_global(function)(Template)
+
+
+ARITHMETIC = {
+    "fadd": (operator.add, operator.iadd),
+    "fsub": (operator.sub, operator.isub),
+    "fmul": (operator.mul, operator.imul),
+    "fdiv": (operator.truediv, operator.itruediv),
+}
+for _name, _functions in ARITHMETIC.items():
+    for _function in _functions:
+        declare(_function, (2,))
+
+        @lower_builtin(_function, Lanes, Lanes)
+        def arithmetic(context, builder, signature, args, name=_name):
+            return getattr(builder, name)(*args)
+
+
+COMPARISONS = {
+    operator.lt: "<",
+    operator.le: "<=",
+    operator.gt: ">",
+    operator.ge: ">=",
+    operator.eq: "==",
+    operator.ne: "!=",
+}
+for _function, _sign in COMPARISONS.items():
+    declare(_function, (2,), Mask)
+
+    @lower_builtin(_function, Lanes, Lanes)
+    def compare(context, builder, signature, args, sign=_sign):
+        how = builder.fcmp_unordered if sign == "!=" else builder.fcmp_ordered
+        return how(sign, *args)
+
+
+def call_llvm(builder, name, arg):
+    """An operation of LLVM on all lanes."""
+    full = f"llvm.{name}.v{arg.type.count}f64"
+    function = builder.module.globals.get(full)
+    if function is None:
+        function = ir.Function(builder.module, ir.FunctionType(arg.type, [arg.type]), full)
+    return builder.call(function, [arg])
+
+
+UNARY = {abs: "fabs", math.fabs: "fabs", math.sqrt: "sqrt", math.floor: "floor"}
+for _one, _name in UNARY.items():
+    declare(_one, (1,))
+
+    @lower_builtin(_one, Lanes)
+    def unary(context, builder, signature, args, name=_name):
+        return call_llvm(builder, name, args[0])
+
+
+declare(operator.neg, (1,))
+declare(math.isfinite, (1,), Mask)
+
+
+@lower_builtin(operator.neg, Lanes)
+def negative(context, builder, signature, args):
+    return builder.fneg(args[0])
+
+
+@lower_builtin(math.isfinite, Lanes)
+def finite(context, builder, signature, args):
+    infinite = spread(builder, ir.Constant(DOUBLE, math.inf), args[0].type.count)
+    return builder.fcmp_ordered("<", call_llvm(builder, "fabs", args[0]), infinite)
+
+
+# Lane by lane, as there are no operations on vectors for these.
+EACH = {math.sin: 1, math.cos: 1, math.asin: 1, math.acos: 1, math.atan2: 2}
+EACH |= {operator.mod: 2, operator.pow: 2}
+for _one, _count in EACH.items():
+    declare(_one, (_count,))
+
+    @lower_builtin(_one, *([Lanes] * _count))
+    def each(context, builder, signature, args, function=_one):
+        scalar = typing.signature(types.float64, *([types.float64] * len(args)))
+        one, kind = context.get_function(function, scalar), args[0].type
+        out = ir.Constant(kind, ir.Undefined)
+        for k in range(kind.count):
+            index = ir.Constant(INDEX, k)
+            value = one(builder, [builder.extract_element(arg, index) for arg in args])
+            out = builder.insert_element(out, value, index)
+        return out
+
+
+# The first argument that nothing exceeds, as numba has it for floats.
+for _one, _sign in ((max, ">"), (min, "<")):
+    declare(_one, range(2, 9))
+
+    @lower_builtin(_one, types.VarArg(Lanes))
+    def extreme(context, builder, signature, args, sign=_sign):
+        out = args[0]
+        for value in args[1:]:
+            out = builder.select(builder.fcmp_ordered(sign, value, out), value, out)
+        return out
+
+
+def is_mask(args):
+    """Whether a function is asked for with a mask alone."""
+    return len(args) == 1 and isinstance(args[0], Mask)
+
+
+@infer_global(bool)
+class Truth(AbstractTemplate):
+    key = bool
+
+    def generic(self, args, kws):
+        return typing.signature(types.boolean, *args) if is_mask(args) else None
+
+
+@infer_global(operator.not_)
+class Opposite(AbstractTemplate):
+    key = operator.not_
+
+    def generic(self, args, kws):
+        return typing.signature(args[0], *args) if is_mask(args) else None
+
+
+@lower_builtin(bool, Mask)
+def truth(context, builder, signature, args):
+    return agreed(context, builder, args[0])
+
+
+@lower_builtin(operator.not_, Mask)
+def opposite(context, builder, signature, args):
+    return builder.not_(args[0])
+
+
+@intrinsic
+def everywhere(typing_context, condition):
+    """Whether a condition holds in all lanes."""
+
+    def generate(context, builder, signature, args):
+        return args[0] if condition == types.boolean else all_of(builder, args[0])
+
+    return types.boolean(condition), generate
+
+
+@intrinsic
+def somewhere(typing_context, condition):
+    """Whether a condition holds in any lane."""
+
+    def generate(context, builder, signature, args):
+        return args[0] if condition == types.boolean else any_of(builder, args[0])
+
+    return types.boolean(condition), generate
+
+
+@intrinsic
+def pick(typing_context, condition, yes, no):
+    """One of two numbers in each lane, both of which are computed."""
+    result = lanes_among((condition, yes, no)) or types.float64
+
+    def generate(context, builder, signature, args):
+        return builder.select(*args)
+
+    return result(condition, result, result), generate
+
+
+def brought_together(name, combine):
+    """An intrinsic: of a number of each limb one of all of them, the same in every lane.
+
+    What is of no limbs stays what it is. `combine` makes one of two (builder, value, value).
+    """
+
+    def one_of_all(typing_context, value):
+        kind = limbs if value == limbs else lanes_among((value,)) or types.float64
+
+        def generate(context, builder, signature, args):
+            out = args[0]
+            if kind == limbs:
+                for order in ([1, 0, 3, 2], [2, 3, 0, 1]):
+                    out = combine(builder, out, reordered(builder, out, order))
+            return out
+
+        return kind(kind), generate
+
+    one_of_all.__name__ = name
+    return intrinsic(one_of_all)
+
+
+def _extreme_of(sign):
+    return lambda builder, a, b: builder.select(builder.fcmp_ordered(sign, a, b), a, b)
+
+
+over_limbs = brought_together("over_limbs", lambda builder, a, b: builder.fadd(a, b))
+most_of_limbs = brought_together("most_of_limbs", _extreme_of(">"))
+least_of_limbs = brought_together("least_of_limbs", _extreme_of("<"))
+
+
+@intrinsic
+def are_limbs(typing_context, value):
+    """Whether a number has limbs in its lanes, which is known when a kernel is compiled."""
+
+    def generate(context, builder, signature, args):
+        return ir.Constant(TRUTH, int(value == limbs))
+
+    return types.boolean(value), generate
+
+
+@intrinsic
+def lane(typing_context, numbers, k):
+    """The number in lane k."""
+
+    def generate(context, builder, signature, args):
+        return builder.extract_element(*args)
+
+    return types.float64(numbers, types.int64), generate
+
+
+@intrinsic
+def together(typing_context, kernel, arguments):
+    """Call a kernel with arguments, a tuple; whether its states came through without parting."""
+    signature = kernel.get_call_type(typing_context, arguments.types, {})
+
+    def generate(context, builder, outer, values):
+        compiled = kernel.dispatcher.get_compile_result(signature)
+        context.add_linking_libs([compiled.library])
+        parts = [builder.extract_value(values[1], k) for k in range(len(arguments.types))]
+        called = context.call_internal_no_propagate(builder, compiled.fndesc, signature, parts)
+        return builder.not_(called[0].is_error)
+
+    return types.boolean(kernel, arguments), generate
