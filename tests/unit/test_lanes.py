@@ -291,7 +291,7 @@ def test_nothing_parts_once_the_state_moves() -> None:
     """A step is undone by leaving the state where it is: what moves it must go through."""
     program = """
     import robosim
-    from numba import typeof, types
+    from numba import types
     from robosim.kernels.compiler import lanes
     from robosim.kernels.compiler.addresses import TYPES
     from robosim.batch.group import Group
@@ -316,7 +316,7 @@ def test_nothing_parts_once_the_state_moves() -> None:
     for one, numbers in made:
         kinds = TYPES[one.kind].types
         model, state, memory, loads, work, options, info = kinds[:7]
-        tree, system, info = typeof(scheme), memory[1], info.dtype
+        tree, system, info = types.Module(scheme), memory[1], info.dtype
         number, yes = types.float64, types.boolean
         moved = (tree, model, state, system, loads, work, options)
         commit.compile((*moved, number, yes, info))

@@ -164,12 +164,12 @@ def test_a_joint_carries_what_the_momenta_above_it_ask_for(read):
 
 def test_readings_are_cut_off_on_both_sides(read):
     _, sim, (place, _) = read
-    value = Sensor("g", "gyro", place=place).read(sim)
+    value = sensors.read(sim, Sensor("g", "gyro", place=place))
     limit = float(np.sort(np.abs(value))[1])
-    cut = Sensor("g", "gyro", place=place, cutoff=limit).read(sim)
+    cut = sensors.read(sim, Sensor("g", "gyro", place=place, cutoff=limit))
     np.testing.assert_array_equal(cut, np.clip(value, -limit, limit))
     assert (cut != value).any()
-    turn = Sensor("q", "framequat", place=place, cutoff=0.1).read(sim)
+    turn = sensors.read(sim, Sensor("q", "framequat", place=place, cutoff=0.1))
     assert np.linalg.norm(turn) == pytest.approx(1.0, rel=1e-12)
 
 
