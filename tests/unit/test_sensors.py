@@ -20,6 +20,7 @@ from random_mechanisms import (
 from robosim import Simulation
 from robosim.quaternions import conjugate, rotation_matrix, rotation_vector
 from robosim.sensors import Place, Sensor, Zone
+from robosim.simulation import sensors
 
 DT = 1e-4
 GRAVITY = np.array([0.5, -1.0, -9.0])
