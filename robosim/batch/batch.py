@@ -9,7 +9,7 @@ depend on how many threads there are, to the last bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from itertools import pairwise
 from numbers import Integral
@@ -18,19 +18,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim.batch.controls import by_state, by_step, controls
 from robosim.batch.group import Group
 from robosim.batch.rollout import Rollout
+from robosim.batch.runs import Runs
 from robosim.compiled.arrays import LINE, WORD, aligned
-from robosim.compiled.records.step import INFO
 from robosim.compiled.state import State
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ControllerError, OptionError, StateError
+from robosim.errors import OptionError, StateError
 from robosim.kernels.compiler.lanes import WIDTH
 from robosim.runtime.background import cores
-from robosim.runtime.handles import Handle, Run, runner
+from robosim.runtime.handles import runner
 from robosim.runtime.lanes import suits_lanes
 from robosim.simulation import Simulation
-from robosim.simulation.controllers import GAINS, PD, Compiled, resolve, zero
 from robosim.validation import count
 
 Array = NDArray[np.float64]
@@ -82,7 +82,7 @@ class BatchSimulation:
         first = Simulation(robots[0], timestep, gravity, **options)
         self.robot = first.robot
         # The states lie beside each other, so that they are read together.
-        parts: list[Any] = [_rows(self.n, array) for array in first._state]
+        parts: list[Any] = [_rows(self.n, array) for array in first.parts.state]
         self._states = State(*parts)
         self._sims: list[Simulation] = []
         made = {id(robots[0]): first}
@@ -92,11 +92,11 @@ class BatchSimulation:
                 self._check_structure(made[id(one)], i)
             mine: list[Any] = [array[i] for array in self._states]
             self._sims.append(made[id(one)].copy(State(*mine)))
-        self._parts = np.array([sim._parts.address for sim in self._sims if sim._parts])
+        self._parts = np.array([sim.engine.handle.address for sim in self._sims])
         self.lanes = bool(lanes)
         self._groups: dict[int, Group] = {}
-        self._memory: dict[tuple[int, int, bool, bool], _Memory] = {}
-        self._recent: tuple[_Memory, NDArray[np.int64]] | None = None
+        self._memory: dict[tuple[int, int, bool, bool], Runs] = {}
+        self._recent: tuple[Runs, NDArray[np.int64]] | None = None
         self._lent: set[int] = set()  # states whose simulations somebody may step alone
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
@@ -104,9 +104,9 @@ class BatchSimulation:
         before = self._sims[0]
         names = [(joint.name, joint.kind) for joint in sim.robot.joints]
         same = names == [(joint.name, joint.kind) for joint in before.robot.joints]
-        sizes = [array.shape for array in sim._state] == [array.shape for array in before._state]
-        kind = sim._parts.kind if sim._parts else None
-        if not (same and sizes and before._parts and kind == before._parts.kind):
+        sizes = [[array.shape for array in one.parts.state] for one in (sim, before)]
+        kinds = [one.engine.handle.kind for one in (sim, before)]
+        if not (same and sizes[0] == sizes[1] and kinds[0] == kinds[1]):
             raise OptionError(
                 f"robot {index} ('{sim.robot.name}') is built differently from robot 0 "
                 f"('{before.robot.name}'): robots of a batch may differ in numbers only"
@@ -137,10 +137,12 @@ class BatchSimulation:
             memory, done = self._recent
             if done[index]:
                 row = int(done[index]) - 1
-                sim._last = memory.infos[index], row, sim.steps == row + 1 == 1
+                counters = sim.engine.counters
+                counters.last = memory.infos[index], row
+                counters.last_is_first = counters.steps == row + 1 == 1
                 if row % memory.every == 0:
                     tau = memory.tau[index, row // memory.every, : self.robot.nv]
-                    sim._drove = sim.steps, tau.copy()
+                    counters.drove = counters.steps, tau.copy()
                 done[index] = 0
         return sim
 
@@ -160,7 +162,7 @@ class BatchSimulation:
         """
         chosen = self._chosen(index)
         for i in chosen:
-            self._sims[i]._check_alike(simulation)
+            self._sims[i].check_alike(simulation)
         for i in chosen:
             self._alone(i, anew=True).restore(simulation)
             self._begin(i)
@@ -184,7 +186,7 @@ class BatchSimulation:
     @property
     def time(self) -> Array:
         """Times of the present knots (n,) [s]."""
-        starts = np.array([sim._start_time for sim in self._sims])
+        starts = np.array([sim.engine.counters.start_time for sim in self._sims])
         return starts + self.timestep * np.array([sim.steps for sim in self._sims])
 
     def set_state(
@@ -286,18 +288,19 @@ class BatchSimulation:
         steps, every = count("steps", steps), count("every", every)
         for i in self._lent:
             self._take_up(i)
-        pds, address, motion = self._controllers(controller)
-        goals = motion(steps) if targets is None and motion is not None else None
+        control = controls(self.robot, self.n, controller, self.timestep)
+        begin = self.time
+        goals = control.targets(begin, steps, self.timestep) if targets is None else None
         if targets is not None:
-            goals = self._by_step("targets", targets, steps)
-        forces = None if torques is None else self._by_step("torques", torques, steps)
+            goals = by_step("targets", targets, self.robot, self.n, steps)
+        forces = None if torques is None else by_step("torques", torques, self.robot, self.n, steps)
         moving = goals is not None and goals.shape[1] > 1
         memory = self._memory_for(steps, moving, forces is not None, every)
         gains = memory.gains
-        gains[:] = pds
+        gains[:] = control.gains
         for name, value in (("kp", kp), ("kd", kd)):
             if value is not None:
-                gains[name] = self._for_all(name, value)
+                gains[name] = by_state(name, value, self.robot, self.n)
         if goals is not None:
             gains["target"] = goals[:, 0]
             if moving:
@@ -305,127 +308,68 @@ class BatchSimulation:
         memory.torques[:] = 0.0
         if forces is not None:
             memory.torques[:, :, self.robot.actuated] = forces
-        begin = self.time
-        memory.controllers[:], memory.starts[:, 0] = address, begin
-        if self._sims[0]._driven:
+        memory.controllers[:], memory.starts[:, 0] = control.address, begin
+        self._controls = control  # whose code has to stay in memory
+        if memory.motions.shape[2]:
             for sim, out in zip(self._sims, memory.motions, strict=True):
-                out[:] = sim._motions(sim._start_time, sim.steps, steps + 1)
-        done = self._run(memory, steps)
-        self._recent = memory, done.copy()
+                out[:] = sim.motions_ahead(steps)
+        done = np.zeros(self.n, dtype=np.int64)
+        try:
+            self._run(memory, steps, done)
+        finally:
+            self._recent = memory, done.copy()
         return self._read(memory, steps, begin, done)
 
-    def _controllers(self, controller: Any) -> tuple[NDArray[np.void], int, Any]:
-        """(gains (n or 1, nu), address of a compiled controller or 0, moving targets or None)."""
-        if isinstance(controller, Sequence) and not isinstance(controller, str):
-            if len(controller) != self.n or not all(isinstance(pd, PD) for pd in controller):
-                raise ControllerError(f"a sequence of controllers must be {self.n} PD")
-            if any(pd.motion is not None for pd in controller):
-                raise ControllerError("targets of several PD are given as `targets`, for all steps")
-            return np.stack([pd.gains for pd in controller]), 0, None
-        control = resolve(self.robot, controller, self.timestep)
-        if isinstance(control, Compiled):
-            self._compiled = control  # its code has to stay in memory
-            return zero(self.robot).gains[None], control.address, None
-        if not isinstance(control, PD):
-            raise ControllerError(
-                "a batch takes controllers that are compiled: a PD, or a function that numba has "
-                "jitted; for one in Python, take a step at a time with `torques`"
-            )
-        moving = None if control.motion is None else self._targets_of(control)
-        return control.gains[None], 0, moving
-
-    def _targets_of(self, pd: PD) -> Any:
-        def targets(steps: int) -> Array:
-            ahead = self.timestep * np.arange(steps)
-            times, which = np.unique(self.time, return_inverse=True)
-            return np.stack([pd.targets(time + ahead) for time in times])[which]
-
-        return targets
-
-    def _by_step(self, name: str, value: ArrayLike, steps: int) -> Array:
-        """Values (n or 1, steps or 1, nu), checked."""
-        array = np.asarray(value, dtype=float)
-        n, nu = self.n, self.robot.nu
-        shapes = {
-            (nu,): (1, 1, nu),
-            (n, nu): (n, 1, nu),
-            (n, steps, nu): (n, steps, nu),
-        }
-        shape = shapes.get(array.shape, (1, steps, nu) if array.shape == (steps, nu) else None)
-        if shape is None:
-            raise ControllerError(
-                f"{name} must have shape ({nu},), ({n}, {nu}), ({steps}, {nu}) or "
-                f"({n}, {steps}, {nu}), not {array.shape}"
-            )
-        array = array.reshape(shape)
-        for i, k, joint in np.argwhere(~np.isfinite(array))[:1]:
-            where = [f"of state {i}"] * (shape[0] > 1) + [f"in step {k}"] * (shape[1] > 1)
-            raise ControllerError(
-                f"{name} must be finite, but that for '{self.robot.actuated_names[joint]}' "
-                f"{' '.join([*where, 'is'])} {array[i, k, joint]}"
-            )
-        return array
-
-    def _for_all(self, name: str, value: ArrayLike) -> Array:
-        array = np.asarray(value, dtype=float)
-        if array.shape not in ((self.robot.nu,), (self.n, self.robot.nu)):
-            raise ControllerError(
-                f"{name} must have shape ({self.robot.nu},) or ({self.n}, {self.robot.nu}), "
-                f"not {array.shape}"
-            )
-        if not np.isfinite(array).all():
-            raise ControllerError(f"{name} must be finite")
-        return array
-
-    def _memory_for(self, steps: int, targets: bool, torques: bool, every: int) -> _Memory:
+    def _memory_for(self, steps: int, targets: bool, torques: bool, every: int) -> Runs:
         key = (steps, every, targets, torques)
         if key not in self._memory:
             # One of each kind is kept, for the loops that ask for the same over and over.
             self._memory = {
                 other: kept for other, kept in self._memory.items() if other[2:] != key[2:]
             }
-            self._memory[key] = _Memory(self._sims, steps, targets, torques, every)
+            self._memory[key] = Runs(self._sims, steps, targets, torques, every)
         return self._memory[key]
 
-    def _run(self, memory: _Memory, steps: int) -> NDArray[np.int64]:
-        """Take the steps of all states; returns how many of each could be."""
-        done = np.zeros(self.n, dtype=np.int64)
+    def _run(self, memory: Runs, steps: int, done: NDArray[np.int64]) -> None:
+        """Take the steps of all states, and count in `done` how many of each could be."""
         todo = np.arange(self.n)
         while len(todo):
             # States that have gone over to the other solver have kernels of their own.
             before = done[todo]
-            sims = [self._sims[i] for i in todo]
-            solvers = np.array([sim.solver for sim in sims])
-            ends = np.array([sim._until(k, steps) for sim, k in zip(sims, before, strict=True)])
-            for solver in np.unique(solvers):
-                for end in np.unique(ends[solvers == solver]):
-                    alike = (solvers == solver) & (ends == end)
-                    self._run_alike(memory, int(end), todo[alike], done)
+            engines = [self._sims[i].engine for i in todo]
+            solvers = np.array([engine.solver for engine in engines])
+            ends = np.array(
+                [engine.until(k, steps) for engine, k in zip(engines, before, strict=True)]
+            )
+            try:
+                for solver in np.unique(solvers):
+                    for end in np.unique(ends[solvers == solver]):
+                        alike = (solvers == solver) & (ends == end)
+                        self._run_alike(memory, int(end), todo[alike], done)
+            finally:
+                # After an interrupt too, so that all states are where their times say.
+                for i, engine, start in zip(todo, engines, before, strict=True):
+                    engine.counters.steps += int(done[i] - start)
+                    engine.come_back(int(done[i] - start))
             again = []
-            for i, sim, start, end in zip(todo, sims, before, ends, strict=True):
-                sim.steps += int(done[i] - start)
-                sim._return(int(done[i] - start))
-                if done[i] < end and not sim._goes_on(memory.infos["status"][i, done[i]]):
+            for i, engine, end in zip(todo, engines, ends, strict=True):
+                if done[i] < end and not engine.goes_on(memory.infos["status"][i, done[i]]):
                     continue
                 if done[i] < steps:
                     self._take_up(int(i))
                     again.append(i)
             todo = np.array(again, dtype=np.int64)
-        return done
 
     def _take_up(self, i: int) -> None:
         """Go on with the solver that state i has now."""
-        parts = self._sims[i]._parts
-        assert parts is not None
-        self._parts[i] = parts.address
+        self._parts[i] = self._sims[i].engine.handle.address
 
     def _run_alike(
-        self, memory: _Memory, steps: int, todo: NDArray[np.int64], done: NDArray[np.int64]
+        self, memory: Runs, steps: int, todo: NDArray[np.int64], done: NDArray[np.int64]
     ) -> None:
         """Take the steps of states that have the same kernels, as far as they go."""
-        first = self._sims[todo[0]]
-        assert first._parts is not None
-        run_states, parts_kind = runner(first._parts, memory.handles[0]), first._parts.kind
+        first = self._sims[todo[0]].engine.handle
+        run_states, parts_kind = runner(first, memory.handles[0]), first.kind
         groups = self._grouped(todo, done) if self.lanes else {}
         together = [np.arange(g * WIDTH, (g + 1) * WIDTH) for g in groups]
         alone = np.setdiff1d(todo, np.concatenate(together)) if groups else todo
@@ -433,8 +377,10 @@ class BatchSimulation:
 
         def work(share: NDArray[np.int64]) -> None:
             reached = done[share]
-            run_states(self._parts[share], memory.addresses[share], reached, steps)
-            done[share] = reached
+            try:
+                run_states(self._parts[share], memory.addresses[share], reached, steps)
+            finally:
+                done[share] = reached
 
         def work_together(numbers: NDArray[np.int64]) -> None:
             for g in numbers.tolist():
@@ -442,8 +388,10 @@ class BatchSimulation:
                 reached = done[share]
                 runs, kind = memory.addresses[share], memory.handles[0].kind
                 parts = self._parts[share], parts_kind
-                groups[g].run(run_states, *parts, runs, kind, reached, steps)
-                done[share] = reached
+                try:
+                    groups[g].run(run_states, *parts, runs, kind, reached, steps)
+                finally:
+                    done[share] = reached
 
         numbers = np.array(list(groups), dtype=np.int64)
         jobs: list[Callable[[], None]] = []
@@ -453,12 +401,23 @@ class BatchSimulation:
         self._do(jobs)
 
     def _do(self, jobs: Sequence[Callable[[], None]]) -> None:
-        """Do all jobs, in parallel threads if there are several."""
+        """Do all jobs, in parallel threads if there are several.
+
+        None is at work any more when this returns or raises.
+        """
         if self._pool is None:
             for job in jobs:
                 job()
-        else:
-            list(self._pool.map(lambda job: job(), jobs))
+            return
+        futures = [self._pool.submit(job) for job in jobs]
+        try:
+            for future in futures:
+                future.result()
+        finally:
+            # An interrupt is raised here, while threads go on.
+            for future in futures:
+                future.cancel()
+            wait(futures)
 
     def _grouped(self, todo: NDArray[np.int64], done: NDArray[np.int64]) -> dict[int, Group]:
         """Groups of states that follow each other, all of which are to do and have done as much."""
@@ -467,7 +426,7 @@ class BatchSimulation:
         ready[todo] = True
         for g in range(self.n // WIDTH):
             share = slice(g * WIDTH, (g + 1) * WIDTH)
-            parts = [sim._parts.values for sim in self._sims[share] if sim._parts]
+            parts = [sim.parts for sim in self._sims[share]]
             if not (ready[share].all() and np.all(done[share] == done[share][0])):
                 continue
             if g not in self._groups or not self._groups[g].is_of(parts):
@@ -477,7 +436,7 @@ class BatchSimulation:
             grouped[g] = self._groups[g]
         return grouped
 
-    def _read(self, memory: _Memory, steps: int, begin: Array, done: NDArray[np.int64]) -> Rollout:
+    def _read(self, memory: Runs, steps: int, begin: Array, done: NDArray[np.int64]) -> Rollout:
         nq, nv, rows = self.robot.nq, self.robot.nv, memory.q.shape[1]
         actuated = self.robot.actuated
         q, v = np.empty((self.n, rows + 1, nq)), np.empty((self.n, rows + 1, nv))
@@ -508,35 +467,6 @@ class BatchSimulation:
             iterations[i, k:] = 0
         t = begin[:, None] + self.timestep * knots
         return Rollout(t, q, v, tau, gap, violation, iterations, done, failed)
-
-
-class _Memory:
-    """What drives the states over some steps and what they leave, and a handle to it for each."""
-
-    def __init__(
-        self, sims: list[Simulation], steps: int, targets: bool, torques: bool, every: int
-    ) -> None:
-        n, robot = len(sims), sims[0].robot
-        rates, forces = robot.v_offsets[-1], sims[0]._torques.shape[1]
-        driven = len(sims[0]._loads.motion)
-        self.gains = np.zeros((n, robot.nu), dtype=GAINS)
-        self.targets = np.zeros((n, steps if targets else 0, robot.nu))
-        self.torques = np.zeros((n, steps if torques else 1, forces))
-        self.motions = np.zeros((n, steps + 1 if driven else 0, driven, 2))
-        self.controllers = np.zeros((n, 1), dtype=np.int64)
-        self.starts = np.zeros((n, 1))
-        self.every, rows = every, -(-steps // every)
-        self.q, self.v = np.empty((n, rows, robot.nq)), np.empty((n, rows, robot.nv))
-        self.tau = np.empty((n, rows, rates))
-        self.infos = np.zeros((n, steps), dtype=INFO)
-        like = sims[0]._single
-        drive = (self.gains, self.targets, self.torques, self.motions, self.controllers)
-        apart = np.full((n, 1), every)
-        left = (self.starts, apart, self.q, self.v, self.tau, self.infos)
-        self.handles = [
-            Handle(Run(*(array[i] for array in (*drive, *left))), like) for i in range(n)
-        ]
-        self.addresses = np.array([handle.address for handle in self.handles])
 
 
 def _rows(n: int, like: NDArray[Any]) -> NDArray[Any]:

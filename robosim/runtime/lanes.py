@@ -42,7 +42,7 @@ FIELD = np.dtype(  # words that follow each other in a state, and in a lane
     ]
 )
 
-GroupRunner = Callable[[int, NDArray[np.int64], NDArray[np.int64], int, int], int]
+GroupRunner = Callable[[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int], None]
 _RUNNERS: dict[tuple[int, int, int], GroupRunner] = {}
 _LANED: dict[Any, tuple[np.dtype[Any], Any]] = {}  # record, lanes -> numpy dtype, numba type
 
@@ -145,11 +145,13 @@ class Together:
         """Take steps done[0] to `end`, as a `Runner` of the simulations, which is `own`, does."""
         take = group_runner(self.solver, self.kind, parts_kind, run_kind)
         while done[0] < end:
-            reached = take(self.handle.address, parts, runs, int(done[0]), end)
+            begin = done[0]
+            # Marked before: an interrupt may be raised when compiled code returns.
             self.moved(True)
-            if reached > done[0]:
+            take(self.handle.address, parts, runs, done, end)
+            reached = int(done[0])
+            if reached > begin:
                 self.rest = FIRST_REST
-            done[:] = reached
             if reached == end:
                 return
             self.moved(False)
@@ -165,14 +167,14 @@ class Together:
 
 
 def group_runner(solve: Apart, kind: int, parts_kind: int, run_kind: int) -> GroupRunner:
-    """The function ``f(group, parts, runs, begin, end)`` for handles of these kinds, compiled.
+    """The function ``f(group, parts, runs, done, end)`` for handles of these kinds, compiled.
 
-    It takes steps `begin` to `end` and returns the step that the states of the group part at, or
-    `end`. It does not hold the interpreter's lock.
+    It takes steps done[0] to `end` and leaves in `done`, for all lanes, the step that the states
+    of the group part at, or `end`. It does not hold the interpreter's lock.
     """
     kinds = kind, parts_kind, run_kind
     if kinds not in _RUNNERS:
-        others = types.int64, ADDRESSES, ADDRESSES, types.int64, types.int64
+        others = types.int64, ADDRESSES, ADDRESSES, ADDRESSES, types.int64
         _RUNNERS[kinds] = solve.given_to(_make_runner(*kinds), others)
     return _RUNNERS[kinds]
 
@@ -180,9 +182,9 @@ def group_runner(solve: Apart, kind: int, parts_kind: int, run_kind: int) -> Gro
 def _make_runner(kind: int, parts_kind: int, run_kind: int) -> Any:
     @entry
     @named(kind, parts_kind, run_kind)
-    def run_together(solver, group, parts, runs, begin, end):  # type: ignore[no-untyped-def]
+    def run_together(solver, group, parts, runs, done, end):  # type: ignore[no-untyped-def]
         solves = solver, group
-        return run_group(load(group, kind), solves, parts, parts_kind, runs, run_kind, begin, end)
+        run_group(load(group, kind), solves, parts, parts_kind, runs, run_kind, done, end)
 
     return run_together
 

@@ -1,4 +1,4 @@
-"""What touches what, and how hard: contacts and joint limits of a simulation, read."""
+"""What touches what, and how hard: forces and contacts of a simulation, read."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from robosim import quaternions
 from robosim.compiled.kinds import BALL, CONE, DRY, HINGE, LIMIT, TURN
 from robosim.compiled.memory import Guesses, Memory, System
 from robosim.compiled.model import Model
-from robosim.compiled.order import all_joints
+from robosim.compiled.order import all_joints, contact_order
 from robosim.compiled.records.contact import CONTACT_READING
 from robosim.compiled.state import State
 from robosim.compiled.workspace import Workspace
+from robosim.description.body import lowest_arms
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import obstacle_name
 from robosim.description.springs import PointSpring
 from robosim.kernels.contact.readout import pair_gaps, read_contacts
+from robosim.runtime.handles import Parts
 
 Array = NDArray[np.float64]
 
@@ -169,3 +171,97 @@ def tree_reaction(joint: Any, state: State, system: System) -> Array:
         turn = quaternions.rotation_matrix(turned)
         impulse = np.concatenate((turn @ impulse[:3], turn @ impulse[3:]))
     return impulse - Z.T @ (Z @ impulse)
+
+
+def joint_wrenches(robot: Mechanism, parts: Parts, interval: float) -> dict[str, Array]:
+    """What each joint's constraints do to its child, (6,): force [N] and torque [N m], world.
+
+    At the joint's point on the child; the mean over the last interval, from the constraint
+    impulses at its beginning, in the joint's present directions. The forces along its free
+    coordinates (springs, limits, actuators) are not in it. Where constraints are redundant,
+    how they share a load is not determined, and differs from solver to solver.
+    """
+    model, state, system = parts.model, parts.state, parts.memory.system
+    rotations = quaternions.rotation_matrix(state.bodies["q"])
+    out = {}
+    for j, joint in enumerate(robot.joints):
+        record, knot = model.joints[j], state.joints[j]
+        n = int(record["n_T"] + record["n_R"])
+        if model.tree and j < len(robot.bodies):
+            wrench = tree_reaction(record, state, system) / interval
+        else:
+            G_b = system.directions["G_b"][j]
+            wrench = G_b[:n].T @ knot["impulse"][:n] / interval
+            arm = rotations[record["child"]] @ record["p_b"]
+            wrench[3:] -= np.cross(arm, wrench[:3])
+        out[joint.name] = wrench
+    return out
+
+
+def accelerations(state: State) -> Array:
+    """Accelerations (nb, 6) at the knot: of centres of mass [m/s^2], angular [rad/s^2]; world.
+
+    From the velocities at the knot and over the interval before it, so that they lag behind
+    by a quarter of the timestep; zero before the first step.
+    """
+    bodies, dt = state.bodies, float(state.last_dt[0])
+    out = np.zeros((len(bodies), 6))
+    if dt != 0:
+        turns = quaternions.rotation_matrix(bodies["q"])
+        spins = np.einsum("bij,bj->bi", turns, bodies["omega"])
+        out[:] = 2 / dt * (np.hstack((bodies["v"], spins)) - bodies["v_mid"])
+    return out
+
+
+def contact_positions(robot: Mechanism, state: State) -> Array:
+    """Where each contact would touch, (nc, 3) [m], world, in the order of robot.contacts."""
+    bodies = [robot.body_index(contact.body) for contact in robot.contacts]
+    turns = quaternions.rotation_matrix(state.bodies["q"])
+    return np.asarray(state.bodies["x"][bodies] + lowest_arms(robot.contacts, turns[bodies]))
+
+
+def min_gap(robot: Mechanism, parts: Parts, within: float = 0.1) -> float:
+    """Smallest gap at the knot [m]: of contact points, and of shapes nearer than `within`."""
+    heights = contact_positions(robot, parts.state)[:, 2]
+    gaps = shape_gaps(parts.model, parts.state, parts.work, within)
+    return float(min([*heights, *gaps], default=np.inf))
+
+
+def limit_forces_of(robot: Mechanism, parts: Parts, name: str, interval: float) -> Array:
+    """`limit_forces` of one joint, that may close a loop, (joint.nv,), or along a tendon, (1,).
+
+    Along a tendon's length, so that what keeps it from growing is negative.
+
+    Raises
+    ------
+    ModelError
+        If there is no such joint or tendon.
+    """
+    model, state = parts.model, parts.state
+    tendons = [tendon.name for tendon in robot.tendons]
+    if name in tendons:
+        j = len(model.joints) - len(tendons) + tendons.index(name)
+    else:
+        j = robot.joint_index(name)
+    begin, rows = model.joints["v_begin"][j], model.joints["m_T"][j] + model.joints["m_R"][j]
+    guesses = parts.memory.guesses
+    forces = limit_forces(model, state, guesses, interval)
+    return forces[begin : begin + rows]
+
+
+def contact_forces(robot: Mechanism, parts: Parts, interval: float) -> Array:
+    """Force of the ground on each contact, (nc, 3) [N], world, mean of the last interval.
+
+    Zero before the first step, as nothing has pushed yet.
+    """
+    order = contact_order(robot)
+    out = np.zeros((len(order), 3))
+    forces = np.zeros_like(out)
+    ground = slice(parts.model.n_ground)
+    contacts = parts.memory.guesses.contacts[ground]
+    active = parts.memory.guesses.active[ground] != 0
+    beta, facets = contacts["beta"], parts.model.facets
+    forces[:, :2] = beta[:, :2] if facets is None else beta[:, : len(facets)] @ facets
+    forces[:, 2] = contacts["gamma"]
+    out[order] = np.where(active[:, None], forces / interval, 0.0)
+    return out

@@ -62,7 +62,7 @@ def test_a_naive_start_is_first_order():
         sim = Simulation(pendulum(), dt)
         sim.set_state([1.0])
         # Half of the first knot's impulse of gravity more: all of it after the knot.
-        sim._state.bodies["p"][:, 2] -= 0.5 * dt * G
+        sim.parts.state.bodies["p"][:, 2] -= 0.5 * dt * G
         log = sim.run(2.0)
         exact = pendulum_exact(log.t, 1.0, np.sqrt(1.5 * G))[0]
         errors.append(np.abs(log.q[:, 0] - exact).max())

@@ -52,7 +52,7 @@ def test_contacts_out_of_reach_are_left_out_exactly():
     np.testing.assert_array_equal(log.q, other.q)
     np.testing.assert_array_equal(log.v, other.v)
     np.testing.assert_array_equal(far.contact_forces(), 0.0)
-    assert not far._memory.guesses.active.any()
+    assert not far.parts.memory.guesses.active.any()
 
 
 def test_a_contact_that_leaves_the_ground_has_no_force():

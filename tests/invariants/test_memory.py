@@ -79,18 +79,18 @@ def floats(values: Any, name: str = "") -> Iterator[tuple[str, np.ndarray]]:
 
 def spoil_workspace(sim: Simulation) -> None:
     """Not a number, in all scratch memory."""
-    for name, array in floats(sim._work):
+    for name, array in floats(sim.parts.work):
         if name == "slots":
-            array[len(sim._model.contacts) :] = np.nan
+            array[len(sim.parts.model.contacts) :] = np.nan
         else:
             array[: len(array) - (name in WORLD_LAST)] = np.nan
-    sim._work.active[:] = sim._work.entered[:] = 1
-    sim._work.ids[:] = 0
+    sim.parts.work.active[:] = sim.parts.work.entered[:] = 1
+    sim.parts.work.ids[:] = 0
 
 
 def forget(sim: Simulation) -> None:
     """Leave a simulation its state alone, and not a number for all it had learned."""
-    guesses, system = sim._memory
+    guesses, system = sim.parts.memory
     system.valid[:] = 0
     for name, array in floats(system):
         array[: len(array) - (name in {"pose1", "tree"})] = np.nan
@@ -147,13 +147,15 @@ def test_a_failed_step_leaves_state_and_guesses(case: str) -> None:
     sim = CASES[case]()
     steps(sim, 20, None)
     kept = sim.copy()
-    options = sim._options
-    sim._options = options._replace(max_iterations=0)
-    sim._hand_over()
+    options = sim.parts.options
+    hasty = options._replace(max_iterations=0)
+    sim.engine.hand_over(sim.parts._replace(options=hasty), sim.engine.handle)
     with pytest.raises(robosim.RobosimError):
         sim.step(torques(sim))
-    sim._options = options
-    sim._hand_over()
-    for values, before in ((sim._state, kept._state), (sim._memory[0], kept._memory[0])):
+    sim.engine.hand_over(sim.parts._replace(options=options), sim.engine.handle)
+    for values, before in (
+        (sim.parts.state, kept.parts.state),
+        (sim.parts.memory[0], kept.parts.memory[0]),
+    ):
         for (name, array), (_, other) in zip(floats(values), floats(before), strict=True):
             np.testing.assert_array_equal(array, other, err_msg=name)

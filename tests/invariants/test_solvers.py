@@ -62,7 +62,7 @@ def test_states_of_a_batch_are_taken_over_one_by_one():
     batch.set_state(np.stack((q, high)))
     rollout = batch.rollout(100)
     assert not rollout.failed.any()
-    assert [each._stay > 2 for each in batch._sims] == [True, False]
+    assert [each.engine.counters.stay > 2 for each in batch._sims] == [True, False]
     log = sim.run(0.5)
-    assert sim._stay == batch._sims[0]._stay
+    assert sim.engine.counters.stay == batch._sims[0].engine.counters.stay
     np.testing.assert_array_equal(rollout.q[0, :-1], log.q)

@@ -68,14 +68,14 @@ def test_a_failed_step_leaves_the_last_knot(max_substeps):
     sim = Simulation(robot, 1e-2, max_substeps=max_substeps, max_iterations=1)
     sim.set_state([0, 0, 0.2505, 1, 0, 0, 0], [1.0, 0, -3.0, 1.0, 2.0, 3.0])
     before = [sim.q, sim.v, *(np.array(getattr(sim.state, n)) for n in ("x", "q", "v", "omega"))]
-    energy, momenta = sim.energy(), sim._state.bodies["p"].copy()
+    energy, momenta = sim.energy(), sim.parts.state.bodies["p"].copy()
     with pytest.raises(ConvergenceError) as caught:
         sim.step()
     assert caught.value.substeps == max_substeps
     after = [sim.q, sim.v, *(np.array(getattr(sim.state, n)) for n in ("x", "q", "v", "omega"))]
     for a, b in zip(before, after, strict=True):
         np.testing.assert_array_equal(a, b)
-    np.testing.assert_array_equal(sim._state.bodies["p"], momenta)
+    np.testing.assert_array_equal(sim.parts.state.bodies["p"], momenta)
     assert sim.energy() == energy
     assert (sim.time, sim.steps) == (0.0, 0)
 

@@ -47,7 +47,8 @@ from robosim.kernels.step.start import start_interval
 
 def parts_of(sim):
     """What the kernels of a simulation work on: its model, state, memory, loads and workspace."""
-    return sim._model, sim._state, sim._memory, sim._loads, sim._work
+    model, state, memory, loads, work, _ = sim.parts
+    return model, state, memory, loads, work
 
 
 @entry

@@ -36,12 +36,12 @@ def loaded_tree(rng: np.random.Generator, base: str, contacts: int) -> Mechanism
 
 def find_direction(sim: Simulation, first: Simulation, q, v, tau) -> None:
     """Leave in sim its Newton direction from q, v at the motion that the first one has."""
-    sim._place(q, v, 0.0)
-    sim._loads.tau[:] = tau
-    info = sim._sample[-1][0]
-    start_newton(*parts_of(sim), sim._options, KAPPA, info)
+    sim.start.place(q, v, 0.0)
+    sim.parts.loads.tau[:] = tau
+    info = sim.engine.single.values.infos[0]
+    start_newton(*parts_of(sim), sim.parts.options, KAPPA, info)
     for name in ("v", "P"):
-        sim._work.bodies[name] = first._work.bodies[name]
+        sim.parts.work.bodies[name] = first.parts.work.bodies[name]
     assert newton_direction(*parts_of(sim), sim.timestep, KAPPA, info) == 0
 
 
@@ -58,7 +58,7 @@ def test_newton_direction(base, contacts):
         found = []
         for sim in sims:
             find_direction(sim, sims[0], q, v, tau)
-            found.append(sim._work.rhs["w"][: len(robot.bodies)].copy())
+            found.append(sim.parts.work.rhs["w"][: len(robot.bodies)].copy())
         scale = np.abs(found[1]).max()
         np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-10 * scale)
 
@@ -72,7 +72,7 @@ def test_trajectories_agree(base):
         ends = []
         for solver in SOLVERS:
             sim = Simulation(robot, 1e-3, solver=solver, tolerance=1e-12)
-            sim._place(q, v, 0.0)
+            sim.start.place(q, v, 0.0)
             sim.run(0.02)
             ends.append(np.concatenate((sim.q, sim.v)))
         np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-9)
@@ -103,7 +103,7 @@ def looped_tree(
 
 def make_exact(sim: Simulation) -> None:
     """Take the compliance out of a tree's joints, which they have with multipliers and loops."""
-    joints = sim._model.joints
+    joints = sim.parts.model.joints
     joints.setflags(write=True)
     joints[: len(sim.robot.bodies)]["compliance_T"] = 0.0
     joints[: len(sim.robot.bodies)]["compliance_R"] = 0.0
@@ -122,8 +122,8 @@ def test_newton_direction_of_loops(closing, top):
         for sim in sims:
             make_exact(sim)
             find_direction(sim, sims[0], q, v, np.zeros(robot.v_offsets[-1]))
-            bodies = sim._work.rhs["w"][: len(robot.bodies)]
-            loops = sim._work.rhs["w"][sim._model.joints["node"][len(robot.bodies) :]]
+            bodies = sim.parts.work.rhs["w"][: len(robot.bodies)]
+            loops = sim.parts.work.rhs["w"][sim.parts.model.joints["node"][len(robot.bodies) :]]
             found.append((bodies.copy(), loops.copy()))
         for mine, theirs in zip(*found, strict=True):
             scale = np.abs(theirs).max()
@@ -171,7 +171,7 @@ def test_joint_wrenches_agree():
     found = []
     for solver in SOLVERS:
         sim = Simulation(robot, 1e-4, solver=solver, tolerance=1e-10)
-        sim._place(q, v, 0.0)
+        sim.start.place(q, v, 0.0)
         sim.run(5e-4)
         found.append(np.array(list(sim.joint_wrenches().values())))
     scale = np.abs(found[1]).max()

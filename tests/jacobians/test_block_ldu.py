@@ -292,10 +292,10 @@ def test_counts_of_a_chain(n):
     """n bodies and n joints: 2n nodes, 2n - 1 edges, whatever the joints are."""
     for kind in ("revolute", "spherical"):
         sim = Simulation(chain(n, kind), solver="ldu")
-        graph = sim._model.graph
+        graph = sim.parts.model.graph
         assert len(graph.pivots) == 2 * n
         assert len(graph.neighbours) == len(graph.updates) == 2 * n - 1
-        assert len(sim._memory.system.blocks) == 2 * n + 2 * (2 * n - 1)
+        assert len(sim.parts.memory.system.blocks) == 2 * n + 2 * (2 * n - 1)
 
 
 @pytest.mark.parametrize("base", KINDS)
@@ -307,12 +307,12 @@ def test_newton_systems_against_a_dense_solve(base, contacts):
         robot = random_tree(rng, 12, base, contacts=contacts)
         sim = Simulation(robot, timestep=0.01, solver="ldu")
         sim.set_state(random_coordinates(rng, robot), rng.normal(size=robot.nv))
-        start_newton(*parts_of(sim), sim._options, KAPPA, sim._sample[-1][0])
+        start_newton(*parts_of(sim), sim.parts.options, KAPPA, sim.engine.single.values.infos[0])
         F = dense(sim)
-        rhs = np.zeros(len(sim._model.graph.pivots), dtype=ROW)
+        rhs = np.zeros(len(sim.parts.model.graph.pivots), dtype=ROW)
         rhs["w"] = rng.normal(size=(len(rhs), 6))
         expected = np.linalg.solve(F, rhs["w"].ravel())
-        assert factor_and_solve(sim._model.graph, sim._memory.system.blocks, rhs) == 0
+        assert factor_and_solve(sim.parts.model.graph, sim.parts.memory.system.blocks, rhs) == 0
         np.testing.assert_allclose(
             rhs["w"].ravel(), expected, rtol=0, atol=1e-10 * np.abs(expected).max()
         )

@@ -73,17 +73,24 @@ class OneLaw:
         self.sim, self.other = Simulation(self.robot, DT), Simulation(self.robot, DT)
         self.q1 = random_coordinates(rng, self.robot)
         self.q2 = coordinates_after(self.robot, self.q1, rng.normal(size=self.robot.nv))
-        self.sim._state.joints["rotor"] = 0.0
+        self.sim.parts.state.joints["rotor"] = 0.0
 
     def evaluate(self, q1: Array, q2: Array) -> tuple[Array, Array, Array, Array]:
         """law, half, rotor and A for an interval from q1 to q2."""
         self.other.set_state(q2)
         self.sim.set_state(q1)
-        self.sim._state.joints["rotor"] = 0.0
-        pose, work = self.sim._work.pose2[0], self.sim._work
+        self.sim.parts.state.joints["rotor"] = 0.0
+        pose, work = self.sim.parts.work.pose2[0], self.sim.parts.work
         pose["x"], pose["q"] = self.other.state.x[0], self.other.state.q[0]
         pose["R"] = rotation_matrix(self.other.state.q[0])
-        law_at(self.sim._model, self.sim._state, self.sim._loads, work, 0, DT)
+        law_at(
+            self.sim.parts.model,
+            self.sim.parts.state,
+            self.sim.parts.loads,
+            work,
+            0,
+            DT,
+        )
         w, n = work.joints[0], self.robot.nv
         rows = (w[name][:n].copy() for name in ("law", "half", "rotor"))
         return (*rows, w["A"][:n, :n].copy())
@@ -138,9 +145,9 @@ def test_slope_of_a_law(kind, servo):
     """A: how the law answers the rates of the coordinates over the interval, servos included."""
     case = OneLaw(kind, seed=2, damped=True)
     if servo:
-        drives = case.sim._loads.drives
+        drives = case.sim.parts.loads.drives
         for name, value in (("kp", 20.0), ("kd", 3.0), ("target", 0.7), ("target_rate", -0.4)):
-            case.sim._release_servos = lambda: None  # set_state would take them out
+            case.sim.held.release_servos = lambda: None  # set_state would take them out
             drives[name] = value
         drives["limit"][::2] = 1e-3  # of every other one is more asked
     A = case.evaluate(case.q1, case.q2)[3]
@@ -248,19 +255,24 @@ def started(seed: int) -> Simulation:
     robot, q = everything(rng)
     sim, moved = Simulation(robot, DT), Simulation(robot, DT)
     v = rng.normal(size=robot.nv)
-    sim._place(q, v, 0.0)
-    moved._place(coordinates_after(robot, q, DT * v), v, 0.0)
-    sim._loads.tau[:] = rng.normal(size=len(sim._loads.tau))
-    sim._loads.external["w"][:-1] = rng.normal(size=(len(robot.bodies), 6))
-    sim._loads.motion["q2"], sim._loads.motion["v2"] = 0.3, 1.0
-    servo = sim._loads.drives[robot.v_offsets[robot.joint_index("plain")]]
+    sim.start.place(q, v, 0.0)
+    moved.start.place(coordinates_after(robot, q, DT * v), v, 0.0)
+    sim.parts.loads.tau[:] = rng.normal(size=len(sim.parts.loads.tau))
+    sim.parts.loads.external["w"][:-1] = rng.normal(size=(len(robot.bodies), 6))
+    sim.parts.loads.motion["q2"], sim.parts.loads.motion["v2"] = 0.3, 1.0
+    servo = sim.parts.loads.drives[robot.v_offsets[robot.joint_index("plain")]]
     servo["kp"], servo["kd"], servo["target"], servo["target_rate"] = 50.0, 2.0, 0.4, -1.0
-    for array in (sim._state.joints, sim._state.couplings):
+    for array in (sim.parts.state.joints, sim.parts.state.couplings):
         array["impulse"] = rng.normal(size=array["impulse"].shape)
-    info = sim._sample[-1][0]
-    start_newton(*parts_of(sim), sim._options, KAPPA, info)
+    info = sim.engine.single.values.infos[0]
+    start_newton(*parts_of(sim), sim.parts.options, KAPPA, info)
     for w, x1, q1, x2, q2 in zip(
-        sim._work.bodies, sim.state.x, sim.state.q, moved.state.x, moved.state.q, strict=False
+        sim.parts.work.bodies,
+        sim.state.x,
+        sim.state.q,
+        moved.state.x,
+        moved.state.q,
+        strict=False,
     ):
         w["v"], w["P"] = (x2 - x1) / DT, multiply(q2, q1 * [1, -1, -1, -1])
     continue_newton(*parts_of(sim), DT, info)
@@ -270,9 +282,11 @@ def started(seed: int) -> Simulation:
 @pytest.mark.parametrize("seed", range(4))
 def test_newton_matrix_of_everything(seed):
     sim = started(seed)
-    rows = {joint.name: sim._work.joints[j]["rows"] for j, joint in enumerate(sim.robot.joints)}
+    rows = {
+        joint.name: sim.parts.work.joints[j]["rows"] for j, joint in enumerate(sim.robot.joints)
+    }
     assert [name for name, n in rows.items() if n < 6] == ["pin", "ground"]
-    assert sim._work.active[0] == 5  # two limits, dry friction, a cone, a turn
+    assert sim.parts.work.active[0] == 5  # two limits, dry friction, a cone, a turn
     assert_newton_matrix(sim)
 
 
@@ -281,10 +295,10 @@ def test_everything_against_a_dense_solve(seed):
     """Constraints, soft nodes and couplings of up to four bodies in one elimination."""
     sim = started(seed)
     F, rng = dense(sim), np.random.default_rng(seed)
-    rhs = np.zeros(len(sim._model.graph.pivots), dtype=ROW)
+    rhs = np.zeros(len(sim.parts.model.graph.pivots), dtype=ROW)
     rhs["w"] = np.where(used_rows(sim).reshape(-1, 6), rng.normal(size=(len(rhs), 6)), 0.0)
     expected = np.linalg.solve(F, rhs["w"].ravel())
-    assert factor_and_solve(sim._model.graph, sim._memory.system.blocks, rhs) == 0
+    assert factor_and_solve(sim.parts.model.graph, sim.parts.memory.system.blocks, rhs) == 0
     scale = np.abs(expected).max()
     np.testing.assert_allclose(rhs["w"].ravel(), expected, rtol=0, atol=1e-9 * scale)
 
@@ -297,10 +311,10 @@ def test_sparse_and_dense_newton_directions(seed, n, loops, copies):
     sim = Simulation(robot, 1e-3, (0, 0, 0), solver="ldu")
     sim.set_state(q, v)
     sim.run(0.005)
-    start_newton(*parts_of(sim), sim._options, KAPPA, sim._sample[-1][0])
-    rhs = np.zeros(len(sim._model.graph.pivots), dtype=ROW)
-    rhs["w"] = sim._work.residual["w"]
+    start_newton(*parts_of(sim), sim.parts.options, KAPPA, sim.engine.single.values.infos[0])
+    rhs = np.zeros(len(sim.parts.model.graph.pivots), dtype=ROW)
+    rhs["w"] = sim.parts.work.residual["w"]
     expected = np.linalg.solve(dense(sim), rhs["w"].ravel())[: 6 * n]
-    assert factor_and_solve(sim._model.graph, sim._memory.system.blocks, rhs) == 0
+    assert factor_and_solve(sim.parts.model.graph, sim.parts.memory.system.blocks, rhs) == 0
     found = rhs["w"].ravel()[: 6 * n]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max() + 1e-15)

@@ -21,7 +21,7 @@ KINDS = ("revolute", "spherical", "prismatic", "planar", "fixed", "cylindrical_f
 
 def graph_blocks(sim: Simulation) -> dict[tuple[int, int], int]:
     """(row node, column node) -> block, rebuilt from the records of joints and couplings."""
-    model, nb = sim._model, len(sim._model.bodies)
+    model, nb = sim.parts.model, len(sim.parts.model.bodies)
     blocks = {(n, n): n for n in range(len(model.graph.pivots))}
     for joint in model.joints:
         if joint["node"] < 0:
@@ -50,10 +50,10 @@ def graph_blocks(sim: Simulation) -> dict[tuple[int, int], int]:
 
 def dense(sim: Simulation) -> np.ndarray:
     """The Newton matrix, 6 rows and columns a node."""
-    n = len(sim._model.graph.pivots)
+    n = len(sim.parts.model.graph.pivots)
     F = np.zeros((6 * n, 6 * n))
     for (i, j), block in graph_blocks(sim).items():
-        F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] = sim._memory.system.blocks["F"][block, :, :6]
+        F[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] = sim.parts.memory.system.blocks["F"][block, :, :6]
     return F
 
 
@@ -66,39 +66,46 @@ def set_up(robot: Mechanism, rng: np.random.Generator) -> Simulation:
     sim = Simulation(robot, timestep=0.05, solver="ldu")
     q = random_coordinates(rng, robot)
     sim.set_state(q, rng.normal(size=robot.nv))
-    sim._loads.tau[:] = rng.normal(size=len(sim._loads.tau))
-    sim._state.joints["impulse"] = rng.normal(size=(len(sim._model.joints), 6))
-    start_newton(*parts_of(sim), sim._options, KAPPA, sim._sample[-1][0])
+    sim.parts.loads.tau[:] = rng.normal(size=len(sim.parts.loads.tau))
+    sim.parts.state.joints["impulse"] = rng.normal(size=(len(sim.parts.model.joints), 6))
+    start_newton(*parts_of(sim), sim.parts.options, KAPPA, sim.engine.single.values.infos[0])
     return sim
 
 
 def residual(sim: Simulation, length: float) -> np.ndarray:
-    residual_along(*parts_of(sim), sim.timestep, length, sim._sample[-1][0])
-    return sim._work.residual["w"].ravel().copy()
+    residual_along(*parts_of(sim), sim.timestep, length, sim.engine.single.values.infos[0])
+    return sim.parts.work.residual["w"].ravel().copy()
 
 
 def used_rows(sim: Simulation) -> np.ndarray:
     """Which rows and columns are equations: those of bodies, and of joints without the padding."""
-    used = np.ones((len(sim._model.graph.pivots), 6), dtype=bool)
-    for j, joint in enumerate(sim._model.joints):
+    used = np.ones((len(sim.parts.model.graph.pivots), 6), dtype=bool)
+    for j, joint in enumerate(sim.parts.model.joints):
         if joint["node"] >= 0:
-            used[joint["node"], sim._work.joints[j]["rows"] :] = False
-    used[sim._model.couplings["node"], 1:] = False
+            used[joint["node"], sim.parts.work.joints[j]["rows"] :] = False
+    used[sim.parts.model.couplings["node"], 1:] = False
     return used.ravel()
 
 
 def motion_at(sim: Simulation, k: int, direction: np.ndarray) -> np.ndarray:
     """Derivative (3,) of the motion of contact k along a direction of all nodes (n, 6)."""
-    contact, w, nb = sim._model.contacts[k], sim._memory.system.contacts[k], len(sim._model.bodies)
+    contact, w, nb = (
+        sim.parts.model.contacts[k],
+        sim.parts.memory.system.contacts[k],
+        len(sim.parts.model.bodies),
+    )
     rates = [(w["R"][:, :6], contact["body"]), (w["R_o"][:, :6], contact["other"])]
     if contact["joint"] < 0:
         return sum((R @ direction[i] for R, i in rates if i < nb), np.zeros(3))
-    joint, knot = sim._model.joints[contact["joint"]], sim._work.joints[contact["joint"]]
+    joint, knot = (
+        sim.parts.model.joints[contact["joint"]],
+        sim.parts.work.joints[contact["joint"]],
+    )
     rows = slice(joint["n_T"] + joint["n_R"], knot["rows"])
     if joint["span_end"] > joint["span_begin"]:
         spans = slice(joint["span_begin"], joint["span_end"])
-        moving = direction[sim._model.spans["body"][spans]]
-        velocity = np.array([np.sum(sim._work.span2["w"][spans] * moving)])
+        moving = direction[sim.parts.model.spans["body"][spans]]
+        velocity = np.array([np.sum(sim.parts.work.span2["w"][spans] * moving)])
         return w["R"][:, :1] @ velocity
     velocity = knot["G_b"][rows] @ direction[joint["child"]]
     if joint["parent"] < nb:
@@ -108,14 +115,21 @@ def motion_at(sim: Simulation, k: int, direction: np.ndarray) -> np.ndarray:
 
 def directions(sim: Simulation, direction: np.ndarray) -> None:
     """Set `direction` in the work, and how every contact's variables answer it linearly."""
-    sim._work.rhs["w"] = direction.reshape(-1, 6)
+    sim.parts.work.rhs["w"] = direction.reshape(-1, 6)
     fields = ("d_gamma", "d_s", "d_psi", "d_c", "d_beta", "d_eta")
-    for k in range(len(sim._model.contacts)):
-        w = sim._memory.system.contacts[k]
+    for k in range(len(sim.parts.model.contacts)):
+        w = sim.parts.memory.system.contacts[k]
         du = motion_at(sim, k, direction.reshape(-1, 6))
         answers = []
         for motion in (du, np.zeros(3)):
-            contact_answer(sim._model, sim._memory.system, sim._work, k, KAPPA, motion)
+            contact_answer(
+                sim.parts.model,
+                sim.parts.memory.system,
+                sim.parts.work,
+                k,
+                KAPPA,
+                motion,
+            )
             answers.append([w[name].copy() for name in fields])
         for name, with_motion, without in zip(fields, *answers, strict=True):
             w[name] = with_motion - without
@@ -140,7 +154,7 @@ def assert_newton_matrix(sim: Simulation) -> None:
 @pytest.mark.parametrize("contacts", [0, 2])
 def test_newton_matrix(base, contacts):
     sim = started(seed=3, base=base, contacts=contacts)
-    assert sim._work.active[0] == 7 * contacts
+    assert sim.parts.work.active[0] == 7 * contacts
     assert_newton_matrix(sim)
 
 
@@ -155,8 +169,8 @@ def test_newton_matrix_of_tendons():
     path = (point(None), point("b2"), ball, point("b4"), Pulley(2), point("b6"), point("b0"))
     tendon = Tendon("t", path, 50.0, 0.3, damping=2.0, friction=1.0, armature=0.4, lower=0.1)
     sim = set_up(replace(robot, tendons=(tendon,)), rng)
-    assert sim._work.active[0] == 2  # its limit and its friction
-    assert len(sim._model.spans) == 5
+    assert sim.parts.work.active[0] == 2  # its limit and its friction
+    assert len(sim.parts.model.spans) == 5
     assert_newton_matrix(sim)
 
 
@@ -172,8 +186,8 @@ def test_unused_rows_are_an_identity():
 def test_the_matrix_has_no_other_blocks():
     """What `graph_blocks` reads off the joints is all that `eliminate` made room for."""
     sim = started(seed=5, base="floating", contacts=1)
-    joints = [joint for joint in sim._model.joints if joint["node"] >= 0]
-    nb = len(sim._model.bodies)
+    joints = [joint for joint in sim.parts.model.joints if joint["node"] >= 0]
+    nb = len(sim.parts.model.bodies)
     edges = [
         (int(joint["node"]), int(joint[role]))
         for joint in joints
@@ -182,4 +196,4 @@ def test_the_matrix_has_no_other_blocks():
     ]
     _, blocks = eliminate(nb + len(joints), edges, depth_first_order(nb + len(joints), edges))
     assert set(blocks) == set(graph_blocks(sim))
-    assert len(sim._memory.system.blocks) == len(blocks)
+    assert len(sim.parts.memory.system.blocks) == len(blocks)

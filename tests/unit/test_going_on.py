@@ -94,7 +94,7 @@ def test_restored_after_the_other_solver_took_over():
             other.step()
         np.testing.assert_array_equal(saved.q, other.q)
     saved, forced = Simulation(robots[1], 5e-3), Simulation(robots[1], 5e-3)
-    saved._switch("ldu")
+    saved.engine.switch("ldu")
     saved.run(0.05)
     forced.restore(saved)
     assert forced.solver == "ldu"

@@ -313,15 +313,33 @@ def test_no_two_arrays_of_a_simulation_share_memory(robot):
     sim = robosim.Simulation(made, 1e-3, lanes=True)
     sim.run(0.002)
     batch = BatchSimulation(made, 8, 1e-3)
-    parts = [sim._state, sim._memory, sim._loads, sim._work, sim._options]
-    held = [(*parts, sim._handle(2, None, 0).values)]
+    parts = [
+        sim.parts.state,
+        sim.parts.memory,
+        sim.parts.loads,
+        sim.parts.work,
+        sim.parts.options,
+    ]
+    held = [(*parts, sim.engine.single.values)]
     one = batch._sims[0]
-    held.append((one._state, one._memory, one._loads, one._work, one._options))
-    if sim.solver == "articulated" and sim._model.loops is None and sim._model.collision is None:
-        group = Group(batch.robot, [one._parts.values for one in batch._sims]).handle.values
+    held.append(
+        (
+            one.parts.state,
+            one.parts.memory,
+            one.parts.loads,
+            one.parts.work,
+            one.parts.options,
+        )
+    )
+    if (
+        sim.solver == "articulated"
+        and sim.parts.model.loops is None
+        and sim.parts.model.collision is None
+    ):
+        group = Group(batch.robot, [one.parts for one in batch._sims]).handle.values
         held.append((group.state, group.memory, group.loads, group.work, group.info))
-    if sim._lanes is not None:
-        legs = Limbs(sim._parts.values, sim._lanes).handle.values
+    if sim.engine.lanes is not None:
+        legs = Limbs(sim.parts, sim.engine.lanes).handle.values
         held.append((legs.model, legs.state, legs.memory, legs.loads, legs.work, legs.info))
     for values in held:
         arrays = list(arrays_in(values))

@@ -309,10 +309,10 @@ def test_nothing_parts_once_the_state_moves() -> None:
 
     a1 = robosim.load("a1")
     legs = robosim.Simulation(a1, lanes=True)
-    made = [(Limbs(legs._parts.values, legs._lanes), lanes.limbs)]
+    made = [(Limbs(legs.parts, legs.engine.lanes), lanes.limbs)]
     for robot in (chain(2), a1):
         batch = robosim.BatchSimulation(robot, lanes.WIDTH, threads=1)
-        made.append((Group(batch.robot, [one._parts.values for one in batch._sims]), lanes.lanes))
+        made.append((Group(batch.robot, [one.parts for one in batch._sims]), lanes.lanes))
     for one, numbers in made:
         kinds = TYPES[one.kind].types
         model, state, memory, loads, work, options, info = kinds[:7]

@@ -88,25 +88,25 @@ def test_legs_of_quadrupeds_are_found(name: str) -> None:
     """Also where the meshes of two legs are not alike, as the Go2's."""
     robot = robosim.load(name if name == "a1" or "/" in name else f"{name}_description")
     sim = Simulation(robot, lanes=True)
-    found = find_limbs(sim._model)
+    found = find_limbs(sim.parts.model)
     assert found is not None
     shared, each = found
     assert sim.lanes
     assert shared == [0]
     assert sorted([*shared, *(b for limb in each for b in limb)]) == list(range(len(robot.bodies)))
-    for lane in sim._lanes or ():
+    for lane in sim.engine.lanes or ():
         # Every mass, contact and joint of a lane is one of the robot's.
-        bodies = sim._model.bodies[lane.rows.bodies]
+        bodies = sim.parts.model.bodies[lane.rows.bodies]
         for part, whole in zip(lane.model.bodies, bodies, strict=True):
             assert part["mass"] == whole["mass"]
             np.testing.assert_array_equal(part["inertia"], whole["inertia"])
         present = lane.rows.contacts >= 0
-        contacts = sim._model.contacts[lane.rows.contacts[present]]
+        contacts = sim.parts.model.contacts[lane.rows.contacts[present]]
         for part, whole in zip(lane.model.contacts[present], contacts, strict=True):
             for key in ("p", "mu", "mass", "bound", "row"):
                 np.testing.assert_array_equal(part[key], whole[key])
-    covered = np.concatenate([lane.rows.contacts for lane in sim._lanes or ()])
-    assert sorted(set(covered.tolist()) - {-1}) == list(range(len(sim._model.contacts)))
+    covered = np.concatenate([lane.rows.contacts for lane in sim.engine.lanes or ()])
+    assert sorted(set(covered.tolist()) - {-1}) == list(range(len(sim.parts.model.contacts)))
 
 
 def test_without_four_limbs_steps_are_taken_as_ever() -> None:
@@ -129,7 +129,7 @@ def test_without_four_limbs_steps_are_taken_as_ever() -> None:
     ):
         sim = Simulation(robot, lanes=True, **options)
         assert not sim.lanes
-        assert find_lanes(sim.robot, sim._parts.values) is None
+        assert find_lanes(sim.robot, sim.parts) is None
 
 
 def both(robot: Any, **options: Any) -> list[Simulation]:
@@ -145,8 +145,8 @@ def assert_alike(sims: list[Simulation], logs: list[Any], tolerance: float) -> N
         np.testing.assert_allclose(a, b, rtol=0, atol=scale * tolerance, err_msg=name)
     np.testing.assert_allclose(logs[0].gap, logs[1].gap, rtol=0, atol=tolerance)
     np.testing.assert_allclose(one.state.x, other.state.x, rtol=0, atol=tolerance)
-    assert one._limbs is not None
-    bodies = one._limbs.handle.values.state.bodies
+    assert one.engine.limbs is not None
+    bodies = one.engine.limbs.handle.values.state.bodies
     for name in bodies.dtype.names:
         field = bodies[name][0]
         np.testing.assert_array_equal(field, np.repeat(field[..., :1], LIMBS, axis=-1))
@@ -228,14 +228,14 @@ def test_the_motion_is_that_of_the_whole_robot(case: str) -> None:
 def steps_alone(sim: Simulation, control: Any) -> list[int]:
     """Takes 40 steps, and counts from then on those that are not taken in lanes."""
     sim.run(0.04, control)
-    take, counted = sim._run_states, []
+    take, counted = sim.engine.run_states, []
     assert take is not None
 
     def count(parts: Any, runs: Any, done: Any, end: int) -> None:
         counted.append(end - int(done[0]))
         take(parts, runs, done, end)
 
-    sim._run_states = count
+    sim.engine.run_states = count
     return counted
 
 
@@ -300,7 +300,7 @@ def test_the_same_run_is_the_same_to_the_last_bit() -> None:
     for other in logs[1:]:
         np.testing.assert_array_equal(logs[0].q, other.q)
         np.testing.assert_array_equal(logs[0].tau, other.tau)
-    assert twin._limbs is not sim._limbs
+    assert twin.engine.limbs is not sim.engine.limbs
 
 
 def test_few_steps_and_python_controllers_are_those_of_the_whole_robot() -> None:
@@ -312,7 +312,7 @@ def test_few_steps_and_python_controllers_are_those_of_the_whole_robot() -> None
         sim.run(0.05, lambda now: np.full(robot.nu, 0.1 * math.sin(now.time)))
         sim.step()
         ends.append(sim.q)
-        assert sim._limbs is None
+        assert sim.engine.limbs is None
     np.testing.assert_array_equal(*ends)
 
 

@@ -59,7 +59,7 @@ def test_no_row_is_split_between_cache_lines():
     found = 0
     for robot in ("a1", "minitaur"):
         sim = robosim.Simulation(robosim.load(robot), 1e-3)
-        for array in (*sim._work, *sim._memory.system):
+        for array in (*sim.parts.work, *sim.parts.memory.system):
             if not isinstance(array, np.ndarray) or not array.dtype.names:
                 continue
             fields = [array.dtype.fields[name] for name in array.dtype.names]

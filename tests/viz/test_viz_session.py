@@ -303,7 +303,7 @@ def test_joint_violations_are_those_of_the_simulation(name):
     violations = JointViolations(robot)
     assert violations(x, q).max() == pytest.approx(sim.constraint_violation(), abs=1e-13)
     x[-1] += (0.0, 1e-3, 0.0)
-    sim._state.bodies["x"] = x  # as no public function breaks joints
+    sim.parts.state.bodies["x"] = x  # as no public function breaks joints
     assert violations(x, q).max() == pytest.approx(sim.constraint_violation(), rel=1e-9)
 
 

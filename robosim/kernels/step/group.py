@@ -69,8 +69,8 @@ def tell(k, info, out):
 
 
 @stage
-def run_group(group, solver, parts, parts_kind, runs, run_kind, begin, end):
-    """Take steps `begin` to `end` of the states' runs; returns the step that they part at, or end.
+def run_group(group, solver, parts, parts_kind, runs, run_kind, done, end):
+    """Take steps done[0] to `end` of the states' runs; `done` is then where they part, or `end`.
 
     `parts` and `runs` are addresses as for single states, one for each lane or one for all of them,
     `solver` is as for `step`.
@@ -85,7 +85,7 @@ def run_group(group, solver, parts, parts_kind, runs, run_kind, begin, end):
     servos = False
     for i in range(count):
         servos = servos or has_servos(load(runs[i], run_kind).gains)
-    reached = begin
+    begin = reached = done[0]
     while reached < end:
         for i in range(count):
             own = load(parts[i], parts_kind)
@@ -110,4 +110,4 @@ def run_group(group, solver, parts, parts_kind, runs, run_kind, begin, end):
         unpack(carried[k])
     for i in range(count):
         fill(0, load(parts[i], parts_kind)[2].system.valid)
-    return reached
+    done[:] = reached

@@ -1,0 +1,42 @@
+"""Memory for the steps of all states of a batch: what drives them, and what they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robosim.compiled.records.step import INFO
+from robosim.runtime.handles import Handle, Run
+from robosim.simulation import Simulation
+from robosim.simulation.controllers import GAINS
+
+
+class Runs:
+    """What drives the states over some steps and what they leave, and a handle to it for each."""
+
+    def __init__(
+        self, sims: Sequence[Simulation], steps: int, targets: bool, torques: bool, every: int
+    ) -> None:
+        n, robot = len(sims), sims[0].robot
+        loads = sims[0].parts.loads
+        rates, forces = robot.v_offsets[-1], len(loads.tau)
+        driven = len(loads.motion)
+        self.gains = np.zeros((n, robot.nu), dtype=GAINS)
+        self.targets = np.zeros((n, steps if targets else 0, robot.nu))
+        self.torques = np.zeros((n, steps if torques else 1, forces))
+        self.motions = np.zeros((n, steps + 1 if driven else 0, driven, 2))
+        self.controllers = np.zeros((n, 1), dtype=np.int64)
+        self.starts = np.zeros((n, 1))
+        self.every, rows = every, -(-steps // every)
+        self.q, self.v = np.empty((n, rows, robot.nq)), np.empty((n, rows, robot.nv))
+        self.tau = np.empty((n, rows, rates))
+        self.infos = np.zeros((n, steps), dtype=INFO)
+        like = sims[0].engine.single
+        drive = (self.gains, self.targets, self.torques, self.motions, self.controllers)
+        apart = np.full((n, 1), every)
+        left = (self.starts, apart, self.q, self.v, self.tau, self.infos)
+        self.handles = [
+            Handle(Run(*(array[i] for array in (*drive, *left))), like) for i in range(n)
+        ]
+        self.addresses = np.array([handle.address for handle in self.handles])

@@ -1,0 +1,66 @@
+"""Energy, momentum and violations of a mechanism at its knot."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robosim import quaternions
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.description.springs import PointSpring
+from robosim.kernels.equations.coordinates import joint_violations
+from robosim.runtime.handles import Parts
+from robosim.validation import Array
+
+
+def energy(robot: Mechanism, parts: Parts) -> float:
+    """Kinetic and potential energy at the knot [J], of bodies, rotors and springs.
+
+    The potential of gravity is zero at the world's origin.
+    """
+    bodies, masses = parts.state.bodies, parts.model.bodies["mass"]
+    kinetic = 0.5 * np.sum(masses * np.sum(bodies["v"] ** 2, axis=1))
+    spin = np.einsum("bi,bij,bj", bodies["omega"], parts.model.bodies["inertia"], bodies["omega"])
+    total = kinetic + 0.5 * spin - masses @ (bodies["x"] @ parts.options.gravity)
+    return float(total + _coordinate_energy(robot, parts))
+
+
+def _coordinate_energy(robot: Mechanism, parts: Parts) -> float:
+    """Energy of rotors, springs and potentials at the knot [J]."""
+    coordinates, q, v = parts.model.coordinates, parts.state.q, parts.state.v
+    energy = float(0.5 * coordinates["armature"] @ v**2)
+    for joint in parts.model.joints[parts.model.joints["law"] != 0]:
+        single = int(joint["m_T"]) + (int(joint["m_R"]) if joint["m_R"] == 1 else 0)
+        for row in range(single):
+            c = coordinates[joint["v_begin"] + row]
+            x = float(q[joint["q_begin"] + row])
+            away = x - c["rest"]
+            away -= min(max(away, 0.0), c["slack"])
+            energy += 0.5 * c["stiffness"] * away**2
+        if joint["m_R"] == 3:
+            begin = joint["q_begin"] + joint["m_T"]
+            turn = quaternions.rotation_vector(q[begin : begin + 4])
+            stiffness = coordinates["stiffness"][joint["v_begin"] + joint["m_T"] :][:3]
+            energy += 0.5 * float(stiffness @ turn**2)
+    elements: list[Joint | PointSpring] = [*robot.joints, *robot.springs]
+    for joint, element in zip(parts.model.joints, elements, strict=False):
+        if element.potential is not None:
+            energy += float(element.potential(q[joint["q_begin"]]))
+    return energy
+
+
+def momentum(parts: Parts) -> tuple[Array, Array]:
+    """Linear [kg m/s] and angular [kg m^2/s] momentum at the knot, about the world's origin."""
+    bodies, masses = parts.state.bodies, parts.model.bodies["mass"]
+    linear = masses[:, None] * bodies["shown"][:, :3]
+    turns = quaternions.rotation_matrix(bodies["q"])
+    inertias = turns @ parts.model.bodies["inertia"] @ np.swapaxes(turns, 1, 2)
+    own = np.einsum("bij,bj->bi", inertias, bodies["shown"][:, 3:])
+    return linear.sum(axis=0), (own + np.cross(bodies["x"], linear)).sum(axis=0)
+
+
+def constraint_violation(parts: Parts) -> float:
+    """Largest violation of a joint [m, or the sine of half an angle] at the knot."""
+    violations = np.zeros(len(parts.model.joints))
+    joint_violations(parts.model, parts.state, parts.work, violations)
+    return float(violations.max())

@@ -1,0 +1,313 @@
+"""What takes the steps of one simulation in compiled code, with the solver that its state needs."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.compiled.arrays import assign_all, copied
+from robosim.compiled.building.model import compile_model, connect_pairs
+from robosim.compiled.kinds import BALL
+from robosim.compiled.loads import make_loads
+from robosim.compiled.memory import Memory, make_blocks, make_memory, make_system
+from robosim.compiled.model import Model, Options
+from robosim.compiled.state import State, make_state
+from robosim.compiled.workspace import make_workspace
+from robosim.description.mechanism import Mechanism
+from robosim.errors import StateError
+from robosim.kernels.solve.status import COLD, LAST, NEEDS_BLOCKS
+from robosim.runtime.handles import Handle, Parts, Runner, begin_compiling, runner
+from robosim.runtime.limbs import Limbs, find_lanes
+from robosim.simulation.checkpoint import Counters, assign_parts, copied_parts
+from robosim.simulation.diagnosis import failure
+from robosim.validation import Array
+
+LONGEST_STAY = 1000  # twice as many steps each time, up to these
+FEWEST_IN_LANES = 32  # steps at a time that are worth taking there
+BUSY = (
+    "another thread is stepping this simulation: a simulation belongs to one thread at a time; "
+    "give each thread a copy() of its own"
+)
+
+
+class Engine:
+    """Takes the steps of one simulation.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    facets : int
+        Of the linearized friction cone; 0 for the exact one.
+    solver : str
+        The one to begin with.
+    may_switch : bool
+        Whether the solver with multipliers may take steps that the articulated one cannot.
+    options : Options
+        With the most substeps and the last attempt that are allowed at all.
+    lanes : bool
+        Whether limbs are to be taken side by side, if the robot has such.
+
+    Attributes
+    ----------
+    parts : Parts
+        What kernels work on now: others after a switch to another solver.
+    handle : Handle
+        Of these.
+    run_states : Runner or None
+        What takes steps of these; None before the first one.
+    single : Handle
+        A run of one step.
+    counters : Counters
+    solver : str
+        The one at work.
+    lanes : list of Lane, or None
+        The limbs that are taken side by side.
+    limbs : Limbs or None
+        None before steps that are worth it.
+    """
+
+    handle: Handle
+    single: Handle
+
+    def __init__(
+        self,
+        robot: Mechanism,
+        facets: int,
+        solver: str,
+        may_switch: bool,
+        options: Options,
+        lanes: bool,
+    ) -> None:
+        self.robot, self.solver = robot, solver
+        self._facets, self._may_switch = facets, may_switch
+        self._most = options.max_substeps
+        model = compile_model(robot, facets, solver == "articulated")
+        state, memory, loads = make_state(robot, model), make_memory(model), make_loads(model)
+        options = self._patient(options)
+        self.parts = Parts(model, state, memory, loads, make_workspace(robot, model), options)
+        self.counters = Counters()
+        self.lanes = find_lanes(robot, self.parts) if lanes else None
+        self._begin(None)
+
+    def _begin(self, like: Handle | None) -> None:
+        """Make what belongs to this engine alone beside parts and counters."""
+        # What those solvers work on that are not at work now.
+        self._solvers: dict[str, tuple[Parts, Handle | None]] = {}
+        self._connected: dict[bytes, tuple[Model, Any]] = {}
+        self._near = -1, np.zeros(0, dtype=bool)
+        self._done = np.zeros(1, dtype=np.int64)
+        self._stepping = threading.Lock()
+        self.limbs: Limbs | None = None
+        self.hand_over(self.parts, like)
+
+    def copied(self, torques: Array, state: State | None = None) -> Engine:
+        """An engine in the same state, after the same torques (nv,); see `Simulation.copy`."""
+        self.refuse_if_busy()
+        other = object.__new__(Engine)
+        other.__dict__.update(self.__dict__)
+        own, memory, loads = copied_parts(self.parts, state)
+        work = make_workspace(self.robot, self.parts.model)
+        other.parts = Parts(self.parts.model, own, memory, loads, work, self.parts.options)
+        other.counters = self.counters.copied(torques)
+        other._begin(self.handle)
+        return other
+
+    def restore(self, other: Engine, torques: Array) -> None:
+        """Go to the state of another engine, after the same torques (nv,)."""
+        assign_parts(other.parts, self.parts)
+        mine = self.parts
+        if other.parts.model is mine.model:
+            assign_all(other.parts.memory.system, mine.memory.system)
+        else:
+            model, options = other.parts.model, other.parts.options
+            memory = Memory(mine.memory.guesses, copied(other.parts.memory.system))
+            work, self._solvers = make_workspace(self.robot, model), {}
+            self.solver = other.solver
+            # The parts may be of other types than before.
+            self.hand_over(Parts(model, mine.state, memory, mine.loads, work, options), None)
+        self._near = -1, np.zeros(0, dtype=bool)
+        self.counters.assign(other.counters.copied(torques))
+
+    def hand_over(self, parts: Parts, like: Handle | None) -> None:
+        """Let kernels work on these from now on; `like` is a handle of the same types, or None."""
+        self.parts = parts
+        self.handle = Handle(parts, like)
+        self.run_states: Runner | None = None  # not before the first step
+        begin_compiling(self.handle)
+
+    def start_anew(self, time: float) -> None:
+        """Count from a start at this time [s], with what a fresh engine begins with."""
+        if self.counters.away:
+            self.switch("articulated")
+        self._disconnect_pairs()
+        # What the last step took stays, as nothing is read from it before the next one.
+        last = self.counters.last, self.counters.last_is_first
+        self.counters.assign(Counters(time, last=last[0], last_is_first=last[1]))
+
+    @property
+    def time(self) -> float:
+        """Time of the present knot [s]."""
+        return self.counters.start_time + self.counters.steps * self.parts.options.dt
+
+    def refuse_if_busy(self) -> None:
+        """Raise a StateError while another thread takes steps."""
+        if self._stepping.locked():
+            raise StateError(BUSY)
+
+    @property
+    def last_interval(self) -> float:
+        """Length of the last interval [s], or what stands for it where forces are means over it."""
+        last, timestep = self.counters.last, self.parts.options.dt
+        if last is None:
+            return timestep
+        infos, row = last
+        substeps = int(infos["substeps"][row])
+        # A start gives the first interval only its own half of the impulses at its knot.
+        return timestep / substeps * (0.5 if self.counters.last_is_first and substeps == 1 else 1.0)
+
+    def advance(self, run: Handle, begin: int, end: int) -> None:
+        """Take steps `begin` to `end` of a run in compiled code."""
+        if not self._stepping.acquire(False):
+            raise StateError(BUSY)
+        try:
+            self._advance(run, begin, end)
+        finally:
+            self._stepping.release()
+
+    def _advance(self, run: Handle, begin: int, end: int) -> None:
+        counters, done, infos = self.counters, self._done, run.values.infos
+        done[0] = reached = begin
+        while True:
+            if self.run_states is None:
+                self.run_states = runner(self.handle, run)
+            last = self.until(reached, end) if counters.away else end
+            try:
+                if self.lanes and last - reached > FEWEST_IN_LANES and not counters.away:
+                    self._advance_limbs(self.run_states, run, last - 1)
+                self.run_states(self.handle.addresses, run.addresses, done, last)
+            finally:
+                # An interrupt is raised when compiled code returns, with the steps done.
+                before, reached = reached, int(done[0])
+                if reached > before:
+                    self.count(reached - before, infos, reached - 1)
+                self.come_back(reached - before)
+            if reached == end:
+                return
+            if reached < last and not self.goes_on(infos["status"][reached]):
+                parts, at_start = self.parts, counters.steps == 0
+                raise failure(self.robot, parts, self.time, at_start, infos[reached])
+
+    def count(self, taken: int, infos: NDArray[np.void], row: int) -> None:
+        """Count steps that have been taken, of which the last one is told of in this row."""
+        counters = self.counters
+        counters.steps += taken
+        counters.last, counters.last_is_first = (infos, row), counters.steps == 1
+        if self.parts.options.order == 4:
+            smooth = infos["order"][row + 1 - taken : row + 1] == 4
+            counters.fourth_order_steps += int(np.count_nonzero(smooth))
+
+    def _advance_limbs(self, own: Runner, run: Handle, end: int) -> None:
+        """Take steps to `end` of a run with all limbs side by side; where they part, as `own` does.
+
+        The one after them is taken as a whole, which leaves all scratch memory as it has to be.
+        """
+        if self.limbs is None or self.limbs.memory is not self.parts.memory:
+            assert self.lanes is not None
+            self.limbs = Limbs(self.parts, self.lanes)
+        parts, kind = self.handle.addresses, self.handle.kind
+        self.limbs.run(own, parts, kind, run.addresses, run.kind, self._done, end)
+
+    def until(self, reached: int, end: int) -> int:
+        """How far towards `end` the solver at work may go from `reached`."""
+        return min(end, reached + self.counters.away) if self.counters.away else end
+
+    def come_back(self, taken: int) -> None:
+        """Count the steps that a solver has taken for the other, which comes back after enough."""
+        counters = self.counters
+        if counters.away:
+            counters.away -= taken
+            if counters.away == 0:
+                self.switch("articulated")
+
+    def goes_on(self, status: int) -> bool:
+        """Make what a step that stopped with `status` needs to be tried again, if anything."""
+        if not np.isfinite(self.parts.loads.tau).all():
+            return False
+        if status == NEEDS_BLOCKS:
+            self._connect_pairs()
+        elif self._may_switch and self.solver == "articulated":
+            # The stiffness of contacts costs this one more digits than the other.
+            counters = self.counters
+            counters.away, counters.stay = counters.stay, min(2 * counters.stay, LONGEST_STAY)
+            self.switch("ldu")
+        else:
+            return False
+        return True
+
+    def switch(self, solver: str) -> None:
+        """Go on with another solver, from the same state."""
+        mine = self.parts
+        self._solvers[self.solver] = mine, self.handle
+        self.solver = solver
+        if solver not in self._solvers:
+            model = compile_model(self.robot, self._facets, solver == "articulated")
+            options = self._patient(mine.options)
+            memory = Memory(mine.memory.guesses, make_system(model))
+            work = make_workspace(self.robot, model)
+            parts = Parts(model, mine.state, memory, mine.loads, work, options)
+            self._solvers[solver] = parts, None
+        parts, handle = self._solvers[solver]
+        parts.memory.system.valid[:] = 0
+        if solver == "articulated":
+            state, guesses = parts.state, parts.memory.guesses
+            for joint, knot in zip(parts.model.joints, state.joints, strict=True):
+                begin, rates = joint["v_begin"], joint["m_T"] + joint["m_R"]
+                knot["mid"][:rates] = state.v[begin : begin + rates]
+                if joint["kind"] == BALL:
+                    knot["mid"][:rates] = state.bodies["omega"][joint["child"]]
+            guesses.joints["slope"], guesses.joints["missed"] = 0.0, 0.0
+            guesses.trend[:] = guesses.contact_trend[:] = 0.0
+        self.hand_over(parts, handle)
+
+    def _patient(self, options: Options) -> Options:
+        """With as many parts of a step, and attempts at it, as suit the solver at work."""
+        touches = bool(self.robot.contacts or self.robot.touching_shapes())
+        # With loops the other has more to keep apart, and fewer digits for it.
+        worse = touches and not self.robot.loop_joints
+        if self._may_switch and self.solver == "articulated" and worse:
+            # Contacts that the first of two cannot solve are soon handed to the other.
+            return options._replace(max_substeps=1, last_attempt=COLD)
+        return options._replace(max_substeps=self._most, last_attempt=LAST)
+
+    def _connect_pairs(self) -> None:
+        """Make room in the linear system for the pairs of bodies that have come near each other."""
+        assert self.parts.work.collision is not None
+        near = self.parts.work.collision.found["near"] != 0
+        if self._near[0] == self.counters.steps:
+            # The step's parts may need different ones: it must not go back and forth.
+            near |= self._near[1]
+        self._near = self.counters.steps, near
+        self._connect(near)
+
+    def _disconnect_pairs(self) -> None:
+        """Go back to the linear system of a simulation that has never been stepped."""
+        self._near = -1, np.zeros(0, dtype=bool)
+        if self.parts.model.collision is not None:
+            pairs = self.parts.model.collision.pairs
+            if np.any(pairs["block_ab"] >= 0):
+                self._connect(np.zeros(len(pairs), dtype=bool))
+
+    def _connect(self, near: NDArray[np.bool_]) -> None:
+        """Go on with a linear system that has room for some of the pairs."""
+        key, parts = near.tobytes(), self.parts
+        if key not in self._connected:
+            model = connect_pairs(parts.model, near)
+            self._connected[key] = model, make_blocks(model)
+        model, blocks = self._connected[key]
+        system = parts.memory.system._replace(blocks=blocks)
+        system.valid[:] = 0
+        memory = Memory(parts.memory.guesses, system)
+        self.hand_over(parts._replace(model=model, memory=memory), self.handle)

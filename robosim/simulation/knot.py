@@ -1,0 +1,234 @@
+"""The present knot of a simulation, read: coordinates, forces, contacts, energies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robosim.description.mechanism import Mechanism
+from robosim.runtime.handles import Parts
+from robosim.simulation import energy, readings
+from robosim.simulation.engine import Engine
+from robosim.simulation.loads import Held
+from robosim.simulation.readings import Contact
+from robosim.simulation.sensors import read as read_sensor
+from robosim.simulation.views import BodyState, LastStep, last_step
+from robosim.validation import Array
+
+
+class Knot:
+    """What can be read of a simulation between two steps.
+
+    Attributes
+    ----------
+    robot : Mechanism
+    state : BodyState
+        The bodies at the knot.
+    engine, held : Engine, Held
+        What takes the steps, and what acts over them.
+    """
+
+    robot: Mechanism
+    state: BodyState
+    engine: Engine
+    held: Held
+
+    @property
+    def parts(self) -> Parts:
+        """What kernels work on now: model, state, memory, loads, workspace and options."""
+        return self.engine.parts
+
+    @property
+    def timestep(self) -> float:
+        """Length of a step [s]; another one needs another simulation."""
+        return self.parts.options.dt
+
+    @property
+    def gravity(self) -> Array:
+        """Acceleration of free fall (3,) [m/s^2], world, read-only."""
+        return self.parts.options.gravity
+
+    @property
+    def order(self) -> int:
+        """2, or 4 where the motion is smooth."""
+        return self.parts.options.order
+
+    @property
+    def time(self) -> float:
+        """Time of the present knot [s]."""
+        return self.engine.time
+
+    @property
+    def steps(self) -> int:
+        """Steps done since the state was set."""
+        return self.engine.counters.steps
+
+    @property
+    def fourth_order_steps(self) -> int:
+        """Those of them that were of order four."""
+        return self.engine.counters.fourth_order_steps
+
+    @property
+    def q(self) -> Array:
+        """Joint coordinates (nq,), a copy; angles go on over turns."""
+        return self.parts.state.q[: self.robot.nq].copy()
+
+    @property
+    def v(self) -> Array:
+        """Joint velocities (nv,) at the knot, a copy."""
+        return self.parts.state.v[: self.robot.nv].copy()
+
+    @property
+    def torques(self) -> Array:
+        """What drove the joints in the last step, (nv,) [N m or N], a copy; 0 before the first.
+
+        Of servos within the step, what they gave over it.
+        """
+        counters = self.engine.counters
+        if counters.steps == 0:
+            return np.zeros(self.robot.nv)
+        if counters.drove is not None and counters.drove[0] == counters.steps:
+            return counters.drove[1].copy()
+        return self.held.given(self.parts.state.q, self.timestep)[: self.robot.nv]
+
+    @property
+    def last_step(self) -> LastStep | None:
+        """What the last step knows: factors, active contacts, impulses; None before the first.
+
+        It is read where the step has left it, for derivatives, without running it again.
+        """
+        return last_step(self.parts) if self.steps else None
+
+    def sensor(self, name: str) -> float | Array:
+        """The reading of one of ``robot.sensors`` at the knot: a number, or (3,) or (4,).
+
+        Raises
+        ------
+        ModelError
+            If there is none of that name.
+        """
+        return read_sensor(self, self.robot.sensor(name))
+
+    def wrench(self, body: str) -> Array:
+        """What `apply_wrench` pushes a body with about its centre of mass, (6,) [N, N m], world."""
+        return np.array(self.parts.loads.external["w"][self.robot.body_index(body)])
+
+    def joint_wrenches(self) -> dict[str, Array]:
+        """What each joint's constraints do to its child, (6,): force [N] and torque [N m], world.
+
+        At the joint's point on the child; the mean over the last interval, from the constraint
+        impulses at its beginning, in the joint's present directions. The forces along its free
+        coordinates (springs, limits, actuators) are not in it. Where constraints are redundant,
+        how they share a load is not determined, and differs from solver to solver.
+        """
+        engine = self.engine
+        return readings.joint_wrenches(self.robot, engine.parts, engine.last_interval)
+
+    def accelerations(self) -> Array:
+        """Accelerations (nb, 6) at the knot: of centres of mass [m/s^2], angular [rad/s^2]; world.
+
+        From the velocities at the knot and over the interval before it, so that they lag behind
+        by a quarter of the timestep; zero before the first step.
+        """
+        return readings.accelerations(self.parts.state)
+
+    def energy(self) -> float:
+        """Kinetic and potential energy at the knot [J], of bodies, rotors and springs.
+
+        The potential of gravity is zero at the world's origin.
+        """
+        return energy.energy(self.robot, self.parts)
+
+    def momentum(self) -> tuple[Array, Array]:
+        """Linear [kg m/s] and angular [kg m^2/s] momentum at the knot, about the world's origin."""
+        return energy.momentum(self.parts)
+
+    def constraint_violation(self) -> float:
+        """Largest violation of a joint [m, or the sine of half an angle] at the knot."""
+        return energy.constraint_violation(self.parts)
+
+    def contact_positions(self) -> Array:
+        """Where each contact would touch, (nc, 3) [m], world, in the order of robot.contacts."""
+        return readings.contact_positions(self.robot, self.parts.state)
+
+    def min_gap(self, within: float = 0.1) -> float:
+        """Smallest gap at the knot [m]: of contact points, and of shapes nearer than `within`.
+
+        Infinite without contacts, or if no shapes are as near.
+        """
+        return readings.min_gap(self.robot, self.parts, within)
+
+    def shape_gaps(self, within: float = 0.1) -> Array:
+        """Smallest gap of each pair of ``robot.touching_shapes()``, (np,) [m].
+
+        Infinite for pairs that are not nearer than `within` [m].
+        """
+        parts = self.parts
+        return readings.shape_gaps(parts.model, parts.state, parts.work, within)
+
+    def contacts(self, ground: bool = True) -> list[Contact]:
+        """All contacts near enough to have been in the equations of the last interval.
+
+        Contact points with the ground (unless `ground` is False), shapes with obstacles and with
+        each other; none before the first step.
+        """
+        parts, interval = self.parts, self.engine.last_interval
+        if not ground and parts.model.collision is None:
+            return []
+        values = parts.model, parts.state, parts.memory, parts.work
+        found = readings.contacts(self.robot, *values, interval)
+        return [contact for contact in found if ground or not contact.is_point]
+
+    def limit_forces(self) -> Array:
+        """Generalized forces of joint limits and of dry joint friction, (nv,) [N, N m].
+
+        The mean over the last interval, on the coordinates of the tree: those of joints that close
+        loops, and of tendons, are in `limit_forces_of`. Constraints of the joints are in
+        `joint_wrenches`.
+        """
+        parts, interval = self.parts, self.engine.last_interval
+        guesses = parts.memory.guesses
+        return readings.limit_forces(parts.model, parts.state, guesses, interval)[: self.robot.nv]
+
+    def limit_forces_of(self, name: str) -> Array:
+        """The same of one joint, that may close a loop, (joint.nv,), or along a tendon, (1,).
+
+        Along a tendon's length, so that what keeps it from growing is negative.
+
+        Raises
+        ------
+        ModelError
+            If there is no such joint or tendon.
+        """
+        engine = self.engine
+        return readings.limit_forces_of(self.robot, engine.parts, name, engine.last_interval)
+
+    def coupling_forces(self) -> dict[str, float]:
+        """What each coupling does to the coordinate of its joint: a torque [N m] or a force [N].
+
+        On that of its source it acts with minus the ratio of this. The mean over the last
+        interval, of order dt only after the first step; 0 before that.
+        """
+        impulses = self.parts.state.couplings["impulse"]
+        names = [coupling.name for coupling in self.robot.couplings]
+        forces = (impulses / self.engine.last_interval).tolist()
+        return dict(zip(names, forces, strict=True))
+
+    def drive_forces(self) -> dict[str, float]:
+        """What moves each driven joint along its `motion`: a torque [N m] or a force [N].
+
+        What holds a joint or a tendon whose limits are equal is among them. It acts on the
+        coordinate, from the parent on the child: all that the motion needs but the torques given to
+        the step; the joint's own spring, damper and rotor are part of the drive. It is the mean
+        over the last interval, from the impulse at its beginning, so that it belongs to the knot
+        before the present one; of order dt only after the first step. 0 before that.
+        """
+        parts, interval = self.parts, self.engine.last_interval
+        return readings.drive_forces(self.robot, parts.model, parts.state, interval)
+
+    def contact_forces(self) -> Array:
+        """Force of the ground on each contact, (nc, 3) [N], world, mean of the last interval.
+
+        Zero before the first step, as nothing has pushed yet.
+        """
+        engine = self.engine
+        return readings.contact_forces(self.robot, engine.parts, engine.last_interval)

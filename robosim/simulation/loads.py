@@ -1,0 +1,192 @@
+"""What acts on a mechanism from outside: torques, a PD, wrenches, motions that are prescribed."""
+
+from __future__ import annotations
+
+import warnings
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim.compiled.loads import Loads
+from robosim.compiled.order import driven_elements
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.description.tendon import Tendon
+from robosim.errors import ControllerError, StateError
+from robosim.simulation.blame import user_level
+from robosim.simulation.controllers import PD, check_torques, zero
+from robosim.validation import Array
+
+FLOATS = np.dtype(np.float64)
+
+
+class Held:
+    """Torques, and gains of a PD, that hold for every step until they are set again.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    loads : Loads
+        What kernels read.
+
+    Attributes
+    ----------
+    torques : (1, velocities of all joints), of every step [N m or N]
+    gains : (nu,) GAINS, of a PD that acts if `controlled`
+    rates : int, velocities of joints without those of lengths
+    """
+
+    def __init__(self, robot: Mechanism, loads: Loads) -> None:
+        self.robot, self.rates = robot, robot.v_offsets[-1]
+        self.no_gains = zero(robot).gains
+        indices = np.asarray(robot.actuated, dtype=np.int64)
+        straight = len(indices) > 0 and np.array_equal(
+            indices, np.arange(indices[0], indices[0] + len(indices))
+        )
+        # Numbers that follow each other are written twice as fast as a slice.
+        self._actuated: Any = slice(indices[0], indices[-1] + 1) if straight else indices
+        self._nu = robot.nu
+        self._begin(loads)
+
+    def _begin(self, loads: Loads) -> None:
+        self.loads = loads
+        self.torques = np.zeros((1, len(loads.tau)))
+        self._row, self._fully_held = self.torques[0], False
+        self.gains, self.controlled = self.no_gains.copy(), False
+        self.release_servos()
+
+    def beside(self, loads: Loads) -> Held:
+        """Nothing held, for another simulation of the same robot, which has these loads."""
+        other = object.__new__(Held)
+        other.__dict__.update(self.__dict__)
+        other._begin(loads)
+        return other
+
+    def control_by(self, pd: PD | None) -> None:
+        """Let a PD act in the steps that follow, or none."""
+        if pd is not None:
+            if len(pd.gains) != len(self.gains):
+                raise ControllerError(
+                    f"this PD is for a robot with {len(pd.gains)} actuators, and "
+                    f"'{self.robot.name}' has {len(self.gains)}"
+                )
+            self.gains[:] = pd.gains
+        elif self.controlled:
+            self.gains[:] = self.no_gains
+            self.release_servos()
+        self.controlled = pd is not None
+
+    def hold(self, tau: Any, source: str) -> None:
+        """Take torques (nu,), forces (nv,) or None to be held over the steps that follow."""
+        row = self._row
+        if type(tau) is np.ndarray and tau.dtype is FLOATS and tau.shape == (self._nu,):
+            # The usual case, in a fraction of the time of the general one.
+            if self._fully_held:
+                row.fill(0.0)
+                self._fully_held = False
+            row[self._actuated] = tau
+            # For a few dozen numbers faster than what numpy has for it.
+            if isfinite(sum(tau.tolist())):
+                return
+        row.fill(0.0)
+        if tau is not None:
+            row[: self.rates] = check_torques(self.robot, tau, source)
+            self._fully_held = True
+
+    def release_servos(self) -> None:
+        """Take all servos out of the equations; those of a controller are set step by step."""
+        for name in ("kp", "kd", "target_rate"):
+            self.loads.drives[name] = 0.0
+
+    def given(self, q: Array, timestep: float) -> Array:
+        """Forces (nv,) that the last step has applied, with those of servos, which led to q."""
+        tau = self.loads.tau.copy()
+        servos = self.gains[self.gains["implicit"] != 0]
+        if len(servos):
+            end = q[servos["q_index"]]
+            rates = (end - self.loads.drives["start"][servos["v_index"]]) / timestep
+            asked = servos["kp"] * (servos["target"] - end)
+            asked += servos["kd"] * (servos["velocity"] - rates)
+            given = np.clip(asked, -servos["limit"], servos["limit"])
+            np.add.at(tau, servos["v_index"], given)
+        return tau[: self.robot.nv]
+
+
+class Motions:
+    """Prescribed motions of a robot's driven joints and tendons.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    timestep : float [s]
+    """
+
+    def __init__(self, robot: Mechanism, timestep: float) -> None:
+        self.timestep, self.driven = timestep, driven_elements(robot)
+        self._strayed: set[str] = set()  # driven joints that have been warned of
+
+    def at(self, start: float, first: int, n: int) -> Array:
+        """Values and rates of the driven coordinates at knots `first` .. first + n - 1, (n, nd, 2).
+
+        Counted from the time `start`, so that a knot's is the same however a run came there.
+        """
+        driven = self.driven
+        out = np.empty((n, len(driven), 2))
+        step = 1e-3 * self.timestep
+        for d, joint in enumerate(driven):
+            for k in range(n):
+                t = start + (first + k) * self.timestep
+                here, before, after = (value_at(joint, t + s) for s in (0.0, -step, step))
+                out[k, d] = here, (after - before) / (2 * step)
+            self._warn(joint, start + self.timestep * first, out[:, d, 0])
+        return out
+
+    def _warn(self, element: Joint | Tendon, start: float, values: Array) -> None:
+        """Say, once, where a motion leads beyond the limits of its joint."""
+        lower, upper = np.min(np.asarray(element.lower)), np.max(np.asarray(element.upper))
+        beyond = np.flatnonzero((values < lower - 1e-9) | (values > upper + 1e-9))
+        if len(beyond) and element.name not in self._strayed:
+            self._strayed.add(element.name)
+            value = values[beyond[0]]
+            warnings.warn(
+                f"joint '{element.name}' is driven along its motion to {value:.6g} at "
+                f"{start + self.timestep * beyond[0]:.6g} s, beyond its limits of {lower:.6g} and "
+                f"{upper:.6g}, which do not hold what is driven",
+                stacklevel=user_level(),
+            )
+
+
+def value_at(joint: Joint | Tendon, time: float) -> float:
+    """Where a motion is at a time, or a StateError that says where it is not."""
+    assert joint.motion is not None
+    what = f"the motion of joint '{joint.name}'"
+    try:
+        value = float(joint.motion(time))
+    except Exception as error:
+        raise StateError(
+            f"{what} fails at t = {time:.9g} s: {type(error).__name__}: {error}"
+        ) from error
+    if not np.isfinite(value):
+        raise StateError(f"{what} is {value} at t = {time:.9g} s; it must be finite")
+    return value
+
+
+def wrench_about(x: Array, force: ArrayLike, torque: ArrayLike, point: ArrayLike | None) -> Array:
+    """A force and a torque about a centre of mass x, (6,) [N, N m], or a StateError.
+
+    The force acts at the point, in world coordinates, or at x if there is none.
+    """
+    given = {"force": force, "torque": torque, "point": x if point is None else point}
+    values = {}
+    for name, value in given.items():
+        try:
+            array = np.array(value, dtype=float)
+        except (TypeError, ValueError):
+            array = np.full(0, np.nan)
+        if array.shape != (3,) or not np.all(np.isfinite(array)):
+            raise StateError(f"{name} must be three finite numbers, not {value!r}")
+        values[name] = array
+    moment = values["torque"] + np.cross(values["point"] - x, values["force"])
+    return np.concatenate((values["force"], moment))

@@ -1,0 +1,75 @@
+"""Options of a simulation, checked."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim.compiled.model import Options
+from robosim.compiled.records.sizes import MAX_FACETS
+from robosim.errors import OptionError
+from robosim.kernels.solve.status import LAST
+from robosim.validation import count
+
+
+def checked(
+    timestep: float,
+    gravity: ArrayLike,
+    *,
+    tolerance: float,
+    contact_speed: float,
+    friction_cone: str,
+    friction_facets: int | None,
+    max_iterations: int,
+    max_substeps: int,
+    order: int,
+) -> tuple[Options, int]:
+    """Options, and the facets of the linearized cone, 0 for the exact one; see `Simulation`.
+
+    Raises
+    ------
+    OptionError
+        For an option that is not allowed.
+    """
+    for name, value in (
+        ("timestep", timestep),
+        ("tolerance", tolerance),
+        ("contact_speed", contact_speed),
+    ):
+        if not (isinstance(value, Real) and np.isfinite(value) and value > 0):
+            raise OptionError(f"{name} must be a positive number, not {value!r}")
+    if friction_cone not in ("second_order", "linearized"):
+        raise OptionError(
+            f"friction_cone must be 'second_order' or 'linearized', not {friction_cone!r}"
+        )
+    n_facets = 4 if friction_facets is None else friction_facets
+    if n_facets not in range(4, MAX_FACETS + 1, 2):
+        raise OptionError(
+            f"friction_facets must be even and 4 to {MAX_FACETS}, not {friction_facets!r}"
+        )
+    if friction_facets is not None and friction_cone != "linearized":
+        raise OptionError("friction_facets is for friction_cone='linearized' only")
+    max_iterations = count("max_iterations", max_iterations)
+    max_substeps = count("max_substeps", max_substeps)
+    if order not in (2, 4):
+        raise OptionError(f"order must be 2 or 4, not {order!r}")
+    try:
+        g = np.array(gravity, dtype=float)
+    except (TypeError, ValueError):
+        g = np.full(3, np.nan)
+    if g.shape != (3,) or not np.all(np.isfinite(g)):
+        raise OptionError(f"gravity must be three finite numbers, not {gravity!r}")
+    g.setflags(write=False)
+    options = Options(
+        float(timestep),
+        g,
+        float(tolerance),
+        float(contact_speed),
+        int(max_iterations),
+        int(max_substeps),
+        LAST,
+        int(order),
+    )
+    return options, n_facets if friction_cone == "linearized" else 0

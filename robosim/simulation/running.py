@@ -1,0 +1,193 @@
+"""Many steps at a time: how runs are driven, and the samples that they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from numbers import Real
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.errors import ControllerError, OptionError
+from robosim.log import Chunk
+from robosim.log.columns import STEP, worst_of
+from robosim.runtime.handles import Handle, Run, make_run
+from robosim.simulation.controllers import PD, Compiled, Controller
+from robosim.simulation.diagnosis import warn_of_overlap, warn_of_start
+from robosim.simulation.engine import Engine
+from robosim.simulation.formulation import Formulation
+from robosim.simulation.loads import Held, Motions
+from robosim.simulation.readings import contacts
+from robosim.validation import Array
+
+
+class Running:
+    """Drives the steps of an engine.
+
+    Parameters
+    ----------
+    engine : Engine
+    held : Held
+    motions : Motions
+    """
+
+    def __init__(self, engine: Engine, held: Held, motions: Motions) -> None:
+        self._engine, self._held, self._motions = engine, held, motions
+        self._asking = False  # whether a controller has been called and has not answered yet
+        engine.single = self._handle(1)
+
+    def refuse_if_busy(self) -> None:
+        """Raise an error while a controller is asked, or while another thread takes steps."""
+        if self._asking:
+            raise ControllerError(
+                "a controller has to return torques before its simulation can go on or start "
+                "again: take steps one by one with step(), and start again between them; to look "
+                "ahead, step a copy()"
+            )
+        self._engine.refuse_if_busy()
+
+    def step(self, tau: object) -> tuple[int, float, str, int, float, float, int]:
+        """Take one step under these torques; returns what `StepInfo` has."""
+        engine, held = self._engine, self._held
+        self.refuse_if_busy()
+        counters, single = engine.counters, engine.single
+        if counters.steps == 0:
+            warn_of_start(engine.robot, engine.parts)
+        held.hold(tau, "step(tau) was given")
+        if held.controlled:
+            held.control_by(None)
+        if self._motions.driven:
+            single.values.motions[:] = self._motions.at(counters.start_time, counters.steps, 2)
+        engine.advance(single, 0, 1)
+        _, iterations, substeps, order, _, residual, _, violation, gap = single.values.infos.item(0)
+        if counters.steps == 1:
+            self._warn_of_overlap(gap)
+        return iterations, residual, "converged", substeps, violation, gap, order
+
+    def _warn_of_overlap(self, gap: float) -> None:
+        """After the first step, which has ended at this gap."""
+        robot, parts = self._engine.robot, self._engine.parts
+        if gap < -1e-9 and parts.model.collision is not None:
+            values = parts.model, parts.state, parts.memory, parts.work
+            found = contacts(robot, *values, self._engine.last_interval)
+            warn_of_overlap([contact for contact in found if not contact.is_point])
+
+    def steps_of(self, seconds: float) -> int | None:
+        """Number of steps of some time, None for infinite ones."""
+        if not (isinstance(seconds, Real) and seconds >= 0):
+            raise OptionError(f"seconds must be a number that is not negative, not {seconds!r}")
+        if not np.isfinite(seconds):
+            return None
+        timestep = self._engine.parts.options.dt
+        steps = round(seconds / timestep)
+        if steps == 0 and seconds > 0:
+            raise OptionError(f"{seconds!r} s are too short for a step of {timestep:g} s")
+        return steps
+
+    def stream(
+        self, sim: Formulation, control: Controller | None, size: int, left: int | None, every: int
+    ) -> Iterator[Chunk]:
+        """Samples of runs of `sim`, which controllers in Python are asked with."""
+        engine, held, counters = self._engine, self._held, self._engine.counters
+        if counters.steps == 0:
+            warn_of_start(engine.robot, engine.parts)
+        while left is None or left > 0:
+            n = size if left is None else min(size, left)
+            begin = counters.steps
+            error: Exception | None = None
+            targets, address = None, 0
+            if isinstance(control, PD) and control.motion is not None:
+                targets = control.targets(engine.time + engine.parts.options.dt * np.arange(n))
+            if isinstance(control, Compiled):
+                address = control.address
+            gains = None if control is None or isinstance(control, Compiled) else held.gains
+            handle = self._handle(n, targets, address, every, gains)
+            try:
+                if control is None or isinstance(control, PD | Compiled):
+                    self.refuse_if_busy()
+                    held.hold(None, "")
+                    held.control_by(control if isinstance(control, PD) else None)
+                    engine.advance(handle, 0, n)
+                else:
+                    self._controlled_steps(sim, control, handle, n)
+            except Exception as raised:
+                error = raised
+            done = counters.steps - begin
+            if begin == 0 and done:
+                self._warn_of_overlap(float(handle.values.infos["gap"][0]))
+            if done:
+                yield self._chunk(handle.values, begin, done)
+            if error is not None:
+                raise error
+            if left is not None:
+                left -= n
+
+    def _controlled_steps(self, sim: Formulation, control: Controller, run: Handle, n: int) -> None:
+        """Steps with a controller in Python, which is asked before every one."""
+        engine, held = self._engine, self._held
+        source = f"controller '{getattr(control, '__name__', type(control).__name__)}' returned"
+        for k in range(n):
+            self.refuse_if_busy()
+            self._asking = True
+            try:
+                answer = control(sim)
+            finally:
+                self._asking = False
+            if isinstance(answer, PD):
+                held.hold(None, "")
+                held.control_by(answer)
+                if answer.motion is not None:
+                    held.gains["target"] = answer.targets([engine.time])[0]
+            else:
+                held.hold(answer, source)
+                held.control_by(None)
+            engine.advance(run, k, k + 1)
+
+    def _chunk(self, run: Run, begin: int, done: int) -> Chunk:
+        """The samples of the first steps of a run, of which this is step `begin`."""
+        every, infos = int(run.every[0]), run.infos[:done]
+        steps = np.arange(begin, begin + done, every, dtype=float)
+        rows = len(steps)
+        return Chunk(
+            self._engine.counters.start_time + self._engine.parts.options.dt * steps,
+            run.q[:rows],
+            run.v[:rows],
+            run.tau[:rows, self._engine.robot.actuated],
+            **{name: worst_of(name, infos[name], every) for name in STEP},
+        )
+
+    def _handle(
+        self,
+        n: int,
+        targets: Array | None = None,
+        controller: int = 0,
+        every: int = 1,
+        gains: NDArray[np.void] | None = None,
+    ) -> Handle:
+        """A run of n steps from here, for kernels: what drives it, and memory for its samples.
+
+        Without `gains`, those of a PD, nobody looks for them.
+        """
+        robot, counters, held = self._engine.robot, self._engine.counters, self._held
+        motions = None
+        if self._motions.driven:
+            motions = self._motions.at(counters.start_time, counters.steps, n + 1)
+        widths = robot.nq, robot.nv, held.rates
+        gains = held.no_gains[:0] if gains is None else gains
+        drive = gains, held.torques, targets, motions, controller, self._engine.time, every
+        return Handle(make_run(n, widths, *drive), getattr(self._engine, "single", None))
+
+
+@contextmanager
+def progress_bar(total: int, shown: bool) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr that is advanced by the function it yields, or nothing."""
+    if not shown:
+        yield lambda steps: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("simulating", total=total)
+        yield lambda steps: bar.advance(task, steps)
