@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING
 
-from numba.core import event
-
-if TYPE_CHECKING:
-    from numba.core.event import Event
-
+from robosim.kernels.compiler.events import tell_of_compiling
 
 PAUSE = 2.0  # [s] without compiling, after which it is told again
 
 
-class CompileNotice(event.Listener):
+class CompileNotice:
     """Says on stderr that kernels are being compiled, if they are; again when more are, later on.
 
     Attributes
@@ -31,19 +26,17 @@ class CompileNotice(event.Listener):
     began = 0.0
     ended = 0.0
 
-    def on_start(self, event: Event) -> None:
-        self.begin()
-        module = event.data["dispatcher"].py_func.__module__
+    @classmethod
+    def begin_in(cls, module: str) -> None:
+        """Begin with a function of a module, and say so if it is one of robosim's."""
+        cls.begin()
         if not module.startswith("robosim."):
             return
-        if not CompileNotice.said:
-            CompileNotice.said = True
+        if not cls.said:
+            cls.said = True
             print("compiling kernels (first run, about a minute)", file=sys.stderr, flush=True)
-        elif CompileNotice.depth == 1 and CompileNotice.began > CompileNotice.ended + PAUSE:
+        elif cls.depth == 1 and cls.began > cls.ended + PAUSE:
             print("compiling more kernels, for what is new", file=sys.stderr, flush=True)
-
-    def on_end(self, event: Event) -> None:
-        self.end()
 
     @classmethod
     def begin(cls) -> None:
@@ -62,4 +55,4 @@ class CompileNotice(event.Listener):
     def install(cls) -> None:
         if not cls.installed:
             cls.installed = True
-            event.register("numba:compile", cls())
+            tell_of_compiling(cls.begin_in, cls.end)
