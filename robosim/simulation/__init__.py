@@ -1,7 +1,9 @@
 """A mechanism in motion: what steps it, what drives it, and what is read of it.
 
-`Simulation` is in `simulation`; `readings` and `sensors` read it. `controllers`, `transmission` and
-`kinematics` need no simulation. `formulation` says what every way to simulate a mechanism provides.
+`Simulation` is in `simulation`, and delegates: `engine` takes steps, `start` sets states, `loads`
+act, `running` drives runs. `knot` is what can be read, by `readings`, `energy` and `sensors`.
+`controllers`, `transmission` and `kinematics` need no simulation. `formulation` says what every way
+to simulate a mechanism provides.
 """
 
 from __future__ import annotations
