@@ -44,7 +44,7 @@ _KNOWN = (
 
 
 @dataclass
-class Drives:
+class Actuation:
     """What drives the joints.
 
     Attributes
@@ -83,7 +83,7 @@ def read_actuators(
     tendons: Tendons,
     links: Links,
     notes: Notes,
-) -> Drives:
+) -> Actuation:
     """The actuators of a model.
 
     Raises
@@ -91,7 +91,7 @@ def read_actuators(
     LoadError
         For a joint, tendon or site that does not exist, ranges the wrong way round, wrong numbers.
     """
-    found = Drives()
+    found = Actuation()
     names: set[str] = set()
     limited: dict[str, list[int]] = {}  # tendon -> its actuators
     for section in root.all("actuator"):
@@ -124,7 +124,7 @@ def read_actuators(
 
 
 def _limit_effort(
-    found: Drives, indices: list[int], ends: tuple[float, float], tendon: str, notes: Notes
+    found: Actuation, indices: list[int], ends: tuple[float, float], tendon: str, notes: Notes
 ) -> None:
     """Keep what the actuators of a tendon do together within its range: that of a single one."""
     actuator = found.actuators[indices[0]]
@@ -140,7 +140,7 @@ def _gears(
     scalars: Scalars,
     tendons: Tendons,
     links: Links,
-    found: Drives,
+    found: Actuation,
     notes: Notes,
     name: str,
 ) -> dict[str, float]:
@@ -181,7 +181,7 @@ def _site(
     anchors: Anchors,
     scalars: Scalars,
     links: Links,
-    found: Drives,
+    found: Actuation,
     notes: Notes,
     name: str,
 ) -> Anchor | None:
@@ -242,7 +242,7 @@ def _actuator(
     )
 
 
-def _add_rotor(node: Node, actuator: Actuator, found: Drives, notes: Notes) -> None:
+def _add_rotor(node: Node, actuator: Actuator, found: Actuation, notes: Notes) -> None:
     """Add the armature and damping of an actuator to those of its joint, seen through the gear."""
     values = [node.some_numbers(attribute, 0.0) for attribute in ("armature", "damping")]
     if not any(map(np.any, values)):

@@ -121,7 +121,7 @@ class _Model:
             self.equalities = read_equalities(
                 self.root, self.defaults, anchors, scalars, tendons, self.notes
             )
-        self.drives = read_actuators(
+        self.actuation = read_actuators(
             self.root,
             self.compiler,
             self.defaults,
@@ -131,7 +131,7 @@ class _Model:
             self.links,
             self.notes,
         )
-        ready = {name: self.drives.moved_by(spec) for name, spec in tendons.specs.items()}
+        ready = {name: self.actuation.moved_by(spec) for name, spec in tendons.specs.items()}
         self.specs = [[ready[name] for name in part] for part in names]
 
     def mechanism(self) -> Mechanism:
@@ -144,7 +144,7 @@ class _Model:
         felt = dict(zip(mechanism.v_names, 1.0 / softness, strict=True))
         self.specs = [
             [
-                self.drives.moved_by(with_springdamper(self.tendons.specs[spec.name], felt))
+                self.actuation.moved_by(with_springdamper(self.tendons.specs[spec.name], felt))
                 for spec in specs
             ]
             for specs in self.specs
@@ -187,7 +187,7 @@ class _Model:
             if self.options.ground:
                 contacts += ground_contacts(body, looks)
         sensors = self._sensors(joints)
-        actuators = tuple(self.drives.actuators)
+        actuators = tuple(self.actuation.actuators)
         springs, tendons = self.tendons.elements(
             {name for actuator in actuators for name in actuator.gears}
             | {name for sensor in sensors for name in sensor.of}
@@ -214,14 +214,14 @@ class _Model:
         )
         mechanism = self.tendons.at_rest(mechanism, self._reference())
         mechanism = self.equalities.at_reference(mechanism, self._reference())
-        mechanism = with_muscles(mechanism, self.drives.muscles, self._reference(), self.notes)
+        mechanism = with_muscles(mechanism, self.actuation.muscles, self._reference(), self.notes)
         mechanism = with_damping(mechanism, self._reference())
         return at_home(mechanism, self._reference(), self.options, self.notes)
 
     def _driven(self, joint: Joint) -> Joint:
         """A joint with what actuators and equalities make of it."""
         names = joint.coordinate_names or (joint.name,)
-        joint = replace(joint, actuated=not self.drives.driven.isdisjoint(names))
+        joint = replace(joint, actuated=not self.actuation.driven.isdisjoint(names))
         if joint.name in self.equalities.held:
             held = self.equalities.held[joint.name]
             return replace(joint, lower=(held,), upper=(held,))
@@ -232,7 +232,7 @@ class _Model:
             self.anchors,
             self.scalars,
             self.tendons,
-            self.drives,
+            self.actuation,
             self.links,
             self.inertials,
             self.placed,
@@ -273,7 +273,7 @@ class _Model:
 
     def _effort_ranges(self) -> dict[str, tuple[float, float]]:
         """What the actuators of a joint can do together, where there are any."""
-        driven, flat = self.drives.driven, (spec for specs in self.specs for spec in specs)
+        driven, flat = self.actuation.driven, (spec for specs in self.specs for spec in specs)
         return {s.name: s.effort_range for s in flat if s.effort_range and s.name in driven}
 
     def _configurations(self) -> dict[str, Array]:

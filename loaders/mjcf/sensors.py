@@ -11,7 +11,7 @@ import numpy as np
 from robosim.description.joint import Joint
 from robosim.description.sensor import KINDS, Sensor, Zone
 from robosim.loaders.inertials import Inertial
-from robosim.loaders.mjcf.actuators import Drives
+from robosim.loaders.mjcf.actuators import Actuation
 from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
 from robosim.loaders.mjcf.contacts import PlacedGeom
 from robosim.loaders.mjcf.links import Links
@@ -33,7 +33,7 @@ class Sensed:
 
     Attributes
     ----------
-    anchors, scalars, tendons, drives, links
+    anchors, scalars, tendons, actuation, links
     inertials : sequence of Inertial
         Of each body of the file, in its own frame.
     geoms : sequence of PlacedGeom
@@ -44,7 +44,7 @@ class Sensed:
     anchors: Anchors
     scalars: Scalars
     tendons: Tendons
-    drives: Drives
+    actuation: Actuation
     links: Links
     inertials: Sequence[Inertial]
     geoms: Sequence[PlacedGeom]
@@ -128,7 +128,7 @@ class _Reader:
 
     def _actuator(self, node: Node, kind: str) -> dict[str, Any] | str:
         node.look_up("actuator", self._actuators, "actuator")
-        actuators = self._sensed.drives.actuators
+        actuators = self._sensed.actuation.actuators
         gears = next((a.gears for a in actuators if a.name == node.text("actuator")), None)
         if not gears:
             return _NOT_THERE

@@ -92,7 +92,7 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
     if model.collision is not None:
         shapes, data, pairs = model.collision
         room = np.zeros(n_slots(model) - len(slots), dtype=CONTACT)
-        room["part"] = 1.0
+        room["share"] = 1.0
         slots = np.concatenate((slots, room))
         collision = CollisionWork(
             make_shape_scratch(shapes, data),

@@ -172,7 +172,7 @@ class Tendon(Frozen):
                 "at most one thing to wrap around between two of them",
                 element=element,
             )
-        for pulley in (part for part in self.path if isinstance(part, Pulley)):
+        for pulley in (item for item in self.path if isinstance(item, Pulley)):
             if not (np.isfinite(pulley.divisor) and pulley.divisor):
                 raise ModelError(
                     f"the divisor of a pulley must be a number but zero, not {pulley.divisor}",
@@ -201,8 +201,8 @@ class Tendon(Frozen):
 
     def bodies(self) -> Iterator[str | None]:
         """The bodies of its points, wraps and their sides, as they come; None for the world."""
-        for part in self.path:
-            if isinstance(part, Point | Wrap):
-                yield part.body
-            if isinstance(part, Wrap) and part.side is not None:
-                yield part.side.body
+        for item in self.path:
+            if isinstance(item, Point | Wrap):
+                yield item.body
+            if isinstance(item, Wrap) and item.side is not None:
+                yield item.side.body

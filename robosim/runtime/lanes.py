@@ -59,7 +59,7 @@ class LaneParts(NamedTuple):
     info: NDArray[np.void]  # (1,)
     carried: NDArray[np.void]  # (lanes, n) FIELD of what each brings along
     forces: NDArray[np.void]  # (lanes, n) of what drives it in each step
-    drives: NDArray[np.void]  # (lanes, n) and of its servos
+    servos: NDArray[np.void]  # (lanes, n) and of its servos
     told: NDArray[np.void]  # (lanes, n) of its coordinates and velocities
 
 
@@ -200,14 +200,14 @@ def make_parts(
 ) -> LaneParts:
     """LaneParts of lanes of a kind, each of which has a state and a `lay_out` of its own."""
     wide.memory.system.valid[:] = 0
-    carried, forces, drives, told = (
+    carried, forces, servos, told = (
         _fields([some(one) for one in states], some(wide), chosen, kind)
         for some, chosen in zip(BROUGHT, zip(*layouts, strict=True), strict=True)
     )
     # What is not solved by then, each state solves by itself.
     options = options._replace(last_attempt=min(options.last_attempt, COLD))
     info = widen([np.zeros(1, dtype=INFO)] * kind.width, kind)
-    return LaneParts(model, *wide, work, options, info, carried, forces, drives, told)
+    return LaneParts(model, *wide, work, options, info, carried, forces, servos, told)
 
 
 def widen(values: Sequence[Any], kind: Lanes) -> Any:
@@ -290,7 +290,7 @@ def _carried(one: Moved) -> tuple[NDArray[Any], ...]:
 BROUGHT: tuple[Callable[[Moved], tuple[NDArray[Any], ...]], ...] = (
     _carried,
     lambda one: (one.loads.tau,),
-    lambda one: (one.loads.drives,),
+    lambda one: (one.loads.servos,),
     lambda one: (one.state.q, one.state.v),
 )
 

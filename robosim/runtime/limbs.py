@@ -77,12 +77,12 @@ class Limbs(Together):
         wide = Moved(*(widen([part], limbs) for part in own))
         work = widen([make_workspace(first.robot, first.model)], limbs)
         bodies, joints, contacts = model.bodies, model.joints, model.contacts
-        bodies["part"][:shared] = 1.0 / LIMBS
+        bodies["share"][:shared] = 1.0 / LIMBS
         bodies["floating_mass"] = whole.model.bodies["floating_mass"][first.rows.bodies, None]
         begins = joints["parent"][shared:] == hub
         joints["limb"][shared:][begins] = 1
         on_shared = np.where(contacts["joint"] >= 0, contacts["joint"], contacts["body"]) < shared
-        contacts["part"][on_shared] = 1.0 / LIMBS
+        contacts["share"][on_shared] = 1.0 / LIMBS
         absent = np.stack([lane.rows.contacts < 0 for lane in lanes], axis=-1)
         contacts["radius"][absent] = -FAR
         work = work._replace(slots=in_lines(contacts))

@@ -98,7 +98,7 @@ class Held:
     def release_servos(self) -> None:
         """Take all servos out of the equations; those of a controller are set step by step."""
         for name in ("kp", "kd", "target_rate"):
-            self.loads.drives[name] = 0.0
+            self.loads.servos[name] = 0.0
 
     def given(self, q: Array, timestep: float) -> Array:
         """Forces (nv,) that the last step has applied, with those of servos, which led to q."""
@@ -106,7 +106,7 @@ class Held:
         servos = self.gains[self.gains["implicit"] != 0]
         if len(servos):
             end = q[servos["q_index"]]
-            rates = (end - self.loads.drives["start"][servos["v_index"]]) / timestep
+            rates = (end - self.loads.servos["start"][servos["v_index"]]) / timestep
             asked = servos["kp"] * (servos["target"] - end)
             asked += servos["kd"] * (servos["velocity"] - rates)
             given = np.clip(asked, -servos["limit"], servos["limit"])

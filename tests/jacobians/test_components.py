@@ -145,11 +145,11 @@ def test_slope_of_a_law(kind, servo):
     """A: how the law answers the rates of the coordinates over the interval, servos included."""
     case = OneLaw(kind, seed=2, damped=True)
     if servo:
-        drives = case.sim.parts.loads.drives
+        servos = case.sim.parts.loads.servos
         for name, value in (("kp", 20.0), ("kd", 3.0), ("target", 0.7), ("target_rate", -0.4)):
             case.sim.held.release_servos = lambda: None  # set_state would take them out
-            drives[name] = value
-        drives["limit"][::2] = 1e-3  # of every other one is more asked
+            servos[name] = value
+        servos["limit"][::2] = 1e-3  # of every other one is more asked
     A = case.evaluate(case.q1, case.q2)[3]
     columns = []
     for rate in np.eye(case.robot.nv):
@@ -260,7 +260,7 @@ def started(seed: int) -> Simulation:
     sim.parts.loads.tau[:] = rng.normal(size=len(sim.parts.loads.tau))
     sim.parts.loads.external["w"][:-1] = rng.normal(size=(len(robot.bodies), 6))
     sim.parts.loads.motion["q2"], sim.parts.loads.motion["v2"] = 0.3, 1.0
-    servo = sim.parts.loads.drives[robot.v_offsets[robot.joint_index("plain")]]
+    servo = sim.parts.loads.servos[robot.v_offsets[robot.joint_index("plain")]]
     servo["kp"], servo["kd"], servo["target"], servo["target_rate"] = 50.0, 2.0, 0.4, -1.0
     for array in (sim.parts.state.joints, sim.parts.state.couplings):
         array["impulse"] = rng.normal(size=array["impulse"].shape)

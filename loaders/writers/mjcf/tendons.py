@@ -38,23 +38,23 @@ def _tendon(document: Document, tendons: etree._Element, tendon: Tendon) -> None
         attributes |= {"limited": "true", "range": text(told)}
     element = child(tendons, "fixed" if tendon.is_fixed else "spatial", **attributes)
     joints = document.joint_names()
-    for k, part in enumerate(tendon.path):
+    for k, item in enumerate(tendon.path):
         name = f"{tendon.name}_{k + 1}"
-        match part:
+        match item:
             case Term():
-                if any(part.higher):
+                if any(item.higher):
                     document.lost.add("higher powers of coordinates in tendons", tendon.name)
-                coefficient = text(part.factor)
-                child(element, "joint", joint=joints[part.coordinate], coef=coefficient)
+                coefficient = text(item.factor)
+                child(element, "joint", joint=joints[item.coordinate], coef=coefficient)
             case Point():
-                site = document.site(name, part.body, np.asarray(part.position))
+                site = document.site(name, item.body, np.asarray(item.position))
                 child(element, "site", site=site)
             case Pulley():
-                child(element, "pulley", divisor=text(part.divisor))
+                child(element, "pulley", divisor=text(item.divisor))
             case Wrap():
-                names = {"geom": _wrap(document, name, part)}
-                if part.side is not None:
-                    side = part.side
+                names = {"geom": _wrap(document, name, item)}
+                if item.side is not None:
+                    side = item.side
                     at = np.asarray(side.position)
                     names["sidesite"] = document.site(f"{name}_side", side.body, at)
                 child(element, "geom", **names)
@@ -102,7 +102,7 @@ def is_curve(tendon: Tendon) -> bool:
 
 def counts_backwards(tendon: Tendon) -> bool:
     """Whether a tendon takes lengths off others, as no tendon of MJCF does."""
-    return any(isinstance(part, Pulley) and part.divisor < 0 for part in tendon.path)
+    return any(isinstance(item, Pulley) and item.divisor < 0 for item in tendon.path)
 
 
 def path_of(tendon: Tendon) -> str:

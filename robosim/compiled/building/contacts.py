@@ -67,7 +67,7 @@ def contact_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[n
     for limit in found:
         limit["body"], limit["other"] = nb, nb
     contacts = np.concatenate((ground, np.array(found, dtype=CONTACT)))
-    contacts["part"] = 1.0
+    contacts["share"] = 1.0
     return contacts
 
 

@@ -23,7 +23,7 @@ CONTACT = np.dtype(
         ("mass", "f8"),  # that residuals of impulses are divided by
         ("sign", "f8"),  # of the edges' cross product; of a limit (lower 1), times scale
         ("scale", "f8"),  # of a coordinate: length of an arc over its angle, 1 for a translation
-        ("part", "f8"),  # as that of a body
+        ("share", "f8"),  # as that of a body
         # Of a coordinate; cosine of a cone, of half of a turn; force of dry friction over scale.
         ("bound", "f8"),
         ("apart", "i8"),  # 1: the shapes are apart at the first knot, whatever this gap says there

@@ -136,7 +136,7 @@ JOINT_WORK = with_rows(
 
 COUPLING_WORK = np.dtype([("g", "f8"), ("impulse", "f8"), ("impulse_old", "f8")])
 
-DRIVE = np.dtype(  # of an actuator that is part of the equations: position and velocity servo
+SERVO = np.dtype(  # of an actuator that is part of the equations: position and velocity servo
     [
         ("kp", "f8"),
         ("kd", "f8"),

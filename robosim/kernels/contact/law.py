@@ -240,14 +240,14 @@ def contact_products(contact, c, w, facets, length):
 
 
 @kernel
-def contact_stays(contact, c, w, facets, part):
-    """Let a contact go straight in a jump if at least `part` of that leaves it in its cones.
+def contact_stays(contact, c, w, facets, least):
+    """Let a contact go straight in a jump if at least `least` of that leaves it in its cones.
 
     Such a contact goes straight, up to `CLOSE` of the way to where it would leave them: landing
     keeps the difference of a pair, and so brings a slip that is to vanish down by halves only.
     """
     longest = longest_straight_step(contact, c, w, facets, 1.0, 2.0)
-    w.straight = CLOSE * longest if everywhere(longest >= part) else 0.0
+    w.straight = CLOSE * longest if everywhere(longest >= least) else 0.0
 
 
 @kernel

@@ -94,7 +94,7 @@ def follow_turns(model, poses, work):
                 change[k] += parent[k] + t.z[k]
         if body.floats_with >= 0:
             for k in range(3):
-                work.correction[body.floats_with].w[k] += body.part * body.mass * change[k]
+                work.correction[body.floats_with].w[k] += body.share * body.mass * change[k]
     for i in range(nb):
         body = model.bodies[i]
         if body.floats_with == i:

@@ -36,10 +36,10 @@ def potential_slope(pieces, begin, end, x):
 
 
 @kernel
-def servo_torque(drive, q, u):
+def servo_torque(servo, q, u):
     """What a servo gives where its coordinate is q and its rate u, and 1 if it could give more."""
-    asked = drive.kp * (drive.target - q) + drive.kd * (drive.target_rate - u)
-    return min(max(asked, -drive.limit), drive.limit), pick(abs(asked) <= drive.limit, 1.0, 0.0)
+    asked = servo.kp * (servo.target - q) + servo.kd * (servo.target_rate - u)
+    return min(max(asked, -servo.limit), servo.limit), pick(abs(asked) <= servo.limit, 1.0, 0.0)
 
 
 @kernel
@@ -52,7 +52,7 @@ def joint_law(model, state, loads, work, j, dt):
         for k in range(rows):
             w.A[row, k] = 0.0
     for row in range(single):
-        c, drive = model.coordinates[joint.v_begin + row], loads.drives[joint.v_begin + row]
+        c, servo = model.coordinates[joint.v_begin + row], loads.servos[joint.v_begin + row]
         q1, q2 = state.q[joint.q_begin + row], work.q2[joint.q_begin + row]
         middle, u = 0.5 * (q1 + q2), (q2 - q1) / dt
         away, stiffness = middle - c.rest, c.stiffness
@@ -66,10 +66,10 @@ def joint_law(model, state, loads, work, j, dt):
             force += first
             slope += 0.5 * dt * second
         w.half[row] = -0.5 * dt * force
-        servo, free = servo_torque(drive, q2, u)
+        torque, free = servo_torque(servo, q2, u)
         w.rotor[row], w.rate[row] = c.armature * u, u
-        w.law[row] = w.half[row] + knot.rotor[row] - w.rotor[row] + dt * servo
-        w.A[row, row] = -0.5 * dt * slope - c.armature - free * dt * (dt * drive.kp + drive.kd)
+        w.law[row] = w.half[row] + knot.rotor[row] - w.rotor[row] + dt * torque
+        w.A[row, row] = -0.5 * dt * slope - c.armature - free * dt * (dt * servo.kp + servo.kd)
     if joint.m_R == 3:
         rotation_law(model, state, work, j, dt)
 
@@ -147,10 +147,10 @@ def knot_law(model, loads, work, j, dt):
         v, q = joint.v_begin + row, joint.q_begin + row
         w.A[row, row] = -model.coordinates[v].armature
         w.law[row] = w.rotor[row]
-        drive = loads.drives[v]
-        if drive.kp != 0.0 or drive.kd != 0.0:
+        servo = loads.servos[v]
+        if servo.kp != 0.0 or servo.kd != 0.0:
             # At the rate of the interval, and how that changes with twice the rate that is added.
-            torque, free = servo_torque(drive, work.q2[q] + dt * w.rate[row], w.rate[row])
-            slope = free * dt * (dt * drive.kp + drive.kd)
+            torque, free = servo_torque(servo, work.q2[q] + dt * w.rate[row], w.rate[row])
+            slope = free * dt * (dt * servo.kp + servo.kd)
             w.A[row, row] -= slope
             w.law[row] += 0.5 * dt * torque + slope * w.rate[row]

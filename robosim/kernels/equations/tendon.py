@@ -27,35 +27,35 @@ def follow_tendon(model, joint, poses, q, spans, t):
         fill(0.0, spans[n].w)
     length, share = 0.0, 1.0
     for k in range(joint.path_begin, joint.path_end):
-        part = model.paths[k]
-        if part.kind == TERM:
-            x = q[model.joints[part.joint].q_begin + part.row]
-            a, b, c = part.p[0], part.p[1], part.p[2]
-            length += x * (part.factor + x * (a + x * (b + x * c)))
-            slope = part.factor + x * (2.0 * a + x * (3.0 * b + x * 4.0 * c))
-            add_term(model.joints[part.joint], part, slope, poses, spans, t)
-        elif part.kind == PULLEY:
-            share = part.factor
-        elif part.kind == VIA and k + 1 < joint.path_end:
+        item = model.paths[k]
+        if item.kind == TERM:
+            x = q[model.joints[item.joint].q_begin + item.row]
+            a, b, c = item.p[0], item.p[1], item.p[2]
+            length += x * (item.factor + x * (a + x * (b + x * c)))
+            slope = item.factor + x * (2.0 * a + x * (3.0 * b + x * 4.0 * c))
+            add_term(model.joints[item.joint], item, slope, poses, spans, t)
+        elif item.kind == PULLEY:
+            share = item.factor
+        elif item.kind == VIA and k + 1 < joint.path_end:
             after = model.paths[k + 1]
             if after.kind == VIA:
-                place_point(part.p, poses[part.body], t.R_J[0])
+                place_point(item.p, poses[item.body], t.R_J[0])
                 place_point(after.p, poses[after.body], t.R_J[1])
-                length += add_stretch(part, after, t.R_J[0], t.R_J[1], poses, share, spans, t)
+                length += add_stretch(item, after, t.R_J[0], t.R_J[1], poses, share, spans, t)
             elif after.kind != PULLEY:
                 end = model.paths[k + 2]
-                length += add_wrapped(part, after, end, poses, share, spans, t)
+                length += add_wrapped(item, after, end, poses, share, spans, t)
     return length
 
 
 @kernel
-def add_term(joint, part, slope, poses, spans, t):
+def add_term(joint, item, slope, poses, spans, t):
     """A coordinate's rows, for the two bodies of its joint, times the length's slope by it."""
     joint_motion_map(joint, poses[joint.parent], poses[joint.child], t, 0, t.S_a, t.S_b)
     for k in range(6):
-        spans[part.span].w[k] += slope * t.S_b[part.row, k]
-        if part.span_parent >= 0:
-            spans[part.span_parent].w[k] += slope * t.S_a[part.row, k]
+        spans[item.span].w[k] += slope * t.S_b[item.row, k]
+        if item.span_parent >= 0:
+            spans[item.span_parent].w[k] += slope * t.S_a[item.row, k]
 
 
 @kernel
@@ -81,13 +81,13 @@ def add_stretch(first, second, start, end, poses, share, spans, t):
 
 
 @kernel
-def add_pull(part, at, sign, poses, spans, t):
+def add_pull(item, at, sign, poses, spans, t):
     """Add the rows of a point that moves along sign t.w to those of its body."""
-    if part.span < 0:
+    if item.span < 0:
         return
-    row = spans[part.span].w
+    row = spans[item.span].w
     for i in range(3):
-        t.y[i] = sign * (at[i] - poses[part.body].x[i])
+        t.y[i] = sign * (at[i] - poses[item.body].x[i])
     cross(t.y, t.w, t.z)
     for i in range(3):
         row[i] += sign * t.w[i]
@@ -256,9 +256,9 @@ def span_rate(model, joint, spans, motions):
     for n in range(joint.span_begin, joint.span_end):
         body = model.spans[n].body
         for k in range(6):
-            part = spans[n].w[k] * motions[body].w[k]
-            rate += part
-            size += abs(part)
+            term = spans[n].w[k] * motions[body].w[k]
+            rate += term
+            size += abs(term)
     return rate, size
 
 

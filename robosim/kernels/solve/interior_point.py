@@ -88,9 +88,9 @@ def complementarity(model, system, work, length):
         of_contact, above, below, count = contact_products(
             contact, work.contacts[k], system.contacts[k], model.facets, length
         )
-        total += contact.part * of_contact
+        total += contact.share * of_contact
         largest, smallest = max(largest, above), min(smallest, below)
-        pairs += contact.part * count
+        pairs += contact.share * count
     mean = over_limbs(total) / max(over_limbs(pairs), 1.0)
     return mean, most_of_limbs(largest), least_of_limbs(smallest)
 
@@ -249,7 +249,7 @@ def least_impulse(model, options, dt):
     """What gravity gives to all bodies in dt, as if it were no less than 1 m/s^2 [Ns]."""
     mass = 0.0
     for i in range(model.bodies.shape[0]):
-        mass += model.bodies[i].part * model.bodies[i].mass
+        mass += model.bodies[i].share * model.bodies[i].mass
     return over_limbs(mass) * abs(dt) * max(1.0, sqrt(dot(options.gravity, options.gravity)))
 
 

@@ -11,7 +11,7 @@ from robosim.kernels.compiler.lanes import lane, together
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.solve.status import CONVERGED
 from robosim.kernels.solve.tree import scheme as tree
-from robosim.kernels.step.run import asks, drive, servo_torques
+from robosim.kernels.step.run import apply_controls, asks, servo_torques
 from robosim.kernels.step.step import advance
 
 
@@ -75,25 +75,25 @@ def run_group(group, solver, parts, parts_kind, runs, run_kind, done, end):
     `parts` and `runs` are addresses as for single states, one for each lane or one for all of them,
     `solver` is as for `step`.
     """
-    model, state, memory, loads, work, options, info, carried, forces, drives, told = group
+    model, state, memory, loads, work, options, info, carried, forces, servos, told = group
     changed, count = False, runs.shape[0]
     for k in range(carried.shape[0]):
         if pack(carried[k], k):
             changed = True
     if changed:
         fill(0, memory.system.valid)
-    servos = False
+    implicit = False
     for i in range(count):
-        servos = servos or has_servos(load(runs[i], run_kind).gains)
+        implicit = implicit or has_servos(load(runs[i], run_kind).gains)
     begin = reached = done[0]
     while reached < end:
         for i in range(count):
             own = load(parts[i], parts_kind)
-            drive(own[1], own[3], own[5], load(runs[i], run_kind), reached)
+            apply_controls(own[1], own[3], own[5], load(runs[i], run_kind), reached)
         for k in range(carried.shape[0]):
             pack(forces[k], k)
-            if servos or reached == begin:
-                pack(drives[k], k)
+            if implicit or reached == begin:
+                pack(servos[k], k)
         asked = reached + 1 == end or asks(load(runs[0], run_kind), reached + 1)
         arguments = (model, state, memory, loads, work, options, solver, asked, info[0])
         if not together(take_step, arguments) or info[0].status != CONVERGED:

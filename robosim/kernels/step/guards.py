@@ -47,7 +47,7 @@ def contacts_give(model, state, system, work, options, dt):
             add_motions(w.L, state.bodies[contact.body], work.bodies[contact.body], dt, t.w)
         if contact.other < nb:
             add_motions(w.L_o, state.bodies[contact.other], work.bodies[contact.other], dt, t.w)
-        work_done += contact.part * 0.5 * dot(w.f, t.w)
+        work_done += contact.share * 0.5 * dot(w.f, t.w)
     work_done = over_limbs(work_done)
     if not somewhere(work_done > 0.0):
         return False
@@ -57,8 +57,8 @@ def contacts_give(model, state, system, work, options, dt):
         for k in range(3):
             t.w[k] = 2.0 / dt * motion.P[1 + k]
         rotate(system.inertias[i].J, t.w, t.y)
-        energy += body.part * 0.5 * (body.mass * dot(motion.v, motion.v) + dot(t.w, t.y))
-        mass += body.part * body.mass
+        energy += body.share * 0.5 * (body.mass * dot(motion.v, motion.v) + dot(t.w, t.y))
+        mass += body.share * body.mass
     fall = RECOVERY_SPEED * RECOVERY_SPEED + dt * dt * dot(options.gravity, options.gravity)
     explained = over_limbs(CURVED * energy + mass * fall)
     return somewhere(work_done > explained)

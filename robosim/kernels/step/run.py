@@ -17,12 +17,12 @@ def control(gains, state, loads):
     """
     for n in range(gains.shape[0]):
         g = gains[n]
-        drive = loads.drives[g.v_index]
-        drive.kp, drive.kd, drive.target_rate = 0.0, 0.0, 0.0
+        servo = loads.servos[g.v_index]
+        servo.kp, servo.kd, servo.target_rate = 0.0, 0.0, 0.0
         if g.implicit != 0:
-            drive.kp, drive.kd, drive.limit = g.kp, g.kd, g.limit
-            drive.target, drive.target_rate = g.target, g.velocity
-            drive.start = state.q[g.q_index]
+            servo.kp, servo.kd, servo.limit = g.kp, g.kd, g.limit
+            servo.target, servo.target_rate = g.target, g.velocity
+            servo.start = state.q[g.q_index]
         else:
             position, rate = state.q[g.q_index], state.v[g.v_index]
             asked = g.kp * (g.target - position) + g.kd * (g.velocity - rate)
@@ -49,13 +49,13 @@ def servo_torques(run, k, state, loads, dt):
     for n in range(run.gains.shape[0]):
         g = run.gains[n]
         if g.implicit != 0:
-            drive, end = loads.drives[g.v_index], state.q[g.q_index]
-            torque, _ = servo_torque(drive, end, (end - drive.start) / dt)
+            servo, end = loads.servos[g.v_index], state.q[g.q_index]
+            torque, _ = servo_torque(servo, end, (end - servo.start) / dt)
             tau[g.v_index] += torque
 
 
 @kernel
-def drive(state, loads, options, run, k):
+def apply_controls(state, loads, options, run, k):
     """What acts over step k of a run, into the work; note it, and the knot that it starts from."""
     assign(run.torques[k if run.torques.shape[0] > 1 else 0], loads.tau)
     if run.targets.shape[0] > 0:
@@ -84,7 +84,7 @@ def run_steps(scheme, model, state, memory, loads, work, options, solver, run, b
     those at the knot that it stops at.
     """
     for k in range(begin, end):
-        drive(state, loads, options, run, k)
+        apply_controls(state, loads, options, run, k)
         asked = k + 1 == end or asks(run, k + 1)
         status = step(
             scheme, model, state, memory, loads, work, options, solver, asked, run.infos[k]

@@ -26,15 +26,15 @@ def start_interval(scheme, model, state, system, loads, work, options, dt, end):
     for j in range(model.joints.shape[0]):
         joint = model.joints[j]
         work.joints[j].rows = joint.n_T + joint.n_R
-        if joint.law != 0 or has_servo(joint, loads.drives):
+        if joint.law != 0 or has_servo(joint, loads.servos):
             choose_rows(scheme, model, system, loads, work, j, options.dt, end)
 
 
 @kernel
-def has_servo(joint, drives):
+def has_servo(joint, servos):
     """Whether a servo drives a coordinate of a joint."""
     for v in range(joint.v_begin, joint.v_begin + joint.m_T + joint.m_R):
-        if drives[v].kp != 0.0 or drives[v].kd != 0.0:
+        if servos[v].kp != 0.0 or servos[v].kd != 0.0:
             return True
     return False
 

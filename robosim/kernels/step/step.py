@@ -87,8 +87,8 @@ def step(scheme, model, state, memory, loads, work, options, solver, asked, info
 def allowed_order(loads, options):
     """The order asked for, or 2 with servos: they look ahead, and a step back would excite them."""
     if options.order == 4:
-        for v in range(loads.drives.shape[0]):
-            if loads.drives[v].kp != 0.0 or loads.drives[v].kd != 0.0:
+        for v in range(loads.servos.shape[0]):
+            if loads.servos[v].kp != 0.0 or loads.servos[v].kd != 0.0:
                 return 2
     return options.order
 

@@ -109,8 +109,8 @@ def strays(model, work, dt):
             t.w[k] = twist[3 + k] - 2.0 / dt * w.P[1 + k]
         rotate_back(work.pose2[i].R, t.w, t.arm)
         rotate(body.inertia, t.arm, t.y)
-        far += body.part * (body.mass * change + dot(t.arm, t.y))
-        near += body.part * push / body.mass
+        far += body.share * (body.mass * change + dot(t.arm, t.y))
+        near += body.share * push / body.mass
     far, near = over_limbs(far), over_limbs(near)
     if everywhere(far <= STRAY * STRAY * near):
         return False
@@ -125,7 +125,7 @@ def strays(model, work, dt):
         for k in range(3):
             t.z[k] -= dot(body.inertia[k], t.y)
         for k in range(3):
-            turns += body.part * t.z[k] * dot(body.inertia_inverse[k], t.z)
+            turns += body.share * t.z[k] * dot(body.inertia_inverse[k], t.z)
     return not far <= STRAY * STRAY * (near + over_limbs(turns))
 
 

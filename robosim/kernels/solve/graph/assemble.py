@@ -76,13 +76,13 @@ def coordinate_rates(model, joint, system, work, j, x, out):
     for row in range(joint.m_T + joint.m_R):
         out[row], size = along, along_size
         for k in range(6):
-            part = w.G_b[n + row, k] * child[k]
-            out[row] += part
-            size += abs(part)
+            term = w.G_b[n + row, k] * child[k]
+            out[row] += term
+            size += abs(term)
             if with_parent:
-                part = w.G_a[n + row, k] * parent[k]
-                out[row] += part
-                size += abs(part)
+                term = w.G_a[n + row, k] * parent[k]
+                out[row] += term
+                size += abs(term)
         single = row < joint.m_T or joint.m_R == 1
         stiffness = abs(w.A[row, row])
         fresh = single and factored[FACTORED] == 0 and w.held[row] == 0

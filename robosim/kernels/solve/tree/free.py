@@ -49,7 +49,7 @@ def solve_free(model, loops, state, system, loads, work, options, dt, info):
     mass, laws, fresh, before = 0.0, loops is not None, True, inf
     for b in range(model.bodies.shape[0]):
         joint = model.joints[b]
-        mass += model.bodies[b].part * model.bodies[b].mass
+        mass += model.bodies[b].share * model.bodies[b].mass
         system.tree[b].posed = 0
         laws = laws or work.joints[b].rows > joint.n_T + joint.n_R
     mass = over_limbs(mass)
@@ -175,7 +175,7 @@ def sweep_up(
         if loops is not None and fresh:
             pass_joint(b, joints[b], loops, tree[b], arms, border, False)
         along = answer_wrench(b, joints, loops, rows, tree, border, arms, residual, False)
-        size += bodies[b].part * along
+        size += bodies[b].share * along
     if loops is not None:
         if fresh and factor_loops(nb, loops, border, tree[nb].D) != 0:
             return inf

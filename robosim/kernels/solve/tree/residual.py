@@ -64,7 +64,7 @@ def find_residual(bodies, inertias, motions, known, impulses, residual, t, dt):
         r, impulse = residual[b].w, impulses[b].w
         for k in range(6):
             r[k] += impulse[k]
-        mass += bodies[b].part * bodies[b].mass
+        mass += bodies[b].share * bodies[b].mass
     return over_limbs(mass)
 
 
@@ -117,7 +117,7 @@ def share_residual(bodies, joints, rows, tree, residual, info):
         if everywhere(size > largest):
             largest = size
             info.worst_body = b
-        total += bodies[b].part * size
+        total += bodies[b].share * size
     return over_limbs(total)
 
 
