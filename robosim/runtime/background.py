@@ -18,7 +18,9 @@ from typing import Any
 
 from numba import types
 
+from robosim.kernels.compiler import PLAIN
 from robosim.kernels.compiler.addresses import TYPES
+from robosim.kernels.compiler.parts import address_of, compile_part, find_compiled
 from robosim.runtime.notice import CompileNotice
 
 COMPILE = """
@@ -52,13 +54,14 @@ class Apart:
         self.start()
 
     def _in_cache(self) -> Any:
-        return self._part._cache.load_overload(self._signature, self._part.targetctx)
+        return find_compiled(self._part, self._signature)
 
     def start(self) -> None:
         """Begin to compile it in another process, unless it is there or no core is idle."""
         _at_work[:] = [process for process in _at_work if process.poll() is None]
         idle = cores() - 1 - len(_at_work)
-        if self._found is not None or self._process is not None or idle < 1 or not is_python():
+        may = idle >= 1 and is_python() and not PLAIN  # plain numba would not find it in the cache
+        if self._found is not None or self._process is not None or not may:
             return
         path = os.pathsep.join(place for place in sys.path if place)
         try:
@@ -95,10 +98,8 @@ class Apart:
                 CompileNotice.end()
             self._found = self._in_cache()
         if self._found is None:
-            self._part.compile(self._signature)
-            self._found = self._part.overloads[self._signature]
-        found = self._found
-        return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
+            self._found = compile_part(self._part, self._signature)
+        return address_of(self._found)
 
 
 def cores() -> int:

@@ -22,7 +22,8 @@ from robosim.compiled.records.step import INFO
 from robosim.compiled.state import State
 from robosim.compiled.workspace import Workspace
 from robosim.kernels.compiler.addresses import TYPES, leave, load
-from robosim.kernels.compiler.jit import entry, named, part
+from robosim.kernels.compiler.cache import named
+from robosim.kernels.compiler.jit import entry, part
 from robosim.kernels.solve.attempts import find_motion
 from robosim.kernels.solve.graph import scheme as graph
 from robosim.kernels.solve.tree import scheme as tree

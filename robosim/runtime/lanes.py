@@ -21,8 +21,10 @@ from robosim.compiled.memory import Guesses, Memory
 from robosim.compiled.model import Model, Options
 from robosim.compiled.records.step import INFO
 from robosim.compiled.state import State
+from robosim.kernels.compiler import PLAIN
 from robosim.kernels.compiler.addresses import TYPES, load
-from robosim.kernels.compiler.jit import entry, named
+from robosim.kernels.compiler.cache import named
+from robosim.kernels.compiler.jit import entry
 from robosim.kernels.compiler.lanes import Lanes, laned
 from robosim.kernels.solve.status import COLD
 from robosim.kernels.step.group import run_group
@@ -74,7 +76,12 @@ class Layout(NamedTuple):
 
 
 def suits_lanes(parts: Sequence[Parts]) -> bool:
-    """Whether simulations take their steps in a way that lanes are made for, all in the same."""
+    """Whether simulations take their steps in a way that lanes are made for, all in the same.
+
+    By plain numba there are no lanes.
+    """
+    if PLAIN:
+        return False
     before = parts[0].model
     for model, options in ((one.model, one.options) for one in parts):
         tree = model.tree and model.loops is None

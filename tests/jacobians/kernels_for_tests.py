@@ -2,7 +2,8 @@
 
 from functools import cache
 
-from robosim.kernels.compiler.jit import entry, kernel, named
+from robosim.kernels.compiler.cache import named
+from robosim.kernels.compiler.jit import entry, kernel
 from robosim.kernels.contact.active_set import admit_limit, enter
 from robosim.kernels.contact.kinematics import differentiate_contact, move_contact, start_contact
 from robosim.kernels.contact.law import contact_answer as add_answer

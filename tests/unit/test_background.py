@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from numba import types
 
-from robosim.kernels.compiler import jit
+from robosim.kernels.compiler import cache
 from robosim.kernels.compiler.addresses import TYPES
-from robosim.kernels.compiler.jit import named, part
+from robosim.kernels.compiler.cache import named
+from robosim.kernels.compiler.jit import part
 from robosim.runtime import background
 from robosim.runtime.background import Apart
 from robosim.runtime.notice import CompileNotice
@@ -41,7 +42,7 @@ def call(address: int, x: int) -> int:
 def begun(tmp_path, monkeypatch):
     """Begins to compile `double`, from an empty cache."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(jit, "FOLDER", str(tmp_path / Path(jit.FOLDER).name))
+    monkeypatch.setattr(cache, "FOLDER", str(tmp_path / Path(cache.FOLDER).name))
     monkeypatch.setitem(TYPES, KIND, types.int64)
     monkeypatch.setattr(background, "_at_work", [])
     monkeypatch.setattr(background, "cores", lambda: 2)

@@ -114,12 +114,12 @@ def test_kernel_modules_hold_kernels_only(path):
 
 def test_the_kernel_cache_is_that_of_all_sources_that_kernels_are_made_of(tmp_path, monkeypatch):
     """A constant that changes in a file of Python's, as those of `model.py`, changes kernels."""
-    from robosim.kernels.compiler import jit
+    from robosim.kernels.compiler import cache
 
     package = Path(robosim.__file__).parent
     copy = tmp_path / package.name
     shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(jit, "__file__", str(copy / Path(jit.__file__).relative_to(package)))
+    monkeypatch.setattr(cache, "__file__", str(copy / Path(cache.__file__).relative_to(package)))
     sources = set((copy / "kernels").rglob("*.py"))
     for source in list(sources):
         for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
@@ -127,9 +127,9 @@ def test_the_kernel_cache_is_that_of_all_sources_that_kernels_are_made_of(tmp_pa
                 imported = copy.joinpath(*node.module.split(".")[1:]).with_suffix(".py")
                 sources |= {imported} if imported.is_file() else set()
     assert any("kernels" not in source.relative_to(copy).parts for source in sources)
-    folders = {jit.cache_folder()}
+    folders = {cache.cache_folder()}
     for number, source in enumerate(sorted(sources)):
         with source.open("a", encoding="utf-8") as file:
             file.write("# changed\n")
-        folders.add(jit.cache_folder())
+        folders.add(cache.cache_folder())
         assert len(folders) == number + 2, source

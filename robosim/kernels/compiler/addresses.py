@@ -6,7 +6,6 @@ cached: a type itself is no constant that a cached kernel can be found by.
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 TYPES: dict[int, types.Type] = {}  # kind -> of the values
@@ -88,32 +87,13 @@ def copy_record(typing_context, source, target):
 
     def generate(context, builder, signature, args):
         size = ir.Constant(ir.IntType(64), signature.args[0].size)
-        cgutils.raw_memcpy(builder, args[1], args[0], size, 1)
+        pointer = ir.IntType(8).as_pointer()
+        copy = builder.module.declare_intrinsic("llvm.memcpy", [pointer, pointer, size.type])
+        source, target = (builder.bitcast(one, pointer) for one in args)
+        builder.call(copy, [target, source, size, ir.Constant(ir.IntType(1), 0)])
         return context.get_dummy_value()
 
     return types.void(source, target), generate
-
-
-@intrinsic
-def call_solver(typing_context, function, address, dt, info):
-    """Call what `robosim.runtime.background` compiles by its address: status(address, dt, info).
-
-    It may end as kernels do where lanes part; then the caller does.
-    """
-
-    def generate(context, builder, signature, arguments):
-        code, word = ir.IntType(32), ir.IntType(64)
-        exception = ir.IntType(8).as_pointer().as_pointer()
-        kinds = [word.as_pointer(), exception, *(value.type for value in arguments[1:])]
-        called = builder.inttoptr(arguments[0], ir.FunctionType(code, kinds).as_pointer())
-        status = cgutils.alloca_once(builder, word)
-        nothing = cgutils.alloca_once(builder, exception.pointee)
-        ended = builder.call(called, [status, nothing, *arguments[1:]])
-        with cgutils.if_unlikely(builder, builder.icmp_signed("!=", ended, code(0))):
-            builder.ret(ended)
-        return builder.load(status)
-
-    return types.int64(types.int64, types.int64, types.float64, info), generate
 
 
 @intrinsic

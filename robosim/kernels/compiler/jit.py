@@ -13,23 +13,15 @@ Kernels may take it that no two of their arguments lead to memory that one of th
 (`tests/unit/test_kernel_arguments.py` holds them to it), and that only entries are called from
 elsewhere. So numbers stay in registers over what is written, and arguments that nobody uses, or
 that are the same in all calls, are not passed: a quarter of the time of a standing A1.
-
-numba's cache looks at the file of the function that is called, and would go on serving it after
-a kernel that it calls in another file has changed. So the cache is kept in a folder that is named
-after a hash of all kernel sources, and of those of `robosim.compiled`, whose constants and records
-are compiled into them.
 """
 
 import gc
-import hashlib
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 from llvmlite.binding import Linkage
-from numba import config, njit
+from numba import njit
 from numba.core import typed_passes, types, untyped_passes
 from numba.core.analysis import dead_branch_prune
 from numba.core.caching import FunctionCache
@@ -39,29 +31,10 @@ from numba.core.compiler_machinery import FunctionPass, PassManager, register_pa
 from numba.core.runtime import rtsys
 from numba.extending import lower_cast
 
+from robosim.kernels.compiler.cache import kept
 from robosim.kernels.compiler.lowering import KernelLowering
 
 OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
-
-
-def cache_folder() -> str:
-    """Where the compiled kernels of exactly these sources are kept."""
-    package = Path(__file__).parents[2]
-    here = package / "kernels"
-    digest = hashlib.sha256()
-    for folder in ("compiled", "kernels"):
-        for source in sorted((package / folder).rglob("*.py")):
-            digest.update(source.relative_to(package).as_posix().encode())
-            digest.update(source.read_bytes())
-    base = config.CACHE_DIR
-    if not base and os.access(here, os.W_OK):
-        base = here / "__pycache__"
-    elif not base:
-        base = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "robosim"
-    return str(Path(base) / f"kernels-{digest.hexdigest()[:16]}")
-
-
-FOLDER = cache_folder()
 
 
 class KernelCache(FunctionCache):
@@ -100,19 +73,15 @@ def forget_length(context, builder, source, target, value):
 
 
 def compiler(**options):
-    """A decorator like njit whose functions are cached in `FOLDER`."""
+    """A decorator like njit whose functions are cached where kernels are kept."""
 
     def decorate(function):
-        before = config.CACHE_DIR
-        config.CACHE_DIR = FOLDER
-        try:
+        with kept():
             dispatcher = njit(**OPTIONS, **options)(function)
             dispatcher.get_call_template = partial(resolve, dispatcher.get_call_template)
             if options.get("cache"):
                 dispatcher._cache = KernelCache(function)
             return dispatcher
-        finally:
-            config.CACHE_DIR = before
 
     return decorate
 
@@ -302,16 +271,3 @@ part = compiler(cache=True, pipeline_class=EntryCompiler, **inner)
 kernel = compiler(pipeline_class=KernelCompiler, **inner)
 bridge = compiler(pipeline_class=BridgeCompiler, **inner)
 stage = compiler(pipeline_class=KernelCompiler, inline="always", **inner)
-
-
-def named(*kinds):
-    """A decorator that names a function for the kinds of values that it reads.
-
-    numba tells code of the same name apart by a number that it counts anew in each process.
-    """
-
-    def decorate(function):
-        function.__qualname__ = "_".join([function.__name__, *map(str, kinds)])
-        return function
-
-    return decorate

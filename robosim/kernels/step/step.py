@@ -9,9 +9,9 @@ leaves of the equations does not add up: momentum, linear and angular, is conser
 
 import numpy as np
 
-from robosim.kernels.compiler.addresses import call_solver
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.compiler.lanes import somewhere
+from robosim.kernels.compiler.parts import call_solver
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.solve.status import (
     CONVERGED,

@@ -1,0 +1,100 @@
+"""Without numba's internals robosim is slower, and right.
+
+The kernels of both solvers are compiled anew for that, for some minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robosim
+from robosim.kernels import compiler
+from robosim.kernels.compiler import PRIVATE, SWITCH
+from robosim.models import builders
+
+COMPILER, FOLDER = compiler.__name__, Path(compiler.__file__).parent
+SOLVERS = "articulated", "ldu"
+STEPS = 40
+STARTS = {  # the ball falls onto the ground, slides and begins to roll
+    "double_pendulum": ([0.3, 0.5], [1.0, -2.0]),
+    "sphere": ([0.0, 0.0, 0.26, 1.0, 0.0, 0.0, 0.0], [1.0, 0.2, -1.0, 0.5, 1.0, 0.3]),
+}
+ASKED = f"""
+import json, sys
+import robosim
+from robosim.models import builders
+found = {{}}
+for solver in {SOLVERS}:
+    for name, start in {STARTS}.items():
+        sim = robosim.Simulation(getattr(builders, name)(), solver=solver, lanes=True)
+        sim.set_state(*start)
+        for _ in range({STEPS}):
+            sim.step()
+        found[solver + name] = {{"q": [*sim.q], "v": [*sim.v], "lanes": sim.lanes}}
+ours = [one for one in sys.modules.values() if one.__name__.startswith({COMPILER!r})]
+print(json.dumps({{**found, "files": [one.__file__ for one in ours]}}))
+"""
+
+
+def run(code: str, **environment: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(code)],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout
+
+
+@pytest.fixture(scope="module")
+def plain() -> Any:
+    """What a process finds that is told to do without numba's internals."""
+    return json.loads(run(ASKED, **{SWITCH: "1"}))
+
+
+@pytest.mark.parametrize("name", STARTS)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_steps_are_the_same(plain, solver, name):
+    """Up to rounding, as plain numba fuses no product with a sum; v is as exact as a residual."""
+    sim = robosim.Simulation(getattr(builders, name)(), solver=solver)
+    sim.set_state(*STARTS[name])
+    for _ in range(STEPS):
+        sim.step()
+    found = plain[solver + name]
+    assert found["lanes"] is False
+    np.testing.assert_allclose(found["q"], sim.q, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found["v"], sim.v, rtol=0, atol=1e-7)
+
+
+def test_no_module_that_needs_internals_is_loaded(plain):
+    names = sorted(Path(file).relative_to(FOLDER).as_posix() for file in plain["files"])
+    shared = ["__init__.py", "addresses.py", "cache.py"]
+    assert names == sorted([*shared, *(f"plain/{name}.py" for name in PRIVATE)])
+
+
+def test_another_numba_is_told_of_and_borne():
+    code = """
+        import warnings
+        import numba.core.caching
+        del numba.core.caching.FunctionCache
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            from robosim.runtime import handles, lanes
+            from robosim.kernels.compiler import PLAIN, jit
+        print(PLAIN, jit.__file__)
+        print(*(one.message for one in told))
+    """
+    chosen, told = run(code, **{SWITCH: "0"}).splitlines()
+    assert chosen == f"True {FOLDER / 'plain' / 'jit.py'}"
+    assert told.startswith("robosim's kernels are compiled by plain numba")
+    assert told.count("plain numba") == 1
+    assert "FunctionCache" in told
