@@ -100,6 +100,8 @@ class Engine:
         self._near = -1, np.zeros(0, dtype=bool)
         self._done = np.zeros(1, dtype=np.int64)
         self._stepping = threading.Lock()
+        self.is_busy = self._stepping.locked  # as an attribute, as each step asks
+        self._is_fourth = self.parts.options.order == 4
         self.limbs: Limbs | None = None
         self.hand_over(self.parts, like)
 
@@ -154,7 +156,7 @@ class Engine:
 
     def refuse_if_busy(self) -> None:
         """Raise a StateError while another thread takes steps."""
-        if self._stepping.locked():
+        if self.is_busy():
             raise StateError(BUSY)
 
     @property
@@ -173,39 +175,37 @@ class Engine:
         if not self._stepping.acquire(False):
             raise StateError(BUSY)
         try:
-            self._advance(run, begin, end)
+            counters, done, infos = self.counters, self._done, run.values.infos
+            done[0] = reached = begin
+            while True:
+                if self.run_states is None:
+                    self.run_states = runner(self.handle, run)
+                last = self.until(reached, end) if counters.away else end
+                try:
+                    if self.lanes and last - reached > FEWEST_IN_LANES and not counters.away:
+                        self._advance_limbs(self.run_states, run, last - 1)
+                    self.run_states(self.handle.addresses, run.addresses, done, last)
+                finally:
+                    # An interrupt is raised when compiled code returns, with the steps done.
+                    before, reached = reached, int(done[0])
+                    if reached > before:
+                        self.count(reached - before, infos, reached - 1)
+                    if counters.away:
+                        self.come_back(reached - before)
+                if reached == end:
+                    return
+                if reached < last and not self.goes_on(infos["status"][reached]):
+                    parts, at_start = self.parts, counters.steps == 0
+                    raise failure(self.robot, parts, self.time, at_start, infos[reached])
         finally:
             self._stepping.release()
-
-    def _advance(self, run: Handle, begin: int, end: int) -> None:
-        counters, done, infos = self.counters, self._done, run.values.infos
-        done[0] = reached = begin
-        while True:
-            if self.run_states is None:
-                self.run_states = runner(self.handle, run)
-            last = self.until(reached, end) if counters.away else end
-            try:
-                if self.lanes and last - reached > FEWEST_IN_LANES and not counters.away:
-                    self._advance_limbs(self.run_states, run, last - 1)
-                self.run_states(self.handle.addresses, run.addresses, done, last)
-            finally:
-                # An interrupt is raised when compiled code returns, with the steps done.
-                before, reached = reached, int(done[0])
-                if reached > before:
-                    self.count(reached - before, infos, reached - 1)
-                self.come_back(reached - before)
-            if reached == end:
-                return
-            if reached < last and not self.goes_on(infos["status"][reached]):
-                parts, at_start = self.parts, counters.steps == 0
-                raise failure(self.robot, parts, self.time, at_start, infos[reached])
 
     def count(self, taken: int, infos: NDArray[np.void], row: int) -> None:
         """Count steps that have been taken, of which the last one is told of in this row."""
         counters = self.counters
         counters.steps += taken
         counters.last, counters.last_is_first = (infos, row), counters.steps == 1
-        if self.parts.options.order == 4:
+        if self._is_fourth:
             smooth = infos["order"][row + 1 - taken : row + 1] == 4
             counters.fourth_order_steps += int(np.count_nonzero(smooth))
 

@@ -50,7 +50,8 @@ class Running:
     def step(self, tau: object) -> tuple[int, float, str, int, float, float, int]:
         """Take one step under these torques; returns what `StepInfo` has."""
         engine, held = self._engine, self._held
-        self.refuse_if_busy()
+        if self._asking or engine.is_busy():
+            self.refuse_if_busy()
         counters, single = engine.counters, engine.single
         if counters.steps == 0:
             warn_of_start(engine.robot, engine.parts)
