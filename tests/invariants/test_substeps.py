@@ -118,7 +118,7 @@ def test_a_failed_step_leaves_no_trace(feet, solver):
     for k in range(5):
         sim.step((-1) ** k * push)
     before = sim.copy()
-    before._memory.system.valid[:] = 0
+    before.parts.memory.system.valid[:] = 0
     # From 0.3 rad in half of the step to 0.7 rad in the first half and 1.4 rad in the second.
     with pytest.raises(ConvergenceError) as caught:
         sim.step(300.0 * push)
