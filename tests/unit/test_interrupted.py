@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,18 @@ class Interrupt(KeyboardInterrupt):
 
 def interrupt(number: int, frame: Any) -> None:
     raise Interrupt
+
+
+def then_interrupted(take: Callable[..., Any], call: int = 1) -> Callable[..., None]:
+    """Compiled code that is interrupted when it returns from so many calls."""
+    calls = itertools.count(1)
+
+    def interrupted(*arguments: Any) -> None:
+        take(*arguments)
+        if next(calls) == call:
+            raise Interrupt
+
+    return interrupted
 
 
 @pytest.fixture
@@ -60,28 +73,32 @@ def test_an_interrupted_run_is_where_its_time_says(interrupted_soon: None, contr
 
 def test_an_interrupt_after_compiled_code_leaves_its_steps_counted() -> None:
     """As the interpreter raises it: when the call comes back."""
-    sim = Simulation(chain(3))
+    sim, as_ever = Simulation(chain(3)), Simulation(chain(3))
+    for each in (sim, as_ever):
+        each.set_state([0.1, 0.2, 0.3])
     sim.step()
     take = sim.engine.run_states
     assert take is not None
-
-    def interrupted(*arguments: Any) -> None:
-        take(*arguments)
-        raise Interrupt
-
-    sim.engine.run_states = interrupted
+    sim.engine.run_states = then_interrupted(take)
     with pytest.raises(Interrupt):
         sim.run(0.025)
     assert sim.steps == 26
     assert sim.time == 26 * sim.timestep
     assert sim.last_step is not None
     sim.engine.run_states = take
-    sim.step()
+    as_ever.run(sim.time)
+    np.testing.assert_array_equal(sim.q, as_ever.q)
+    for each in (sim, as_ever):
+        each.step()
     assert sim.steps == 27
+    np.testing.assert_array_equal(sim.q, as_ever.q)
 
 
 def test_a_simulation_that_another_thread_steps_is_refused() -> None:
-    sim = Simulation(chain(3))
+    """In a sentence, and without a trace: the first one goes on."""
+    sim, as_ever = Simulation(chain(3)), Simulation(chain(3))
+    for each in (sim, as_ever):
+        each.set_state([0.1, 0.2, 0.3])
     sim.step()
     take, inside, go_on = sim.engine.run_states, threading.Event(), threading.Event()
     assert take is not None
@@ -104,11 +121,15 @@ def test_a_simulation_that_another_thread_steps_is_refused() -> None:
         lambda: sim.restore(sim),
     )
     for use in uses:
-        with pytest.raises(StateError, match="another thread is stepping this simulation"):
+        with pytest.raises(
+            StateError, match=r"another thread is stepping this simulation.*copy\(\)"
+        ):
             use()
     go_on.set()
     thread.join(30)
     assert sim.steps == 11
+    as_ever.run(sim.time)
+    np.testing.assert_array_equal(sim.q, as_ever.q)
     sim.step()
     assert sim.steps == 12
 
@@ -129,18 +150,9 @@ def test_an_interrupted_rollout_leaves_each_state_where_its_time_says(
     batch = BatchSimulation(chain(3), 5, threads=threads, lanes=False)
     batch.set_state(np.linspace(0.1, 0.5, 15).reshape(5, 3))
     alone = [batch[i].copy() for i in range(5)]
-    calls = []
 
     def take(first: Any, run: Any) -> Any:
-        run_states = runner(first, run)
-
-        def interrupted(*arguments: Any) -> None:
-            run_states(*arguments)
-            calls.append(1)
-            if len(calls) == threads:
-                raise Interrupt
-
-        return interrupted
+        return then_interrupted(runner(first, run), threads)
 
     monkeypatch.setattr("robosim.batch.batch.runner", take)
     with pytest.raises(Interrupt):
@@ -169,13 +181,7 @@ def test_an_interrupted_run_in_lanes_is_where_its_time_says(
         each.set_state(q)
 
     def take(*kinds: Any) -> Any:
-        run = group_runner(*kinds)
-
-        def interrupted(*arguments: Any) -> None:
-            run(*arguments)
-            raise Interrupt
-
-        return interrupted
+        return then_interrupted(group_runner(*kinds))
 
     monkeypatch.setattr("robosim.runtime.lanes.group_runner", take)
     with pytest.raises(Interrupt):
