@@ -31,6 +31,15 @@ def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str, element: s
     return array
 
 
+def finite(value: ArrayLike, shape: tuple[int, ...]) -> Array | None:
+    """`value` as a new float64 array, or None if it is not finite numbers of this shape."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    return array if array.shape == shape and np.all(np.isfinite(array)) else None
+
+
 def unit_quaternion(value: ArrayLike, what: str, element: str) -> Array:
     q = frozen_array(value, (4,), what, element)
     norm = float(np.linalg.norm(q))

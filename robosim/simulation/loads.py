@@ -17,7 +17,7 @@ from robosim.description.tendon import Tendon
 from robosim.errors import ControllerError, StateError
 from robosim.simulation.blame import user_level
 from robosim.simulation.controllers import PD, check_torques, zero
-from robosim.validation import Array
+from robosim.validation import Array, finite
 
 FLOATS = np.dtype(np.float64)
 
@@ -181,11 +181,8 @@ def wrench_about(x: Array, force: ArrayLike, torque: ArrayLike, point: ArrayLike
     given = {"force": force, "torque": torque, "point": x if point is None else point}
     values = {}
     for name, value in given.items():
-        try:
-            array = np.array(value, dtype=float)
-        except (TypeError, ValueError):
-            array = np.full(0, np.nan)
-        if array.shape != (3,) or not np.all(np.isfinite(array)):
+        array = finite(value, (3,))
+        if array is None:
             raise StateError(f"{name} must be three finite numbers, not {value!r}")
         values[name] = array
     moment = values["torque"] + np.cross(values["point"] - x, values["force"])

@@ -11,7 +11,7 @@ from robosim.compiled.model import Options
 from robosim.compiled.records.sizes import MAX_FACETS
 from robosim.errors import OptionError
 from robosim.kernels.solve.status import LAST
-from robosim.validation import count
+from robosim.validation import count, finite
 
 
 def checked(
@@ -55,11 +55,8 @@ def checked(
     max_substeps = count("max_substeps", max_substeps)
     if order not in (2, 4):
         raise OptionError(f"order must be 2 or 4, not {order!r}")
-    try:
-        g = np.array(gravity, dtype=float)
-    except (TypeError, ValueError):
-        g = np.full(3, np.nan)
-    if g.shape != (3,) or not np.all(np.isfinite(g)):
+    g = finite(gravity, (3,))
+    if g is None:
         raise OptionError(f"gravity must be three finite numbers, not {gravity!r}")
     g.setflags(write=False)
     options = Options(

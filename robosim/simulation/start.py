@@ -19,7 +19,7 @@ from robosim.kernels.step.knot import set_bodies
 from robosim.simulation.checkpoint import restored_if_refused
 from robosim.simulation.engine import Engine
 from robosim.simulation.loads import Held, Motions
-from robosim.validation import Array
+from robosim.validation import Array, finite
 
 
 class Start:
@@ -80,11 +80,8 @@ class Start:
         nb = len(robot.bodies)
         given: dict[str, Array] = {}
         for name, value, width in (("x", x, 3), ("q", q, 4), ("v", v, 3), ("omega", omega, 3)):
-            try:
-                array = np.zeros((nb, width)) if value is None else np.array(value, dtype=float)
-            except (TypeError, ValueError):
-                array = np.full(0, np.nan)
-            if array.shape != (nb, width) or not np.all(np.isfinite(array)):
+            array = np.zeros((nb, width)) if value is None else finite(value, (nb, width))
+            if array is None:
                 raise StateError(f"{name} must be finite numbers of shape ({nb}, {width})")
             given[name] = array
         norms = np.linalg.norm(given["q"], axis=1, keepdims=True)
