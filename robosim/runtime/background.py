@@ -18,7 +18,7 @@ from typing import Any
 
 from numba import types
 
-from robosim.kernels.compiler import PLAIN
+from robosim.kernels.compiler import PLAIN, cache
 from robosim.kernels.compiler.addresses import TYPES
 from robosim.kernels.compiler.parts import address_of, compile_part, find_compiled
 from robosim.runtime.notice import CompileNotice
@@ -60,7 +60,8 @@ class Apart:
         """Begin to compile it in another process, unless it is there or no core is idle."""
         _at_work[:] = [process for process in _at_work if process.poll() is None]
         idle = cores() - 1 - len(_at_work)
-        may = idle >= 1 and is_python() and not PLAIN  # plain numba would not find it in the cache
+        kept = cache.FOLDER is not None and not PLAIN  # plain numba would not find it there
+        may = idle >= 1 and is_python() and kept
         if self._found is not None or self._process is not None or not may:
             return
         path = os.pathsep.join(place for place in sys.path if place)

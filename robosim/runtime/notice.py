@@ -5,8 +5,16 @@ from __future__ import annotations
 import sys
 import time
 
+from robosim.kernels.compiler import PLAIN
+from robosim.kernels.compiler.cache import FOLDER
 from robosim.kernels.compiler.events import tell_of_compiling
 
+FIRST = "compiling kernels (first run, about a minute)"
+IN_EACH = (
+    "compiling kernels (about a minute, in each run, as no folder can be written that would keep "
+    "them: set NUMBA_CACHE_DIR to one)"
+)
+BY_PLAIN_NUMBA = "kernels are compiled by plain numba, which may take minutes when they are new"
 PAUSE = 2.0  # [s] without compiling, after which it is told again
 
 
@@ -34,7 +42,8 @@ class CompileNotice:
             return
         if not cls.said:
             cls.said = True
-            print("compiling kernels (first run, about a minute)", file=sys.stderr, flush=True)
+            told = BY_PLAIN_NUMBA if PLAIN else FIRST if FOLDER else IN_EACH
+            print(told, file=sys.stderr, flush=True)
         elif cls.depth == 1 and cls.began > cls.ended + PAUSE:
             print("compiling more kernels, for what is new", file=sys.stderr, flush=True)
 

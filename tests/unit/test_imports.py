@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import shutil
 import subprocess
@@ -61,15 +62,73 @@ print(sim.q[0], "numba.np.linalg" in sys.modules)
 """
 
 
-def test_compiling_is_announced_once_and_then_cached(tmp_path):
-    """From an empty cache; with a full one nothing is said, nor imported that only compiles."""
-    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory) -> tuple[str, dict[str, str]]:
+    """What `SMALL` says when it compiles, into which cache."""
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}
     first = run(SMALL, **cache)
     assert first.stderr == "compiling kernels (first run, about a minute)\n"
-    q, compiled = first.stdout.split()
-    assert compiled == "True"
+    q, compiles = first.stdout.split()
+    assert compiles == "True"
+    return q, cache
+
+
+def test_compiling_is_announced_once_and_then_cached(compiled):
+    """From an empty cache; with a full one nothing is said, nor imported that only compiles."""
+    q, cache = compiled
     second = run(SMALL, **cache)
     assert (second.stdout.split(), second.stderr) == ([q, "False"], "")
+
+
+def test_a_copy_finds_what_another_has_compiled(compiled, tmp_path):
+    """As a clone and a wheel of the same sources, which are told where to keep kernels."""
+    for name in "robosim", "robosim.loaders", "robosim.models", "robosim.viz":
+        source = Path(importlib.import_module(name).__file__).parent
+        target = tmp_path.joinpath(*name.split("."))
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(source, target, ignore=ignored, dirs_exist_ok=True)
+    q, cache = compiled
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}){SMALL}print(robosim.__file__)"
+    copied = run(code, **cache)
+    assert copied.stdout.split() == [q, "False", str(tmp_path / "robosim" / "__init__.py")]
+    assert copied.stderr == ""
+
+
+NOWHERE = """
+import robosim.kernels.compiler.cache as cache
+cache.is_writable = lambda folder: False
+cache.FOLDER = cache.cache_folder()
+from robosim.kernels.compiler.jit import entry
+from robosim.runtime.notice import CompileNotice
+
+@entry
+def double(x):
+    return 2 * x
+
+double.py_func.__module__ = "robosim.kernels"
+CompileNotice.install()
+print(double(21))
+"""
+
+
+def test_where_nothing_can_be_kept_kernels_are_compiled_all_the_same():
+    """As in a container that can only be read, of a user whose home can only be read."""
+    done = run(NOWHERE)
+    assert done.stdout == "42\n"
+    assert done.stderr.count("\n") == 1
+    assert "NUMBA_CACHE_DIR" in done.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_passed_over(tmp_path, monkeypatch):
+    from robosim.kernels.compiler import cache
+
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(cache.config, "CACHE_DIR", str(tmp_path / "file" / "below"))
+    monkeypatch.setattr(cache, "PACKAGE", tmp_path / "file")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "users"))
+    assert cache.cache_folder().parent == tmp_path / "users" / "robosim"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert cache.cache_folder() is None
 
 
 def test_warming_up_is_enough():
@@ -119,7 +178,7 @@ def test_the_kernel_cache_is_that_of_all_sources_that_kernels_are_made_of(tmp_pa
     package = Path(robosim.__file__).parent
     copy = tmp_path / package.name
     shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(cache, "__file__", str(copy / Path(cache.__file__).relative_to(package)))
+    monkeypatch.setattr(cache, "PACKAGE", copy)
     sources = set((copy / "kernels").rglob("*.py"))
     for source in list(sources):
         for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):

@@ -15,26 +15,63 @@ elsewhere. So numbers stay in registers over what is written, and arguments that
 that are the same in all calls, are not passed: a quarter of the time of a standing A1.
 """
 
+import functools
 import gc
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 from llvmlite.binding import Linkage
 from numba import njit
 from numba.core import typed_passes, types, untyped_passes
 from numba.core.analysis import dead_branch_prune
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.runtime import rtsys
 from numba.extending import lower_cast
 
-from robosim.kernels.compiler.cache import kept
+from robosim.kernels.compiler import cache
 from robosim.kernels.compiler.lowering import KernelLowering
 
 OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
+
+
+@functools.cache
+def digest_of(source):
+    """What tells the versions of a file apart."""
+    return hashlib.sha256(Path(source).read_bytes()).hexdigest()[:16]
+
+
+class Locator(_CacheLocator):
+    """Finds what a function was compiled to by its place in the sources, wherever these lie."""
+
+    def __init__(self, function, source):
+        self._place = f"{function.__module__}-{function.__code__.co_firstlineno}"
+        self._stamp = digest_of(source)
+        self._py_file = source  # numba's warnings name it
+
+    @classmethod
+    def from_function(cls, function, source):
+        return cls(function, source)
+
+    def get_cache_path(self):
+        return str(cache.FOLDER)
+
+    def get_source_stamp(self):
+        return self._stamp
+
+    def get_disambiguator(self):
+        return self._place
+
+
+class Files(CompileResultCacheImpl):
+    """The files of `KernelCache`."""
+
+    _locator_classes = (Locator,)
 
 
 class KernelCache(FunctionCache):
@@ -42,6 +79,8 @@ class KernelCache(FunctionCache):
 
     numba imports that first, for a fifth of a second; compiling asks for it by itself.
     """
+
+    _impl_class = Files
 
     def load_overload(self, sig, target_context):
         rtsys.initialize(target_context)
@@ -72,16 +111,15 @@ def forget_length(context, builder, source, target, value):
     return value
 
 
-def compiler(**options):
-    """A decorator like njit whose functions are cached where kernels are kept."""
+def compiler(cached=False, **options):
+    """A decorator like njit; what is cached lies where kernels are kept."""
 
     def decorate(function):
-        with kept():
-            dispatcher = njit(**OPTIONS, **options)(function)
-            dispatcher.get_call_template = partial(resolve, dispatcher.get_call_template)
-            if options.get("cache"):
-                dispatcher._cache = KernelCache(function)
-            return dispatcher
+        dispatcher = njit(**OPTIONS, **options)(function)
+        dispatcher.get_call_template = partial(resolve, dispatcher.get_call_template)
+        if cached and cache.FOLDER is not None:
+            dispatcher._cache = KernelCache(function)
+        return dispatcher
 
     return decorate
 
@@ -265,9 +303,9 @@ class KernelCompiler(BridgeCompiler):
         return super().compile_extra(func)
 
 
-entry = compiler(cache=True, pipeline_class=EntryCompiler)
+entry = compiler(cached=True, pipeline_class=EntryCompiler)
 inner = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-part = compiler(cache=True, pipeline_class=EntryCompiler, **inner)
+part = compiler(cached=True, pipeline_class=EntryCompiler, **inner)
 kernel = compiler(pipeline_class=KernelCompiler, **inner)
 bridge = compiler(pipeline_class=BridgeCompiler, **inner)
 stage = compiler(pipeline_class=KernelCompiler, inline="always", **inner)

@@ -17,7 +17,7 @@ A free rotation has no coordinate to take a middle of: ``u`` is the discrete ang
 from math import atan2, sqrt
 
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.compiler.lanes import pick
+from robosim.kernels.compiler.lanes import pick, somewhere
 from robosim.kernels.equations.algebra import cross, dot, quaternion_back
 
 
@@ -33,6 +33,15 @@ def potential_slope(pieces, begin, end, x):
             high = middle - 1
     d, c = x - pieces[low].begin, pieces[low].c
     return c[1] + d * (2.0 * c[2] + 3.0 * d * c[3]), 2.0 * c[2] + 6.0 * d * c[3]
+
+
+@kernel
+def push_somewhere(forces):
+    """Whether any of the generalized forces is not zero."""
+    for v in range(forces.shape[0]):
+        if somewhere(forces[v] != 0.0):
+            return True
+    return False
 
 
 @kernel

@@ -19,8 +19,8 @@ from robosim.kernels.equations.tendon import is_tendon, place_tendon_blocks
 from robosim.kernels.solve.graph import scheme as graph
 from robosim.kernels.solve.graph.assemble import (
     place_coupling_blocks,
+    place_inertias,
     place_joint_blocks,
-    place_masses,
 )
 from robosim.kernels.solve.graph.ldu import ldu_factor, ldu_solve
 from robosim.kernels.solve.status import CONVERGED
@@ -73,7 +73,7 @@ def constraint_matrix(model, system, work, yielding):
 
     What redundant constraints yield to is multiplied by `yielding`.
     """
-    place_masses(model, system, work)
+    place_inertias(model, system, work)
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         if joint.node >= 0:

@@ -6,9 +6,7 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import least_of_limbs, most_of_limbs, pick
 from robosim.kernels.contact.law import contact_keeps
 from robosim.kernels.equations.algebra import assign, fill
-from robosim.kernels.solve.tree.unknowns import (
-    choose_trend,
-)
+from robosim.kernels.solve.trend import choose_trend
 
 SLIGHT = 1e-8  # [m/s], changes of contacts that are not worth a guess
 

@@ -21,12 +21,9 @@ from robosim.kernels.equations.algebra import (
     rotate_back,
     similarity,
 )
-from robosim.kernels.equations.joint_forces import knot_law
+from robosim.kernels.equations.joint_forces import knot_law, push_somewhere
 from robosim.kernels.solve.newton import condense_contact
 from robosim.kernels.solve.status import CONVERGED, SINGULAR
-from robosim.kernels.solve.tree.residual import (
-    push_somewhere,
-)
 
 STRAY = 3.0  # how much farther than the momenta friction may take the velocities at a knot
 

@@ -109,11 +109,17 @@ def close_blocks(model, system, work):
 
 
 @kernel
-def place_masses(model, system, work):
-    """work.blocks = masses and inertias of the bodies at the second knot, and nothing else."""
-    clear_blocks(system.blocks)
-    for i in range(model.bodies.shape[0]):
-        D = system.blocks[i].F
+def place_masses(bodies, blocks):
+    """Masses of the bodies for their translations, and nothing else in the blocks."""
+    clear_blocks(blocks)
+    for i in range(bodies.shape[0]):
         for k in range(3):
-            D[k, k] = model.bodies[i].mass
-        similarity(work.pose2[i].R, model.bodies[i].inertia, D[3:, 3:])
+            blocks[i].F[k, k] = bodies[i].mass
+
+
+@kernel
+def place_inertias(model, system, work):
+    """Masses and inertias of the bodies at the second knot, and nothing else in the blocks."""
+    place_masses(model.bodies, system.blocks)
+    for i in range(model.bodies.shape[0]):
+        similarity(work.pose2[i].R, model.bodies[i].inertia, system.blocks[i].F[3:, 3:])

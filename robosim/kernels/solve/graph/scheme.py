@@ -6,7 +6,7 @@ What a scheme has to offer is told in `robosim.kernels.solve`.
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.contact.answers import subtract_answer
-from robosim.kernels.equations.algebra import assign, clear_blocks, clear_rows, rotate, similarity
+from robosim.kernels.equations.algebra import assign, clear_rows, rotate, similarity
 from robosim.kernels.equations.body import (
     angular_momentum_tangent,
     end_pose,
@@ -26,6 +26,7 @@ from robosim.kernels.solve.graph.assemble import (
     close_blocks,
     coordinate_rates,
     place_coupling_blocks,
+    place_inertias,
     place_joint_blocks,
     place_masses,
 )
@@ -144,12 +145,10 @@ def finish_poses(model, system, work, dt):
 @kernel
 def open_blocks(model, system, work):
     """Blocks of the bodies at the unknowns, before contacts, and no others."""
-    clear_blocks(system.blocks)
+    place_masses(model.bodies, system.blocks)
     for i in range(model.bodies.shape[0]):
-        D = system.blocks[i].F
-        for k in range(3):
-            D[k, k] = model.bodies[i].mass
-        angular_momentum_tangent(system.inertias[i].J, work.bodies[i].P, D[3:, 3:])
+        turned, block = work.bodies[i].P, system.blocks[i].F
+        angular_momentum_tangent(system.inertias[i].J, turned, block[3:, 3:])
 
 
 @kernel
@@ -254,7 +253,7 @@ def needs_velocities():
 @kernel
 def hold_bodies(model, system, work):
     """Blocks of the projection at the second knot before contacts; work.rhs = momenta."""
-    place_masses(model, system, work)
+    place_inertias(model, system, work)
     clear_rows(work.rhs)
     for i in range(model.bodies.shape[0]):
         assign(work.known[i].w, work.rhs[i].w)

@@ -14,7 +14,7 @@ from robosim.kernels.equations.constraints import (
     joint_equations,
     rows_ahead,
 )
-from robosim.kernels.equations.joint_forces import joint_law
+from robosim.kernels.equations.joint_forces import joint_law, push_somewhere
 from robosim.kernels.solve.tree.unknowns import look_ahead, pose_body
 
 
@@ -223,15 +223,6 @@ def push_joint(joint, f, r, rho, rho_a, child, parent):
     parent[3] -= from_child(joint, f[3] + y * f2 - z * f1)
     parent[4] -= from_child(joint, f[4] + z * f0 - x * f2)
     parent[5] -= from_child(joint, f[5] + x * f1 - y * f0)
-
-
-@kernel
-def push_somewhere(forces):
-    """Whether any of the generalized forces is not zero."""
-    for v in range(forces.shape[0]):
-        if somewhere(forces[v] != 0.0):
-            return True
-    return False
 
 
 @kernel

@@ -41,7 +41,6 @@ from robosim.kernels.solve.tree.sweep import solve_joints
 from robosim.kernels.solve.tree.unknowns import (
     add_remembered_rates,
     axes_apart,
-    choose_trend,
     guess_tree,
     has_directions,
     interval_rates,
@@ -60,6 +59,7 @@ from robosim.kernels.solve.tree.unknowns import (
 )
 from robosim.kernels.solve.tree.unknowns import finish_poses as finish_poses
 from robosim.kernels.solve.tree.unknowns import look_ahead as look_ahead
+from robosim.kernels.solve.trend import choose_trend
 
 
 @kernel

@@ -20,14 +20,12 @@ from math import atan2, sqrt
 from robosim.compiled.kinds import BALL, HINGE
 from robosim.compiled.records.sizes import TRENDS
 from robosim.kernels.compiler.jit import kernel, stage
-from robosim.kernels.compiler.lanes import over_limbs, pick, somewhere
+from robosim.kernels.compiler.lanes import pick, somewhere
 from robosim.kernels.contact.kinematics import turned
 from robosim.kernels.equations.algebra import assign, cross, dot, fill, rotate, rotate_back
 from robosim.kernels.equations.body import end_pose, turn_by, turn_from_rate, turn_hinge
 from robosim.kernels.equations.coordinates import read_ahead
 from robosim.kernels.equations.joint import multiply_offset, own_rate
-
-BETTER = 0.6  # part of what is missed, squared, that one more of its differences has to get below
 
 
 @kernel
@@ -142,20 +140,6 @@ def learn_rate(rate, before, row, guess, since, regular, misses):
         missed[n] = miss
         miss -= before
         misses[n + 1] += miss * miss
-
-
-@kernel
-def choose_trend(misses, least, trend):
-    """Of the differences of what guesses miss take as many as make each of them better.
-
-    None where all that is missed, squared, is no more than `least`.
-    """
-    before = over_limbs(misses[0])
-    takes = pick(before > least, 1.0, 0.0)
-    for n in range(TRENDS):
-        misses_more = over_limbs(misses[n + 1])
-        takes = pick(misses_more < BETTER * before, takes, 0.0)
-        trend[n], before = takes, misses_more
 
 
 @kernel
