@@ -19,6 +19,7 @@ from robosim.description.body import Body, ContactPoint, Frame, Geometry
 from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape, as_obstacles, obstacle_name
 from robosim.description.order import coordinate_names, tree_order
+from robosim.description.rigid import rigid_groups
 from robosim.description.sensor import Sensor
 from robosim.description.springs import Coupling, PointSpring
 from robosim.description.tendon import Tendon
@@ -258,7 +259,11 @@ class Mechanism(Frozen):
     def touching_shapes(
         self,
     ) -> list[tuple[tuple[int | None, AnyShape], tuple[int | None, AnyShape]]]:
-        """All pairs ((body, shape), (body, shape)) that may touch; the world's body is None."""
+        """All pairs ((body, shape), (body, shape)) that may touch; the world's body is None.
+
+        What is rigidly joined cannot, whatever pairs are asked for.
+        """
+        rigid = self.rigid_groups
         index = {body.name: i for i, body in enumerate(self.bodies)}
         pairs = {tuple(sorted((index[a], index[b]))) for a, b in self.contact_pairs}
         apart: set[frozenset[str | None]] = {frozenset(pair) for pair in self.excluded_pairs}
@@ -281,12 +286,20 @@ class Mechanism(Frozen):
         found: list[tuple[tuple[int | None, AnyShape], tuple[int | None, AnyShape]]] = []
         for obstacle in self.obstacles:
             for i, body in enumerate(self.bodies):
-                if frozenset((obstacle_name(obstacle), body.name)) not in apart:
+                asked = frozenset((obstacle_name(obstacle), body.name)) not in apart
+                if asked and rigid[body.name] is not None:
                     found += [((None, obstacle), (i, shape)) for shape in body.collisions]
         for a, b in sorted(pairs):
+            if rigid[self.bodies[a].name] == rigid[self.bodies[b].name]:
+                continue
             for shape in self.bodies[a].collisions:
                 found += [((a, shape), (b, other)) for other in self.bodies[b].collisions]
         return found
+
+    @cached_property
+    def rigid_groups(self) -> dict[str | None, str | None]:
+        """The rigid group of each body's name, and of the world, whose name is None."""
+        return rigid_groups(self.bodies, self.joints)
 
     def frames(self) -> Iterator[tuple[int, Frame]]:
         """(body index, frame) of every frame, body by body."""

@@ -16,13 +16,13 @@ from robosim.errors import ControllerError, ConvergenceError, RobosimError
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED
 from robosim.runtime.handles import Parts
 from robosim.simulation.blame import user_level
-from robosim.simulation.readings import Contact, contact_positions, min_gap
+from robosim.simulation.readings import Contact, contact_heights, min_gap
 
 
 def warn_of_start(robot: Mechanism, parts: Parts) -> None:
     """Say before the first step what starts in the ground or beyond its limit."""
-    heights = contact_positions(robot, parts.state)[:, 2] if robot.contacts else np.zeros(1)
-    if heights.min() < -1e-9:
+    heights = contact_heights(robot, parts.state)
+    if heights.min(initial=0.0) < -1e-9:
         name = robot.contacts[int(heights.argmin())].name
         warnings.warn(
             f"contact '{name}' starts {-heights.min():.3g} m below the ground and will be "

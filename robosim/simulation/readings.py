@@ -220,9 +220,15 @@ def contact_positions(robot: Mechanism, state: State) -> Array:
     return np.asarray(state.bodies["x"][bodies] + lowest_arms(robot.contacts, turns[bodies]))
 
 
+def contact_heights(robot: Mechanism, state: State) -> Array:
+    """How high each contact is over the ground, (nc,) [m]; inf where it cannot move at all."""
+    moves = [robot.rigid_groups[contact.body] is not None for contact in robot.contacts]
+    return np.where(moves, contact_positions(robot, state)[:, 2], np.inf)
+
+
 def min_gap(robot: Mechanism, parts: Parts, within: float = 0.1) -> float:
     """Smallest gap at the knot [m]: of contact points, and of shapes nearer than `within`."""
-    heights = contact_positions(robot, parts.state)[:, 2]
+    heights = contact_heights(robot, parts.state)
     gaps = shape_gaps(parts.model, parts.state, parts.work, within)
     return float(min([*heights, *gaps], default=np.inf))
 

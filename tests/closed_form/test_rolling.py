@@ -10,7 +10,19 @@ import numpy as np
 import pytest
 
 import robosim
-from robosim import Body, ContactPoint, Joint, Mechanism, ModelError, Simulation
+from robosim import (
+    Body,
+    ContactPoint,
+    Geometry,
+    HalfSpace,
+    HeightField,
+    Joint,
+    Mechanism,
+    ModelError,
+    Simulation,
+    TriangleMesh,
+)
+from robosim.quaternions import rotation_matrix
 
 G = 9.81
 RADIUS, WIDTH, MASS = 0.3, 0.2, 2.0
@@ -141,3 +153,94 @@ def test_wrong_axes():
         ContactPoint("rim", "drum", (0, 0, 0), 0.1, axis=(0, 0, 0))
     with pytest.raises(ModelError, match="axis must be finite"):
         ContactPoint("rim", "drum", (0, 0, 0), 0.1, axis=(0, np.nan, 1))
+
+
+def test_a_ball_on_a_turntable_circles_with_second_order():
+    """A solid ball that rolls on what turns goes around at 2/7 of its rate, wherever it began."""
+    rate, radius, seconds = 2.0, 0.05, 1.0
+    plate = Geometry("box", (4, 4, 0.1), friction=0.8)
+    table = Body("table", 50.0, np.diag([67, 67, 133.0]), collisions=(plate,))
+    sphere = Geometry("sphere", (radius,), friction=0.8)
+    ball = Body("ball", 0.2, 0.4 * 0.2 * radius**2 * np.eye(3), collisions=(sphere,))
+    spin = Joint(
+        "spin", "revolute", None, "table", (0, 0, 1), motion=lambda t: rate * t, actuated=False
+    )
+    joints = spin, Joint("base", "floating", None, "ball")
+    robot = Mechanism("turntable", (table, ball), joints, contact_pairs=[("table", "ball")])
+    v = np.array([0.0, 0.3])
+    slip = rate * np.array([0.0, 0.5]) - v
+    k = 2 / 7 * rate
+    c, s = np.cos(k * seconds), np.sin(k * seconds)
+    expected = np.array([0.5 - v[1] * (1 - c) / k, v[1] * s / k])
+    errors = []
+    for dt in (0.01, 0.005):
+        sim = Simulation(robot, dt)
+        turning = [slip[1] / radius, -slip[0] / radius, 0]
+        sim.set_state([0, 0.5, 0, 0.05 + radius, 1, 0, 0, 0], [rate, *v, 0, *turning])
+        sim.run(seconds)
+        errors.append(np.linalg.norm(sim.state.x[1, :2] - expected))
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
+
+
+def steadily(radius: float, height: float, mass: float, tilt: float) -> np.ndarray:
+    """The angular velocity (3,) at which a cylinder rolls around its lower rim for ever.
+
+    Its centre of mass is at rest: the moment of the ground's force turns its angular momentum.
+    """
+    across, along = mass * (3 * radius**2 + height**2) / 12, mass * radius**2 / 2
+    c, s = np.cos(tilt), np.sin(tilt)
+    axis = np.array([s, 0, c])
+    arm = radius * np.array([c, 0, -s]) - height / 2 * axis
+    momentum = across * (arm - (arm @ axis) * axis) + along * (arm @ axis) * axis
+    turning = arm[2] - arm[0] / s * c
+    square = np.cross(arm, [0, 0, mass * G])[1] / np.cross([0, 0, turning], momentum)[1]
+    return -np.sqrt(square) * arm
+
+
+@pytest.mark.parametrize("ground", ["half-space", "box"])
+@pytest.mark.parametrize("tilt", [0.05, 0.15, 0.3])
+def test_eulers_disk_goes_around_for_ever(tilt, ground):
+    radius, height, mass = 0.05, 0.004, 0.2
+    spin = steadily(radius, height, mass, tilt)
+    inertia = mass * np.array([3 * radius**2 + height**2] * 2 + [6 * radius**2]) / 12
+    shape = Geometry("cylinder", (radius, height), friction=2.0)
+    disk = Body("disk", mass, np.diag(inertia), collisions=(shape,))
+    under = Geometry("box", (2, 2, 1), position=(0, 0, -0.5), friction=2.0)
+    obstacles = [HalfSpace(friction=2.0) if ground == "half-space" else under]
+    joint = Joint("free", "floating", None, "disk")
+    sim = Simulation(Mechanism("disk", (disk,), (joint,), obstacles=obstacles), 5e-4)
+    q = np.array([np.cos(tilt / 2), 0, np.sin(tilt / 2), 0])
+    z = radius * np.sin(tilt) + height / 2 * np.cos(tilt)
+    sim.set_state([0, 0, z, *q], [0, 0, 0, *(rotation_matrix(q).T @ spin)])
+    energy = sim.energy()
+    sim.run(0.5)
+    assert np.arccos(rotation_matrix(sim.state.q[0])[2, 2]) == pytest.approx(tilt, abs=1e-3)
+    assert sim.energy() == pytest.approx(energy, rel=1e-3)
+
+
+@pytest.mark.parametrize("ground", ["half-space", "box", "mesh", "field"])
+@pytest.mark.parametrize("lean", [0.0, 0.1])
+def test_a_cylinder_that_lands_gains_no_energy(ground, lean):
+    radius, length = 0.1, 0.2
+    half = np.sqrt(0.5)
+    shape = Geometry("cylinder", (radius, length), friction=0.5, quaternion=(half, half, 0, 0))
+    across, along = (3 * radius**2 + length**2) / 12, radius**2 / 2
+    body = Body("c", 1.0, np.diag([across, along, across]), collisions=(shape,))
+    flat = np.array([[-2.0, -2, 0], [2, -2, 0], [2, 2, 0], [-2, 2, 0]])
+    faces = np.array([[0, 1, 2], [0, 2, 3]])
+    under = {
+        "half-space": HalfSpace(friction=0.5),
+        "box": Geometry("box", (4, 4, 1), position=(0, 0, -0.5), friction=0.5),
+        "mesh": TriangleMesh(Geometry("mesh", vertices=flat, faces=faces), friction=0.5),
+        "field": HeightField(np.zeros((21, 21)), (4.0, 4.0), friction=0.5),
+    }[ground]
+    joint = Joint("free", "floating", None, "c")
+    sim = Simulation(Mechanism("c", (body,), (joint,), obstacles=[under]), 1e-3)
+    q = [np.cos(lean / 2), np.sin(lean / 2), 0, 0]
+    sim.set_state([-1.0, 0.033, 0.15 + radius * np.sin(lean), *q], [1.0, 0.2, 0, 0, 5.0, 0.3])
+    energies = [sim.energy()]
+    for _ in range(600):
+        sim.step()
+        energies.append(sim.energy())
+    assert np.diff(energies).max() < 1e-6
+    assert energies[-1] < energies[0] - 0.3

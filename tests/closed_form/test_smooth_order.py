@@ -10,7 +10,7 @@ from random_mechanisms import multiply
 from scipy.integrate import solve_ivp
 from scipy.special import ellipj, ellipk
 
-from robosim import Mechanism, Simulation
+from robosim import Body, Joint, Mechanism, Simulation
 from robosim.models.builders import chain, double_pendulum, free_body, pendulum
 from robosim.quaternions import from_axis_angle
 
@@ -181,3 +181,30 @@ def test_conical_pendulum(tilt):
         errors_q.append(np.abs(q - exact).max())
         errors_v.append(np.abs(v - v0).max())
     assert_second_order(errors_q, errors_v)
+
+
+@pytest.mark.parametrize("dt", [0.01, 0.004])
+def test_flips_of_a_body_that_spins_about_its_middle_axis(dt):
+    """Near the separatrix all errors grow: those of the tolerance must not count in order four."""
+    moments = 0.01 * np.array([1.0, 2.0, 3.0])
+    start = [1e-3, 5.0, 1e-3]
+
+    def turn(_, w):
+        return (moments[[1, 2, 0]] - moments[[2, 0, 1]]) * w[[1, 2, 0]] * w[[2, 0, 1]] / moments
+
+    exact = solve_ivp(
+        turn, (0, 17), start, method="DOP853", rtol=1e-13, atol=1e-15, events=lambda _, w: w[1]
+    ).t_events[0]
+    body, joint = Body("t", 1.0, np.diag(moments)), Joint("f", "floating", None, "t")
+    sim = Simulation(Mechanism("t", (body,), (joint,)), dt, gravity=(0, 0, 0), order=4)
+    sim.set_state(None, [0, 0, 0, *start])
+    energy, flips, before = sim.energy(), [], start[1]
+    for _ in range(round(17 / dt)):
+        sim.step()
+        rate = sim.v[4]
+        if rate * before < 0:
+            flips.append(sim.time - dt + dt * before / (before - rate))
+        before = rate
+    assert len(flips) == len(exact) == 3
+    np.testing.assert_allclose(flips, exact, rtol=0, atol=1e-5)
+    assert sim.energy() == pytest.approx(energy, rel=1e-12)

@@ -13,14 +13,14 @@ from random_mechanisms import multiply, random_body, random_joint, random_quater
 
 from robosim import ContactPoint, Mechanism
 from robosim.compiled.building.model import compile_model
-from robosim.compiled.kinds import EDGE, PLANE, ROUND
+from robosim.compiled.kinds import EDGE, PLANE, RIM, ROUND
 from robosim.compiled.memory import make_system
 from robosim.compiled.workspace import make_workspace
 from robosim.quaternions import rotation_matrix
 
 DT = 0.02
 STEP = 1e-6
-KINDS = {"ball on plane": PLANE, "segments": ROUND, "edges": EDGE}
+KINDS = {"ball on plane": PLANE, "rim on plane": RIM, "segments": ROUND, "edges": EDGE}
 
 
 class TwoBodies:
@@ -170,11 +170,14 @@ def test_gaps_are_distances(kind, seed):
             low, high = np.maximum(at - width, 0), np.minimum(at + width, 1)
         expected = away.min() - contact["radius"] - contact["radius_o"]
     else:
-        normal = case.work.pose2[1]["R"] @ contact["o_end"]
+        normal, radius = case.work.pose2[1]["R"] @ contact["o_end"], contact["radius"]
+        if KINDS[kind] == RIM:
+            slope = normal @ case.work.pose2[0]["R"] @ contact["p_end"]
+            radius *= np.sqrt(1 - slope**2)
         if KINDS[kind] == EDGE:
             normal = np.cross(normal, case.work.pose2[0]["R"] @ contact["p_end"])
             normal *= contact["sign"] / np.linalg.norm(normal)
-        expected = normal @ (p - o) - contact["radius"]
+        expected = normal @ (p - o) - radius
     assert gap == pytest.approx(expected, abs=1e-9)
 
 

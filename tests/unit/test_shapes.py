@@ -12,7 +12,7 @@ from robosim import ModelError, quaternions
 from robosim.bodies import Geometry
 from robosim.collision import HalfSpace, HeightField, TriangleMesh
 from robosim.compiled.building.shapes import compile_shapes
-from robosim.compiled.kinds import EDGE, PLANE, ROUND
+from robosim.compiled.kinds import EDGE, PLANE, RIM, ROUND
 from robosim.compiled.records.body import POSE
 from robosim.compiled.records.shape import FEATURE
 from robosim.compiled.workspace import make_shape_scratch
@@ -101,12 +101,15 @@ def nearest_points(a0, a1, b0, b1):
 def measure(feature, pose_a, pose_b):
     """Gap and normal (3,), A to B, of a feature, by its definition in robosim.compiled.records."""
     a0, b0 = to_world(pose_a, feature["a0"]), to_world(pose_b, feature["b0"])
-    if feature["kind"] == PLANE and feature["flip"] == 0:
-        n = pose_a["R"] @ feature["a1"]
-        return n @ (b0 - a0) - feature["radius"], n
-    if feature["kind"] == PLANE:
-        n = pose_b["R"] @ feature["b1"]
-        return n @ (a0 - b0) - feature["radius"], -n
+    if feature["kind"] in (PLANE, RIM):
+        (owner, mine), (other, theirs) = ("a", pose_a), ("b", pose_b)
+        if feature["flip"] != 0:
+            (owner, mine), (other, theirs) = (other, theirs), (owner, mine)
+        n, reach = mine["R"] @ feature[f"{owner}1"], feature["radius"]
+        if feature["kind"] == RIM:
+            reach *= np.sqrt(1 - (n @ theirs["R"] @ feature[f"{other}1"]) ** 2)
+        gap = n @ ((b0 - a0) if owner == "a" else (a0 - b0)) - reach
+        return gap, n if owner == "a" else -n
     if feature["kind"] == ROUND:
         a1, b1 = to_world(pose_a, feature["a1"]), to_world(pose_b, feature["b1"])
         p, q = nearest_points(a0, a1, b0, b1)

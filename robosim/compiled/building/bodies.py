@@ -19,8 +19,10 @@ def body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np
             floating[base[i]] += body.mass
     distance = np.sqrt(np.sum(contacts["p"] ** 2, axis=1)) + contacts["radius"]
     on_ground = np.where(contacts["other"] == nb, contacts["body"], -1)
+    rigid = mechanism.rigid_groups
     for i, body in enumerate(mechanism.bodies):
-        mine = np.flatnonzero(on_ground == i)
+        # The ground pushes in vain against what is fixed to the world.
+        mine = np.flatnonzero((on_ground == i) & (rigid[body.name] is not None))
         begin = int(mine[0]) if len(mine) else 0
         reach = float(np.max(distance[mine])) if len(mine) else 0.0
         inverse = np.linalg.inv(np.asarray(body.inertia))

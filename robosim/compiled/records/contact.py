@@ -57,6 +57,7 @@ CONTACT_WORK = with_rows(
         ("arm_o", "f8", (3,)),  # the same of the other
         ("center1", "f8", (3,)),  # from the centre of mass to the middle of rolling, first knot
         ("center_o", "f8", (3,)),  # the same of the other
+        ("center2_o", "f8", (3,)),  # and at the second knot, on a plane
         ("roll1", "f8", (3,)),  # from there to the contact
         ("roll", "f8", (3,)),  # the same over the interval, of a rim the mean of both knots
         ("roll_o", "f8", (3,)),

@@ -8,6 +8,8 @@ where two shapes may touch during a step. Each such place is a feature, a FEATUR
   o is `b0`, n is `b1` and p is `a0`. n points away from the plane's owner.
 - ROUND: segments with radii, gap = distance of (a0, a1) and (b0, b1) - radius. A point is a
   segment whose ends are equal.
+- RIM: a circle of `radius` against a plane, where it is nearest to the plane. As PLANE, but that p
+  is the centre of the circle, and the fourth vector its axis.
 - EDGE: edges of polytopes, through `a0` along the unit vector `a1` and through `b0` along
   `b1`; n = sign a1 x b1 / |a1 x b1| points from A to B, gap = n . (b0 - a0).
 
@@ -59,7 +61,7 @@ POINT = np.dtype([("p", "f8", (3,)), ("height", "f8")])  # height: scratch
 FEATURE = np.dtype(
     [
         ("kind", "i8"),
-        ("flip", "i8"),  # 1: the plane belongs to B
+        ("flip", "i8"),  # 1: a plane that belongs to B
         ("sign", "f8"),  # of a1 x b1
         ("id", "i8"),
         ("radius", "f8"),
@@ -90,7 +92,7 @@ PAIR = np.dtype(
 
 FOUND = np.dtype(  # of a pair in a step
     [
-        ("margin", "f8"),  # what it may come nearer [m], 0 if it is out of reach
+        ("margin", "f8"),  # what it may come nearer [m], negative if it is out of reach
         ("near", "i8"),  # 1 for two moving bodies that have features
     ]
 )

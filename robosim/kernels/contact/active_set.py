@@ -14,22 +14,24 @@ from robosim.kernels.compiler.lanes import everywhere, pick, somewhere
 from robosim.kernels.contact.kinematics import (
     FLAT,
     NEARLY_FLAT,
-    coordinate_gap,
     start_contact,
-    start_coordinate,
     step_back,
 )
 from robosim.kernels.contact.law import contact_begins, contact_center
+from robosim.kernels.contact.limits import coordinate_gap, start_coordinate
 from robosim.kernels.equations.algebra import assign, dot, fill
 from robosim.kernels.narrow_phase.slots import (
+    are_far,
     assign_slots,
     find_entered,
+    find_met,
     find_pair,
     in_use,
     largest_speed,
     mark_in_reach,
+    pair_moved,
 )
-from robosim.kernels.solve.status import CONVERGED, NEEDS_BLOCKS
+from robosim.kernels.solve.status import CONVERGED, GOES_THROUGH, NEEDS_BLOCKS
 
 
 @kernel
@@ -236,15 +238,30 @@ def admit_reached(scheme, model, state, system, work, options, dt, kappa):
 
 
 @kernel
-def admit_entered(model, collision, system, work, options, dt, kappa):
-    """Admit features of shapes that have entered each other; a status as in `choose_features`."""
+def admit_entered(model, collision, system, work, options, dt, kappa, substeps):
+    """Admit features of shapes that have entered each other; a status as in `choose_features`.
+
+    GOES_THROUGH tells that the interval is too long to say what two shapes meet with.
+    """
     if collision is None:
         return CONVERGED
     status, nb, speed = CONVERGED, model.bodies.shape[0], options.contact_speed
     pairs, found = collision.pairs, work.collision.found
+    # An undivided step that may not be divided goes to the other solver, which may do so.
+    may_divide = substeps == 1 or 2 * substeps <= options.max_substeps
     for p in range(pairs.shape[0]):
-        pair = pairs[p]
-        if found[p].margin <= 0.0 or find_entered(model, system, work, p, dt) == 0:
+        pair, met = pairs[p], 0
+        moved = pair_moved(work, pair, dt)
+        if moved > abs(found[p].margin):
+            # One of the two has been hit, or is driven, faster than the last interval foretold.
+            far = are_far(pair, collision.shapes, system.pose1, moved)
+            found[p].margin = -moved if far else moved
+            met = 0 if far else find_met(model, system, work, p, moved, may_divide)
+            if met < 0:
+                return GOES_THROUGH
+        if found[p].margin <= 0.0:
+            continue
+        if met + find_entered(model, system, work, p, moved, dt) == 0:
             continue
         if pair.body_a < nb and pair.body_b < nb:
             found[p].near = 1

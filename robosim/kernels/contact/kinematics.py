@@ -11,20 +11,22 @@ of the material points that touch, rolling included. R and R_o are the derivativ
 motions of the two bodies.
 
 What is round rolls: a ball of some radius about its centre, a rim, which is a circle of the body,
-about its own. The arm from that middle of rolling to the contact follows the normal, not the body;
-that of a rim, which changes as it leans over, counts with its mean of both knots.
+about its own. The arm from that middle of rolling to the contact follows the normal, not the body.
+Where it changes, as that of a rim that leans over, it counts with its mean of both knots. So does
+the point of a moving plane that is touched: it travels over the other body, and the displacements
+of the points that are touched at either knot count half. All this is of second order; where edges
+cross, and where a contact travels along the axis of a capsule, it is that of the first knot.
 
-A limit or the dry friction of a coordinate is the same with the joint's coordinates in the place
-of the bodies: L and R then have a column for each of them.
+Limits and the dry friction of coordinates, which are the same on joints, are in `limits`.
 """
 
 from math import sqrt
 
-from robosim.compiled.kinds import CONE, DRY, EDGE, LIMIT, PLANE, RIM, TURN
+from robosim.compiled.kinds import EDGE, LIMIT, PLANE, RIM
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.compiler.rows import row_of, shifted, write_row
-from robosim.kernels.equations.algebra import cross, dot, fill, rotate
+from robosim.kernels.equations.algebra import cross, dot, rotate
 
 # What starts inside of something else comes out of it by a tenth of its depth in 10 ms, no faster
 # than at RECOVERY_SPEED [m/s], so that it has next to no energy when it is out.
@@ -228,13 +230,34 @@ def move_contact(contact, poses, motions, dt, w, t):
     """
     w.gap = place_contact(contact, poses, t)
     w.u[0], w.u[1], w.u[2] = 0.0, 0.0, (w.gap - w.step_back) / dt
+    other_moves = moves(contact.other, poses)
     if contact.kind == RIM:
         for i in range(3):
             w.roll[i] = 0.5 * (w.roll1[i] + t.arm[i])
+    elif contact.kind == PLANE and other_moves:
+        for i in range(3):
+            w.roll[i] = -0.5 * contact.radius * (w.frame[2, i] + t.w[i])
+    if other_moves and is_plane(contact):
+        height = height_over_plane(contact, w)
+        for i in range(3):
+            w.center2_o[i] = t.z[i] - height * t.w[i]
+        add_travelled_slip(motions[contact.other], dt, w, t)
+    elif other_moves:
+        add_slip(motions[contact.other], w.center_o, w.roll_o, dt, -1.0, w, t)
     if moves(contact.body, poses):
         add_slip(motions[contact.body], w.center1, w.roll, dt, 1.0, w, t)
-    if moves(contact.other, poses):
-        add_slip(motions[contact.other], w.center_o, w.roll_o, dt, -1.0, w, t)
+
+
+@kernel
+def is_plane(contact):
+    """Whether the other touches with a plane, over which the contact travels."""
+    return contact.kind == PLANE or contact.kind == RIM
+
+
+@kernel
+def height_over_plane(contact, w):
+    """How high what `place_contact` has an arm to is over the plane at the second knot [m]."""
+    return w.gap + (contact.radius if contact.kind == PLANE else 0.0)
 
 
 @kernel
@@ -250,6 +273,21 @@ def add_slip(motion, center, roll, dt, sign, w, t):
 
 
 @kernel
+def add_travelled_slip(motion, dt, w, t):
+    """w.u -= the mean velocity of the other's points that are touched at either knot."""
+    turned(motion.P, w.center_o, t.y)
+    # By the turn that goes back.
+    t.r[0] = motion.P[0]
+    for i in range(3):
+        t.r[1 + i] = -motion.P[1 + i]
+    turned(t.r, w.center2_o, t.z)
+    for i in range(3):
+        t.y[i] = motion.v[i] + 0.5 / dt * (t.y[i] - t.z[i])
+    w.u[0] -= dot(w.frame[0], t.y)
+    w.u[1] -= dot(w.frame[1], t.y)
+
+
+@kernel
 def differentiate_contact(contact, poses, motions, w, t):
     """w.R and w.R_o: derivatives of `move_contact` by the directions (d v, psi)."""
     place_contact(contact, poses, t)
@@ -257,11 +295,20 @@ def differentiate_contact(contact, poses, motions, w, t):
         w.R[2, i], w.R_o[2, i] = t.w[i], -t.w[i]
     cross(t.y, t.w, w.R[2, 3:])
     cross(t.w, t.z, w.R_o[2, 3:])
-    if moves(contact.body, poses):
+    body_moves, other_moves = moves(contact.body, poses), moves(contact.other, poses)
+    travels = other_moves and is_plane(contact)
+    if travels:
+        # What follows works with the other fields of t.
+        for i in range(3):
+            t.R_J[0, i], t.R_J[1, i], t.R_J[2, i] = t.w[i], t.y[i], t.z[i]
+    if body_moves:
         slip_rows(w, motions[contact.body].P, w.center1, w.roll, 1.0, w.R, t)
         if contact.kind == RIM:
-            add_rim_rows(contact, poses[contact.body], motions[contact.body].P, w, t)
-    if moves(contact.other, poses):
+            n = t.R_J[0] if travels else w.frame[2]
+            add_rim_rows(contact, poses[contact.body], n, motions[contact.body].P, w, t)
+    if travels:
+        travelled_rows(contact, poses, motions, w, t)
+    elif other_moves:
         slip_rows(w, motions[contact.other].P, w.center_o, w.roll_o, -1.0, w.R_o, t)
 
 
@@ -284,105 +331,95 @@ def slip_rows(w, P, center, roll, sign, out, t):
 
 
 @kernel
-def add_rim_rows(contact, pose, P, w, t):
-    """To the derivative of the slip: what a rim's arm at the second knot changes by as it turns.
+def rim_row(contact, a, n, along, t, out):
+    """out (3,): `along` times what a rim's arm at the second knot changes by as its axis turns.
 
     With axis a and normal n the arm is radius / size (slope a - n), where slope = a . n and
-    size^2 = 1 - slope^2. Of the slip it has (P x arm) / dt.
+    size^2 = 1 - slope^2.
     """
-    a, n = t.y, w.frame[2]
-    rotate(pose.R, contact.p_end, a)
     slope = dot(a, n)
     inverse = 1.0 / sqrt(max(1.0 - slope * slope, 1e-24))
     cross(a, n, t.z)
+    cross(a, along, t.arm)
+    part, across = dot(a, along), dot(n, along)
+    tilt = part + slope * (slope * part - across) * inverse * inverse
+    for i in range(3):
+        out[i] = contact.radius * inverse * (tilt * t.z[i] + slope * t.arm[i])
+
+
+@kernel
+def add_rim_rows(contact, pose, n, P, w, t):
+    """To the derivative of the slip: what a rim's arm at the second knot changes by as it turns.
+
+    Of the slip it has (P x arm) / dt.
+    """
+    a = t.S_a[0]
+    rotate(pose.R, contact.p_end, a)
     for row in range(2):
         cross(w.frame[row], P[1:], t.w)
-        cross(a, t.w, t.arm)
-        along, across = dot(a, t.w), dot(n, t.w)
-        tilt = along + slope * (slope * along - across) * inverse * inverse
+        rim_row(contact, a, n, t.w, t, t.y)
         for i in range(3):
-            w.R[row, 3 + i] += contact.radius * inverse * (tilt * t.z[i] + slope * t.arm[i])
+            w.R[row, 3 + i] += t.y[i]
 
 
 @kernel
-def coordinate_gap(contact, joint, q):
-    """How far a coordinate, or a free rotation, is from its limit [m], as an arc."""
-    if contact.kind == CONE:
-        x, y = q[joint.q_begin + joint.m_T + 1], q[joint.q_begin + joint.m_T + 2]
-        return contact.scale * (1.0 - 2.0 * (x * x + y * y) - contact.bound)
-    if contact.kind == TURN:
-        return 2.0 * contact.scale * (abs(q[joint.q_begin + joint.m_T]) - contact.bound)
-    return contact.sign * (q[joint.q_begin + contact.row] - contact.bound)
+def travelled_rows(contact, poses, motions, w, t):
+    """Rows of w.R_o where a contact travels over the other's plane, and what w.R has of that.
 
-
-@kernel
-def cone_slope(joint, q, out):
-    """Derivative of the cosine of `coordinate_gap` by the angular velocity in child axes, (3,)."""
-    w, x, y, z = (
-        q[joint.q_begin + joint.m_T],
-        q[joint.q_begin + joint.m_T + 1],
-        q[joint.q_begin + joint.m_T + 2],
-        q[joint.q_begin + joint.m_T + 3],
-    )
-    # (0, 0, 1) x R[2, :], with the third row of the rotation from child to joint frame.
-    out[0] = -2.0 * (y * z + w * x)
-    out[1] = 2.0 * (x * z - w * y)
-    out[2] = 0.0
-
-
-@kernel
-def start_coordinate(contact, joint, q, dt, w, t):
-    """L of a limit or of dry friction at the first knot."""
-    w.step_back = 0.0
+    The point that is touched at the second knot is c = r - n (n . r - h), with r the arm to what
+    touches and h the plane's own distance; its displacement (1 - R(P)^T) c counts half.
+    """
+    P, n, y, r = motions[contact.other].P, t.R_J[0], t.R_J[1], t.R_J[2]
+    first, e, f, g, row_of_rim = t.S_a[1], t.S_a[2], t.S_a[3], t.S_a[4], t.S_a[5]
+    a, arm, turn = t.S_b[0], t.S_b[1], t.S_b[2]
+    height = height_over_plane(contact, w)
+    turned(P, w.center_o, first)
     for i in range(3):
-        fill(0.0, w.L[i])
-        fill(0.0, w.R[i])
-    coordinate_rows(contact, joint, q, w.L, t)
-    if contact.kind != DRY:
-        w.step_back = depth_left(coordinate_gap(contact, joint, q), dt)
-
-
-@kernel
-def coordinate_rows(contact, joint, q, out, t):
-    """Derivative of u by the rates of the joint's coordinates, into the rows that are not zero."""
-    if contact.kind == DRY:
-        out[0, contact.row] = contact.scale
-    elif contact.kind == LIMIT:
-        out[2, contact.row] = contact.sign
-    elif contact.kind == TURN:
-        # Of the cosine of half of the angle: -v / 2 for the quaternion (w, v) with w > 0.
-        at = joint.q_begin + joint.m_T
-        scale = pick(q[at] >= 0.0, contact.scale, -contact.scale)
-        for k in range(3):
-            out[2, joint.m_T + k] = -scale * q[at + 1 + k]
-    else:
-        cone_slope(joint, q, t.y)
-        for k in range(3):
-            out[2, joint.m_T + k] = contact.scale * t.y[k]
-
-
-@kernel
-def move_coordinate(contact, joint, q1, q2, dt, w, t):
-    """w.u and w.gap of a limit or of dry friction, and w.R."""
-    coordinate_rows(contact, joint, q2, w.R, t)
-    fill(0.0, w.u)
-    if contact.kind != DRY:
-        w.gap = coordinate_gap(contact, joint, q2)
-        w.u[2] = (w.gap - w.step_back) / dt
-        w.rate = (w.gap - coordinate_gap(contact, joint, q1)) / dt
-        return
-    if joint.m_R == 3 and contact.row >= joint.m_T:
-        at, axis = joint.q_begin + joint.m_T, contact.row - joint.m_T
-        w.u[0] = contact.scale * 2.0 / dt * relative_vector(q1, q2, at, axis)
-    else:
-        at = joint.q_begin + contact.row
-        w.u[0] = contact.scale * (q2[at] - q1[at]) / dt
-    w.rate = w.u[0]
-
-
-@kernel
-def relative_vector(q1, q2, at, axis):
-    """Entry `axis` of the vector of r1^-1 r2, for quaternions that begin at `at`."""
-    i, j = at + 1 + (axis + 1) % 3, at + 1 + (axis + 2) % 3
-    k = at + 1 + axis
-    return q1[at] * q2[k] - q2[at] * q1[k] - q1[i] * q2[j] + q1[j] * q2[i]
+        first[i] += w.center_o[i]
+        arm[i] = 0.0
+    if contact.kind == RIM:
+        rotate(poses[contact.body].R, contact.p_end, a)
+        for i in range(3):
+            arm[i] = 2.0 * w.roll[i] - w.roll1[i]
+    for row in range(2):
+        # f = (1 - R(P)) e / 2 is what e . (1 - R(P)^T) c / 2 has of c.
+        turned(P, w.frame[row], f)
+        for i in range(3):
+            e[i] = w.frame[row, i] + f[i]
+            f[i] = -0.5 * f[i]
+        across = dot(f, n)
+        for i in range(3):
+            g[i] = f[i] - across * n[i]
+        cross(first, w.frame[row], t.w)
+        cross(w.center2_o, e, t.y)
+        for i in range(3):
+            w.R_o[row, i] = g[i] - w.frame[row, i]
+            w.R_o[row, 3 + i] = -0.5 * (t.w[i] + t.y[i])
+        cross(n, f, t.w)
+        cross(n, r, t.y)
+        for i in range(3):
+            w.R_o[row, 3 + i] += height * t.w[i] + across * t.y[i]
+        if moves(contact.body, poses):
+            # The arm from the middle of rolling follows the plane.
+            cross(w.frame[row], motions[contact.body].P[1:], turn)
+            for i in range(3):
+                w.R[row, i] -= g[i]
+                t.w[i] = y[i] - arm[i]
+            cross(t.w, g, t.y)
+            for i in range(3):
+                w.R[row, 3 + i] -= t.y[i]
+            if contact.kind == PLANE:
+                cross(n, turn, t.y)
+                for i in range(3):
+                    w.R_o[row, 3 + i] -= contact.radius * t.y[i]
+            else:
+                for i in range(3):
+                    turn[i] -= g[i]
+                # Of the axis for the body, and for the other all that turns with both but that.
+                rim_row(contact, a, n, turn, t, row_of_rim)
+                cross(arm, turn, t.y)
+                for i in range(3):
+                    w.R_o[row, 3 + i] += t.y[i] - row_of_rim[i]
+                rim_row(contact, a, n, g, t, row_of_rim)
+                for i in range(3):
+                    w.R[row, 3 + i] -= row_of_rim[i]

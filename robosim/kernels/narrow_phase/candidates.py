@@ -6,7 +6,7 @@ normals point from the first shape to the second.
 
 from math import inf, sqrt
 
-from robosim.compiled.kinds import PLANE, ROUND
+from robosim.compiled.kinds import PLANE, RIM, ROUND
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import assign
 from robosim.kernels.narrow_phase.points import offset_dot, segment_parameters
@@ -49,6 +49,25 @@ def add_plane(scratch, origin, n, p, radius, identifier):
     for k in range(3):
         c.normal[k] = n[k] if owner == 0 else -n[k]
         c.point[k] = p[k] - radius * n[k]
+
+
+@kernel
+def add_rim(scratch, origin, n, center, axis, lowest, radius, identifier):
+    """A rim of one shape against a plane of the other, pair.owner, where it is `lowest`."""
+    before = scratch.pair[0].count
+    add_plane(scratch, origin, n, lowest, 0.0, identifier)
+    if scratch.pair[0].count == before:
+        return
+    c = scratch.candidates[before]
+    c.kind = RIM
+    if c.owner == 0:
+        assign(center, c.b0)
+        assign(axis, c.b1)
+        c.radius_2 = radius
+    else:
+        assign(center, c.a0)
+        assign(axis, c.a1)
+        c.radius_1 = radius
 
 
 @kernel

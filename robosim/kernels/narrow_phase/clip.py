@@ -1,18 +1,20 @@
 """What of one shape lies over a face of another: outlines, cut at the sides of the face.
 
-A cylinder has an outline of its own. Where its rim comes down beside a face, the prism around it
-stands in for it.
+A cylinder has an outline of its own, and a rim that leans over a face touches it with its lowest
+point. Where that point lies beside a face, points around the rim stand in for it.
 """
 
 from math import inf, sqrt
 
 from robosim.compiled.kinds import CYLINDER
 from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.contact.kinematics import FLAT, NEARLY_FLAT
 from robosim.kernels.equations.algebra import assign, cross, dot
-from robosim.kernels.narrow_phase.candidates import add_plane
+from robosim.kernels.narrow_phase.candidates import add_plane, add_rim
 from robosim.kernels.narrow_phase.points import clamp, nearest, normalize, offset_dot
 
-UPRIGHT = 0.2  # sine of the angle of axis and normal below which a cylinder stands on its rim
+UPRIGHT = 0.2  # sine of the angle of axis and normal below which a cylinder leans on its rim alone
+RIM_TAG = 6  # of what a rim touches with, after the tags of the points of `cylinder_outline`
 
 
 @kernel
@@ -20,7 +22,8 @@ def outline(scratch, topology, which, n):
     """The outline of a shape where it faces along -n, into polygon 0; its size.
 
     The face of a polytope that faces there most; a point or a segment itself; of a cylinder the
-    line, or the points of its rim, that lie lowest. poly.touch is the radius around these points.
+    line, or the points of its rim, that lie lowest, the lowest one first. poly.touch is the radius
+    around these points.
 
     The lowest point of a rim is c - r u, with u the part of n across the axis. It is also the
     lowest point of a sphere of radius r / sin about the point c + r cot a of the axis, which
@@ -90,6 +93,24 @@ def cylinder_outline(scratch, poly, n):
 
 
 @kernel
+def add_leaning_rim(scratch, which, n, origin, base):
+    """The rim of a cylinder that leans, where its outline is lowest over a plane of the other.
+
+    To be called after `outline`; what is left of the outline: from its first or second point on, or
+    nothing of it. What lies flat, but for FLAT, has no lowest point to speak of.
+    """
+    poly, polygon, u = scratch.poly[which], scratch.polygon[0], scratch.pair[0].e
+    sine = part_across(n, poly.axis, u)
+    if poly.kind != CYLINDER or sine > UPRIGHT or sine < FLAT:
+        return 0
+    # Opposite points of the rim, the lowest and the highest one, have its centre between them.
+    for k in range(3):
+        u[k] = 0.5 * (polygon[0].p[k] + polygon[2].p[k])
+    add_rim(scratch, origin, n, u, poly.axis, polygon[0].p, poly.rim, base + RIM_TAG)
+    return 1 if sine < NEARLY_FLAT else 4
+
+
+@kernel
 def clip(scratch, source, size, origin, outward, side):
     """Polygon `source` cut at a side plane, into the other polygon; its size.
 
@@ -119,8 +140,37 @@ def clip(scratch, source, size, origin, outward, side):
 @kernel
 def add_face(scratch, topology, owner, f):
     """What of the other shape lies over face f of polytope `owner`, as points against its plane."""
-    size = outline(scratch, topology, 1 - owner, scratch.normals[owner, f].p)
-    add_outline(scratch, topology, owner, f, size, scratch.poly[1 - owner].touch)
+    N, which, pair = scratch.normals[owner, f].p, 1 - owner, scratch.pair[0]
+    size = outline(scratch, topology, which, N)
+    first, lowest = 0, scratch.polygon[0, 0].p
+    if scratch.poly[which].kind == CYLINDER and lies_over(scratch, topology, owner, f, lowest):
+        origin = scratch.vertices[owner, face_corner(scratch, topology, owner, f)].p
+        pair.owner = owner
+        first = add_leaning_rim(scratch, which, N, origin, face_id(owner, f))
+    if first < size:
+        drop_corners(scratch, size, first)
+        add_outline(scratch, topology, owner, f, size - first, scratch.poly[which].touch)
+
+
+@kernel
+def drop_corners(scratch, size, first):
+    """Leave the first corners of polygon 0 out."""
+    polygon = scratch.polygon[0]
+    for i in range(first, size):
+        assign(polygon[i].p, polygon[i - first].p)
+        polygon[i - first].tag = polygon[i].tag
+
+
+@kernel
+def face_corner(scratch, topology, owner, f):
+    """Which vertex of polytope `owner` is a corner of its face f."""
+    return topology.loops[topology.faces[scratch.poly[owner].face_begin + f, 0]]
+
+
+@kernel
+def face_id(owner, f):
+    """What identifiers of all that touches a face begin with."""
+    return (owner * 16384 + f) * 65536
 
 
 @kernel
@@ -139,8 +189,10 @@ def add_outline(scratch, topology, owner, f, size, radius):
         normalize(outward)
         size = clip(scratch, source, size, v, outward, k - begin)
         source = 1 - source
-    origin = vertices[topology.loops[begin]].p
-    base = (owner * 16384 + f) * 65536
+    origin, base = (
+        scratch.vertices[owner, face_corner(scratch, topology, owner, f)].p,
+        face_id(owner, f),
+    )
     pair.owner = owner
     for i in range(size):
         point = scratch.polygon[source, i]
@@ -173,31 +225,36 @@ def cylinder_height(poly, n, origin, u):
 
 @kernel
 def add_deepest(scratch, topology, owner, f, before):
-    """The vertex nearest to a face, if what was added for the face since `before` misses it.
+    """The point nearest to a face, if what was added for the face since `before` misses it.
 
     The face that looks most towards another one need not hold the vertex that is nearest to it.
     What is not over a triangle of a terrain is for its neighbours, above which it may well be.
     """
-    pair, poly, other = scratch.pair[0], scratch.poly[owner], scratch.poly[1 - owner]
-    points, N = scratch.vertices[1 - owner], scratch.normals[owner, f].p
-    origin = scratch.vertices[owner, topology.loops[topology.faces[poly.face_begin + f, 0]]].p
-    wanted = pair.separation - other.radius
-    if other.kind == CYLINDER:
+    pair, other = scratch.pair[0], scratch.poly[1 - owner]
+    N = scratch.normals[owner, f].p
+    origin = scratch.vertices[owner, face_corner(scratch, topology, owner, f)].p
+    wanted, is_round = pair.separation - other.radius, other.kind == CYLINDER
+    if is_round:
         # The prism around a cylinder comes nearer than the cylinder itself.
         wanted = cylinder_height(other, N, origin, pair.e)
     for i in range(before, pair.count):
         if scratch.candidates[i].gap < wanted + 1e-10 * pair.scale:
             return
-    i = nearest(points, other.n_vertices, N)
-    if pair.one_sided == 1 and not lies_over(scratch, topology, owner, f, points[i].p):
+    if is_round:
+        size = cylinder_outline(scratch, other, N)
+        i, radius = nearest(scratch.polygon[0], size, N), other.touch
+        point = scratch.polygon[0, i].p
+    else:
+        i, radius = nearest(scratch.vertices[1 - owner], other.n_vertices, N), other.radius
+        point = scratch.vertices[1 - owner, i].p
+    if pair.one_sided == 1 and not lies_over(scratch, topology, owner, f, point):
         return
-    identifier = (owner * 16384 + f) * 65536 + i
-    add_plane(scratch, origin, N, points[i].p, other.radius, identifier)
+    add_plane(scratch, origin, N, point, radius, face_id(owner, f) + i)
 
 
 @kernel
 def add_stand_ins(scratch, topology, before):
-    """What of the prism around a cylinder lies over a triangle, unless the cylinder itself does."""
+    """Points around the rim of a cylinder that lie over a triangle, unless its lowest one does."""
     pair, N, second = scratch.pair[0], scratch.normals[0, 0].p, scratch.poly[1]
     height = cylinder_height(second, N, scratch.vertices[0, 0].p, pair.e)
     for i in range(before, pair.count):
@@ -205,15 +262,28 @@ def add_stand_ins(scratch, topology, before):
             return
     first = pair.count
     size = face_outline(scratch, topology, 1, N)
+    draw_in(scratch.polygon[0], size, second, pair.e)
     add_outline(scratch, topology, 0, 0, size, 0.0)
-    add_deepest(scratch, topology, 0, 0, first)
     for i in range(first, pair.count):
         scratch.candidates[i].stand_in = height
 
 
 @kernel
+def draw_in(polygon, size, poly, e):
+    """Put corners of the prism around a cylinder onto the cylinder; e (3,) is scratch."""
+    for i in range(size):
+        p = polygon[i].p
+        along = offset_dot(poly.axis, p, poly.x)
+        for k in range(3):
+            e[k] = p[k] - poly.x[k] - along * poly.axis[k]
+        excess = 1.0 - poly.rim / sqrt(dot(e, e))
+        for k in range(3):
+            p[k] -= excess * e[k]
+
+
+@kernel
 def drop_stand_ins(scratch):
-    """Take away what of the prism around a cylinder is not needed.
+    """Take away points around a cylinder's rim that are not needed.
 
     No point of the cylinder is lower over a triangle's plane than its lowest one: what is as near
     elsewhere on the terrain, and exact, is as near as it can be to that triangle.

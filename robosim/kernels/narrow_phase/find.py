@@ -11,11 +11,24 @@ round shapes are done here. The best candidates (choosing.py) become features at
 
 from math import inf, sqrt
 
-from robosim.compiled.kinds import CYLINDER, HALF_SPACE, HEIGHT_FIELD, MESH, PLANE, POLYTOPE, ROUND
+from robosim.compiled.kinds import (
+    CYLINDER,
+    HALF_SPACE,
+    HEIGHT_FIELD,
+    MESH,
+    PLANE,
+    POLYTOPE,
+    RIM,
+    ROUND,
+)
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import dot
 from robosim.kernels.narrow_phase.candidates import add_plane, add_round, add_rounds
-from robosim.kernels.narrow_phase.clip import cylinder_outline, drop_stand_ins
+from robosim.kernels.narrow_phase.clip import (
+    add_leaning_rim,
+    cylinder_outline,
+    drop_stand_ins,
+)
 from robosim.kernels.narrow_phase.convex import add_contacts
 from robosim.kernels.narrow_phase.gjk import distance
 from robosim.kernels.narrow_phase.place import (
@@ -45,10 +58,11 @@ def plane_contacts(scratch):
             add_plane(scratch, o, N, scratch.vertices[1, i].p, 0.0, i)
         return
     second.touch = second.radius
-    size = second.n_vertices
+    size, first = second.n_vertices, 0
     if second.kind == CYLINDER:
         size = cylinder_outline(scratch, second, N)
-    for i in range(size):
+        first = add_leaning_rim(scratch, 1, N, o, 0)
+    for i in range(first, size):
         point = scratch.vertices[1, i].p
         if second.kind == CYLINDER:
             point = scratch.polygon[0, i].p
@@ -181,7 +195,7 @@ def write_feature(scratch, c, first, second, swapped, out):
         to_body(first, place_1, c.a1, shift, out.a1)
         to_body(second, place_2, c.b0, 1.0, out.b0)
         to_body(second, place_2, c.b1, shift, out.b1)
-    if c.kind == PLANE:
+    if c.kind == PLANE or c.kind == RIM:
         out.flip = 1 - c.owner if swapped else c.owner
 
 

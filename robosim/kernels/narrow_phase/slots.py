@@ -6,7 +6,7 @@ at the last step keeps its slot, and with it the impulse that the solver starts 
 
 from math import inf, sqrt
 
-from robosim.compiled.kinds import PLANE, ROUND
+from robosim.compiled.kinds import PLANE, RIM, ROUND
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.contact.kinematics import depth_left, place_contact
 from robosim.kernels.equations.algebra import assign, dot
@@ -18,30 +18,38 @@ OVERLAP = 5e-9  # of the smaller shape, that an interval may end beyond a featur
 
 @kernel
 def mark_in_reach(pairs, shapes, motions, poses, dt, fall, found):
-    """found[p].margin: what pair p may come nearer within dt [m]; 0 if it cannot touch.
+    """found[p].margin: what pair p may come nearer within dt [m]; its negative if it is too far.
 
-    A body's present motion counts twice for safety. A half-space comes first in its pairs. What is
-    handed over are arrays and no tuples of them, which take longer than most pairs do.
+    A body's present motion counts twice for safety. What is hit within dt may move farther than
+    that: `admit_entered` looks again. What is handed over are arrays and no tuples of them, which
+    take longer than most pairs do.
     """
     for p in range(pairs.shape[0]):
         pair = pairs[p]
-        first, second = shapes[pair.shape_a], shapes[pair.shape_b]
-        margin = fall + 1e-6 * min(first.reach, second.reach)
+        margin = fall + 1e-6 * min(shapes[pair.shape_a].reach, shapes[pair.shape_b].reach)
         margin += reach_of(motions, pair.body_a, pair.reach_a, dt)
         margin += reach_of(motions, pair.body_b, pair.reach_b, dt)
-        a, b, square, height = poses[pair.body_a], poses[pair.body_b], 0.0, 0.0
-        for i in range(3):
-            d, n = b.x[i] - a.x[i], 0.0
-            for k in range(3):
-                d += b.R[i, k] * second.x[k] - a.R[i, k] * first.x[k]
-                n += a.R[i, k] * first.R[k, 2]
-            square += d * d
-            height += d * n
-        if first.reach == inf:
-            far = height > second.reach + margin
-        else:
-            far = square > (first.reach + second.reach + margin) ** 2
-        found[p].margin = 0.0 if far else margin
+        found[p].margin = -margin if are_far(pair, shapes, poses, margin) else margin
+
+
+@kernel
+def are_far(pair, shapes, poses, margin):
+    """Whether spheres around two shapes are farther apart than a margin.
+
+    A half-space comes first in its pairs.
+    """
+    first, second = shapes[pair.shape_a], shapes[pair.shape_b]
+    a, b, square, height = poses[pair.body_a], poses[pair.body_b], 0.0, 0.0
+    for i in range(3):
+        d, n = b.x[i] - a.x[i], 0.0
+        for k in range(3):
+            d += b.R[i, k] * second.x[k] - a.R[i, k] * first.x[k]
+            n += a.R[i, k] * first.R[k, 2]
+        square += d * d
+        height += d * n
+    if first.reach == inf:
+        return height > second.reach + margin
+    return square > (first.reach + second.reach + margin) ** 2
 
 
 @kernel
@@ -109,7 +117,77 @@ def moved_by(work, body, reach, dt):
 
 
 @kernel
-def find_entered(model, system, work, p, dt):
+def pair_moved(work, pair, dt):
+    """How far two shapes may have come nearer to each other over the interval [m]."""
+    moved = moved_by(work, pair.body_a, pair.reach_a, dt)
+    return moved + moved_by(work, pair.body_b, pair.reach_b, dt)
+
+
+@kernel
+def free_slot(ids, pair, slot):
+    """The first of a pair's slots from `slot` on that has no feature; its end if all have one."""
+    while slot < pair.slot_end and ids[slot] >= 0:
+        slot += 1
+    return slot
+
+
+@kernel
+def find_met(model, system, work, p, moved, may_divide):
+    """Put features of pair p into free slots that a motion over `moved` has gone beyond.
+
+    They are those of the first knot, so nothing is gone through, whatever it ends up in. Returns
+    their number, or -1 where the shapes are apart again at the end: a shorter interval tells
+    whether they have missed each other, if it `may_divide`.
+    """
+    pair, ids, features = model.collision.pairs[p], work.ids, work.collision.features
+    allowed, found, t = OVERLAP * smaller_reach(model, pair), 0, work.scratch[0]
+    overlap = find_near(model, work, work.pose2, p, allowed) > 0
+    count = find_near(model, work, system.pose1, p, moved + allowed)
+    slot = free_slot(ids, pair, pair.slot_begin)
+    for n in range(count):
+        if slot == pair.slot_end or holds(ids, pair, features[n].id):
+            continue
+        contact = work.slots[slot]
+        describe(model, pair, features[n], contact)
+        through = goes_through(contact, system.pose1, work.pose2, t)
+        gap = place_contact(contact, system.pose1, t)
+        contact.apart = 1 if gap >= -allowed else 0
+        if through or place_contact(contact, work.pose2, t) < min(gap, 0.0) - allowed:
+            if not overlap and may_divide:
+                return -1
+            if not overlap:
+                continue
+            ids[slot] = features[n].id
+            found += 1
+            slot = free_slot(ids, pair, slot)
+    return found
+
+
+@kernel
+def goes_through(contact, before, after, t):
+    """Whether round shapes have gone through each other from one knot to the other.
+
+    They are apart at both, with opposite normals: what counts is how near they come on the way.
+    """
+    if contact.kind != ROUND:
+        return False
+    near, before_it = contact.radius + contact.radius_o, t.R_J[0]
+    length1 = place_contact(contact, before, t) + near
+    for i in range(3):
+        before_it[i] = length1 * t.w[i]
+    length2 = place_contact(contact, after, t) + near
+    along, square = 0.0, 0.0
+    for i in range(3):
+        d = length2 * t.w[i] - before_it[i]
+        along -= d * before_it[i]
+        square += d * d
+    if along <= 0.0 or along >= square:
+        return False
+    return length1 * length1 - along * along / square < near * near
+
+
+@kernel
+def find_entered(model, system, work, p, moved, dt):
     """Put features of pair p that the interval ends beyond into free slots; their number.
 
     Features of the first knot are all that is touched unless the bodies turn by much: then
@@ -118,12 +196,9 @@ def find_entered(model, system, work, p, dt):
     all the time, but must not be so at the end.
     """
     pair, ids, features = model.collision.pairs[p], work.ids, work.collision.features
-    slot = pair.slot_begin
-    while slot < pair.slot_end and ids[slot] >= 0:
-        slot += 1
+    slot = free_slot(ids, pair, pair.slot_begin)
     allowed = OVERLAP * smaller_reach(model, pair)
-    moved = moved_by(work, pair.body_a, pair.reach_a, dt)
-    if slot == pair.slot_end or moved + moved_by(work, pair.body_b, pair.reach_b, dt) < allowed:
+    if slot == pair.slot_end or moved < allowed:
         return 0
     found, t = 0, work.scratch[0]
     apart = is_apart(model, system, work, p, allowed)
@@ -138,8 +213,7 @@ def find_entered(model, system, work, p, dt):
                 # One that is there already, but elsewhere, as on a rim: for this step only.
                 ids[slot] = THIS_STEP if holds(ids, pair, features[n].id) else features[n].id
                 found += 1
-                while slot < pair.slot_end and ids[slot] >= 0:
-                    slot += 1
+                slot = free_slot(ids, pair, slot)
     return found
 
 
@@ -192,10 +266,11 @@ def describe(model, pair, feature, contact):
     """The contact that a feature is."""
     contact.mu, contact.joint, contact.sign, contact.apart = pair.mu, -1, feature.sign, 0
     # A plane belongs to the other of the two.
-    if feature.kind == PLANE and feature.flip != 0:
+    if feature.flip != 0:
         contact.body, contact.other = pair.body_a, pair.body_b
         contact.body_other, contact.other_body = pair.block_ab, pair.block_ba
         assign(feature.a0, contact.p)
+        assign(feature.a1, contact.p_end)
         assign(feature.b0, contact.o)
         assign(feature.b1, contact.o_end)
     else:
@@ -207,7 +282,7 @@ def describe(model, pair, feature, contact):
         assign(feature.a1, contact.o_end)
     contact.kind = feature.kind
     contact.radius, contact.radius_o = 0.0, 0.0
-    if feature.kind == PLANE:
+    if feature.kind == PLANE or feature.kind == RIM:
         contact.radius = feature.radius
     elif feature.kind == ROUND:
         contact.radius, contact.radius_o = feature.radius - feature.radius_a, feature.radius_a

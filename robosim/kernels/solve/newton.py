@@ -13,7 +13,6 @@ from robosim.kernels.contact.answers import add_product, add_transposed, subtrac
 from robosim.kernels.contact.kinematics import (
     differentiate_contact,
     move_contact,
-    move_coordinate,
     on_joint,
 )
 from robosim.kernels.contact.law import (
@@ -26,6 +25,7 @@ from robosim.kernels.contact.law import (
     contact_violation,
     friction_size,
 )
+from robosim.kernels.contact.limits import move_coordinate
 from robosim.kernels.equations.algebra import assign, clear_rows, dot, fill
 from robosim.kernels.equations.body import angular_momentum_tangent
 from robosim.kernels.equations.constraints import add_coordinate_impulse

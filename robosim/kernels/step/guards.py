@@ -1,16 +1,19 @@
-"""Solutions of the equations that are no motions: bodies turn too far, or contacts give energy."""
+"""Solutions of the equations that are no motions.
 
-from robosim.compiled.kinds import DRY
+Bodies turn too far, shapes go through each other, or impacts give energy.
+"""
+
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import over_limbs, somewhere
-from robosim.kernels.contact.kinematics import RECOVERY_SPEED, on_joint
-from robosim.kernels.equations.algebra import dot, fill, rotate
-from robosim.kernels.solve.status import CONVERGED, GIVES_ENERGY, TURNS_FAR
-from robosim.kernels.step.velocities import add_motion
+from robosim.kernels.contact.kinematics import RECOVERY_SPEED
+from robosim.kernels.equations.algebra import dot
+from robosim.kernels.equations.body import angular_momentum
+from robosim.kernels.narrow_phase.slots import goes_through
+from robosim.kernels.solve.status import CONVERGED, GIVES_ENERGY, GOES_THROUGH, TURNS_FAR
 
 HALF_RADIAN = 0.8775825618903728  # its cosine
-FINE = 8  # parts of a step from which on contacts may do whatever work their equations ask for
-CURVED = 0.01  # part of the kinetic energy that contacts may give where surfaces are curved
+FINE = 8  # parts of a step from which on impacts may do whatever work their equations ask for
+CURVED = 0.01  # part of the kinetic energy that impulses may give where things are curved
 
 
 @kernel
@@ -27,58 +30,65 @@ def turns_far(work):
 
 
 @kernel
-def contacts_give(model, state, system, work, options, dt):
-    """Whether contacts do more work than recovery, curvature and gravity within a step explain.
+def constraints_give(model, state, system, loads, work, options, dt):
+    """Whether contacts, limits and joints do more work than recovery and curvature explain.
 
     An impulse works along the mean of the motions before and after it. Where bodies turn far within
-    the step, an impact has solutions in which that is a lot, and which a shorter step has not.
-    Beside limits that are reached it cannot be told: what they take, contacts may seem to give.
+    the step, an impact has solutions in which that is a lot, and which a shorter step has not. What
+    joints are driven along works as it likes.
     """
-    t, nb, work_done = work.scratch[0], model.bodies.shape[0], 0.0
-    for n in range(1, work.active[0] + 1):
-        k = work.active[n]
-        contact, w = work.slots[k], system.contacts[k]
-        if on_joint(contact):
-            if contact.kind != DRY:
-                return False
-            continue
-        fill(0.0, t.w)
-        if contact.body < nb:
-            add_motions(w.L, state.bodies[contact.body], work.bodies[contact.body], dt, t.w)
-        if contact.other < nb:
-            add_motions(w.L_o, state.bodies[contact.other], work.bodies[contact.other], dt, t.w)
-        work_done += contact.share * 0.5 * dot(w.f, t.w)
-    work_done = over_limbs(work_done)
-    if not somewhere(work_done > 0.0):
-        return False
-    energy, mass = 0.0, 0.0
-    for i in range(nb):
-        body, motion = model.bodies[i], work.bodies[i]
+    t, work_done, energy, mass = work.scratch[0], 0.0, 0.0, 0.0
+    for i in range(model.bodies.shape[0]):
+        body, motion, known = model.bodies[i], work.bodies[i], work.known[i].w
+        v, before, spin = motion.v, state.bodies[i].v_mid, t.y
+        angular_momentum(system.inertias[i].J, motion.P, dt, t.w)
+        given, turning = 0.0, 0.0
         for k in range(3):
-            t.w[k] = 2.0 / dt * motion.P[1 + k]
-        rotate(system.inertias[i].J, t.w, t.y)
-        energy += body.share * 0.5 * (body.mass * dot(motion.v, motion.v) + dot(t.w, t.y))
+            spin[k] = 2.0 / dt * motion.P[1 + k]
+            given += (body.mass * v[k] - known[k]) * (v[k] + before[k])
+            given += (t.w[k] - known[3 + k]) * (spin[k] + before[3 + k])
+            turning += t.w[k] * spin[k]
+        work_done += body.share * 0.5 * given
+        energy += body.share * 0.5 * (body.mass * dot(v, v) + turning)
         mass += body.share * body.mass
     fall = RECOVERY_SPEED * RECOVERY_SPEED + dt * dt * dot(options.gravity, options.gravity)
     explained = over_limbs(CURVED * energy + mass * fall)
-    return somewhere(work_done > explained)
+    if not somewhere(over_limbs(work_done) > explained):
+        return False
+    laws = 0.0
+    for j in range(model.joints.shape[0]):
+        joint, w, mid = model.joints[j], work.joints[j], state.joints[j].mid
+        if w.rows == joint.n_T + joint.n_R:
+            continue
+        for row in range(joint.m_T + joint.m_R):
+            if w.held[row] != 0:
+                return False
+            single = row < joint.m_T or joint.m_R == 1
+            rates = mid[row] + (w.rate[row] if single else mid[row])
+            laws += model.bodies[joint.child].share * 0.5 * w.law[row] * rates
+    return somewhere(over_limbs(work_done - laws) > explained)
 
 
 @kernel
-def add_motions(L, before, after, dt, out):
-    """out (3,) += L times the sum of a body's velocities before and after a knot."""
-    add_motion(L, after, dt, out)
-    for i in range(3):
-        for k in range(6):
-            out[i] += L[i, k] * before.v_mid[k]
+def passes_through(system, work):
+    """Whether round shapes are apart at both knots, but for a way that leads through each other."""
+    for n in range(1, work.active[0] + 1):
+        contact = work.slots[work.active[n]]
+        if goes_through(contact, system.pose1, work.pose2, work.scratch[0]):
+            return True
+    return False
 
 
 @kernel
-def check(model, state, system, work, options, dt, info):
+def check(model, state, system, loads, work, options, dt, info):
     """Whether a solution is a motion; a status. Fine parts of a step may do what they ask for."""
     if turns_far(work):
         return TURNS_FAR
-    may_divide = 2 * info.substeps <= min(FINE, options.max_substeps)
-    if may_divide and contacts_give(model, state, system, work, options, dt):
+    if (info.substeps == 1 or 2 * info.substeps <= options.max_substeps) and passes_through(
+        system, work
+    ):
+        return GOES_THROUGH
+    may_divide = 2 * info.substeps <= min(FINE, options.max_substeps) and work.active[0] > 0
+    if may_divide and constraints_give(model, state, system, loads, work, options, dt):
         return GIVES_ENERGY
     return CONVERGED

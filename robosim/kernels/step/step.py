@@ -123,7 +123,7 @@ def advance(scheme, model, state, memory, loads, work, options, solver, dt, end,
     start_interval(scheme, model, state, system, loads, work, options, dt, end)
     status = call_solver(solver[0], solver[1], dt, info)  # solve/attempts: find_motion
     if status == CONVERGED:
-        status = check(model, state, system, work, options, dt, info)
+        status = check(model, state, system, loads, work, options, dt, info)
     shows = asked
     if status == CONVERGED:
         carry_momenta(scheme, model, system, loads, work, options, dt)

@@ -36,6 +36,7 @@ from robosim.kernels.solve.tree.unknowns import move_body, move_tree, remember_j
 
 MOST = 8  # iterations; what needs more is for the general method
 EXACT = 0.1  # part of the tolerance to which a tree without loops is solved
+POLISHED = 1e-6  # part of it below which parts of order four are not solved any further
 SLOW = 0.1  # part of the residual that an iteration may leave with factors that are not its own
 
 
@@ -55,6 +56,8 @@ def solve_free(model, loops, state, system, loads, work, options, dt, info):
     mass = over_limbs(mass)
     # A loop makes an iteration cost more, and gains less by one.
     enough = options.tolerance * (EXACT if loops is None else 1.0)
+    # The tolerance would spoil order four: its parts are solved down to what rounding leaves.
+    wanted = enough * (POLISHED if info.order == 4 else 1.0)
     system.valid[FACTORED] = 0
     info.worst_body = 0
     clear_rows(work.impulse)
@@ -63,7 +66,7 @@ def solve_free(model, loops, state, system, loads, work, options, dt, info):
         # What falls freely does as it is guessed to, which can be seen without any factors.
         open_by = follow_joints(model, loops, state, system, loads, work, dt) if laws else 0.0
         info.residual = max(tree_residual(model, system, work, dt, info), open_by)
-        if everywhere(info.residual < enough):
+        if everywhere(info.residual < wanted):
             return CONVERGED
         system.valid[FORESEEN] = 0
     for n in range(min(MOST, options.max_iterations)):
@@ -93,7 +96,8 @@ def solve_free(model, loops, state, system, loads, work, options, dt, info):
         info.residual = merit
         if not isfinite(merit):
             return NOT_FINITE
-        if everywhere(merit < enough):
+        last = n + 1 == min(MOST, options.max_iterations) or somewhere(merit > before)
+        if everywhere(merit < (enough if last else wanted)):
             closed = keeps_closed(
                 model.bodies.shape[0], model, work, (options.tolerance + OPEN) * options.dt
             )
@@ -115,6 +119,7 @@ def solve_free(model, loops, state, system, loads, work, options, dt, info):
             dt,
         )
         fresh = before < inf and somewhere(merit > SLOW * before)
+        fresh = fresh or (wanted < enough and everywhere(merit < enough))
         before = merit
     return STALLED
 
