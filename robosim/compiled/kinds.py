@@ -11,7 +11,7 @@ NOTHING, FACE_1, FACE_2, CROSSING = range(4)
 
 # What an inequality holds apart: a point and a plane, two segments, two edges, a coordinate and its
 # limit, the axes of a free rotation, its angle and the largest one, or nothing: dry friction of a
-# coordinate. Features of shapes are of the first three kinds.
+# coordinate. Features of shapes are of the first four kinds.
 PLANE, ROUND, EDGE, RIM, LIMIT, CONE, TURN, DRY = range(8)
 
 # What the path of a tendon is made of: coordinates, or points, things to wrap around and pulleys.

@@ -16,7 +16,13 @@ from robosim.compiled.records.body import BODY_WORK
 from robosim.compiled.records.contact import CONTACT, CONTACT_GUESS
 from robosim.compiled.records.graph import ROW
 from robosim.compiled.records.joint import COUPLING_WORK, JOINT_WORK
-from robosim.compiled.records.narrow_phase import CANDIDATE, CORNER, PAIR_WORK, POLY
+from robosim.compiled.records.narrow_phase import (
+    CANDIDATE,
+    CORNER,
+    FEATURES,
+    PAIR_WORK,
+    POLY,
+)
 from robosim.compiled.records.shape import FEATURE, FOUND, POINT
 from robosim.compiled.records.step import SCRATCH
 from robosim.compiled.state import State, make_state
@@ -40,14 +46,14 @@ class ShapeScratch(NamedTuple):
     polygon: NDArray[np.void]  # (2, corners of a clipped face) CORNER
     near: NDArray[np.int64]  # (most edges,)
     candidates: NDArray[np.void]  # (n,) CANDIDATE
-    chosen: NDArray[np.void]  # (4,) CANDIDATE
+    chosen: NDArray[np.void]  # (12,) CANDIDATE
 
 
 class CollisionWork(NamedTuple):
     """Scratch memory of finding where shapes touch."""
 
     scratch: ShapeScratch
-    features: NDArray[np.void]  # (4,) FEATURE
+    features: NDArray[np.void]  # (12,) FEATURE
     found: NDArray[np.void]  # (np,) FOUND
 
 
@@ -96,7 +102,7 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         slots = np.concatenate((slots, room))
         collision = CollisionWork(
             make_shape_scratch(shapes, data),
-            np.zeros(4, dtype=FEATURE),
+            np.zeros(FEATURES, dtype=FEATURE),
             np.zeros(len(pairs), dtype=FOUND),
         )
     return Workspace(
@@ -146,5 +152,5 @@ def make_shape_scratch(shapes: NDArray[np.void], data: ShapeData) -> ShapeScratc
         polygon=np.zeros((2, n_corners), dtype=CORNER),
         near=np.zeros(n_edges, dtype=np.int64),
         candidates=np.zeros(64 + max(2 * n_corners, n_vertices), dtype=CANDIDATE),
-        chosen=np.zeros(4, dtype=CANDIDATE),
+        chosen=np.zeros(FEATURES, dtype=CANDIDATE),
     )

@@ -7,7 +7,16 @@ import pytest
 from random_mechanisms import random_quaternion
 from touching import ball, box, free, hull, poses, roller
 
-from robosim import Body, Geometry, HalfSpace, HeightField, Joint, Mechanism, Simulation
+from robosim import (
+    Body,
+    Geometry,
+    HalfSpace,
+    HeightField,
+    Joint,
+    Mechanism,
+    Simulation,
+    TriangleMesh,
+)
 
 KINDS = ("box", "ball", "capsule", "cylinder", "hull")
 
@@ -133,19 +142,11 @@ def bridge(planks: int, places: list[tuple[float, float, float]], dt: float) -> 
     length = 0.2
     bodies = [box(f"p{k}", (0.19, 0.3, 0.02), 0.5, 0.6) for k in range(planks)]
     bodies += [box(f"b{k}", (0.15,) * 3, 5.0, 0.6) for k in range(len(places))]
-    ends = {"axis": (0, 1, 0), "damping": 0.02, "actuated": False}
     left, right = (-length / 2, 0, 0), (length / 2, 0, 0)
+    hinge = {"parent_position": right, "child_position": left, "damping": 0.02, "actuated": False}
     joints = [Joint("j0", "revolute", None, "p0", (0, 1, 0), (0, 0, 1), left, actuated=False)]
     joints += [
-        Joint(
-            f"j{k}",
-            "revolute",
-            f"p{k - 1}",
-            f"p{k}",
-            parent_position=right,
-            child_position=left,
-            **ends,
-        )
+        Joint(f"j{k}", "revolute", f"p{k - 1}", f"p{k}", (0, 1, 0), **hinge)
         for k in range(1, planks)
     ]
     joints += [Joint(f"f{k}", "floating", None, f"b{k}") for k in range(len(places))]
@@ -175,3 +176,30 @@ def test_an_impact_on_a_closed_linkage_gives_no_energy(dt):
         energies.append(sim.energy())
     assert np.diff(energies).max() < 0.01 * energies[0]
     assert energies[-1] < 0.8 * energies[0]
+
+
+def test_a_cube_rests_in_the_corner_of_a_mesh_as_between_half_spaces():
+    """Each of three walls holds it, and a step at rest takes one iteration."""
+    corners = [[0, 0, 0], [-3, 0, 0], [0, -3, 0], [-3, -3, 0], [0, 0, 2], [-3, 0, 2], [0, -3, 2]]
+    faces = [[0, 2, 1], [1, 2, 3], [0, 4, 2], [2, 4, 6], [0, 1, 4], [1, 5, 4]]
+    mesh = Geometry("mesh", vertices=np.array(corners, float), faces=np.array(faces))
+    walls = {
+        "mesh": [TriangleMesh(mesh, friction=0.3)],
+        "half-spaces": [
+            HalfSpace(friction=0.3),
+            HalfSpace(normal=(-1, 0, 0), friction=0.3),
+            HalfSpace(normal=(0, -1, 0), friction=0.3),
+        ],
+    }
+    ends = []
+    for obstacles in walls.values():
+        sim = Simulation(free(box("c", friction=0.3), obstacles=obstacles), 0.002)
+        sim.set_state([-0.6, -0.5, 0.101, 1, 0, 0, 0], [3.0, 2.5, 0, 0, 0, 0])
+        for _ in range(400):
+            assert sim.step().gap > -1e-9
+        assert np.mean([sim.step().iterations for _ in range(100)]) < 2
+        normals = {tuple(np.round(contact.normal, 6) + 0.0) for contact in sim.contacts()}
+        assert normals == {(0, 0, 1), (-1, 0, 0), (0, -1, 0)}
+        ends.append(sim.q)
+    np.testing.assert_allclose(ends[0][:3], [-0.1, -0.1, 0.1], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-4)

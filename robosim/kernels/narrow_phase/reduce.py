@@ -1,11 +1,14 @@
-"""The four of many candidates that hold two shapes best."""
+"""The few of many candidates that hold two shapes best."""
 
 from math import inf, sqrt
 
+from robosim.compiled.records.narrow_phase import SIDES
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import dot
 from robosim.kernels.narrow_phase.clip import drop_stand_ins
 from robosim.kernels.narrow_phase.points import normalize
+
+ALIKE = 0.7  # cosine of the angle of two normals from which on they are of one side
 
 
 @kernel
@@ -27,9 +30,9 @@ def area(a, b, p, out):
 
 
 @kernel
-def worth(scratch, n, i):
+def worth(scratch, picks, n, i):
     """What candidate i adds to the n that are chosen: length, then area, then area beside it."""
-    pair, all_c, picks = scratch.pair[0], scratch.candidates, scratch.pair[0].picks
+    pair, all_c = scratch.pair[0], scratch.candidates
     c = all_c[i]
     lonely = inf
     for k in range(n):
@@ -61,31 +64,71 @@ def worth(scratch, n, i):
 
 @kernel
 def choose(scratch):
-    """Up to four candidates into picks: the deepest, and those that span most; their count."""
-    pair, picks = scratch.pair[0], scratch.pair[0].picks
-    if pair.count == 0:
-        return 0
-    smallest = inf
+    """The candidates that hold two shapes best, into picks; their count.
+
+    Up to four for each side on which they touch. A terrain may touch on several sides, such as the
+    walls of a corner; all that two convex shapes touch with is on one.
+    """
+    pair, total = scratch.pair[0], 0
+    for i in range(pair.count):
+        scratch.candidates[i].side = 0 if pair.one_sided == 0 else -1
+    for side in range(SIDES):
+        if pair.one_sided == 1 and not begin_side(scratch, side):
+            return total
+        total += choose_four(scratch, side, pair.picks[total:])
+        if pair.one_sided == 0:
+            return total
+    return total
+
+
+@kernel
+def begin_side(scratch, side):
+    """Mark the deepest candidate of none of the sides, and those whose normals are like its own."""
+    pair, candidates = scratch.pair[0], scratch.candidates
+    deepest, leader = inf, -1
+    for i in range(pair.count):
+        if candidates[i].side < 0 and candidates[i].gap < deepest:
+            deepest, leader = candidates[i].gap, i
+    if leader < 0:
+        return False
+    for i in range(pair.count):
+        like = dot(candidates[i].normal, candidates[leader].normal) > ALIKE
+        if candidates[i].side < 0 and (like or i == leader):
+            candidates[i].side = side
+    return True
+
+
+@kernel
+def choose_four(scratch, side, picks):
+    """Up to four candidates of a side into picks: the deepest, and those that span most."""
+    pair, smallest, count = scratch.pair[0], inf, 0
     for k in range(3):
         pair.e[k] = 0.0
     for i in range(pair.count):
+        count += 1 if scratch.candidates[i].side == side else 0
+    for i in range(pair.count):
+        if scratch.candidates[i].side != side:
+            continue
         smallest = min(smallest, scratch.candidates[i].gap)
         for k in range(3):
-            pair.e[k] += scratch.candidates[i].point[k] / pair.count
+            pair.e[k] += scratch.candidates[i].point[k] / count
+    if count == 0:
+        return 0
     farthest = -1.0
     for i in range(pair.count):
         c, square = scratch.candidates[i], 0.0
         for k in range(3):
             square += (c.point[k] - pair.e[k]) ** 2
         # Of those that are as deep but for rounding, one at the rim.
-        if c.gap < smallest + 1e-10 * pair.scale and square > farthest:
+        if c.side == side and c.gap < smallest + 1e-10 * pair.scale and square > farthest:
             farthest, picks[0] = square, i
     for n in range(1, 4):
         best = 0.0
         for i in range(pair.count):
-            value = worth(scratch, n, i)
-            if value > best:
-                best, picks[n] = value, i
+            if scratch.candidates[i].side == side:
+                value = worth(scratch, picks, n, i)
+                if value > best:
+                    best, picks[n] = value, i
         if best == 0.0:
             return n
     return 4
@@ -93,7 +136,7 @@ def choose(scratch):
 
 @kernel
 def reduce(scratch):
-    """Keep the four best candidates only."""
+    """Keep the best candidates only."""
     pair, candidates = scratch.pair[0], scratch.candidates
     drop_stand_ins(scratch)
     count = choose(scratch)
