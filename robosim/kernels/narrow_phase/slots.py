@@ -6,7 +6,7 @@ at the last step keeps its slot, and with it the impulse that the solver starts 
 
 from math import inf, sqrt
 
-from robosim.compiled.kinds import PLANE, RIM, ROUND
+from robosim.compiled.kinds import HALF_SPACE, PLANE, RIM, ROUND
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.contact.kinematics import depth_left, place_contact
 from robosim.kernels.equations.algebra import assign, dot
@@ -136,12 +136,15 @@ def find_met(model, system, work, p, moved, may_divide):
     """Put features of pair p into free slots that a motion over `moved` has gone beyond.
 
     They are those of the first knot, so nothing is gone through, whatever it ends up in. Returns
-    their number, or -1 where the shapes are apart again at the end: a shorter interval tells
-    whether they have missed each other, if it `may_divide`.
+    their number, or -1 where the shapes are apart again at the end, as far as through each other: a
+    shorter interval tells whether they have missed each other, if it `may_divide`.
     """
     pair, ids, features = model.collision.pairs[p], work.ids, work.collision.features
     allowed, found, t = OVERLAP * smaller_reach(model, pair), 0, work.scratch[0]
     overlap = find_near(model, work, work.pose2, p, allowed) > 0
+    shapes = model.collision.shapes
+    thick = thickness(shapes[pair.shape_a]) + thickness(shapes[pair.shape_b])
+    divides = may_divide and moved > thick
     count = find_near(model, work, system.pose1, p, moved + allowed)
     slot = free_slot(ids, pair, pair.slot_begin)
     for n in range(count):
@@ -153,7 +156,7 @@ def find_met(model, system, work, p, moved, may_divide):
         gap = place_contact(contact, system.pose1, t)
         contact.apart = 1 if gap >= -allowed else 0
         if through or place_contact(contact, work.pose2, t) < min(gap, 0.0) - allowed:
-            if not overlap and may_divide:
+            if not overlap and divides:
                 return -1
             if not overlap:
                 continue
@@ -164,10 +167,21 @@ def find_met(model, system, work, p, moved, may_divide):
 
 
 @kernel
+def thickness(shape):
+    """What a motion has to be longer than to lead through a shape [m]."""
+    if shape.kind == HALF_SPACE:
+        return inf
+    least = inf
+    for k in range(3):
+        least = min(least, shape.upper[k] - shape.lower[k])
+    return least if shape.kind < HALF_SPACE else 0.0
+
+
+@kernel
 def goes_through(contact, before, after, t):
     """Whether round shapes have gone through each other from one knot to the other.
 
-    They are apart at both, with opposite normals: what counts is how near they come on the way.
+    Then their normals are more than a right angle apart, and they come too near on the way.
     """
     if contact.kind != ROUND:
         return False
@@ -176,6 +190,8 @@ def goes_through(contact, before, after, t):
     for i in range(3):
         before_it[i] = length1 * t.w[i]
     length2 = place_contact(contact, after, t) + near
+    if dot(before_it, t.w) > 0.0:
+        return False
     along, square = 0.0, 0.0
     for i in range(3):
         d = length2 * t.w[i] - before_it[i]
