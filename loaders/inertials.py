@@ -27,7 +27,7 @@ def merge(parts: list[Inertial]) -> Inertial:
     Without any mass, the centre is put at the origin.
     """
     mass = sum(part.mass for part in parts)
-    if len(parts) == 1:
+    if len(parts) == 1 and mass > 0:
         return parts[0]
     center = np.zeros(3)
     if mass > 0:

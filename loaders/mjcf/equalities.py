@@ -141,8 +141,10 @@ def _weld(node: Node, name: str, anchors: Anchors) -> Joint | None:
     if not sites:
         pose = node.numbers("relpose", (0, 0, 0, 0, 0, 0, 0))
         if np.any(pose[3:]):
+            # The pose is where the anchor, a point of the second body, is to be.
             R = quaternions.rotation_matrix(quaternions.normalized(pose[3:]))
             a = a.on(Pose(R, pose[:3]))
+            b = b.on(Pose(np.eye(3), node.numbers("anchor", np.zeros(3))))
         else:
             R = a.world.R.T
             a = a.on(Pose(R @ b.world.R, R @ (b.world.p - a.world.p)))
