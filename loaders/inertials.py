@@ -55,6 +55,20 @@ def of_group(group: Group, warnings: list[str]) -> Inertial:
     return merge(parts) if parts else Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
+def of_what_stays(name: str, inertial: Inertial, warnings: list[str]) -> Inertial:
+    """The inertial of a body that is fixed to the world, where its inertia does not matter.
+
+    One that no body can have becomes that of a ball of a radius of 0.1 m.
+    """
+    if np.linalg.eigvalsh(inertial.inertia)[0] > 0:
+        return inertial
+    warnings.append(
+        f"link '{name}': the inertia is not positive definite; it is fixed to the world, and so "
+        "nothing depends on that"
+    )
+    return inertial._replace(inertia=0.4 * inertial.mass * 0.01 * np.eye(3))
+
+
 def _of_link(placed: PlacedLink) -> Inertial | None:
     inertial = placed.link.inertial
     if inertial is None:

@@ -28,10 +28,16 @@ class Files:
         The model file.
     allowed : iterable of paths
         Folders that files may be read from, besides the model's own.
+
+    Attributes
+    ----------
+    told : list of str
+        What is no XML in the files that have been read, a sentence each.
     """
 
     def __init__(self, path: Path, allowed: Iterable[str | os.PathLike[str]] = ()) -> None:
         self.path = path
+        self.told: list[str] = []
         self._folders = Folders(path, allowed)
 
     def find(self, address: str, node: Node, *folders: Path) -> Path:
@@ -68,7 +74,7 @@ class Files:
 
     def _parse(self, path: Path) -> Node:
         data = safe_xml.read_bytes(path, largest=safe_xml.LARGEST_MODEL)
-        return Node.from_xml(safe_xml.parse(data, path), path)
+        return Node.from_xml(safe_xml.parse_model(data, path, self.told), path)
 
     def _expand(self, node: Node, seen: set[Path]) -> Node:
         children: list[Node] = []

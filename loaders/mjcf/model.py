@@ -85,6 +85,8 @@ class _Model:
     def __init__(self, files: Files, options: LoadOptions) -> None:
         self.files, self.options, self.notes = files, options, Notes()
         root = files.read()
+        for sentence in files.told:
+            self.notes.add(sentence)
         note_unread(root, self.notes)
         self.compiler = Compiler.read(root, self.notes)
         self.option = Option.read(root, self.notes)
