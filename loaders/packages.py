@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from robosim import safe_xml
 from robosim.errors import LoadError, MissingFileError
 from robosim.loaders.folders import MARKERS, Folders, ancestors
+from robosim.loaders.spellings import somewhere_below, spellings
 
 
 def example_robot_data() -> Path | None:
@@ -73,7 +74,12 @@ def _folders_in(folder: Path) -> list[Path]:
 
 
 # scheme, rest; "$(find NAME)/path" is what xacro makes of "package://NAME/path".
-_ADDRESS = re.compile(r"(?:([A-Za-z][\w+.-]*):/{2,}|\$\(find\s+)(.*)", re.DOTALL)
+_ADDRESS = re.compile(
+    r"(?:(?:file:/{2,})?\$\(find\s+|(package|model|file):/+|([A-Za-z][\w+.-]*):/{2,})(.*)",
+    re.DOTALL,
+)
+# Before the path; a third slash is part of it.
+_FILE = re.compile(r"^file:(?://)?")
 
 
 class FileFinder:
@@ -90,6 +96,8 @@ class FileFinder:
     ----------
     folders : Folders
         From which files may be read.
+    mesh_folders : list of pathlib.Path
+        Where the model file says that meshes are, for addresses that lead nowhere.
     used : list of pathlib.Path
         The folders in which packages were found so far, in the order of their first use.
     """
@@ -97,6 +105,7 @@ class FileFinder:
     def __init__(self, file: Path, package_dirs: Iterable[str | os.PathLike[str]] = ()) -> None:
         self.file = file
         self.folders = Folders(file, package_dirs)
+        self.mesh_folders: list[Path] = []
         self.used: list[Path] = []
         self._guesses: dict[str, Path] = {}
         self._declared: dict[str, list[Path]] | None = None
@@ -115,11 +124,26 @@ class FileFinder:
         MissingFileError
             If there is no such file; it says where it was looked for.
         """
+        missing: MissingFileError | None = None
+        for spelt in spellings(address):
+            try:
+                return self._find(spelt, element)
+            except MissingFileError as error:
+                missing = missing or error
+        tops = (*self.mesh_folders, self.file.parent, *self.folders.own, *self.folders.allowed)
+        guess = somewhere_below(tops, address)
+        if guess is not None and self.folders.contains(guess):
+            self._guesses.setdefault(os.path.dirname(address) or ".", guess.parent)
+            return guess
+        raise missing or MissingFileError(f"'{address}' does not exist", file=self.file)
+
+    def _find(self, address: str, element: str) -> Path:
+        """`find` of one spelling, where it says that the file is."""
         match = _ADDRESS.match(address)
-        scheme, rest = match.groups() if match else ("", address)
+        scheme, rest = (match[1] or match[2], match[3]) if match else ("", address)
         if match and scheme in (None, "package", "model"):
             package, _, inside = rest.replace(")", "/", scheme is None).partition("/")
-            return self._in_package(address, package, inside.lstrip("/"), element)
+            return self._in_package(address, package.strip(), inside.lstrip("/"), element)
         if scheme not in ("", "file"):
             raise LoadError(
                 f"'{address}' is not a local file, and nothing is fetched from the network",
@@ -127,16 +151,10 @@ class FileFinder:
                 element=element,
                 alternatives=("package://", "model://", "file://", "a path"),
             )
-        path = self.file.parent / (unquote(address.removeprefix("file://")) if scheme else address)
+        path = self.file.parent / (unquote(_FILE.sub("", address)) if scheme else address)
         if safe_xml.is_file(path):
             self.folders.check(path, address, element)
             return path
-        for folder in self.folders.own:
-            # As some exporters write it: from the top of the package, or for Windows.
-            guess = folder / address.replace("\\", "/")
-            if not scheme and safe_xml.is_file(guess) and self.folders.contains(guess):
-                self._guesses.setdefault(os.path.dirname(address) or ".", guess.parent)
-                return guess
         raise MissingFileError(
             f"'{address}' does not exist (looked for {path})", file=self.file, element=element
         )

@@ -117,6 +117,10 @@ def _build(
     groups = find_groups(robot)
     merged = [inertials.of_group(group, warnings) for group in groups]
     finder = FileFinder(path, options.package_dirs)
+    for compiler in root.iterfind("mujoco/compiler"):
+        finder.mesh_folders += [
+            path.parent / folder for folder in (compiler.get("meshdir"),) if folder
+        ]
     shapes = Shapes(robot, finder, MeshCache())
     loops = _read_loops(root, path, options.loops)
     floats = _floats(groups[0], merged[0], options.floating_base, warnings)

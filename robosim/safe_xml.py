@@ -37,6 +37,14 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def exists(path: Path) -> bool:
+    """Whether there is a file or folder; False as well where nothing of that name can be."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def read_bytes(path: Path, what: str = "file", largest: int | None = None) -> bytes:
     """The content of a regular file, or a LoadError that names it.
 

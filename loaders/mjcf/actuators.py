@@ -28,6 +28,7 @@ from robosim.loaders.mjcf.muscles import (
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.tendons import Tendons
+from robosim.loaders.names import free_name
 
 Three = tuple[float, float, float]
 
@@ -93,6 +94,7 @@ def read_actuators(
     """
     found = Actuation()
     names: set[str] = set()
+    own = {node.name for section in root.all("actuator") for node in section.children}
     limited: dict[str, list[int]] = {}  # tendon -> its actuators
     for section in root.all("actuator"):
         for node in section.children:
@@ -102,7 +104,7 @@ def read_actuators(
                 raise node.error("the name is used twice")
             names |= {node.name} - {""}
             resolved = defaults.resolve(node)
-            name = node.name or f"actuator{len(found.actuators)}"
+            name = node.name or free_name(f"actuator{len(found.actuators)}", own)
             gears = _gears(resolved, scalars, tendons, links, found, notes, name)
             site = None if gears else _site(resolved, anchors, scalars, links, found, notes, name)
             if node.tag not in _KNOWN and (gears or site):

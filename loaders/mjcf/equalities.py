@@ -22,6 +22,7 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.tendons import Tendons
+from robosim.loaders.names import free_name
 
 _LEFT_OUT = "equalities that no joint or gear here can hold are left out"
 
@@ -83,6 +84,9 @@ def read_equalities(
     """
     found = Equalities()
     names = {*scalars.specs, *tendons.fixed, *tendons.spatial}
+    names |= {tendon.name for tendon in tendons.spatial.values()}
+    # Those that have names of their own get theirs first.
+    own = {node.name for section in root.all("equality") for node in section.children}
     for section in root.all("equality"):
         for node in section.children:
             node = defaults.resolve(node, tag="equality")
@@ -90,9 +94,8 @@ def read_equalities(
             if not node.flag("active", True):
                 notes.add("equalities that are not active are left out", label)
                 continue
-            name = node.name or f"{node.tag}{len(found.joints) + len(found.couplings)}"
-            while name in names:
-                name += "_"
+            made_up = f"{node.tag}{len(found.joints) + len(found.couplings)}"
+            name = free_name(node.name or made_up, names if node.name else names | own)
             names.add(name)
             match node.tag:
                 case "connect":

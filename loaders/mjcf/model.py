@@ -48,7 +48,6 @@ from robosim.loaders.mjcf.keyframes import read_keyframes
 from robosim.loaders.mjcf.links import find_links, with_base
 from robosim.loaders.mjcf.meshes import Meshes
 from robosim.loaders.mjcf.muscles import inertia_at, with_muscles
-from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.replicate import Expansion
 from robosim.loaders.mjcf.scene import Scene, Surroundings, ground_contacts
@@ -57,6 +56,7 @@ from robosim.loaders.mjcf.shapes import Materials
 from robosim.loaders.mjcf.tendons import Tendons
 from robosim.loaders.mjcf.tree import Tree
 from robosim.loaders.mjcf.unread import note_unread
+from robosim.loaders.names import free_name
 from robosim.loaders.options import LoadOptions
 
 Array = NDArray[np.float64]
@@ -83,10 +83,8 @@ class _Model:
     """A file while it is turned into a mechanism."""
 
     def __init__(self, files: Files, options: LoadOptions) -> None:
-        self.files, self.options, self.notes = files, options, Notes()
+        self.files, self.options, self.notes = files, options, files.notes
         root = files.read()
-        for sentence in files.told:
-            self.notes.add(sentence)
         note_unread(root, self.notes)
         self.compiler = Compiler.read(root, self.notes)
         self.option = Option.read(root, self.notes)
@@ -166,6 +164,8 @@ class _Model:
         bodies: list[Body] = []
         joints: list[Joint] = []
         contacts: list[ContactPoint] = []
+        taken = {body.name for body in self.bodies} | set(self.scalars.specs)
+        taken |= {site.name for body in self.bodies for site in body.sites}
         for index, link in enumerate(links[1:], start=1):
             carriers, chain = make_joints(
                 self.specs[index],
@@ -173,6 +173,7 @@ class _Model:
                 None if link.parent == 0 else links[link.parent].top.name,
                 centers[link.parent],
                 share,
+                taken,
                 self.notes,
             )
             looks = scene.looks[index]
@@ -265,11 +266,14 @@ class _Model:
         """The frames of a link: its bodies', the topmost first, then those of their sites."""
         bodies, sites = [], []
         names = {body.name for body in self.bodies}
+        taken = names | {site.name for body in self.bodies for site in body.sites}
         for member, place in self.links.links[index].members:
             body = self.bodies[member]
             bodies.append(_frame(body.name, place, center))
             for site in body.sites:
-                name = f"site:{site.name}" if site.name in names else site.name
+                name = site.name
+                if name in names:
+                    name = free_name(f"site:{name}", taken)
                 sites.append(_frame(name, place @ site.place, center))
         return (*bodies, *sites)
 

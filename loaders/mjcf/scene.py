@@ -17,6 +17,7 @@ from robosim.loaders.mjcf.hfields import HeightFields
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.shapes import DRAWN_GROUPS, WORLDLY, Materials, geometry
+from robosim.loaders.names import free_name
 
 Array = NDArray[np.float64]
 
@@ -178,10 +179,10 @@ class Scene:
         shapes: list[AnyShape] = []
         apart: list[tuple[str, str]] = []
         taken = set(self._around.names)
+        # Those without a name have that of their body, if no other one has that.
+        own = {p.geom.node.name for p in obstacles}
         for p in obstacles:
-            name = p.name
-            while name in taken:
-                name += "_"
+            name = free_name(p.name, taken if p.geom.node.name else taken | own)
             taken.add(name)
             shapes.append(self._obstacle(replace(p, name=name)))
             meets: dict[int, list[bool]] = {}

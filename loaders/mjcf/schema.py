@@ -83,10 +83,9 @@ ELEMENTS: dict[str, Element] = {
     ),
     "compiler": _element(
         "angle alignfree assetdir autolimits balanceinertia boundinertia boundmass coordinate "
-        "eulerseq fitaabb inertiafromgeom inertiagrouprange meshdir settotalmass strippath "
-        "texturedir",
+        "eulerseq fitaabb inertiafromgeom inertiagrouprange meshdir settotalmass strippath",
         "conflict convexhull discardvisual exactmeshinertia fusestatic passthrough savecanonical "
-        "savecompiled saveinertial usethread",
+        "savecompiled saveinertial texturedir usethread",
         children="lengthrange",
     ),
     "option": _element(

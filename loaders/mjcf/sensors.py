@@ -19,6 +19,7 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose, from_to
 from robosim.loaders.mjcf.tendons import Tendons
+from robosim.loaders.names import free_name
 
 _OBJECTS = ("body", "xbody", "geom", "site", "camera")
 _VOLUMES = ("sphere", "capsule", "ellipsoid", "cylinder", "box")
@@ -60,9 +61,10 @@ def read_sensors(root: Node, sensed: Sensed, notes: Notes) -> tuple[Sensor, ...]
         For a name that is used twice, or something that does not exist.
     """
     reader, found = _Reader(root, sensed), {}
+    own = {node.name for section in root.all("sensor") for node in section.children}
     for section in root.all("sensor"):
         for index, node in enumerate(section.children):
-            name = node.name or f"{node.tag}{index}"
+            name = node.name or free_name(f"{node.tag}{index}", own | set(found))
             if name in found:
                 raise node.error(f"the name '{name}' is used twice")
             if any(np.any(node.some_numbers(what, 0.0)) for what in ("delay", "interval")):
