@@ -95,6 +95,8 @@ def read_equalities(
                 notes.add("equalities that are not active are left out", label)
                 continue
             made_up = f"{node.tag}{len(found.joints) + len(found.couplings)}"
+            if node.tag == "weld" and node.number("torquescale", 1.0) == 0:
+                notes.add("a torquescale of 0 is not read: these hold rotations as well", label)
             name = free_name(node.name or made_up, names if node.name else names | own)
             names.add(name)
             match node.tag:

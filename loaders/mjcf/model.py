@@ -256,7 +256,7 @@ class _Model:
         return Scene(
             placed,
             around,
-            Rules(self.root, self.defaults, placed, self.bodies, self.links),
+            Rules(self.root, self.defaults, placed, self.bodies),
             Materials(self.root, self.defaults),
             HeightFields(self.root, self.compiler, self.files),
             self.notes,

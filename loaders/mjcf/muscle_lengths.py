@@ -7,6 +7,7 @@ free rotation is counted as a rotation vector, from where it is at the reference
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +113,7 @@ def extremes(transmission: Transmission, actuator: Actuator, q0: Array) -> Array
     low, high = _tendon_range(robot, actuator)
     found = []
     for sign, end in ((1.0, low), (-1.0, high)):
-        value, ended = _least(lambda x, s=sign: length(x, s), around)
+        value, ended = _least(partial(length, sign=sign), around)
         value *= sign
         if np.isfinite(end) and (ended or sign * value < sign * end):
             value = end
