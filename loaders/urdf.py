@@ -24,6 +24,7 @@ from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LoadError, ModelError
 from robosim.loaders import (
+    carriers,
     dialect,
     gazebo,
     inertials,
@@ -159,6 +160,7 @@ def _build(
         mechanism = _with_contacts(mechanism, extensions.friction, options.friction)
         if mechanism.floating_base and not mechanism.contacts:
             warnings.append("has no collision geometry: the ground will not hold it")
+    mechanism = carriers.with_masses(mechanism, bool(options.self_collision), warnings)
     mechanism = _without_sunk_contacts(_at_home(mechanism, options), warnings)
     mechanism = _with_semantics(mechanism, path, options.srdf, root, warnings)
     mechanism = _with_self_collision(mechanism, extensions, options.self_collision, warnings)
@@ -206,19 +208,18 @@ def _frames(group: Group, center: Array) -> tuple[Frame, ...]:
 
 
 def _body(group: Group, inertial: Inertial, shapes: Shapes) -> Body:
+    frames = _frames(group, inertial.center)
+    visuals = shapes.visuals(group, inertial.center)
+    collisions = shapes.collisions(group, inertial.center)
     if inertial.mass == 0:
-        raise LoadError(
-            f"has no mass but hangs on the moving joint '{group.joint.name}'; give it an "
-            "<inertial>, or make the joint fixed so that it merges into its parent",
-            element=f"link '{group.name}'",
-        )
+        return carriers.massless(group.name, frames, visuals, collisions)
     return Body(
         name=group.name,
         mass=inertial.mass,
         inertia=inertial.inertia,
-        frames=_frames(group, inertial.center),
-        visuals=shapes.visuals(group, inertial.center),
-        collisions=shapes.collisions(group, inertial.center),
+        frames=frames,
+        visuals=visuals,
+        collisions=collisions,
     )
 
 

@@ -30,10 +30,6 @@ from robosim.loaders.names import free_name
 Array = NDArray[np.float64]
 
 TYPES = ("free", "ball", "slide", "hinge")
-# A carrier has this share of the mass and inertia of the body that it carries: in trees, in those
-# that touch the ground, and where bodies are tied to each other or to obstacles, by loops, gears or
-# contacts, whose elimination loses more digits to light bodies.
-FREE_SHARE, GROUNDED_SHARE, TIED_SHARE = 1e-6, 1e-5, 1e-3
 _PARALLEL = 1e-9
 # (number of slides, what follows them) -> kind
 _KINDS = {

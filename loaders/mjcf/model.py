@@ -20,6 +20,7 @@ from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.sensor import Sensor
 from robosim.errors import ModelError
+from robosim.loaders.carriers import FREE_SHARE, GROUNDED_SHARE, TIED_SHARE
 from robosim.loaders.mjcf.actuators import read_actuators
 from robosim.loaders.mjcf.anchors import Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler, Option
@@ -32,9 +33,6 @@ from robosim.loaders.mjcf.hfields import HeightFields
 from robosim.loaders.mjcf.home import at_home
 from robosim.loaders.mjcf.inertias import read_inertials
 from robosim.loaders.mjcf.joints import (
-    FREE_SHARE,
-    GROUNDED_SHARE,
-    TIED_SHARE,
     Spec,
     check_order,
     has_springdamper,

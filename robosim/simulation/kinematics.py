@@ -139,7 +139,15 @@ class Kinematics:
         return out
 
     def center_of_mass(self) -> Array:
-        """Centre of mass of all bodies together, (3,) [m], world."""
+        """Centre of mass of all bodies together, (3,) [m], world.
+
+        Raises
+        ------
+        ModelError
+            For a robot without mass.
+        """
+        if not np.any(self._masses):
+            raise ModelError("has no mass", element=f"mechanism '{self.robot.name}'")
         return np.asarray(self._masses @ self.x / self._masses.sum())
 
     def inertias(self) -> Array:
