@@ -164,8 +164,25 @@ def with_muscles(
 
 
 def inertia_at(mechanism: Mechanism, q: Array) -> Array:
-    """Mass matrix (nv, nv) at q (nq,), with rotors and tendons."""
+    """Mass matrix (nv, nv) at q (nq,), with rotors and tendons.
+
+    Raises
+    ------
+    ModelError
+        If it has no inverse, as of masses that are too far apart.
+    """
     # Here, so that numba is imported only where it is needed.
     from robosim.simulation.kinematics import mass_matrix
 
-    return mass_matrix(mechanism, q)
+    M = mass_matrix(mechanism, q)
+    try:
+        invertible = bool(np.all(np.isfinite(np.linalg.inv(M))))
+    except np.linalg.LinAlgError:
+        invertible = False
+    if not invertible:
+        raise ModelError(
+            "the mass matrix at the reference has no inverse: masses and inertias are too far "
+            "apart, or too large",
+            element=f"mechanism '{mechanism.name}'",
+        )
+    return M
