@@ -245,6 +245,14 @@ def _with_loops(
     mechanism: Mechanism, root: etree._Element, found: _Loops, warnings: list[str]
 ) -> Mechanism:
     """With the loops and springs that the file has, and those of a file beside it."""
+    for element in root.iterchildren("loop_joint"):
+        limit, kind = element.find("limit"), element.get("type")
+        bounds = limit is not None and {"lower", "upper"} & set(limit.attrib)
+        if bounds and kind not in ("revolute", "prismatic"):
+            warnings.append(
+                f"loop_joint '{element.get('name')}': 'lower' and 'upper' of its <limit> mean "
+                f"nothing, as the type is '{kind}'"
+            )
     places = _places(mechanism)
     taken = {joint.name for joint in mechanism.joints}
     taken |= {str(element.get("name")) for element in root.iterchildren("joint")}

@@ -168,6 +168,17 @@ def test_bounds_that_mean_nothing_are_told(write, kind):
     assert np.all(np.isinf(robot.joints[1].upper))
 
 
+@pytest.mark.parametrize("kind", ["continuous", "ball"])
+def test_bounds_of_loops_that_mean_nothing_are_told(write, kind):
+    loop = (f'<loop_joint name="pin" type="{kind}"><link1 link="b" xyz="0 0 1"/>'
+            '<link2 link="c" xyz="0 0 1"/><axis xyz="0 1 0"/><limit lower="0" upper="1"/>'
+            "</loop_joint>")  # fmt: skip
+    robot = robosim.load(write(A, B, link_xml("c"), joint_xml("j", "a", "b"),
+                               joint_xml("k", "a", "c"), loop))  # fmt: skip
+    assert about(robot, "'pin': 'lower' and 'upper'")
+    assert np.all(np.isinf(robot.loop_joints[0].upper))
+
+
 @pytest.mark.parametrize("prefixed", [False, True])
 @pytest.mark.parametrize(("kind", "ours"), [("ball", "spherical"), ("planar", "planar")])
 def test_joints_of_drake(write, kind, ours, prefixed):
