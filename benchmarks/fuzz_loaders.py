@@ -3,9 +3,10 @@
     python -m benchmarks.fuzz_loaders --out DIR --minutes M [--kind urdf|mjcf|all] [--seed N]
 
 Takes real model files (of example-robot-data, dm_control and gymnasium, where they are installed,
-and the shipped ones), with small meshes in place of theirs, breaks them in one to five places,
-bytes or elements, together with the meshes and files beside them, and loads them in a process
-that is watched. A finding is any other exception than a `ModelError` with the file's name, a read
+and the shipped ones), with small meshes in place of theirs, half of the MJCF files with tendons,
+muscles and other actuators made for them, breaks them in one to five places, bytes or elements,
+together with the meshes and files beside them, and loads them in a process that is watched. A
+finding is any other exception than a `ModelError` with the file's name, a read
 outside of the folders that a file may read from, more than LONGEST seconds, or more than MEMORY.
 Each is kept under DIR with its input; DIR/fuzz.json says how many there were of what. Seed N makes
 input N.
@@ -154,6 +155,46 @@ def _broken_tree(text: bytes, rng: random.Random) -> bytes:
     return etree.tostring(root)
 
 
+def with_transmissions(text: bytes, rng: random.Random) -> bytes:
+    """An MJCF file with tendons, actuators, muscles and sensors over whatever it has."""
+    try:
+        root = etree.fromstring(text, etree.XMLParser(resolve_entities=False))
+    except (etree.XMLSyntaxError, ValueError):
+        return text
+    names = {tag: [one.get("name") for one in root.iter(tag) if one.get("name")] or ["none"]
+             for tag in ("joint", "site", "geom", "body")}  # fmt: skip
+    tendons = etree.SubElement(root, "tendon")
+    for k in range(rng.randrange(1, 4)):
+        ends = rng.choice(({}, {"range": "0 1"}, {"stiffness": "3"}, {"armature": ".1"}))
+        if rng.random() < 0.5:
+            fixed = etree.SubElement(tendons, "fixed", name=f"made{k}", **ends)
+            for joint in rng.choices(names["joint"], k=rng.randrange(1, 4)):
+                etree.SubElement(fixed, "joint", joint=joint, coef=rng.choice(NUMBERS))
+            continue
+        spatial = etree.SubElement(tendons, "spatial", name=f"made{k}", **ends)
+        for _ in range(rng.randrange(1, 5)):
+            what = rng.choice(("site", "site", "geom"))
+            etree.SubElement(spatial, what, {what: rng.choice(names[what])})
+            if rng.random() < 0.2:
+                etree.SubElement(spatial, "pulley", divisor=rng.choice(NUMBERS))
+    actuators = etree.SubElement(root, "actuator")
+    for _ in range(rng.randrange(1, 5)):
+        kind = rng.choice(("muscle", "muscle", "general", "motor", "position", "velocity",
+                           "intvelocity", "damper", "cylinder", "adhesion"))  # fmt: skip
+        at = rng.choice(({"joint": rng.choice(names["joint"])}, {"site": rng.choice(names["site"])},
+                         {"tendon": f"made{rng.randrange(4)}"}))  # fmt: skip
+        made = etree.SubElement(actuators, kind, at)
+        of = ("lengthrange", "range", "ctrlrange", "force", "gear", "dyntype", "gaintype",
+              "biastype", "dynprm", "kp", "dampratio")  # fmt: skip
+        for name in rng.sample(of, k=2):
+            made.set(name, rng.choice((*NUMBERS, "0 1", "-1 1", "muscle", "affine", "filter")))
+    sensors = etree.SubElement(root, "sensor")
+    for kind, at in (("jointpos", "joint"), ("tendonpos", "tendon"), ("touch", "site")):
+        of = f"made{rng.randrange(4)}" if at == "tendon" else rng.choice(names[at])
+        etree.SubElement(sensors, kind, {at: of})
+    return etree.tostring(root)
+
+
 def small_meshes() -> dict[str, bytes]:
     """A box in each format."""
     box = trimesh.creation.box((0.1, 0.2, 0.3))
@@ -185,7 +226,13 @@ class Inputs:
         """Write the files of a seed; the model file is returned."""
         rng = random.Random(f"{self.kind} {seed}")
         path = folder / ("robot.urdf" if self.kind == "urdf" else "robot.xml")
-        path.write_bytes(broken(rng.choice(self.texts), rng))
+        text = rng.choice(self.texts)
+        if self.kind == "mjcf" and rng.random() < 0.5:
+            text = with_transmissions(text, rng)
+            text = text if rng.random() < 0.5 else broken(text, rng)
+        else:
+            text = broken(text, rng)
+        path.write_bytes(text)
         for name, data in self.meshes.items():
             if rng.random() < 0.1:
                 data = broken_bytes(data, rng)
@@ -211,7 +258,11 @@ def watch_reads(folder: Path) -> list[str]:
             path = Path(os.path.abspath(os.fsdecode(arguments[0]))).resolve()
             if not any(path.is_relative_to(place) for place in allowed):
                 seen.append(str(path))
-        elif event.startswith(("socket.", "subprocess.", "os.system", "os.exec")):
+        elif (
+            event.startswith(("socket.", "subprocess.", "os.system", "os.exec"))
+            # Which expands files with expressions of xacro.
+            and "robosim.loaders.xacro_process" not in str(arguments)
+        ):
             seen.append(event)
 
     sys.addaudithook(hook)

@@ -27,7 +27,7 @@ def merge(parts: list[Inertial]) -> Inertial:
     Without any mass, the centre is put at the origin.
     """
     mass = sum(part.mass for part in parts)
-    if len(parts) == 1:
+    if len(parts) == 1 and mass > 0:
         return parts[0]
     center = np.zeros(3)
     if mass > 0:
@@ -53,6 +53,20 @@ def of_group(group: Group, warnings: list[str]) -> Inertial:
         for placed in group.links:
             _notice_impossible(placed.link, warnings)
     return merge(parts) if parts else Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+def of_what_stays(name: str, inertial: Inertial, warnings: list[str]) -> Inertial:
+    """The inertial of a body that is fixed to the world, where its inertia does not matter.
+
+    One that no body can have becomes that of a ball of a radius of 0.1 m.
+    """
+    if np.linalg.eigvalsh(inertial.inertia)[0] > 0:
+        return inertial
+    warnings.append(
+        f"link '{name}': the inertia is not positive definite; it is fixed to the world, and so "
+        "nothing depends on that"
+    )
+    return inertial._replace(inertia=0.4 * inertial.mass * 0.01 * np.eye(3))
 
 
 def _of_link(placed: PlacedLink) -> Inertial | None:

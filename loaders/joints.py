@@ -10,15 +10,12 @@ from robosim import quaternions
 from robosim.description.joint import Joint, SafetyLimits
 from robosim.errors import LoadError
 from robosim.loaders.inertials import Inertial
+from robosim.loaders.names import free_name
+from robosim.loaders.schema import JOINT_KINDS
 from robosim.loaders.tree import Group, origin
 
-KINDS = {
-    "revolute": "revolute",
-    "continuous": "revolute",
-    "prismatic": "prismatic",
-    "planar": "planar",
-    "floating": "floating",
-}
+# Kinds that have no axis to be about or along.
+_WITHOUT_AXIS = ("floating", "spherical", "fixed_orientation")
 # A limit, effort or velocity that is as large as this is none: the format wants a number.
 UNLIMITED = 1e9
 ROOT_NAMES = {True: ("floating_base", "root_joint"), False: ("fixed_base", "root_joint")}
@@ -27,13 +24,8 @@ ROOT_NAMES = {True: ("floating_base", "root_joint"), False: ("fixed_base", "root
 def root_joint(group: Group, inertial: Inertial, floats: bool, taken: set[str]) -> Joint:
     """The joint between the world and the root body, under the first name not `taken`."""
     free = [name for name in ROOT_NAMES[floats] if name not in taken]
-    if not free:
-        raise LoadError(
-            f"joints of the file take all names for the joint to the world: {ROOT_NAMES[floats]}",
-            element=f"link '{group.name}'",
-        )
     return Joint(
-        name=free[0],
+        name=free[0] if free else free_name(ROOT_NAMES[floats][0], taken),
         kind="floating" if floats else "fixed",
         parent=None,
         child=group.name,
@@ -69,9 +61,9 @@ def urdf_joint(
     R, p = origin(joint.origin)
     if placed is not None:
         R, p = placed.R @ R, placed.p + placed.R @ p
-    kind = KINDS[joint.type]
-    axis = np.asarray(joint.axis)
-    if kind != "floating" and np.linalg.norm(axis) < 1e-12:
+    kind = JOINT_KINDS[joint.type]
+    axis = np.array((0.0, 0.0, 1.0)) if kind in _WITHOUT_AXIS else np.asarray(joint.axis)
+    if np.linalg.norm(axis) < 1e-12:
         raise LoadError(f"the axis must not be zero, not {axis.tolist()}", element=element)
     limits = _limits(joint, element, warnings)
     damping, friction = _resistance(joint.dynamics, element)
@@ -80,7 +72,7 @@ def urdf_joint(
         kind=kind,
         parent=parent,
         child=group.name,
-        axis=(0.0, 0.0, 1.0) if kind == "floating" else axis,
+        axis=axis,
         parent_position=p - parent_inertial.center,
         child_position=-inertial.center,
         offset=quaternions.from_matrix(R),
@@ -101,6 +93,11 @@ def _limits(joint: Any, element: str, warnings: list[str]) -> dict[str, Any]:
             hint = "; 'continuous' is the type without one" if joint.type == "revolute" else ""
             raise LoadError(f"a {joint.type} joint needs a <limit>{hint}", element=element)
         return {}
+    if not bounded and (limit.lower is not None or limit.upper is not None):
+        warnings.append(
+            f"{element}: 'lower' and 'upper' of its <limit> mean nothing, as the type is "
+            f"'{joint.type}'"
+        )
     found: dict[str, Any] = {}
     for name, value in (("effort", limit.effort), ("velocity", limit.velocity)):
         if value is None:

@@ -16,6 +16,7 @@ from lxml import etree
 from robosim.description.springs import PointSpring
 from robosim.errors import ModelError
 from robosim.loaders.loops import TYPES, Array, End, Loop, Place, no_link, turned
+from robosim.loaders.names import free_name
 from robosim.loaders.schema import numbers, refusal, tag_name, text
 
 _BALL, _SPRING = "drake:ball_constraint", "drake:linear_spring_damper"
@@ -29,12 +30,15 @@ def read(root: etree._Element) -> list[Loop]:
     LoadError
         For what is missing or is no number, and for unknown types.
     """
+    named = [_loop_joint(element) for element in root.iterchildren("loop_joint")]
+    others = [_gazebo_joint(element) for element in root.iterfind("gazebo/joint")]
+    taken = {joint.get("name") for joint in root.iterchildren("joint")}
+    taken |= {loop.name for loop in (*named, *others)}
     balls = (element for element in root if tag_name(element) == _BALL)
-    return [
-        *(_loop_joint(element) for element in root.iterchildren("loop_joint")),
-        *(_ball_constraint(element, k) for k, element in enumerate(balls)),
-        *(_gazebo_joint(element) for element in root.iterfind("gazebo/joint")),
-    ]
+    for k, element in enumerate(balls):
+        named.append(_ball_constraint(element, free_name(f"ball_constraint{k}", taken)))
+        taken.add(named[-1].name)
+    return [*named, *others]
 
 
 def _loop_joint(element: etree._Element) -> Loop:
@@ -73,7 +77,7 @@ def _loop_joint(element: etree._Element) -> Loop:
         first=first,
         second=second,
         axis=_axis(element, where, xyz),
-        options=_options(element, kind, where),
+        options=_options(element, where),
         element=where,
         line=element.sourceline,
     )
@@ -101,11 +105,12 @@ def _axis(element: etree._Element, where: str, xyz: Sequence[float]) -> Array:
     return np.array(xyz, dtype=float)
 
 
-def _options(element: etree._Element, kind: str, where: str) -> dict[str, Any]:
+def _options(element: etree._Element, where: str) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for tag, names in (("dynamics", ("damping", "friction")), ("limit", ("lower", "upper"))):
         inner = element.find(tag)
-        if inner is None or (tag == "limit" and kind not in ("revolute", "prismatic")):
+        limited = element.get("type") in ("revolute", "prismatic")
+        if inner is None or (tag == "limit" and not limited):
             continue
         for name in names:
             if inner.get(name) is not None:
@@ -163,10 +168,10 @@ def _points(
     return ends, [numbers(parts[name], "value", f"{where}: {name}")[0] for name in more]
 
 
-def _ball_constraint(element: etree._Element, index: int) -> Loop:
+def _ball_constraint(element: etree._Element, name: str) -> Loop:
     first, second = (End(link, np.eye(3), p) for link, p in _points(element)[0])
     return Loop(
-        name=f"ball_constraint{index}",
+        name=name,
         kind="spherical",
         first=first,
         second=second,

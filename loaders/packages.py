@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from robosim import safe_xml
 from robosim.errors import LoadError, MissingFileError
 from robosim.loaders.folders import MARKERS, Folders, ancestors
+from robosim.loaders.spellings import somewhere_below, spellings
 
 
 def example_robot_data() -> Path | None:
@@ -44,8 +45,41 @@ def _share_candidates() -> Iterator[Path]:
     yield Path(sys.prefix) / "share"
 
 
+_DECLARATIONS = ("package.xml", "manifest.xml", "model.config")
+_NAME = re.compile(r"<name>\s*([^<>\s]+)\s*</name>")
+# Of the folders beside a model file, so many are looked into for packages with other names.
+_MOST_FOLDERS = 500
+
+
+def declared_name(folder: Path) -> str | None:
+    """What a package calls itself in its package.xml, or None if it does not say."""
+    for file in _DECLARATIONS:
+        if not safe_xml.is_file(folder / file):
+            continue
+        try:
+            with (folder / file).open("rb") as stream:
+                found = _NAME.search(stream.read(1 << 16).decode(errors="replace"))
+        except OSError:
+            continue
+        if found is not None:
+            return found[1]
+    return None
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_dir())[:_MOST_FOLDERS]
+    except OSError:
+        return []
+
+
 # scheme, rest; "$(find NAME)/path" is what xacro makes of "package://NAME/path".
-_ADDRESS = re.compile(r"(?:([A-Za-z][\w+.-]*):/{2,}|\$\(find\s+)(.*)", re.DOTALL)
+_ADDRESS = re.compile(
+    r"(?:(?:file:/{2,})?\$\(find\s+|(package|model|file):/+|([A-Za-z][\w+.-]*):/{2,})(.*)",
+    re.DOTALL,
+)
+# Before the path; a third slash is part of it.
+_FILE = re.compile(r"^file:(?://)?")
 
 
 class FileFinder:
@@ -62,6 +96,8 @@ class FileFinder:
     ----------
     folders : Folders
         From which files may be read.
+    mesh_folders : list of pathlib.Path
+        Where the model file says that meshes are, for addresses that lead nowhere.
     used : list of pathlib.Path
         The folders in which packages were found so far, in the order of their first use.
     """
@@ -69,8 +105,10 @@ class FileFinder:
     def __init__(self, file: Path, package_dirs: Iterable[str | os.PathLike[str]] = ()) -> None:
         self.file = file
         self.folders = Folders(file, package_dirs)
+        self.mesh_folders: list[Path] = []
         self.used: list[Path] = []
         self._guesses: dict[str, Path] = {}
+        self._declared: dict[str, list[Path]] | None = None
         there = Path(os.path.abspath(file))
         above = [there.parent, *ancestors(there), there.resolve().parent]
         self._above = list(dict.fromkeys([*above, *ancestors(there.resolve())]))
@@ -86,11 +124,26 @@ class FileFinder:
         MissingFileError
             If there is no such file; it says where it was looked for.
         """
+        missing: MissingFileError | None = None
+        for spelt in spellings(address):
+            try:
+                return self._find(spelt, element)
+            except MissingFileError as error:
+                missing = missing or error
+        tops = (*self.mesh_folders, self.file.parent, *self.folders.own, *self.folders.allowed)
+        guess = somewhere_below(tops, address)
+        if guess is not None and self.folders.contains(guess):
+            self._guesses.setdefault(os.path.dirname(address) or ".", guess.parent)
+            return guess
+        raise missing or MissingFileError(f"'{address}' does not exist", file=self.file)
+
+    def _find(self, address: str, element: str) -> Path:
+        """`find` of one spelling, where it says that the file is."""
         match = _ADDRESS.match(address)
-        scheme, rest = match.groups() if match else ("", address)
+        scheme, rest = (match[1] or match[2], match[3]) if match else ("", address)
         if match and scheme in (None, "package", "model"):
             package, _, inside = rest.replace(")", "/", scheme is None).partition("/")
-            return self._in_package(address, package, inside.lstrip("/"), element)
+            return self._in_package(address, package.strip(), inside.lstrip("/"), element)
         if scheme not in ("", "file"):
             raise LoadError(
                 f"'{address}' is not a local file, and nothing is fetched from the network",
@@ -98,16 +151,10 @@ class FileFinder:
                 element=element,
                 alternatives=("package://", "model://", "file://", "a path"),
             )
-        path = self.file.parent / (unquote(address.removeprefix("file://")) if scheme else address)
+        path = self.file.parent / (unquote(_FILE.sub("", address)) if scheme else address)
         if safe_xml.is_file(path):
             self.folders.check(path, address, element)
             return path
-        for folder in self.folders.own:
-            # As some exporters write it: from the top of the package, or for Windows.
-            guess = folder / address.replace("\\", "/")
-            if not scheme and safe_xml.is_file(guess) and self.folders.contains(guess):
-                self._guesses.setdefault(os.path.dirname(address) or ".", guess.parent)
-                return guess
         raise MissingFileError(
             f"'{address}' does not exist (looked for {path})", file=self.file, element=element
         )
@@ -119,8 +166,15 @@ class FileFinder:
             for name, folder in self._guesses.items()
         ]
 
-    def package(self, name: str, element: str) -> Path:
+    def package(self, name: str, element: str, inside: Iterable[str] = ()) -> Path:
         """The folder of a package.
+
+        Parameters
+        ----------
+        name, element : str
+        inside : iterable of str
+            Paths in it that are asked for. If the model's own folder has one of these, and nothing
+            is called like the package, that folder is guessed.
 
         Raises
         ------
@@ -131,8 +185,11 @@ class FileFinder:
         """
         self._check_inside(name, name, "", element)
         certain = [*self._named_by_user(name), *self._around(name)]
-        for root in certain:
-            if root.is_dir():
+        for root in (*(folder for folder in certain if folder.is_dir()), *self._renamed(name)):
+            return root
+        for root in self.folders.own:
+            if any(safe_xml.is_file(root / path) for path in inside):
+                self._guesses.setdefault(f"package {name}", root)
                 return root
         raise self._missing(name, name, element, certain)
 
@@ -159,7 +216,7 @@ class FileFinder:
         named = self._named_by_user(package)
         certain = [*named, *self._around(package)]
         guesses = [folder for folder in self._above if self._owns(folder)]
-        for root in (*certain, *guesses):
+        for root in self._roots(package, certain, guesses):
             path = root / inside
             if not safe_xml.is_file(path):
                 continue
@@ -167,10 +224,35 @@ class FileFinder:
                 self.folders.check(path, address, element)
             if root in certain and root.name == package and root.parent not in self.used:
                 self.used.append(root.parent)
-            if root not in certain:
+            if root in guesses and root not in certain and declared_name(root) != package:
                 self._guesses.setdefault(f"package {package}", root)
             return path
         raise self._missing(address, package, element, [*certain, *guesses])
+
+    def look_around(self) -> None:
+        """Learn what the packages call themselves that are where packages are looked for.
+
+        Folders are often renamed, and `package.xml` has the name that others know a package by.
+        """
+        if self._declared is not None:
+            return
+        self._declared = {}
+        for folder in dict.fromkeys((*self.folders.allowed, *self._above)):
+            for place in (folder, *_folders_in(folder)):
+                name = declared_name(place)
+                if name is not None:
+                    self._declared.setdefault(name, []).append(place)
+
+    def _renamed(self, package: str) -> list[Path]:
+        """Folders that are called otherwise, and that call themselves so."""
+        self.look_around()
+        return list(dict.fromkeys((self._declared or {}).get(package, ())))
+
+    def _roots(self, package: str, certain: list[Path], guesses: list[Path]) -> Iterator[Path]:
+        """Where a package may be; what folders call themselves is looked up if that is needed."""
+        yield from certain
+        yield from self._renamed(package)
+        yield from guesses
 
     def _named_by_user(self, package: str) -> list[Path]:
         """Where the package is by what the user says, or in an installed collection."""

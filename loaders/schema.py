@@ -12,9 +12,20 @@ from collections.abc import Iterator, Sequence
 
 from lxml import etree
 
+from robosim.description.joint import KINDS
 from robosim.errors import LoadError
 
-JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+# type of a joint -> its kind: those of the format, of other programs, and the kinds' own names.
+JOINT_KINDS = {
+    **{kind: kind for kind in KINDS},
+    "continuous": "revolute",
+    "ball": "spherical",
+    "planaraxis": "planar",
+    "fixedorientation": "fixed_orientation",
+    "freerevolute": "axis_rotation",
+    "cylindricalfree": "cylindrical_free_orientation",
+    "planarfree": "planar_free_orientation",
+}
 SHAPES = ("box", "cylinder", "capsule", "sphere", "mesh")
 
 # tag -> children that are read; nothing is looked for in other elements.
@@ -163,15 +174,9 @@ def check(root: etree._Element) -> None:
         if count > most:
             raise refusal(root, "<robot>", f"has {count} <{what}>; more than {most} are not read")
     for element in root:
-        if "xacro" in str(element.tag):
-            raise refusal(
-                element,
-                f"<{tag_name(element)}>",
-                "this is a xacro file; give it the suffix .xacro to have it expanded",
-            )
         if element.tag in ("link", "joint", "material"):
-            _check_text(element, f"<{element.tag}>")
-            _check_element(element, f"{element.tag} '{element.get('name', '')}'")
+            check_text(element, f"<{element.tag}>")
+            check_element(element, f"{element.tag} '{element.get('name', '')}'")
     for tag in ("link", "joint"):
         _check_unique(root, tag)
     if root.find("link") is None:
@@ -196,21 +201,23 @@ def _descendants(element: etree._Element, where: str) -> Iterator[tuple[etree._E
             yield from _descendants(child, f"{where}: <{child.tag}>")
 
 
-def _check_element(top: etree._Element, name: str) -> None:
+def check_element(top: etree._Element, name: str) -> None:
+    """Raise a LoadError for what is wrong with an element, called `name`, or with one in it."""
     for element, where in _descendants(top, name):
         if element is not top:
-            _check_text(element, where)
+            check_text(element, where)
         _check_numbers(element, where)
         _check_children(element, where)
     for element, where in _descendants(top, name):
         if element.tag == "geometry":
             _check_geometry(element, where)
     joint_type = top.get("type")
-    if top.tag == "joint" and joint_type not in JOINT_TYPES:
-        raise refusal(top, name, f"unknown joint type '{joint_type}'", JOINT_TYPES)
+    if top.tag == "joint" and joint_type not in JOINT_KINDS:
+        raise refusal(top, name, f"unknown joint type '{joint_type}'", tuple(JOINT_KINDS))
 
 
-def _check_text(element: etree._Element, where: str) -> None:
+def check_text(element: etree._Element, where: str) -> None:
+    """Raise a LoadError for a text that must be there and is not."""
     for attribute in TEXTS.get(element.tag, ()):
         text(element, attribute, where)
 
@@ -240,8 +247,10 @@ def _check_geometry(element: etree._Element, where: str) -> None:
         raise refusal(element, where, f"must hold one shape, not {tags}", SHAPES)
     shape = element[0]
     inside = f"{where}: <{tag_name(shape)}>"
+    # A sphere without a radius is a point, that can touch.
+    point = tags[0] == "sphere" and element.getparent().tag == "collision"
     for attribute in ("size", "radius", "length"):
-        if any(value <= 0 for value in _values(shape, attribute)):
+        if any(value < 0 or (value == 0 and not point) for value in _values(shape, attribute)):
             value = shape.get(attribute)
             raise refusal(shape, inside, f"'{attribute}' must be positive, not '{value}'")
     if any(value == 0 for value in _values(shape, "scale")):

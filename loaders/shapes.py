@@ -32,12 +32,15 @@ class Shapes:
     ----------
     undrawn : list of str
         Addresses of meshes that do not exist and are only for drawing.
+    unread : list of str
+        What is wrong with such meshes that exist.
     """
 
     def __init__(self, robot: Any, finder: FileFinder, meshes: MeshCache) -> None:
         self._finder = finder
         self._meshes = meshes
         self.undrawn: list[str] = []
+        self.unread: list[str] = []
         # A material may be defined once, anywhere, and referred to by name.
         defined = [visual.material for link in robot.links for visual in link.visuals]
         self._colours: dict[str, Colour] = {}
@@ -104,7 +107,10 @@ class Shapes:
             else:
                 parts = self._meshes.parts(file, scale)
         except LoadError as error:
-            raise LoadError(f"mesh {error}", element=element) from error
+            if outline:
+                raise LoadError(f"mesh {error}", element=element) from error
+            self.unread.append(str(error))
+            return []
         return [
             Geometry(
                 "mesh",

@@ -168,7 +168,7 @@ def available() -> tuple[ModelInfo, ...]:
 
 def _root_tag(path: Path) -> str:
     data = safe_xml.read_bytes(path, largest=safe_xml.LARGEST_MODEL)
-    return str(safe_xml.parse(data, path).tag)
+    return str(safe_xml.parse_model(data, path, []).tag)
 
 
 def _collected() -> dict[str, Path]:

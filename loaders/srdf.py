@@ -72,7 +72,8 @@ def beside(path: Path, name: str) -> tuple[Path | None, str | None]:
 
 def _robot_name(file: Path) -> str | None:
     try:
-        root = safe_xml.parse(safe_xml.read_bytes(file, largest=safe_xml.LARGEST_MODEL), file)
+        data = safe_xml.read_bytes(file, largest=safe_xml.LARGEST_MODEL)
+        root = safe_xml.parse_model(data, file, [])
     except LoadError:  # not ours to judge: nobody has asked for that file
         return None
     name = root.get("name")
@@ -87,7 +88,8 @@ def read(file: Path, warnings: list[str]) -> Semantics:
     LoadError
         With file, line and element, for what is malformed or missing.
     """
-    root = safe_xml.parse(safe_xml.read_bytes(file, largest=safe_xml.LARGEST_MODEL), file)
+    data = safe_xml.read_bytes(file, largest=safe_xml.LARGEST_MODEL)
+    root = safe_xml.parse_model(data, file, warnings)
     try:
         if root.tag != "robot":
             raise refusal(root, "root element", f"is <{root.tag}>, not <robot>")

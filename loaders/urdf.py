@@ -12,6 +12,7 @@ import re
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from lxml import etree
@@ -23,9 +24,11 @@ from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LoadError, ModelError
 from robosim.loaders import (
+    carriers,
     dialect,
     gazebo,
     inertials,
+    leniency,
     loops_urdf,
     loops_yaml,
     mimics,
@@ -38,7 +41,7 @@ from robosim.loaders import srdf as srdf_files
 from robosim.loaders.contacts import contacts_of
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.joints import root_joint, urdf_joint
-from robosim.loaders.loops import Place, loop_joint
+from robosim.loaders.loops import Loop, Place, loop_joint
 from robosim.loaders.meshes import MeshCache
 from robosim.loaders.options import LoadOptions
 from robosim.loaders.packages import FileFinder
@@ -56,14 +59,19 @@ def load_urdf(path: Path, options: LoadOptions) -> Mechanism:
     LoadError, ModelError
         With file, line, element and value, for anything in the file that cannot be simulated.
     """
-    if path.suffix.lower() == ".xacro":
+    data = safe_xml.read_bytes(path, largest=safe_xml.LARGEST_MODEL)
+    told: list[str] = []
+    root = safe_xml.parse_model(data, path, told)
+    if path.suffix.lower() == ".xacro" or xacro_files.is_xacro(root):
         return _load_xacro(path, options)
     if options.xacro_args:
-        raise LoadError("'xacro_args' is for files with the suffix .xacro", file=path)
-    data = safe_xml.read_bytes(path, largest=safe_xml.LARGEST_MODEL)
-    root = safe_xml.parse(data, path)
+        raise LoadError(
+            "'xacro_args' is for files with the suffix .xacro, or with elements or expressions of "
+            "xacro",
+            file=path,
+        )
     try:
-        return _build(root, path, options)
+        return _build(root, path, options, told)
     except ModelError as error:
         if error.file not in (None, path):
             raise
@@ -73,10 +81,11 @@ def load_urdf(path: Path, options: LoadOptions) -> Mechanism:
 def _load_xacro(path: Path, options: LoadOptions) -> Mechanism:
     """Of a file that is made when it is read, and so has no lines to name."""
     expanded = xacro_files.expand(path, options)
-    root = safe_xml.parse(expanded.urdf, path)
+    told = list(expanded.messages)
+    root = safe_xml.parse_model(expanded.urdf, path, told)
     folders = (*options.package_dirs, *expanded.packages)
     try:
-        mechanism = _build(root, path, replace(options, package_dirs=folders))
+        return _build(root, path, replace(options, package_dirs=folders), told)
     except ModelError as error:
         if error.file not in (None, path):
             raise
@@ -86,7 +95,6 @@ def _load_xacro(path: Path, options: LoadOptions) -> Mechanism:
             file=path,
             alternatives=error.alternatives,
         ) from None
-    return replace(mechanism, warnings=(*expanded.messages, *mechanism.warnings))
 
 
 def _line_of(root: etree._Element, element: str | None) -> int | None:
@@ -99,25 +107,35 @@ def _line_of(root: etree._Element, element: str | None) -> int | None:
     return next(lines, None)
 
 
-def _build(root: etree._Element, path: Path, options: LoadOptions) -> Mechanism:
+def _build(
+    root: etree._Element, path: Path, options: LoadOptions, warnings: list[str]
+) -> Mechanism:
     dialect.standard_names(root)
+    leniency.leave_out(root, warnings)
     schema.check(root)
-    warnings: list[str] = []
     extensions = gazebo.read(root, warnings)
     robot = dialect.read(root)
     groups = find_groups(robot)
     merged = [inertials.of_group(group, warnings) for group in groups]
     finder = FileFinder(path, options.package_dirs)
+    for compiler in root.iterfind("mujoco/compiler"):
+        finder.mesh_folders += [
+            path.parent / folder for folder in (compiler.get("meshdir"),) if folder
+        ]
     shapes = Shapes(robot, finder, MeshCache())
+    loops = _read_loops(root, path, options.loops)
     floats = _floats(groups[0], merged[0], options.floating_base, warnings)
     to_world = floats is None
+
+    if floats is False:
+        merged[0] = inertials.of_what_stays(groups[0].name, merged[0], warnings)
 
     bodies: list[Body] = []
     for index, (group, inertial) in enumerate(zip(groups, merged, strict=True)):
         if index > 0 or not to_world:
             bodies.append(_body(group, inertial, shapes))
     joints: list[Joint] = []
-    taken = {group.joint.name for group in groups[1:]}
+    taken = {group.joint.name for group in groups[1:]} | {loop.name for loop in loops.loops}
     for group, inertial in zip(groups, merged, strict=True):
         if group.parent is not None:
             parent = None if to_world and group.parent == 0 else groups[group.parent].name
@@ -136,18 +154,22 @@ def _build(root: etree._Element, path: Path, options: LoadOptions) -> Mechanism:
         world_frames=_frames(groups[0], np.zeros(3)) if to_world else (),
         world_visuals=shapes.visuals(groups[0], np.zeros(3)) if to_world else (),
     )
-    mechanism = _with_loops(mechanism, root, path, options.loops, warnings)
+    mechanism = _with_loops(mechanism, root, loops, warnings)
     mechanism = _with_friction(mechanism, extensions.friction, options.friction)
     if options.ground:
         mechanism = _with_contacts(mechanism, extensions.friction, options.friction)
         if mechanism.floating_base and not mechanism.contacts:
             warnings.append("has no collision geometry: the ground will not hold it")
+    mechanism = carriers.with_masses(mechanism, bool(options.self_collision), warnings)
     mechanism = _without_sunk_contacts(_at_home(mechanism, options), warnings)
     mechanism = _with_semantics(mechanism, path, options.srdf, root, warnings)
     mechanism = _with_self_collision(mechanism, extensions, options.self_collision, warnings)
     if shapes.undrawn:
         listed = ", ".join(dict.fromkeys(shapes.undrawn))
         warnings.append(f"meshes that do not exist are not drawn: {listed}")
+    if shapes.unread:
+        listed = "; ".join(dict.fromkeys(shapes.unread))
+        warnings.append(f"meshes that cannot be read are not drawn: {listed}")
     warnings += finder.warnings()
     ignored = unused.sentence(root, frozenset(extensions.used))
     warnings += [ignored] if ignored else []
@@ -186,47 +208,64 @@ def _frames(group: Group, center: Array) -> tuple[Frame, ...]:
 
 
 def _body(group: Group, inertial: Inertial, shapes: Shapes) -> Body:
+    frames = _frames(group, inertial.center)
+    visuals = shapes.visuals(group, inertial.center)
+    collisions = shapes.collisions(group, inertial.center)
     if inertial.mass == 0:
-        raise LoadError(
-            f"has no mass but hangs on the moving joint '{group.joint.name}'; give it an "
-            "<inertial>, or make the joint fixed so that it merges into its parent",
-            element=f"link '{group.name}'",
-        )
+        return carriers.massless(group.name, frames, visuals, collisions)
     return Body(
         name=group.name,
         mass=inertial.mass,
         inertia=inertial.inertia,
-        frames=_frames(group, inertial.center),
-        visuals=shapes.visuals(group, inertial.center),
-        collisions=shapes.collisions(group, inertial.center),
+        frames=frames,
+        visuals=visuals,
+        collisions=collisions,
     )
 
 
-def _with_loops(
-    mechanism: Mechanism,
-    root: etree._Element,
-    path: Path,
-    sidecar: str | os.PathLike[str] | None,
-    warnings: list[str],
-) -> Mechanism:
-    """With the loops and springs that the file has, and those of a file beside it."""
+class _Loops(NamedTuple):
+    """Loops of a file and of one beside it, which may call joints passive as well."""
+
+    loops: list[Loop]
+    passive: list[str]
+    file: Path
+
+
+def _read_loops(root: etree._Element, path: Path, sidecar: str | os.PathLike[str] | None) -> _Loops:
     beside = path.with_name(path.name.partition(".")[0] + loops_yaml.SUFFIX)
     file = Path(sidecar) if sidecar is not None else beside
-    loops, passive = loops_urdf.read(root), []
-    if sidecar is not None or safe_xml.is_file(file):
-        more = loops_yaml.read(file)
-        loops, passive = [*loops, *more.loops], more.passive
+    loops = loops_urdf.read(root)
+    if sidecar is None and not safe_xml.is_file(file):
+        return _Loops(loops, [], file)
+    more = loops_yaml.read(file)
+    return _Loops([*loops, *more.loops], more.passive, file)
+
+
+def _with_loops(
+    mechanism: Mechanism, root: etree._Element, found: _Loops, warnings: list[str]
+) -> Mechanism:
+    """With the loops and springs that the file has, and those of a file beside it."""
+    for element in root.iterchildren("loop_joint"):
+        limit, kind = element.find("limit"), element.get("type")
+        bounds = limit is not None and {"lower", "upper"} & set(limit.attrib)
+        if bounds and kind not in ("revolute", "prismatic"):
+            warnings.append(
+                f"loop_joint '{element.get('name')}': 'lower' and 'upper' of its <limit> mean "
+                f"nothing, as the type is '{kind}'"
+            )
     places = _places(mechanism)
     taken = {joint.name for joint in mechanism.joints}
     taken |= {str(element.get("name")) for element in root.iterchildren("joint")}
     closing = []
-    for loop in loops:
+    for loop in found.loops:
         if loop.name in taken:
             raise loop.error(f"there is another joint called '{loop.name}'")
         taken.add(loop.name)
         closing.append(loop_joint(loop, places))
     springs = loops_urdf.springs(root, places)
-    joints = srdf_files.without_actuators(mechanism.joints, passive, root, file.name, warnings)
+    joints = srdf_files.without_actuators(
+        mechanism.joints, found.passive, root, found.file.name, warnings
+    )
     return replace(mechanism, joints=(*joints, *closing), springs=tuple(springs))
 
 

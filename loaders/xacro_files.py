@@ -9,17 +9,39 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from lxml import etree
+
 from robosim import safe_xml
 from robosim.errors import LoadError
 from robosim.loaders.options import LoadOptions
+from robosim.loaders.schema import tag_name
 
 # Of the whole expansion [s].
 LONGEST = 30
+
+
+_EXPRESSION = re.compile(r"\$\{|\$\((?!find\s)")
+
+
+def is_xacro(root: etree._Element) -> bool:
+    """Whether a model file has elements or expressions of xacro, whatever it is called.
+
+    ``$(find NAME)`` alone stands in URDF files as well, and files that xacro has made still declare
+    its prefix.
+    """
+    if root.tag != "robot":
+        return False
+    return any(
+        tag_name(element).startswith("xacro:")
+        or any(_EXPRESSION.search(str(value)) for value in element.attrib.values())
+        for element in root.iter(etree.Element)
+    )
 
 
 class Expanded(NamedTuple):
@@ -76,8 +98,5 @@ def expand(path: Path, options: LoadOptions) -> Expanded:
     if "error" in answer:
         raise LoadError(f"xacro: {answer['error']}", file=answer["file"] or path)
     messages = process.stderr.decode(errors="replace").strip().splitlines()
-    return Expanded(
-        answer["urdf"].encode(),
-        tuple(answer["packages"]),
-        tuple(dict.fromkeys(f"xacro: {message}" for message in messages if message.strip())),
-    )
+    told = (*answer["guesses"], *(f"xacro: {text}" for text in messages if text.strip()))
+    return Expanded(answer["urdf"].encode(), tuple(answer["packages"]), tuple(dict.fromkeys(told)))

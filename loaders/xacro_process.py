@@ -17,6 +17,7 @@ import errno
 import importlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -82,9 +83,19 @@ def _guard_expressions() -> None:
     xacro._global_symbols["python"].pop("vars", None)
 
 
+def _wanted(package: str) -> list[str]:
+    """What the file that is being read asks for in a package."""
+    current = next((name for name in reversed(xacro.filestack or []) if name), None)
+    if current is None:
+        return []
+    text = Path(current).read_text(encoding="utf-8", errors="replace")
+    found = re.findall(rf"\$\(find\s+{re.escape(package)}\s*\)[/\\]+([^\"'$<>]+)", text)
+    return [path.replace("\\", "/") for path in found]
+
+
 def _guard_packages(finder: FileFinder, found: list[str]) -> None:
     def find(name: str) -> str:
-        folder = finder.package(name, "$(find)")
+        folder = finder.package(name, "$(find)", _wanted(name))
         finder.folders.allow(folder)
         found.append(str(folder))
         return str(folder)
@@ -127,6 +138,7 @@ def expanded(request: dict[str, Any]) -> dict[str, Any]:
     file = Path(request["file"])
     finder = FileFinder(file, request["package_dirs"])
     found: list[str] = []
+    finder.look_around()
     _guard_expressions()
     _guard_packages(finder, found)
     _guard_process(finder.folders)
@@ -136,7 +148,8 @@ def expanded(request: dict[str, Any]) -> dict[str, Any]:
         urdf = document.documentElement.toxml()
         if len(urdf) > safe_xml.LARGEST_MODEL:
             return {"error": "expands to more than a model file may have", "file": None}
-        return {"urdf": urdf, "packages": list(dict.fromkeys(found))}
+        packages = list(dict.fromkeys(found))
+        return {"urdf": urdf, "packages": packages, "guesses": finder.warnings()}
     except LoadError as error:
         return {"error": error.reason, "file": None}
     except MemoryError:

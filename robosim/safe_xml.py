@@ -12,6 +12,7 @@ from xml.parsers import expat
 
 from lxml import etree
 
+from robosim import xml_repairs
 from robosim.errors import LoadError
 
 # Of a model file [bytes]; published ones have less than 2 MB. A tree takes some 30 times as much
@@ -19,11 +20,28 @@ from robosim.errors import LoadError
 LARGEST_MODEL = 16 << 20
 
 
+# What libxml2 goes on after without losing anything: a bracket in an attribute or in text, and a
+# second root, which robot programs do not look at.
+_HARMLESS = frozenset(("ERR_LT_IN_ATTRIBUTE", "ERR_MISPLACED_CDATA_END", "ERR_DOCUMENT_END"))
+
+
+class MalformedError(LoadError):
+    """A document that is no XML."""
+
+
 def is_file(path: Path) -> bool:
     """Whether there is a file; False as well where nothing of that name can be."""
     try:
         return path.is_file()
     except (OSError, ValueError):  # too long a name, a folder that may not be entered, a null
+        return False
+
+
+def exists(path: Path) -> bool:
+    """Whether there is a file or folder; False as well where nothing of that name can be."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
         return False
 
 
@@ -75,14 +93,17 @@ def refuse_doctype(data: bytes, path: Path) -> None:
     scanner.StartDoctypeDeclHandler = refuse
     try:
         scanner.Parse(data, True)
-    except _RootReached:
-        pass
+    except (_RootReached, LoadError) as end:
+        if isinstance(end, LoadError):
+            raise
     except expat.ExpatError as error:
         _malformed(path, expat.ErrorString(error.code), error.lineno)
+    except (LookupError, ValueError) as error:  # an encoding that Python does not know
+        _malformed(path, str(error), 1)
 
 
 def _malformed(path: Path, reason: str, line: int) -> NoReturn:
-    raise LoadError(f"malformed XML: {reason}", file=path, line=line or None) from None
+    raise MalformedError(f"malformed XML: {reason}", file=path, line=line or None) from None
 
 
 def parse(data: bytes, path: Path, *, large: bool = False) -> etree._Element:
@@ -117,6 +138,51 @@ def parse(data: bytes, path: Path, *, large: bool = False) -> etree._Element:
     except ValueError as error:  # what libxml2 accepts and lxml does not, such as an empty name
         _malformed(path, str(error), 0)
     return etree.fromstring(data, _parser(large, recover=True))
+
+
+def parse_model(data: bytes, path: Path, told: list[str]) -> etree._Element:
+    """As `parse`, of a model file, which other robot programs may read although it is no XML.
+
+    The same rules hold. Elements of a default namespace have plain tags.
+
+    Parameters
+    ----------
+    data : bytes
+    path : pathlib.Path
+    told : list of str
+        Gets a sentence on what is no XML.
+    """
+    try:
+        root = parse(data, path)
+    except MalformedError as error:
+        root = _leniently(data, path, error)
+        line = f" in line {error.line}" if error.line else ""
+        reason = error.reason.removeprefix("malformed XML: ")
+        told.append(f"{path.name} is no XML{line} ({reason}); read as other programs do")
+    plain = [element for element in root.iter(etree.Element)
+             if element.prefix is None and str(element.tag).startswith("{")]  # fmt: skip
+    for element in plain:
+        element.tag = etree.QName(element).localname
+    if plain:
+        etree.cleanup_namespaces(root)
+    return root
+
+
+def _leniently(data: bytes, path: Path, error: MalformedError) -> etree._Element:
+    """The root of a document with what others overlook put right, or else the error again."""
+    text = xml_repairs.repaired(data)
+    if text is None:
+        raise error
+    try:
+        refuse_doctype(text, path)
+        parser = _parser(large=False, recover=True)
+        root = etree.fromstring(text, parser)
+    except (MalformedError, etree.XMLSyntaxError, ValueError):
+        raise error from None
+    found = (entry for entry in parser.error_log if entry.domain_name != "NAMESPACE")
+    if root is None or any(entry.type_name not in _HARMLESS for entry in found):
+        raise error
+    return root
 
 
 def _parser(large: bool, recover: bool = False) -> etree.XMLParser:

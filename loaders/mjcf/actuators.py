@@ -28,6 +28,7 @@ from robosim.loaders.mjcf.muscles import (
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.tendons import Tendons
+from robosim.loaders.names import free_name
 
 Three = tuple[float, float, float]
 
@@ -93,6 +94,7 @@ def read_actuators(
     """
     found = Actuation()
     names: set[str] = set()
+    own = {node.name for section in root.all("actuator") for node in section.children}
     limited: dict[str, list[int]] = {}  # tendon -> its actuators
     for section in root.all("actuator"):
         for node in section.children:
@@ -102,11 +104,13 @@ def read_actuators(
                 raise node.error("the name is used twice")
             names |= {node.name} - {""}
             resolved = defaults.resolve(node)
-            name = node.name or f"actuator{len(found.actuators)}"
+            name = node.name or free_name(f"actuator{len(found.actuators)}", own)
             gears = _gears(resolved, scalars, tendons, links, found, notes, name)
             site = None if gears else _site(resolved, anchors, scalars, links, found, notes, name)
             if node.tag not in _KNOWN and (gears or site):
                 notes.add(f"actuators of the kind {node.tag} are left out", name)
+            elif _foreign(resolved):
+                notes.add("actuators with gains or biases of users and plugins are left out", name)
             elif gears or site:
                 actuator = _actuator(resolved, name, gears, compiler, notes)
                 _add_rotor(resolved, actuator, found, notes)
@@ -121,6 +125,15 @@ def read_actuators(
     for tendon, indices in limited.items():
         _limit_effort(found, indices, tendons.efforts[tendon], tendon, notes)
     return found
+
+
+def _foreign(node: Node) -> bool:
+    """Whether the force of a general actuator is what a user's program or a plugin makes of it."""
+    if node.tag != "general":
+        return False
+    gain = node.choice("gaintype", ("fixed", "affine", "muscle", "user", "dcmotor"), "fixed")
+    bias = node.choice("biastype", ("none", "affine", "muscle", "user", "dcmotor"), "none")
+    return bool({gain, bias} & {"user", "dcmotor"})
 
 
 def _limit_effort(
@@ -219,9 +232,6 @@ def _actuator(
     """An actuator whose force is affine in control, length and velocity, or a muscle."""
     gain, bias = _gain_and_bias(node)
     muscle = PENDING if is_muscle(node) else None
-    kinds = ("fixed", "affine", "muscle", "user", "dcmotor")
-    if node.choice("gaintype", kinds, "fixed") in ("user", "dcmotor"):
-        notes.add("actuators with gains that are not fixed or affine are left out", name)
     limits = {}
     for what in ("ctrl", "force"):
         lower, upper = -np.inf, np.inf

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -24,8 +23,8 @@ class Compiler:
     angles : Angles
     autolimits : bool
         Whether a range alone makes a limit.
-    meshes, textures : str
-        Folders of those files, from the model's.
+    meshes : str
+        Folder of the files of meshes and height fields, from the model's.
     strip_paths : bool
         Whether file names are taken without their folders.
     inertia_from_geoms : bool or None
@@ -44,7 +43,6 @@ class Compiler:
     angles: Angles
     autolimits: bool
     meshes: str
-    textures: str
     strip_paths: bool
     inertia_from_geoms: bool | None
     inertia_groups: tuple[int, int]
@@ -77,14 +75,12 @@ class Compiler:
             notes.add(
                 "alignfree is not read: floating bodies keep the frames that the file gives them"
             )
-        folder = node.attributes.get("assetdir", "")
         from_geoms = node.choice("inertiafromgeom", ("true", "false", "auto"), "auto")
         first, last = node.numbers("inertiagrouprange", (0, 5))
         return cls(
             angles=Angles(np.pi / 180.0 if degrees else 1.0, sequence),
             autolimits=node.flag("autolimits", True),
-            meshes=node.attributes.get("meshdir", folder),
-            textures=node.attributes.get("texturedir", folder),
+            meshes=_mesh_folder(root),
             strip_paths=node.flag("strippath", False),
             inertia_from_geoms=None if from_geoms == "auto" else from_geoms == "true",
             inertia_groups=(int(first), int(last)),
@@ -95,9 +91,13 @@ class Compiler:
             fit_to_box=node.flag("fitaabb", False),
         )
 
-    def folder(self, model: Path, setting: str) -> Path:
-        """The folder that file names are relative to: `meshes` or `textures` of this."""
-        return model.parent / setting
+
+def _mesh_folder(root: Node) -> str:
+    """The folder of meshes; an `assetdir` takes the place of a `meshdir` before it."""
+    folder = ""
+    for node in root.all("compiler"):
+        folder = node.attributes.get("meshdir", node.attributes.get("assetdir", folder))
+    return folder
 
 
 def _joined(root: Node, tag: str) -> Node:

@@ -62,12 +62,8 @@ class Rules:
         The model, with its <contact> elements.
     defaults : Defaults
     placed : sequence of PlacedGeom
-    bodies, links
+    bodies
         Of the model.
-
-    Attributes
-    ----------
-    excluded : set of pairs of links
 
     Raises
     ------
@@ -81,13 +77,12 @@ class Rules:
         defaults: Defaults,
         placed: Sequence[PlacedGeom],
         bodies: Sequence[TreeBody],
-        links: Links,
     ) -> None:
         by_name = {p.geom.node.name: p for p in placed if p.geom.node.name}
-        link_of = {body.name: link for body, (link, _) in zip(bodies, links.of_body, strict=True)}
+        index_of = {body.name: index for index, body in enumerate(bodies)}
         self._pairs: dict[frozenset[int], float] = {}
         self._paired: list[tuple[PlacedGeom, PlacedGeom]] = []
-        self.excluded: set[frozenset[int]] = set()
+        self._excluded: set[frozenset[int]] = set()  # of bodies, of which links have several
         for contact in root.all("contact"):
             for node in contact.all("pair"):
                 node = defaults.resolve(node)
@@ -95,8 +90,8 @@ class Rules:
                 self._pairs[_key(a, b)] = _pair_friction(node, a.geom, b.geom)
                 self._paired.append((a, b))
             for node in contact.all("exclude"):
-                ends = [node.look_up(key, link_of, "body") for key in ("body1", "body2")]
-                self.excluded.add(frozenset(ends))
+                ends = [node.look_up(key, index_of, "body") for key in ("body1", "body2")]
+                self._excluded.add(frozenset(ends))
 
     def friction(self, a: PlacedGeom, b: PlacedGeom) -> float | None:
         """The Coulomb coefficient between two geoms, None if they do not touch."""
@@ -104,13 +99,24 @@ class Rules:
             return None
         if _key(a, b) in self._pairs:
             return self._pairs[_key(a, b)]
-        if not touch(a.geom, b.geom) or frozenset((a.link, b.link)) in self.excluded:
-            return None
-        return _friction(a.geom, b.geom)
+        return _friction(a.geom, b.geom) if self.touch(a, b) else None
+
+    def touch(self, a: PlacedGeom, b: PlacedGeom) -> bool:
+        """Whether two geoms touch by their bits, and their bodies are not excluded."""
+        excluded = frozenset((a.body, b.body)) in self._excluded
+        return touch(a.geom, b.geom) and not excluded
 
     def in_pairs(self, placed: PlacedGeom) -> bool:
         """Whether a <pair> is about a geom."""
         return any(placed in pair for pair in self._paired)
+
+    def other_frictions(self) -> list[str]:
+        """The <pair>s of moving geoms whose friction is not the lower one of both geoms."""
+        return [
+            f"{a.name} and {b.name}"
+            for a, b in self._paired
+            if a.link and b.link and self._pairs[_key(a, b)] != min(_own(a.geom), _own(b.geom))
+        ]
 
     def moving_pairs(self) -> set[tuple[int, int]]:
         """The links, both moving, that a <pair> is about."""
@@ -127,6 +133,10 @@ def _friction(a: Geom, b: Geom) -> float:
     if a.priority != b.priority:
         a = b = max(a, b, key=lambda geom: geom.priority)
     return max(a.friction, b.friction) if max(a.condim, b.condim) > 1 else 0.0
+
+
+def _own(geom: Geom) -> float:
+    return geom.friction if geom.condim > 1 else 0.0
 
 
 def _pair_friction(node: Node, a: Geom, b: Geom) -> float:

@@ -35,7 +35,9 @@ _FAMILIES = {
     **dict.fromkeys(("connect", "weld"), "equality"),
 }
 # Attributes of which an element may give the first numbers only.
-_PARTIAL = frozenset(("size", "friction", "gear", "gainprm", "biasprm"))
+_PARTIAL = frozenset(
+    ("size", "friction", "gear", "gainprm", "biasprm", "dynprm", "stiffness", "damping")
+)
 
 
 class Defaults:

@@ -22,6 +22,7 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.tendons import Tendons
+from robosim.loaders.names import free_name
 
 _LEFT_OUT = "equalities that no joint or gear here can hold are left out"
 
@@ -83,6 +84,9 @@ def read_equalities(
     """
     found = Equalities()
     names = {*scalars.specs, *tendons.fixed, *tendons.spatial}
+    names |= {tendon.name for tendon in tendons.spatial.values()}
+    # Those that have names of their own get theirs first.
+    own = {node.name for section in root.all("equality") for node in section.children}
     for section in root.all("equality"):
         for node in section.children:
             node = defaults.resolve(node, tag="equality")
@@ -90,9 +94,10 @@ def read_equalities(
             if not node.flag("active", True):
                 notes.add("equalities that are not active are left out", label)
                 continue
-            name = node.name or f"{node.tag}{len(found.joints) + len(found.couplings)}"
-            while name in names:
-                name += "_"
+            made_up = f"{node.tag}{len(found.joints) + len(found.couplings)}"
+            if node.tag == "weld" and node.number("torquescale", 1.0) == 0:
+                notes.add("a torquescale of 0 is not read: these hold rotations as well", label)
+            name = free_name(node.name or made_up, names if node.name else names | own)
             names.add(name)
             match node.tag:
                 case "connect":
@@ -141,8 +146,10 @@ def _weld(node: Node, name: str, anchors: Anchors) -> Joint | None:
     if not sites:
         pose = node.numbers("relpose", (0, 0, 0, 0, 0, 0, 0))
         if np.any(pose[3:]):
+            # The pose is where the anchor, a point of the second body, is to be.
             R = quaternions.rotation_matrix(quaternions.normalized(pose[3:]))
             a = a.on(Pose(R, pose[:3]))
+            b = b.on(Pose(np.eye(3), node.numbers("anchor", np.zeros(3))))
         else:
             R = a.world.R.T
             a = a.on(Pose(R @ b.world.R, R @ (b.world.p - a.world.p)))

@@ -15,8 +15,15 @@ from robosim import safe_xml
 from robosim.errors import LoadError
 from robosim.loaders.folders import Folders
 from robosim.loaders.mjcf.nodes import Node
+from robosim.loaders.mjcf.notes import Notes
+from robosim.loaders.spellings import somewhere_below, spellings
 
 INCLUDED_ROOTS = ("mujoco", "mujocoinclude")
+
+
+def stem(address: str) -> str:
+    """The name of an asset that has none: its file's, without folders and suffix."""
+    return Path(address.replace("\\", "/")).stem
 
 
 class Files:
@@ -28,21 +35,30 @@ class Files:
         The model file.
     allowed : iterable of paths
         Folders that files may be read from, besides the model's own.
+
+    Attributes
+    ----------
+    notes : Notes
+        Of what is no XML in the files, and of which files had to be guessed.
     """
 
     def __init__(self, path: Path, allowed: Iterable[str | os.PathLike[str]] = ()) -> None:
         self.path = path
+        self.notes = Notes()
         self._folders = Folders(path, allowed)
 
     def find(self, address: str, node: Node, *folders: Path) -> Path:
         """The file that an element names, in the first of some folders that has it.
+
+        It may be spelt as on Windows. If there is none, one in the model's own folder whose path
+        ends so is taken, and told.
 
         Raises
         ------
         LoadError
             If there is none, or if it is not among the model's files and folders allowed.
         """
-        places = [folder / address for folder in folders]
+        places = [folder / spelt for spelt in spellings(address) for folder in folders]
         for place in places:
             if safe_xml.is_file(place):
                 try:
@@ -50,8 +66,30 @@ class Files:
                 except LoadError as error:
                     raise error.in_file(node.file, node.line) from None
                 return place
-        looked = " and ".join(str(place) for place in dict.fromkeys(places))
+        guess = somewhere_below((*folders, *self._folders.own), address)
+        if guess is not None and self._folders.contains(guess):
+            self.notes.add(f"'{address}' is not where the model file says; guessed: {guess}")
+            return guess
+        looked = " and ".join(str(folder / address) for folder in dict.fromkeys(folders))
         raise node.error(f"'{address}' does not exist (looked for {looked})")
+
+    def asset(self, node: Node, folder: str, strip: bool) -> Path:
+        """The file of an asset: in a folder of the model's, or else beside the file that names it.
+
+        Parameters
+        ----------
+        node : Node
+        folder : str
+            From the model's folder.
+        strip : bool
+            Whether the folders of the address count for nothing.
+        """
+        address = node.text("file")
+        if strip:
+            address = address.replace("\\", "/").rpartition("/")[2]
+        own = self.path.parent
+        places = [own / spelt for spelt in spellings(folder)]
+        return self.find(address, node, *dict.fromkeys((*places, node.file.parent)))
 
     def read(self) -> Node:
         """The root element of the model, with what it includes in its place.
@@ -68,7 +106,11 @@ class Files:
 
     def _parse(self, path: Path) -> Node:
         data = safe_xml.read_bytes(path, largest=safe_xml.LARGEST_MODEL)
-        return Node.from_xml(safe_xml.parse(data, path), path)
+        told: list[str] = []
+        root = safe_xml.parse_model(data, path, told)
+        for sentence in told:
+            self.notes.add(sentence)
+        return Node.from_xml(root, path)
 
     def _expand(self, node: Node, seen: set[Path]) -> Node:
         children: list[Node] = []

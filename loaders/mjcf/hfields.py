@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import struct
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from PIL import Image
 
 from robosim import safe_xml
 from robosim.loaders.mjcf.compiler import Compiler
-from robosim.loaders.mjcf.files import Files
+from robosim.loaders.mjcf.files import Files, stem
 from robosim.loaders.mjcf.nodes import Node
 
 Array = NDArray[np.float64]
@@ -27,7 +26,7 @@ class HeightFields:
     def __init__(self, root: Node, compiler: Compiler, files: Files) -> None:
         self._compiler, self._files = compiler, files
         self._nodes = {
-            node.name or Path(node.attributes.get("file", "")).stem: node
+            node.name or stem(node.attributes.get("file", "")): node
             for asset in root.all("asset")
             for node in asset.all("hfield")
         }
@@ -62,7 +61,7 @@ class HeightFields:
 
     def _file(self, node: Node) -> Array:
         address = node.text("file")
-        path = self._files.find(address, node, self._files.path.parent / self._compiler.meshes)
+        path = self._files.asset(node, self._compiler.meshes, self._compiler.strip_paths)
         data = safe_xml.read_bytes(path, "height field")
         if path.suffix.lower() == ".png":
             return self._image(node, data)

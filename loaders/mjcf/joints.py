@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.description.body import Body, Frame
-from robosim.description.joint import Joint
+from robosim.description.joint import LEAST_TURN, Joint
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.compiler import Compiler, Option
 from robosim.loaders.mjcf.links import Link, Links
@@ -25,14 +25,11 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.tree import PlacedJoint
+from robosim.loaders.names import free_name
 
 Array = NDArray[np.float64]
 
 TYPES = ("free", "ball", "slide", "hinge")
-# A carrier has this share of the mass and inertia of the body that it carries: in trees, in those
-# that touch the ground, and where bodies are tied to each other or to obstacles, by loops, gears or
-# contacts, whose elimination loses more digits to light bodies.
-FREE_SHARE, GROUNDED_SHARE, TIED_SHARE = 1e-6, 1e-5, 1e-3
 _PARALLEL = 1e-9
 # (number of slides, what follows them) -> kind
 _KINDS = {
@@ -118,7 +115,7 @@ def read_joint(placed: PlacedJoint, compiler: Compiler, option: Option, notes: N
     springdamper = node.numbers("springdamper", np.zeros(2))
     if not scalar and np.all(springdamper > 0):
         notes.add("springdamper is left out of joints that are no hinge or slide", placed.name)
-    lower, upper = _limits(node, kind, compiler)
+    lower, upper = _limits(node, placed.name, kind, compiler, notes)
     if not option.acts("limit", "constraint"):
         lower, upper = -np.inf, np.inf
     efforts = read_effort_range(node, compiler) if scalar else None
@@ -161,17 +158,22 @@ def _coefficient(node: Node, attribute: str, notes: Notes) -> float:
     return float(values[0])
 
 
-def _limits(node: Node, kind: str, compiler: Compiler) -> tuple[float, float]:
+def _limits(
+    node: Node, name: str, kind: str, compiler: Compiler, notes: Notes
+) -> tuple[float, float]:
     if kind == "free" or not node.limited("limited", "range", compiler.autolimits):
         return -np.inf, np.inf
     lower, upper = node.numbers("range", (0.0, 0.0))
-    if lower >= upper:
-        raise node.error(f"'range' must be from a lower to a higher number, not {lower} to {upper}")
     if kind == "ball":
         # An angle of pi or more is that of the way around the other side.
-        if lower != 0:
-            raise node.error(f"'range' of a ball joint must begin at 0, not {lower}")
+        if lower != 0 or upper < 0:
+            raise node.error(f"'range' of a ball joint must begin at 0, not be {lower} to {upper}")
+        if upper * compiler.angles.unit < LEAST_TURN:
+            notes.add(f"ball joints without room to turn may turn by {LEAST_TURN:g} rad", name)
+            return -np.inf, LEAST_TURN * (1 + 1e-12) / compiler.angles.unit
         return -np.inf, float(upper) if upper * compiler.angles.unit < np.pi else np.inf
+    if lower >= upper:
+        raise node.error(f"'range' must be from a lower to a higher number, not {lower} to {upper}")
     return float(lower), float(upper)
 
 
@@ -315,6 +317,7 @@ def make_joints(
     parent: str | None,
     parent_center: Array,
     share: float,
+    taken: set[str],
     notes: Notes,
 ) -> tuple[list[Body], list[Joint]]:
     """The joints that lead to a link, and the carriers between them.
@@ -330,6 +333,8 @@ def make_joints(
         Its centre of mass in its frame.
     share : float
         Of the mass and inertia of the body that a carrier carries, which it has itself.
+    taken : set of str
+        Names that carriers and joints of several coordinates cannot have; theirs are added.
     notes : Notes
     """
     carriers: list[Body] = []
@@ -345,11 +350,17 @@ def make_joints(
             link.top.name,
         )
     for k, run in enumerate(groups[:-1]):
-        carrier = _carrier(f"{link.top.name}/carrier{k}", run[-1].anchor, link.inertial, share)
+        name = free_name(f"{link.top.name}/carrier{k}", taken)
+        taken.add(name)
+        carrier = _carrier(name, run[-1].anchor, link.inertial, share)
         joints.append(make_joint(run, parent, carrier.name, place, run[-1].anchor))
         carriers.append(carrier)
         parent, place = carrier.name, Pose(np.eye(3), -run[-1].anchor)
     joints.append(make_joint(groups[-1], parent, link.top.name, place, link.inertial.center))
+    for k, run in enumerate(groups):
+        if len(run) > 1:
+            joints[k] = replace(joints[k], name=free_name(joints[k].name, taken))
+            taken.add(joints[k].name)
     return carriers, joints
 
 

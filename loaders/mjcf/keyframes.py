@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from robosim import quaternions
 from robosim.loaders.mjcf.joints import Spec
 from robosim.loaders.mjcf.nodes import Node
+from robosim.loaders.names import free_name
 
 Array = NDArray[np.float64]
 
@@ -31,8 +32,9 @@ def read_keyframes(root: Node, reference: Array, specs: list[Spec]) -> dict[str,
     """
     found: dict[str, Array] = {}
     nodes = [node for section in root.all("keyframe") for node in section.all("key")]
+    own = {node.name for node in nodes}
     for index, node in enumerate(nodes):
-        name = node.name or f"key{index}"
+        name = node.name or free_name(f"key{index}", own)
         if name in found:
             raise node.error("the name is used twice")
         found[name] = _normalized(node.numbers("qpos", reference), specs, node)

@@ -13,9 +13,10 @@ from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.tree import NOT_READ, PlacedJoint, TreeBody
+from robosim.loaders.names import free_name
 
-NOTHING = Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
 FLOATING_BASE = "floating_base"
+NOTHING = Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 @dataclass
@@ -165,7 +166,8 @@ def with_base(bodies: list[TreeBody], floating_base: bool | None) -> bool:
             alternatives=[body.name for body in fixed],
         )
     node = replace(fixed[0].node, tag="joint", attributes={"type": "free"}, children=())
-    fixed[0].joints = [PlacedJoint(node, FLOATING_BASE, Pose.identity())]
+    name = free_name(FLOATING_BASE, {joint.name for body in bodies for joint in body.joints})
+    fixed[0].joints = [PlacedJoint(node, name, Pose.identity())]
     return True
 
 

@@ -15,7 +15,7 @@ from robosim.errors import LoadError
 from robosim.loaders.meshes import MeshCache
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.defaults import Defaults
-from robosim.loaders.mjcf.files import Files
+from robosim.loaders.mjcf.files import Files, stem
 from robosim.loaders.mjcf.mesh_inertia import (
     WAYS,
     MassProperties,
@@ -90,7 +90,7 @@ class Meshes:
         for asset in root.all("asset"):
             for node in asset.all("mesh"):
                 node = defaults.resolve(node)
-                name = node.name or Path(node.attributes.get("file", "")).stem
+                name = node.name or stem(node.attributes.get("file", ""))
                 if name in self._nodes:
                     raise node.error(f"the name '{name}' is used twice")
                 self._nodes[name] = node
@@ -132,10 +132,7 @@ class Meshes:
         return Mesh(node, vertices, faces, node.choice("inertia", WAYS, "legacy"))
 
     def _file(self, node: Node) -> tuple[Array, Faces]:
-        address = node.text("file")
-        if self._compiler.strip_paths:
-            address = address.replace("\\", "/").rpartition("/")[2]
-        path = self._files.find(address, node, self._files.path.parent / self._compiler.meshes)
+        path = self._files.asset(node, self._compiler.meshes, self._compiler.strip_paths)
         try:
             if path.suffix.lower() == ".msh":
                 return read_msh(safe_xml.read_bytes(path, "mesh"), path)

@@ -20,6 +20,7 @@ from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.sensor import Sensor
 from robosim.errors import ModelError
+from robosim.loaders.carriers import FREE_SHARE, GROUNDED_SHARE, TIED_SHARE
 from robosim.loaders.mjcf.actuators import read_actuators
 from robosim.loaders.mjcf.anchors import Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler, Option
@@ -32,9 +33,6 @@ from robosim.loaders.mjcf.hfields import HeightFields
 from robosim.loaders.mjcf.home import at_home
 from robosim.loaders.mjcf.inertias import read_inertials
 from robosim.loaders.mjcf.joints import (
-    FREE_SHARE,
-    GROUNDED_SHARE,
-    TIED_SHARE,
     Spec,
     check_order,
     has_springdamper,
@@ -48,7 +46,6 @@ from robosim.loaders.mjcf.keyframes import read_keyframes
 from robosim.loaders.mjcf.links import find_links, with_base
 from robosim.loaders.mjcf.meshes import Meshes
 from robosim.loaders.mjcf.muscles import inertia_at, with_muscles
-from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.replicate import Expansion
 from robosim.loaders.mjcf.scene import Scene, Surroundings, ground_contacts
@@ -57,6 +54,7 @@ from robosim.loaders.mjcf.shapes import Materials
 from robosim.loaders.mjcf.tendons import Tendons
 from robosim.loaders.mjcf.tree import Tree
 from robosim.loaders.mjcf.unread import note_unread
+from robosim.loaders.names import free_name
 from robosim.loaders.options import LoadOptions
 
 Array = NDArray[np.float64]
@@ -83,7 +81,7 @@ class _Model:
     """A file while it is turned into a mechanism."""
 
     def __init__(self, files: Files, options: LoadOptions) -> None:
-        self.files, self.options, self.notes = files, options, Notes()
+        self.files, self.options, self.notes = files, options, files.notes
         root = files.read()
         note_unread(root, self.notes)
         self.compiler = Compiler.read(root, self.notes)
@@ -164,6 +162,8 @@ class _Model:
         bodies: list[Body] = []
         joints: list[Joint] = []
         contacts: list[ContactPoint] = []
+        taken = {body.name for body in self.bodies} | set(self.scalars.specs)
+        taken |= {site.name for body in self.bodies for site in body.sites}
         for index, link in enumerate(links[1:], start=1):
             carriers, chain = make_joints(
                 self.specs[index],
@@ -171,6 +171,7 @@ class _Model:
                 None if link.parent == 0 else links[link.parent].top.name,
                 centers[link.parent],
                 share,
+                taken,
                 self.notes,
             )
             looks = scene.looks[index]
@@ -253,7 +254,7 @@ class _Model:
         return Scene(
             placed,
             around,
-            Rules(self.root, self.defaults, placed, self.bodies, self.links),
+            Rules(self.root, self.defaults, placed, self.bodies),
             Materials(self.root, self.defaults),
             HeightFields(self.root, self.compiler, self.files),
             self.notes,
@@ -263,11 +264,14 @@ class _Model:
         """The frames of a link: its bodies', the topmost first, then those of their sites."""
         bodies, sites = [], []
         names = {body.name for body in self.bodies}
+        taken = names | {site.name for body in self.bodies for site in body.sites}
         for member, place in self.links.links[index].members:
             body = self.bodies[member]
             bodies.append(_frame(body.name, place, center))
             for site in body.sites:
-                name = f"site:{site.name}" if site.name in names else site.name
+                name = site.name
+                if name in names:
+                    name = free_name(f"site:{name}", taken)
                 sites.append(_frame(name, place @ site.place, center))
         return (*bodies, *sites)
 

@@ -1,8 +1,8 @@
 """Muscles, and the activations of actuators.
 
 Where a file does not tell the extreme lengths of a muscle, MuJoCo pulls at it in a simulation until
-it goes no further. Here they are those of its tendon within the limits of the joints, which its
-soft limits exceed a little.
+it goes no further. Here they are those that the limits of joints and of its tendon leave, which
+MuJoCo's soft limits exceed a little (see `muscle_lengths`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.muscle import KINDS, Activation, Muscle
 from robosim.errors import ModelError
 from robosim.loaders.mjcf.compiler import Compiler
+from robosim.loaders.mjcf.muscle_lengths import extremes
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.simulation.transmission import Transmission
@@ -141,12 +142,12 @@ def with_muscles(
         spec = specs[actuator.name]
         lengths = spec.length_range
         if lengths is None:
-            lengths = _extremes(transmission, actuator, q0)
+            lengths = extremes(transmission, actuator, q0)
+            if lengths is None:
+                notes.add("muscles without a lengthrange whose length has no limits are left out",
+                          actuator.name)  # fmt: skip
+                continue
             notes.add("muscles without a lengthrange get it from hard limits", actuator.name)
-        if lengths is None:
-            notes.add("muscles without a lengthrange over slides without limits are left out",
-                      actuator.name)  # fmt: skip
-            continue
         transmission.move_to(q0, np.zeros(mechanism.nv))
         arms = transmission.of(actuator)[2]
         at_unit_force = float(np.linalg.norm(np.linalg.solve(inertia, arms)))
@@ -163,53 +164,25 @@ def with_muscles(
 
 
 def inertia_at(mechanism: Mechanism, q: Array) -> Array:
-    """Mass matrix (nv, nv) at q (nq,), with rotors and tendons."""
+    """Mass matrix (nv, nv) at q (nq,), with rotors and tendons.
+
+    Raises
+    ------
+    ModelError
+        If it has no inverse, as of masses that are too far apart.
+    """
     # Here, so that numba is imported only where it is needed.
     from robosim.simulation.kinematics import mass_matrix
 
-    return mass_matrix(mechanism, q)
-
-
-def _extremes(transmission: Transmission, actuator: Actuator, q0: Array) -> Array | None:
-    """Extreme lengths of an actuator within the limits of hinges and slides, or None."""
-    from scipy.optimize import minimize
-
-    robot = transmission.robot
-    places, bounds = [], []
-    for joint, q_begin, v_begin in zip(
-        robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False
-    ):
-        for row in range(0 if joint.has_quaternion else joint.nv):
-            low, high = (float(np.asarray(side)[row]) for side in (joint.lower, joint.upper))
-            if not np.isfinite(high - low) and row >= joint.C_T.shape[1]:
-                low, high = (
-                    max(low, q0[q_begin + row] - np.pi),
-                    min(high, q0[q_begin + row] + np.pi),
-                )
-            places.append((q_begin + row, v_begin + row))
-            bounds.append((low, high))
-    at, along = (np.array(index, dtype=int) for index in zip(*places, strict=True))
-    lows, highs = np.array(bounds).T
-
-    def length(x: Array, sign: float) -> tuple[float, Array]:
-        q = q0.copy()
-        q[at] = x
-        transmission.move_to(q, np.zeros(robot.nv))
-        value, _, arms = transmission.of(actuator)
-        return sign * value, sign * arms[along]
-
-    rng = np.random.default_rng(0)
-    near = np.clip(q0[at], lows, highs)
-    reach = np.clip(lows, near - 1, near + 1), np.clip(highs, near - 1, near + 1)
-    starts = [near, *(rng.uniform(*reach) for _ in range(6))]
-    moved = np.any([np.abs(length(x, 1.0)[1]) > 1e-12 for x in starts], axis=0)
-    if np.any(moved & ~np.isfinite(highs - lows)):
-        return None
-    lows, highs = np.where(moved, lows, near), np.where(moved, highs, near)
-    box = list(zip(lows, highs, strict=True))
-    starts += [rng.uniform(lows, highs) for _ in range(6)]
-    ends = [
-        min(float(minimize(length, x, sign, jac=True, bounds=box).fun) for x in starts) * sign
-        for sign in (1.0, -1.0)
-    ]
-    return np.array(ends)
+    M = mass_matrix(mechanism, q)
+    try:
+        invertible = bool(np.all(np.isfinite(np.linalg.inv(M))))
+    except np.linalg.LinAlgError:
+        invertible = False
+    if not invertible:
+        raise ModelError(
+            "the mass matrix at the reference has no inverse: masses and inertias are too far "
+            "apart, or too large",
+            element=f"mechanism '{mechanism.name}'",
+        )
+    return M

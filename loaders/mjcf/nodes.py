@@ -65,6 +65,17 @@ class Node:
         """Its children of some tags, in their order."""
         return (child for child in self.children if child.tag in tags)
 
+    def names(self, *tags: str) -> set[str]:
+        """Names of all elements of some tags below it, of those that have one."""
+        found: set[str] = set()
+        stack = list(self.children)
+        while stack:
+            node = stack.pop()
+            if node.tag in tags and node.name:
+                found.add(node.name)
+            stack += node.children
+        return found
+
     def with_attributes(self, attributes: dict[str, str]) -> Node:
         """The same element with other attributes."""
         return replace(self, attributes=attributes)

@@ -12,15 +12,16 @@ from robosim import quaternions
 from robosim.description.body import Body, ContactPoint, Geometry
 from robosim.description.obstacles import AnyShape, HalfSpace, HeightField
 from robosim.loaders.contacts import contacts_of
-from robosim.loaders.mjcf.contacts import PlacedGeom, Rules, touch
+from robosim.loaders.mjcf.contacts import PlacedGeom, Rules
 from robosim.loaders.mjcf.hfields import HeightFields
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.shapes import DRAWN_GROUPS, WORLDLY, Materials, geometry
+from robosim.loaders.names import free_name
 
 Array = NDArray[np.float64]
 
-# Of two shapes the lower coefficient counts: this one leaves the other its own.
+# Of an obstacle that nothing meets.
 _ANY_FRICTION = 10.0
 _LEVEL = 1e-9
 
@@ -101,6 +102,7 @@ class Scene:
     ) -> None:
         self._rules, self._around, self._notes = rules, around, notes
         self._materials, self._fields = materials, fields
+        self._frictions: dict[int, float] = {}  # of the shapes of moving geoms
         solid = [p for p in placed if p.geom.collides or rules.in_pairs(p)]
         world = [p for p in solid if p.link == 0]
         self._moving = [p for p in solid if p.link > 0]
@@ -111,6 +113,8 @@ class Scene:
         self._fill(placed, floors, obstacles)
         self.obstacles, self.excluded = self._obstacles(obstacles)
         self.excluded += self._apart()
+        for which in rules.other_frictions():
+            notes.add("of moving shapes the lower friction counts, not that of their pair", which)
         names = around.names
         self.pairs = [(names[a], names[b]) for a, b in sorted(rules.moving_pairs())]
 
@@ -134,7 +138,9 @@ class Scene:
             ground = self._ground_friction(p, floors)
             frictions = [self._friction(p, other) for other in obstacles]
             friction = max((f for f in frictions if f is not None), default=ground)
-            shape = self._geometry(p, _own_friction(p) if friction is None else friction)
+            friction = _own_friction(p) if friction is None else friction
+            self._frictions[id(p)] = friction
+            shape = self._geometry(p, friction)
             looks = self.looks[p.link]
             if id(p) in seen and shape.rgba[3] > 0:
                 looks.visuals.append(shape)
@@ -178,29 +184,38 @@ class Scene:
         shapes: list[AnyShape] = []
         apart: list[tuple[str, str]] = []
         taken = set(self._around.names)
+        # Those without a name have that of their body, if no other one has that.
+        own = {p.geom.node.name for p in obstacles}
         for p in obstacles:
-            name = p.name
-            while name in taken:
-                name += "_"
+            name = free_name(p.name, taken if p.geom.node.name else taken | own)
             taken.add(name)
-            shapes.append(self._obstacle(replace(p, name=name)))
+            met = {id(q): self._friction(q, p) for q in self._moving}
+            friction = max((f for f in met.values() if f is not None), default=_ANY_FRICTION)
+            shapes.append(self._obstacle(replace(p, name=name), friction))
             meets: dict[int, list[bool]] = {}
             for q in self._moving:
-                meets.setdefault(q.link, []).append(self._friction(q, p) is not None)
+                wanted = met[id(q)]
+                meets.setdefault(q.link, []).append(wanted is not None)
+                # Of both shapes the lower coefficient counts.
+                if wanted is not None and wanted < min(friction, self._frictions[id(q)]):
+                    self._notes.add(
+                        "friction is that of shapes, and so higher on some than the file says",
+                        f"{q.name} on {name}",
+                    )
             for link, each in meets.items():
                 if not any(each):
                     apart.append((self._around.names[link], name))
                 elif not all(each):
                     self._notes.add(
-                        "all collision geometry of these touches the obstacle, although contype "
-                        "or conaffinity says that some of it would not",
+                        "all collision geometry of these touches the obstacle, although contype, "
+                        "conaffinity or exclude says that some of it would not",
                         f"{self._around.names[link]} on {name}",
                     )
         return shapes, apart
 
-    def _obstacle(self, p: PlacedGeom) -> AnyShape:
+    def _obstacle(self, p: PlacedGeom, friction: float) -> AnyShape:
         if p.geom.kind == "plane":
-            return HalfSpace(p.place.R[:, 2], p.place.p, _ANY_FRICTION, p.name)
+            return HalfSpace(p.place.R[:, 2], p.place.p, friction, p.name)
         if p.geom.kind == "hfield":
             heights, half = self._fields.get(p.geom.node)
             return HeightField(
@@ -208,10 +223,10 @@ class Scene:
                 size=(2 * half[0], 2 * half[1]),
                 position=p.place.p,
                 quaternion=quaternions.from_matrix(p.place.R),
-                friction=_ANY_FRICTION,
+                friction=friction,
                 name=p.name,
             )
-        return self._geometry(p, _ANY_FRICTION)
+        return self._geometry(p, friction)
 
     def _apart(self) -> list[tuple[str, str]]:
         """Pairs of links with collision geometry of which no geoms may touch."""
@@ -222,9 +237,8 @@ class Scene:
         paired = self._rules.moving_pairs()
         for a, first in of_link.items():
             for b, second in of_link.items():
-                excluded = frozenset((a, b)) in self._rules.excluded
-                meet = any(touch(p.geom, q.geom) for p in first for q in second)
-                if a < b and (a, b) not in paired and (excluded or not meet):
+                meet = any(self._rules.touch(p, q) for p in first for q in second)
+                if a < b and (a, b) not in paired and not meet:
                     found.append((names[a], names[b]))
         return found
 

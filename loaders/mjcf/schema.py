@@ -83,10 +83,9 @@ ELEMENTS: dict[str, Element] = {
     ),
     "compiler": _element(
         "angle alignfree assetdir autolimits balanceinertia boundinertia boundmass coordinate "
-        "eulerseq fitaabb inertiafromgeom inertiagrouprange meshdir settotalmass strippath "
-        "texturedir",
+        "eulerseq fitaabb inertiafromgeom inertiagrouprange meshdir settotalmass strippath",
         "conflict convexhull discardvisual exactmeshinertia fusestatic passthrough savecanonical "
-        "savecompiled saveinertial usethread",
+        "savecompiled saveinertial texturedir usethread",
         children="lengthrange",
     ),
     "option": _element(
@@ -100,9 +99,9 @@ ELEMENTS: dict[str, Element] = {
     ),
     "flag": _element(
         "contact constraint damper equality frictionloss gravity limit passive spring",
-        "autoreset clampctrl diagexact energy eulerdamp fwdinv invdiscrete ipc island midphase "
-        "multiccd nativeccd override refsafe sensor sensornoise sleep speculative warmstart",
-        "actuation filterparent",
+        "autoreset diagexact energy eulerdamp fwdinv invdiscrete ipc island midphase "
+        "multiccd nativeccd refsafe sensornoise sleep speculative warmstart",
+        "actuation clampctrl filterparent override sensor",
     ),
     "default": _element(
         "",
@@ -114,7 +113,8 @@ ELEMENTS: dict[str, Element] = {
     "asset": _element("", children="mesh hfield skin texture material model"),
     "mesh": _element(
         "file scale refpos refquat vertex face inertia builtin",
-        "normal texcoord smoothnormal content_type material maxhullvert params",
+        "normal texcoord smoothnormal content_type material params",
+        "maxhullvert",
         children="plugin",
     ),
     "hfield": _element("file nrow ncol size elevation", "content_type"),
@@ -164,6 +164,6 @@ ELEMENTS: dict[str, Element] = {
         acting=_ACTUATOR_KIND.acting - {"inheritrange"},
     ),
     "keyframe": _element("", children="key"),
-    "key": _element("qpos", "qvel act ctrl mpos mquat plastic time"),
+    "key": _element("qpos", "ctrl plastic time", "qvel act mpos mquat"),
     "include": _element("file"),
 }

@@ -19,10 +19,17 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose, from_to
 from robosim.loaders.mjcf.tendons import Tendons
+from robosim.loaders.names import free_name
 
 _OBJECTS = ("body", "xbody", "geom", "site", "camera")
 _VOLUMES = ("sphere", "capsule", "ellipsoid", "cylinder", "box")
 _ABOUT_AXES = ("framequat", "framexaxis", "frameyaxis", "framezaxis")
+# Attributes of sensors of the kinds that are read.
+_READ = frozenset(
+    ("name", "class", "joint", "tendon", "actuator", "site", "body", "objtype", "objname",
+     "reftype", "refname", "cutoff", "noise", "user", "delay", "interval", "nsample", "interp",
+     "group")
+)  # fmt: skip
 _NOT_THERE = "sensors of what a simulation here does not have are left out"
 _NO_AXES = "sensors of cameras, and of the axes of inertias and of meshes, are left out"
 
@@ -59,12 +66,19 @@ def read_sensors(root: Node, sensed: Sensed, notes: Notes) -> tuple[Sensor, ...]
     LoadError
         For a name that is used twice, or something that does not exist.
     """
-    reader, found = _Reader(root, sensed), {}
+    reader = _Reader(root, sensed)
+    found: dict[str, Sensor] = {}
+    own = {node.name for section in root.all("sensor") for node in section.children}
     for section in root.all("sensor"):
         for index, node in enumerate(section.children):
-            name = node.name or f"{node.tag}{index}"
+            name = node.name or free_name(f"{node.tag}{index}", own | set(found))
             if name in found:
                 raise node.error(f"the name '{name}' is used twice")
+            strange = ", ".join(
+                f"'{key}' of <{node.tag}>" for key in node.attributes.keys() - _READ
+            )
+            if strange and node.tag in KINDS:
+                notes.add("MJCF has no such attributes, so they are not read", strange)
             if any(np.any(node.some_numbers(what, 0.0)) for what in ("delay", "interval")):
                 notes.add("sensors answer at every knot and at once", name)
             about = reader.about(node) if node.tag in KINDS else _NOT_THERE

@@ -22,6 +22,7 @@ from robosim.loaders.mjcf.contacts import PlacedGeom
 from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.joints import Spec, read_effort_range
 from robosim.loaders.mjcf.nodes import Node
+from robosim.loaders.names import free_name
 
 Array = NDArray[np.float64]
 
@@ -93,10 +94,14 @@ class Tendons:
         self._sums: dict[str, Tendon] = {}  # fixed ones that act over several joints
         self._springs: dict[str, PointSpring] = {}  # what spatial ones are if nothing else asks
         self._unstretched: set[str] = set()  # whose springs are at rest at the reference
+        named = {node.name for section in root.all("tendon") for node in section.children}
+        # What tendons are called whose names are those of joints.
+        self._apart = named | set(scalars.specs)
         for section in root.all("tendon"):
             for node in section.children:
                 resolved = defaults.resolve(node)
-                name = node.name or f"tendon{len(self.fixed) + len(self.spatial)}"
+                made_up = f"tendon{len(self.fixed) + len(self.spatial)}"
+                name = node.name or free_name(made_up, named | set(self.fixed) | set(self.spatial))
                 if name in self.fixed or name in self.spatial:
                     raise node.error("the name is used twice")
                 efforts = read_effort_range(resolved, compiler)
@@ -174,7 +179,8 @@ class Tendons:
     ) -> Tendon:
         acts, (lower, upper) = self._acts(node), self._range(node)
         friction = acts.pop("frictionloss")
-        label = f"tendon:{name}" if name in self.specs else name
+        label = free_name(f"tendon:{name}", self._apart) if name in self.specs else name
+        self._apart.add(label)
         rest = self._rest(node, label)
         return Tendon(
             label,

@@ -14,6 +14,7 @@ from robosim.loaders.mjcf.meshes import Meshes
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose, pose
+from robosim.loaders.names import free_name
 
 WORLD = "world"
 _DRAWN_ONLY = ("camera", "light")
@@ -84,6 +85,11 @@ class Tree:
         self._compiler, self._defaults = compiler, defaults
         self._meshes, self._notes = meshes, notes
         self._taken: dict[str, set[str]] = {}
+        # Those of the file; what is made up comes after all of them.
+        self._named = {
+            "body": {WORLD, *root.names("body")},
+            "joint": root.names("joint", "freejoint"),
+        }
         self.bodies = [TreeBody(root, WORLD, 0, Pose.identity())]
         for world in root.all("worldbody"):
             self._fill(0, world, Pose.identity(), world.attributes.get("childclass"))
@@ -160,8 +166,6 @@ class Tree:
             taken.add(node.name)
 
     def _free_name(self, tag: str, wanted: str) -> str:
-        taken = self._taken.setdefault(tag, set())
-        while wanted in taken:
-            wanted += "_"
-        taken.add(wanted)
-        return wanted
+        name = free_name(wanted, self._named[tag])
+        self._named[tag].add(name)
+        return name

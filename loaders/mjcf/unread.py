@@ -33,7 +33,9 @@ _ACTING = {
     },
 }
 # Values that leave things as they would be without the attribute.
-_NOTHING = ("", "false", "auto", "none", "enable")
+_NOTHING = ("", "false", "auto", "none", "enable", "-1")
+# Flags that do nothing unless they are enabled.
+_OFF = ("override",)
 
 
 def note_unread(root: Node, notes: Notes) -> None:
@@ -87,6 +89,8 @@ def _look_into(node: Node, above: str, notes: Notes, counts: dict[str, Counter[s
 def _acts(node: Node, attribute: str) -> bool:
     """Whether a value differs from what there is without the attribute."""
     value = node.attributes[attribute].strip()
+    if attribute in _OFF:
+        return value == "enable"
     if value in _NOTHING:
         return False
     try:

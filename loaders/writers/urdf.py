@@ -76,8 +76,6 @@ class _Writer:
         self.extra = extra_contacts(mechanism, lost)
         for body in mechanism.bodies:
             self._body(body)
-            if body.carrier:
-                lost.add("that bodies between joints are carriers without mass", body.name)
         couplings = self._couplings()
         self.limits = self._limits(couplings.values())
         for joint in mechanism.tree_joints:
@@ -169,6 +167,15 @@ class _Writer:
     def _origin(element: etree._Element, p: Array, R: Array) -> None:
         child(element, "origin", xyz=text(p), rpy=text(rpy(R)))
 
+    def _inertial(self, link: etree._Element, body: Body) -> None:
+        inertial = child(link, "inertial")
+        self._origin(inertial, -self.origins[body.name], np.eye(3))
+        child(inertial, "mass", value=text(body.mass))
+        J = np.asarray(body.inertia)
+        names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+        values = (J[0, 0], J[0, 1], J[0, 2], J[1, 1], J[1, 2], J[2, 2])
+        child(inertial, "inertia", **dict(zip(names, map(text, values), strict=True)))
+
     def _body(self, body: Body) -> None:
         origin = self.origins[body.name]
         if body.name == self.ground:  # the root of the file, which would float if it had a mass
@@ -177,13 +184,8 @@ class _Writer:
             self._fixed(body.name, "world_inertial", np.zeros(3), quaternions.IDENTITY)
         else:
             link = heavy = child(self.robot, "link", name=body.name)
-        inertial = child(heavy, "inertial")
-        self._origin(inertial, -origin, np.eye(3))
-        child(inertial, "mass", value=text(body.mass))
-        J = np.asarray(body.inertia)
-        names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-        values = (J[0, 0], J[0, 1], J[0, 2], J[1, 1], J[1, 2], J[2, 2])
-        child(inertial, "inertia", **dict(zip(names, map(text, values), strict=True)))
+        if not body.carrier:
+            self._inertial(heavy, body)
         links = {body.name: link}
         for index, frame in enumerate(body.frames):
             p = np.asarray(frame.position) - origin

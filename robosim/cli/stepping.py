@@ -71,6 +71,14 @@ EffortLimits = Annotated[
         rich_help_panel=STEPPING,
     ),
 ]
+Massless = Annotated[
+    str,
+    typer.Option(
+        help="What becomes of links without mass that nothing moves: refuse or lock.",
+        metavar="CHOICE",
+        rich_help_panel=STEPPING,
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -88,6 +96,7 @@ class Stepping:
     facets: Facets = None
     implicit: Implicit = None
     effort_limits: EffortLimits = False
+    massless: Massless = "refuse"
 
     def controls(self, name: str | None, robot: Mechanism, timestep: float) -> Any:
         """The controller of that name, as the options want it."""
@@ -114,6 +123,7 @@ class Stepping:
             friction_cone=self.friction_cone,
             friction_facets=self.facets,
             lanes=lanes,
+            massless=self.massless,
         )
         if state is not None:
             sim.set_state(**state)

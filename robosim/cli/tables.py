@@ -107,7 +107,7 @@ def robot_dictionary(robot: Mechanism) -> dict[str, Any]:
         "bodies": [
             {
                 "name": body.name,
-                "mass": body.mass,
+                "mass": 0.0 if body.carrier else body.mass,
                 "inertia": np.asarray(body.inertia).tolist(),
                 "frames": [frame.name for frame in body.frames],
                 "visuals": len(body.visuals),
@@ -199,7 +199,7 @@ def robot_tables(robot: Mechanism) -> list[Table]:
         moments = np.linalg.eigvalsh(np.asarray(body.inertia))
         bodies.add_row(
             escape(body.name),
-            f"{body.mass:.6g}",
+            f"{0.0 if body.carrier else body.mass:.6g}",
             " ".join(f"{moment:.3g}" for moment in moments),
             escape(", ".join(frame.name for frame in body.frames[1:])),
         )

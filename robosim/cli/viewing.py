@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,13 +59,15 @@ def view(
     robot = loading.load(model)
     for warning in robot.warnings:
         remark(f"warning: {warning}")
+    # What can be loaded can be looked at; a warning names what is held.
+    looked_at = replace(stepping, massless="lock")
     name = stepping.controller or arguments.default_controller(robot)
 
     def made(robot: Mechanism, timestep: float) -> Any:
         return stepping.controls(name, robot, timestep)
 
     def built(timestep: float) -> Simulation:
-        return stepping.start(robot, timestep)
+        return looked_at.start(robot, timestep)
 
     sim = built(stepping.timestep)
     recorder = watching.recorder(sim)

@@ -63,8 +63,8 @@ class Geometry(Frozen):
     kind : str
         One of ``GEOMETRY_KINDS``.
     size : tuple of float [m]
-        box: full edge lengths (x, y, z); sphere: (radius,); cylinder: (radius, length) along z;
-        capsule: (radius, length of the straight part) along z; mesh: ().
+        box: full edge lengths (x, y, z); sphere: (radius,), 0 for a point; cylinder:
+        (radius, length) along z; capsule: (radius, length of the straight part) along z; mesh: ().
     position : (3,) [m], of the shape's origin, in body axes from the centre of mass
     quaternion : (4,), shape to body axes
     vertices : (n, 3) [m] or None, faces : (m, 3) int or None
@@ -102,7 +102,7 @@ class Geometry(Frozen):
         if friction < 0:
             raise ModelError(f"friction must not be negative, not {friction}", element=element)
         size = frozen_array(self.size, (lengths[self.kind],), f"size of a {self.kind}", element)
-        if np.any(size <= 0):
+        if np.any(size < 0) or (self.kind != "sphere" and np.any(size == 0)):
             raise ModelError(
                 f"size of a {self.kind} must be positive, not {size.tolist()}", element=element
             )

@@ -245,8 +245,8 @@ def _largest_errors(
             kinematics.center_of_mass(),
             *_frame_poses(kinematics, frames),
             M,
-            kinematics.bias_forces(v, GRAVITY),
-            kinematics.forward_acceleration(v, tau, GRAVITY, rotors=False),
+            kinematics.bias_forces(v, GRAVITY, rotors=False),
+            kinematics.forward_acceleration(v, tau, GRAVITY, rotors=False, tree_only=True),
         )
         errors = _errors(ours, peer.answer(q, v, tau), frames, robot)
         errors["joint coordinates there and back"] = _round_trip_error(kinematics, sim, q, v)

@@ -230,7 +230,7 @@ class MuJoCo:
 
 
 def _root_of(file: Path) -> etree._Element:
-    return safe_xml.parse(safe_xml.read_bytes(file), file)
+    return safe_xml.parse_model(safe_xml.read_bytes(file), file, [])
 
 
 def _for_mujoco(root: etree._Element) -> str:

@@ -15,7 +15,7 @@ from robosim.compiled.building.model import compile_model
 from robosim.compiled.state import make_state
 from robosim.compiled.workspace import make_workspace
 from robosim.description.mechanism import Mechanism
-from robosim.errors import StateError
+from robosim.errors import ModelError, StateError
 from robosim.kernels.equations.coordinates import (
     find_poses,
     find_twists,
@@ -25,6 +25,9 @@ from robosim.kernels.equations.coordinates import (
 
 Array = NDArray[np.float64]
 GRAVITY = (0.0, 0.0, -9.81)
+# How far apart a path's rates are taken along a motion [m or rad]: differences over five places
+# lose as much to rounding here as to higher derivatives, some 1e-12 of the whole.
+_STEP = 3e-4
 
 
 class Kinematics:
@@ -136,7 +139,15 @@ class Kinematics:
         return out
 
     def center_of_mass(self) -> Array:
-        """Centre of mass of all bodies together, (3,) [m], world."""
+        """Centre of mass of all bodies together, (3,) [m], world.
+
+        Raises
+        ------
+        ModelError
+            For a robot without mass.
+        """
+        if not np.any(self._masses):
+            raise ModelError("has no mass", element=f"mechanism '{self.robot.name}'")
         return np.asarray(self._masses @ self.x / self._masses.sum())
 
     def inertias(self) -> Array:
@@ -192,10 +203,54 @@ class Kinematics:
             out[b, :3] = out[a, :3] + along[b]
         return out[:-1]
 
-    def bias_forces(self, v: ArrayLike, gravity: ArrayLike = GRAVITY) -> Array:
-        """Coriolis, centrifugal and gravity forces (nv,): ``M(q) a + bias = tau``.
+    def tendon_bias_accelerations(self, v: ArrayLike) -> Array:
+        """Second derivatives (number of tendons,) of lengths at zero joint acceleration, J' v.
 
-        Springs, dampers and dry friction are not in it, but part of tau.
+        Differences of their rates along the motion, nowhere farther from q than 6e-4 m or rad.
+        """
+        v = _shaped(v, "v", self.robot.nv)
+        largest = np.abs(v).max(initial=0.0)
+        if largest == 0 or not self.robot.tendons:
+            return np.zeros(len(self.robot.tendons))
+        step = _STEP / largest
+        ahead, far, behind, farther = (
+            self._tendon_rates(self._moved(v, n * step), v) for n in (1, 2, -1, -2)
+        )
+        find_poses(self._model, self.q, self._work, self._work.pose2)
+        return np.asarray((8 * (ahead - behind) - (far - farther)) / (12 * step))
+
+    def _tendon_rates(self, q: Array, v: Array) -> Array:
+        """Rates (number of tendons,) of the lengths at q; the poses stay there."""
+        find_poses(self._model, q, self._work, self._work.pose2)
+        out = np.zeros(len(self.robot.tendons))
+        measure_tendons(self._model, q, self._work, out)
+        twists = self.twists(v)
+        for k, record in enumerate(self._model.joints[len(self._model.joints) - len(out) :]):
+            spans = range(record["span_begin"], record["span_end"])
+            out[k] = sum(self._work.span2["w"][n] @ twists[self._model.spans["body"][n]]
+                         for n in spans)  # fmt: skip
+        return out
+
+    def _moved(self, v: Array, time: float) -> Array:
+        """q (nq,) after a time in which all joints keep their velocities v (nv,)."""
+        q = self.q.copy()
+        for joint, i, j in zip(
+            self.robot.tree_joints, self.robot.q_offsets, self.robot.v_offsets, strict=False
+        ):
+            n = joint.C_T.shape[1] if joint.has_quaternion else joint.nv
+            q[i : i + n] += time * v[j : j + n]
+            if joint.has_quaternion:
+                angle = float(np.linalg.norm(turn := time * v[j + n : j + n + 3]))
+                if angle > 0:
+                    change = quaternions.from_axis_angle(turn, angle)
+                    q[i + n : i + n + 4] = quaternions.multiply(q[i + n : i + n + 4], change)
+        return q
+
+    def bias_forces(self, v: ArrayLike, gravity: ArrayLike = GRAVITY, rotors: bool = True) -> Array:
+        """Coriolis, centrifugal and gravity forces (nv,): ``M(q) a + bias = tau``, of the tree.
+
+        Springs, dampers and dry friction are not in it, but part of tau. `rotors` says whether the
+        inertia of tendons counts, as in `mass_matrix`.
         """
         J = self.jacobian()
         acceleration = self.bias_accelerations(v)
@@ -206,9 +261,11 @@ class Kinematics:
         momentum = np.einsum("bij,bj->bi", inertias, omega)
         torques = np.einsum("bij,bj->bi", inertias, acceleration[:, 3:])
         torques += np.cross(omega, momentum)
-        return np.asarray(
-            np.einsum("bik,bi->k", J[:, :3], forces) + np.einsum("bik,bi->k", J[:, 3:], torques)
-        )
+        bias = np.einsum("bik,bi->k", J[:, :3], forces) + np.einsum("bik,bi->k", J[:, 3:], torques)
+        inertia = np.array([tendon.armature for tendon in self.robot.tendons])
+        if rotors and np.any(inertia):
+            bias += (inertia * self.tendon_bias_accelerations(v)) @ self.tendon_jacobian()
+        return np.asarray(bias)
 
     def forward_acceleration(
         self,
@@ -216,14 +273,37 @@ class Kinematics:
         tau: ArrayLike,
         gravity: ArrayLike = GRAVITY,
         rotors: bool = True,
+        *,
+        tree_only: bool = False,
     ) -> Array:
         """Joint accelerations (nv,) of the tree alone under generalized forces tau (nv,).
 
-        As if nothing else held or drove it: without contacts and limits, loops, couplings and
-        motions, springs, dampers and dry friction. `Simulation.accelerations` has those of the
-        bodies with all of them.
+        Without contacts and limits, springs, dampers and dry friction. `Simulation.accelerations`
+        has those of the bodies with all of them.
+
+        Parameters
+        ----------
+        v, tau : (nv,)
+        gravity : (3,) [m/s^2]
+        rotors : bool
+            As of `mass_matrix`.
+        tree_only : bool
+            Whether to leave out as well what makes coordinates depend on each other or on time:
+            joints that close loops, couplings, motions, and tendons that keep their length.
+
+        Raises
+        ------
+        ModelError
+            For a robot with any of these, unless `tree_only`.
         """
-        rhs = _shaped(tau, "tau", self.robot.nv) - self.bias_forces(v, gravity)
+        held = [] if tree_only else _dependences(self.robot)
+        if held:
+            raise ModelError(
+                f"has {', '.join(held)}, which the equations of its tree do not have; use "
+                "Simulation.accelerations, or tree_only=True to leave them out",
+                element=f"mechanism '{self.robot.name}'",
+            )
+        rhs = _shaped(tau, "tau", self.robot.nv) - self.bias_forces(v, gravity, rotors)
         return np.asarray(np.linalg.solve(self.mass_matrix(rotors), rhs))
 
     def read_coordinates(
@@ -254,6 +334,15 @@ class Kinematics:
         return self._state.q[: self.robot.nq].copy(), self._state.v[: self.robot.nv].copy()
 
 
+def _dependences(robot: Mechanism) -> list[str]:
+    """What makes coordinates of a robot depend on each other or on time, a few words each."""
+    found = [f"joint '{joint.name}', which closes a loop" for joint in robot.loop_joints]
+    found += [f"coupling '{coupling.name}'" for coupling in robot.couplings]
+    found += [f"the motion of joint '{j.name}'" for j in robot.tree_joints if j.motion is not None]
+    found += [f"tendon '{t.name}' of one length" for t in robot.tendons if t.lower == t.upper]
+    return [*found[:3], f"{len(found) - 3} more"] if len(found) > 4 else found
+
+
 def _shaped(value: ArrayLike, name: str, size: int) -> Array:
     """A fresh array of the right shape, as kernels do not check what they read."""
     array = np.array(value, dtype=float)
@@ -277,7 +366,13 @@ def bias_forces(
 
 
 def forward_acceleration(
-    robot: Mechanism, q: ArrayLike, v: ArrayLike, tau: ArrayLike, gravity: ArrayLike = GRAVITY
+    robot: Mechanism,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    gravity: ArrayLike = GRAVITY,
+    *,
+    tree_only: bool = False,
 ) -> Array:
     """Joint accelerations (nv,) of the tree alone; see `Kinematics.forward_acceleration`."""
-    return Kinematics(robot, q).forward_acceleration(v, tau, gravity)
+    return Kinematics(robot, q).forward_acceleration(v, tau, gravity, tree_only=tree_only)

@@ -19,6 +19,7 @@ from robosim.simulation.controllers import Controller, resolve
 from robosim.simulation.engine import FEWEST_IN_LANES, Engine
 from robosim.simulation.knot import Knot
 from robosim.simulation.loads import Held, Motions, wrench_about
+from robosim.simulation.massless import simulated
 from robosim.simulation.options import checked
 from robosim.simulation.running import Running, progress_bar
 from robosim.simulation.start import Start
@@ -66,6 +67,9 @@ class Simulation(Knot):
         the robot has four limbs alike: in about six tenths of the time, for half a minute more of
         compiling the first time. The motion is the same as far as the tolerance goes, but no longer
         to the last bit however a run is divided.
+    massless : "refuse" or "lock"
+        What becomes of links without mass whose motion nothing determines: an error, or they stay
+        where they are at home.
 
     Attributes
     ----------
@@ -103,6 +107,7 @@ class Simulation(Knot):
         order: int = 2,
         solver: str | None = None,
         lanes: bool = False,
+        massless: str = "refuse",
     ) -> None:
         options, facets = checked(
             timestep,
@@ -117,6 +122,7 @@ class Simulation(Knot):
         )
         if not isinstance(robot, Mechanism):
             raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
+        robot = simulated(robot, massless)
         CompileNotice.install()
         suits = is_tree_with_loops(robot)
         if solver not in (None, "ldu", "articulated") or (solver == "articulated" and not suits):

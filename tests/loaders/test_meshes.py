@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -20,6 +21,16 @@ BOX = trimesh.creation.box((1, 2, 3))
 def visual(file, scale="", tag="visual", material=""):
     scale = scale and f' scale="{scale}"'
     return f'<{tag}><geometry><mesh filename="{file}"{scale}/></geometry>{material}</{tag}>'
+
+
+def refused(write, file, said):
+    """What is wrong with a mesh stops a load where it can touch, and is told where it is drawn."""
+    with pytest.raises(robosim.LoadError, match=said):
+        load_shapes(write, visual(file, tag="collision"))
+    robot = robosim.load(write(link_xml("a", INERTIAL + visual(file))))
+    assert robot.bodies[0].visuals == ()
+    (warning,) = (text for text in robot.warnings if "not drawn" in text)
+    assert re.search(said, warning)
 
 
 def load_shapes(write, *elements, **options):
@@ -75,8 +86,7 @@ def test_collada_units_scale_and_the_up_axis_is_ignored(write, tmp_path):
 @pytest.mark.parametrize("unit", ["0", "-1", "nan", "wide"])
 def test_a_collada_unit_must_be_a_length(write, tmp_path, unit):
     collada(tmp_path, f'<unit name="x" meter="{unit}"/>')
-    with pytest.raises(robosim.LoadError, match=rf"x\.dae.*<unit>.*'{unit}'"):
-        load_shapes(write, visual("x.dae"))
+    refused(write, "x.dae", rf"x\.dae.*<unit>.*'{unit}'")
 
 
 def test_a_mesh_is_kept_once(write, tmp_path):
@@ -161,8 +171,7 @@ def test_an_stl_with_a_number_that_is_none_is_refused(write, tmp_path):
     data = bytearray(BOX.export(file_type="stl"))
     data[100:104] = np.float32(np.nan).tobytes()
     (tmp_path / "x.stl").write_bytes(data)
-    with pytest.raises(robosim.LoadError, match=r"x\.stl.*finite"):
-        load_shapes(write, visual("x.stl"))
+    refused(write, "x.stl", r"x\.stl.*finite")
 
 
 def test_a_triangle_without_corners_is_refused(write, tmp_path):
@@ -170,22 +179,19 @@ def test_a_triangle_without_corners_is_refused(write, tmp_path):
     last = data.index(np.array(BOX.faces, np.uint32).tobytes())
     data[last : last + 4] = (5000).to_bytes(4, "little")
     (tmp_path / "x.glb").write_bytes(data)
-    with pytest.raises(robosim.LoadError, match=r"x\.glb.*none of its 8"):
-        load_shapes(write, visual("x.glb"))
+    refused(write, "x.glb", r"x\.glb.*none of its 8")
 
 
 class TestBounds:
     def test_a_file_that_is_too_large_is_not_read(self, write, tmp_path, monkeypatch):
         BOX.export(tmp_path / "x.stl")
         monkeypatch.setattr(meshes, "LARGEST_FILE", 600)
-        with pytest.raises(robosim.LoadError, match=r"x\.stl.*the most that is read"):
-            load_shapes(write, visual("x.stl"))
+        refused(write, "x.stl", r"x\.stl.*the most that is read")
 
     def test_too_many_triangles(self, write, tmp_path, monkeypatch):
         collada(tmp_path)
         monkeypatch.setattr(meshes, "MOST_FACES", 11)
-        with pytest.raises(robosim.LoadError, match="12 triangles"):
-            load_shapes(write, visual("x.dae"))
+        refused(write, "x.dae", "12 triangles")
 
     @pytest.mark.parametrize("depth", [40, 3000])
     def test_nodes_that_show_each_other_over_and_over(self, write, tmp_path, depth):
@@ -202,8 +208,7 @@ class TestBounds:
         start = text.index("<node", text.index("<visual_scene"))
         text = text[:start] + '<node><instance_node url="#n0"/></node>' + text[start:]
         (tmp_path / name).write_text(text)
-        with pytest.raises(robosim.LoadError, match="nodes or more"):
-            load_shapes(write, visual(name))
+        refused(write, name, "nodes or more")
 
 
 class TestDisk:

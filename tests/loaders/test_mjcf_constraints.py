@@ -10,7 +10,8 @@ import pytest
 import robosim
 from robosim import Simulation
 from robosim.dynamics import Kinematics
-from robosim.errors import LoadError, ModelError
+from robosim.errors import LoadError
+from robosim.joints import LEAST_TURN
 
 ARM = """<mujoco><compiler angle="{unit}"/><worldbody><site name="wall" pos=".9 .3 1.5"/>
 <body name="a" pos="0 0 1"><joint name="h1" axis="0 1 0" ref=".2"/><geom size=".1" pos=".2 0 0"/>
@@ -115,6 +116,19 @@ def test_what_couples_no_numbers_is_refused(text, told, tmp_path):
         load(tmp_path, equality(text))
 
 
+@pytest.mark.parametrize("ends", ['range="0 1e-9"', 'limited="true" range="0 0"', 'limited="true"'])
+@pytest.mark.parametrize("unit", ["radian", "degree"])
+def test_a_ball_joint_without_room_to_turn_has_a_little(tmp_path, ends, unit):
+    robot = load(tmp_path, ball=ends, unit=unit)
+    assert any("without room to turn" in text and "ball" in text for text in robot.warnings)
+    assert robot.joints[-1].largest_turn == pytest.approx(LEAST_TURN, rel=1e-9)
+    sim = Simulation(robot, 1e-3)
+    sim.run(0.2)
+    assert np.linalg.norm(sim.q[4:7]) < 0.51 * LEAST_TURN
+    with pytest.raises(LoadError, match="must begin at 0"):
+        load(tmp_path, ball='limited="true" range="0 -1"')
+
+
 def test_the_angle_of_a_ball_joint(tmp_path):
     robot = load(tmp_path, ball='limited="true" range="0 .6"')
     assert robot.joints[-1].largest_turn == 0.6
@@ -122,8 +136,6 @@ def test_the_angle_of_a_ball_joint(tmp_path):
     assert load(tmp_path, ball='range="0 60"', unit="degree").joints[-1].largest_turn == np.pi / 3
     assert load(tmp_path, ball='range="0 3.2"').joints[-1].largest_turn == np.inf
     assert load(tmp_path, ball='limited="false" range="0 1"').joints[-1].largest_turn == np.inf
-    with pytest.raises(ModelError, match="leaves no room"):
-        load(tmp_path, ball='range="0 1e-9"')
     with pytest.raises(LoadError, match="must begin at 0"):
         load(tmp_path, ball='limited="true" range="-1 1"')
     sim = Simulation(robot, 1e-3)

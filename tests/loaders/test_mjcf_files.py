@@ -207,3 +207,21 @@ def test_bodies_keep_their_errors(tmp_path):
     path = write(tmp_path, mjcf(world=two))
     with pytest.raises(ModelError):
         robosim.load(path, floating_base=False)
+
+
+@pytest.mark.parametrize(
+    ("joint", "actuator"),
+    [('springdamper=".1 1"', ""), ("", '<muscle joint="j" lengthrange="0 1"/>'),
+     ("", '<position joint="j" dampratio="1"/>')],
+)  # fmt: skip
+def test_a_mass_matrix_without_an_inverse_is_told(tmp_path, joint, actuator):
+    """Two hinges about one axis, of which the first one moves nothing more that could be told."""
+    path = tmp_path / "m.xml"
+    path.write_text(
+        f'<mujoco><worldbody><body><joint axis="0 1 0"/><geom size=".1" mass="1e-9"/>'
+        f'<body><joint name="j" axis="0 1 0" {joint}/><geom size=".1" mass="1e30"/></body></body>'
+        f"</worldbody><actuator>{actuator}</actuator></mujoco>"
+    )
+    with pytest.raises(ModelError, match="mass matrix at the reference has no inverse") as caught:
+        robosim.load(path)
+    assert caught.value.file == path

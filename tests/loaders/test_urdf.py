@@ -8,6 +8,7 @@ from urdf_text import INERTIAL, LIMIT, joint_xml, link_xml
 
 import robosim
 from robosim import quaternions
+from robosim.dynamics import Kinematics
 from robosim.loaders import placement
 
 A, B, C = link_xml("a"), link_xml("b"), link_xml("c")
@@ -142,6 +143,19 @@ class TestBase:
         assert robosim.load(path, floating_base=False, ground=False).warnings == ()
         with pytest.raises(robosim.LoadError, match=r"link 'stand'.*no mass"):
             robosim.load(path, floating_base=True)
+
+    @pytest.mark.parametrize("inertial", [off_center(-0.3, 0, 0.2), INERTIAL])
+    @pytest.mark.parametrize("above", [False, True])
+    def test_where_the_inertia_of_a_massless_root_is_moves_nothing(self, write, inertial, above):
+        stand = link_xml("stand", inertial.replace('mass value="1"', 'mass value="0"'))
+        origin = '<origin xyz="0 0 0.5"/>'
+        parts = [stand, B, joint_xml("j", "stand", "b", inside=origin + LIMIT)]
+        if above:
+            origin = '<origin xyz="0.1 0 0"/>'
+            parts += [link_xml("world", ""), joint_xml("f", "world", "stand", "fixed", origin)]
+        robot = robosim.load(write(*parts), ground=False)
+        position, _ = Kinematics(robot, [0.0]).frame("b")
+        np.testing.assert_allclose(position, (0.1 * above, 0, 0.5), atol=1e-15)
 
     def test_a_single_body_without_mass_is_refused(self, write):
         with pytest.raises(robosim.ModelError, match="no bodies"):

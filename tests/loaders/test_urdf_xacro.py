@@ -209,10 +209,66 @@ def test_arguments_are_for_xacro(tmp_path):
         load(path, xacro_args={"m": "1"})
 
 
-def test_xacro_in_a_urdf_is_told(tmp_path):
-    path = write(tmp_path / "r.urdf", "<xacro:property name='a' value='1'/>")
-    with pytest.raises(LoadError, match=r"<xacro:property>.*suffix \.xacro"):
+XACRO = {
+    "elements": ("<xacro:property name='m' value='3'/>", "3"),
+    "expressions": ("", "${1 + 2}"),
+    "arguments": ('<xacro:arg name="m" default="3"/>', "$(arg m)"),
+}
+
+
+@pytest.mark.parametrize("case", XACRO)
+@pytest.mark.parametrize("name", ["r.urdf", "r.xml"])
+def test_xacro_is_told_by_its_content(tmp_path, case, name):
+    inside, mass = XACRO[case]
+    assert load(write(tmp_path / name, inside, thing(mass))).total_mass == 3
+
+
+def test_what_xacro_has_made_is_none(tmp_path, monkeypatch):
+    """It still declares the prefix."""
+    monkeypatch.setattr(xacro_files, "expand", lambda *_: pytest.fail("expanded"))
+    assert load(write(tmp_path / "r.urdf", thing(2))).total_mass == 2
+
+
+RENAMED = {
+    "by its package.xml": ("foo-main", "<package><name> foo </name></package>", 0),
+    "by its model.config": ("foo-main", "<model><name>foo</name></model>", 0),
+    "as a guess": ("other", "<package/>", 1),
+    "beside it": ("foo", "", 0),
+}
+
+
+@pytest.mark.parametrize("case", RENAMED)
+@pytest.mark.parametrize("given", [False, True])
+def test_packages_in_renamed_folders(tmp_path, case, given):
+    folder, declared, guesses = RENAMED[case]
+    top = tmp_path / "src" / folder
+    path = write(
+        top / "urdf" / "r.xacro",
+        '<xacro:include filename="$(find foo)/urdf/part.xacro"/><xacro:part/>',
+    )
+    write(top / "urdf" / "part.xacro", f'<xacro:macro name="part">{thing(2)}</xacro:macro>')
+    file = "model.config" if "model" in declared else "package.xml"
+    (top / file).write_text(declared)
+    robot = load(path, package_dirs=[top] if given else ())
+    assert robot.total_mass == 2
+    assert sum("guessed" in text for text in robot.warnings) == guesses
+
+
+def test_a_renamed_package_beside_it(tmp_path):
+    path = write(
+        tmp_path / "src" / "robot" / "r.xacro",
+        '<xacro:include filename="$(find parts)/x.xacro"/><xacro:part/>',
+    )
+    (path.parent / "package.xml").touch()
+    write(
+        tmp_path / "src" / "parts-1.2" / "x.xacro",
+        f'<xacro:macro name="part">{thing(2)}</xacro:macro>',
+    )
+    with pytest.raises(LoadError, match="none of the package folders"):
         load(path)
+    (tmp_path / "src" / "parts-1.2" / "package.xml").write_text("<name>parts</name>")
+    assert load(path).total_mass == 2
+    assert load(path).warnings == ()
 
 
 def test_what_xacro_says_is_a_warning(tmp_path):

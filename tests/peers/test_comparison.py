@@ -288,7 +288,7 @@ def test_a_simulation_that_is_put_elsewhere_is_found(a1, monkeypatch):
 @needs_pinocchio
 def test_nan_does_not_pass(a1, monkeypatch):
     monkeypatch.setattr(
-        Kinematics, "bias_forces", lambda self, v, g: np.full(self.robot.nv, np.nan)
+        Kinematics, "bias_forces", lambda self, v, g, rotors: np.full(self.robot.nv, np.nan)
     )
     comparison = robosim.compare(a1, states=2)
     assert "bias forces" in failed(comparison)

@@ -115,6 +115,34 @@ def test_lengths_forces_and_accelerations(tmp_path):
     assert np.all(wrapped[1:4] > 200 * np.array((4, 8, 2)))
 
 
+def test_inertia_of_straight_tendons(tmp_path):
+    """MuJoCo has no velocity term of those that bend around something, so these have no inertia."""
+    text = WORLD + TENDONS.replace('"idle"', '"idle" armature="3"')
+    text = text.replace('<spatial name="bare">', '<spatial name="folded" armature="2">'
+        '<site site="wall"/><site site="a1"/><site site="c1"/><pulley divisor="2"/>'
+        '<site site="b1"/><site site="c1"/></spatial><spatial name="bare">')  # fmt: skip
+    (tmp_path / "m.xml").write_text(text)
+    robot = robosim.load(tmp_path / "m.xml")
+    assert [tendon.armature for tendon in robot.tendons if tendon.armature] == [0.1, 2, 3]
+    model = mujoco.MjModel.from_xml_string(text)
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
+    data, kinematics = mujoco.MjData(model), Kinematics(robot)
+    parts = []
+    for q, v, rng in states(robot, 50):
+        tau = rng.normal(size=robot.nv)
+        data.qpos[:], data.qvel[:], data.qfrc_applied[:] = q, v, tau
+        mujoco.mj_forward(model, data)
+        kinematics.move_to(q)
+        bias = kinematics.bias_forces(v)
+        scale = np.abs(data.qfrc_bias).max()
+        np.testing.assert_allclose(bias, data.qfrc_bias, rtol=0, atol=1e-9 * scale)
+        parts.append(np.abs(bias - kinematics.bias_forces(v, rotors=False)).max() / scale)
+        tau += passive(robot, kinematics, v)
+        a, scale = kinematics.forward_acceleration(v, tau), np.abs(data.qacc).max()
+        np.testing.assert_allclose(a, data.qacc, rtol=0, atol=1e-8 * scale)
+    assert max(parts) > 0.1
+
+
 @pytest.mark.parametrize("side", ["1.1 .5 .2", ".5 -.3 .2", ".3 .1 1.5"])
 @pytest.mark.parametrize("kind", ["sphere", "cylinder"])
 def test_sides(tmp_path, kind, side):

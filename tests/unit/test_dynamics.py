@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import robosim
-from robosim import Body, Joint, Mechanism, Simulation, StateError
+from robosim import Body, Joint, Mechanism, ModelError, Simulation, StateError, quaternions
 from robosim.dynamics import Kinematics, forward_acceleration
-from robosim.tendons import Tendon, Term
+from robosim.elements import Coupling
+from robosim.tendons import Point, Tendon, Term, Wrap
 
 EPS = 1e-6
 
@@ -51,6 +52,70 @@ def test_rotors_of_tendons_are_in_it():
     robot = Mechanism("two", tuple(bodies), tuple(joints), tendons=(tendon,))
     M = Kinematics(robot).mass_matrix()
     np.testing.assert_allclose(M, [[0.1 + 0.2, 0.6], [0.6, 0.1 + 1.8]], rtol=1e-12)
+
+
+def test_inertia_of_a_curved_tendon_keeps_energy():
+    """Of a length x^2 + x on a slide: m = 1 + a (2 x + 1)^2, so that bias = a (2 x + 1) 2 v^2."""
+    slide = Joint("j", "prismatic", None, "b")
+    tendon = Tendon("t", (Term("j", 1.0, (1.0, 0.0, 0.0)),), armature=0.7)
+    robot = Mechanism("slide", (Body("b", 1.0, np.eye(3)),), (slide,), tendons=(tendon,))
+    kinematics, (x, v) = Kinematics(robot, [0.3]), (0.3, 5.0)
+    np.testing.assert_allclose(kinematics.tendon_bias_accelerations([v]), 2 * v * v, rtol=1e-10)
+    expected = 0.7 * (2 * x + 1) * 2 * v * v
+    np.testing.assert_allclose(kinematics.bias_forces([v], np.zeros(3)), expected, rtol=1e-10)
+    np.testing.assert_array_equal(kinematics.bias_forces([v], np.zeros(3), rotors=False), 0)
+
+
+def test_inertia_of_a_tendon_around_a_spinning_drum():
+    """A free body's rope around a drum: what J' v says is what J v does from one time to the next.
+
+    Rates of rotations that go on evenly; the floating joint has both kinds of coordinates.
+    """
+    body = Body("b", 1.0, np.diag((1.0, 2.0, 2.5)))
+    end = (-1.2, -1.2, -0.8)
+    path = (Point(None, (0.0, 0.0, 2.0)), Wrap("cylinder", "b", 0.6), Point("b", end))
+    robot = Mechanism("drum", (body,), (Joint("j", "floating", None, "b"),),
+                      tendons=(Tendon("t", path, armature=1.0),))  # fmt: skip
+    rng = np.random.default_rng(3)
+    q = np.array((0.1, -0.8, 0.3, *quaternions.normalized((1.0, 0.3, -0.2, 0.5))))
+    v, dt = rng.normal(size=6), 1e-5
+    rates = []
+    for time in (-dt, dt):
+        turn = quaternions.from_axis_angle(v[3:], time * float(np.linalg.norm(v[3:])))
+        moved = np.concatenate((q[:3] + time * v[:3], quaternions.multiply(q[3:], turn)))
+        rates.append(Kinematics(robot, moved).tendon_jacobian()[0] @ v)
+    kinematics = Kinematics(robot, q)
+    straight = np.linalg.norm(kinematics.x[0] + kinematics.R[0] @ end - (0.0, 0.0, 2.0))
+    assert kinematics.tendon_lengths()[0] > straight + 1e-4
+    (bias,) = kinematics.tendon_bias_accelerations(v)
+    assert bias == pytest.approx((rates[1] - rates[0]) / (2 * dt), rel=1e-5)
+    np.testing.assert_array_equal(kinematics.tendon_bias_accelerations(np.zeros(6)), 0)
+    np.testing.assert_allclose(kinematics.tendon_jacobian() @ v, np.mean(rates), rtol=1e-8)
+
+
+def _bar(**parts) -> Mechanism:
+    """Two hinges, with what makes them depend on each other or on time."""
+    joints = tuple(Joint(n, "revolute", None, n, axis=(0, 1, 0)) for n in "ab")
+    joints += parts.pop("joints", ())
+    bodies = tuple(Body(n, 1.0, np.eye(3)) for n in "ab")
+    return Mechanism("bar", bodies, joints, **parts)
+
+
+@pytest.mark.parametrize(
+    ("robot", "named"),
+    [
+        (_bar(joints=(Joint("pin", "spherical", "a", "b"),)), "'pin'.*loop"),
+        (_bar(couplings=(Coupling("gear", "b", "a"),)), "coupling 'gear'"),
+        (_bar(tendons=(Tendon("rod", (Term("a"), Term("b")), lower=0, upper=0),)), "tendon 'rod'"),
+        (replace(_bar(), joints=(replace(_bar().joints[0], motion=np.sin), _bar().joints[1])),
+         "motion of joint 'a'"),
+    ],
+)  # fmt: skip
+def test_accelerations_of_the_tree_alone_are_asked_for(robot, named):
+    state = np.zeros(2), np.zeros(2), np.ones(2)
+    with pytest.raises(ModelError, match=rf"(?s){named}.*tree_only=True"):
+        forward_acceleration(robot, *state)
+    np.testing.assert_allclose(forward_acceleration(robot, *state, tree_only=True), 1, rtol=1e-12)
 
 
 def test_jacobian_and_bias_of_a_frame(a1):

@@ -43,10 +43,20 @@ def write_bodies(document: Document) -> None:
         if parent in waiting:
             chain, parent = [*waiting[str(parent)], joint], parents[str(parent)]
         body = document.mechanism.body(joint.child)
-        if body.carrier and any(j.parent == body.name for j in document.mechanism.tree_joints):
+        if _only_between(document, body):
             waiting[body.name], parents[body.name] = chain, parent
         else:
             _body(document, body, chain, parent)
+
+
+def _only_between(document: Document, body: Body) -> bool:
+    """Whether a body is nothing but a place between two joints of another one."""
+    ends = [end for joint in document.mechanism.joints for end in (joint.parent, joint.child)]
+    bare = len(body.frames) == 1 and not body.visuals and not body.collisions
+    if body.carrier and not (bare and ends.count(body.name) == 2):
+        document.lost.add("that links have no mass, for which MuJoCo refuses a file", body.name)
+        return False
+    return body.carrier
 
 
 def _body(document: Document, body: Body, chain: list[Joint], parent: str | None) -> None:

@@ -1,0 +1,165 @@
+"""Extreme lengths of an actuator, within the limits of joints and of the tendon that it pulls.
+
+They are found by minimizing and maximizing the length over all coordinates from several starts. A
+free rotation is counted as a rotation vector, from where it is at the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim import quaternions
+from robosim.description.actuator import Actuator
+from robosim.description.mechanism import Mechanism
+from robosim.simulation.transmission import Transmission
+
+Array = NDArray[np.float64]
+
+# What has no limits is looked at within so much of the reference [m or rad]. An extreme that lies
+# there is none.
+_FAR = 1e3
+_AT_THE_END = 1.0
+_NEAR_STARTS, _FAR_STARTS = 6, 6
+
+
+class _Coordinates:
+    """Coordinates of a robot that vary independently of each other, (nv,), with bounds.
+
+    Attributes
+    ----------
+    lows, highs : (nv,)
+        Infinite where there is no limit.
+    balls : list of (slice, float)
+        Rotation vectors that may be no longer than an angle.
+    """
+
+    def __init__(self, robot: Mechanism, q0: Array) -> None:
+        self._robot, self._q0 = robot, q0
+        self._joints = list(zip(robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False))
+        self.zero = np.zeros(robot.nv)
+        self.lows, self.highs = np.full((2, robot.nv), np.inf)
+        self.lows *= -1
+        self.balls: list[tuple[slice, float]] = []
+        for joint, i, j in self._joints:
+            n = joint.C_T.shape[1]
+            for k in range(n if joint.has_quaternion else joint.nv):
+                low, high = (float(np.asarray(side)[k]) for side in (joint.lower, joint.upper))
+                here = float(q0[i + k])
+                if k >= n and not np.isfinite(high - low):
+                    low, high = max(low, here - np.pi), min(high, here + np.pi)
+                self.zero[j + k] = here
+                self.lows[j + k], self.highs[j + k] = low, high
+            if joint.has_quaternion:
+                part, turn = slice(j + n, j + n + 3), min(np.pi, float(joint.largest_turn))
+                self.lows[part], self.highs[part] = -turn, turn
+                if turn < np.pi:
+                    self.balls.append((part, turn))
+
+    def q(self, x: Array) -> Array:
+        """Joint coordinates (nq,) at x (nv,)."""
+        q = self._q0.copy()
+        for joint, i, j in self._joints:
+            n = joint.C_T.shape[1] if joint.has_quaternion else joint.nv
+            q[i : i + n] = x[j : j + n]
+            angle = float(np.linalg.norm(x[j + n : j + joint.nv]))
+            if joint.has_quaternion and angle > 0:
+                turn = quaternions.from_axis_angle(x[j + n : j + joint.nv], angle)
+                q[i + n : i + n + 4] = quaternions.multiply(self._q0[i + n : i + n + 4], turn)
+        return q
+
+    def derivatives(self, arms: Array, x: Array) -> Array:
+        """Derivatives by x (nv,) of what has the derivatives `arms` (nv,) by the velocities."""
+        out = arms.copy()
+        for joint, _, j in self._joints:
+            if joint.has_quaternion:
+                part = slice(j + joint.nv - 3, j + joint.nv)
+                out[part] = _rate_map(x[part]).T @ arms[part]
+        return out
+
+
+def _rate_map(turn: Array) -> Array:
+    """Angular velocity (3,) in the turned axes per rate of a rotation vector (3,), (3, 3)."""
+    angle = float(np.linalg.norm(turn))
+    cross = np.array(((0, -turn[2], turn[1]), (turn[2], 0, -turn[0]), (-turn[1], turn[0], 0.0)))
+    if angle < 1e-6:
+        return np.asarray(np.eye(3) - cross / 2)
+    first = (1 - np.cos(angle)) / angle**2
+    second = (angle - np.sin(angle)) / angle**3
+    return np.asarray(np.eye(3) - first * cross + second * cross @ cross)
+
+
+def extremes(transmission: Transmission, actuator: Actuator, q0: Array) -> Array | None:
+    """Least and largest length (2,) of an actuator; None if one of them does not exist.
+
+    Parameters
+    ----------
+    transmission : Transmission
+    actuator : Actuator
+    q0 : (nq,)
+        The pose that the search starts around.
+    """
+    robot = transmission.robot
+    around = _Coordinates(robot, q0)
+
+    def length(x: Array, sign: float) -> tuple[float, Array]:
+        transmission.move_to(around.q(x), np.zeros(robot.nv))
+        value, _, arms = transmission.of(actuator)
+        return sign * value, sign * around.derivatives(arms, x)
+
+    low, high = _tendon_range(robot, actuator)
+    found = []
+    for sign, end in ((1.0, low), (-1.0, high)):
+        value, ended = _least(partial(length, sign=sign), around)
+        value *= sign
+        if np.isfinite(end) and (ended or sign * value < sign * end):
+            value = end
+        elif ended:
+            return None
+        found.append(value)
+    return np.array(found)
+
+
+def _tendon_range(robot: Mechanism, actuator: Actuator) -> tuple[float, float]:
+    """What the range of the tendon leaves, if the actuator pulls at one alone."""
+    ranges = {tendon.name: (tendon.lower, tendon.upper) for tendon in robot.tendons}
+    if len(actuator.gears) != 1:
+        return -np.inf, np.inf
+    ((name, gear),) = actuator.gears.items()
+    if name not in ranges or gear == 0:
+        return -np.inf, np.inf
+    low, high = sorted(gear * end for end in ranges[name])
+    return low, high
+
+
+def _least(
+    function: Callable[[Array], tuple[float, Array]], around: _Coordinates
+) -> tuple[float, bool]:
+    """The least value of a function with its derivatives; whether it is where nothing limits it."""
+    from scipy.optimize import minimize
+
+    lows = np.where(np.isfinite(around.lows), around.lows, around.zero - _FAR)
+    highs = np.where(np.isfinite(around.highs), around.highs, around.zero + _FAR)
+    zero = np.clip(around.zero, lows, highs)
+    rng = np.random.default_rng(0)
+    near = np.clip(lows, zero - 1, zero + 1), np.clip(highs, zero - 1, zero + 1)
+    starts = [zero, *(rng.uniform(*near) for _ in range(_NEAR_STARTS))]
+    moved = np.any([np.abs(function(x)[1]) > 1e-12 for x in starts], axis=0)
+    lows, highs = np.where(moved, lows, zero), np.where(moved, highs, zero)
+    box = list(zip(lows, highs, strict=True))
+    wide = np.maximum(lows, zero - np.pi), np.minimum(highs, zero + np.pi)
+    starts += [rng.uniform(*wide) for _ in range(_FAR_STARTS)]
+    inside = [
+        {"type": "ineq", "fun": lambda x, p=part, a=angle: a * a - x[p] @ x[p]}
+        for part, angle in around.balls
+        if np.any(moved[part])
+    ]
+    method = {"method": "SLSQP", "constraints": inside} if inside else {}
+    ends = [minimize(function, x, jac=True, bounds=box, **method) for x in starts]
+    best = min(ends, key=lambda end: float(end.fun))
+    free = moved & ~(np.isfinite(around.lows) & np.isfinite(around.highs))
+    ended = np.any(np.abs(best.x - zero)[free] > _FAR - _AT_THE_END)
+    return float(best.fun), bool(ended)

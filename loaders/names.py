@@ -1,0 +1,12 @@
+"""Names for what has none in a file: they step aside for all names that the file has."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+
+def free_name(wanted: str, taken: Container[str]) -> str:
+    """`wanted`, with as many underscores behind it as it takes for it not to be `taken`."""
+    while wanted in taken:
+        wanted += "_"
+    return wanted

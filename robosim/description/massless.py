@@ -1,0 +1,49 @@
+"""Bodies without mass: what moves them, where nothing that has mass hangs on them.
+
+They are carriers (`Body.carrier`). Between joints they are parts of a joint of several axes. At the
+end of a chain nothing says how they move, unless a loop, a coupling, a rotor or a motion does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from robosim.description.mechanism import Mechanism
+
+
+def carried_by(robot: Mechanism) -> dict[str, list[str]]:
+    """Carrier -> the nearest bodies with mass that hang on it, directly or by other carriers."""
+    carriers = {body.name for body in robot.bodies if body.carrier}
+    found: dict[str, list[str]] = {name: [] for name in carriers}
+    # Children come after their parents.
+    for joint in reversed(robot.tree_joints):
+        if joint.parent in carriers:
+            beyond = found[joint.child] if joint.child in carriers else [joint.child]
+            found[str(joint.parent)] = [*beyond, *found[str(joint.parent)]]
+    return found
+
+
+def idle_ends(robot: Mechanism) -> list[str]:
+    """Bodies without mass that nothing with mass hangs on, and that nothing else moves."""
+    carried = carried_by(robot)
+    ends = {name for name, bodies in carried.items() if not bodies}
+    if not ends:
+        return []
+    tied = {name for joint in robot.loop_joints for name in (joint.parent, joint.child)}
+    led = {coupling.joint for coupling in robot.couplings}
+    below: set[str | None] = set()  # with something tied at them or beyond
+    for joint in reversed(robot.tree_joints):
+        if joint.child in tied | below:
+            below.add(joint.parent)
+    return [
+        joint.child
+        for joint in robot.tree_joints
+        if joint.child in ends
+        and joint.child not in tied | below
+        and joint.name not in led
+        and joint.motion is None
+        and not (joint.nv and np.all(joint.per_coordinate("armature") > 0))
+    ]

@@ -1,0 +1,193 @@
+"""Links without mass on moving joints, of URDF files: what loads, and what is simulated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from urdf_text import joint_xml, link_xml
+
+import robosim
+from robosim import ModelError, OptionError, Simulation
+from robosim.batch import BatchSimulation
+from robosim.dynamics import Kinematics, forward_acceleration
+from robosim.viz.scene import encode_scene
+
+LIMIT = '<limit lower="-3" upper="3" effort="9" velocity="9"/>'
+SHAPE = '<visual><geometry><box size=".1 .2 .3"/></geometry></visual>'
+WORLD = link_xml("world", "")
+
+
+def link(name, mass=1.0, at="0 0 -.2", inside=""):
+    inertial = (f'<inertial><origin xyz="{at}"/><mass value="{mass}"/><inertia ixx=".01" iyy=".02" '
+                'izz=".015" ixy="0" ixz="0" iyz="0"/></inertial>')  # fmt: skip
+    return link_xml(name, inertial + inside)
+
+
+def joint(name, parent, child, axis="0 1 0", kind="revolute", origin="0 0 0", more=""):
+    inside = f'<origin xyz="{origin}"/><axis xyz="{axis}"/>{LIMIT}{more}'
+    return joint_xml(name, parent, child, kind, inside)
+
+
+def about(robot, words):
+    return [text for text in robot.warnings if words in text]
+
+
+UNIVERSAL = (WORLD, link_xml("cross", ""), link("a", at="0 0 0"), joint("j1", "world", "cross"),
+             joint("j2", "cross", "a", "1 0 0"))  # fmt: skip
+
+
+def test_two_hinges_are_one_joint_of_two_axes(write):
+    robot = robosim.load(write(*UNIVERSAL))
+    np.testing.assert_allclose(Kinematics(robot, [0, 0]).mass_matrix(), np.diag((0.02, 0.01)))
+    assert (robot.nv, robot.total_mass) == (2, 1)
+    assert [body.carrier for body in robot.bodies] == [True, False]
+    (told,) = about(robot, "without mass between joints")
+    assert told.endswith(": cross")
+
+
+@pytest.mark.parametrize("slide", [False, True])
+def test_they_move_as_the_tree_without_the_mass_does(write, slide):
+    """Against a fine integration of the exact equations, which have no mass there."""
+    kind, axis = ("prismatic", "0 0 1") if slide else ("revolute", "1 0 0")
+    parts = (WORLD, link_xml("cross", ""), link("a"), joint("j1", "world", "cross"),
+             joint("j2", "cross", "a", axis, kind, "0.1 0 -.3"))  # fmt: skip
+    robot = robosim.load(write(*parts))
+    q, v, dt = np.array((0.4, -0.3)), np.array((1.0, 2.0)), 1e-3
+    sim = Simulation(robot, 2e-4)
+    sim.set_state(q, v)
+    sim.run(0.3)
+
+    def rate(x):
+        return np.concatenate((x[2:], forward_acceleration(robot, x[:2], x[2:], np.zeros(2))))
+
+    x = np.concatenate((q, v))
+    for _ in range(300):
+        k1 = rate(x)
+        k2 = rate(x + dt / 2 * k1)
+        k3 = rate(x + dt / 2 * k2)
+        x = x + dt / 6 * (k1 + 2 * k2 + 2 * k3 + rate(x + dt * k3))
+    np.testing.assert_allclose(sim.q, x[:2], rtol=0, atol=1e-4)
+
+
+def test_three_in_a_row_and_branches(write):
+    """A shoulder of three hinges; and one link without mass that carries two."""
+    parts = [
+        WORLD,
+        link_xml("x", ""),
+        link_xml("y", ""),
+        link("a"),
+        link("b"),
+        joint("j1", "world", "x"),
+        joint("j2", "x", "y", "1 0 0"),
+        joint("j3", "y", "a", "0 0 1"),
+        joint("j4", "y", "b", "0 1 0", origin="0 .5 0"),
+    ]
+    robot = robosim.load(write(*parts))
+    assert [body.name for body in robot.bodies if body.carrier] == ["x", "y"]
+    assert np.linalg.eigvalsh(Kinematics(robot).mass_matrix())[0] > 1e-3
+    sim = Simulation(robot, 1e-3)
+    energy = sim.energy()
+    sim.run(0.2)
+    assert np.abs(sim.q).max() > 0.05
+    assert sim.energy() == pytest.approx(energy, abs=1e-3)
+
+
+END = (link("b"), link_xml("e", SHAPE), joint("j", "b", "e"))
+
+
+def test_an_end_is_refused_by_name_or_locked(write):
+    robot = robosim.load(write(*END), ground=False)
+    assert about(robot, "massless='lock'")
+    assert robot.bodies[1].visuals
+    with pytest.raises(ModelError, match=r"link 'e': has no mass.*'j'.*<inertial>.*lock"):
+        Simulation(robot)
+    with pytest.raises(ModelError, match="link 'e'"):
+        BatchSimulation(robot, n=2)
+    with pytest.raises(OptionError, match="refuse, lock"):
+        Simulation(robot, massless="drop")
+    sim = Simulation(robot, 1e-3, massless="lock")
+    sim.run(0.1)
+    assert sim.q[7] == pytest.approx(0, abs=1e-12)
+    assert sim.q[2] == pytest.approx(-9.81 * 0.1**2 / 2, rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["planar", "floating", "spherical"])
+def test_an_end_on_a_joint_of_several_coordinates_cannot_be_locked(write, kind):
+    robot = robosim.load(write(link("b"), link_xml("e", ""), joint("j", "b", "e", kind=kind)))
+    with pytest.raises(ModelError, match=f"cannot be held.*'{kind}'"):
+        Simulation(robot, massless="lock")
+
+
+@pytest.mark.parametrize("inertial", ["", '<inertial><mass value="0"/><inertia ixx="1" iyy="1" '
+                         'izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'])  # fmt: skip
+def test_a_file_without_any_mass(write, inertial):
+    parts = [link_xml(name, SHAPE + inertial) for name in "wef"]
+    path = write(*parts, joint("j", "w", "e", origin="0 0 1"), joint("k", "e", "f"))
+    robot = robosim.load(path)
+    assert (robot.nv, robot.total_mass) == (2, 0)
+    kinematics = Kinematics(robot, [np.pi / 2, 0])
+    np.testing.assert_allclose(kinematics.frame("f")[0], (0, 0, 1), atol=1e-12)
+    np.testing.assert_array_equal(kinematics.mass_matrix(), 0)
+    with pytest.raises(ModelError, match="no mass"):
+        kinematics.center_of_mass()
+    assert encode_scene(robot)
+    with pytest.raises(ModelError, match="link 'e'"):
+        Simulation(robot)
+    sim = Simulation(robot, 1e-3, massless="lock")
+    sim.run(0.01)
+    np.testing.assert_allclose(sim.q, 0, atol=1e-12)
+
+
+def test_what_follows_a_joint_or_has_a_rotor_is_no_idle_end(write):
+    mimic = '<mimic joint="j" multiplier="2"/>'
+    parts = (link("b"), link("c"), joint("j", "b", "c"), link_xml("e", ""))
+    robot = robosim.load(write(*parts, joint("k", "b", "e", more=mimic)), floating_base=False)
+    Simulation(robot, 1e-3).run(0.05)
+    rotor = ('<transmission name="t"><joint name="k"/><actuator name="m"><drake:rotor_inertia '
+             'value="0.01"/></actuator></transmission>')  # fmt: skip
+    robot = robosim.load(write(*parts, joint("k", "b", "e"), rotor), floating_base=False)
+    sim = Simulation(robot, 1e-3)
+    sim.run(0.05)
+    assert sim.q[1] == pytest.approx(0, abs=1e-3)  # a rotor feels no gravity, nor does its link
+
+
+def test_a_link_that_closes_a_loop(write):
+    """A four-bar linkage whose coupler has no mass."""
+    loop = ('<loop_joint name="pin" type="revolute"><link1 link="c" xyz="1 0 0"/>'
+            '<link2 link="r" xyz="0 0 .5"/><axis xyz="0 1 0"/></loop_joint>')  # fmt: skip
+    parts = (WORLD, link("l", at="0 0 .2"), link_xml("c", ""), link("r", at="0 0 .2"),
+             joint("j", "world", "l", kind="continuous"),
+             joint("k", "l", "c", kind="continuous", origin="0 0 .5"),
+             joint("m", "world", "r", kind="continuous", origin="1 0 0"), loop)  # fmt: skip
+    robot = robosim.load(write(*parts))
+    sim = Simulation(robot, 1e-3)
+    sim.set_state([0.1, -0.1, 0.1])
+    sim.run(0.5)
+    # Two inverted pendulums that fall alike.
+    moment, inertia = 1.0 * 9.81 * 0.2, 0.02 + 1.0 * 0.2**2
+    angle, rate, dt = 0.1, 0.0, 1e-5
+    for _ in range(50_000):
+        rate += dt * moment / inertia * np.sin(angle)
+        angle += dt * rate
+    assert sim.q[0] == pytest.approx(angle, rel=1e-2)
+    assert sim.q[2] == pytest.approx(sim.q[0], abs=1e-8)
+
+
+@pytest.mark.parametrize("suffix", [".urdf", ".xml"])
+def test_written_and_read_again(write, tmp_path, suffix):
+    robot = robosim.load(write(*UNIVERSAL))
+    robosim.save(robot, tmp_path / f"again{suffix}")
+    again = robosim.load(tmp_path / f"again{suffix}")
+    assert [body.carrier for body in again.bodies] == [True, False]
+    np.testing.assert_allclose(
+        Kinematics(again, [0.3, 0.2]).mass_matrix(),
+        Kinematics(robot, [0.3, 0.2]).mass_matrix(),
+        rtol=1e-9,
+    )
+
+
+def test_what_mjcf_cannot_hold_is_told(write, tmp_path):
+    parts = list(UNIVERSAL)
+    parts[1] = link_xml("cross", SHAPE)
+    told = robosim.save(robosim.load(write(*parts)), tmp_path / "x.xml")
+    assert any("no mass" in text and "cross" in text for text in told)
