@@ -11,7 +11,7 @@ from test_viz_realtime import FakeViewer
 
 import robosim
 from robosim import Simulation, StateError
-from robosim.controllers import BUILT_IN
+from robosim.controllers import BUILT_IN, trot
 from robosim.log import Chunk
 from robosim.viz import Recorder, live
 from robosim.viz.commands import parse
@@ -112,6 +112,25 @@ def test_reset_starts_again_and_the_recording_with_it(arm):
     # Seconds are of all runs together: 4 frames of 17 ms before, the rest after.
     assert sim.time == pytest.approx(0.3 - 4 * 0.017)
     assert len(recorder) == 15
+
+
+def test_a_gait_that_is_chosen_while_the_robot_stands_sets_in_from_there():
+    """And again where the robot is put; a gait of one's own begins when it says."""
+    robot = robosim.load("a1")
+    sim = Simulation(robot)
+    rig = Rig(sim, "stand", BUILT_IN)
+    sim.run(0.33, rig.control)
+    rig.choose("trot")
+    stance = np.asarray(robot.stance.target)
+    for time in (0.33, 0.0, 0.5):
+        if time != 0.33:
+            rig.put(None if time == 0.0 else sim.q, time)
+        np.testing.assert_array_equal(rig.control.targets([time])[0], stance)
+        assert np.abs(rig.control.targets([time + 0.4])[0] - stance).max() > 0.05
+    sim.run(3.0, rig.control)
+    assert 0.28 < sim.q[2] < 0.32
+    late = Rig(Simulation(robot), trot(robot, begin=0.2))
+    np.testing.assert_array_equal(late.control.targets([0.2])[0], stance)
 
 
 def test_reset_goes_back_to_where_it_was_started(arm):
