@@ -97,12 +97,12 @@ def leg(limits=None) -> Mechanism:
 def limited_leg() -> Mechanism:
     """With limits 0.3 rad beyond what a turn of the crank takes its joints through."""
     sim, names = Simulation(leg()), leg().q_names
-    q = sim.q
+    q = sim.q.copy()
     poses = [sim.q]
     for angle in np.linspace(0, 2 * np.pi, 41)[1:]:
         q[0] = angle
         sim.set_state(q, hold=["q_crank"])
-        q = sim.q
+        q = sim.q.copy()
         poses.append(sim.q)
     assert np.allclose(np.exp(1j * (poses[-1] - poses[0])), 1.0, atol=1e-9)
     low, high = np.min(poses, axis=0) - 0.3, np.max(poses, axis=0) + 0.3
