@@ -50,8 +50,8 @@ def _number(value: float) -> str:
     return f"{value:.3g}" if math.isfinite(value) else str(value)
 
 
-def outcome_table(summary: dict[str, Any]) -> Table:
-    """What a run came to, from the summary of its statistics."""
+def outcome_table(summary: dict[str, Any], plot: str) -> Table:
+    """What a run came to, from the summary of its statistics; `plot` draws its log."""
     table = plain_table("", "")
     table.show_header = False
 
@@ -92,7 +92,7 @@ def outcome_table(summary: dict[str, Any]) -> Table:
     if s["final_base_position"] is not None:
         row("base at", ", ".join(f"{x:.4f}" for x in s["final_base_position"]) + " m")
     if s.get("log"):
-        row("log", f"{s['log']}  (robosim plot {s['log']})")
+        row("log", f"{s['log']}  ({plot})")
     if s.get("record"):
         row("recording", s["record"])
     return table

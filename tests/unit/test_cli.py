@@ -238,6 +238,19 @@ class TestSimulate:
         assert abs(told["final_base_position"][1]) < 0.6
         assert 0.28 < told["final_base_position"][2] < 0.32
 
+    def test_the_command_that_is_proposed_keeps_the_options(self, run: Run) -> None:
+        """Those that it takes as well; a log is none of them."""
+        model = "double_pendulum_description/double_pendulum"
+        line = ("simulate", model, "--fixed-base", "--seconds", "0.01", "--package-dir", "a b")
+        result = run(*line, "--q", "joint1=0.3", "--q", "joint2=-0.3", "--log", "x y.csv")
+        assert result.exit_code == 0, result.output
+        told = (
+            f"robosim view {model} --fixed-base --package-dir 'a b' --seconds 0.01 --q joint1=0.3 "
+            "--q joint2=-0.3"
+        )
+        assert told in result.output
+        assert "robosim plot 'x y.csv' --package-dir 'a b'" in " ".join(result.output.split())
+
     def test_a_fall_is_told(self, run: Run) -> None:
         """Onto its back, and onto its belly; not a drop onto its feet, and not a cube."""
         over = ("--q", "base_qw=0.05", "--q", "base_qx=1", "--drop", "0.5")
