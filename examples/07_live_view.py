@@ -14,7 +14,7 @@ from robosim import viz
 def main(out: Path, seconds: float, open_browser: bool) -> None:
     robot = robosim.load("a1")
     sim = robosim.Simulation(robot)
-    q = sim.q
+    q = sim.q.copy()
     q[2] += 0.1  # let it drop
     sim.set_state(q)
     recorder = viz.Recorder(robot, fps=30)

@@ -52,7 +52,7 @@ def main(out: Path) -> None:
     figure.savefig(out / "loops.png", dpi=150)
 
     sim = Simulation(builders.slider_crank(crank=0.2, rod_length=0.5))
-    q = sim.q
+    q = sim.q.copy()
     q[0] = -1.5  # the others no longer fit
     sim.set_state(q, hold=["crank_joint"])
     print(f"crank at {sim.q[0]:.1f} rad: slider at {sim.q[2]:.6f} m")

@@ -14,6 +14,8 @@ from robosim.description.mechanism import Mechanism, Stance
 from robosim.description.springs import Coupling
 
 Array = NDArray[np.float64]
+_ARM = 3  # motors from which on a chain is taken for an arm
+_LEVEL = 0.05  # of the height of the centre of mass: what touches the ground, or nearly does
 
 
 def body_poses(joints: Sequence[Joint], q: Array) -> dict[str | None, tuple[Array, Array]]:
@@ -68,6 +70,28 @@ def place_on_ground(
     if joints[0].kind == "floating" and np.isfinite(gap):
         q[2] -= gap
     return q
+
+
+def has_legs(mechanism: Mechanism) -> bool:
+    """Whether a robot has something to stand on at home: a contact below its centre of mass.
+
+    A single chain of motors that its base alone holds up, as of an arm, has not: it tips over.
+    """
+    actuated = [joint for joint in mechanism.joints if joint.actuated and joint.nv > 0]
+    if not actuated:
+        return True
+    poses = body_poses(mechanism.tree_joints, np.asarray(mechanism.home, dtype=float))
+    weighed = sum((body.mass * poses[body.name][1] for body in mechanism.bodies), np.zeros(3))
+    height = weighed[2] / mechanism.total_mass
+    base = mechanism.bodies[0].name
+    branches = sum(joint.parent == base for joint in mechanism.tree_joints)
+    found = heights(poses, mechanism.contacts)
+    if not found or min(found) >= height:
+        return False
+    level = min(found) + _LEVEL * (height - min(found))
+    touching = zip(mechanism.contacts, found, strict=True)
+    on_base_alone = all(contact.body == base for contact, z in touching if z <= level)
+    return not (branches == 1 and len(actuated) >= _ARM and on_base_alone)
 
 
 def limits(joints: Sequence[Joint], couplings: Sequence[Coupling]) -> dict[str, Array]:

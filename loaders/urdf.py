@@ -162,6 +162,13 @@ def _build(
             warnings.append("has no collision geometry: the ground will not hold it")
     mechanism = carriers.with_masses(mechanism, bool(options.self_collision), warnings)
     mechanism = _without_sunk_contacts(_at_home(mechanism, options), warnings)
+    unasked = options.floating_base is None and mechanism.floating_base and options.ground
+    if unasked and not placement.has_legs(mechanism):
+        warnings.append(
+            "has no leg to stand on, yet its base moves freely: if it is an arm, hold its base "
+            "with floating_base=False, on the command line with --fixed-base (True, or "
+            "--floating-base, says that it moves without this warning)"
+        )
     mechanism = _with_semantics(mechanism, path, options.srdf, root, warnings)
     mechanism = _with_self_collision(mechanism, extensions, options.self_collision, warnings)
     if shapes.undrawn:

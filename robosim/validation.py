@@ -31,6 +31,12 @@ def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str, element: s
     return array
 
 
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """The same array, from now on read-only: of a copy, whose entries nobody would read again."""
+    array.setflags(write=False)
+    return array
+
+
 def finite(value: ArrayLike, shape: tuple[int, ...]) -> Array | None:
     """`value` as a new float64 array, or None if it is not finite numbers of this shape."""
     try:

@@ -6,7 +6,6 @@ A message is a JSON object with a ``do`` and exactly the fields that belong to i
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -20,8 +19,9 @@ Command = dict[str, Any]
 
 def _number(low: float, high: float) -> Callable[[Any], bool]:
     def check(value: Any) -> bool:
+        # Compared as it is: an integer may be too large for a float, and nan is beyond both.
         real = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return real and math.isfinite(value) and low <= value <= high
+        return real and low <= value <= high
 
     return check
 
@@ -37,6 +37,14 @@ def _name(value: Any) -> bool:
 def _point(value: Any) -> bool:
     near = _number(-_FARTHEST, _FARTHEST)
     return isinstance(value, list) and len(value) == 3 and all(near(x) for x in value)
+
+
+def _shown(value: Any) -> str:
+    """The beginning of what was sent, in letters that every log can hold."""
+    try:
+        return ascii(value)[:40]
+    except (RecursionError, ValueError):  # as deep as lists can be read, or as long as integers can
+        return f"a {type(value).__name__} that cannot be shown"
 
 
 _INDEX = _integer(0, 10_000)
@@ -71,10 +79,10 @@ def parse(line: bytes) -> Command:
         raise ValueError("not a JSON object")
     fields = FIELDS.get(command["do"]) if isinstance(command.get("do"), str) else None
     if fields is None:
-        raise ValueError(f"nothing that can be done: {str(command.get('do'))[:40]!r}")
+        raise ValueError(f"nothing that can be done: {_shown(command.get('do'))}")
     if set(command) != {"do", *fields}:
         raise ValueError(f"'{command['do']}' has the fields {sorted(fields)}")
     for name, check in fields.items():
         if not check(command[name]):
-            raise ValueError(f"'{command['do']}' cannot have the {name} {str(command[name])[:40]}")
+            raise ValueError(f"'{command['do']}' cannot have the {name} {_shown(command[name])}")
     return command

@@ -57,7 +57,9 @@ class Rig:
             }
             self.controllers = given | self.controllers
         self.joints = _joints(self.robot)
-        self.choose(name)
+        self._make(name)
+        if isinstance(controller, str):
+            self._set_in(sim.time)
 
     @property
     def can_rebuild(self) -> bool:
@@ -74,9 +76,19 @@ class Rig:
         return [held.get(joint["q"]) for joint in self.joints]
 
     def choose(self, name: str) -> None:
-        """Go on with another controller."""
+        """Go on with another controller; a gait sets in now."""
+        self._make(name)
+        self._set_in(self.sim.time)
+
+    def _make(self, name: str) -> None:
         self.control = self.controllers[name](self.robot, self.sim.timestep)
         self.name = name
+
+    def _set_in(self, time: float) -> None:
+        """Let a gait begin from the stance at this time [s]."""
+        begin_at = getattr(self.control, "begin_at", None)
+        if begin_at is not None:
+            begin_at(time)
 
     def aim(self, targets: Mapping[int, float]) -> None:
         """Let the controller hold other values of coordinates, by their places in q.
@@ -97,6 +109,7 @@ class Rig:
 
         Without q it goes back to where it was at the beginning, and moves as it did.
         """
+        self._set_in(time)
         if q is None:
             self.sim.set_state(*self._begin, time=time)
             return

@@ -31,6 +31,8 @@ from collections import deque
 from typing import Any, BinaryIO
 
 import tornado.httpserver
+import tornado.ioloop
+import tornado.iostream
 import tornado.web
 import tornado.websocket
 
@@ -38,6 +40,9 @@ LOOPBACK = "127.0.0.1"
 FIRST_PORT = 7000
 TRIED_PORTS = 100
 MAX_WATCHERS = 32
+MAX_CONNECTIONS = 128  # without those of watchers: of browsers that are being answered
+OWN_HANDLES = 24  # files that this process needs beside its connections
+LONGEST_REQUEST = 10.0  # [s], also between two of one connection
 MAX_MESSAGE = 2048  # [bytes]: with it a line is shorter than what a pipe takes at once
 MAX_RATE = 150.0  # messages a second from one browser
 ROWS_KEPT = 600  # messages of rows, which are some tenths of a second each
@@ -213,6 +218,72 @@ class Watcher(_Guarded, tornado.websocket.WebSocketHandler):
         self.task.cancel()
 
 
+class Server(tornado.httpserver.HTTPServer):
+    """An HTTP server whose connections are bounded: a new one takes the place of the oldest.
+
+    So nobody who only holds connections can keep others from being answered. Those of watchers,
+    which `MAX_WATCHERS` bounds, do not count: a connection that turns into one is counted no more.
+    """
+
+    def __init__(self, application: tornado.web.Application) -> None:
+        super().__init__(
+            application,
+            idle_connection_timeout=LONGEST_REQUEST,
+            body_timeout=LONGEST_REQUEST,
+            max_body_size=MAX_MESSAGE,
+            max_header_size=16 * MAX_MESSAGE,
+        )
+        self._open: dict[Any, None] = {}  # streams, the oldest first
+        self._most = MAX_CONNECTIONS
+        with contextlib.suppress(ImportError, OSError, ValueError):
+            import resource  # not on Windows, where handles are plenty
+
+            handles = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+            if handles != resource.RLIM_INFINITY:
+                left = handles - OWN_HANDLES - MAX_WATCHERS
+                self._most = max(min(MAX_CONNECTIONS, left), 4)
+
+    def listen_on(self, listener: socket.socket) -> None:
+        """Accept connections from now on."""
+        self._listener = listener
+        loop = tornado.ioloop.IOLoop.current()
+        loop.add_handler(listener, self._accept, loop.READ)
+
+    def _accept(self, *event: Any) -> None:
+        """Take in what waits; where handles have run out, make room, or wait a little."""
+        for _ in range(16):
+            try:
+                connection, address = self._listener.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError:
+                if self._close_oldest():
+                    continue
+                loop = tornado.ioloop.IOLoop.current()
+                loop.remove_handler(self._listener)
+                loop.call_later(0.1, self.listen_on, self._listener)
+                return
+            while len(self._open) >= self._most:
+                self._close_oldest()
+            stream = tornado.iostream.IOStream(connection, max_buffer_size=64 * MAX_MESSAGE)
+            self._open[stream] = None
+            self.handle_stream(stream, address)
+
+    def _close_oldest(self) -> bool:
+        """Close the connection that was taken in first; whether there was one."""
+        stream = next(iter(self._open), None)
+        if stream is None:
+            return False
+        del self._open[stream]
+        stream.close()
+        return True
+
+    def on_close(self, server_conn: Any) -> None:
+        """Called by tornado when a connection has been closed, or become a web socket."""
+        self._open.pop(server_conn.stream, None)
+        super().on_close(server_conn)
+
+
 def bind(host: str, port: int | None) -> socket.socket:
     """A listening socket on an address of this machine: `port`, or the first free from 7000."""
     candidates = [port] if port is not None else [*range(FIRST_PORT, FIRST_PORT + TRIED_PORTS), 0]
@@ -224,7 +295,7 @@ def bind(host: str, port: int | None) -> socket.socket:
                 # Reuse of a port just left; elsewhere this option would let two share it.
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((found[0], candidate))
-            listener.listen(16)
+            listener.listen(MAX_CONNECTIONS)
         except OSError:
             listener.close()
             if candidate == candidates[-1]:
@@ -282,7 +353,7 @@ async def serve(listener: socket.socket, open_browser: bool, parent: int) -> Non
         leave_with(parent)
         os.set_blocking(sys.stdout.fileno(), False)
     await feed.ready.wait()
-    tornado.httpserver.HTTPServer(application).add_socket(listener)
+    Server(application).listen_on(listener)
     report({"port": port})
     if open_browser:
         # In a thread: some browsers are programs that run until they are closed.

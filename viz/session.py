@@ -336,7 +336,7 @@ class Session:
             return
         joint, value = self.rig.joints[command["index"]], float(command["value"])
         if self.paused and not self._one_run:
-            q = self.sim.q
+            q = self.sim.q.copy()
             q[joint["q"]] = value
             self._start(q, self.sim.time, joint["joint"])
         else:

@@ -31,7 +31,7 @@ from robosim.runtime.background import cores
 from robosim.runtime.handles import runner
 from robosim.runtime.lanes import suits_lanes
 from robosim.simulation import Simulation
-from robosim.validation import count
+from robosim.validation import count, read_only
 
 Array = NDArray[np.float64]
 Index = int | Sequence[int] | NDArray[Any] | None
@@ -175,19 +175,20 @@ class BatchSimulation:
 
     @property
     def q(self) -> Array:
-        """Joint coordinates (n, nq), a copy."""
-        return self._states.q[:, : self.robot.nq].copy()
+        """Joint coordinates (n, nq), a read-only copy."""
+        return read_only(self._states.q[:, : self.robot.nq].copy())
 
     @property
     def v(self) -> Array:
-        """Joint velocities (n, nv) at the knots, a copy."""
-        return self._states.v[:, : self.robot.nv].copy()
+        """Joint velocities (n, nv) at the knots, a read-only copy."""
+        return read_only(self._states.v[:, : self.robot.nv].copy())
 
     @property
     def time(self) -> Array:
-        """Times of the present knots (n,) [s]."""
+        """Times of the present knots (n,) [s], read-only."""
         starts = np.array([sim.engine.counters.start_time for sim in self._sims])
-        return starts + self.timestep * np.array([sim.steps for sim in self._sims])
+        steps = np.array([sim.steps for sim in self._sims])
+        return read_only(starts + self.timestep * steps)
 
     def set_state(
         self,

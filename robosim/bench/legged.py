@@ -168,7 +168,7 @@ def run_all_contacts(setup: Setup) -> Report:
 def trotting(friction: float) -> tuple[Mechanism, PD, Array]:
     """The A1 on its feet, its gait, and where it begins: in the gait's first pose, just above."""
     robot = a1(friction=friction)
-    pd = trot(robot)
+    pd = trot(robot, blend=0.0)
     q = np.array(robot.home)
     q[7:] = pd.targets(np.zeros(1))[0]
     return robot, pd, above(robot, q, 1e-4)

@@ -205,7 +205,7 @@ def problems() -> tuple[Problem, ...]:
     halving = tuple(0.04 / 2**k for k in range(8))
     pendulum, loops = double_pendulum(), segments(10, OPENING, TILT)
     robot = a1(friction=0.8)
-    pd = trot(robot)
+    pd = trot(robot, blend=0.0)
     q = np.array(robot.home)
     q[7:] = pd.targets(np.zeros(1))[0]
     q = above(robot, q, 0.0)

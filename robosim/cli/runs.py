@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +12,7 @@ import typer
 
 from robosim.cli import arguments
 from robosim.cli.application import INTERRUPTED, app, out, remark, show
+from robosim.cli.hints import proposed
 from robosim.cli.loading import Loading
 from robosim.cli.options import with_options
 from robosim.cli.running import interruptible, run
@@ -62,6 +62,7 @@ def simulate(
         ),
     ] = False,
     as_json: arguments.Json = False,
+    context: typer.Context,
 ) -> None:
     """Simulate a robot for some time; log it, record it, watch it.
 
@@ -124,10 +125,11 @@ def simulate(
     if as_json:
         typer.echo(json.dumps(summary, indent=2, allow_nan=False))
     elif statistics.steps:
-        show(outcome_table(summary))
+        show(outcome_table(summary, proposed(context, "plot", str(log))))
         if not view:
-            hint = f"robosim view {shlex.quote(model)}"
-            out.print(f"to see it live: {hint}", markup=False, soft_wrap=True)
+            out.print(
+                f"to see it live: {proposed(context, 'view', model)}", markup=False, soft_wrap=True
+            )
     leave(stopped, statistics, log)
 
 

@@ -50,8 +50,8 @@ def _number(value: float) -> str:
     return f"{value:.3g}" if math.isfinite(value) else str(value)
 
 
-def outcome_table(summary: dict[str, Any]) -> Table:
-    """What a run came to, from the summary of its statistics."""
+def outcome_table(summary: dict[str, Any], plot: str) -> Table:
+    """What a run came to, from the summary of its statistics; `plot` draws its log."""
     table = plain_table("", "")
     table.show_header = False
 
@@ -83,12 +83,16 @@ def outcome_table(summary: dict[str, Any]) -> Table:
         told = f"{largest['effort']:.3g} of {largest['limit']:.3g} {largest['unit']}"
         too_much = f", limits exceeded in {beyond} steps (see --effort-limits)" if beyond else ""
         row("largest effort", f"{told}, {largest['joint']}{too_much}")
+    if s["fell"] is not None:
+        fell = s["fell"]
+        how = "its base was upside down" if fell["how"] == "upside down" else "its base came down"
+        row("fell", f"at {fell['time']:.4g} s: {how}, {fell['height']:.3g} m over the ground")
     if s["energy_initial"] is not None and s["energy_final"] is not None:
         row("energy", f"{s['energy_initial']:.6g} J to {s['energy_final']:.6g} J")
     if s["final_base_position"] is not None:
         row("base at", ", ".join(f"{x:.4f}" for x in s["final_base_position"]) + " m")
     if s.get("log"):
-        row("log", f"{s['log']}  (robosim plot {s['log']})")
+        row("log", f"{s['log']}  ({plot})")
     if s.get("record"):
         row("recording", s["record"])
     return table

@@ -24,7 +24,7 @@ from robosim.description.sensor import Sensor
 from robosim.description.springs import Coupling, PointSpring
 from robosim.description.tendon import Tendon
 from robosim.errors import ModelError
-from robosim.validation import Array, Frozen, frozen_array, parts
+from robosim.validation import Array, Frozen, frozen_array, parts, read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -369,15 +369,13 @@ class Mechanism(Frozen):
 
         Into v; beyond its nv for joints that close loops.
         """
-        return np.array(
-            [
-                start + k
-                for start, joint in zip(self.v_offsets, self.joints, strict=False)
-                if joint.actuated
-                for k in range(joint.nv)
-            ],
-            dtype=np.int64,
-        )
+        indices = [
+            start + k
+            for start, joint in zip(self.v_offsets, self.joints, strict=False)
+            if joint.actuated
+            for k in range(joint.nv)
+        ]
+        return read_only(np.array(indices, dtype=np.int64))
 
     @cached_property
     def actuated_names(self) -> tuple[str, ...]:
@@ -393,7 +391,7 @@ class Mechanism(Frozen):
         What a controller answers is not held against them; `PD(limit=)` is.
         """
         joints = [joint for joint in self.joints if joint.actuated for _ in range(joint.nv)]
-        return np.array([joint.effort_limit for joint in joints], dtype=np.float64)
+        return read_only(np.array([joint.effort_limit for joint in joints], dtype=np.float64))
 
     @property
     def nu(self) -> int:

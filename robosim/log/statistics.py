@@ -9,6 +9,7 @@ import numpy as np
 
 from robosim.description.mechanism import Mechanism
 from robosim.log.columns import Array, Chunk, effort_units
+from robosim.log.falls import Falls
 
 
 class Running(Protocol):
@@ -27,6 +28,7 @@ class Running(Protocol):
     @property
     def q(self) -> Array: ...
     def energy(self) -> float: ...
+    def contact_positions(self) -> Array: ...
 
 
 class RunStatistics:
@@ -53,6 +55,7 @@ class RunStatistics:
         self._limits = sim.robot.effort_limits
         self._efforts = np.zeros(sim.robot.nu)
         self._beyond = 0
+        self._falls = Falls(sim)
 
     def add(self, chunk: Chunk, wall_seconds: float) -> None:
         """Count a chunk that took `wall_seconds` [s] to simulate."""
@@ -61,6 +64,7 @@ class RunStatistics:
             return
         divided = chunk.substeps > 1
         self.steps += len(chunk.t)
+        self._falls.add(chunk)
         self._iterations += int(np.sum(chunk.iterations))
         self._iterations_max = max(self._iterations_max, int(np.max(chunk.iterations)))
         self._divided += int(np.count_nonzero(divided))
@@ -89,7 +93,9 @@ class RunStatistics:
             failed_steps; divided_steps, that took substeps, and substeps, how many these took
             together; max_constraint_violation_m; min_gap_m, None without contacts; largest_effort,
             of the joint that came nearest to its effort limit or farthest beyond (joint, effort,
-            limit, unit), None without limits; steps_beyond_effort_limits;
+            limit, unit), None without limits; steps_beyond_effort_limits; fell, when and how a
+            robot first lay on its back or with its base below a third of its height (time [s], how,
+            height [m]), None if it did not;
             energy_initial, energy_final [J]; final_base_position [m], None without a floating
             base; final_q. What cannot be told is None.
         """
@@ -116,6 +122,7 @@ class RunStatistics:
             "min_gap_m": _finite(self._gap),
             "largest_effort": self._largest_effort(),
             "steps_beyond_effort_limits": self._beyond,
+            "fell": self._falls.fell,
             "energy_initial": _finite(self._energy_initial),
             "energy_final": _finite(float(sim.energy())),
             "final_base_position": (

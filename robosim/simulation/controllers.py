@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ModelError, OptionError
+from robosim.simulation.gaits import Gait
 
 if TYPE_CHECKING:
     from robosim.simulation.formulation import Formulation
@@ -116,6 +117,11 @@ class PD:
                     f"PD control needs joints with single coordinates; joint '{joint.name}' is "
                     f"'{joint.kind}'"
                 )
+
+    def begin_at(self, time: float) -> None:
+        """Let a gait set in at this time [s] of the simulation, as one that takes over there."""
+        if isinstance(self.motion, Gait):
+            self.motion.begin = time
 
     def targets(self, times: ArrayLike) -> Array:
         """Targets (n, nu) of the steps that begin at times (n,) [s].
@@ -286,11 +292,14 @@ def trot(
     d1: float = 1.0,
     a2: float = 0.2,
     d2: float = -1.5,
+    blend: float = 0.5,
+    begin: float = 0.0,
 ) -> PD:
     """The gait of [Bruedigam2023, Algorithm 6]: diagonal legs swing together.
 
-    With these parameters and friction 0.2 the A1 walks forward by 0.1 m/s from its home pose. With
-    more friction it needs to begin in the gait's first pose, or it falls.
+    With these parameters the A1 walks forward by 0.1 m/s at friction 0.2, and backward by 0.4 m/s
+    at 0.5 to 1. The gait sets in gradually, from the stance: it throws a robot over that does not
+    begin in the gait's first pose, ``trot(robot, blend=0).targets([0.0])``, on enough friction.
 
     Thighs follow ``a1 cos(20 pi b t) + d1``, calves ``a2 cos(20 pi b t - pi/2) + d2``, hips stay at
     zero; the other diagonal is half a period later. The gains are those of the stance.
@@ -305,11 +314,17 @@ def trot(
     b : float
         A tenth of the frequency [Hz].
     a1, d1, a2, d2 : float [rad]
+    blend : float [s]
+        How long the targets take from the stance to the whole gait; 0 for the algorithm as printed.
+    begin : float [s]
+        Time of the simulation at which they begin to; see `PD.begin_at`.
 
     Raises
     ------
     ModelError
         For another robot.
+    OptionError
+        For a blend below zero, or times that are not finite.
     """
     names = robot.actuated_names
     parts = [name.split("_") for name in names]
@@ -328,11 +343,14 @@ def trot(
         elif part == "calf":
             amplitude[k], offset[k], phase[k] = a2, d2, later - np.pi / 2
 
-    def target(times: Array) -> Array:
-        return amplitude * np.cos(20 * np.pi * b * times[:, None] + phase) + offset
-
+    if not (np.isfinite(blend) and blend >= 0 and np.isfinite(begin)):
+        raise OptionError(
+            f"blend must be a time of zero or more, and begin one, not {blend!r}, {begin!r}"
+        )
     held = stand(robot, timestep)
-    pd = PD(robot, target, held.gains["kp"], held.gains["kd"])
+    rest, rate = held.gains["target"].copy(), 20 * np.pi * b
+    gait = Gait(rest, amplitude, offset, phase, rate, blend, begin)
+    pd = PD(robot, gait, held.gains["kp"], held.gains["kd"])
     pd.gains["implicit"] = held.gains["implicit"]
     return pd
 

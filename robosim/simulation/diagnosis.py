@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from robosim.compiled.kinds import LIMIT
+from robosim.compiled.kinds import CONE, LIMIT, TURN
 from robosim.compiled.order import all_joints, driven_elements
 from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Tendon
@@ -30,32 +30,72 @@ def warn_of_start(robot: Mechanism, parts: Parts) -> None:
             "much",
             stacklevel=user_level(),
         )
-    for what, value, turns, side, bound, scale in beyond_limits(robot, parts):
-        speed = f"{RECOVERY_SPEED / scale:.3g} {'rad/s' if turns else 'm/s'}"
+    for one in beyond_limits(robot, parts):
+        speed = f"{RECOVERY_SPEED / one.scale:.3g} {'rad/s' if one.turns else 'm/s'}"
         warnings.warn(
-            f"{what} starts at {value:.6g}, beyond its {side} limit of {bound:.6g}, and will "
-            f"be pushed back at no more than {speed}",
+            f"{one.whose} starts at {one.value:.6g}, beyond its {one.side} of {one.bound:.6g}, "
+            f"and will be pushed back at no more than {speed}",
             stacklevel=user_level(),
         )
 
 
-def beyond_limits(
-    robot: Mechanism, parts: Parts
-) -> Iterator[tuple[str, float, bool, str, float, float]]:
-    """(whose, where, whether it turns, side, bound, scale) of each limit that is exceeded."""
-    slots, joints = parts.model.contacts[parts.model.n_ground :], parts.model.joints
-    if len(slots) == 0:
-        return
-    limits = slots[slots["kind"] == LIMIT]
-    here = parts.state.q[joints["q_begin"][limits["joint"]] + limits["row"]]
-    beyond = limits["sign"] * (here - limits["bound"]) < -1e-9 * limits["scale"]
-    for slot, value in zip(limits[beyond], here[beyond], strict=True):
-        element = all_joints(robot)[int(slot["joint"])]
-        kind = "tendon" if isinstance(element, Tendon) else "joint"
-        turns = kind == "joint" and slot["row"] >= joints["m_T"][slot["joint"]]
-        side = "lower" if slot["sign"] > 0 else "upper"
-        numbers = float(slot["bound"]), float(slot["scale"])
-        yield f"{kind} '{element.name}'", float(value), bool(turns), side, *numbers
+class Beyond(NamedTuple):
+    """A limit that is exceeded.
+
+    Attributes
+    ----------
+    whose : str
+        "joint 'knee'" or "tendon 'cable'".
+    value, bound : float [rad or m], where it is and how far it may be
+    turns : bool
+    side : str
+        "lower limit", "upper limit", "cone" or "largest_turn".
+    scale : float
+        Metres of the equations in a unit of the value.
+    rates : range
+        Indices of the velocities that change the value.
+    """
+
+    whose: str
+    value: float
+    turns: bool
+    side: str
+    bound: float
+    scale: float
+    rates: range
+
+
+def beyond_limits(robot: Mechanism, parts: Parts) -> Iterator[Beyond]:
+    """Each limit of a joint or tendon that is exceeded."""
+    q, joints = parts.state.q, parts.model.joints
+    slots = parts.model.contacts[parts.model.n_ground :]
+    here = q[joints["q_begin"][slots["joint"]] + slots["row"]]
+    within = slots["sign"] * (here - slots["bound"]) >= -1e-9 * slots["scale"]
+    for slot in slots[~(within & (slots["kind"] == LIMIT))]:
+        joint, row = joints[slot["joint"]], int(slot["row"])
+        kind, scale, bound = slot["kind"], float(slot["scale"]), float(slot["bound"])
+        begin, v = int(joint["q_begin"]) + row, int(joint["v_begin"]) + row
+        if kind == LIMIT:
+            value, rates = float(q[begin]), range(v, v + 1)
+            side = "lower limit" if slot["sign"] > 0 else "upper limit"
+            gap = (value - bound) * (1.0 if slot["sign"] > 0 else -1.0)
+        elif kind == CONE:
+            up = 1.0 - 2.0 * float(q[begin + 1] ** 2 + q[begin + 2] ** 2)
+            gap, side, rates = up - bound, "cone", range(v, v + 2)
+            value, bound = float(np.arccos(np.clip(up, -1.0, 1.0))), float(np.arccos(bound))
+            scale *= float(np.sin(bound))
+        elif kind == TURN:
+            w = abs(float(q[begin]))
+            gap, side, rates = w - bound, "largest_turn", range(v, v + 3)
+            value, bound = 2.0 * float(np.arccos(min(w, 1.0))), 2.0 * float(np.arccos(bound))
+            scale *= float(np.sin(0.5 * bound))
+        else:
+            continue
+        if gap < -1e-9:
+            element = all_joints(robot)[int(slot["joint"])]
+            what = "tendon" if isinstance(element, Tendon) else "joint"
+            turns = what == "joint" and row >= joint["m_T"]
+            yield Beyond(f"{what} '{element.name}'", value, turns, side, bound, scale, rates)
 
 
 def warn_of_overlap(contacts: Sequence[Contact]) -> None:
@@ -104,10 +144,10 @@ def hint(robot: Mechanism, parts: Parts, at_start: bool) -> str:
         )
     if at_start and (gap := min_gap(robot, parts)) < -1e-9:
         return f"It starts {-gap:.3g} m inside of what it cannot pass: move it out."
-    for what, value, _, side, bound, _ in beyond_limits(robot, parts):
+    for one in beyond_limits(robot, parts):
         return (
-            f"{what[0].upper()}{what[1:]} is at {value:.6g}, beyond its {side} limit of "
-            f"{bound:.6g}: it may have no way to get there."
+            f"{one.whose[0].upper()}{one.whose[1:]} is at {one.value:.6g}, beyond its {one.side} "
+            f"of {one.bound:.6g}: it may have no way to get there."
         )
     driven = [f"'{element.name}'" for element in driven_elements(robot)]
     if driven:

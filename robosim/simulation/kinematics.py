@@ -22,6 +22,7 @@ from robosim.kernels.equations.coordinates import (
     measure_tendons,
     read_bodies,
 )
+from robosim.validation import read_only
 
 Array = NDArray[np.float64]
 GRAVITY = (0.0, 0.0, -9.81)
@@ -41,6 +42,7 @@ class Kinematics:
 
     Attributes
     ----------
+    q : (nq,), where the bodies are; read-only, as x and R are
     x : (nb, 3) [m], centres of mass, world
     R : (nb, 3, 3), body to world
     """
@@ -76,10 +78,12 @@ class Kinematics:
         StateError
             For a wrong shape, or a value that is not finite.
         """
-        self.q = _shaped(q, "q", self.robot.nq)
-        find_poses(self._model, self.q, self._work, self._work.pose2)
-        self.x: Array = self._work.pose2["x"][:-1].copy()
-        self.R: Array = self._work.pose2["R"][:-1].copy()
+        # Kernels are compiled anew for arrays that are read-only.
+        self._q = _shaped(q, "q", self.robot.nq)
+        find_poses(self._model, self._q, self._work, self._work.pose2)
+        self.q: Array = read_only(self._q.copy())
+        self.x: Array = read_only(self._work.pose2["x"][:-1].copy())
+        self.R: Array = read_only(self._work.pose2["R"][:-1].copy())
         self._jacobian: Array | None = None
 
     def twists(self, v: ArrayLike) -> Array:
@@ -89,17 +93,18 @@ class Kinematics:
         return np.array(self._work.twists["w"][:-1])
 
     def jacobian(self) -> Array:
-        """Jacobian (nb, 6, nv) of the world twists by the joint velocities."""
+        """Jacobian (nb, 6, nv) of the world twists by the joint velocities; read-only."""
         if self._jacobian is None:
             columns = [self.twists(column) for column in np.eye(self.robot.nv)]
             shape = (len(self.robot.bodies), 6, 0)
-            self._jacobian = np.stack(columns, axis=-1) if columns else np.zeros(shape)
+            stacked = np.stack(columns, axis=-1) if columns else np.zeros(shape)
+            self._jacobian = read_only(stacked)
         return self._jacobian
 
     def tendon_lengths(self) -> Array:
         """Lengths (number of tendons,) [m] of ``robot.tendons``."""
         lengths = np.zeros(len(self.robot.tendons))
-        measure_tendons(self._model, self.q, self._work, lengths)
+        measure_tendons(self._model, self._q, self._work, lengths)
         return lengths
 
     def tendon_jacobian(self) -> Array:

@@ -12,7 +12,7 @@ from robosim.simulation.loads import Held
 from robosim.simulation.readings import Contact
 from robosim.simulation.sensors import read as read_sensor
 from robosim.simulation.views import BodyState, LastStep, last_step
-from robosim.validation import Array
+from robosim.validation import Array, read_only
 
 
 class Knot:
@@ -69,26 +69,31 @@ class Knot:
 
     @property
     def q(self) -> Array:
-        """Joint coordinates (nq,), a copy; angles go on over turns."""
-        return self.parts.state.q[: self.robot.nq].copy()
+        """Joint coordinates (nq,), a read-only copy; angles go on over turns.
+
+        `set_state` puts the robot somewhere else.
+        """
+        return read_only(self.parts.state.q[: self.robot.nq].copy())
 
     @property
     def v(self) -> Array:
-        """Joint velocities (nv,) at the knot, a copy."""
-        return self.parts.state.v[: self.robot.nv].copy()
+        """Joint velocities (nv,) at the knot, a read-only copy."""
+        return read_only(self.parts.state.v[: self.robot.nv].copy())
 
     @property
     def torques(self) -> Array:
-        """What drove the joints in the last step, (nv,) [N m or N], a copy; 0 before the first.
+        """What drove the joints in the last step, (nv,) [N m or N]; 0 before the first.
+
+        A read-only copy: torques are given to `step`, or returned by a controller.
 
         Of servos within the step, what they gave over it.
         """
         counters = self.engine.counters
         if counters.steps == 0:
-            return np.zeros(self.robot.nv)
+            return read_only(np.zeros(self.robot.nv))
         if counters.drove is not None and counters.drove[0] == counters.steps:
-            return counters.drove[1].copy()
-        return self.held.given(self.parts.state.q, self.timestep)[: self.robot.nv]
+            return read_only(counters.drove[1].copy())
+        return read_only(self.held.given(self.parts.state.q, self.timestep)[: self.robot.nv])
 
     @property
     def last_step(self) -> LastStep | None:
@@ -109,8 +114,12 @@ class Knot:
         return read_sensor(self, self.robot.sensor(name))
 
     def wrench(self, body: str) -> Array:
-        """What `apply_wrench` pushes a body with about its centre of mass, (6,) [N, N m], world."""
-        return np.array(self.parts.loads.external["w"][self.robot.body_index(body)])
+        """What `apply_wrench` pushes a body with about its centre of mass, (6,) [N, N m], world.
+
+        A read-only copy.
+        """
+        index = self.robot.body_index(body)
+        return read_only(np.array(self.parts.loads.external["w"][index]))
 
     def joint_wrenches(self) -> dict[str, Array]:
         """What each joint's constraints do to its child, (6,): force [N] and torque [N m], world.

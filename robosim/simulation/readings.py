@@ -22,6 +22,7 @@ from robosim.description.obstacles import obstacle_name
 from robosim.description.springs import PointSpring
 from robosim.kernels.contact.readout import pair_gaps, read_contacts
 from robosim.runtime.handles import Parts
+from robosim.validation import read_only
 
 Array = NDArray[np.float64]
 
@@ -88,11 +89,11 @@ def contacts(
             Contact(
                 robot.bodies[body].name,
                 name,
-                position,
-                reading["normal"].copy(),
+                read_only(position),
+                read_only(reading["normal"].copy()),
                 float(reading["gap"]),
-                reading["impulse"] / interval,
-                motion(body, position) - motion(other, position),
+                read_only(reading["impulse"] / interval),
+                read_only(motion(body, position) - motion(other, position)),
                 slot < model.n_ground,
             )
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -229,12 +229,17 @@ class Simulation(Knot):
         v: ArrayLike | None = None,
         time: float = 0.0,
         hold: Sequence[str] = (),
+        signs: Mapping[str, float] | None = None,
     ) -> None:
         """Put the robot at joint coordinates q (nq,), moving at v (nv,).
 
         Closed loops, couplings and driven joints are then satisfied by moving the bodies by as
         little as possible in the mass metric, and their velocities likewise: q and v need to be
-        consistent only roughly, and what became of them is read from the simulation.
+        consistent only roughly, and what became of them is read from the simulation. Where that
+        leads beyond a limit, a pose near q is searched for that keeps all limits.
+
+        Loops can often be assembled in several ways. Which one it is to be, q says as a guess,
+        and `hold` and `signs` say for certain.
 
         This is a start: nothing has pushed yet, and wrenches that were applied before are taken
         away. To go on from the state of another simulation, or back to an earlier one, as if
@@ -248,16 +253,18 @@ class Simulation(Knot):
             At rest if None.
         time : float [s]
         hold : names of joints
-            Their coordinates are kept exactly as given while loops are closed.
+            Their coordinates are kept exactly as given while loops are closed, limits or not.
+        signs : mapping of coordinate of the tree to 1 or -1, or None
+            On which side of zero coordinates are to be, as an elbow that is to be bent outward.
 
         Raises
         ------
         StateError
             For a wrong shape, a value that is not finite, a quaternion that is not unit, or loops
-            that cannot be closed from there.
+            that cannot be closed from there, or not within the limits, which are named.
         """
         self._running.refuse_if_busy()
-        self.start.at_coordinates(q, v, time, hold)
+        self.start.at_coordinates(q, v, time, hold, signs)
 
     def set_body_state(
         self,

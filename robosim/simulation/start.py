@@ -2,24 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
-from robosim.compiled.order import driven_elements
+from robosim.compiled.order import coordinate_places, driven_elements
 from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
 from robosim.errors import StateError
 from robosim.kernels.equations.coordinates import joint_violations
 from robosim.kernels.solve.status import CONVERGED
 from robosim.kernels.step.closure import close_loops, start_projected
 from robosim.kernels.step.knot import set_bodies
 from robosim.simulation.checkpoint import restored_if_refused
+from robosim.simulation.closing import CLOSED as NEARLY_CLOSED
+from robosim.simulation.closing import Closed, Closing, sides
+from robosim.simulation.diagnosis import Beyond, beyond_limits
 from robosim.simulation.engine import Engine
 from robosim.simulation.loads import Held, Motions
 from robosim.validation import Array, finite
+
+CLOSED = 1e-9  # what may be left of constraints [m, or sine of half an angle]
+MOST_ITERATIONS = 200
+MOST_TOLD = 6
+
+
+class Wanted(NamedTuple):
+    """What a start is to be, beside near some coordinates.
+
+    Attributes
+    ----------
+    tree_v : (nv,)
+    time : float [s]
+    held : (velocities,) 1 for coordinates that are given, 0 for the others
+    goal : (velocities,), where those are
+    signs : (nv,), as in `Closing`
+    """
+
+    tree_v: Array
+    time: float
+    held: NDArray[np.int64]
+    goal: Array
+    signs: Array
 
 
 class Start:
@@ -39,7 +67,12 @@ class Start:
         self._constrained = bool(robot.loop_joints or robot.couplings or motions.driven)
 
     def at_coordinates(
-        self, q: ArrayLike | None, v: ArrayLike | None, time: float, hold: Sequence[str]
+        self,
+        q: ArrayLike | None,
+        v: ArrayLike | None,
+        time: float,
+        hold: Sequence[str],
+        signs: Mapping[str, float] | None = None,
     ) -> None:
         """See `Simulation.set_state`."""
         robot = self._engine.robot
@@ -61,11 +94,14 @@ class Start:
             raise StateError(f"hold takes names of joints, ('{hold}',), not the name '{hold}'")
         for name in hold:
             robot.joint_index(name)
+        asked_signs = checked_signs(robot, signs or {})
         with restored_if_refused(self._engine.parts, self._engine.counters):
             self.place(q, v, float(time))
             self._check_springs()
             if self._constrained:
-                self._project(hold, float(time), from_tree=True)
+                self._project(hold, float(time), asked_signs, from_tree=True)
+            elif beyond := wrong_signs(robot, self._engine.parts.state.q, asked_signs):
+                raise StateError(f"{beyond[0].whose} is at {beyond[0].value:.6g}, against its sign")
 
     def at_bodies(
         self,
@@ -94,7 +130,7 @@ class Start:
             for name, array in given.items():
                 self._engine.parts.state.bodies[name] = array
             self._check_springs()
-            self._project((), float(time), from_tree=False)
+            self._project((), float(time), np.zeros(robot.nv), from_tree=False)
 
     def _check_springs(self) -> None:
         """Refuse springs between points that coincide: there is no direction to pull in."""
@@ -127,11 +163,11 @@ class Start:
                 state.q[start + joint.C_T.shape[1]] = 1.0
         set_bodies(model, state, memory, work, self._arc)
 
-    def _project(self, hold: Sequence[str], time: float, *, from_tree: bool) -> None:
+    def _project(self, hold: Sequence[str], time: float, signs: Array, *, from_tree: bool) -> None:
         """Satisfy all constraints from where the bodies are, or else from near the tree's q."""
         model, state, memory, loads, work, _ = self._engine.parts
-        robot, system = self._engine.robot, memory.system
-        tree_v = state.v[: robot.nv].copy()
+        robot = self._engine.robot
+        tree_v, asked = state.v[: robot.nv].copy(), state.q[: robot.nq].copy()
         motion = self._motions.at(time, 0, 1)[0]
         # Where in q the coordinate of each velocity is; of no meaning for a free rotation.
         q_index = np.concatenate(
@@ -147,26 +183,18 @@ class Start:
         driven = model.coordinates["driven"]
         for v in np.flatnonzero(driven >= 0):
             held[v], (goal[v], rate[v]) = 1, motion[driven[v]]
-        left = float(close_loops(model, state, system, work, held, goal, 200))
+        wanted = Wanted(tree_v, time, held, goal, signs)
+        left = self._close(held, goal)
+        if not from_tree:
+            asked = state.q[: robot.nq].copy()
         for other in self._other_starts(held) if from_tree else ():
-            if left < 1e-9:
+            if left < CLOSED:
                 break
             # Straight links, for one, have no direction in which to begin to close.
             self.place(other, tree_v, time)
-            left = float(close_loops(model, state, system, work, held, goal, 200))
-        if not left < 1e-9:
-            violations = np.zeros(len(model.joints))
-            joint_violations(model, state, work, violations)
-            worst = np.argsort(-violations)[: np.count_nonzero(violations > 1e-9)][:6]
-            names = [robot.joints[j].name for j in worst if j < len(robot.joints)]
-            if not names:
-                names = [coupling.name for coupling in robot.couplings]
-                names += [element.name for element in driven_elements(robot)]
-            raise StateError(
-                f"the constraints cannot be satisfied from here: {left:.3g} (m, or rad) is left, "
-                f"at joints {names}; links may be too short to close, or the start too far away: "
-                "give the mechanism a `home`, or set_state a q, that nearly satisfies them"
-            )
+            left = self._close(held, goal)
+        if not left < CLOSED or self._beyond(wanted):
+            self._close_within(wanted, asked, left)
         # What constraints yield, as some may be redundant, leaves a little of a first projection.
         for _ in range(2):
             parts = model, state, memory, loads, work
@@ -174,6 +202,89 @@ class Start:
                 raise StateError("velocities cannot be projected: the mechanism is singular here")
         self._check_rates(motion)
         self._check_springs()
+
+    def _close(self, held: NDArray[np.int64], goal: Array) -> float:
+        """Move the bodies onto all constraints; what is left [m, or sine of half an angle]."""
+        model, state, memory, _, work, _ = self._engine.parts
+        return float(close_loops(model, state, memory.system, work, held, goal, MOST_ITERATIONS))
+
+    def _close_within(self, wanted: Wanted, asked: Array, left: float) -> None:
+        """Satisfy all constraints within all limits, where the nearest pose does not.
+
+        That pose is where the bodies are, with so much `left` of the constraints.
+        """
+        robot, state = self._engine.robot, self._engine.parts.state
+        beyond = self._beyond(wanted) if left < CLOSED else []
+        refused = None if left < CLOSED else self._unclosed(left)
+        given = {int(v): float(wanted.goal[v]) for v in np.flatnonzero(wanted.held)}
+        closing = Closing(robot, asked, given, wanted.signs)
+        best: list[Closed] = []
+        for guesses in closing.guesses(state.q[: robot.nq].copy()):
+            found = [closing.search(guess) for guess in guesses]
+            for one in sorted(found, key=lambda each: each.distance):
+                if one.open_by < NEARLY_CLOSED and self._reach(one, closing, wanted):
+                    return
+            best = [min((*best, *found), key=lambda each: each.open_by)]
+        told = closing.in_the_way(best[0])
+        told += [
+            f"{one.whose} is at {one.value:.6g} where they close, beyond its {one.side} of "
+            f"{one.bound:.6g}"
+            for one in beyond
+        ]
+        if refused is not None and not told:
+            raise refused
+        raise StateError(
+            f"no start was found that closes {best[0].open_names or self._constraints()} within "
+            f"all limits: {'; '.join(told[:MOST_TOLD])}. Widen a limit or correct the lengths, or "
+            "give a q near the assembly that is meant, or hold its joints there"
+        )
+
+    def _constraints(self) -> list[str]:
+        """Names of what is to be satisfied beside the joints of the tree."""
+        robot = self._engine.robot
+        names = [one.name for one in robot.loop_joints]
+        names += [coupling.name for coupling in robot.couplings]
+        return (names + [one.name for one in driven_elements(robot)])[:MOST_TOLD]
+
+    def _unclosed(self, left: float) -> StateError:
+        """What to say of constraints that cannot be satisfied, wherever limits are."""
+        model, state, _, _, work, _ = self._engine.parts
+        robot = self._engine.robot
+        violations = np.zeros(len(model.joints))
+        joint_violations(model, state, work, violations)
+        worst = np.argsort(-violations)[: np.count_nonzero(violations > CLOSED)][:MOST_TOLD]
+        names = [robot.joints[j].name for j in worst if j < len(robot.joints)]
+        if not names:
+            names = [coupling.name for coupling in robot.couplings]
+            names += [element.name for element in driven_elements(robot)]
+        return StateError(
+            f"the constraints cannot be satisfied from here: {left:.3g} (m, or rad) is left, "
+            f"at joints {names}; links may be too short to close, or the start too far away: "
+            "give the mechanism a `home`, or set_state a q, that nearly satisfies them"
+        )
+
+    def _beyond(self, wanted: Wanted) -> list[Beyond]:
+        """Limits and signs that are not kept, but for those of coordinates that are held."""
+        robot, parts = self._engine.robot, self._engine.parts
+        found = beyond_limits(robot, parts)
+        beyond = [one for one in found if not all(wanted.held[v] for v in one.rates)]
+        return beyond + wrong_signs(robot, parts.state.q, wanted.signs)
+
+    def _reach(self, found: Closed, closing: Closing, wanted: Wanted) -> bool:
+        """Satisfy all constraints exactly from where a search has ended; whether limits allow it.
+
+        What stands at a limit is held there, if the loops close so.
+        """
+        bound = found.at_lower | found.at_upper
+        for stuck in (bound, np.zeros_like(bound)):
+            self.place(found.q, wanted.tree_v, wanted.time)
+            held, goal = wanted.held.copy(), wanted.goal.copy()
+            held[: len(stuck)][stuck] = 1
+            ends = np.where(found.at_lower, closing.lower, closing.upper)
+            goal[: len(stuck)][stuck] = ends[stuck]
+            if self._close(held, goal) < CLOSED and not self._beyond(wanted):
+                return True
+        return False
 
     def _check_rates(self, motion: Array) -> None:
         """Refuse motions and couplings that contradict each other in their rates."""
@@ -213,6 +324,46 @@ class Start:
                 free[robot.q_offsets[j] : robot.q_offsets[j + 1]] = held[v] == 0
         for spread in np.geomspace(0.05, 2.0, 20):
             yield q + np.where(free, rng.normal(scale=spread, size=len(q)), 0.0)
+
+
+def wrong_signs(robot: Mechanism, q: Array, signs: Array) -> list[Beyond]:
+    """Coordinates that are not on the side of zero that `signs` (nv,) say."""
+    low, high = sides(robot, signs)
+    found = []
+    for name, (j, row) in coordinate_places(robot).items():
+        v, value = robot.v_offsets[j] + row, float(q[robot.q_offsets[j] + row])
+        turns = row >= robot.joints[j].C_T.shape[1]
+        for side, bound in (("lower", float(low[v])), ("upper", float(high[v]))):
+            if (value - bound) * (1 if side == "lower" else -1) < -CLOSED:
+                side = f"sign's {side} limit"
+                rates = range(v, v + 1)
+                found.append(Beyond(f"joint '{name}'", value, turns, side, bound, 1.0, rates))
+    return found
+
+
+def checked_signs(robot: Mechanism, signs: Mapping[str, float]) -> Array:
+    """-1, 0 or 1 for each velocity (nv,), of the signs of coordinates by their names."""
+    out = np.zeros(robot.nv)
+    places = coordinate_places(robot)
+    for name, sign in signs.items():
+        if name not in places:
+            raise StateError(
+                f"signs are of coordinates that are numbers, not '{name}' (known: "
+                f"{', '.join(places)})"
+            )
+        if not (isinstance(sign, Real) and sign in (-1, 1)):
+            raise StateError(f"the sign of '{name}' must be 1 or -1, not {sign!r}")
+        j, row = places[name]
+        out[robot.v_offsets[j] + row] = sign
+        lower, upper = (
+            np.asarray(side)[row] for side in (robot.joints[j].lower, robot.joints[j].upper)
+        )
+        low, high = (side[robot.v_offsets[j] + row] for side in sides(robot, out))
+        if lower > high or upper < low:
+            raise StateError(
+                f"the sign of '{name}' cannot be {sign}: its limits are {lower:.6g} and {upper:.6g}"
+            )
+    return out
 
 
 def check_time(time: float) -> None:

@@ -136,7 +136,7 @@ def test_a_coin_rolls_in_a_circle_with_second_order():
 def test_a_drum_that_tips_over_comes_to_rest_without_sinking(lean):
     """On its face, or on its side: however it fell, all of it stays above the ground."""
     sim = Simulation(drum(), 2e-3)
-    q = sim.q
+    q = sim.q.copy()
     q[2] = 0.45
     q[3:] = [np.cos(np.pi / 4 + lean / 2), np.sin(np.pi / 4 + lean / 2), 0, 0]
     sim.set_state(q)

@@ -49,7 +49,7 @@ def test_a_gait_is_guessed_with_its_contacts():
     """Feet that slide, stick, lift and land: more than two in each step without their changes."""
     robot = robosim.load("a1")
     sim = Simulation(robot, timestep=1e-3)
-    pd = trot(robot)
+    pd = trot(robot, blend=0.0)
     q = np.array(robot.home)
     q[7:] = pd.targets(np.zeros(1))[0]
     sim.set_state(q)

@@ -28,8 +28,8 @@ COMMANDS = ("models", "info", "view", "simulate", "replay", "compare", "plot")
 JSON_KEYS = {
     "steps", "seconds", "us_per_step", "real_time_factor", "newton_iterations_mean",
     "newton_iterations_max", "failed_steps", "substeps", "max_constraint_violation_m",
-    "min_gap_m", "largest_effort", "steps_beyond_effort_limits", "energy_initial", "energy_final",
-    "final_base_position", "final_q",
+    "min_gap_m", "largest_effort", "steps_beyond_effort_limits", "fell", "energy_initial",
+    "energy_final", "final_base_position", "final_q",
 }  # fmt: skip
 
 
@@ -228,6 +228,43 @@ class TestSimulate:
             told = json.loads(run(*drop, "--json", "--effort-limits", kind).stdout)
             assert told["largest_effort"]["effort"] == 33.5
             assert told["steps_beyond_effort_limits"] == 0
+
+    @pytest.mark.parametrize("friction", [0.2, 0.5, 0.8, 1.0])
+    def test_trot_walks_on_every_friction(self, run: Run, friction: float) -> None:
+        line = "simulate", "a1", "--controller", "trot", "--seconds", "6", "--json"
+        told = json.loads(run(*line, "--friction", str(friction)).stdout)
+        assert told["fell"] is None
+        assert 0.3 < abs(told["final_base_position"][0]) < 3.0
+        assert abs(told["final_base_position"][1]) < 0.6
+        assert 0.28 < told["final_base_position"][2] < 0.32
+
+    def test_the_command_that_is_proposed_keeps_the_options(self, run: Run) -> None:
+        """Those that it takes as well; a log is none of them."""
+        model = "double_pendulum_description/double_pendulum"
+        line = ("simulate", model, "--fixed-base", "--seconds", "0.01", "--package-dir", "a b")
+        result = run(*line, "--q", "joint1=0.3", "--q", "joint2=-0.3", "--log", "x y.csv")
+        assert result.exit_code == 0, result.output
+        told = (
+            f"robosim view {model} --fixed-base --package-dir 'a b' --seconds 0.01 --q joint1=0.3 "
+            "--q joint2=-0.3"
+        )
+        assert told in result.output
+        assert "robosim plot 'x y.csv' --package-dir 'a b'" in " ".join(result.output.split())
+
+    def test_a_fall_is_told(self, run: Run) -> None:
+        """Onto its back, and onto its belly; not a drop onto its feet, and not a cube."""
+        over = ("--q", "base_qw=0.05", "--q", "base_qx=1", "--drop", "0.5")
+        cases = (
+            (("a1", "--seconds", "0.2", *over), "upside down"),
+            (("a1", "--seconds", "1", "--controller", "zero"), "low"),
+            (("a1", "--seconds", "0.6", "--drop", "0.3"), None),
+            (("cube", "--seconds", "0.1", "--q", "base_qw=0", "--q", "base_qx=1"), None),
+        )
+        for arguments, how in cases:
+            told = json.loads(run("simulate", *arguments, "--json").stdout)["fell"]
+            assert (told if how is None else told["how"]) == how
+        result = run("simulate", *cases[1][0])
+        assert re.search(r"fell +at 0\.\d+ s: its base came down, 0\.\d+ m over", result.output)
 
     def test_motors_without_effort(self, run: Run) -> None:
         model = "double_pendulum_description/double_pendulum"

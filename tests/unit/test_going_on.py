@@ -333,17 +333,18 @@ def test_motions_that_cannot_be_followed_are_named():
 
 
 def test_a_limit_that_cannot_be_kept_is_named():
-    """The reach of the crank and its rod is 0.45 m."""
-    bodies = body("crank"), body("rod"), body("slider")
+    """Of the two ways to put these four bars together, only the other one keeps the limit."""
     joints = (
-        Joint("main", "revolute", None, "crank", Y, (0, 0, 0), (-0.05, 0, 0)),
-        Joint("pin", "revolute", "crank", "rod", Y, (0.05, 0, 0), (-0.175, 0, 0)),
-        Joint("rail", "prismatic", None, "slider", (1, 0, 0), lower=0.5, upper=0.6),
-        Joint("wrist", "revolute", "rod", "slider", Y, (0.175, 0, 0), (0, 0, 0)),
+        Joint("crank", "revolute", None, "crank", Y, (0, 0, 0), (-0.15, 0, 0)),
+        Joint("knee", "revolute", "crank", "coupler", Y, (0.15, 0, 0), (-0.45, 0, 0)),
+        Joint("elbow", "revolute", "coupler", "rocker", Y, (0.45, 0, 0), (-0.4, 0, 0), lower=0.2),
+        Joint("pin", "revolute", None, "rocker", Y, (1, 0, 0), (0.4, 0, 0)),
     )
-    sim = Simulation(Mechanism("slider_crank", bodies, joints, home=(0.3, -0.4, 0.45)))
+    bodies = tuple(Body(name, 1.0, 0.01 * np.eye(3)) for name in ("crank", "coupler", "rocker"))
+    sim = Simulation(Mechanism("four_bar", bodies, joints))
+    sim.set_state((0.4, 0.5, -2.0), hold=["elbow"])
     with (
-        pytest.warns(UserWarning, match="joint 'rail' starts at"),
-        pytest.raises(robosim.ConvergenceError, match=r"Joint 'rail' is at .* lower limit of 0.5"),
+        pytest.warns(UserWarning, match="joint 'elbow' starts at -2"),
+        pytest.raises(robosim.ConvergenceError, match=r"Joint 'elbow' is at .* lower limit of 0.2"),
     ):
-        sim.run(2.0)
+        sim.run(3.0)

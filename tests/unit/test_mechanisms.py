@@ -148,7 +148,7 @@ def test_the_scissor_lift_stands_and_sinks_by_its_weight_over_the_stiffness() ->
     # Virtual work: what the masses rise when the foot is moved by one.
     masses, rises = robot.bodies, []
     for step in (-1e-5, 1e-5):
-        q = sim.q
+        q = sim.q.copy()
         q[robot.q_names.index("drive")] = drive + step
         moved = Simulation(robot)
         moved.set_state(q, hold=["drive"])

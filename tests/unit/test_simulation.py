@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import robosim
 from robosim import (
+    BatchSimulation,
     Body,
     ContactPoint,
     ControllerError,
@@ -19,6 +21,7 @@ from robosim import (
     StateError,
 )
 from robosim.controllers import PD, stand, zero
+from robosim.dynamics import Kinematics
 from robosim.models.builders import chain, cube, double_pendulum, free_body, pendulum
 
 BAD_OPTIONS = [
@@ -309,9 +312,30 @@ def test_the_state_is_read_only_and_follows():
     for array in (x, sim.state.q, sim.state.v, sim.state.omega, sim.gravity):
         with pytest.raises(ValueError, match="read-only"):
             array[:] = 0
-    q = sim.q
-    q[:] = 5
-    assert sim.q[0] != 5
+
+
+def test_copies_are_read_only_so_that_nothing_written_to_them_is_lost_silently():
+    robot = robosim.load("a1")
+    sim, batch, kinematics = Simulation(robot), BatchSimulation(robot, 2), Kinematics(robot)
+    sim.step(np.zeros(12))
+    contact = sim.contacts()[0]
+    copies = (
+        sim.q, sim.v, sim.torques, sim.wrench("base"), batch.q, batch.v, batch.time,
+        kinematics.q, kinematics.x, kinematics.R, kinematics.jacobian(),
+        robot.actuated, robot.effort_limits, robot.home,
+        contact.position, contact.normal, contact.force, contact.velocity,
+    )  # fmt: skip
+    for array in copies:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 5
+    # A copy of one's own can be changed, and led back.
+    q = sim.q.copy()
+    q[2] = 5.0
+    sim.set_state(q)
+    assert sim.q[2] == 5.0
+    sim.run(0.01, "stand")
+    for array in (sim.torques, Simulation(robot).torques):
+        assert not array.flags.writeable
 
 
 def test_energy_and_momentum_by_hand():

@@ -196,7 +196,7 @@ def test_contact_phases_are_told_body_by_body() -> None:
     import robosim
 
     sim = robosim.Simulation(robosim.load("cube"))
-    q = sim.q
+    q = sim.q.copy()
     q[2] += 0.1
     sim.set_state(q)
     log = sim.run(0.4)

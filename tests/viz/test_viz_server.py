@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import socket
 import time
 import urllib.error
 import urllib.parse
@@ -239,6 +240,40 @@ def test_several_browsers_at_once(robot, state):
         viewer.update(**state)
         for found in browse(viewer, watch):
             assert [kind for kind, _ in found] == [SCENE, FRAME]
+
+
+@pytest.mark.parametrize("handles", [None, 64])
+def test_connections_are_bounded_and_others_are_answered(robot, handles):
+    """More than the server takes, and more than it has file handles for; watchers go on."""
+    import psutil
+
+    with Viewer(robot) as viewer:
+        process = psutil.Process(viewer.pid)
+        if handles is not None:
+            if not hasattr(process, "rlimit"):
+                pytest.skip("no limit of handles can be set here")
+            process.rlimit(psutil.RLIMIT_NOFILE, (handles, handles))
+
+        async def crowd(connection):
+            await everything(connection, 0.3)
+            held = [socket.create_connection(("127.0.0.1", viewer.port)) for _ in range(300)]
+            try:
+                await asyncio.sleep(1.0)
+                before = sum(process.cpu_times()[:2])
+                for _ in range(3):
+                    answer = await tornado.httpclient.AsyncHTTPClient().fetch(viewer.url)
+                    assert answer.code == 200
+                await asyncio.sleep(1.0)
+                # It neither spins nor keeps more than it may.
+                assert sum(process.cpu_times()[:2]) - before < 0.5
+                assert process.num_fds() < 128 + 32 + 24
+                viewer.marker("goal", (1, 2, 3))
+                return await everything(connection)
+            finally:
+                for each in held:
+                    each.close()
+
+        assert ("item goal") in [found[1][0] for found in browse(viewer, crowd)]
 
 
 def test_memory_is_bounded_however_long_it_runs(robot, state):

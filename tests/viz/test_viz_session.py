@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import random
+import warnings
 
 import numpy as np
 import pytest
@@ -11,10 +13,10 @@ from test_viz_realtime import FakeViewer
 
 import robosim
 from robosim import Simulation, StateError
-from robosim.controllers import BUILT_IN
+from robosim.controllers import BUILT_IN, trot
 from robosim.log import Chunk
 from robosim.viz import Recorder, live
-from robosim.viz.commands import parse
+from robosim.viz.commands import FIELDS, parse
 from robosim.viz.pull import Pull
 from robosim.viz.rig import Rig
 from robosim.viz.session import Session
@@ -70,11 +72,61 @@ def test_commands_are_taken(message):
         (b'{"do": "drag", "body": -1, "point": [0, 0, 0], "target": [0, 0, 0]}', "the body"),
         (b'{"do": "drag", "body": 0, "point": [0, 0, 0], "target": [0, 0, Infinity]}', "target"),
         (b'{"do": "controller", "name": 7}', "the name"),
+        (b'{"do": "joint", "index": 0, "value": %s}' % (b"9" * 400), "cannot have the value 9999"),
+        (b'{"do": "joint", "index": %s, "value": 0}' % (b"9" * 400), "cannot have the index 9999"),
+        (b'{"do": %s1%s}' % (b"[" * 900, b"]" * 900), "nothing that can be done"),
+        (b'{"do": "\\ud800"}', "nothing that can be done"),
     ],
 )
 def test_anything_else_is_refused_with_the_reason(message, why):
     with pytest.raises(ValueError, match=why.replace("[", r"\[")):
         parse(message)
+
+
+ODD = (
+    "1" + "0" * 400, "-" + "9" * 400, "9" * 5000, "1e999", "-1e999", "NaN", "-0", "0", "1", "3",
+    "0", "0.01", "[0, 1, 0]", "[1, 0, 2]", "[0, 0.1, 0]",
+    "true", "null", '""', '"home"', '"zero"', '"\\ud800"', '"' + "x" * 300 + '"', "[]", "{}",
+    "[" * 900 + "]" * 900, "[" * 5000 + "]" * 5000, "[0, 0, 1" + "0" * 400 + "]", "[NaN, 0, 0]",
+    "[0, 0, 0]", "[1e6, -1e6, 1e6]", "[true, 0, 0]", "1.5", "1e6", "-1e6", "1e-400", '"\\u0000"',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["double_pendulum", "slider_crank", "three_link_loop"])
+def test_no_message_ends_the_run(name):
+    """Of each kind, with odd values: each is refused with a reason, or obeyed."""
+    rng = random.Random(0)
+    lines = []
+    for _ in range(3000):
+        do = rng.choice(list(FIELDS))
+        fields = {field: rng.choice(ODD) for field in FIELDS[do]}
+        if rng.random() < 0.05:
+            fields[rng.choice(["do", "value", "other"])] = rng.choice(ODD)
+        text = ", ".join([f'"do": "{do}"', *(f'"{k}": {v}' for k, v in fields.items())])
+        lines.append(f"{{{text}}}"[: None if rng.random() < 0.95 else 9].encode())
+    commands = []
+    for line in lines:
+        try:
+            commands.append(parse(line))
+        except ValueError as error:
+            assert str(error).isascii()  # noqa: PT017
+    assert {command["do"] for command in commands} == set(FIELDS)
+    robot = robosim.load(name)
+    # What was asked for last is to go on, so that the run comes to its end.
+    chosen = [*commands[:300], {"do": "timestep", "value": 0.01}, {"do": "play"}]
+    viewer = FakeViewer(*((k // 10, command) for k, command in enumerate(chosen)))
+    sim = Simulation(robot, timestep=0.01)
+    session = Session(
+        sim,
+        viewer=viewer,
+        controllers=BUILT_IN,
+        rebuild=lambda timestep: Simulation(robot, timestep),
+        speed=math.inf,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        session.run(stop=lambda: not viewer.asked)
+    assert not viewer.asked
 
 
 def test_pause_and_play_stop_and_continue_the_run(arm):
@@ -112,6 +164,25 @@ def test_reset_starts_again_and_the_recording_with_it(arm):
     # Seconds are of all runs together: 4 frames of 17 ms before, the rest after.
     assert sim.time == pytest.approx(0.3 - 4 * 0.017)
     assert len(recorder) == 15
+
+
+def test_a_gait_that_is_chosen_while_the_robot_stands_sets_in_from_there():
+    """And again where the robot is put; a gait of one's own begins when it says."""
+    robot = robosim.load("a1")
+    sim = Simulation(robot)
+    rig = Rig(sim, "stand", BUILT_IN)
+    sim.run(0.33, rig.control)
+    rig.choose("trot")
+    stance = np.asarray(robot.stance.target)
+    for time in (0.33, 0.0, 0.5):
+        if time != 0.33:
+            rig.put(None if time == 0.0 else sim.q, time)
+        np.testing.assert_array_equal(rig.control.targets([time])[0], stance)
+        assert np.abs(rig.control.targets([time + 0.4])[0] - stance).max() > 0.05
+    sim.run(3.0, rig.control)
+    assert 0.28 < sim.q[2] < 0.32
+    late = Rig(Simulation(robot), trot(robot, begin=0.2))
+    np.testing.assert_array_equal(late.control.targets([0.2])[0], stance)
 
 
 def test_reset_goes_back_to_where_it_was_started(arm):
