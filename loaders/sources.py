@@ -19,7 +19,7 @@ from robosim.loaders.contacts import chosen, with_open_meshes_noticed
 from robosim.loaders.options import LoadOptions
 from robosim.loaders.packages import example_robot_data
 from robosim.models import ModelInfo, stances
-from robosim.overlaps import without_overlaps
+from robosim.overlaps import ties_beside_obstacles, without_overlaps
 
 COLLECTION = "example-robot-data"
 DESCRIPTIONS = "robot_descriptions"
@@ -110,7 +110,7 @@ def load(
     mechanism = with_open_meshes_noticed(chosen(mechanism, contacts if options.ground else "all"))
     collides = self_collision is True or (self_collision == "file" and mechanism.source is not None)
     mechanism = mechanism.with_contacts(obstacles, self_collision=collides, ground=ground)
-    if collides:
+    if collides or ties_beside_obstacles(mechanism):
         mechanism = without_overlaps(mechanism)
     if strict and mechanism.warnings:
         raise LoadError(

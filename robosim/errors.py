@@ -112,7 +112,7 @@ class ConvergenceError(RobosimError, RuntimeError):
     time : float
         Time of that knot [s].
     residual : float
-        Residual of the last attempt, as a velocity in the mass metric [m/s].
+        Residual of the last attempt, as a velocity in the mass metric [m/s]; inf if there is none.
     iterations : int
         Newton iterations of all attempts together.
     substeps : int

@@ -1,6 +1,7 @@
 """Bodies whose collision geometries overlap where a robot starts, as neighbours do in model files.
 
-They would push each other apart from the first step, so self-collision leaves them out.
+They would push each other apart from the first step, so such pairs are left out. So are obstacles
+that overlap a body which joints tie to the world: it may have no way out of them.
 """
 
 from __future__ import annotations
@@ -8,14 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robosim.description.mechanism import Mechanism
+from robosim.description.obstacles import obstacle_name
 
 TOUCHING = 1e-6  # [m]: shapes that overlap by less only touch, as neighbours are drawn
 
 
 def without_overlaps(robot: Mechanism) -> Mechanism:
-    """The mechanism with pairs of bodies that overlap at home as `excluded_pairs`.
+    """The mechanism with pairs that overlap at home as `excluded_pairs`.
 
-    A warning lists them. Pairs that `contact_pairs` asks for stay. The kernels that find them are
+    They are pairs of bodies, and of an obstacle and a body that no free joint carries. A warning
+    lists them. Pairs that `contact_pairs` asks for stay. The kernels that find them are
     compiled for that, some ten seconds in the first run.
     """
     asked = {frozenset(pair) for pair in robot.contact_pairs}
@@ -26,20 +29,50 @@ def without_overlaps(robot: Mechanism) -> Mechanism:
     return replace(
         robot,
         excluded_pairs=(*robot.excluded_pairs, *found),
-        warnings=(*robot.warnings, f"self-collision leaves out what overlaps at home: {listed}"),
+        warnings=(*robot.warnings, f"contacts leave out what overlaps at home: {listed}"),
     )
 
 
 def overlapping_pairs(robot: Mechanism) -> list[tuple[str, str]]:
-    """Pairs of moving bodies whose collision geometries may touch, and overlap in the home pose."""
+    """Pairs whose collision geometries may touch, and overlap in the home pose.
+
+    An obstacle that shares its name with others is in no pair, as the pair would name them all.
+    """
     # Here, so that loading a robot imports numba only where bodies may touch each other.
     from robosim.simulation import Simulation
 
     gaps = Simulation(robot).shape_gaps(TOUCHING)
     scene = robot.touching_shapes()
-    found = {
-        (robot.bodies[a].name, robot.bodies[b].name): None
-        for ((a, _), (b, _)), gap in zip(scene, gaps, strict=True)
-        if a is not None and b is not None and gap < -TOUCHING
-    }
+    names = [obstacle_name(obstacle) for obstacle in robot.obstacles]
+    free = carried_freely(robot)
+    found: dict[tuple[str, str], None] = {}
+    for ((a, shape), (b, _)), gap in zip(scene, gaps, strict=True):
+        assert b is not None
+        if gap >= -TOUCHING:
+            continue
+        body = robot.bodies[b].name
+        if a is not None:
+            found[robot.bodies[a].name, body] = None
+        elif body not in free and names.count(obstacle_name(shape)) == 1:
+            found[obstacle_name(shape), body] = None
     return list(found)
+
+
+def ties_beside_obstacles(robot: Mechanism) -> bool:
+    """Whether a body that joints tie to the world may touch an obstacle."""
+    if not robot.obstacles:
+        return False
+    free, rigid = carried_freely(robot), robot.rigid_groups
+    return any(
+        body.collisions and rigid[body.name] is not None and body.name not in free
+        for body in robot.bodies
+    )
+
+
+def carried_freely(robot: Mechanism) -> set[str]:
+    """Names of the bodies that a free joint carries, alone or with others between."""
+    free: set[str] = set()
+    for joint in robot.tree_joints:
+        if joint.n_constraints == 0 or joint.parent in free:
+            free.add(joint.child)
+    return free

@@ -121,9 +121,10 @@ def failure(robot: Mechanism, parts: Parts, time: float, at_start: bool, info: A
             f"the controller gave {parts.loads.tau[v]} for "
             f"'{name or robot.v_names[v]}' at {time:.6g} s"
         )
+    residual = float(info["residual"])
     return ConvergenceError(
         time,
-        float(info["residual"]),
+        residual if np.isfinite(residual) else np.inf,
         int(info["iterations"]),
         int(info["substeps"]),
         robot.bodies[int(info["worst_body"])].name,
