@@ -185,7 +185,7 @@ def test_an_impact_on_a_closed_linkage_gives_no_energy(dt):
 def test_a_cube_rests_in_the_corner_of_a_mesh_as_between_half_spaces():
     """Each of three walls holds it, and a step at rest takes one iteration."""
     corners = [[0, 0, 0], [-3, 0, 0], [0, -3, 0], [-3, -3, 0], [0, 0, 2], [-3, 0, 2], [0, -3, 2]]
-    faces = [[0, 2, 1], [1, 2, 3], [0, 4, 2], [2, 4, 6], [0, 1, 4], [1, 5, 4]]
+    faces = [[0, 1, 2], [1, 3, 2], [0, 2, 4], [2, 6, 4], [0, 4, 1], [1, 4, 5]]
     mesh = Geometry("mesh", vertices=np.array(corners, float), faces=np.array(faces))
     walls = {
         "mesh": [TriangleMesh(mesh, friction=0.3)],
