@@ -14,6 +14,7 @@ from robosim.kernels.narrow_phase.candidates import add_plane, add_rim
 from robosim.kernels.narrow_phase.points import clamp, nearest, normalize, offset_dot
 
 UPRIGHT = 0.2  # sine of the angle of axis and normal below which a cylinder leans on its rim alone
+ENTERED = 1e-7  # margin, over the size of the shapes, below which what is entered is looked for
 RIM_TAG = 6  # of what a rim touches with, after the tags of the points of `cylinder_outline`
 
 
@@ -254,7 +255,11 @@ def add_deepest(scratch, topology, owner, f, before):
 
 @kernel
 def add_stand_ins(scratch, topology, before):
-    """Points around the rim of a cylinder that lie over a triangle, unless its lowest one does."""
+    """Points around the rim of a cylinder that lie over a triangle, unless its lowest one does.
+
+    They are those of the prism around it, so that it is never nearer than is said; or on the rim
+    itself where what has been entered is looked for, which must not be entered by the prism alone.
+    """
     pair, N, second = scratch.pair[0], scratch.normals[0, 0].p, scratch.poly[1]
     height = cylinder_height(second, N, scratch.vertices[0, 0].p, pair.e)
     for i in range(before, pair.count):
@@ -262,7 +267,8 @@ def add_stand_ins(scratch, topology, before):
             return
     first = pair.count
     size = face_outline(scratch, topology, 1, N)
-    draw_in(scratch.polygon[0], size, second, pair.e)
+    if pair.margin < ENTERED * pair.scale:
+        draw_in(scratch.polygon[0], size, second, pair.e)
     add_outline(scratch, topology, 0, 0, size, 0.0)
     for i in range(first, pair.count):
         scratch.candidates[i].stand_in = height

@@ -30,13 +30,16 @@ def area(a, b, p, out):
 
 
 @kernel
-def worth(scratch, picks, n, i):
-    """What candidate i adds to the n that are chosen: length, then area, then area beside it."""
-    pair, all_c = scratch.pair[0], scratch.candidates
+def worth(scratch, begin, n, i):
+    """What candidate i adds to n that are chosen: length, then area, then area beside it.
+
+    Those are picks from `begin` on.
+    """
+    pair, all_c, picks = scratch.pair[0], scratch.candidates, scratch.pair[0].picks
     c = all_c[i]
     lonely = inf
     for k in range(n):
-        lonely = min(lonely, apart(c, all_c[picks[k]], pair.scale))
+        lonely = min(lonely, apart(c, all_c[picks[begin + k]], pair.scale))
     if lonely < 1e-4 * pair.scale:
         return -1.0
     # A far candidate will hardly touch in this step.
@@ -44,12 +47,12 @@ def worth(scratch, picks, n, i):
     if n == 1:
         return weight * lonely
     gained = 0.0
-    p0, p1 = all_c[picks[0]].point, all_c[picks[1]].point
+    p0, p1 = all_c[picks[begin]].point, all_c[picks[begin + 1]].point
     if n == 2:
         area(p0, p1, c.point, pair.e)
         gained = sqrt(dot(pair.e, pair.e))
     else:
-        p2 = all_c[picks[2]].point
+        p2 = all_c[picks[begin + 2]].point
         area(p0, p1, p2, pair.g)
         normalize(pair.g)
         for k in range(3):
@@ -75,7 +78,7 @@ def choose(scratch):
     for side in range(SIDES):
         if pair.one_sided == 1 and not begin_side(scratch, side):
             return total
-        total += choose_four(scratch, side, pair.picks[total:])
+        total += choose_four(scratch, side, total)
         if pair.one_sided == 0:
             return total
     return total
@@ -99,9 +102,12 @@ def begin_side(scratch, side):
 
 
 @kernel
-def choose_four(scratch, side, picks):
-    """Up to four candidates of a side into picks: the deepest, and those that span most."""
-    pair, smallest, count = scratch.pair[0], inf, 0
+def choose_four(scratch, side, begin):
+    """Up to four candidates of a side into picks from `begin` on; their count.
+
+    They are the deepest, and those that span most.
+    """
+    pair, picks, smallest, count = scratch.pair[0], scratch.pair[0].picks, inf, 0
     for k in range(3):
         pair.e[k] = 0.0
     for i in range(pair.count):
@@ -121,14 +127,14 @@ def choose_four(scratch, side, picks):
             square += (c.point[k] - pair.e[k]) ** 2
         # Of those that are as deep but for rounding, one at the rim.
         if c.side == side and c.gap < smallest + 1e-10 * pair.scale and square > farthest:
-            farthest, picks[0] = square, i
+            farthest, picks[begin] = square, i
     for n in range(1, 4):
         best = 0.0
         for i in range(pair.count):
             if scratch.candidates[i].side == side:
-                value = worth(scratch, picks, n, i)
+                value = worth(scratch, begin, n, i)
                 if value > best:
-                    best, picks[n] = value, i
+                    best, picks[begin + n] = value, i
         if best == 0.0:
             return n
     return 4
