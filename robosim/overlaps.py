@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import obstacle_name
+from robosim.description.rigid import floating_bases
 
 TOUCHING = 1e-6  # [m]: shapes that overlap by less only touch, as neighbours are drawn
 
@@ -44,7 +45,7 @@ def overlapping_pairs(robot: Mechanism) -> list[tuple[str, str]]:
     gaps = Simulation(robot).shape_gaps(TOUCHING)
     scene = robot.touching_shapes()
     names = [obstacle_name(obstacle) for obstacle in robot.obstacles]
-    free = carried_freely(robot)
+    free = floating_bases(robot.tree_joints)
     found: dict[tuple[str, str], None] = {}
     for ((a, shape), (b, _)), gap in zip(scene, gaps, strict=True):
         assert b is not None
@@ -62,17 +63,8 @@ def ties_beside_obstacles(robot: Mechanism) -> bool:
     """Whether a body that joints tie to the world may touch an obstacle."""
     if not robot.obstacles:
         return False
-    free, rigid = carried_freely(robot), robot.rigid_groups
+    free, rigid = floating_bases(robot.tree_joints), robot.rigid_groups
     return any(
         body.collisions and rigid[body.name] is not None and body.name not in free
         for body in robot.bodies
     )
-
-
-def carried_freely(robot: Mechanism) -> set[str]:
-    """Names of the bodies that a free joint carries, alone or with others between."""
-    free: set[str] = set()
-    for joint in robot.tree_joints:
-        if joint.n_constraints == 0 or joint.parent in free:
-            free.add(joint.child)
-    return free

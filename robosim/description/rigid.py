@@ -1,4 +1,4 @@
-"""Which bodies are rigidly joined to each other, or to the world."""
+"""Which bodies are joined rigidly, to each other or to the world, and what carries them freely."""
 
 from __future__ import annotations
 
@@ -22,3 +22,17 @@ def rigid_groups(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str | 
             stays, goes = (child, parent) if child is None else (parent, child)
             of = {name: stays if group == goes else group for name, group in of.items()}
     return of
+
+
+def floating_bases(joints: Sequence[Joint]) -> dict[str | None, str]:
+    """From each body that a free joint carries, alone or with others between, to the joint's child.
+
+    `joints` are those of a tree, parents first.
+    """
+    base: dict[str | None, str] = {}
+    for joint in joints:
+        if joint.n_constraints == 0:
+            base[joint.child] = joint.child
+        elif joint.parent in base:
+            base[joint.child] = base[joint.parent]
+    return base

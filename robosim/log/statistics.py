@@ -7,16 +7,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from robosim.description.mechanism import Mechanism
-from robosim.log.columns import Array, Chunk, effort_units
-from robosim.log.falls import Falls
+from robosim.log.columns import Chunk, effort_units
+from robosim.log.falls import Falls, Standing
 
 
-class Running(Protocol):
-    """What statistics ask a `Simulation` for."""
+class Running(Standing, Protocol):
+    """What statistics ask a `Simulation` for, beside what tells of falls."""
 
-    @property
-    def robot(self) -> Mechanism: ...
     @property
     def timestep(self) -> float: ...
     @property
@@ -25,10 +22,7 @@ class Running(Protocol):
     def fourth_order_steps(self) -> int: ...
     @property
     def time(self) -> float: ...
-    @property
-    def q(self) -> Array: ...
     def energy(self) -> float: ...
-    def contact_positions(self) -> Array: ...
 
 
 class RunStatistics:

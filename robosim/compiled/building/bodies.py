@@ -7,12 +7,15 @@ from numpy.typing import NDArray
 
 from robosim.compiled.records.body import BODY
 from robosim.description.mechanism import Mechanism
+from robosim.description.rigid import floating_bases
 
 
 def body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np.void]:
     nb = len(mechanism.bodies)
     bodies = np.zeros(nb, dtype=BODY)
-    base = _floating_bases(mechanism)
+    index = {body.name: i for i, body in enumerate(mechanism.bodies)}
+    bases = floating_bases(mechanism.tree_joints)
+    base = [index[bases[body.name]] if body.name in bases else -1 for body in mechanism.bodies]
     floating = np.zeros(nb)
     for i, body in enumerate(mechanism.bodies):
         if base[i] >= 0:
@@ -30,16 +33,3 @@ def body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np
         contacts_of = begin, begin + len(mine)
         bodies[i] = (body.mass, body.inertia, inverse, reach, *contacts_of, base[i], mass, 1.0)
     return bodies
-
-
-def _floating_bases(mechanism: Mechanism) -> NDArray[np.int64]:
-    """For each body the one whose joint is free and carries it, or -1, (nb,)."""
-    index = {body.name: i for i, body in enumerate(mechanism.bodies)}
-    base = np.full(len(mechanism.bodies), -1, dtype=np.int64)
-    for joint in mechanism.tree_joints:
-        child = index[joint.child]
-        if joint.n_constraints == 0:
-            base[child] = child
-        elif joint.parent is not None:
-            base[child] = base[index[joint.parent]]
-    return base

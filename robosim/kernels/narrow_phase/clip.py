@@ -149,7 +149,8 @@ def add_face(scratch, topology, owner, f):
         pair.owner = owner
         first = add_leaning_rim(scratch, which, N, origin, face_id(owner, f))
     if first < size:
-        drop_corners(scratch, size, first)
+        if first > 0:
+            drop_corners(scratch, size, first)
         add_outline(scratch, topology, owner, f, size - first, scratch.poly[which].touch)
 
 
@@ -190,10 +191,7 @@ def add_outline(scratch, topology, owner, f, size, radius):
         normalize(outward)
         size = clip(scratch, source, size, v, outward, k - begin)
         source = 1 - source
-    origin, base = (
-        scratch.vertices[owner, face_corner(scratch, topology, owner, f)].p,
-        face_id(owner, f),
-    )
+    origin, base = vertices[topology.loops[begin]].p, face_id(owner, f)
     pair.owner = owner
     for i in range(size):
         point = scratch.polygon[source, i]
