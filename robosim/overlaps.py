@@ -11,6 +11,7 @@ from dataclasses import replace
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import obstacle_name
 from robosim.description.rigid import floating_bases
+from robosim.errors import ModelError, StateError
 
 TOUCHING = 1e-6  # [m]: shapes that overlap by less only touch, as neighbours are drawn
 
@@ -20,10 +21,15 @@ def without_overlaps(robot: Mechanism) -> Mechanism:
 
     They are pairs of bodies, and of an obstacle and a body that no free joint carries. A warning
     lists them. Pairs that `contact_pairs` asks for stay. The kernels that find them are
-    compiled for that, some ten seconds in the first run.
+    compiled for that, some ten seconds in the first run. What no simulation can start with, such
+    as a loop that does not close, is loaded with a warning that says so.
     """
     asked = {frozenset(pair) for pair in robot.contact_pairs}
-    found = [pair for pair in overlapping_pairs(robot) if frozenset(pair) not in asked]
+    try:
+        found = [pair for pair in overlapping_pairs(robot) if frozenset(pair) not in asked]
+    except (ModelError, StateError) as error:
+        told = f"contacts may overlap at home, where no simulation can start: {error}"
+        return replace(robot, warnings=(*robot.warnings, told))
     if not found:
         return robot
     listed = ", ".join(f"{a} - {b}" for a, b in found)

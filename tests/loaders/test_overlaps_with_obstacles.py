@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 import robosim
 from robosim import Geometry, Simulation
+from robosim.errors import StateError
 from robosim.overlaps import overlapping_pairs
 
 ARM = """<mujoco>
@@ -55,3 +58,15 @@ def test_obstacles_that_share_a_name_stay(tmp_path):
     robot = load(tmp_path, world="", joint=HINGE)
     assert [*overlapping_pairs(robot.with_contacts(boxes[:1]))] == [("box", "upper")]
     assert [*overlapping_pairs(robot.with_contacts(boxes))] == []
+
+
+def test_what_no_simulation_can_start_with_is_loaded_and_told(tmp_path):
+    """A loop that cannot close: there is no pose to look for overlaps in, but one to look at."""
+    loop = '<equality><weld name="far" body1="lower" relpose="0 0 9 1 0 0 0"/></equality></mujoco>'
+    file = tmp_path / "arm.xml"
+    file.write_text(ARM.format(world=TABLE, joint=HINGE).replace("</mujoco>", loop))
+    robot = robosim.load(file)
+    (warning,) = (told for told in robot.warnings if "may overlap at home" in told)
+    assert "far" in warning
+    with pytest.raises(StateError, match="cannot be satisfied"):
+        Simulation(robot)
