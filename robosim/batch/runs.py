@@ -32,11 +32,8 @@ class Runs:
         self.q, self.v = np.empty((n, rows, robot.nq)), np.empty((n, rows, robot.nv))
         self.tau = np.empty((n, rows, rates))
         self.infos = np.zeros((n, steps), dtype=INFO)
-        like = sims[0].engine.single
         drive = (self.gains, self.targets, self.torques, self.motions, self.controllers)
         apart = np.full((n, 1), every)
         left = (self.starts, apart, self.q, self.v, self.tau, self.infos)
-        self.handles = [
-            Handle(Run(*(array[i] for array in (*drive, *left))), like) for i in range(n)
-        ]
+        self.handles = [Handle(Run(*(array[i] for array in (*drive, *left)))) for i in range(n)]
         self.addresses = np.array([handle.address for handle in self.handles])

@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import robosim
-from robosim.bench import batch, calls, chains, dynamics, growth, legged, precision, start
+from robosim.bench import (
+    batch,
+    calls,
+    chains,
+    dynamics,
+    growth,
+    legged,
+    policies,
+    precision,
+    start,
+)
 from robosim.bench.case import Case, Setup, versions
 from robosim.bench.report import Report, draw_rows
 from robosim.errors import OptionError
@@ -17,6 +27,7 @@ from robosim.experiments.experiment import plain
 CASES: tuple[Case, ...] = (
     *chains.CASES,
     *legged.CASES,
+    *policies.CASES,
     *batch.CASES,
     *calls.CASES,
     *dynamics.CASES,

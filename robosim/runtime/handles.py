@@ -99,8 +99,6 @@ class Handle:
     Parameters
     ----------
     values : NamedTuple
-    like : Handle or None
-        One of values of the same types, which take milliseconds to find out.
 
     Attributes
     ----------
@@ -113,17 +111,15 @@ class Handle:
         Of their types.
     """
 
-    def __init__(self, values: Any, like: Handle | None = None) -> None:
-        if like is None:
+    def __init__(self, values: Any) -> None:
+        seen = _layout(values)
+        if seen not in _KINDS:
             known = typeof(values)
-            if known not in _KINDS:
-                digest = hashlib.sha256(str(known).encode()).digest()
-                kind = int.from_bytes(digest[:7], "little")
-                _KINDS[known] = kind, int(store(np.zeros(0, dtype=np.int64), values))
-                TYPES[kind] = known
-            self.kind, self._words = _KINDS[known]
-        else:
-            self.kind, self._words = like.kind, like._words
+            digest = hashlib.sha256(str(known).encode()).digest()
+            kind = int.from_bytes(digest[:7], "little")
+            _KINDS[seen] = kind, int(store(np.zeros(0, dtype=np.int64), values))
+            TYPES[kind] = known
+        self.kind, self._words = _KINDS[seen]
         self.values = values
         self._memory = np.zeros(self._words, dtype=np.int64)
         store(self._memory, values)
@@ -131,11 +127,24 @@ class Handle:
         self.addresses = np.array([self.address])
 
 
-_KINDS: dict[Any, tuple[int, int]] = {}  # numba type -> its kind, and the words that it needs
+_KINDS: dict[Any, tuple[int, int]] = {}  # layout -> kind of its type, and the words that it needs
 _SOLVERS: dict[int, Apart] = {}
 _RUNNERS: dict[tuple[int, int], Runner] = {}
 _INFO = from_dtype(INFO)
 ADDRESSES = types.Array(types.int64, 1, "C")
+
+
+# What of an array's flags is part of its type: contiguous in C or in Fortran, aligned, writable.
+_FLAGS = 0x1 | 0x2 | 0x100 | 0x400
+
+
+def _layout(values: Any) -> Any:
+    """What numba's type of some values follows from; numba itself takes milliseconds to find it."""
+    if isinstance(values, tuple):
+        return (type(values), *map(_layout, values))
+    if isinstance(values, np.ndarray):
+        return values.dtype, values.ndim, values.flags.num & _FLAGS
+    return type(values)
 
 
 @entry

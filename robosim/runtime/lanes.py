@@ -126,7 +126,7 @@ class Together:
         self.kind: int
         self.solver: Apart
         if like is not None:
-            self.handle, self.kind = Handle(parts, like.handle), like.kind
+            self.handle, self.kind = Handle(parts), like.kind
             self.solver = like.solver
             return
         self.handle = Handle(parts)

@@ -31,7 +31,9 @@ class Counters:
     away : int
         Steps that the solver with multipliers has still to take for the other one.
     stay : int
-        How many it is to take the next time.
+        How many it is to take the next time, if that is soon.
+    came_back : int
+        Steps after which the other one went on.
     last : (1,) INFO of the last step in the first row of several, or None before the first
     last_is_first : bool
         Whether that was the first step from a start.
@@ -44,6 +46,7 @@ class Counters:
     fourth_order_steps: int = 0
     away: int = 0
     stay: int = FIRST_STAY
+    came_back: int = 0
     last: tuple[NDArray[np.void], int] | None = None
     last_is_first: bool = False
     drove: tuple[int, Array] | None = None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.compiled.arrays import assign_all, copied
-from robosim.compiled.building.model import compile_model, connect_pairs
+from robosim.compiled.building.model import compile_model, connect_pairs, solved_by
 from robosim.compiled.kinds import BALL
 from robosim.compiled.loads import make_loads
 from robosim.compiled.memory import Memory, make_blocks, make_memory, make_system
@@ -21,7 +21,7 @@ from robosim.errors import StateError
 from robosim.kernels.solve.status import COLD, LAST, NEEDS_BLOCKS
 from robosim.runtime.handles import Handle, Parts, Runner, begin_compiling, runner
 from robosim.runtime.limbs import Limbs, find_lanes
-from robosim.simulation.checkpoint import Counters, assign_parts, copied_parts
+from robosim.simulation.checkpoint import FIRST_STAY, Counters, assign_parts, copied_parts
 from robosim.simulation.diagnosis import failure
 from robosim.validation import Array
 
@@ -90,12 +90,12 @@ class Engine:
         self.parts = Parts(model, state, memory, loads, make_workspace(robot, model), options)
         self.counters = Counters()
         self.lanes = find_lanes(robot, self.parts) if lanes else None
-        self._begin(None)
+        self._begin()
 
-    def _begin(self, like: Handle | None) -> None:
+    def _begin(self) -> None:
         """Make what belongs to this engine alone beside parts and counters."""
         # What those solvers work on that are not at work now.
-        self._solvers: dict[str, tuple[Parts, Handle | None]] = {}
+        self._solvers: dict[str, Parts] = {}
         self._connected: dict[bytes, tuple[Model, Any]] = {}
         self._near = -1, np.zeros(0, dtype=bool)
         self._done = np.zeros(1, dtype=np.int64)
@@ -103,7 +103,7 @@ class Engine:
         self.is_busy = self._stepping.locked  # as an attribute, as each step asks
         self._is_fourth = self.parts.options.order == 4
         self.limbs: Limbs | None = None
-        self.hand_over(self.parts, like)
+        self.hand_over(self.parts)
 
     def copied(self, torques: Array, state: State | None = None) -> Engine:
         """An engine in the same state, after the same torques (nv,); see `Simulation.copy`."""
@@ -114,7 +114,7 @@ class Engine:
         work = make_workspace(self.robot, self.parts.model)
         other.parts = Parts(self.parts.model, own, memory, loads, work, self.parts.options)
         other.counters = self.counters.copied(torques)
-        other._begin(self.handle)
+        other._begin()
         return other
 
     def restore(self, other: Engine, torques: Array) -> None:
@@ -129,14 +129,14 @@ class Engine:
             work, self._solvers = make_workspace(self.robot, model), {}
             self.solver = other.solver
             # The parts may be of other types than before.
-            self.hand_over(Parts(model, mine.state, memory, mine.loads, work, options), None)
+            self.hand_over(Parts(model, mine.state, memory, mine.loads, work, options))
         self._near = -1, np.zeros(0, dtype=bool)
         self.counters.assign(other.counters.copied(torques))
 
-    def hand_over(self, parts: Parts, like: Handle | None) -> None:
-        """Let kernels work on these from now on; `like` is a handle of the same types, or None."""
+    def hand_over(self, parts: Parts) -> None:
+        """Let kernels work on these from now on."""
         self.parts = parts
-        self.handle = Handle(parts, like)
+        self.handle = Handle(parts)
         self.run_states: Runner | None = None  # not before the first step
         begin_compiling(self.handle)
 
@@ -230,6 +230,7 @@ class Engine:
         if counters.away:
             counters.away -= taken
             if counters.away == 0:
+                counters.came_back = counters.steps
                 self.switch("articulated")
 
     def goes_on(self, status: int) -> bool:
@@ -240,26 +241,31 @@ class Engine:
             self._connect_pairs()
         elif self._may_switch and self.solver == "articulated":
             # The stiffness of contacts costs this one more digits than the other.
-            counters = self.counters
-            counters.away, counters.stay = counters.stay, min(2 * counters.stay, LONGEST_STAY)
-            self.switch("ldu")
+            self._go_away()
         else:
             return False
         return True
 
+    def _go_away(self) -> None:
+        """Leave some steps to the solver with multipliers; more each time that it is soon again."""
+        counters = self.counters
+        if counters.steps - counters.came_back > counters.stay:
+            counters.stay = FIRST_STAY
+        counters.away, counters.stay = counters.stay, min(2 * counters.stay, LONGEST_STAY)
+        self.switch("ldu")
+
     def switch(self, solver: str) -> None:
         """Go on with another solver, from the same state."""
         mine = self.parts
-        self._solvers[self.solver] = mine, self.handle
+        self._solvers[self.solver] = mine
         self.solver = solver
         if solver not in self._solvers:
-            model = compile_model(self.robot, self._facets, solver == "articulated")
+            model = solved_by(mine.model, self.robot, solver == "articulated")
             options = self._patient(mine.options)
             memory = Memory(mine.memory.guesses, make_system(model))
             work = make_workspace(self.robot, model)
-            parts = Parts(model, mine.state, memory, mine.loads, work, options)
-            self._solvers[solver] = parts, None
-        parts, handle = self._solvers[solver]
+            self._solvers[solver] = Parts(model, mine.state, memory, mine.loads, work, options)
+        parts = self._solvers[solver]
         parts.memory.system.valid[:] = 0
         if solver == "articulated":
             state, guesses = parts.state, parts.memory.guesses
@@ -270,7 +276,7 @@ class Engine:
                     knot["mid"][:rates] = state.bodies["omega"][joint["child"]]
             guesses.joints["slope"], guesses.joints["missed"] = 0.0, 0.0
             guesses.trend[:] = guesses.contact_trend[:] = 0.0
-        self.hand_over(parts, handle)
+        self.hand_over(parts)
 
     def _patient(self, options: Options) -> Options:
         """With as many parts of a step, and attempts at it, as suit the solver at work."""
@@ -310,4 +316,4 @@ class Engine:
         system = parts.memory.system._replace(blocks=blocks)
         system.valid[:] = 0
         memory = Memory(parts.memory.guesses, system)
-        self.hand_over(parts._replace(model=model, memory=memory), self.handle)
+        self.hand_over(parts._replace(model=model, memory=memory))

@@ -177,7 +177,7 @@ class Running:
         widths = robot.nq, robot.nv, held.rates
         gains = held.no_gains[:0] if gains is None else gains
         drive = gains, held.torques, targets, motions, controller, self._engine.time, every
-        return Handle(make_run(n, widths, *drive), getattr(self._engine, "single", None))
+        return Handle(make_run(n, widths, *drive))
 
 
 @contextmanager

@@ -66,3 +66,33 @@ def test_states_of_a_batch_are_taken_over_one_by_one():
     log = sim.run(0.5)
     assert sim.engine.counters.stay == batch._sims[0].engine.counters.stay
     np.testing.assert_array_equal(rollout.q[0, :-1], log.q)
+
+
+def test_what_is_restored_changes_solvers_when_the_original_does():
+    """How many steps the other solver has still to take, and how many next time, go along."""
+    sim, other = dropped(None), dropped(None)
+    while sim.solver == "articulated":
+        sim.step()
+    other.restore(sim)
+    took: list[list[str]] = []
+    for each in (sim, other):
+        took.append([])
+        for _ in range(150):
+            each.step()
+            took[-1].append(each.solver)
+    assert took[0] == took[1]
+    assert set(took[0]) == {"articulated", "ldu"}
+    np.testing.assert_array_equal(sim.q, other.q)
+
+
+def test_the_other_solver_stays_longer_only_where_it_is_needed_again_soon():
+    """Each failure that comes after many steps alone costs two steps, not ever more."""
+    engine = dropped(None).engine
+    stays = []
+    for steps in (10, 12, 16, 100, 101):
+        engine.counters.steps = steps
+        engine._go_away()
+        stays.append(engine.counters.away)
+        engine.counters.steps += engine.counters.away
+        engine.come_back(engine.counters.away)
+    assert stays == [2, 4, 8, 2, 4]

@@ -51,6 +51,12 @@ def compile_model(mechanism: Mechanism, n_facets: int = 0, articulated: bool = F
     )
 
 
+def solved_by(model: Model, mechanism: Mechanism, articulated: bool) -> Model:
+    """The model of a mechanism, for the solver of trees or the one with multipliers."""
+    loops = separate_loops(mechanism) if articulated and mechanism.loop_joints else None
+    return model._replace(tree=articulated, loops=loops)
+
+
 def connect_pairs(model: Model, near: NDArray[np.bool_]) -> Model:
     """The model with blocks of their own for the pairs of bodies that are `near`, and no others.
 

@@ -19,6 +19,7 @@ from robosim.kernels.contact.kinematics import (
 )
 from robosim.kernels.contact.law import contact_begins, contact_center
 from robosim.kernels.contact.limits import coordinate_gap, start_coordinate
+from robosim.kernels.contact.pinned import is_pinned, loosen
 from robosim.kernels.equations.algebra import assign, dot, fill
 from robosim.kernels.narrow_phase.slots import (
     are_far,
@@ -74,7 +75,7 @@ def choose_contacts(scheme, model, state, memory, work, options, dt, kappa):
                     start_contact(contact, system.pose1, dt, w, work.scratch[0])
                 if stays:
                     stay(guesses.contacts[k], w, k, work)
-                else:
+                elif body.floats_with >= 0 or may_act(model, system, work, k):
                     enter(model.facets, system, work, k, kappa, speed)
             elif stays:
                 system.valid[FACTORED] = 0
@@ -131,10 +132,11 @@ def choose_features(model, collision, state, memory, work, options, dt, kappa, f
                 start_contact(work.slots[slot], system.pose1, dt, w, work.scratch[0])
                 if stays:
                     stay(guesses.contacts[slot], w, slot, work)
-                else:
+                elif may_act(model, system, work, slot):
                     enter(model.facets, system, work, slot, kappa, speed)
             elif stays:
                 system.valid[FACTORED] = 0
+    loosen(system, work, system.pose1)
     return status
 
 
@@ -172,6 +174,13 @@ def admit_limit(scheme, model, state, system, work, k, kappa, dt, speed):
         rescale_friction(c, 0.5 * contact.bound * (abs(dt) + abs(state.last_dt[0])))
     if not stays:
         enter(model.facets, system, work, k, kappa, speed)
+
+
+@kernel
+def may_act(model, system, work, k):
+    """Whether a contact that has been started can be opened or closed at all."""
+    contact, w, t = work.slots[k], system.contacts[k], work.scratch[0]
+    return not is_pinned(model, system.pose1, contact, w, t)
 
 
 @kernel
@@ -225,7 +234,8 @@ def admit_reached(scheme, model, state, system, work, options, dt, kappa):
             contact, w = work.slots[k], system.contacts[k]
             if work.entered[k] == 0 and somewhere(ground_gap(contact, pose) <= 0.0):
                 start_contact(contact, system.pose1, dt, w, work.scratch[0])
-                enter(model.facets, system, work, k, kappa, speed)
+                if body.floats_with >= 0 or may_act(model, system, work, k):
+                    enter(model.facets, system, work, k, kappa, speed)
     if scheme.limits_far(model, system, work.scratch[0].open):
         return
     for k in range(model.n_ground, model.contacts.shape[0]):
@@ -271,5 +281,6 @@ def admit_entered(model, collision, system, work, options, dt, kappa, substeps):
             if work.ids[slot] >= 0 and work.entered[slot] == 0:
                 w = system.contacts[slot]
                 start_contact(work.slots[slot], system.pose1, dt, w, work.scratch[0])
-                enter(model.facets, system, work, slot, kappa, speed)
+                if may_act(model, system, work, slot):
+                    enter(model.facets, system, work, slot, kappa, speed)
     return status

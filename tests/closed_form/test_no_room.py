@@ -1,0 +1,131 @@
+"""Gaps that joints, or two walls, hold at exactly zero carry nothing, and hold nothing up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from robosim import Body, ContactPoint, Geometry, HalfSpace, Joint, Mechanism, Simulation
+
+DT, STEPS = 5e-3, 60
+TIME = STEPS * DT
+SOLVERS = "articulated", "ldu"
+MU = 0.5
+
+
+def box(name: str, size: tuple[float, float, float], mass: float = 1.0) -> Body:
+    a, b, c = size
+    inertia = mass / 12 * np.diag([b * b + c * c, a * a + c * c, a * a + b * b])
+    return Body(name, mass, inertia, collisions=(Geometry("box", size, friction=MU),))
+
+
+def cart(room: float) -> Mechanism:
+    rail = Joint("rail", "prismatic", None, "cart", (1, 0, 0), (0, 0, 0.1 + room))
+    return Mechanism(
+        "cart", (box("cart", (0.4, 0.2, 0.2)),), (rail,), obstacles=[HalfSpace(friction=MU)]
+    )
+
+
+@pytest.mark.parametrize("room", [0.0, 1e-12, -1e-12])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_rail_holds_what_touches_the_floor(solver, room):
+    sim = Simulation(cart(room), DT, solver=solver)
+    for _ in range(STEPS):
+        sim.step([1.0])
+    # Held forces act half at a start: the position lags by the first half step's share.
+    assert sim.q[0] == pytest.approx(0.5 * TIME**2, abs=1e-9)
+    assert sim.contacts() == []
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_wheels_of_a_planar_base_roll_without_resistance(solver):
+    """Two slides and a hinge carry it; the wheels are balls on axles whose lowest points touch."""
+    frame = Body("frame", 2.0, 0.1 * np.eye(3))
+    wheel = Body("wheel", 0.5, 2e-3 * np.eye(3), collisions=(Geometry("sphere", (0.1,)),))
+    slider = Body("slider", 1.0, 0.1 * np.eye(3))
+    turner = Body("turner", 1.0, 0.1 * np.eye(3))
+    joints = (
+        Joint("x", "prismatic", None, "slider", (1, 0, 0), (0, 0, 0.1)),
+        Joint("y", "prismatic", "slider", "turner", (0, 1, 0)),
+        Joint("yaw", "revolute", "turner", "frame", (0, 0, 1)),
+        Joint("axle", "revolute", "frame", "wheel", (0, 1, 0), (0.3, 0, 0)),
+    )
+    robot = Mechanism(
+        "base", (slider, turner, frame, wheel), joints, obstacles=[HalfSpace(friction=MU)]
+    )
+    sim = Simulation(robot, DT, solver=solver)
+    sim.set_state([0, 0, 0.3, 0], [0.4, -0.2, 0.0, 5.0])
+    energy = sim.energy()
+    for _ in range(STEPS):
+        sim.step()
+    np.testing.assert_allclose(sim.v, [0.4, -0.2, 0.0, 5.0], atol=1e-9)
+    assert sim.energy() == pytest.approx(energy, abs=1e-9)
+
+
+def test_what_a_joint_can_lift_stays_a_contact():
+    """The same floor under a vertical slide beside the rail's carries the weight."""
+    hand = box("hand", (0.1, 0.1, 0.1))
+    robot = Mechanism(
+        "gantry",
+        (Body("beam", 1.0, np.eye(3)), hand),
+        (
+            Joint("along", "prismatic", None, "beam", (1, 0, 0), (0, 0, 1)),
+            Joint("down", "prismatic", "beam", "hand", (0, 0, 1), (0, 0, -0.95)),
+        ),
+        obstacles=[HalfSpace(friction=MU)],
+    )
+    sim = Simulation(robot, DT)
+    for _ in range(STEPS):
+        sim.step()
+    carried = sum(contact.force[2] for contact in sim.contacts())
+    assert carried == pytest.approx(9.81, rel=1e-6)
+
+
+def walls(inside: float) -> list[Geometry]:
+    """Two boxes face to face along x."""
+    return [
+        Geometry("box", (1, 4, 1), position=(side * (0.5 + 0.5 * inside), 0, 0), friction=MU)
+        for side in (-1, 1)
+    ]
+
+
+@pytest.mark.parametrize("room", [0.0, 1e-12, -1e-12])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_what_fits_exactly_between_walls_falls(solver, room):
+    block = box("block", (0.2, 0.2, 0.2))
+    robot = Mechanism(
+        "slot",
+        (block,),
+        (Joint("free", "floating", None, "block"),),
+        obstacles=walls(0.2 + room),
+    )
+    sim = Simulation(robot, DT, solver=solver)
+    gap = min(sim.step().gap for _ in range(20))
+    assert gap > -2e-8
+    assert sim.q[2] == pytest.approx(-0.5 * 9.81 * (20 * DT) ** 2, rel=1e-3)
+    assert abs(sim.q[0]) < 2e-8
+
+
+def test_walls_that_press_nothing_stop_what_is_pushed_into_one():
+    """Friction at the wall that it is pushed into holds it; the other one does nothing."""
+    block = box("block", (0.2, 0.2, 0.2))
+    robot = Mechanism(
+        "slot", (block,), (Joint("free", "floating", None, "block"),), obstacles=walls(0.2)
+    )
+    sim = Simulation(robot, DT)
+    sim.apply_wrench("block", force=(30.0, 0.0, 0.0))
+    for _ in range(20):
+        sim.step()
+    assert abs(sim.q[2]) < 1e-6
+    assert sum(contact.force[0] for contact in sim.contacts()) == pytest.approx(-30.0, rel=1e-4)
+
+
+def test_points_on_the_ground_carry_nothing_either():
+    """Contact points of a body on a rail at z = 0."""
+    body = Body("sled", 1.0, 0.1 * np.eye(3))
+    rail = Joint("rail", "prismatic", None, "sled", (1, 0, 0))
+    point = ContactPoint("runner", "sled", (0.1, 0.0, 0.0), friction=MU)
+    sim = Simulation(Mechanism("sled", (body,), (rail,), (point,)), DT)
+    for _ in range(STEPS):
+        sim.step([1.0])
+    assert sim.q[0] == pytest.approx(0.5 * TIME**2, abs=1e-9)
