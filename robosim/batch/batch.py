@@ -338,10 +338,13 @@ class BatchSimulation:
             # States that have gone over to the other solver have kernels of their own.
             before = done[todo]
             engines = [self._sims[i].engine for i in todo]
-            solvers = np.array([engine.solver for engine in engines])
             ends = np.array(
                 [engine.until(k, steps) for engine, k in zip(engines, before, strict=True)]
             )
+            for i, engine in zip(todo, engines, strict=True):
+                if engine.counters.came_back == engine.counters.steps:
+                    self._take_up(int(i))
+            solvers = np.array([engine.solver for engine in engines])
             try:
                 for solver in np.unique(solvers):
                     for end in np.unique(ends[solvers == solver]):
@@ -351,7 +354,7 @@ class BatchSimulation:
                 # After an interrupt too, so that all states are where their times say.
                 for i, engine, start in zip(todo, engines, before, strict=True):
                     engine.counters.steps += int(done[i] - start)
-                    engine.come_back(int(done[i] - start))
+                    engine.count_away(int(done[i] - start))
             again = []
             for i, engine, end in zip(todo, engines, ends, strict=True):
                 if done[i] < end and not engine.goes_on(memory.infos["status"][i, done[i]]):

@@ -63,6 +63,7 @@ def our_episodes(
                 pass  # told as an episode lost
         return True
 
+    run()  # so that both solvers are there
     times, lost, divided = [], 0, 0
     for torques in tables:
         sim.set_state(q)

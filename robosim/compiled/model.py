@@ -98,6 +98,7 @@ class Options(NamedTuple):
     max_iterations: int
     max_substeps: int
     last_attempt: int  # at a step, of kernels.solve.status
+    hands_over: bool  # whether what the attempts do not solve goes to another solver, undivided
     order: int  # 2, or 4 where the motion is smooth
 
 

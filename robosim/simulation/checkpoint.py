@@ -17,6 +17,7 @@ from robosim.errors import RobosimError
 from robosim.runtime.handles import Parts
 from robosim.validation import Array
 
+DUE = -1  # as `away`: they have been taken, and the other one goes on with the next
 FIRST_STAY = 2  # steps that a tree with contacts is left to the solver with multipliers
 
 
@@ -29,7 +30,7 @@ class Counters:
     start_time : float [s]
     steps, fourth_order_steps : int
     away : int
-        Steps that the solver with multipliers has still to take for the other one.
+        Steps that the solver with multipliers has still to take for the other one, or `DUE`.
     stay : int
         How many it is to take the next time, if that is soon.
     came_back : int

@@ -21,7 +21,7 @@ from robosim.errors import StateError
 from robosim.kernels.solve.status import COLD, LAST, NEEDS_BLOCKS
 from robosim.runtime.handles import Handle, Parts, Runner, begin_compiling, runner
 from robosim.runtime.limbs import Limbs, find_lanes
-from robosim.simulation.checkpoint import FIRST_STAY, Counters, assign_parts, copied_parts
+from robosim.simulation.checkpoint import DUE, FIRST_STAY, Counters, assign_parts, copied_parts
 from robosim.simulation.diagnosis import failure
 from robosim.validation import Array
 
@@ -83,7 +83,6 @@ class Engine:
     ) -> None:
         self.robot, self.solver = robot, solver
         self._facets, self._may_switch = facets, may_switch
-        self._most = options.max_substeps
         model = compile_model(robot, facets, solver == "articulated")
         state, memory, loads = make_state(robot, model), make_memory(model), make_loads(model)
         options = self._patient(options)
@@ -178,9 +177,9 @@ class Engine:
             counters, done, infos = self.counters, self._done, run.values.infos
             done[0] = reached = begin
             while True:
+                last = self.until(reached, end) if counters.away else end
                 if self.run_states is None:
                     self.run_states = runner(self.handle, run)
-                last = self.until(reached, end) if counters.away else end
                 try:
                     if self.lanes and last - reached > FEWEST_IN_LANES and not counters.away:
                         self._advance_limbs(self.run_states, run, last - 1)
@@ -191,7 +190,7 @@ class Engine:
                     if reached > before:
                         self.count(reached - before, infos, reached - 1)
                     if counters.away:
-                        self.come_back(reached - before)
+                        self.count_away(reached - before)
                 if reached == end:
                     return
                 if reached < last and not self.goes_on(infos["status"][reached]):
@@ -221,17 +220,19 @@ class Engine:
         self.limbs.run(own, parts, kind, run.addresses, run.kind, self._done, end)
 
     def until(self, reached: int, end: int) -> int:
-        """How far towards `end` the solver at work may go from `reached`."""
-        return min(end, reached + self.counters.away) if self.counters.away else end
-
-    def come_back(self, taken: int) -> None:
-        """Count the steps that a solver has taken for the other, which comes back after enough."""
+        """How far towards `end` the solver that is to go on from `reached` may go."""
         counters = self.counters
-        if counters.away:
-            counters.away -= taken
-            if counters.away == 0:
-                counters.came_back = counters.steps
-                self.switch("articulated")
+        if counters.away == DUE:
+            # Not before, so that what the last step has left is read from who took it.
+            counters.away, counters.came_back = 0, counters.steps
+            self.switch("articulated")
+        return min(end, reached + counters.away) if counters.away else end
+
+    def count_away(self, taken: int) -> None:
+        """Count the steps that a solver has taken for the other, which is due after enough."""
+        counters = self.counters
+        if counters.away > 0:
+            counters.away = counters.away - taken or DUE
 
     def goes_on(self, status: int) -> bool:
         """Make what a step that stopped with `status` needs to be tried again, if anything."""
@@ -279,14 +280,15 @@ class Engine:
         self.hand_over(parts)
 
     def _patient(self, options: Options) -> Options:
-        """With as many parts of a step, and attempts at it, as suit the solver at work."""
+        """With as many attempts at a step as suit the solver at work."""
         touches = bool(self.robot.contacts or self.robot.touching_shapes())
         # With loops the other has more to keep apart, and fewer digits for it.
         worse = touches and not self.robot.loop_joints
         if self._may_switch and self.solver == "articulated" and worse:
-            # Contacts that the first of two cannot solve are soon handed to the other.
-            return options._replace(max_substeps=1, last_attempt=COLD)
-        return options._replace(max_substeps=self._most, last_attempt=LAST)
+            # Contacts that the first of two cannot solve are soon handed to the other. What it
+            # solves, but not as a motion, is divided.
+            return options._replace(last_attempt=COLD, hands_over=True)
+        return options._replace(last_attempt=LAST, hands_over=False)
 
     def _connect_pairs(self) -> None:
         """Make room in the linear system for the pairs of bodies that have come near each other."""

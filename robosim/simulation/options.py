@@ -67,6 +67,7 @@ def checked(
         int(max_iterations),
         int(max_substeps),
         LAST,
+        False,
         int(order),
     )
     return options, n_facets if friction_cone == "linearized" else 0

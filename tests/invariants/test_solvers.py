@@ -28,9 +28,10 @@ def test_a_step_that_is_not_solved_is_taken_over():
     assert (sim.solver, reference.solver) == ("articulated", "ldu")
     solvers = []
     logs = [each.run(1.0, lambda sim: solvers.append(sim.solver)) for each in (sim, reference)]
-    # For the step that has failed, which was begun by the first, and another.
+    # For the step that has failed, which was begun by the first, and another; seen before a step,
+    # the solver is the one that took the last.
     first = solvers.index("ldu")
-    assert solvers[first : first + 2] == ["ldu", "articulated"]
+    assert solvers[first - 1 : first + 3] == ["articulated", "ldu", "ldu", "articulated"]
     assert logs[0].samples.gap.min() >= 0
     assert logs[0].samples.substeps.max() == 1
     # Together down to the first impact; after that, where what touches first decides.
@@ -94,5 +95,23 @@ def test_the_other_solver_stays_longer_only_where_it_is_needed_again_soon():
         engine._go_away()
         stays.append(engine.counters.away)
         engine.counters.steps += engine.counters.away
-        engine.come_back(engine.counters.away)
+        engine.count_away(engine.counters.away)
+        engine.until(0, 1)
     assert stays == [2, 4, 8, 2, 4]
+
+
+def test_wrenches_are_read_from_the_solver_that_took_the_step():
+    sim, other = dropped(None), dropped(None)
+    for each in (sim, other):
+        for _ in range(3):
+            each.step()
+    sim.engine._go_away()
+    took = []
+    for _ in range(4):
+        sim.step()
+        other.step()
+        took.append(sim.solver)
+        found, expected = sim.joint_wrenches(), other.joint_wrenches()
+        for name, wrench in expected.items():
+            np.testing.assert_allclose(found[name], wrench, rtol=1e-5, atol=1e-6)
+    assert took == ["ldu", "ldu", "articulated", "articulated"]

@@ -257,7 +257,7 @@ def admit_entered(model, collision, system, work, options, dt, kappa, substeps):
         return CONVERGED
     status, nb, speed = CONVERGED, model.bodies.shape[0], options.contact_speed
     pairs, found = collision.pairs, work.collision.found
-    # An undivided step that may not be divided goes to the other solver, which may do so.
+    # An undivided step that is too long is refused, be it that it may not be divided.
     may_divide = substeps == 1 or 2 * substeps <= options.max_substeps
     for p in range(pairs.shape[0]):
         pair, met = pairs[p], 0

@@ -7,6 +7,7 @@ OUT_OF_ITERATIONS = 3
 NOT_FINITE = 4
 NOT_SMOOTH = 5  # a contact or limit is active in a composition of order four
 NEEDS_BLOCKS = 6  # bodies have come near each other that the system has no blocks for
+# From here on what was solved is no motion, and has to be divided:
 TURNS_FAR = 7  # a body turns farther than the discrete momentum can tell
 GIVES_ENERGY = 8  # constraints do work, as in solutions of impacts in which bodies turn far
 GOES_THROUGH = 9  # shapes may have passed each other where they had to touch

@@ -9,7 +9,7 @@ from robosim.kernels.contact.kinematics import RECOVERY_SPEED
 from robosim.kernels.equations.algebra import dot
 from robosim.kernels.equations.body import angular_momentum
 from robosim.kernels.narrow_phase.slots import goes_through
-from robosim.kernels.solve.status import COLD, CONVERGED, GIVES_ENERGY, GOES_THROUGH, TURNS_FAR
+from robosim.kernels.solve.status import CONVERGED, GIVES_ENERGY, GOES_THROUGH, TURNS_FAR
 
 HALF_RADIAN = 0.8775825618903728  # its cosine
 FINE = 8  # parts of a step from which on impacts may do whatever work their equations ask for
@@ -89,8 +89,6 @@ def check(model, state, system, loads, work, options, dt, info):
     ):
         return GOES_THROUGH
     may_divide = 2 * info.substeps <= min(FINE, options.max_substeps)
-    # Or the step goes to the other solver, which may divide it.
-    may_divide = may_divide or options.last_attempt == COLD
     touches = work.active[0] > 0
     if touches and may_divide and constraints_give(model, state, system, loads, work, options, dt):
         return GIVES_ENERGY

@@ -17,6 +17,7 @@ from robosim.kernels.solve.status import (
     CONVERGED,
     NEEDS_BLOCKS,
     NOT_SMOOTH,
+    TURNS_FAR,
 )
 from robosim.kernels.step.finish import commit
 from robosim.kernels.step.guards import check
@@ -75,9 +76,10 @@ def step(scheme, model, state, memory, loads, work, options, solver, asked, info
             copy_guesses(work.learned, memory.guesses)
         if info.status == NEEDS_BLOCKS:
             return info.status
+        unsolved = info.status < TURNS_FAR
         if info.order == 4:
             info.order = 2
-        elif 2 * info.substeps > options.max_substeps:
+        elif 2 * info.substeps > options.max_substeps or (unsolved and options.hands_over):
             return info.status
         else:
             info.substeps *= 2
