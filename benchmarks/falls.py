@@ -16,7 +16,6 @@ import argparse
 import sys
 import time
 import warnings
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -27,14 +26,16 @@ from rich.table import Table
 
 import robosim
 from robosim import ConvergenceError, Mechanism, Simulation
+from robosim.errors import LoadError
 
-SHARED = Path("cmeel.prefix/share/example-robot-data/robots")
 ROBOTS = {
     "a1": "a1",
-    "anymal": "anymal_b_simple_description/robots/anymal.urdf",
-    "hyq": "hyq_description/robots/hyq_no_sensors.urdf",
-    "simple_humanoid": "simple_humanoid_description/urdf/simple_humanoid.urdf",
-    "talos": "talos_data/robots/talos_reduced.urdf",
+    "go1": "go1_description",
+    "anymal": "anymal_b_simple_description/anymal",
+    "hyq": "hyq_description",
+    "solo12": "solo_description/solo12",
+    "simple_humanoid": "simple_humanoid",
+    "talos": "talos_data/talos_reduced",
 }
 TIMESTEPS = (1e-3, 2e-3, 5e-3, 0.01)
 HEIGHT = 0.5  # of the fall [m]
@@ -53,12 +54,10 @@ class Episode(NamedTuple):
 
 def load(name: str) -> Mechanism:
     """One of ROBOTS."""
-    if ROBOTS[name] == name:
-        return robosim.load(name)
-    for place in map(Path, sys.path):
-        if (place / SHARED / ROBOTS[name]).is_file():
-            return robosim.load(place / SHARED / ROBOTS[name])
-    raise SystemExit(f"{name} is a robot of example-robot-data: pip install 'robosim[robots]'")
+    try:
+        return robosim.load(ROBOTS[name])
+    except LoadError as error:
+        raise SystemExit(f"{name} is of example-robot-data ({error}): robosim[robots]") from None
 
 
 def fall(robot: Mechanism, timestep: float, seconds: float, seed: int, torques: str) -> Episode:
