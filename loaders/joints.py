@@ -10,7 +10,7 @@ from robosim import quaternions
 from robosim.description.joint import Joint, SafetyLimits
 from robosim.errors import LoadError
 from robosim.loaders.inertials import Inertial
-from robosim.loaders.names import free_name
+from robosim.description.names import free_name
 from robosim.loaders.schema import JOINT_KINDS
 from robosim.loaders.tree import Group, origin
 

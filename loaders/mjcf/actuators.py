@@ -28,7 +28,7 @@ from robosim.loaders.mjcf.muscles import (
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.tendons import Tendons
-from robosim.loaders.names import free_name
+from robosim.description.names import free_name
 
 Three = tuple[float, float, float]
 

@@ -22,7 +22,7 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.tendons import Tendons
-from robosim.loaders.names import free_name
+from robosim.description.names import free_name
 
 _LEFT_OUT = "equalities that no joint or gear here can hold are left out"
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from robosim import quaternions
 from robosim.loaders.mjcf.joints import Spec
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.names import free_name
+from robosim.description.names import free_name
 
 Array = NDArray[np.float64]
 

@@ -54,7 +54,7 @@ from robosim.loaders.mjcf.shapes import Materials
 from robosim.loaders.mjcf.tendons import Tendons
 from robosim.loaders.mjcf.tree import Tree
 from robosim.loaders.mjcf.unread import note_unread
-from robosim.loaders.names import free_name
+from robosim.description.names import free_name
 from robosim.loaders.options import LoadOptions
 
 Array = NDArray[np.float64]

@@ -17,7 +17,7 @@ from robosim.loaders.mjcf.hfields import HeightFields
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.shapes import DRAWN_GROUPS, WORLDLY, Materials, geometry
-from robosim.loaders.names import free_name
+from robosim.description.names import free_name
 
 Array = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose, from_to
 from robosim.loaders.mjcf.tendons import Tendons
-from robosim.loaders.names import free_name
+from robosim.description.names import free_name
 
 _OBJECTS = ("body", "xbody", "geom", "site", "camera")
 _VOLUMES = ("sphere", "capsule", "ellipsoid", "cylinder", "box")

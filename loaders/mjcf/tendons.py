@@ -22,7 +22,7 @@ from robosim.loaders.mjcf.contacts import PlacedGeom
 from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.joints import Spec, read_effort_range
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.names import free_name
+from robosim.description.names import free_name
 
 Array = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from robosim.loaders.mjcf.meshes import Meshes
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose, pose
-from robosim.loaders.names import free_name
+from robosim.description.names import free_name
 
 WORLD = "world"
 _DRAWN_ONLY = ("camera", "light")

@@ -77,7 +77,7 @@ def _body(document: Document, body: Body, chain: list[Joint], parent: str | None
     J = np.asarray(body.inertia)
     full = (J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
     child(element, "inertial", pos=text(-origin), mass=text(body.mass), fullinertia=text(full))
-    if body.triangle_violation():
+    if body.impossible_inertia():
         document.lost.add("inertias that no real body has, for which MuJoCo refuses the file",
                       body.name)  # fmt: skip
     _contents(document, element, body)
