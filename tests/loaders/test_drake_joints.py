@@ -7,7 +7,7 @@ import pytest
 from urdf_text import joint_xml, link_xml
 
 import robosim
-from robosim import LoadError, Simulation, quaternions
+from robosim import LoadError, SaveError, Simulation, quaternions
 from robosim.dynamics import Kinematics
 
 WORLD, A = link_xml("world", ""), link_xml("a")
@@ -85,9 +85,10 @@ def test_screws_that_are_none(write):
         robosim.load(write(WORLD, A, screw().replace("0 0 2", "0 0 0")))
 
 
-def test_saved_as_what_urdf_has(write, tmp_path):
+def test_saved_as_mjcf(write, tmp_path):
     robot = robosim.load(write(WORLD, A, screw()))
-    assert any("tendons" in text for text in robosim.save(robot, tmp_path / "a.urdf"))
+    with pytest.raises(SaveError, match="no joint of kind 'cylindrical'"):
+        robosim.save(robot, tmp_path / "a.urdf")
     robosim.save(robot, tmp_path / "a.xml")
     again = robosim.load(tmp_path / "a.xml")
     (held,) = again.tendons

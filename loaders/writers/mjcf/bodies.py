@@ -23,7 +23,7 @@ def write_world(document: Document) -> None:
     """The floor, and what is fixed to the world."""
     mechanism, world = document.mechanism, document.world
     if mechanism.contacts:
-        name = document.geom_name("floor")
+        name = document.names["geom"].made("floor")
         child(world, "geom", name=name, type="plane", size="0 0 1", **TOUCHED)
     for frame in mechanism.world_frames:
         if frame.name != "world":
@@ -111,7 +111,7 @@ def _contents(document: Document, element: etree._Element, body: Body) -> None:
         document.shape(inner, tag, shape, R_f, p_f)
         # What is called like its link has the name from there; solids come before what is seen.
         if shape.name not in ("", link) and (tag == "collision" or shape.name not in solid):
-            inner[-1].set("name", document.geom_name(shape.name))
+            inner[-1].set("name", document.names["geom"].own(shape.name))
 
 
 def write_exclusions(document: Document) -> None:
