@@ -15,6 +15,7 @@ from robosim.errors import LoadError
 from robosim.loaders import drake_joints
 from robosim.loaders.schema import numbers, refusal, tag_name
 
+
 def standard_names(root: etree._Element, warnings: list[str]) -> None:
     """Put what Drake has in addition to the format in its terms, in place: shapes and joints.
 

@@ -78,7 +78,9 @@ def _universal(joint: etree._Element, root: etree._Element, warnings: list[str])
 def threads(root: etree._Element) -> dict[str, float]:
     """Screws of a tree that `standard` has been at: joint -> what a turn moves it by [m]."""
     return {
-        str(joint.get("name")): numbers(pitch, "value", f"joint '{joint.get('name')}': <{_PITCH}>")[0]
+        str(joint.get("name")): numbers(pitch, "value", f"joint '{joint.get('name')}': <{_PITCH}>")[
+            0
+        ]
         for joint in root.iterchildren("joint")
         for pitch in joint.iterchildren(_PITCH)
     }

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.description.body import Body, Frame
+from robosim.description.inertias import turnable
 from robosim.description.joint import LEAST_TURN, Joint
+from robosim.description.names import free_name
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.compiler import Compiler, Option
 from robosim.loaders.mjcf.links import Link, Links
@@ -25,8 +27,6 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.tree import PlacedJoint
-from robosim.description.inertias import turnable
-from robosim.description.names import free_name
 
 Array = NDArray[np.float64]
 

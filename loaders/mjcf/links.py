@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from robosim.description.names import free_name
 from robosim.errors import LoadError
 from robosim.loaders import inertials
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.tree import NOT_READ, PlacedJoint, TreeBody
-from robosim.description.names import free_name
 
 FLOATING_BASE = "floating_base"
 NOTHING = Inertial(0.0, np.zeros(3), np.zeros((3, 3)))

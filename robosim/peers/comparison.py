@@ -280,7 +280,10 @@ def _errors(
     # A thousandth of what weight does; of a door, whose bias is none, there is only rounding.
     slight = 1e-3 * np.sqrt(robot.total_mass) * float(np.linalg.norm(GRAVITY))
     # Places are told from the origin, where everything may be, by how large the bodies are.
-    size = max(float(np.sqrt(np.trace(turnable(body.inertia, body.mass)) / body.mass)) for body in robot.bodies)
+    size = max(
+        float(np.sqrt(np.trace(turnable(body.inertia, body.mass)) / body.mass))
+        for body in robot.bodies
+    )
 
     def stacked(answer: dict[str, Array]) -> Array:
         return np.array([answer[name] for name in frames])

@@ -6,6 +6,7 @@ can have.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -78,11 +79,15 @@ def _held(robot: Mechanism, massless: str) -> Mechanism:
                 )
             q = home[start : start + joint.nq]
             if joint.nv == 1:
-                held = replace(joint, motion=lambda time, value=float(q[0]): value)
+                held = replace(joint, motion=_staying(float(q[0])))
             else:
                 locks.append(_lock(joint, q, free_name(f"{joint.name}:lock", taken)))
         joints.append(held)
     return replace(robot, joints=(*joints, *locks))
+
+
+def _staying(value: float) -> Callable[[float], float]:
+    return lambda time: value
 
 
 def _lock(joint: Joint, q: Array, name: str) -> Joint:

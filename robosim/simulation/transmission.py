@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from robosim import quaternions
 from robosim.description.actuator import Actuator
 from robosim.description.mechanism import Mechanism
-from robosim.description.rigid import floating_bases
 from robosim.description.place import Place
+from robosim.description.rigid import floating_bases
 from robosim.errors import StateError
 from robosim.validation import Array
 

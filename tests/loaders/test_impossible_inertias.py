@@ -1,4 +1,4 @@
-"""Inertias that no body can have: what loads can be looked at, and Simulation refuses it by name."""
+"""Inertias that no body can have: they load, to be looked at; Simulation refuses them by name."""
 
 from __future__ import annotations
 

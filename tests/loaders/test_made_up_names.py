@@ -127,8 +127,10 @@ def test_of_coordinates(tmp_path):
     parts += [joint_xml(name, "base", name, kind, "") for name, kind in kinds.items()]
     parts += [joint_xml(name, "base", name) for name in hinges]
     robot = urdf(tmp_path, *parts, ground=False)
-    for names, own in ((robot.q_names, "s.qw_ p.t0_ p.r_ f.x_ floating_base.qz_ f.y s.qx"),
-                       (robot.v_names, "s.wx_ p.t0_ p.r_ f.vy_ f.vx floating_base.wz")):  # fmt: skip
+    for names, own in (
+        (robot.q_names, "s.qw_ p.t0_ p.r_ f.x_ floating_base.qz_ f.y s.qx"),
+        (robot.v_names, "s.wx_ p.t0_ p.r_ f.vy_ f.vx floating_base.wz"),
+    ):
         assert len(set(names)) == len(names)
         assert set(hinges) | set(own.split()) <= set(names)
     for name in hinges:
@@ -151,7 +153,8 @@ def test_of_coordinates_that_a_tendon_is_called_as(tmp_path):
     body = '<body><joint name="j" type="ball"/><geom size=".1"/>{}</body>'
     inner = '<body><joint name="k"/><joint name="l" axis="1 0 0"/><geom size=".1"/></body>'
     tendon = ('<tendon><fixed name="j.wx" stiffness="1"><joint joint="k" coef="2"/>'
-              '<joint joint="l" coef="1"/></fixed></tendon><sensor><tendonpos name="s" tendon="j.wx"/></sensor>')  # fmt: skip
+              '<joint joint="l" coef="1"/></fixed></tendon>'
+              '<sensor><tendonpos name="s" tendon="j.wx"/></sensor>')  # fmt: skip
     robot = load(tmp_path, f"<worldbody>{body.format(inner)}</worldbody>{tendon}")
     assert [one.name for one in robot.tendons] == ["j.wx"]
     assert robot.v_names == ("j.wx_", "j.wy", "j.wz", "k", "l")

@@ -53,7 +53,9 @@ def _actuator(document: Document, actuators: etree._Element, actuator: Actuator)
     else:
         tendons = document.root.find("tendon")
         tendons = child(document.root, "tendon") if tendons is None else tendons
-        tendon = child(tendons, "fixed", name=document.names["tendon"].made(f"{actuator.name}_gears"))
+        tendon = child(
+            tendons, "fixed", name=document.names["tendon"].made(f"{actuator.name}_gears")
+        )
         for name, gear in actuator.gears.items():
             child(tendon, "joint", joint=joints[name], coef=text(gear))
         attributes["tendon"] = str(tendon.get("name"))

@@ -141,15 +141,16 @@ class Document:
     def _names(self) -> dict[str, Names]:
         """The names of each kind, of which the mechanism's come first."""
         mechanism = self.mechanism
-        held = [*mechanism.loop_joints, *mechanism.couplings]
-        held += [tendon for tendon in mechanism.tendons if tendon.motion is not None]
-        free = [*mechanism.springs]
-        free += [tendon for tendon in mechanism.tendons if tendon.motion is None]
+        held = [joint.name for joint in mechanism.loop_joints]
+        held += [coupling.name for coupling in mechanism.couplings]
+        held += [tendon.name for tendon in mechanism.tendons if tendon.motion is not None]
+        free = [spring.name for spring in mechanism.springs]
+        free += [tendon.name for tendon in mechanism.tendons if tendon.motion is None]
         return {
             "site": Names(),
             "geom": Names(),
-            "equality": Names(one.name for one in held),
-            "tendon": Names(one.name for one in free),
+            "equality": Names(held),
+            "tendon": Names(free),
             "actuator": Names(name for names in self.joints.values() for name in names),
         }
 

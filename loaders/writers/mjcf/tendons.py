@@ -83,8 +83,9 @@ def _wrap(document: Document, name: str, wrap: Wrap) -> str:
 
 def _spring(document: Document, tendons: etree._Element, spring: PointSpring) -> None:
     tendon = child(
-        tendons, "spatial", name=document.names["tendon"].own(spring.name), springlength=text(spring.rest_length),
-        stiffness=text(spring.stiffness), damping=text(spring.damping),
+        tendons, "spatial", name=document.names["tendon"].own(spring.name),
+        springlength=text(spring.rest_length), stiffness=text(spring.stiffness),
+        damping=text(spring.damping),
     )  # fmt: skip
     ends = ((spring.parent, spring.parent_position), (spring.child, spring.child_position))
     for k, (body, position) in enumerate(ends):
