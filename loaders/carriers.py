@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from robosim.description.body import Body, Frame, Geometry
+from robosim.description.inertias import turnable
 from robosim.description.massless import carried_by, idle_ends
 from robosim.description.mechanism import Mechanism
 
@@ -60,8 +61,8 @@ def with_masses(mechanism: Mechanism, tied: bool, warnings: list[str]) -> Mechan
         if body.carrier and (held or masses):
             held = held or list(masses.values())
             mass = share * sum(other.mass for other in held)
-            moment = share * sum(np.trace(np.asarray(other.inertia)) / 3 for other in held)
-            body = replace(body, mass=mass, inertia=moment * np.eye(3))
+            moments = [np.trace(turnable(other.inertia, other.mass)) / 3 for other in held]
+            body = replace(body, mass=mass, inertia=share * sum(moments) * np.eye(3))
         bodies.append(body)
     mechanism = replace(mechanism, bodies=tuple(bodies))
     ends = idle_ends(mechanism)

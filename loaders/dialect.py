@@ -12,27 +12,19 @@ from yourdfpy import URDF
 
 from robosim import quaternions
 from robosim.errors import LoadError
+from robosim.loaders import drake_joints
 from robosim.loaders.schema import numbers, refusal, tag_name
 
-# Of Drake's own joints, those that are one joint here.
-_DRAKE_JOINTS = ("ball", "planar")
 
-
-def standard_names(root: etree._Element) -> None:
-    """Drop the prefix of what Drake has in addition to the format, in place: shapes and joints.
+def standard_names(root: etree._Element, warnings: list[str]) -> None:
+    """Put what Drake has in addition to the format in its terms, in place: shapes and joints.
 
     Raises
     ------
     LoadError
         For a joint of Drake's that has no like here.
     """
-    for joint in [element for element in root if tag_name(element) == "drake:joint"]:
-        kind = joint.get("type")
-        if kind not in _DRAKE_JOINTS:
-            where = f"drake:joint '{joint.get('name', '')}'"
-            raise refusal(joint, where, f"joints of type '{kind}' are not read", _DRAKE_JOINTS)
-        for element in joint.iter(etree.Element):
-            element.tag = tag_name(element).removeprefix("drake:")
+    drake_joints.standard(root, warnings)
     for geometry in root.iter("geometry"):
         for shape in geometry:
             if tag_name(shape) == "drake:capsule":

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.description.inertias import turnable
 from robosim.errors import LoadError
 from robosim.loaders.tree import Group, PlacedLink, origin
 
@@ -58,15 +59,16 @@ def of_group(group: Group, warnings: list[str]) -> Inertial:
 def of_what_stays(name: str, inertial: Inertial, warnings: list[str]) -> Inertial:
     """The inertial of a body that is fixed to the world, where its inertia does not matter.
 
-    One that no body can have becomes that of a ball of a radius of 0.1 m.
+    One that is not positive definite becomes that of a ball of water.
     """
-    if np.linalg.eigvalsh(inertial.inertia)[0] > 0:
+    inertia = turnable(inertial.inertia, inertial.mass)
+    if inertia is inertial.inertia:
         return inertial
     warnings.append(
         f"link '{name}': the inertia is not positive definite; it is fixed to the world, and so "
         "nothing depends on that"
     )
-    return inertial._replace(inertia=0.4 * inertial.mass * 0.01 * np.eye(3))
+    return inertial._replace(inertia=inertia)
 
 
 def _of_link(placed: PlacedLink) -> Inertial | None:

@@ -1,6 +1,7 @@
-"""What of a URDF file does not matter to how a robot moves, and so stops no load.
+"""What of a URDF file stops no load: what does not matter to how a robot moves, or can be added.
 
-Looks, and what a joint of some type has no use for, are left out if they are wrong, and told.
+Looks, and what a joint of some type has no use for, are left out if they are wrong, and told. The
+name of the robot, and masses and inertias, are added where they are missing.
 """
 
 from __future__ import annotations
@@ -20,20 +21,27 @@ _IDLE = {
 _ALWAYS_IDLE = ("calibration",)
 
 
-def leave_out(root: etree._Element, warnings: list[str]) -> None:
-    """Take out of a URDF tree, in place, what is wrong and does not matter.
+def leave_out(root: etree._Element, name: str, warnings: list[str]) -> None:
+    """Take out of a URDF tree, in place, what is wrong and does not matter; add what is missing.
 
     Parameters
     ----------
     root : lxml element
+    name : str
+        For a robot without one.
     warnings : list of str
         Gets a sentence for each kind of what was wrong, with the links or joints.
     """
     found: dict[str, dict[str, None]] = {}
+    if root.tag == "robot" and not (root.get("name") or "").strip():
+        root.set("name", name)
+        warnings.append(f"the robot has no name; it is called '{name}' as the file is")
     for element, owner in _with_materials(root):
         _mend_material(element, owner, found)
     for link in root.iterchildren("link"):
         owner = f"link '{link.get('name')}'"
+        for inertial in link.iterchildren("inertial"):
+            _complete(inertial, owner, found)
         for visual in list(link.iterchildren("visual")):
             _keep_first(visual, owner, found)
             _try(visual, owner, found)
@@ -65,6 +73,21 @@ def _try(element: etree._Element, owner: str, found: dict[str, dict[str, None]])
         element.getparent().remove(element)
         line = "" if error.line is None else f" (line {error.line})"
         _tell(found, f"left out, as it is wrong: {error.element}: {error.reason}{line}", owner)
+
+
+def _complete(inertial: etree._Element, owner: str, found: dict[str, dict[str, None]]) -> None:
+    """Zeros for a mass and an inertia that are missing: what they are of can be looked at."""
+    for tag, attributes in (("mass", ("value",)), ("inertia", schema.NUMBERS["inertia"])):
+        child = inertial.find(tag)
+        if child is None:
+            child = etree.SubElement(inertial, tag)
+            _tell(found, f"an <inertial> without <{tag}> counts as one of zero", owner)
+        elif tag == "inertia" and any(child.get(name) is None for name in attributes):
+            _tell(found, "components that are missing from an <inertia> count as zero", owner)
+        else:
+            continue
+        for name in attributes:
+            child.set(name, child.get(name, "0"))
 
 
 def _keep_first(visual: etree._Element, owner: str, found: dict[str, dict[str, None]]) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
+from robosim.description.names import free_name
 from robosim.description.springs import PointSpring
 from robosim.errors import ModelError
 from robosim.loaders.loops import TYPES, Array, End, Loop, Place, no_link, turned
-from robosim.loaders.names import free_name
 from robosim.loaders.schema import numbers, refusal, tag_name, text
 
 _BALL, _SPRING = "drake:ball_constraint", "drake:linear_spring_damper"

@@ -247,11 +247,11 @@ def _check_geometry(element: etree._Element, where: str) -> None:
         raise refusal(element, where, f"must hold one shape, not {tags}", SHAPES)
     shape = element[0]
     inside = f"{where}: <{tag_name(shape)}>"
-    # A sphere without a radius is a point, that can touch.
-    point = tags[0] == "sphere" and element.getparent().tag == "collision"
+    # What has no volume can touch, but there is nothing to see.
+    solid = element.getparent().tag == "collision"
     for attribute in ("size", "radius", "length"):
-        if any(value < 0 or (value == 0 and not point) for value in _values(shape, attribute)):
-            value = shape.get(attribute)
-            raise refusal(shape, inside, f"'{attribute}' must be positive, not '{value}'")
+        if any(value < 0 or (value == 0 and not solid) for value in _values(shape, attribute)):
+            value, must = shape.get(attribute), "not be negative" if solid else "be positive"
+            raise refusal(shape, inside, f"'{attribute}' must {must}, not '{value}'")
     if any(value == 0 for value in _values(shape, "scale")):
         raise refusal(shape, inside, f"'scale' must not be zero, not '{shape.get('scale')}'")

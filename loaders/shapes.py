@@ -17,6 +17,7 @@ from robosim.loaders.tree import Group, PlacedLink, origin
 Array = NDArray[np.float64]
 
 GREY: Colour = (0.7, 0.7, 0.7, 1.0)
+THICKNESS = 1e-6  # of a plate or disc without any [m]
 
 
 class Shapes:
@@ -34,6 +35,8 @@ class Shapes:
         Addresses of meshes that do not exist and are only for drawing.
     unread : list of str
         What is wrong with such meshes that exist.
+    flat : list of str
+        Links with collision shapes that have no volume.
     """
 
     def __init__(self, robot: Any, finder: FileFinder, meshes: MeshCache) -> None:
@@ -41,6 +44,7 @@ class Shapes:
         self._meshes = meshes
         self.undrawn: list[str] = []
         self.unread: list[str] = []
+        self.flat: list[str] = []
         # A material may be defined once, anywhere, and referred to by name.
         defined = [visual.material for link in robot.links for visual in link.visuals]
         self._colours: dict[str, Colour] = {}
@@ -90,7 +94,10 @@ class Shapes:
         }
         shape = item.geometry
         if shape.mesh is None:
-            return [_primitive(shape, colour or GREY, place)]
+            flat = _flat(shape, place) if outline else None
+            if flat is not None:
+                self.flat.append(placed.link.name)
+            return [_primitive(shape, colour or GREY, place)] if flat is None else flat
         what = "collision" if outline else "visual"
         element = f"link '{placed.link.name}': <{what}>: <mesh>"
         try:
@@ -139,3 +146,32 @@ def _primitive(shape: Any, colour: Colour, place: dict[str, Any]) -> Geometry:
     kind = "cylinder" if shape.capsule is None else "capsule"
     tube = shape.cylinder or shape.capsule
     return Geometry(kind, size=(tube.radius, tube.length), rgba=colour, **place)
+
+
+def _flat(shape: Any, place: dict[str, Any]) -> list[Geometry] | None:
+    """What touches as a shape does that has no volume; None for one that has some.
+
+    A point is a sphere without a radius, a line is its two ends, a plate or disc gets `THICKNESS`.
+    """
+    if shape.sphere is not None:
+        return None
+    if shape.box is not None:
+        edges = np.array(shape.box.size, dtype=float)
+    else:
+        tube = shape.cylinder or shape.capsule
+        if shape.capsule is not None and tube.radius > 0:
+            return None if tube.length > 0 else [Geometry("sphere", (tube.radius,), **place)]
+        edges = np.array((2 * tube.radius, 2 * tube.radius, tube.length))
+    if np.all(edges > 0):
+        return None
+    if np.count_nonzero(edges) == 2:
+        size = np.maximum(edges, THICKNESS)
+        if shape.box is None:
+            return [Geometry("cylinder", (size[0] / 2, size[2]), **place)]
+        return [Geometry("box", tuple(size.tolist()), **place)]
+    R, middle = quaternions.rotation_matrix(place["quaternion"]), place["position"]
+    ends = (-0.5, 0.5) if np.any(edges) else (0.0,)
+    return [
+        Geometry("sphere", (0.0,), **place | {"position": middle + R @ (end * edges)})
+        for end in ends
+    ]

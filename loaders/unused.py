@@ -15,7 +15,7 @@ _CHILDREN: dict[str, tuple[str, ...]] = {
         "link", "joint", "material", "gazebo", "loop_joint", "drake:ball_constraint",
         "drake:linear_spring_damper",
     ),
-    **schema.READ,
+    **schema.READ | {"joint": (*schema.READ["joint"], "screw_thread_pitch")},
     "contact": ("lateral_friction",),
     # What readings there are, and how dampers are integrated, Gazebo has on request; here always.
     "gazebo": (

@@ -26,6 +26,7 @@ from robosim.errors import LoadError, ModelError
 from robosim.loaders import (
     carriers,
     dialect,
+    drake_joints,
     gazebo,
     inertials,
     leniency,
@@ -45,7 +46,7 @@ from robosim.loaders.loops import Loop, Place, loop_joint
 from robosim.loaders.meshes import MeshCache
 from robosim.loaders.options import LoadOptions
 from robosim.loaders.packages import FileFinder
-from robosim.loaders.shapes import Shapes
+from robosim.loaders.shapes import THICKNESS, Shapes
 from robosim.loaders.tree import Group, find_groups
 
 Array = NDArray[np.float64]
@@ -110,8 +111,8 @@ def _line_of(root: etree._Element, element: str | None) -> int | None:
 def _build(
     root: etree._Element, path: Path, options: LoadOptions, warnings: list[str]
 ) -> Mechanism:
-    dialect.standard_names(root)
-    leniency.leave_out(root, warnings)
+    dialect.standard_names(root, warnings)
+    leniency.leave_out(root, path.name.partition(".")[0], warnings)
     schema.check(root)
     extensions = gazebo.read(root, warnings)
     robot = dialect.read(root)
@@ -134,6 +135,16 @@ def _build(
     for index, (group, inertial) in enumerate(zip(groups, merged, strict=True)):
         if index > 0 or not to_world:
             bodies.append(_body(group, inertial, shapes))
+    turning = [
+        group.name
+        for group, inertial in zip(groups, merged, strict=True)
+        if inertial.mass == 0 and np.any(inertial.inertia)
+    ]
+    if turning:
+        warnings.append(
+            "links with an inertia and no mass are taken as links without mass: "
+            f"{', '.join(turning)}"
+        )
     joints: list[Joint] = []
     taken = {group.joint.name for group in groups[1:]} | {loop.name for loop in loops.loops}
     for group, inertial in zip(groups, merged, strict=True):
@@ -144,12 +155,14 @@ def _build(
             joints.append(root_joint(group, inertial, floats, taken))
     coupled, couplings = mimics.couple(robot, joints, warnings)
     coupled = gazebo.applied(coupled, extensions, warnings)
+    coupled, threads = drake_joints.threaded(coupled, drake_joints.threads(root), taken)
 
     mechanism = Mechanism(
         name=robot.name,
         bodies=tuple(bodies),
         joints=tuple(coupled),
         couplings=couplings,
+        tendons=threads,
         source=str(path),
         world_frames=_frames(groups[0], np.zeros(3)) if to_world else (),
         world_visuals=shapes.visuals(groups[0], np.zeros(3)) if to_world else (),
@@ -171,6 +184,12 @@ def _build(
         )
     mechanism = _with_semantics(mechanism, path, options.srdf, root, warnings)
     mechanism = _with_self_collision(mechanism, extensions, options.self_collision, warnings)
+    if shapes.flat:
+        listed = ", ".join(dict.fromkeys(shapes.flat))
+        warnings.append(
+            "collision shapes without a volume touch as the points where they end; plates and "
+            f"discs have a thickness of {1e6 * THICKNESS:g} um: {listed}"
+        )
     if shapes.undrawn:
         listed = ", ".join(dict.fromkeys(shapes.undrawn))
         warnings.append(f"meshes that do not exist are not drawn: {listed}")

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.description.body import Body, Geometry
+from robosim.description.inertias import turnable
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import StateError
@@ -179,7 +180,7 @@ def _encode_trails(robot: Mechanism) -> list[dict[str, Any]]:
 
 def _principal(body: Body) -> tuple[Array, Array, ArrayLike]:
     """Squares of the edges of a body's equivalent box, its axes, and those as a quaternion."""
-    moments, axes = np.linalg.eigh(np.asarray(body.inertia))
+    moments, axes = np.linalg.eigh(turnable(body.inertia, body.mass))
     if np.linalg.det(axes) < 0:
         axes[:, 0] = -axes[:, 0]
     # Edges a, b, c of a box: J_a = m (b^2 + c^2) / 12, and so on round.

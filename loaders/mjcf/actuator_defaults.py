@@ -69,7 +69,7 @@ def _as_general(kind: str, given: Mapping[str, str]) -> dict[str, str]:
         kv = number("kv", 1.0)
         return {"gainprm": _text(kv), "biastype": "affine", "biasprm": _text(0.0, 0.0, -kv)}
     if kind == "damper":
-        return {"gaintype": "affine", "gainprm": _text(0.0, 0.0, -number("kv", 1.0))}
+        return {"gaintype": "affine", "gainprm": _text(0.0, 0.0, -number("kv", 0.0))}
     if kind == "cylinder":
         area = number("area", 1.0)
         if "diameter" in given:

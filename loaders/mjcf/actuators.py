@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from robosim.description.actuator import Actuator
+from robosim.description.names import free_name
 from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.defaults import ACTUATORS, Defaults
@@ -28,7 +29,6 @@ from robosim.loaders.mjcf.muscles import (
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.tendons import Tendons
-from robosim.loaders.names import free_name
 
 Three = tuple[float, float, float]
 
@@ -235,10 +235,14 @@ def _actuator(
     limits = {}
     for what in ("ctrl", "force"):
         lower, upper = -np.inf, np.inf
-        if node.limited(f"{what}limited", f"{what}range", compiler.autolimits):
+        # What a damper is told always acts, and with any other sign it would be none.
+        always = node.tag == "damper" and what == "ctrl" and node.has("ctrlrange")
+        if always or node.limited(f"{what}limited", f"{what}range", compiler.autolimits):
             lower, upper = node.numbers(f"{what}range", count=2)
             if lower >= upper:
                 raise node.error(f"'{what}range' must be from a lower to a higher number")
+            if always and lower < 0:
+                raise node.error(f"'ctrlrange' of a damper must not be negative, not {lower:g}")
         limits[what] = float(lower), float(upper)
     return Actuator(
         name,
@@ -272,7 +276,7 @@ def _add_rotor(node: Node, actuator: Actuator, found: Actuation, notes: Notes) -
 
 
 def _inheriting(node: Node, actuator: Actuator, scalars: Scalars, notes: Notes) -> Actuator:
-    """A servo whose controls reach as far as its joint, times a factor, about the middle.
+    """A servo whose controls, or activation, reach as far as its joint, times a factor.
 
     Raises
     ------
@@ -280,7 +284,10 @@ def _inheriting(node: Node, actuator: Actuator, scalars: Scalars, notes: Notes) 
         For a factor that is negative, or beside a ctrlrange, or without a joint that has limits.
     """
     factor = node.number("inheritrange", 0.0)
-    if node.tag != "position" or factor == 0:
+    if node.tag not in ("position", "intvelocity") or factor == 0:
+        return actuator
+    what = "ctrl" if node.tag == "position" else "act"
+    if what == "ctrl" and node.attributes.get("ctrllimited") == "false":
         return actuator
     if len(actuator.gears) != 1 or node.has("tendon"):
         notes.add(
@@ -290,13 +297,16 @@ def _inheriting(node: Node, actuator: Actuator, scalars: Scalars, notes: Notes) 
         return actuator
     (name,) = actuator.gears
     lower, upper = scalars.specs[name].lower, scalars.specs[name].upper
-    if factor < 0 or node.has("ctrlrange") or not np.isfinite(upper - lower):
+    if factor < 0 or node.has(f"{what}range") or not np.isfinite(upper - lower):
         raise node.error(
-            f"'inheritrange' of {factor:g} needs a joint with a range, no 'ctrlrange', and must "
+            f"'inheritrange' of {factor:g} needs a joint with a range, no '{what}range', and must "
             "not be negative"
         )
     middle, half = (upper + lower) / 2, (upper - lower) / 2
-    return replace(actuator, control_range=(middle - factor * half, middle + factor * half))
+    ends = middle - factor * half, middle + factor * half
+    if actuator.activation is not None and what == "act":
+        return replace(actuator, activation=replace(actuator.activation, range=ends))
+    return replace(actuator, control_range=ends)
 
 
 def _gain_and_bias(node: Node) -> tuple[Three, Three]:
@@ -310,7 +320,7 @@ def _gain_and_bias(node: Node) -> tuple[Three, Three]:
         kv = node.number("kv", 1.0)
         return (kv, 0.0, 0.0), (0.0, 0.0, -kv)
     if node.tag == "damper":
-        return (0.0, 0.0, -node.number("kv", 1.0)), (0.0, 0.0, 0.0)
+        return (0.0, 0.0, -node.number("kv", 0.0)), (0.0, 0.0, 0.0)
     if node.tag == "motor" or is_muscle(node):
         return (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if node.tag == "cylinder":

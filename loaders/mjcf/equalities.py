@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim import quaternions
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
+from robosim.description.names import free_name
 from robosim.description.springs import Coupling
 from robosim.description.tendon import Pulley, Tendon, Term
 from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
@@ -22,7 +23,6 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.tendons import Tendons
-from robosim.loaders.names import free_name
 
 _LEFT_OUT = "equalities that no joint or gear here can hold are left out"
 

@@ -87,6 +87,9 @@ def read_geom(node: Node, frame: Pose, compiler: Compiler, meshes: Meshes) -> Ge
     mesh = meshes.get(node) if node.has("mesh") else None
     if kind in ("mesh", "sdf") and mesh is None:
         raise node.error("attribute 'mesh' is missing")
+    for other in ("mesh", "pos"):
+        if node.has("fromto") and node.has(other):
+            raise node.error(f"has both '{other}' and 'fromto'; leave one out")
     place = frame @ pose(node, compiler.angles)
     size = node.some_numbers("size", np.zeros(3), fill=True)
     if mesh is not None and kind not in ("mesh", "sdf"):
@@ -258,7 +261,17 @@ def _capsule_shell(geom: Geom) -> MassProperties:
 
 
 def _ellipsoid_shell(geom: Geom) -> MassProperties:
-    raise geom.node.error("the shell of an ellipsoid is not read; give the body an <inertial>")
+    """Of the thin shell between an ellipsoid and the one that is longer by the same everywhere.
+
+    As MuJoCo has it, with Thomsen's formula for the area.
+    """
+    half, p = geom.size, 1.6075
+    products = half * half[[1, 2, 0]]
+    area = 4 * np.pi * float(np.mean(products**p)) ** (1 / p)
+    # Derivatives of volume and moments of the solid, over 4/3 pi, by a length added to all axes.
+    squares, around = half**2, half.sum() - half
+    grown = products.sum() * (squares.sum() - squares) + 2 * float(np.prod(half)) * around
+    return _about_origin(area, *(area / products.sum() * grown / 5))
 
 
 _SOLIDS = {

@@ -24,7 +24,7 @@ def read_inertials(bodies: Sequence[TreeBody], compiler: Compiler) -> list[Inert
     Raises
     ------
     LoadError
-        For negative or missing numbers, or an inertia that is not positive definite.
+        For a negative mass, or missing numbers.
     """
     found = [NOTHING, *(_bounded(_inertial(body, compiler), compiler) for body in bodies[1:])]
     total = sum(inertial.mass for inertial in found)
@@ -56,13 +56,8 @@ def _explicit(node: Node, frame: Pose, compiler: Compiler) -> Inertial:
             raise node.error("has both 'diaginertia' and 'fullinertia'")
         xx, yy, zz, xy, xz, yz = node.numbers("fullinertia", count=6)
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        if np.linalg.eigvalsh(inertia)[0] <= 0:
-            raise node.error("'fullinertia' must be positive definite")
     else:
-        moments = node.numbers("diaginertia", np.zeros(3))
-        if np.any(moments < 0):
-            raise node.error(f"'diaginertia' must not be negative, not {moments.tolist()}")
-        inertia = np.diag(moments)
+        inertia = np.diag(node.numbers("diaginertia", np.zeros(3)))
     inertia = place.R @ inertia @ place.R.T
     return Inertial(mass, place.p, (inertia + inertia.T) / 2)
 
@@ -71,7 +66,8 @@ def _bounded(inertial: Inertial, compiler: Compiler) -> Inertial:
     """With the least mass and moments that the file allows, and made possible if it says so."""
     mass = max(inertial.mass, compiler.least_mass)
     moments, axes = np.linalg.eigh(inertial.inertia)
-    bounded = np.maximum(moments, compiler.least_inertia)
+    # An inertia that is not positive definite is for Simulation to refuse.
+    bounded = np.maximum(moments, compiler.least_inertia) if compiler.least_inertia else moments
     if compiler.balance and bounded[0] + bounded[1] < bounded[2]:
         bounded = np.full(3, bounded.mean())
     if np.all(bounded == moments):

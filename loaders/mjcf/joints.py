@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.description.body import Body, Frame
+from robosim.description.inertias import turnable
 from robosim.description.joint import LEAST_TURN, Joint
+from robosim.description.names import free_name
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.compiler import Compiler, Option
 from robosim.loaders.mjcf.links import Link, Links
@@ -25,7 +27,6 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.tree import PlacedJoint
-from robosim.loaders.names import free_name
 
 Array = NDArray[np.float64]
 
@@ -365,7 +366,7 @@ def make_joints(
 
 
 def _carrier(name: str, anchor: Array, carried: Inertial, share: float) -> Body:
-    inertia = share * np.trace(carried.inertia) / 3 * np.eye(3)
+    inertia = share * np.trace(turnable(carried.inertia, carried.mass)) / 3 * np.eye(3)
     frame = Frame(name, -anchor)
     return Body(name, share * carried.mass, inertia, frames=(frame,), carrier=True)
 

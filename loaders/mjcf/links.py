@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from robosim.description.names import free_name
 from robosim.errors import LoadError
 from robosim.loaders import inertials
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.tree import NOT_READ, PlacedJoint, TreeBody
-from robosim.loaders.names import free_name
 
 FLOATING_BASE = "floating_base"
 NOTHING = Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
@@ -127,11 +127,10 @@ def _moved(inertial: Inertial, place: Pose) -> Inertial:
 
 
 def _check_mass(link: Link) -> None:
-    moments = np.linalg.eigvalsh(link.inertial.inertia)
-    if link.inertial.mass <= 0 or moments[0] <= 0:
+    if link.inertial.mass <= 0:
         raise link.top.node.error(
-            f"it moves, so its mass and inertia must be positive, not {link.inertial.mass:g} and "
-            f"{moments.tolist()}; give it geoms with mass, or an <inertial>"
+            f"it moves, so its mass must be positive, not {link.inertial.mass:g}; give it geoms "
+            "with mass, or an <inertial>"
         )
 
 

@@ -18,6 +18,7 @@ from robosim import quaternions
 from robosim.description.body import Body, ContactPoint, Frame
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
+from robosim.description.names import free_name
 from robosim.description.sensor import Sensor
 from robosim.errors import ModelError
 from robosim.loaders.carriers import FREE_SHARE, GROUNDED_SHARE, TIED_SHARE
@@ -54,7 +55,6 @@ from robosim.loaders.mjcf.shapes import Materials
 from robosim.loaders.mjcf.tendons import Tendons
 from robosim.loaders.mjcf.tree import Tree
 from robosim.loaders.mjcf.unread import note_unread
-from robosim.loaders.names import free_name
 from robosim.loaders.options import LoadOptions
 
 Array = NDArray[np.float64]

@@ -110,7 +110,9 @@ def read_activation(node: Node, compiler: Compiler, notes: Notes, name: str) -> 
     if np.any(constants < 0):
         raise node.error(f"times must not be negative, not {constants.tolist()}")
     ends = -np.inf, np.inf
-    if node.limited("actlimited", "actrange", compiler.autolimits):
+    # MuJoCo does not ask an integrated velocity whether the range acts.
+    always = node.tag == "intvelocity" and node.has("actrange")
+    if always or node.limited("actlimited", "actrange", compiler.autolimits):
         low, high = node.numbers("actrange", count=2)
         if low >= high:
             raise node.error("'actrange' must be from a lower to a higher number")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.description.body import Body, ContactPoint, Geometry
+from robosim.description.names import free_name
 from robosim.description.obstacles import AnyShape, HalfSpace, HeightField
 from robosim.loaders.contacts import contacts_of
 from robosim.loaders.mjcf.contacts import PlacedGeom, Rules
@@ -17,7 +18,6 @@ from robosim.loaders.mjcf.hfields import HeightFields
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.shapes import DRAWN_GROUPS, WORLDLY, Materials, geometry
-from robosim.loaders.names import free_name
 
 Array = NDArray[np.float64]
 

@@ -159,9 +159,12 @@ ELEMENTS: dict[str, Element] = {
     "equality/tendon": _element("active tendon1 tendon2 polycoef", _SOLVER),
     "actuator": _element("", children=_KINDS),
     **dict.fromkeys(_KINDS.split(), _ACTUATOR_KIND),
-    "position": _ACTUATOR_KIND._replace(
-        read=_ACTUATOR_KIND.read | {"inheritrange"},
-        acting=_ACTUATOR_KIND.acting - {"inheritrange"},
+    **dict.fromkeys(
+        ("position", "intvelocity"),
+        _ACTUATOR_KIND._replace(
+            read=_ACTUATOR_KIND.read | {"inheritrange"},
+            acting=_ACTUATOR_KIND.acting - {"inheritrange"},
+        ),
     ),
     "keyframe": _element("", children="key"),
     "key": _element("qpos", "ctrl plastic time", "qvel act mpos mquat"),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from robosim.description.joint import Joint
+from robosim.description.names import free_name
 from robosim.description.sensor import KINDS, Sensor, Zone
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.actuators import Actuation
@@ -19,7 +20,6 @@ from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose, from_to
 from robosim.loaders.mjcf.tendons import Tendons
-from robosim.loaders.names import free_name
 
 _OBJECTS = ("body", "xbody", "geom", "site", "camera")
 _VOLUMES = ("sphere", "capsule", "ellipsoid", "cylinder", "box")

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.description.mechanism import Mechanism
+from robosim.description.names import free_name
 from robosim.description.springs import PointSpring
 from robosim.description.tendon import WRAPS, Point, Pulley, Tendon, Term, Wrap
 from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
@@ -22,7 +23,6 @@ from robosim.loaders.mjcf.contacts import PlacedGeom
 from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.joints import Spec, read_effort_range
 from robosim.loaders.mjcf.nodes import Node
-from robosim.loaders.names import free_name
 
 Array = NDArray[np.float64]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from robosim.description.names import free_name
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.geoms import Geom, read_geom
@@ -14,7 +15,6 @@ from robosim.loaders.mjcf.meshes import Meshes
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose, pose
-from robosim.loaders.names import free_name
 
 WORLD = "world"
 _DRAWN_ONLY = ("camera", "light")

@@ -18,6 +18,7 @@ from robosim.description.body import Body, Geometry
 from robosim.description.contact_points import DEFAULT_FRICTION, link_of
 from robosim.description.joint import Joint, selection
 from robosim.description.mechanism import Mechanism
+from robosim.description.names import free_name
 from robosim.description.springs import Coupling, PointSpring
 from robosim.errors import SaveError
 from robosim.loaders.joints import ROOT_NAMES, UNLIMITED
@@ -114,7 +115,8 @@ class _Writer:
         frames = self.mechanism.world_frames
         taken = {frame.name for _, frame in self.mechanism.frames()}
         taken |= {body.name for body in self.mechanism.bodies}
-        name = "world" if self.ground or "world" not in taken else "world_frame"
+        taken |= {frame.name for frame in frames}
+        name = "world" if self.ground else free_name("world", taken)
         if frames and is_identity(frames[0].position, frames[0].quaternion):
             name, frames = frames[0].name, frames[1:]
         links = {name: child(self.robot, "link", name=name)}
@@ -155,9 +157,7 @@ class _Writer:
 
     def _fixed(self, parent: str, link: str, p: Array, quaternion: ArrayLike) -> None:
         names = {joint.name for joint in self.mechanism.joints}
-        name = f"{link}_fixed"
-        while name in names:
-            name += "_"
+        name = free_name(f"{link}_fixed", names)
         joint = child(self.robot, "joint", name=name, type="fixed")
         self._origin(joint, p, quaternions.rotation_matrix(np.asarray(quaternion)))
         child(joint, "parent", link=parent)
@@ -180,8 +180,11 @@ class _Writer:
         origin = self.origins[body.name]
         if body.name == self.ground:  # the root of the file, which would float if it had a mass
             link = next(self.robot.iterchildren("link"))
-            heavy = child(self.robot, "link", name="world_inertial")
-            self._fixed(body.name, "world_inertial", np.zeros(3), quaternions.IDENTITY)
+            frames = {frame.name for frame in self.mechanism.world_frames}
+            frames |= {frame.name for _, frame in self.mechanism.frames()}
+            name = free_name("world_inertial", frames)
+            heavy = child(self.robot, "link", name=name)
+            self._fixed(body.name, name, np.zeros(3), quaternions.IDENTITY)
         else:
             link = heavy = child(self.robot, "link", name=body.name)
         if not body.carrier:

@@ -117,7 +117,7 @@ def _values(
             value = math.nan
         if not math.isfinite(value):
             raise OptionError(f"{option} {text}: '{number}' is no number")
-        found[base.index(name) if name in base else names.index(name)] = value
+        found[names.index(name) if name in names else base.index(name)] = value
     return found
 
 

@@ -79,6 +79,15 @@ Massless = Annotated[
         rich_help_panel=STEPPING,
     ),
 ]
+ImpossibleInertia = Annotated[
+    str,
+    typer.Option(
+        help="What becomes of inertias that are not positive definite: refuse, or ball, that of a "
+        "ball of water.",
+        metavar="CHOICE",
+        rich_help_panel=STEPPING,
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -97,6 +106,7 @@ class Stepping:
     implicit: Implicit = None
     effort_limits: EffortLimits = False
     massless: Massless = "refuse"
+    impossible_inertia: ImpossibleInertia = "refuse"
 
     def controls(self, name: str | None, robot: Mechanism, timestep: float) -> Any:
         """The controller of that name, as the options want it."""
@@ -124,6 +134,7 @@ class Stepping:
             friction_facets=self.facets,
             lanes=lanes,
             massless=self.massless,
+            impossible_inertia=self.impossible_inertia,
         )
         if state is not None:
             sim.set_state(**state)

@@ -59,8 +59,8 @@ def view(
     robot = loading.load(model)
     for warning in robot.warnings:
         remark(f"warning: {warning}")
-    # What can be loaded can be looked at; a warning names what is held.
-    looked_at = replace(stepping, massless="lock")
+    # What can be loaded can be looked at; warnings name what is held, and what counts as a ball.
+    looked_at = replace(stepping, massless="lock", impossible_inertia="ball")
     name = stepping.controller or arguments.default_controller(robot)
 
     def made(robot: Mechanism, timestep: float) -> Any:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.errors import ModelError
-from robosim.validation import Array, Frozen, frozen_array, parts, unit_quaternion
+from robosim.validation import Array, Frozen, frozen_array, parts, read_only, unit_quaternion
 
 GEOMETRY_KINDS = ("box", "sphere", "cylinder", "capsule", "mesh")
 
@@ -130,6 +131,7 @@ class Body(Frozen):
     name : str
     mass : float [kg]
     inertia : (3, 3) [kg m^2], about the centre of mass, in body axes
+        Symmetric. One that is not positive definite can be looked at; `Simulation` refuses it.
     frames : tuple of Frame
         The first one is the body's reference frame (a link's frame), of the body's name, with
         the axes of the body. Without any, it is put at the centre of mass.
@@ -156,12 +158,6 @@ class Body(Frozen):
         inertia = frozen_array(self.inertia, (3, 3), "inertia", element)
         if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=1e-15):
             raise ModelError(f"inertia must be symmetric, not {inertia.tolist()}", element=element)
-        moments = np.linalg.eigvalsh(inertia)
-        if moments[0] <= 0:
-            raise ModelError(
-                f"inertia must be positive definite; its principal moments are {moments.tolist()}",
-                element=element,
-            )
         frames = parts(self.frames, Frame, "frames", element) or (Frame(self.name),)
         if not np.allclose(frames[0].quaternion, quaternions.IDENTITY):
             raise ModelError(
@@ -181,9 +177,23 @@ class Body(Frozen):
         """Origin of the reference frame, (3,) [m], in body axes from the centre of mass."""
         return np.asarray(self.frames[0].position)
 
-    def triangle_violation(self) -> str | None:
-        """A sentence if no mass distribution has this inertia (J1 + J2 < J3), else None."""
-        moments = np.linalg.eigvalsh(np.asarray(self.inertia))
+    @cached_property
+    def principal_moments(self) -> Array:
+        """Principal moments of inertia (3,) [kg m^2], ascending."""
+        return read_only(np.linalg.eigvalsh(np.asarray(self.inertia)))
+
+    def impossible_inertia(self) -> str | None:
+        """A sentence if no mass distribution has this inertia, else None.
+
+        Its principal moments are not all positive, or break the triangle inequality J1 + J2 >= J3.
+        """
+        moments = self.principal_moments
+        if moments[0] <= 0:
+            return (
+                f"body '{self.name}': the inertia is not positive definite, its principal moments "
+                f"are {moments.tolist()}; Simulation refuses it, or takes that of a ball with "
+                "impossible_inertia='ball'"
+            )
         if moments[0] + moments[1] < moments[2] * (1 - 1e-9):
             return (
                 f"body '{self.name}': the principal moments of inertia {moments.tolist()} break "

@@ -157,7 +157,7 @@ class Mechanism(Frozen):
         bodies, joints = tree_order(self.bodies, self.joints, element)
         self._set(bodies=bodies, joints=joints)
         self._check_coordinates()
-        noticed = [body.triangle_violation() for body in self.bodies]
+        noticed = [body.impossible_inertia() for body in self.bodies]
         # Each sentence once: a mechanism that is rebuilt from another notices the same things.
         noticed_once = dict.fromkeys((*self.warnings, *(text for text in noticed if text)))
         self._set(warnings=tuple(noticed_once))
@@ -380,7 +380,7 @@ class Mechanism(Frozen):
     @cached_property
     def actuated_names(self) -> tuple[str, ...]:
         """A name for each entry of a torque vector (nu,)."""
-        rates = [n for joint in self.joints for n in coordinate_names(joint, velocity=True)]
+        rates = [name for names in self._coordinates(velocity=True) for name in names]
         return tuple(rates[k] for k in self.actuated)
 
     @property
@@ -401,16 +401,19 @@ class Mechanism(Frozen):
     @cached_property
     def v_names(self) -> tuple[str, ...]:
         """A name for each entry of v: the joint's, with a suffix where a joint has several."""
-        return tuple(
-            name for joint in self.tree_joints for name in coordinate_names(joint, velocity=True)
-        )
+        trees = self._coordinates(velocity=True)[: len(self.bodies)]
+        return tuple(name for names in trees for name in names)
 
     @cached_property
     def q_names(self) -> tuple[str, ...]:
         """A name for each entry of q: the joint's, with a suffix where a joint has several."""
-        return tuple(
-            name for joint in self.tree_joints for name in coordinate_names(joint, velocity=False)
-        )
+        trees = self._coordinates(velocity=False)[: len(self.bodies)]
+        return tuple(name for names in trees for name in names)
+
+    def _coordinates(self, velocity: bool) -> list[list[str]]:
+        """Names of the coordinates of each joint."""
+        tendons = (tendon.name for tendon in self.tendons)
+        return coordinate_names(self.joints, tendons, velocity=velocity)
 
     @property
     def poses(self) -> dict[str, ArrayLike]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from robosim.description.body import Body
 from robosim.description.joint import Joint
+from robosim.description.names import free_name
 from robosim.errors import ModelError
 
 
@@ -52,8 +53,31 @@ def tree_order(
     return tuple(by_name[joint.child] for joint in order), (*order, *loops)
 
 
-def coordinate_names(joint: Joint, *, velocity: bool) -> list[str]:
-    """A name for each coordinate of a joint: the joint's, with a suffix where it has several."""
+def coordinate_names(
+    joints: Sequence[Joint], others: Iterable[str] = (), *, velocity: bool
+) -> list[list[str]]:
+    """Names of the coordinates of each joint: the joint's, with a suffix where it has several.
+
+    Names with a suffix step aside for names of joints and for those that joints give their
+    coordinates, and for `others`.
+    """
+    taken = {joint.name for joint in joints}.union(others)
+    taken.update(name for joint in joints for name in joint.coordinate_names)
+    found = []
+    for joint in joints:
+        suffixes = _suffixes(joint, velocity)
+        if joint.coordinate_names:
+            found.append(list(joint.coordinate_names))
+        elif len(suffixes) == 1:
+            found.append([joint.name])
+        else:
+            names = [free_name(f"{joint.name}.{suffix}", taken) for suffix in suffixes]
+            taken.update(names)
+            found.append(names)
+    return found
+
+
+def _suffixes(joint: Joint, velocity: bool) -> list[str]:
     translations, rotations = joint.C_T.shape[1], joint.C_R.shape[1]
     suffixes = [f"t{k}" for k in range(translations)]
     if translations == 3:
@@ -62,8 +86,4 @@ def coordinate_names(joint: Joint, *, velocity: bool) -> list[str]:
         suffixes += ["wx", "wy", "wz"] if velocity else ["qw", "qx", "qy", "qz"]
     elif rotations == 1:
         suffixes.append("r")
-    if joint.coordinate_names:
-        return list(joint.coordinate_names)
-    if len(suffixes) == 1:
-        return [joint.name]
-    return [f"{joint.name}.{suffix}" for suffix in suffixes]
+    return suffixes

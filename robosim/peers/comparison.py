@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.description.inertias import turnable
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
@@ -234,7 +235,8 @@ def random_state(robot: Mechanism, rng: np.random.Generator) -> tuple[Array, Arr
 def _largest_errors(
     robot: Mechanism, peer: Peer, frames: tuple[str, ...], states: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    kinematics, sim = Kinematics(robot), Simulation(robot)
+    kinematics = Kinematics(robot)
+    sim = Simulation(robot, impossible_inertia="ball")  # only its coordinates are asked for
     largest = {"total mass": _relative(np.array(robot.total_mass), np.array(peer.total_mass))}
     for _ in range(states):
         q, v = random_state(robot, rng)
@@ -278,7 +280,10 @@ def _errors(
     # A thousandth of what weight does; of a door, whose bias is none, there is only rounding.
     slight = 1e-3 * np.sqrt(robot.total_mass) * float(np.linalg.norm(GRAVITY))
     # Places are told from the origin, where everything may be, by how large the bodies are.
-    size = max(float(np.sqrt(np.trace(body.inertia) / body.mass)) for body in robot.bodies)
+    size = max(
+        float(np.sqrt(np.trace(turnable(body.inertia, body.mass)) / body.mass))
+        for body in robot.bodies
+    )
 
     def stacked(answer: dict[str, Array]) -> Array:
         return np.array([answer[name] for name in frames])

@@ -14,6 +14,7 @@ from robosim import quaternions
 from robosim.compiled.building.model import compile_model
 from robosim.compiled.state import make_state
 from robosim.compiled.workspace import make_workspace
+from robosim.description.inertias import unturnable, with_balls
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, StateError
 from robosim.kernels.equations.coordinates import (
@@ -49,7 +50,8 @@ class Kinematics:
 
     def __init__(self, robot: Mechanism, q: ArrayLike | None = None) -> None:
         self.robot = robot
-        self._model = compile_model(robot)
+        # The kernels invert inertias; places and directions do not depend on them.
+        self._model = compile_model(with_balls(robot, unturnable(robot)))
         self._state = make_state(robot, self._model)
         self._work = make_workspace(robot, self._model)
         # Carriers are none of the model's own.
@@ -299,7 +301,8 @@ class Kinematics:
         Raises
         ------
         ModelError
-            For a robot with any of these, unless `tree_only`.
+            For a robot with any of these, unless `tree_only`; for a mass matrix without an
+            inverse.
         """
         held = [] if tree_only else _dependences(self.robot)
         if held:
@@ -309,7 +312,13 @@ class Kinematics:
                 element=f"mechanism '{self.robot.name}'",
             )
         rhs = _shaped(tau, "tau", self.robot.nv) - self.bias_forces(v, gravity, rotors)
-        return np.asarray(np.linalg.solve(self.mass_matrix(rotors), rhs))
+        try:
+            return np.asarray(np.linalg.solve(self.mass_matrix(rotors), rhs))
+        except np.linalg.LinAlgError:
+            raise ModelError(
+                "the mass matrix has no inverse: something moves that has no mass or inertia",
+                element=f"mechanism '{self.robot.name}'",
+            ) from None
 
     def read_coordinates(
         self,

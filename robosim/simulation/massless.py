@@ -1,4 +1,8 @@
-"""What a simulation does with bodies without mass whose motion nothing determines."""
+"""What a simulation does with bodies that have too little mass or inertia to be moved.
+
+That is with bodies without mass whose motion nothing determines, and with inertias that no body
+can have.
+"""
 
 from __future__ import annotations
 
@@ -7,52 +11,96 @@ from dataclasses import replace
 
 import numpy as np
 
+from robosim import quaternions
+from robosim.description.inertias import unturnable, with_balls
 from robosim.description.joint import Joint
 from robosim.description.massless import idle_ends
 from robosim.description.mechanism import Mechanism
+from robosim.description.names import free_name
 from robosim.errors import ModelError, OptionError
+from robosim.validation import Array
 
 CHOICES = ("refuse", "lock")
+INERTIAS = ("refuse", "ball")
 
 
-def simulated(robot: Mechanism, massless: str) -> Mechanism:
-    """The robot as it can be simulated: itself, or with its idle ends held where they are at home.
+def simulated(robot: Mechanism, massless: str, impossible_inertia: str) -> Mechanism:
+    """The robot as it can be simulated.
+
+    That is itself; or with its idle ends held where they are at home, and with the inertia of a
+    ball for bodies whose own is not positive definite.
 
     Raises
     ------
     OptionError
-        For another choice than CHOICES.
+        For choices other than CHOICES and INERTIAS.
     ModelError
-        For a body without mass that nothing moves, if that is to be refused, or if its joint has
-        several coordinates.
+        For a body without mass that nothing moves, and for an inertia that is not positive
+        definite, if these are to be refused.
     """
-    if massless not in CHOICES:
-        raise OptionError(f"massless must be one of {', '.join(CHOICES)}, not {massless!r}")
+    for what, choice, known in (
+        ("massless", massless, CHOICES),
+        ("impossible_inertia", impossible_inertia, INERTIAS),
+    ):
+        if choice not in known:
+            raise OptionError(f"{what} must be one of {', '.join(known)}, not {choice!r}")
+    bad = unturnable(robot)
+    if bad and impossible_inertia == "refuse":
+        others = "".join(f", '{body.name}'" for body in bad[1:])
+        raise ModelError(
+            "inertia must be positive definite to be simulated; its principal moments are "
+            f"{bad[0].principal_moments.tolist()}; correct it, or let it be that of a ball of "
+            "water of the same mass: Simulation(robot, impossible_inertia='ball')"
+            + (f"; the same holds for {others[2:]}" if others else ""),
+            element=f"body '{bad[0].name}'",
+            file=robot.source,
+        )
+    return _held(with_balls(robot, bad), massless)
+
+
+def _held(robot: Mechanism, massless: str) -> Mechanism:
+    """The robot with its idle ends held where they are at home, or an error."""
     ends = set(idle_ends(robot))
     if not ends:
         return robot
-    joints = []
+    home = np.asarray(robot.home)
+    joints, locks = [], []
+    taken = {joint.name for joint in robot.joints}
     for joint, start in zip(robot.joints, robot.q_offsets, strict=False):
-        if joint.child not in ends or joint not in robot.tree_joints:
-            joints.append(joint)
-        elif massless == "refuse" or joint.nv != 1:
-            remedy = (
-                "or hold it: Simulation(robot, massless='lock')"
-                if joint.nv == 1
-                else f"which cannot be held by massless='lock', as its joint is '{joint.kind}'"
-            )
-            raise ModelError(
-                f"has no mass, but hangs on the moving joint '{joint.name}', and nothing says how "
-                f"it moves; give it an <inertial>, make the joint fixed, {remedy}",
-                element=f"link '{joint.child}'",
-                file=robot.source,
-            )
-        else:
-            value = float(np.asarray(robot.home)[start])
-            joints.append(_held(joint, value))
-    return replace(robot, joints=tuple(joints))
+        held = joint
+        if joint.child in ends and joint in robot.tree_joints:
+            if massless == "refuse":
+                raise ModelError(
+                    f"has no mass, but hangs on the moving joint '{joint.name}', and nothing says "
+                    "how it moves; give it an <inertial>, make the joint fixed, or hold it: "
+                    "Simulation(robot, massless='lock')",
+                    element=f"link '{joint.child}'",
+                    file=robot.source,
+                )
+            q = home[start : start + joint.nq]
+            if joint.nv == 1:
+                held = replace(joint, motion=_staying(float(q[0])))
+            else:
+                locks.append(_lock(joint, q, free_name(f"{joint.name}:lock", taken)))
+        joints.append(held)
+    return replace(robot, joints=(*joints, *locks))
 
 
-def _held(joint: Joint, value: float) -> Joint:
-    motion: Callable[[float], float] = lambda time: value  # noqa: E731  (a motion is a function)
-    return replace(joint, motion=motion, actuated=joint.actuated)
+def _staying(value: float) -> Callable[[float], float]:
+    return lambda time: value
+
+
+def _lock(joint: Joint, q: Array, name: str) -> Joint:
+    """A joint without freedom that holds another one at its coordinates q (nq,)."""
+    turn = quaternions.rotation_matrix(np.asarray(joint.offset))
+    slid = turn @ joint.C_T @ q[: joint.C_T.shape[1]]
+    return Joint(
+        name=name,
+        kind="fixed",
+        parent=joint.parent,
+        child=joint.child,
+        parent_position=np.asarray(joint.parent_position) + slid,
+        child_position=joint.child_position,
+        offset=quaternions.from_matrix(turn @ joint.rotation(q)),
+        actuated=False,
+    )

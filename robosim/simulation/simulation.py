@@ -70,6 +70,9 @@ class Simulation(Knot):
     massless : "refuse" or "lock"
         What becomes of links without mass whose motion nothing determines: an error, or they stay
         where they are at home.
+    impossible_inertia : "refuse" or "ball"
+        What becomes of inertias that are not positive definite: an error, or that of a ball of
+        water of the same mass.
 
     Attributes
     ----------
@@ -90,6 +93,8 @@ class Simulation(Knot):
     ------
     OptionError
         For an option that is not allowed.
+    ModelError
+        For a robot that cannot be simulated as it is; see `massless` and `impossible_inertia`.
     """
 
     def __init__(
@@ -108,6 +113,7 @@ class Simulation(Knot):
         solver: str | None = None,
         lanes: bool = False,
         massless: str = "refuse",
+        impossible_inertia: str = "refuse",
     ) -> None:
         options, facets = checked(
             timestep,
@@ -122,7 +128,7 @@ class Simulation(Knot):
         )
         if not isinstance(robot, Mechanism):
             raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
-        robot = simulated(robot, massless)
+        robot = simulated(robot, massless, impossible_inertia)
         CompileNotice.install()
         suits = is_tree_with_loops(robot)
         if solver not in (None, "ldu", "articulated") or (solver == "articulated" and not suits):

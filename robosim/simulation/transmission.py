@@ -19,6 +19,7 @@ from robosim import quaternions
 from robosim.description.actuator import Actuator
 from robosim.description.mechanism import Mechanism
 from robosim.description.place import Place
+from robosim.description.rigid import floating_bases
 from robosim.errors import StateError
 from robosim.validation import Array
 
@@ -126,9 +127,9 @@ class Transmission:
         self._kinematics: Kinematics | None = None
         pulling = {name for a in robot.actuators for name in a.gears if name in self._tendons}
         pushing = any(actuator.place is not None for actuator in robot.actuators)
-        bases = _floating_bases(robot)
+        bases = floating_bases(robot.tree_joints)
         self._beyond = pushing or any(
-            len({bases[body] for body in tendon.bodies()}) > 1
+            len({bases.get(body) for body in tendon.bodies()}) > 1
             for tendon in robot.tendons
             if tendon.name in pulling
         )
@@ -191,14 +192,6 @@ class Transmission:
         force, arm = R_p @ wrench[:3], R @ np.asarray(place.position)
         moment = R_p @ wrench[3:] + np.cross(arm, force)
         return np.concatenate((force, moment)) @ self._kinematics.jacobian()[body]
-
-
-def _floating_bases(robot: Mechanism) -> dict[str | None, str | None]:
-    """For each body, and the world, the one that floats and carries it, or None."""
-    bases: dict[str | None, str | None] = {None: None}
-    for joint in robot.tree_joints:
-        bases[joint.child] = joint.child if joint.kind == "floating" else bases[joint.parent]
-    return bases
 
 
 def _shaped(name: str, value: ArrayLike, size: int) -> Array:

@@ -58,11 +58,6 @@ CASES = {
     "link without name": (("<link/>",), ["<link>", "'name'"]),
     "joint without type": ((A, B, J.replace(' type="revolute"', "")), ["<joint>", "'type'"]),
     "negative mass": ((link_xml("a", inertial("-1")),), ["link 'a'", "-1"]),
-    "inertia not positive definite": (
-        (link_xml("a", inertial(moments=("-0.1", "0.1", "0.1"))),),
-        ["body 'a'", "positive definite", "-0.1"],
-    ),
-    "inertia zero": ((link_xml("a", inertial(moments=("0", "0", "0"))),), ["body 'a'", "0.0"]),
     "mass is nan": ((link_xml("a", inertial("nan")),), ["link 'a'", "'value'", "finite", "nan"]),
     "mass is inf": ((link_xml("a", inertial("inf")),), ["link 'a'", "finite", "inf"]),
     "mass overflows": ((link_xml("a", inertial("1e999")),), ["finite", "1e999"]),
@@ -146,7 +141,10 @@ CASES = {
         (link_xml("a", shape('<sphere radius="-1"/>')),),
         ["link 'a'", "'radius'", "-1"],
     ),
-    "flat box": ((link_xml("a", shape('<box size="1 0 1"/>')),), ["link 'a'", "'size'", "1 0 1"]),
+    "box of less than no size": (
+        (link_xml("a", shape('<box size="1 -1 1"/>')),),
+        ["link 'a'", "'size'", "1 -1 1"],
+    ),
     "friction is a word": (
         (A, '<gazebo reference="a"><mu1>slippery</mu1></gazebo>'),
         ["gazebo 'a'", "<mu1>", "'slippery'"],

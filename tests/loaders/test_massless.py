@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from urdf_text import joint_xml, link_xml
@@ -112,10 +114,25 @@ def test_an_end_is_refused_by_name_or_locked(write):
 
 
 @pytest.mark.parametrize("kind", ["planar", "floating", "spherical"])
-def test_an_end_on_a_joint_of_several_coordinates_cannot_be_locked(write, kind):
-    robot = robosim.load(write(link("b"), link_xml("e", ""), joint("j", "b", "e", kind=kind)))
-    with pytest.raises(ModelError, match=f"cannot be held.*'{kind}'"):
-        Simulation(robot, massless="lock")
+def test_an_end_on_a_joint_of_several_coordinates_is_locked(write, kind):
+    """Where it is at home, away from zero, while what it hangs on falls and spins."""
+    parts = (link("b"), link_xml("e", ""), joint("j", "b", "e", kind=kind, origin="0 .1 0"))
+    robot = robosim.load(write(*parts), ground=False)
+    home = np.array(robot.home)
+    home[7:] = {"planar": (0.3, -0.2, 0.7), "spherical": (0.6, 0, 0.8, 0),
+                "floating": (0.1, 0.2, 0.3, 0.6, 0, 0.8, 0)}[kind]  # fmt: skip
+    robot = replace(robot, home=home)
+    with pytest.raises(ModelError, match="link 'e': has no mass"):
+        Simulation(robot)
+    sim = Simulation(robot, 1e-3, massless="lock")
+    # About the centre of mass, which is 0.2 m below the base's frame.
+    spin = [-2.0 * 0.2, -1.0 * 0.2, 0.0, 1.0, -2.0, 3.0, *np.zeros(robot.nv - 6)]
+    sim.set_state(home, spin)
+    sim.run(0.1)
+    np.testing.assert_allclose(sim.q[7:], home[7:], rtol=0, atol=1e-8)
+    fallen = [Kinematics(robot, q).center_of_mass()[2] for q in (home, sim.q)]
+    assert np.diff(fallen)[0] == pytest.approx(-9.81 * 0.1**2 / 2, rel=1e-3)
+    assert abs(sim.q[3]) < 0.999
 
 
 @pytest.mark.parametrize("inertial", ["", '<inertial><mass value="0"/><inertia ixx="1" iyy="1" '

@@ -66,7 +66,7 @@ WRONG = {
         "more than one orientation: quat, euler",
     ),
     "mass": (mjcf(world=BODY.replace('size=".1"', 'size=".1" mass="-1"')), "must not be negative"),
-    "no mass": (mjcf(world='<body name="b"><joint/></body>'), "mass and inertia must be positive"),
+    "no mass": (mjcf(world='<body name="b"><joint/></body>'), "its mass must be positive"),
     "nothing moves": (mjcf(world='<geom size="1"/>'), "nothing in it can move.*another file"),
     "nothing known moves": (
         mjcf(world='<body><composite type="grid"><joint/></composite></body>'),

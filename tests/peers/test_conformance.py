@@ -29,7 +29,7 @@ URDF = sorted((SHARE / "example-robot-data" / "robots").rglob("*.urdf")) if SHAR
 LEFT_OUT = ("talos_reduced_corrected", "talos_full_v2_box", "talos_reduced_box", "tiago_dual",
             "ur10_joint_limited_robot", "ur3_joint_limited_robot", "ur5_joint_limited_robot",
             "alex_nub_hands", "alex_sake_hands", "b1-z1", "go1", "iris_simple")  # fmt: skip
-REFUSED = ("human", "icub", "icub_reduced", "romeo", "romeo_laas_small", "ur3")
+REFUSED = ("human", "icub_reduced", "romeo", "romeo_laas_small", "ur3")
 CHOSEN = [file for file in URDF if file.stem not in (*LEFT_OUT, *REFUSED)]
 
 # Model files of dm_control and gymnasium: (package, path).

@@ -8,7 +8,7 @@ from lxml import etree
 from robosim import quaternions
 from robosim.description.actuator import Actuator
 from robosim.description.muscle import Muscle
-from robosim.loaders.writers.mjcf.document import Document, mjcf_names
+from robosim.loaders.writers.mjcf.document import Document
 from robosim.loaders.writers.parts import Array, child, text
 
 
@@ -24,13 +24,15 @@ def write_actuators(document: Document) -> None:
         return
     actuators = child(document.root, "actuator")
     for joint in actuated:
-        for name in mjcf_names(joint):
-            if joint.has_quaternion and name == mjcf_names(joint)[-1]:
+        for name in document.joints[joint.name]:
+            if joint.has_quaternion and name == document.joints[joint.name][-1]:
                 for k, gear in enumerate(np.eye(3)):
-                    child(actuators, "motor", name=f"{name}_{'xyz'[k]}", joint=name,
+                    motor = document.names["actuator"].made(f"{name}_{'xyz'[k]}")
+                    child(actuators, "motor", name=motor, joint=name,
                           gear=text((*gear, 0, 0, 0)))  # fmt: skip
             else:
-                child(actuators, "motor", name=name, joint=name)
+                motor = document.names["actuator"].own(name)
+                child(actuators, "motor", name=motor, joint=name)
 
 
 def _actuator(document: Document, actuators: etree._Element, actuator: Actuator) -> None:
@@ -44,15 +46,19 @@ def _actuator(document: Document, actuators: etree._Element, actuator: Actuator)
         attributes["site"] = document.site(f"{actuator.name}_at", place.body, position, R)
         attributes["gear"] = text(actuator.wrench)
     elif not more:
-        kind = "joint" if name in joints else "tendon"
-        attributes |= {kind: joints.get(name, name), "gear": text(gear)}
+        if name in joints:
+            attributes |= {"joint": joints[name], "gear": text(gear)}
+        else:
+            attributes |= {"tendon": document.tendons[name], "gear": text(gear)}
     else:
         tendons = document.root.find("tendon")
         tendons = child(document.root, "tendon") if tendons is None else tendons
-        tendon = child(tendons, "fixed", name=f"{actuator.name}_gears")
+        tendon = child(
+            tendons, "fixed", name=document.names["tendon"].made(f"{actuator.name}_gears")
+        )
         for name, gear in actuator.gears.items():
             child(tendon, "joint", joint=joints[name], coef=text(gear))
-        attributes["tendon"] = f"{actuator.name}_gears"
+        attributes["tendon"] = str(tendon.get("name"))
     kind, gain, bias = "affine", np.array(actuator.gain), np.array(actuator.bias)
     if actuator.muscle is not None:
         kind, gain = "muscle", _curves(actuator.muscle)

@@ -23,7 +23,7 @@ def write_world(document: Document) -> None:
     """The floor, and what is fixed to the world."""
     mechanism, world = document.mechanism, document.world
     if mechanism.contacts:
-        name = document.geom_name("floor")
+        name = document.names["geom"].made("floor")
         child(world, "geom", name=name, type="plane", size="0 0 1", **TOUCHED)
     for frame in mechanism.world_frames:
         if frame.name != "world":
@@ -77,7 +77,7 @@ def _body(document: Document, body: Body, chain: list[Joint], parent: str | None
     J = np.asarray(body.inertia)
     full = (J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
     child(element, "inertial", pos=text(-origin), mass=text(body.mass), fullinertia=text(full))
-    if body.triangle_violation():
+    if body.impossible_inertia():
         document.lost.add("inertias that no real body has, for which MuJoCo refuses the file",
                       body.name)  # fmt: skip
     _contents(document, element, body)
@@ -111,7 +111,7 @@ def _contents(document: Document, element: etree._Element, body: Body) -> None:
         document.shape(inner, tag, shape, R_f, p_f)
         # What is called like its link has the name from there; solids come before what is seen.
         if shape.name not in ("", link) and (tag == "collision" or shape.name not in solid):
-            inner[-1].set("name", document.geom_name(shape.name))
+            inner[-1].set("name", document.names["geom"].own(shape.name))
 
 
 def write_exclusions(document: Document) -> None:

@@ -7,10 +7,10 @@ from lxml import etree
 
 from robosim import quaternions
 from robosim.description.body import Frame, Geometry
-from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.loaders.placement import body_poses
 from robosim.loaders.writers.mesh_files import MeshFiles
+from robosim.loaders.writers.mjcf.names import Names, joint_names
 from robosim.loaders.writers.parts import (
     Array,
     Lost,
@@ -34,6 +34,13 @@ class Document:
     root, assets, world : elements <mujoco>, <asset>, <worldbody>
     reference : (nq,)
         The pose in which the file has the bodies.
+    joints : dict of joint to list of str
+        What the MJCF joints that it becomes are called.
+    names : dict of str to Names
+        The names of sites, geoms, equalities, tendons and actuators.
+    tendons : dict of str to str
+        What the MJCF tendon of each tendon is called: another name if an equality has the
+        tendon's own.
     refs : mapping of str to float
         The coordinate of each hinge and slide of the file there.
     poses : mapping of body to ((3, 3), (3,))
@@ -52,6 +59,9 @@ class Document:
         self.assets = child(self.root, "asset")
         self.world = child(self.root, "worldbody")
         self.reference = _reference(mechanism)
+        self.joints = joint_names(mechanism.tree_joints)
+        self.names = self._names()
+        self.tendons = self._tendon_names()
         self.refs = self._refs()
         self.poses = body_poses(mechanism.tree_joints, self.reference)
         self.friction_of = frictions(mechanism, lost)
@@ -60,7 +70,6 @@ class Document:
         self.extra = extra_contacts(mechanism, Lost() if floorless else lost)
         self.elements: dict[str | None, etree._Element] = {None: self.world}
         self._meshes: set[str] = set()  # that are assets already
-        self._geoms: set[str] = set()  # their names
 
     @staticmethod
     def place(element: etree._Element, frame: Frame, origin: Array | None = None) -> None:
@@ -120,20 +129,39 @@ class Document:
             child(self.assets, "mesh", name=name, file=file, inertia="shell")
         return name
 
-    def geom_name(self, name: str) -> str:
-        """A name that no other geom has."""
-        while name in self._geoms:
-            name += "_"
-        self._geoms.add(name)
-        return name
-
     def site(self, name: str, body: str | None, position: Array, R: Array | None = None) -> str:
         """Add a site to a body, at a position and an orientation in its axes; its name."""
+        name = self.names["site"].made(name)
         attributes = {"name": name, "pos": text(position - self.origin(body))}
         if R is not None:
             attributes["quat"] = text(quaternions.from_matrix(R))
         child(self.elements[body], "site", **attributes)
         return name
+
+    def _names(self) -> dict[str, Names]:
+        """The names of each kind, of which the mechanism's come first."""
+        mechanism = self.mechanism
+        held = [joint.name for joint in mechanism.loop_joints]
+        held += [coupling.name for coupling in mechanism.couplings]
+        held += [tendon.name for tendon in mechanism.tendons if tendon.motion is not None]
+        free = [spring.name for spring in mechanism.springs]
+        free += [tendon.name for tendon in mechanism.tendons if tendon.motion is None]
+        return {
+            "site": Names(),
+            "geom": Names(),
+            "equality": Names(held),
+            "tendon": Names(free),
+            "actuator": Names(name for names in self.joints.values() for name in names),
+        }
+
+    def _tendon_names(self) -> dict[str, str]:
+        names = self.names["tendon"]
+        return {
+            tendon.name: names.own(tendon.name)
+            if tendon.motion is None
+            else names.made(f"{tendon.name}_path")
+            for tendon in self.mechanism.tendons
+        }
 
     def _refs(self) -> dict[str, float]:
         """The coordinate of each hinge and slide of the file where it has put the bodies."""
@@ -141,7 +169,7 @@ class Document:
         return {
             name: float(self.reference[begin + k])
             for begin, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False)
-            for k, name in enumerate(mjcf_names(joint)[: joint.nq - 4 * joint.has_quaternion])
+            for k, name in enumerate(self.joints[joint.name][: joint.nq - 4 * joint.has_quaternion])
         }
 
     def joint_names(self) -> dict[str, str]:
@@ -150,7 +178,7 @@ class Document:
         return {
             mechanism.v_names[start + k]: name
             for start, joint in zip(mechanism.v_offsets, mechanism.tree_joints, strict=False)
-            for k, name in enumerate(mjcf_names(joint))
+            for k, name in enumerate(self.joints[joint.name])
         }
 
 
@@ -161,16 +189,6 @@ def _reference(mechanism: Mechanism) -> Array:
         if joint.has_quaternion and (joint.kind != "floating" or joint.parent is not None):
             q[begin + joint.nq - 4 : begin + joint.nq] = quaternions.IDENTITY
     return q
-
-
-def mjcf_names(joint: Joint) -> list[str]:
-    """A name for each MJCF joint that a joint becomes."""
-    if joint.coordinate_names:
-        return list(joint.coordinate_names)
-    slides, turns = joint.C_T.shape[1], min(joint.C_R.shape[1], 1)
-    if slides + turns == 1:
-        return [joint.name]
-    return [f"{joint.name}_t{k}" for k in range(slides)] + [f"{joint.name}_r"] * turns
 
 
 def friction(mu: float) -> str:

@@ -13,8 +13,8 @@ from robosim import quaternions
 from robosim.description.joint import Joint
 from robosim.description.tendon import Term
 from robosim.errors import SaveError
-from robosim.loaders.writers.mjcf.document import Document, mjcf_names
-from robosim.loaders.writers.mjcf.tendons import counts_backwards, is_curve, path_of
+from robosim.loaders.writers.mjcf.document import Document
+from robosim.loaders.writers.mjcf.tendons import counts_backwards, is_curve
 from robosim.loaders.writers.parts import bounds, child, text
 
 # Between the two points that hold the axis of a hinge which closes a loop [m].
@@ -27,7 +27,7 @@ def write_equalities(document: Document) -> None:
         (name, low)
         for joint in document.mechanism.tree_joints
         if not joint.has_quaternion
-        for name, low, high in zip(mjcf_names(joint), *bounds(joint), strict=True)
+        for name, low, high in zip(document.joints[joint.name], *bounds(joint), strict=True)
         if low == high
     ]
     held = any(tendon.motion is not None for tendon in document.mechanism.tendons)
@@ -40,12 +40,13 @@ def write_equalities(document: Document) -> None:
     for joint in document.mechanism.loop_joints:
         _loop(document, equality, joint)
     _held_tendons(document, equality)
+    names = document.names["equality"]
     for coupling in document.mechanism.couplings:
         if not {coupling.joint, coupling.source} <= document.refs.keys():
             document.lost.add("couplings of joints that close loops", coupling.name)
             continue
         led = Polynomial((coupling.offset, coupling.ratio))
-        child(equality, "joint", name=coupling.name, joint1=coupling.joint,
+        child(equality, "joint", name=names.own(coupling.name), joint1=coupling.joint,
               joint2=coupling.source,
               polycoef=_curve(document, led, coupling.joint, coupling.source))  # fmt: skip
 
@@ -66,19 +67,19 @@ def _held_tendons(document: Document, equality: etree._Element) -> None:
     from robosim.simulation.kinematics import Kinematics
 
     lengths = Kinematics(mechanism, document.reference).tendon_lengths()
-    joints = document.joint_names()
+    joints, named = document.joint_names(), document.names["equality"]
     for tendon, length in zip(mechanism.tendons, lengths, strict=True):
         if is_curve(tendon):
             first, second = (part for part in tendon.path if isinstance(part, Term))
             values = (-tendon.upper, second.factor, *second.higher)
             names = joints[first.coordinate], joints[second.coordinate]
             curve = Polynomial(-np.array(values) / first.factor)
-            child(equality, "joint", name=tendon.name, joint1=names[0], joint2=names[1],
+            child(equality, "joint", name=named.own(tendon.name), joint1=names[0], joint2=names[1],
                   polycoef=_curve(document, curve, *names))  # fmt: skip
         elif tendon.motion is not None and not counts_backwards(tendon):
             more = text((tendon.upper - length, 0, 0, 0, 0))
-            child(equality, "tendon", name=tendon.name, tendon1=path_of(tendon),
-                  polycoef=more)  # fmt: skip
+            child(equality, "tendon", name=named.own(tendon.name),
+                  tendon1=document.tendons[tendon.name], polycoef=more)  # fmt: skip
 
 
 def _loop(document: Document, equality: etree._Element, joint: Joint) -> None:
@@ -91,16 +92,18 @@ def _loop(document: Document, equality: etree._Element, joint: Joint) -> None:
         document.lost.add("actuators of joints that close loops", joint.name)
     R = quaternions.rotation_matrix(np.asarray(joint.offset))
     p_a, p_b = np.asarray(joint.parent_position), np.asarray(joint.child_position)
+    names = document.names["equality"]
     match joint.kind:
         case "spherical":
-            ends = [(joint.name, np.zeros(3))]
+            ends = [(names.own(joint.name), np.zeros(3))]
         case "revolute":  # held by two points of its axis
             step = _AXIS / 2 * np.asarray(joint.axis)
-            ends = [(joint.name, -step), (f"{joint.name}_axis", step)]
+            second = names.made(f"{joint.name}_axis")
+            ends = [(names.own(joint.name), -step), (second, step)]
         case "fixed":
             first = document.site(f"{joint.name}_1", joint.parent, p_a, R)
             second = document.site(f"{joint.name}_2", joint.child, p_b, np.eye(3))
-            child(equality, "weld", name=joint.name, site1=first, site2=second)
+            child(equality, "weld", name=names.own(joint.name), site1=first, site2=second)
             return
         case kind:
             raise SaveError(

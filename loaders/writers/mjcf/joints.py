@@ -7,7 +7,7 @@ from lxml import etree
 
 from robosim.description.body import Body
 from robosim.description.joint import Joint
-from robosim.loaders.writers.mjcf.document import SAME, Document, mjcf_names
+from robosim.loaders.writers.mjcf.document import SAME, Document
 from robosim.loaders.writers.parts import bounds, child, is_identity, text
 
 
@@ -30,7 +30,7 @@ def write_joint(document: Document, element: etree._Element, joint: Joint, body:
     q = document.reference[begin : begin + joint.nq]
     turn = R_b.T @ R_c @ joint.rotation(q).T
     anchor = R_b.T @ (x_c + R_c @ np.asarray(joint.child_position) - p_b)
-    for k, name in enumerate(mjcf_names(joint)):
+    for k, name in enumerate(document.joints[joint.name]):
         slides = joint.C_T.shape[1]
         attributes = {"name": name, "pos": text(anchor)}
         rows = slice(k, k + 1)

@@ -33,7 +33,7 @@ def write_obstacles(document: Document) -> None:
             document.lost.add("obstacles whose mesh MuJoCo would take the hull of",
                           obstacle_name(obstacle))  # fmt: skip
             continue
-        name = document.geom_name(obstacle.name or "obstacle")
+        name = document.names["geom"].own(obstacle.name or "obstacle")
         attributes = {"name": name} | _touching(obstacle, document.mechanism, document.lost)
         if not isinstance(obstacle, Geometry):
             attributes |= _surface_of(obstacle, name, document.assets)

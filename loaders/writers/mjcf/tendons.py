@@ -28,7 +28,7 @@ def write_tendons(document: Document) -> None:
 
 def _tendon(document: Document, tendons: etree._Element, tendon: Tendon) -> None:
     rest = np.asarray(tendon.rest_length)
-    attributes = {"name": path_of(tendon), "springlength": text(rest)}
+    attributes = {"name": document.tendons[tendon.name], "springlength": text(rest)}
     for ours, theirs in (("stiffness", "stiffness"), ("damping", "damping"),
                          ("friction", "frictionloss"), ("armature", "armature")):  # fmt: skip
         if getattr(tendon, ours):
@@ -71,19 +71,21 @@ def _wrap(document: Document, name: str, wrap: Wrap) -> str:
         there = np.array(f"{pos} {quat}".split(), dtype=float)
         same = np.abs(there - place).max() < SAME and abs(size - wrap.radius) < SAME
         if geom.get("type") == wrap.kind and same:
-            geom.set("name", geom.get("name", name))
+            if geom.get("name") is None:
+                geom.set("name", document.names["geom"].made(name))
             return str(geom.get("name"))
     shape = Geometry(wrap.kind, (wrap.radius, wrap.radius)[: 1 + (wrap.kind == "cylinder")],
                      wrap.position, wrap.quaternion)  # fmt: skip
     document.shape(element, "visual", shape, np.eye(3), document.origin(wrap.body))
-    element[-1].set("name", name)
-    return name
+    element[-1].set("name", document.names["geom"].made(name))
+    return str(element[-1].get("name"))
 
 
 def _spring(document: Document, tendons: etree._Element, spring: PointSpring) -> None:
     tendon = child(
-        tendons, "spatial", name=spring.name, springlength=text(spring.rest_length),
-        stiffness=text(spring.stiffness), damping=text(spring.damping),
+        tendons, "spatial", name=document.names["tendon"].own(spring.name),
+        springlength=text(spring.rest_length), stiffness=text(spring.stiffness),
+        damping=text(spring.damping),
     )  # fmt: skip
     ends = ((spring.parent, spring.parent_position), (spring.child, spring.child_position))
     for k, (body, position) in enumerate(ends):
@@ -103,8 +105,3 @@ def is_curve(tendon: Tendon) -> bool:
 def counts_backwards(tendon: Tendon) -> bool:
     """Whether a tendon takes lengths off others, as no tendon of MJCF does."""
     return any(isinstance(item, Pulley) and item.divisor < 0 for item in tendon.path)
-
-
-def path_of(tendon: Tendon) -> str:
-    """The name of an MJCF tendon: another one if an equality has the tendon's own."""
-    return tendon.name if tendon.motion is None else f"{tendon.name}_path"

@@ -1,4 +1,4 @@
-"""Names for what has none in a file: they step aside for all names that the file has."""
+"""Names for what has none: they step aside for all names that there are."""
 
 from __future__ import annotations
 
