@@ -71,7 +71,8 @@ def test_states_of_a_batch_are_taken_over_one_by_one():
 
 def test_what_is_restored_changes_solvers_when_the_original_does():
     """How many steps the other solver has still to take, and how many next time, go along."""
-    sim, other = dropped(None), dropped(None)
+    sim = dropped(None)
+    other = sim.copy()
     while sim.solver == "articulated":
         sim.step()
     other.restore(sim)
