@@ -31,6 +31,7 @@ from robosim.runtime.background import cores
 from robosim.runtime.handles import runner
 from robosim.runtime.lanes import suits_lanes
 from robosim.simulation import Simulation
+from robosim.simulation.diagnosis import warn_of_turn
 from robosim.validation import count, read_only
 
 Array = NDArray[np.float64]
@@ -97,6 +98,7 @@ class BatchSimulation:
         self._groups: dict[int, Group] = {}
         self._memory: dict[tuple[int, int, bool, bool], Runs] = {}
         self._recent: tuple[Runs, NDArray[np.int64]] | None = None
+        self._told_of_turn = False
         self._lent: set[int] = set()  # states whose simulations somebody may step alone
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
@@ -319,6 +321,12 @@ class BatchSimulation:
             self._run(memory, steps, done)
         finally:
             self._recent = memory, done.copy()
+        self._told_of_turn = self._told_of_turn or any(
+            warn_of_turn(sim.robot, sim.parts, infos[:n], float(start), f"state {i}: ")
+            for i, (sim, infos, n, start) in enumerate(
+                zip(self._sims, memory.infos, done, begin, strict=True)
+            )
+        )
         return self._read(memory, steps, begin, done)
 
     def _memory_for(self, steps: int, targets: bool, torques: bool, every: int) -> Runs:

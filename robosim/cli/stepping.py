@@ -71,6 +71,14 @@ EffortLimits = Annotated[
         rich_help_panel=STEPPING,
     ),
 ]
+VelocityLimits = Annotated[
+    bool,
+    typer.Option(
+        "--velocity-limits",
+        help="Let the joints' velocity limits act, by whatever force that takes.",
+        rich_help_panel=STEPPING,
+    ),
+]
 Massless = Annotated[
     str,
     typer.Option(
@@ -105,6 +113,7 @@ class Stepping:
     facets: Facets = None
     implicit: Implicit = None
     effort_limits: EffortLimits = False
+    velocity_limits: VelocityLimits = False
     massless: Massless = "refuse"
     impossible_inertia: ImpossibleInertia = "refuse"
 
@@ -121,6 +130,8 @@ class Stepping:
         """The simulation at its start, with its kernels compiled."""
         if self.facets is not None and self.friction_cone != "linearized":
             raise OptionError("--facets is for --friction-cone linearized")
+        if self.velocity_limits and not any(j.is_limited_in_velocity for j in robot.joints):
+            arguments.remark("note: no joint has a velocity limit for --velocity-limits to keep")
         # Before there is anything to compile.
         state = start_state(robot, self.pose, self.q or (), self.v or (), self.drop)
 
@@ -135,6 +146,7 @@ class Stepping:
             lanes=lanes,
             massless=self.massless,
             impossible_inertia=self.impossible_inertia,
+            velocity_limits=self.velocity_limits,
         )
         if state is not None:
             sim.set_state(**state)

@@ -137,6 +137,8 @@ class Joint(Frozen):
         Limits of the coordinates, in the order translations, rotations. A joint whose limits are
         equal is held there; other limits nearer to each other than 1e-9 are moved that far apart.
     velocity_limit, effort_limit : float [rad/s or m/s], [N m or N]
+        Of each coordinate. They act where a simulation (`velocity_limits=True`) or a controller
+        (`PD(limit=)`) is asked to keep them.
     safety : SafetyLimits or None
     stiffness, rest : float or (nv,) [N m/rad, rad; N/m, m]
         Spring towards the coordinate `rest`; of a free rotation towards its zero.
@@ -371,6 +373,11 @@ class Joint(Frozen):
         angles = (self.cone, self.largest_turn)
         limits = np.concatenate((np.asarray(self.lower), np.asarray(self.upper), angles))
         return bool(np.any(np.isfinite(limits)) or np.any(self.per_coordinate("friction") > 0))
+
+    @property
+    def is_limited_in_velocity(self) -> bool:
+        """Whether its coordinates have a limit of velocity, and no motion that leads them."""
+        return bool(np.isfinite(self.velocity_limit)) and self.motion is None
 
     @property
     def has_quaternion(self) -> bool:

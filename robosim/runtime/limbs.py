@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from robosim.compiled.arrays import in_lines
 from robosim.compiled.building.model import compile_model
-from robosim.compiled.kinds import LIMIT
+from robosim.compiled.kinds import LIMIT, RATE
 from robosim.compiled.loads import make_loads
 from robosim.compiled.memory import make_memory
 from robosim.compiled.model import Model
@@ -111,13 +111,14 @@ def find_lanes(robot: Mechanism, whole: Parts) -> list[Lane] | None:
     counts = [bodies["contact_end"][limb] - bodies["contact_begin"][limb] for limb in each]
     most = [0] * len(shared) + np.max(counts, axis=0).tolist()
     facets = 0 if whole.model.facets is None else len(whole.model.facets)
+    velocity_limits = bool(np.any(whole.model.contacts["kind"] == RATE))
     out: list[Lane] = []
     for limb in each:
         part = with_bodies(robot, [*shared, *limb], most)
         chosen = [robot.body_index(body.name) for body in part.bodies]
         if chosen != [*shared, *limb]:
             return None
-        model = compile_model(part, facets, True)
+        model = compile_model(part, facets, True, velocity_limits)
         rows = _rows(whole.model, chosen, most)
         out.append(Lane(part, model, rows.beside(out[0].rows) if out else rows))
     alike = all(whole_numbers(one.model) == whole_numbers(out[0].model) for one in out)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ModelError, OptionError
 from robosim.simulation.gaits import Gait
+from robosim.simulation.standing import carried_inertia, home_inertia
 
 if TYPE_CHECKING:
     from robosim.simulation.formulation import Formulation
@@ -33,7 +34,8 @@ GAINS = np.dtype(
         ("kp", "f8"),
         ("kd", "f8"),
         ("velocity", "f8"),
-        ("limit", "f8"),  # of the torque, either way
+        ("limit", "f8"),  # of the torque at standstill, either way
+        ("speed", "f8"),  # at which none is left of it along the motion, inf if all is
         ("implicit", "i8"),
     ]
 )
@@ -61,13 +63,18 @@ class PD:
     limit : (nu,) or float [N m or N], or None
         The largest torque that it gives, either way; ``robot.effort_limits`` has those of the
         joints. None: as much as the gains ask for.
+    speed : (nu,) or float [rad/s or m/s], or None
+        Speed without load of motors, which have a limit: along the motion, the largest torque falls
+        linearly from `limit` at standstill to zero at this speed, and is zero beyond it. Against
+        the motion a motor brakes with all of its limit. None: the limit is the same at all speeds.
     implicit : bool
 
     Raises
     ------
     ControllerError
-        For a wrong shape, a value that is not finite, a limit below zero, or a kp for a joint with
-        a quaternion, which can only be damped.
+        For a wrong shape, a value that is not finite, a limit below zero, a speed that is not
+        positive or of a motor without a limit, or a kp for a joint with a quaternion, which can
+        only be damped.
     """
 
     def __init__(
@@ -79,6 +86,7 @@ class PD:
         *,
         velocity: ArrayLike = 0.0,
         limit: ArrayLike | None = None,
+        speed: ArrayLike | None = None,
         implicit: bool = False,
     ) -> None:
         owner: dict[int, int] = {}
@@ -110,6 +118,17 @@ class PD:
                 f"not {limit!r}"
             )
         self.gains["limit"] = limits
+        speeds = _numbers(np.inf if speed is None else speed)
+        if speeds.shape not in ((), (robot.nu,)) or not np.all(speeds > 0.0):
+            raise ControllerError(
+                f"speed must be None, or a positive speed or {robot.nu} of them, not {speed!r}"
+            )
+        self.gains["speed"] = speeds
+        for k in np.flatnonzero(np.isfinite(self.gains["speed"]) & np.isinf(self.gains["limit"])):
+            raise ControllerError(
+                f"the motor of '{robot.actuated_names[k]}' has a speed, but no limit of its torque "
+                "that could fall towards it: give it a limit"
+            )
         for v in self.gains["v_index"][self.gains["kp"] != 0.0]:
             joint = robot.joints[owner[v]]
             if joint.has_quaternion and v >= robot.v_offsets[owner[v]] + joint.C_T.shape[1]:
@@ -152,9 +171,23 @@ class PD:
         if self.motion is not None:
             g["target"] = self.targets(np.array([sim.time]))[0]
         state = sim.state
+        rates = state.joint_v[g["v_index"]]
         asked = g["kp"] * (g["target"] - state.joint_q[g["q_index"]])
-        asked += g["kd"] * (g["velocity"] - state.joint_v[g["v_index"]])
-        return np.asarray(np.clip(asked, -g["limit"], g["limit"]))
+        asked += g["kd"] * (g["velocity"] - rates)
+        return motor_torques(g, asked, rates)
+
+
+def motor_torques(gains: NDArray[np.void], asked: Array, rates: Array) -> Array:
+    """What motors give (n,) of torques that are asked for (n,), at rates (n,).
+
+    As `robosim.kernels.equations.joint_forces.motor_torque` has it.
+    """
+    limit, ends = gains["limit"], np.isfinite(gains["speed"])
+    droop = np.divide(limit, gains["speed"], out=np.zeros(len(gains)), where=ends)
+    most, least = (
+        np.maximum(limit - droop * np.maximum(way * rates, 0.0), 0.0) for way in (1.0, -1.0)
+    )
+    return np.asarray(np.clip(asked, -least, most))
 
 
 class Compiled:
@@ -272,13 +305,13 @@ def stand(
         ours = gains["v_index"] < robot.nv  # the tree leads the joints that close its loops
         pose = np.asarray(robot.home if q is None else q, dtype=float)
         carried = np.zeros(robot.nu)
-        carried[ours] = _carried(robot, pose)[gains["v_index"][ours]]
+        carried[ours] = carried_inertia(robot, pose)[gains["v_index"][ours]]
         frequency = 2 * np.pi * 5.0
         target, kp, kd = np.zeros(robot.nu), carried * frequency**2, 2 * carried * frequency
         target[ours] = pose[gains["q_index"][ours]]
     pd = PD(robot, target, kp, kd)
     if implicit is None:
-        implicit = timestep is not None and not holds_over(pd, _inertia(robot), timestep)
+        implicit = timestep is not None and not holds_over(pd, home_inertia(robot), timestep)
     pd.gains["implicit"] = implicit
     return pd
 
@@ -377,48 +410,6 @@ def holds_over(pd: PD, inertia: Array, timestep: float) -> bool:
     active = (g["kp"] != 0.0) | (g["kd"] != 0.0)
     stiff = np.any(timestep * g["kp"][active] >= 2 * g["kd"][active])
     return bool(timestep * fastest < 2 and not stiff)
-
-
-def _inertia(robot: Mechanism) -> Array:
-    """Mass matrix of the tree at its home pose, (nv, nv)."""
-    # Here, so that naming a controller does not wait for numba.
-    from robosim.simulation.kinematics import mass_matrix
-
-    return mass_matrix(robot, np.asarray(robot.home))
-
-
-def _carried(robot: Mechanism, q: Array) -> Array:
-    """The inertia (nv,) that each joint's motors have to move when the robot stands at q (nq,)."""
-    from robosim.simulation.kinematics import Kinematics
-
-    kinematics = Kinematics(robot, q)
-    carried = np.diag(kinematics.mass_matrix()).copy()
-    index = {body.name: b for b, body in enumerate(robot.bodies)}
-    below = np.eye(len(index), dtype=bool)  # row b: the bodies that hang on body b, and itself
-    for b in range(len(index) - 1, -1, -1):
-        parent = robot.tree_joints[b].parent
-        if parent is not None:
-            below[index[parent]] |= below[b]
-    touching = np.zeros(len(index), dtype=bool)
-    touching[[index[contact.body] for contact in robot.contacts]] = True
-    if robot.obstacles:
-        touching |= [len(body.collisions) > 0 for body in robot.bodies]
-    feet = touching & (below[:, touching].sum(axis=1) == 1)
-    if not robot.floating_base or not feet.any():
-        return carried
-    masses = np.array([body.mass for body in robot.bodies])
-    J, inertias = kinematics.jacobian(), kinematics.inertias()
-    for b in range(1, len(index)):
-        share = np.count_nonzero(feet & below[b]) / np.count_nonzero(feet)
-        rest = np.flatnonzero(~below[b])
-        for v in range(robot.v_offsets[b], robot.v_offsets[b + 1]):
-            # As if all the rest turned with the child about the joint, which stands still.
-            turn = J[b, 3:, v]
-            moves = J[b, :3, v] + np.cross(turn, kinematics.x[rest] - kinematics.x[b])
-            whole = masses[rest] @ np.sum(moves**2, axis=1)
-            whole += np.einsum("i,bij,j->", turn, inertias[rest], turn)
-            carried[v] = max(carried[v], share * whole)
-    return carried
 
 
 BUILT_IN: dict[str, Callable[[Mechanism, float | None], PD]] = {

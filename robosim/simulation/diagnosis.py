@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robosim.compiled.kinds import CONE, LIMIT, TURN
 from robosim.compiled.order import all_joints, driven_elements
@@ -109,6 +110,36 @@ def warn_of_overlap(contacts: Sequence[Contact]) -> None:
             f"{RECOVERY_SPEED} m/s",
             stacklevel=user_level(),
         )
+
+
+# Cosine of half of the turn in an interval from which on a turn is told of: half a radian.
+FAR = float(np.cos(0.25))
+
+
+def warn_of_turn(
+    robot: Mechanism, parts: Parts, infos: NDArray[np.void], time: float, whose: str = ""
+) -> bool:
+    """Say that a body turns far in steps of which the first begins at `time` [s], if one does so.
+
+    `infos` (n,) are of these steps; returns whether there was anything to say.
+    """
+    far = np.flatnonzero(infos["turn"] < FAR)
+    if not len(far):
+        return False
+    timestep, info = parts.options.dt, infos[far[0]]
+    spins = np.linalg.norm(parts.state.bodies["omega"], axis=1)
+    body = int(info["turner"]) if info["turner"] >= 0 else int(spins.argmax())
+    turn, substeps = 2.0 * float(np.arccos(info["turn"])), int(info["substeps"])
+    part = "a step" if substeps == 1 else f"one of the {substeps} parts of a step"
+    warnings.warn(
+        f"{whose}body '{robot.bodies[body].name}' turns by {turn:.3g} rad in {part} of "
+        f"{timestep:g} s at {time + timestep * far[0]:.6g} s: the angular momentum of such a turn "
+        f"is {100 * (1 - np.sin(turn) / turn):.2g} % short, and one of a radian is not followed; "
+        f"with a timestep below {0.5 * timestep / (substeps * turn):.2g} s it stays below half a "
+        "radian",
+        stacklevel=user_level(),
+    )
+    return True
 
 
 def failure(robot: Mechanism, parts: Parts, time: float, at_start: bool, info: Any) -> RobosimError:

@@ -49,6 +49,8 @@ class Engine:
         With the most substeps and the last attempt that are allowed at all.
     lanes : bool
         Whether limbs are to be taken side by side, if the robot has such.
+    velocity_limits : bool
+        Whether those of the joints act.
 
     Attributes
     ----------
@@ -80,10 +82,11 @@ class Engine:
         may_switch: bool,
         options: Options,
         lanes: bool,
+        velocity_limits: bool,
     ) -> None:
         self.robot, self.solver = robot, solver
         self._facets, self._may_switch = facets, may_switch
-        model = compile_model(robot, facets, solver == "articulated")
+        model = compile_model(robot, facets, solver == "articulated", velocity_limits)
         state, memory, loads = make_state(robot, model), make_memory(model), make_loads(model)
         options = self._patient(options)
         self.parts = Parts(model, state, memory, loads, make_workspace(robot, model), options)
@@ -216,8 +219,12 @@ class Engine:
         if self.limbs is None or self.limbs.memory is not self.parts.memory:
             assert self.lanes is not None
             self.limbs = Limbs(self.parts, self.lanes)
-        parts, kind = self.handle.addresses, self.handle.kind
-        self.limbs.run(own, parts, kind, run.addresses, run.kind, self._done, end)
+        parts, kind, begin = self.handle.addresses, self.handle.kind, int(self._done[0])
+        try:
+            self.limbs.run(own, parts, kind, run.addresses, run.kind, self._done, end)
+        finally:
+            # A lane's own count of bodies is not that of the robot.
+            run.values.infos["turner"][begin : self._done[0]] = -1.0
 
     def until(self, reached: int, end: int) -> int:
         """How far towards `end` the solver that is to go on from `reached` may go."""

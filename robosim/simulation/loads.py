@@ -16,7 +16,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Tendon
 from robosim.errors import ControllerError, StateError
 from robosim.simulation.blame import user_level
-from robosim.simulation.controllers import PD, check_torques, zero
+from robosim.simulation.controllers import PD, check_torques, motor_torques, zero
 from robosim.validation import Array, finite
 
 FLOATS = np.dtype(np.float64)
@@ -109,8 +109,7 @@ class Held:
             rates = (end - self.loads.servos["start"][servos["v_index"]]) / timestep
             asked = servos["kp"] * (servos["target"] - end)
             asked += servos["kd"] * (servos["velocity"] - rates)
-            given = np.clip(asked, -servos["limit"], servos["limit"])
-            np.add.at(tau, servos["v_index"], given)
+            np.add.at(tau, servos["v_index"], motor_torques(servos, asked, rates))
         return tau[: self.robot.nv]
 
 

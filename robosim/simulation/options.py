@@ -9,9 +9,24 @@ from numpy.typing import ArrayLike
 
 from robosim.compiled.model import Options
 from robosim.compiled.records.sizes import MAX_FACETS
+from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
 from robosim.kernels.solve.status import LAST
 from robosim.validation import count, finite
+
+LEAST_SPEED = 1e-6  # [rad/s or m/s], the least limit of a velocity that leaves room for motion
+
+
+def check_velocity_limits(robot: Mechanism) -> None:
+    """Raise an OptionError for a limit of a joint's velocity that leaves it no motion."""
+    for joint in robot.joints:
+        moves = joint.nv > 0 and joint.motion is None
+        if moves and not joint.velocity_limit >= LEAST_SPEED:
+            raise OptionError(
+                f"velocity_limits=True needs limits that leave room (at least {LEAST_SPEED:g}); "
+                f"that of joint '{joint.name}' is {joint.velocity_limit:g}: give it another "
+                "velocity_limit, inf for none, or a kind that does not move"
+            )
 
 
 def checked(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
-from robosim.compiled.kinds import BALL, CONE, DRY, HINGE, LIMIT, TURN
+from robosim.compiled.kinds import BALL, CONE, DRY, HINGE, LIMIT, RATE, TURN
 from robosim.compiled.memory import Guesses, Memory, System
 from robosim.compiled.model import Model
 from robosim.compiled.order import all_joints, contact_order
@@ -101,7 +101,10 @@ def contacts(
 
 
 def limit_forces(model: Model, state: State, guesses: Guesses, interval: float) -> Array:
-    """Generalized forces of limits and of dry friction, one for each velocity of a joint."""
+    """Generalized forces of limits and of dry friction, one for each velocity of a joint.
+
+    Limits of velocities included, where these act.
+    """
     out = np.zeros(len(model.coordinates))
     for k in range(model.n_ground, len(model.contacts)):
         record, c = model.contacts[k], guesses.contacts[k]
@@ -109,7 +112,7 @@ def limit_forces(model: Model, state: State, guesses: Guesses, interval: float) 
         v = int(joint["v_begin"])
         if not guesses.active[k]:
             continue
-        if record["kind"] == LIMIT:
+        if record["kind"] in (LIMIT, RATE):
             out[v + record["row"]] += record["sign"] * c["gamma"]
         elif record["kind"] == DRY:
             facets, beta = model.facets, c["beta"]

@@ -14,7 +14,7 @@ from robosim.log import Chunk
 from robosim.log.columns import STEP, worst_of
 from robosim.runtime.handles import Handle, Run, make_run
 from robosim.simulation.controllers import PD, Compiled, Controller
-from robosim.simulation.diagnosis import warn_of_overlap, warn_of_start
+from robosim.simulation.diagnosis import FAR, warn_of_overlap, warn_of_start, warn_of_turn
 from robosim.simulation.engine import Engine
 from robosim.simulation.formulation import Formulation
 from robosim.simulation.loads import Held, Motions
@@ -35,6 +35,7 @@ class Running:
     def __init__(self, engine: Engine, held: Held, motions: Motions) -> None:
         self._engine, self._held, self._motions = engine, held, motions
         self._asking = False  # whether a controller has been called and has not answered yet
+        self._told_of_turn = False
         engine.single = self._handle(1)
 
     def refuse_if_busy(self) -> None:
@@ -61,9 +62,12 @@ class Running:
         if self._motions.driven:
             single.values.motions[:] = self._motions.at(counters.start_time, counters.steps, 2)
         engine.advance(single, 0, 1)
-        _, iterations, substeps, order, _, residual, _, violation, gap = single.values.infos.item(0)
+        info = single.values.infos.item(0)
+        _, iterations, substeps, order, _, residual, _, violation, gap, turn, _ = info
         if counters.steps == 1:
             self._warn_of_overlap(gap)
+        if turn < FAR:
+            self._warn_of_turn(single.values.infos)
         return iterations, residual, "converged", substeps, violation, gap, order
 
     def _warn_of_overlap(self, gap: float) -> None:
@@ -73,6 +77,13 @@ class Running:
             values = parts.model, parts.state, parts.memory, parts.work
             found = contacts(robot, *values, self._engine.last_interval)
             warn_of_overlap([contact for contact in found if not contact.is_point])
+
+    def _warn_of_turn(self, infos: NDArray[np.void]) -> None:
+        """Say once, after steps that these are of, that a body turns far in one of them."""
+        if not self._told_of_turn:
+            engine = self._engine
+            begin = engine.time - engine.parts.options.dt * len(infos)
+            self._told_of_turn = warn_of_turn(engine.robot, engine.parts, infos, begin)
 
     def steps_of(self, seconds: float) -> int | None:
         """Number of steps of some time, None for infinite ones."""
@@ -117,6 +128,7 @@ class Running:
             done = counters.steps - begin
             if begin == 0 and done:
                 self._warn_of_overlap(float(handle.values.infos["gap"][0]))
+            self._warn_of_turn(handle.values.infos[:done])
             if done:
                 yield self._chunk(handle.values, begin, done)
             if error is not None:

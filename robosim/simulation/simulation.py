@@ -20,7 +20,7 @@ from robosim.simulation.engine import FEWEST_IN_LANES, Engine
 from robosim.simulation.knot import Knot
 from robosim.simulation.loads import Held, Motions, wrench_about
 from robosim.simulation.massless import simulated
-from robosim.simulation.options import checked
+from robosim.simulation.options import check_velocity_limits, checked
 from robosim.simulation.running import Running, progress_bar
 from robosim.simulation.start import Start
 from robosim.simulation.step_info import StepInfo
@@ -73,6 +73,10 @@ class Simulation(Knot):
     impossible_inertia : "refuse" or "ball"
         What becomes of inertias that are not positive definite: an error, or that of a ball of
         water of the same mass.
+    velocity_limits : bool
+        Whether joints keep their `velocity_limit`, by whatever force along their coordinates that
+        takes: no entry of `v` of such a joint is then beyond it. Driven joints are led by their
+        motions, whatever the limit.
 
     Attributes
     ----------
@@ -114,6 +118,7 @@ class Simulation(Knot):
         lanes: bool = False,
         massless: str = "refuse",
         impossible_inertia: str = "refuse",
+        velocity_limits: bool = False,
     ) -> None:
         options, facets = checked(
             timestep,
@@ -129,8 +134,11 @@ class Simulation(Knot):
         if not isinstance(robot, Mechanism):
             raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
         robot = simulated(robot, massless, impossible_inertia)
+        velocity_limits = bool(velocity_limits)
+        if velocity_limits:
+            check_velocity_limits(robot)
         CompileNotice.install()
-        suits = is_tree_with_loops(robot)
+        suits = is_tree_with_loops(robot, velocity_limits)
         if solver not in (None, "ldu", "articulated") or (solver == "articulated" and not suits):
             raise OptionError(
                 "solver must be 'ldu', or 'articulated' for trees without couplings, point "
@@ -140,10 +148,10 @@ class Simulation(Knot):
         self.robot = robot
         # What another one has to share for this one to go on from its state.
         rest = [value for value in options if value is not options.gravity]
-        self._asked_for = solver, facets, options.gravity.tobytes(), *rest
+        self._asked_for = solver, facets, velocity_limits, options.gravity.tobytes(), *rest
         used = solver or ("articulated" if suits else "ldu")
         may_switch = solver is None and used == "articulated"
-        engine = Engine(robot, facets, used, may_switch, options, lanes)
+        engine = Engine(robot, facets, used, may_switch, options, lanes, velocity_limits)
         self._own(engine, Held(robot, engine.parts.loads))
         self.set_state()
 

@@ -31,6 +31,7 @@ from robosim.tendons import Point, Pulley, Tendon, Term
 
 DT = 0.05
 STEP = 1e-6
+SLOW = 1e-3  # [rad/s, m/s], a limit of velocity that random motions exceed
 MOVING = tuple(kind for kind in KINDS if kind != "fixed")
 # Odd and even terms, so that nothing cancels by symmetry.
 POTENTIAL = Potential.sample(lambda x: 2 * np.cos(3 * x) + 0.3 * x**3, -4.0, 4.0, 33)
@@ -161,6 +162,34 @@ def test_slope_of_a_law(kind, servo):
     np.testing.assert_allclose(A, np.column_stack(columns), rtol=0, atol=1e-7)
 
 
+@pytest.mark.parametrize("kind", [kind for kind in MOVING if KINDS[kind][1] != "free"])
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_slope_of_motors_whose_torque_falls_with_speed(kind, way):
+    """Asked for more than they have, along the motion: what they give falls with the rate."""
+    case = OneLaw(kind, seed=2, damped=True)
+    rates = (case.q2 - case.q1) / DT
+    case.q2 = case.q1 + np.abs(case.q2 - case.q1) * way
+    servos = case.sim.parts.loads.servos
+    case.sim.held.release_servos = lambda: None  # set_state would take them out
+    servos["kp"], servos["kd"], servos["target"] = 20.0, 3.0, way * 1e3
+    servos["limit"], servos["droop"] = 50.0, 50.0 / (1.5 * np.abs(rates))
+    law, _, _, A = case.evaluate(case.q1, case.q2)
+    servos["droop"] = 0.0
+    more, _, _, full = case.evaluate(case.q1, case.q2)
+    # At two thirds of their speeds they have a third of their torque left.
+    np.testing.assert_allclose(more - law, way * DT * 50.0 * 2 / 3, rtol=1e-9)
+    np.testing.assert_allclose(A - full, -DT * np.diag(50.0 / (1.5 * np.abs(rates))), rtol=1e-9)
+    servos["droop"] = 50.0 / (1.5 * np.abs(rates))
+    columns = []
+    for rate in np.eye(case.robot.nv):
+        ends = [
+            case.evaluate(case.q1, coordinates_after(case.robot, case.q2, DT * s * rate))[0]
+            for s in (STEP, -STEP)
+        ]
+        columns.append((ends[0] - ends[1]) / (2 * STEP))
+    np.testing.assert_allclose(A, np.column_stack(columns), rtol=0, atol=1e-6)
+
+
 def test_dampers_act_against_the_rate_at_either_knot():
     """-dt/2 d u at both, u from the coordinates' change or 2 / dt of the turn's vector."""
     damping = np.array([2.0, 3.0, 0.5, 0.7, 0.9])
@@ -203,8 +232,9 @@ def everything(rng: np.random.Generator) -> tuple[Mechanism, Array]:
     sprung = ("base", "hinge", "slide", "screw", "plate", "ball", "loose", "gear", "free")
     changes: dict[str, dict[str, Any]] = {
         "driven": {"motion": np.sin},
-        "limited": {"lower": -2.0, "upper": 1.5, "friction": 0.8},
-        "coned": {"cone": 3.0},
+        "limited": {"lower": -2.0, "upper": 1.5, "friction": 0.8, "velocity_limit": SLOW},
+        "wheel": {"velocity_limit": SLOW},
+        "coned": {"cone": 3.0, "velocity_limit": SLOW},
         "turned": {"largest_turn": 3.0},
     }
     tree = Mechanism(
@@ -253,7 +283,7 @@ def started(seed: int) -> Simulation:
     """
     rng = np.random.default_rng(seed)
     robot, q = everything(rng)
-    sim, moved = Simulation(robot, DT), Simulation(robot, DT)
+    sim, moved = Simulation(robot, DT, velocity_limits=True), Simulation(robot, DT)
     v = rng.normal(size=robot.nv)
     sim.start.place(q, v, 0.0)
     moved.start.place(coordinates_after(robot, q, DT * v), v, 0.0)
@@ -286,7 +316,8 @@ def test_newton_matrix_of_everything(seed):
         joint.name: sim.parts.work.joints[j]["rows"] for j, joint in enumerate(sim.robot.joints)
     }
     assert [name for name, n in rows.items() if n < 6] == ["pin", "ground"]
-    assert sim.parts.work.active[0] == 5  # two limits, dry friction, a cone, a turn
+    # Two limits, dry friction, a cone, a turn; rates of a slide, a hinge and a ball, on one side.
+    assert sim.parts.work.active[0] == 5 + 1 + 1 + 3
     assert_newton_matrix(sim)
 
 

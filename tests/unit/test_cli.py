@@ -279,6 +279,24 @@ class TestSimulate:
         assert result.exit_code == 1
         assert "--effort-limits is for a PD" in result.output
 
+    def test_velocity_limits(self, run: Run, tmp_path: Path) -> None:
+        Path("arm.urdf").write_text(
+            '<robot name="arm"><link name="wall"/><link name="rod"><inertial>'
+            '<origin xyz="0.5 0 0"/><mass value="1"/>'
+            '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+            '<joint name="hinge" type="continuous"><parent link="wall"/><child link="rod"/>'
+            '<axis xyz="0 1 0"/><limit effort="1" velocity="1.5"/></joint></robot>'
+        )
+        line = "simulate", "arm.urdf", "--fixed-base", "--seconds", "0.5", "--log", "run.npz"
+        for options, fastest in (((), None), (("--velocity-limits",), 1.5)):
+            result = run(*line, *options)
+            assert result.exit_code == 0, result.output
+            assert "no joint has a velocity limit" not in result.output
+            speed = np.abs(read_log(tmp_path / "run.npz").v).max()
+            assert speed > 2.0 if fastest is None else speed == pytest.approx(fastest, rel=1e-8)
+        result = run("simulate", "cube", "--seconds", "0.01", "--velocity-limits")
+        assert "no joint has a velocity limit" in result.output
+
     def test_table(self, run: Run) -> None:
         result = run("simulate", "double_pendulum", "--seconds", "0.1")
         assert result.exit_code == 0, result.output

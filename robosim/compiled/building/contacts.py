@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.compiled.kinds import CONE, DRY, LIMIT, PLANE, RIM, TURN
+from robosim.compiled.kinds import CONE, DRY, LIMIT, PLANE, RATE, RIM, TURN
 from robosim.compiled.order import contact_order, coordinate_places
 from robosim.compiled.records.contact import CONTACT
 from robosim.description.body import Body
@@ -23,8 +23,13 @@ MAX_FRICTION = 10.0
 LEAST_ROOM = 1e-9
 
 
-def contact_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[np.void]:
-    """CONTACT records: points above the ground by body, then limits and dry friction of joints."""
+def contact_records(
+    mechanism: Mechanism, joints: NDArray[np.void], velocity_limits: bool = False
+) -> NDArray[np.void]:
+    """CONTACT records: points above the ground by body, then limits and dry friction of joints.
+
+    The latter with the limits of their rates, if `velocity_limits` act.
+    """
     nb = len(mechanism.bodies)
     index = {body.name: i for i, body in enumerate(mechanism.bodies)}
     order = contact_order(mechanism)
@@ -50,6 +55,10 @@ def contact_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[n
             friction = float(joint.per_coordinate("friction")[row])
             scale = _arm(body) if row >= turns else 1.0
             found += _coordinate_contacts(j, row, lower, upper, friction, body.mass, scale)
+            if velocity_limits and joint.is_limited_in_velocity:
+                for sign in (1.0, -1.0):
+                    fastest = -sign * joint.velocity_limit
+                    found.append(_on_coordinate(RATE, j, row, sign, fastest, body.mass, scale))
         if np.isfinite(joint.cone):
             cone = np.cos(joint.cone)
             found.append(_on_coordinate(CONE, j, turns, 0.0, cone, body.mass, _arm(body)))

@@ -21,7 +21,7 @@ from robosim.validation import Array
 
 
 def joint_records(
-    mechanism: Mechanism,
+    mechanism: Mechanism, velocity_limits: bool = False
 ) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.void]]:
     """JOINT, COORDINATE and PIECE records."""
     nb = len(mechanism.bodies)
@@ -90,6 +90,7 @@ def joint_records(
         acts = any(mine[name].any() for name in ("stiffness", "damping", "armature"))
         record["law"] = acts or potential is not None or motion is not None
         resists = isinstance(joint, Tendon | Joint) and joint.resists
+        resists |= isinstance(joint, Joint) and velocity_limits and joint.is_limited_in_velocity
         if resists and record["n_T"] + record["n_R"] == 0:
             # Limits and friction act on coordinates, and with no constraints nothing else asks
             # for a node to have them on.

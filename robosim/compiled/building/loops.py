@@ -8,7 +8,7 @@ from robosim.compiled.model import Loops
 from robosim.description.mechanism import Mechanism
 
 
-def is_tree_with_loops(mechanism: Mechanism) -> bool:
+def is_tree_with_loops(mechanism: Mechanism, velocity_limits: bool = False) -> bool:
     """Whether nothing ties bodies to each other but a tree's joints, and loops that share none."""
     if mechanism.couplings or mechanism.springs or mechanism.tendons:
         return False
@@ -16,11 +16,14 @@ def is_tree_with_loops(mechanism: Mechanism) -> bool:
         return False
     if any(None not in (a[0], b[0]) for a, b in mechanism.touching_shapes()):
         return False
-    return not mechanism.loop_joints or separate_loops(mechanism) is not None
+    return not mechanism.loop_joints or separate_loops(mechanism, velocity_limits) is not None
 
 
-def separate_loops(mechanism: Mechanism) -> Loops | None:
-    """The loops of a mechanism; None if two share a joint, or anything acts where one is closed."""
+def separate_loops(mechanism: Mechanism, velocity_limits: bool = False) -> Loops | None:
+    """The loops of a mechanism; None if two share a joint, or anything acts where one is closed.
+
+    Limits of velocities there only count if these act.
+    """
     if any(v >= mechanism.nv for v in mechanism.actuated):
         return None
     nb = len(mechanism.bodies)
@@ -35,6 +38,8 @@ def separate_loops(mechanism: Mechanism) -> Loops | None:
     for k, joint in enumerate(mechanism.loop_joints):
         acts = (joint.per_coordinate(name).any() for name in ("stiffness", "damping", "armature"))
         if joint.n_constraints == 0 or joint.resists or joint.potential is not None or any(acts):
+            return None
+        if velocity_limits and joint.is_limited_in_velocity:
             return None
         sides = []
         for end in (index[joint.child], nb if joint.parent is None else index[joint.parent]):

@@ -16,17 +16,23 @@ from robosim.compiled.model import Model
 from robosim.description.mechanism import Mechanism
 
 
-def compile_model(mechanism: Mechanism, n_facets: int = 0, articulated: bool = False) -> Model:
+def compile_model(
+    mechanism: Mechanism,
+    n_facets: int = 0,
+    articulated: bool = False,
+    velocity_limits: bool = False,
+) -> Model:
     """Flatten a mechanism for the kernels; contacts keep the mechanism's order within a body.
 
     Without facets friction has the exact second-order cone.
     """
-    joints, coordinates, pieces = joint_records(mechanism)
+    joints, coordinates, pieces = joint_records(mechanism, velocity_limits)
     paths, spans = path_records(mechanism, joints)
     couplings = coupling_records(mechanism, joints)
-    contacts = contact_records(mechanism, joints)
+    contacts = contact_records(mechanism, joints, velocity_limits)
     collision = compile_pairs(mechanism, len(contacts))
     driven = coordinates["driven"] >= 0
+    has_loops = articulated and mechanism.loop_joints
     graph = compile_graph(len(mechanism.bodies), joints, spans, couplings, driven)
     bodies = body_records(mechanism, contacts)
     angles = 2 * np.pi * np.arange(n_facets) / n_facets
@@ -47,7 +53,7 @@ def compile_model(mechanism: Mechanism, n_facets: int = 0, articulated: bool = F
         facets,
         graph,
         articulated,
-        separate_loops(mechanism) if articulated and mechanism.loop_joints else None,
+        separate_loops(mechanism, velocity_limits) if has_loops else None,
     )
 
 

@@ -21,10 +21,11 @@ CONTACT = np.dtype(
         ("radius_o", "f8"),
         ("mu", "f8"),
         ("mass", "f8"),  # that residuals of impulses are divided by
-        ("sign", "f8"),  # of the edges' cross product; of a limit (lower 1), times scale
+        ("sign", "f8"),  # of the edges' cross product; of a limit or rate (lower 1), times scale
         ("scale", "f8"),  # of a coordinate: length of an arc over its angle, 1 for a translation
         ("share", "f8"),  # as that of a body
-        # Of a coordinate; cosine of a cone, of half of a turn; force of dry friction over scale.
+        # Of a coordinate or its rate; cosine of a cone, of half of a turn; force of dry friction
+        # over scale.
         ("bound", "f8"),
         ("apart", "i8"),  # 1: the shapes are apart at the first knot, whatever this gap says there
         ("lying", "i8"),  # 1: a point of a rim around the axis p_end, for where that lies flat
@@ -65,6 +66,7 @@ CONTACT_WORK = with_rows(
         ("gap", "f8"),  # at the second knot [m]
         ("u", "f8", (3,)),  # slip along the tangents and gap over dt [m/s]
         ("rate", "f8"),  # of a coordinate's gap or of its slip over the interval
+        ("stop", "f8"),  # where a limited rate is held at the second knot, 0 if it is not
         ("A", "f8", (3, 3)),  # condensed: dF = F + A du
         ("scaling", "f8", (6,)),  # of the second-order cone, see `cone_second_order.scaling`
         ("F", "f8", (3,)),

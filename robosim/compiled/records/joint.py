@@ -142,7 +142,8 @@ SERVO = np.dtype(  # of an actuator that is part of the equations: position and 
         ("kd", "f8"),
         ("target", "f8"),
         ("target_rate", "f8"),
-        ("limit", "f8"),  # of its torque, either way
+        ("limit", "f8"),  # of its torque at standstill, either way
+        ("droop", "f8"),  # by how much that falls with the rate, along it
         ("start", "f8"),  # where the coordinate was as the step began
     ]
 )

@@ -23,6 +23,7 @@ SCRATCH = with_rows(
         # Of limits of hinges that are not in the equations: the least gap at the first knot, and
         # the longest arc over its angle.
         ("open", "f8", (2,)),
+        ("arcs", "i8"),  # 1 if work.rhs has what leads the knot's velocities from chords to arcs
     ],
     L=3,  # of a contact, about the reference of a body in a tree
 )
@@ -38,5 +39,7 @@ INFO = np.dtype(
         ("worst_body", "i8"),
         ("violation", "f8"),  # of the joints at the new knot [m or sine of a half angle]
         ("gap", "f8"),  # smallest of all contacts at the new knot [m], inf without contacts
+        ("turn", "f8"),  # cosine of half of the largest turn of a body in a part of the step
+        ("turner", "f8"),  # that body's index, a float as lanes have one each; -1 if not known
     ]
 )

@@ -6,7 +6,7 @@ Coordinates have rows only where laws, motors, limits or friction act on them.
 
 from math import inf, sqrt
 
-from robosim.compiled.kinds import DRY, HINGE, RIM
+from robosim.compiled.kinds import DRY, HINGE, RATE, RIM
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.jit import kernel
@@ -18,7 +18,7 @@ from robosim.kernels.contact.kinematics import (
     step_back,
 )
 from robosim.kernels.contact.law import contact_begins, contact_center
-from robosim.kernels.contact.limits import coordinate_gap, start_coordinate
+from robosim.kernels.contact.limits import coordinate_gap, rate_over, start_coordinate
 from robosim.kernels.contact.pinned import is_pinned, loosen
 from robosim.kernels.equations.algebra import assign, dot, fill
 from robosim.kernels.narrow_phase.slots import (
@@ -33,6 +33,8 @@ from robosim.kernels.narrow_phase.slots import (
     pair_moved,
 )
 from robosim.kernels.solve.status import CONVERGED, GOES_THROUGH, NEEDS_BLOCKS
+
+NEAR = 0.1  # part of its bound by which a rate may be off that and still be near
 
 
 @kernel
@@ -84,7 +86,12 @@ def choose_contacts(scheme, model, state, memory, work, options, dt, kappa):
         contact = work.slots[k]
         joint = model.joints[contact.joint]
         near, gap = contact.kind == DRY, 0.0
-        if not near:
+        if contact.kind == RATE:
+            left = contact.sign * (state.joints[contact.joint].mid[contact.row] - contact.bound)
+            near = somewhere(left < NEAR * abs(contact.sign * contact.bound))
+            # A coordinate has to move as far to be so fast.
+            gap = abs(dt * contact.sign * contact.bound)
+        elif not near:
             mid = state.joints[contact.joint].mid
             rate = abs(mid[0])
             for row in range(1, joint.m_T + joint.m_R):
@@ -243,7 +250,12 @@ def admit_reached(scheme, model, state, system, work, options, dt, kappa):
         if work.entered[k] == 0:
             joint = model.joints[contact.joint]
             scheme.look_ahead(model, state, system, work, contact.joint, dt)
-            if somewhere(coordinate_gap(contact, joint, work.q2) <= 0.0):
+            if contact.kind == RATE:
+                rate = rate_over(scheme, model, state, system, work, contact, dt)
+                left = contact.sign * (rate - contact.bound)
+            else:
+                left = coordinate_gap(contact, joint, work.q2)
+            if somewhere(left <= 0.0):
                 admit_limit(scheme, model, state, system, work, k, kappa, dt, speed)
 
 

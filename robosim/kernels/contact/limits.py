@@ -1,14 +1,15 @@
 """Where limits and the dry friction of coordinates are, and how they move.
 
 They are what a contact is (`kinematics`), with the joint's coordinates in the place of the bodies:
-L and R then have a column for each of them.
+L and R then have a column for each of them. The limit of a rate has as its motion by how much the
+rate over the interval stays below the bound.
 """
 
-from robosim.compiled.kinds import CONE, DRY, LIMIT, TURN
+from robosim.compiled.kinds import CONE, DRY, LIMIT, RATE, TURN
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.contact.kinematics import depth_left
-from robosim.kernels.equations.algebra import fill
+from robosim.kernels.equations.algebra import fill, quaternion_back
 
 
 @kernel
@@ -45,7 +46,7 @@ def start_coordinate(contact, joint, q, dt, w, t):
         fill(0.0, w.L[i])
         fill(0.0, w.R[i])
     coordinate_rows(contact, joint, q, w.L, t)
-    if contact.kind != DRY:
+    if contact.kind != DRY and contact.kind != RATE:
         w.step_back = depth_left(coordinate_gap(contact, joint, q), dt)
 
 
@@ -54,7 +55,7 @@ def coordinate_rows(contact, joint, q, out, t):
     """Derivative of u by the rates of the joint's coordinates, into the rows that are not zero."""
     if contact.kind == DRY:
         out[0, contact.row] = contact.scale
-    elif contact.kind == LIMIT:
+    elif contact.kind == LIMIT or contact.kind == RATE:
         out[2, contact.row] = contact.sign
     elif contact.kind == TURN:
         # Of the cosine of half of the angle: -v / 2 for the quaternion (w, v) with w > 0.
@@ -78,13 +79,47 @@ def move_coordinate(contact, joint, q1, q2, dt, w, t):
         w.u[2] = (w.gap - w.step_back) / dt
         w.rate = (w.gap - coordinate_gap(contact, joint, q1)) / dt
         return
-    if joint.m_R == 3 and contact.row >= joint.m_T:
+    if is_free_turn(contact, joint):
         at, axis = joint.q_begin + joint.m_T, contact.row - joint.m_T
         w.u[0] = contact.scale * 2.0 / dt * relative_vector(q1, q2, at, axis)
     else:
         at = joint.q_begin + contact.row
         w.u[0] = contact.scale * (q2[at] - q1[at]) / dt
     w.rate = w.u[0]
+
+
+@kernel
+def is_free_turn(contact, joint):
+    """Whether a coordinate's rate is one of the three of a free rotation."""
+    return joint.m_R == 3 and contact.row >= joint.m_T
+
+
+@kernel
+def rate_over(scheme, model, state, system, work, contact, dt):
+    """The rate of a contact's coordinate over the interval, at the coordinates in work.q2."""
+    joint = model.joints[contact.joint]
+    if is_free_turn(contact, joint):
+        at, axis = joint.q_begin + joint.m_T, contact.row - joint.m_T
+        return 2.0 / dt * relative_vector(state.q, work.q2, at, axis)
+    return scheme.coordinate_rate(model, state, system, work, contact.joint, contact.row, dt)
+
+
+@kernel
+def move_rate(contact, joint, q1, q2, rate, dt, w, t):
+    """w.u and w.gap of the limit of a rate [m/s], and w.R."""
+    coordinate_rows(contact, joint, q2, w.R, t)
+    if is_free_turn(contact, joint):
+        # The vector p of r1^-1 r2 = (e, p) changes by dt/2 (e I + [p]x) times the rates.
+        first = joint.q_begin + joint.m_T
+        quaternion_back(q1[first : first + 4], q2[first : first + 4], t.s)
+        i = contact.row - joint.m_T
+        k, m = (i + 1) % 3, (i + 2) % 3
+        w.R[2, contact.row] = contact.sign * t.s[0]
+        w.R[2, joint.m_T + k] = -contact.sign * t.s[1 + m]
+        w.R[2, joint.m_T + m] = contact.sign * t.s[1 + k]
+    fill(0.0, w.u)
+    w.u[2], w.rate = contact.sign * (rate - contact.bound), contact.sign * rate
+    w.gap = abs(dt) * w.u[2]
 
 
 @kernel

@@ -181,6 +181,18 @@ def read_coordinates(joint, a, b, t, q):
 
 
 @kernel
+def turned_on(joint, a, b, before, t):
+    """By how much a single rotation has turned on from an angle, by less than half a turn.
+
+    Whole turns are left out, so that many of them do not round it.
+    """
+    relative_rotation(joint, a, b, t)
+    moved = 2.0 * atan2(dot(joint.C_R[0], t.r[1:]), t.r[0])
+    moved -= before - TURN * floor(before / TURN + 0.5)
+    return moved - TURN * floor(moved / TURN + 0.5)
+
+
+@kernel
 def own_rate(joint, row, v, bodies):
     """A rate as guesses have it: of a coordinate, of a ball that of its body in child axes."""
     if joint.kind == BALL:

@@ -8,7 +8,8 @@ coordinate is at both ends of the interval (derivation.md, Sect. 7):
   discrete Euler-Lagrange equations of the Lagrangian ``-dt V(q_mid)``.
 - A rotor of inertia I carries the momentum ``I u`` on from knot to knot.
 - A servo is taken at the end of the interval, ``dt (kp (target - q2) + kd (rate - u))``, which
-  is stable however stiff it is; where that is more than its limit, it gives that and no more.
+  is stable however stiff it is; where that is more than its limit, it gives that and no more. A
+  limit may fall with the rate, as that of a motor does, for torques along the motion.
 
 A free rotation has no coordinate to take a middle of: ``u`` is the discrete angular velocity from
 ``r1^-1 r2``, and its spring acts at either knot from the angle there.
@@ -45,10 +46,34 @@ def push_somewhere(forces):
 
 
 @kernel
+def available(limit, droop, u):
+    """The most torque of a motor along a rate u, and by how much it falls with that."""
+    left = limit - droop * max(u, 0.0)
+    falls = pick(u > 0.0, pick(left > 0.0, droop, 0.0), 0.0)
+    return max(left, 0.0), falls
+
+
+@kernel
+def motor_torque(asked, limit, droop, u):
+    """What a motor gives of a torque that is asked for at the rate u."""
+    most, _ = available(limit, droop, u)
+    least, _ = available(limit, droop, -u)
+    return min(max(asked, -least), most)
+
+
+@kernel
 def servo_torque(servo, q, u):
-    """What a servo gives where its coordinate is q and its rate u, and 1 if it could give more."""
+    """What a servo gives where its coordinate is q and its rate u; how that answers.
+
+    Also 1 if it could give more, else 0, and by how much its limit falls with the rate, if that is
+    what it gives.
+    """
     asked = servo.kp * (servo.target - q) + servo.kd * (servo.target_rate - u)
-    return min(max(asked, -servo.limit), servo.limit), pick(abs(asked) <= servo.limit, 1.0, 0.0)
+    most, falls = available(servo.limit, servo.droop, u)
+    least, rises = available(servo.limit, servo.droop, -u)
+    free = pick(asked <= most, pick(asked >= -least, 1.0, 0.0), 0.0)
+    droop = pick(asked > most, falls, 0.0) + pick(asked < -least, rises, 0.0)
+    return min(max(asked, -least), most), free, droop
 
 
 @kernel
@@ -75,10 +100,11 @@ def joint_law(model, state, loads, work, j, dt):
             force += first
             slope += 0.5 * dt * second
         w.half[row] = -0.5 * dt * force
-        torque, free = servo_torque(servo, q2, u)
+        torque, free, droop = servo_torque(servo, q2, u)
         w.rotor[row], w.rate[row] = c.armature * u, u
         w.law[row] = w.half[row] + knot.rotor[row] - w.rotor[row] + dt * torque
-        w.A[row, row] = -0.5 * dt * slope - c.armature - free * dt * (dt * servo.kp + servo.kd)
+        slope = 0.5 * dt * slope + c.armature + free * dt * (dt * servo.kp + servo.kd)
+        w.A[row, row] = -slope - dt * droop
     if joint.m_R == 3:
         rotation_law(model, state, work, j, dt)
 
@@ -159,7 +185,8 @@ def knot_law(model, loads, work, j, dt):
         servo = loads.servos[v]
         if servo.kp != 0.0 or servo.kd != 0.0:
             # At the rate of the interval, and how that changes with twice the rate that is added.
-            torque, free = servo_torque(servo, work.q2[q] + dt * w.rate[row], w.rate[row])
+            torque, free, droop = servo_torque(servo, work.q2[q] + dt * w.rate[row], w.rate[row])
             slope = free * dt * (dt * servo.kp + servo.kd)
+            slope += dt * droop
             w.A[row, row] -= slope
             w.law[row] += 0.5 * dt * torque + slope * w.rate[row]

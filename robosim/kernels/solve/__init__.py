@@ -9,8 +9,8 @@ elimination, is the business of a scheme: a module that is handed in, `tree.sche
 - iterations: `place` and `residual` (what is left of the equations), `open_blocks`, `condense` and
   `eliminate` (factors), `solve` (a direction), `joint_rates`, `add_unbalanced`, `keep_direction`
   and `add_direction` (what its refinement needs), `remember` and `step` (along it);
-- unknowns: `first_multiplier`, `look_ahead`, `limits_far`, `finish_poses`; `solve_untouched`,
-  a shorter way for what nothing touches;
+- unknowns: `first_multiplier`, `look_ahead`, `coordinate_rate`, `limits_far`, `finish_poses`;
+  `solve_untouched`, a shorter way for what nothing touches;
 - end: `end_joints` and `push_joints` (momenta), `hold_bodies`, `solve_held` and `solve_changes`
   (velocities at the knot), `needs_velocities`, `find_rest`;
 - state and memory: `read_rates` and `read`, `learn_rates` and `place_next`.

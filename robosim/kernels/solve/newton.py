@@ -6,6 +6,7 @@ have been eliminated into its body's block and are found again from the directio
 
 from math import isfinite
 
+from robosim.compiled.kinds import RATE
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import most_of_limbs
@@ -25,7 +26,7 @@ from robosim.kernels.contact.law import (
     contact_violation,
     friction_size,
 )
-from robosim.kernels.contact.limits import move_coordinate
+from robosim.kernels.contact.limits import move_coordinate, move_rate, rate_over
 from robosim.kernels.equations.algebra import assign, clear_rows, dot, fill
 from robosim.kernels.equations.body import angular_momentum_tangent
 from robosim.kernels.equations.constraints import add_coordinate_impulse
@@ -43,7 +44,11 @@ def evaluate(scheme, model, state, system, loads, work, dt, info):
         contact_impulse(c.beta, c.gamma, model.facets, w.f)
         if on_joint(contact):
             joint = model.joints[contact.joint]
-            move_coordinate(contact, joint, state.q, work.q2, dt, w, t)
+            if contact.kind == RATE:
+                rate = rate_over(scheme, model, state, system, work, contact, dt)
+                move_rate(contact, joint, state.q, work.q2, rate, dt, w, t)
+            else:
+                move_coordinate(contact, joint, state.q, work.q2, dt, w, t)
             add_coordinate_impulse(joint, w, w.f, work.residual[joint.node].w)
         else:
             move_contact(contact, work.pose2, work.bodies, dt, w, t)

@@ -7,20 +7,18 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import somewhere
 from robosim.kernels.contact.active_set import ground_gap
 from robosim.kernels.equations.algebra import assign, fill, rotate_back
-from robosim.kernels.equations.arcs import add_changes, find_changes
+from robosim.kernels.equations.arcs import add_changes
 from robosim.kernels.solve.status import CONVERGED
 from robosim.kernels.step.start import start_interval
-from robosim.kernels.step.velocities import find_velocities, is_tied, project_changes
+from robosim.kernels.step.velocities import find_velocities
 
 
 @kernel
-def show_velocities(scheme, model, state, system, loads, work, arc):
-    """Velocities of bodies and joints at the second knot, read along arcs of length `arc` [s]."""
+def show_velocities(scheme, model, state, system, work):
+    """Velocities of bodies and joints at the second knot, as `find_velocities` has left them."""
     for i in range(model.bodies.shape[0]):
         assign(work.twists[i].w, state.bodies[i].shown)
-    if find_changes(model, work.pose2, work.twists, arc, False, work):
-        if is_tied(model, loads):
-            project_changes(scheme, model, work.pose2, system, work)
+    if work.scratch[0].arcs != 0:
         add_changes(model, work, work.twists)
     for i in range(model.bodies.shape[0]):
         body, twist = state.bodies[i], work.twists[i].w
@@ -32,12 +30,10 @@ def show_velocities(scheme, model, state, system, loads, work, arc):
 
 
 @kernel
-def commit(scheme, model, state, system, loads, work, options, dt, shows, info):
+def commit(scheme, model, state, system, work, dt, shows, info):
     """Move the state to the second knot, its velocities if they are there; note the gap."""
     if shows:
-        # The parts of a step of order four make up for each other in what the momenta show.
-        arc = 0.0 if options.order == 4 else dt
-        show_velocities(scheme, model, state, system, loads, work, arc)
+        show_velocities(scheme, model, state, system, work)
     else:
         state.stale[0] = 1.0
         system.valid[FACTORED] = 0
@@ -78,8 +74,8 @@ def find_knot_velocities(scheme, model, state, system, loads, work, options):
     fill(0, system.valid)
     start_interval(scheme, model, state, system, loads, work, options, 0.0, 0.0)
     work.active[0] = 0
+    fill(0, work.entered)
     scheme.find_rest(model, state, system, work, dt)
-    if find_velocities(scheme, model, system, loads, work, dt) == CONVERGED:
-        arc = dt if options.order == 2 else 0.0
-        show_velocities(scheme, model, state, system, loads, work, arc)
+    if find_velocities(scheme, model, system, loads, work, options, dt) == CONVERGED:
+        show_velocities(scheme, model, state, system, work)
     fill(0, system.valid)

@@ -66,6 +66,7 @@ def tell(k, info, out):
     out.order, out.attempt, out.worst_body = info.order, info.attempt, info.worst_body
     out.residual, out.gap = lane(info.residual, k), lane(info.gap, k)
     out.violation = lane(info.violation, k)
+    out.turn, out.turner = lane(info.turn, k), lane(info.turner, k)
 
 
 @stage

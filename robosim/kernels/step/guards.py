@@ -4,7 +4,7 @@ Bodies turn too far, shapes go through each other, or impacts give energy.
 """
 
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.compiler.lanes import over_limbs, somewhere
+from robosim.kernels.compiler.lanes import least_of_limbs, over_limbs, pick, somewhere
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED
 from robosim.kernels.equations.algebra import dot
 from robosim.kernels.equations.body import angular_momentum
@@ -17,16 +17,19 @@ CURVED = 0.01  # part of the kinetic energy that impulses may give where things 
 
 
 @kernel
-def turns_far(work):
-    """Whether a body turns by more than a radian.
+def turns_far(work, info):
+    """Whether a body turns by more than a radian; notes the largest turn.
 
     The momentum of a turn grows as its sine: beyond a quarter turn a faster one has less of it,
     and an impact that is solved there gives energy.
     """
+    least, turner = 1.0, 0.0
     for i in range(work.bodies.shape[0]):
-        if somewhere(work.bodies[i].P[0] < HALF_RADIAN):
-            return True
-    return False
+        cosine = work.bodies[i].P[0]
+        turner = pick(cosine < least, 1.0 * i, turner)
+        least = min(least, cosine)
+    info.turn, info.turner = least_of_limbs(least), turner
+    return somewhere(least < HALF_RADIAN)
 
 
 @kernel
@@ -82,7 +85,7 @@ def passes_through(system, work):
 @kernel
 def check(model, state, system, loads, work, options, dt, info):
     """Whether a solution is a motion; a status. Fine parts of a step may do what they ask for."""
-    if turns_far(work):
+    if turns_far(work, info):
         return TURNS_FAR
     if (info.substeps == 1 or 2 * info.substeps <= options.max_substeps) and passes_through(
         system, work

@@ -1,9 +1,11 @@
 """Many steps in one call, with their controllers, and nothing of Python in between."""
 
+from math import inf
+
 from robosim.kernels.compiler.addresses import call_controller
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.equations.algebra import assign
-from robosim.kernels.equations.joint_forces import servo_torque
+from robosim.kernels.equations.joint_forces import motor_torque, servo_torque
 from robosim.kernels.solve.status import CONVERGED
 from robosim.kernels.step.finish import find_knot_velocities
 from robosim.kernels.step.step import step
@@ -20,13 +22,19 @@ def control(gains, state, loads):
         servo = loads.servos[g.v_index]
         servo.kp, servo.kd, servo.target_rate = 0.0, 0.0, 0.0
         if g.implicit != 0:
-            servo.kp, servo.kd, servo.limit = g.kp, g.kd, g.limit
+            servo.kp, servo.kd, servo.limit, servo.droop = g.kp, g.kd, g.limit, droop(g)
             servo.target, servo.target_rate = g.target, g.velocity
             servo.start = state.q[g.q_index]
         else:
             position, rate = state.q[g.q_index], state.v[g.v_index]
             asked = g.kp * (g.target - position) + g.kd * (g.velocity - rate)
-            loads.tau[g.v_index] += min(max(asked, -g.limit), g.limit)
+            loads.tau[g.v_index] += motor_torque(asked, g.limit, droop(g), rate)
+
+
+@kernel
+def droop(gains):
+    """By how much the limit of a motor falls with its rate: to zero at its speed."""
+    return gains.limit / gains.speed if 0.0 < gains.speed < inf else 0.0
 
 
 @kernel
@@ -35,7 +43,8 @@ def asks(run, k):
     if k % run.every[0] == 0 or run.controller[0] != 0:
         return True
     for n in range(run.gains.shape[0]):
-        if run.gains[n].implicit == 0 and run.gains[n].kd != 0.0:
+        g = run.gains[n]
+        if g.implicit == 0 and (g.kd != 0.0 or droop(g) != 0.0):
             return True
     return False
 
@@ -50,7 +59,7 @@ def servo_torques(run, k, state, loads, dt):
         g = run.gains[n]
         if g.implicit != 0:
             servo, end = loads.servos[g.v_index], state.q[g.q_index]
-            torque, _ = servo_torque(servo, end, (end - servo.start) / dt)
+            torque, _, _ = servo_torque(servo, end, (end - servo.start) / dt)
             tau[g.v_index] += torque
 
 

@@ -50,7 +50,7 @@ def step(scheme, model, state, memory, loads, work, options, solver, asked, info
     if info.order == 4:
         save(state, memory.guesses, work)
     while True:
-        gap, violation, end = np.inf, 0.0, 0.0
+        gap, violation, end, turn, turner = np.inf, 0.0, 0.0, 1.0, 0.0
         for part in range(last_part(info) + 1):
             fraction = part_of_step(info, part)
             end += fraction
@@ -64,8 +64,10 @@ def step(scheme, model, state, memory, loads, work, options, solver, asked, info
             if info.status != CONVERGED:
                 break
             gap, violation = min(gap, info.gap), max(violation, info.violation)
+            if info.turn < turn:
+                turn, turner = info.turn, info.turner
         if info.status == CONVERGED:
-            info.gap, info.violation = gap, violation
+            info.gap, info.violation, info.turn, info.turner = gap, violation, turn, turner
             return info.status
         fill(0, memory.system.valid)
         # A first interval that fails has moved nothing yet, so it is what there is to save.
@@ -132,9 +134,9 @@ def advance(scheme, model, state, memory, loads, work, options, solver, dt, end,
         push = size_of_push(loads, work)
         shows = asked or scheme.needs_velocities() or somewhere(push > 0.0)
         if shows:
-            status = find_velocities(scheme, model, system, loads, work, dt)
+            status = find_velocities(scheme, model, system, loads, work, options, dt)
     if status != CONVERGED:
         return status
-    commit(scheme, model, state, system, loads, work, options, dt, shows, info)
+    commit(scheme, model, state, system, work, dt, shows, info)
     learn(scheme, model, state, memory, work, dt, last_dt, shows, push, info)
     return status

@@ -2,16 +2,19 @@
 
 The momentum that left the interval plus the forces' half at the knot misses the half of the
 constraint impulses. They are found by a projection in the mass metric (the second stage of
-RATTLE), in which contacts answer as they did in the interval.
+RATTLE), in which contacts answer as they did in the interval. A rate that would then be beyond its
+bound is held there.
 """
 
-from robosim.compiled.kinds import DRY
+from robosim.compiled.kinds import DRY, RATE
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.compiler.lanes import everywhere, over_limbs
+from robosim.kernels.compiler.lanes import everywhere, over_limbs, pick, somewhere
+from robosim.kernels.contact.active_set import enter, use_coordinates
 from robosim.kernels.contact.answers import add_transposed
 from robosim.kernels.contact.kinematics import on_joint, start_contact
 from robosim.kernels.contact.law import contact_stiffness
+from robosim.kernels.contact.limits import start_coordinate
 from robosim.kernels.equations.algebra import (
     assign,
     clear_rows,
@@ -21,23 +24,139 @@ from robosim.kernels.equations.algebra import (
     rotate_back,
     similarity,
 )
+from robosim.kernels.equations.arcs import find_changes
+from robosim.kernels.equations.constraints import rows_ahead
+from robosim.kernels.equations.joint import joint_motion_map
 from robosim.kernels.equations.joint_forces import knot_law, push_somewhere
 from robosim.kernels.solve.newton import condense_contact
 from robosim.kernels.solve.status import CONVERGED, SINGULAR
 
 STRAY = 3.0  # how much farther than the momenta friction may take the velocities at a knot
+BEYOND = 1e-9  # part of its bound by which a rate at a knot may be beyond it
+STIFF = 1e9  # masses of its contact by which a rate is held
 
 
 @kernel
-def find_velocities(scheme, model, system, loads, work, dt):
-    """Velocities at the second knot; returns a status."""
+def find_velocities(scheme, model, system, loads, work, options, dt):
+    """Velocities at the second knot; returns a status.
+
+    They are to be read along arcs, of an interval whose velocities are chords. Leaves what leads
+    from these to those in work.rhs, if there is anything, which scratch.arcs tells.
+    """
+    # The parts of a step of order four make up for each other in what the momenta show.
+    arc = 0.0 if options.order == 4 else dt
+    limited = forget_stops(model, system, work)
     # Not as constants, for each of which all of it would be compiled.
     drag = work.active[0] > 0
     status = project(scheme, model, system, loads, work, dt, drag)
     if drag and (status != CONVERGED or strays(model, work, dt)):
-        status = project(scheme, model, system, loads, work, dt, not drag)
+        drag = False
+        status = project(scheme, model, system, loads, work, dt, drag)
         system.valid[FACTORED] = 0
+    if status != CONVERGED:
+        return status
+    find_arcs(scheme, model, system, loads, work, arc)
+    # Each time at least one more rate is held, or held better.
+    for _ in range(2 * limited):
+        if not stop_rates(scheme, model, system, work, options.contact_speed, dt):
+            break
+        status = project(scheme, model, system, loads, work, dt, drag)
+        system.valid[FACTORED] = 0
+        if status != CONVERGED:
+            return status
+        find_arcs(scheme, model, system, loads, work, arc)
     return status
+
+
+@kernel
+def find_arcs(scheme, model, system, loads, work, arc):
+    """work.rhs = what leads the velocities at the knot from chords to arcs, if there is anything.
+
+    A rate that is held at its bound stays there.
+    """
+    found = find_changes(model, work.pose2, work.twists, arc, False, work)
+    if found and (is_tied(model, loads) or limits_rates(model, work)):
+        project_changes(scheme, model, work.pose2, system, work)
+    work.scratch[0].arcs = 1 if found else 0
+
+
+@kernel
+def forget_stops(model, system, work):
+    """Hold no rate at its bound yet; returns how many rates have bounds."""
+    count = 0
+    for k in range(model.n_ground, model.contacts.shape[0]):
+        if work.slots[k].kind == RATE:
+            system.contacts[k].stop = 0.0
+            count += 1
+    return count
+
+
+@kernel
+def limits_rates(model, work):
+    """Whether the limit of a rate is in the equations."""
+    for k in range(model.n_ground, model.contacts.shape[0]):
+        if work.slots[k].kind == RATE and work.entered[k] != 0:
+            return True
+    return False
+
+
+@kernel
+def stop_rates(scheme, model, system, work, speed, dt):
+    """Hold the rates that are beyond their bounds at the second knot; whether there are such.
+
+    What is held yields a little: if that is too much, it is held that much earlier.
+    """
+    more = False
+    fill(0.0, work.twists[model.bodies.shape[0]].w)
+    for k in range(model.n_ground, model.contacts.shape[0]):
+        contact, w = work.slots[k], system.contacts[k]
+        if contact.kind != RATE:
+            continue
+        bound = contact.sign * contact.bound
+        left = contact.sign * knot_rate(model, contact, work) - bound
+        beyond = left < -BEYOND * abs(bound)
+        if somewhere(beyond):
+            if work.entered[k] == 0:
+                enter_late(scheme, model, system, work, k, speed, dt)
+            stop = pick(w.stop == 0.0, bound, w.stop - left)
+            w.stop, more = pick(beyond, stop, w.stop), True
+    return more
+
+
+@kernel
+def enter_late(scheme, model, system, work, k, speed, dt):
+    """Take the limit of a rate into the equations of the knot, with its joint's coordinates.
+
+    In those of the interval nothing acted along them.
+    """
+    contact, w = work.slots[k], system.contacts[k]
+    j = contact.joint
+    joint, law = model.joints[j], work.joints[j]
+    n = joint.n_T + joint.n_R
+    if law.rows == n:
+        use_coordinates(scheme, model, system, work, j)
+        rows_ahead(model, work, j)
+        for row in range(joint.m_T + joint.m_R):
+            law.rotor[row], law.impulse[n + row] = 0.0, 0.0
+    start_coordinate(contact, joint, work.q2, dt, w, work.scratch[0])
+    w.rate = 0.0
+    enter(model.facets, system, work, k, speed * speed * contact.mass, speed)
+
+
+@kernel
+def knot_rate(model, contact, work):
+    """The rate of a contact's coordinate at the second knot, with what leads it to an arc."""
+    joint, t, rate = model.joints[contact.joint], work.scratch[0], 0.0
+    parent, child = joint.parent, joint.child
+    joint_motion_map(joint, work.pose2[parent], work.pose2[child], t, 0, t.S_a, t.S_b)
+    on_a, on_b = t.S_a[contact.row], t.S_b[contact.row]
+    for k in range(6):
+        rate += on_a[k] * work.twists[parent].w[k] + on_b[k] * work.twists[child].w[k]
+        if t.arcs != 0:
+            rate += on_b[k] * work.rhs[child].w[k]
+            if parent < model.bodies.shape[0]:
+                rate += on_a[k] * work.rhs[parent].w[k]
+    return rate
 
 
 @kernel
@@ -135,6 +254,11 @@ def hold_contacts(scheme, model, system, work, dt, drag):
         contact_stiffness(contact, work.contacts[k], model.facets, w)
         if not drag:
             w.A[0, 2], w.A[1, 2] = 0.0, 0.0
+        if contact.kind == RATE:
+            w.A[2, 2] = pick(w.stop != 0.0, -STIFF * contact.mass, w.A[2, 2])
+            w.rate = pick(w.stop != 0.0, w.stop, w.rate)
+            # At a knot R is L.
+            assign(w.L[2], w.R[2])
         hold_contact(scheme, model, contact, w, system, work, dt)
 
 

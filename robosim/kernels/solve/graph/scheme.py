@@ -15,7 +15,7 @@ from robosim.kernels.equations.body import (
 )
 from robosim.kernels.equations.constraints import place_directions, rows_ahead
 from robosim.kernels.equations.coordinates import add_joint_forces, measure_ahead, read_joints
-from robosim.kernels.equations.joint import joint_motion_map
+from robosim.kernels.equations.joint import joint_motion_map, turned_on
 from robosim.kernels.equations.tendon import (
     add_span_impulses,
     follow_tendon,
@@ -104,6 +104,16 @@ def foretells_contacts():
 def look_ahead(model, state, system, work, j, dt):
     """Coordinates of joint j at the second knot into work.q2."""
     measure_ahead(model, j, state.q, work)
+
+
+@kernel
+def coordinate_rate(model, state, system, work, j, row, dt):
+    """Rate of one joint's slide or single turn over the interval."""
+    joint = model.joints[j]
+    at, a, b = joint.q_begin + row, work.pose2[joint.parent], work.pose2[joint.child]
+    if row < joint.m_T:
+        return (work.q2[at] - state.q[at]) / dt
+    return turned_on(joint, a, b, state.q[at], work.scratch[0]) / dt
 
 
 @kernel

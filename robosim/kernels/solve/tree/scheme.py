@@ -57,6 +57,7 @@ from robosim.kernels.solve.tree.unknowns import (
     tree_rates,
     turned_angle,
 )
+from robosim.kernels.solve.tree.unknowns import coordinate_rate as coordinate_rate
 from robosim.kernels.solve.tree.unknowns import finish_poses as finish_poses
 from robosim.kernels.solve.tree.unknowns import look_ahead as look_ahead
 from robosim.kernels.solve.trend import choose_trend

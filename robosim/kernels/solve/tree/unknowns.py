@@ -294,6 +294,13 @@ def look_ahead(model, state, system, work, b, dt):
 
 
 @kernel
+def coordinate_rate(model, state, system, work, b, row, dt):
+    """Rate of one joint's slide or single turn over the interval, from its unknowns."""
+    joint, w = model.joints[b], system.tree[b]
+    return w.slide[row] if row < joint.m_T else turned_angle(w.Q) / dt
+
+
+@kernel
 def points_apart(w):
     """How far the two points of a joint that does not slide are apart, once placed."""
     return max(abs(w.held[0]), abs(w.held[1]), abs(w.held[2]))

@@ -1,0 +1,50 @@
+"""What the motors of a robot that stands have to move."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robosim.description.mechanism import Mechanism
+from robosim.validation import Array
+
+
+def home_inertia(robot: Mechanism) -> Array:
+    """Mass matrix of the tree at its home pose, (nv, nv)."""
+    # Here, so that naming a controller does not wait for numba.
+    from robosim.simulation.kinematics import mass_matrix
+
+    return mass_matrix(robot, np.asarray(robot.home))
+
+
+def carried_inertia(robot: Mechanism, q: Array) -> Array:
+    """The inertia (nv,) that each joint's motors have to move when the robot stands at q (nq,)."""
+    from robosim.simulation.kinematics import Kinematics
+
+    kinematics = Kinematics(robot, q)
+    carried = np.diag(kinematics.mass_matrix()).copy()
+    index = {body.name: b for b, body in enumerate(robot.bodies)}
+    below = np.eye(len(index), dtype=bool)  # row b: the bodies that hang on body b, and itself
+    for b in range(len(index) - 1, -1, -1):
+        parent = robot.tree_joints[b].parent
+        if parent is not None:
+            below[index[parent]] |= below[b]
+    touching = np.zeros(len(index), dtype=bool)
+    touching[[index[contact.body] for contact in robot.contacts]] = True
+    if robot.obstacles:
+        touching |= [len(body.collisions) > 0 for body in robot.bodies]
+    feet = touching & (below[:, touching].sum(axis=1) == 1)
+    if not robot.floating_base or not feet.any():
+        return carried
+    masses = np.array([body.mass for body in robot.bodies])
+    J, inertias = kinematics.jacobian(), kinematics.inertias()
+    for b in range(1, len(index)):
+        share = np.count_nonzero(feet & below[b]) / np.count_nonzero(feet)
+        rest = np.flatnonzero(~below[b])
+        for v in range(robot.v_offsets[b], robot.v_offsets[b + 1]):
+            # As if all the rest turned with the child about the joint, which stands still.
+            turn = J[b, 3:, v]
+            moves = J[b, :3, v] + np.cross(turn, kinematics.x[rest] - kinematics.x[b])
+            whole = masses[rest] @ np.sum(moves**2, axis=1)
+            whole += np.einsum("i,bij,j->", turn, inertias[rest], turn)
+            carried[v] = max(carried[v], share * whole)
+    return carried
