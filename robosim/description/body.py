@@ -83,7 +83,7 @@ class Geometry(Frozen):
     uv : (n, 2) or None, texture : encoded image bytes or None
         Texture coordinates of the vertices and a PNG or JPEG image, where a mesh has them.
     friction : float, Coulomb coefficient; of two shapes that touch the lower one counts, at most 10
-    restitution : float, 0 to 1, Newton's coefficient; of two shapes that touch the higher one counts
+    restitution : float, 0 to 1, Newton's coefficient; of two shapes the higher one counts
     """
 
     kind: str

@@ -47,8 +47,7 @@ def checked(
         and restitution_threshold >= 0
     ):
         raise OptionError(
-            "restitution_threshold must be a number, positive or 0, "
-            f"not {restitution_threshold!r}"
+            f"restitution_threshold must be a number, positive or 0, not {restitution_threshold!r}"
         )
     if friction_cone not in ("second_order", "linearized"):
         raise OptionError(

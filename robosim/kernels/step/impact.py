@@ -122,9 +122,10 @@ def bounce(scheme, model, restitution, state, memory, loads, work, options):
 
 @kernel
 def choose_hit(model, restitution, system, work, options):
-    """Let w.rate of contacts that are hit be what they leave at, of others -1; the fastest approach.
+    """Mark contacts that are hit; returns the speed of the fastest approach, 0 if none is.
 
-    w.u is the motion before, and w.F the impulse, none yet.
+    w.rate is the speed at which they are to leave, -1 of other contacts; w.u is the motion before,
+    and w.F the impulse, none yet.
     """
     fastest, t, nb = 0.0, work.scratch[0], model.bodies.shape[0]
     for n in range(1, work.active[0] + 1):

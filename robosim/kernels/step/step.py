@@ -199,9 +199,9 @@ def advance(
     status = call_solver(solver[0], solver[1], dt, info)  # solve/attempts: find_motion
     if status == CONVERGED:
         status = check(model, state, system, loads, work, options, dt, info)
-    if status == CONVERGED and looks:
-        if strikes(model, model.restitution, state, system, work, options):
-            status = STRIKES
+    hit = looks and status == CONVERGED
+    if hit and strikes(model, model.restitution, state, system, work, options):
+        status = STRIKES
     shows = asked
     if status == CONVERGED:
         carry_momenta(scheme, model, system, loads, work, options, dt)
