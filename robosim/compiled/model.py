@@ -86,6 +86,7 @@ class Model(NamedTuple):
     graph: Graph
     tree: bool  # whether it is solved as a tree, or by its graph (`robosim.kernels.solve`)
     loops: Loops | None  # of a tree, None if it has none
+    restitution: Array | None  # (nc,) of each contact and slot; None if nothing bounces
 
 
 class Options(NamedTuple):
@@ -100,6 +101,7 @@ class Options(NamedTuple):
     last_attempt: int  # at a step, of kernels.solve.status
     hands_over: bool  # whether what the attempts do not solve goes to another solver, undivided
     order: int  # 2, or 4 where the motion is smooth
+    restitution_threshold: float  # approach that is not faster does not bounce [m/s]
 
 
 def n_slots(model: Model) -> int:

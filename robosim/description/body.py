@@ -43,6 +43,14 @@ class Frame(Frozen):
         )
 
 
+def checked_restitution(value: float, element: str) -> float:
+    """A coefficient of restitution as a float; a `ModelError` if it is not from 0 to 1."""
+    restitution = float(frozen_array(value, (), "restitution", element))
+    if not 0.0 <= restitution <= 1.0:
+        raise ModelError(f"restitution must be from 0 to 1, not {restitution}", element=element)
+    return restitution
+
+
 def _checked_faces(faces: ArrayLike, n_vertices: int, element: str) -> NDArray[np.int64]:
     array = np.asarray(faces, dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 3:
@@ -76,6 +84,7 @@ class Geometry(Frozen):
     uv : (n, 2) or None, texture : encoded image bytes or None
         Texture coordinates of the vertices and a PNG or JPEG image, where a mesh has them.
     friction : float, Coulomb coefficient; of two shapes that touch the lower one counts, at most 10
+    restitution : float, 0 to 1, Newton's coefficient; of two shapes the higher one counts
     """
 
     kind: str
@@ -89,6 +98,7 @@ class Geometry(Frozen):
     uv: NDArray[np.float64] | None = None
     texture: bytes | None = None
     friction: float = 0.8
+    restitution: float = 0.0
 
     def __post_init__(self) -> None:
         element = f"geometry of '{self.name}'" if self.name else "geometry"
@@ -102,6 +112,7 @@ class Geometry(Frozen):
         friction = float(frozen_array(self.friction, (), "friction", element))
         if friction < 0:
             raise ModelError(f"friction must not be negative, not {friction}", element=element)
+        self._set(restitution=checked_restitution(self.restitution, element))
         size = frozen_array(self.size, (lengths[self.kind],), f"size of a {self.kind}", element)
         if np.any(size < 0) or (self.kind != "sphere" and np.any(size == 0)):
             raise ModelError(
@@ -218,6 +229,7 @@ class ContactPoint(Frozen):
         as of a wheel, which touches with its lowest point, but not where it lies flat, within 1
         degree. With radius 0, a point of such a circle, which touches where that lies flat only,
         within 2 degrees.
+    restitution : float, 0 to 1, Newton's coefficient
     """
 
     name: str
@@ -226,6 +238,7 @@ class ContactPoint(Frozen):
     radius: float = 0.0
     friction: float = 0.8
     axis: ArrayLike | None = None
+    restitution: float = 0.0
 
     def __post_init__(self) -> None:
         element = f"contact '{self.name}'"
@@ -236,6 +249,7 @@ class ContactPoint(Frozen):
             if length == 0:
                 raise ModelError("axis must not be zero", element=element)
             self._set(axis=frozen_array(axis / length, (3,), "axis", element))
+        self._set(restitution=checked_restitution(self.restitution, element))
         for what in ("radius", "friction"):
             value = float(frozen_array(getattr(self, what), (), what, element))
             if value < 0:

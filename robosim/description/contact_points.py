@@ -48,6 +48,8 @@ class LinkShape:
         Chosen points that cannot be the first to touch and were left out.
     rims : list of (position (3,) [m], axis (3,), radius [m])
         Circles of a cylinder, in body axes.
+    restitution : float
+        The highest one of the shapes.
     """
 
     link: str
@@ -59,6 +61,7 @@ class LinkShape:
     loss: float
     hidden: int
     rims: list[tuple[Array, Array, float]]
+    restitution: float = 0.0
 
     def __str__(self) -> str:
         told = f"{self.candidates} point{'s' * (self.candidates > 1)} of a {self.kind}"
@@ -115,6 +118,7 @@ def contact_points(
                     radius=radius,
                     friction=friction.get(shape.link, default_friction),
                     axis=axis,
+                    restitution=shape.restitution,
                 )
             )
     return found
@@ -162,7 +166,8 @@ def link_shapes(body: Body, simplify: Simplify = simplified_hull) -> list[LinkSh
         own, (candidates, loss) = points[~hidden], told
         link, lost = members[0].geometry.name or body.name, int(np.count_nonzero(hidden))
         rims = members[0].rims(hidden) if kind == "cylinder" else []
-        found.append(LinkShape(link, kind, body.name, own, radius, candidates, loss, lost, rims))
+        e = max(shape.geometry.restitution for shape in members)
+        found.append(LinkShape(link, kind, body.name, own, radius, candidates, loss, lost, rims, e))
     return found
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim import quaternions
-from robosim.description.body import Geometry
+from robosim.description.body import Geometry, checked_restitution
 from robosim.errors import ModelError
 from robosim.validation import Frozen, frozen_array, unit_quaternion
 
@@ -31,12 +31,14 @@ class HalfSpace(Frozen):
     point : (3,) [m], on the surface, in world axes
     friction : float, Coulomb coefficient
     name : str
+    restitution : float, 0 to 1, Newton's coefficient
     """
 
     normal: ArrayLike = (0.0, 0.0, 1.0)
     point: ArrayLike = (0.0, 0.0, 0.0)
     friction: float = 0.8
     name: str = "ground"
+    restitution: float = 0.0
 
     def __post_init__(self) -> None:
         element = f"half-space '{self.name}'"
@@ -48,6 +50,7 @@ class HalfSpace(Frozen):
             normal=frozen_array(normal / length, (3,), "normal", element),
             point=frozen_array(self.point, (3,), "point", element),
             friction=_friction(self.friction, element),
+            restitution=checked_restitution(self.restitution, element),
         )
 
 
@@ -63,6 +66,7 @@ class HeightField(Frozen):
     quaternion : (4,), field to world axes
     friction : float, Coulomb coefficient
     name : str
+    restitution : float, 0 to 1, Newton's coefficient
     """
 
     heights: ArrayLike
@@ -71,6 +75,7 @@ class HeightField(Frozen):
     quaternion: ArrayLike = quaternions.IDENTITY
     friction: float = 0.8
     name: str = "terrain"
+    restitution: float = 0.0
 
     def __post_init__(self) -> None:
         element = f"height field '{self.name}'"
@@ -86,6 +91,7 @@ class HeightField(Frozen):
             position=frozen_array(self.position, (3,), "position", element),
             quaternion=unit_quaternion(self.quaternion, "quaternion", element),
             friction=_friction(self.friction, element),
+            restitution=checked_restitution(self.restitution, element),
         )
 
 
@@ -97,16 +103,21 @@ class TriangleMesh(Frozen):
     ----------
     geometry : Geometry of kind "mesh", placed in the world; faces counterclockwise from outside
     friction : float, Coulomb coefficient
+    restitution : float, 0 to 1, Newton's coefficient
     """
 
     geometry: Geometry
     friction: float = 0.8
+    restitution: float = 0.0
 
     def __post_init__(self) -> None:
         element = f"terrain '{self.geometry.name}'"
         if self.geometry.kind != "mesh":
             raise ModelError(f"must be a mesh, not a {self.geometry.kind}", element=element)
-        self._set(friction=_friction(self.friction, element))
+        self._set(
+            friction=_friction(self.friction, element),
+            restitution=checked_restitution(self.restitution, element),
+        )
 
 
 AnyShape = Geometry | HalfSpace | HeightField | TriangleMesh

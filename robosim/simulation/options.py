@@ -40,6 +40,7 @@ def checked(
     max_iterations: int,
     max_substeps: int,
     order: int,
+    restitution_threshold: float,
 ) -> tuple[Options, int]:
     """Options, and the facets of the linearized cone, 0 for the exact one; see `Simulation`.
 
@@ -55,6 +56,14 @@ def checked(
     ):
         if not (isinstance(value, Real) and np.isfinite(value) and value > 0):
             raise OptionError(f"{name} must be a positive number, not {value!r}")
+    if not (
+        isinstance(restitution_threshold, Real)
+        and np.isfinite(restitution_threshold)
+        and restitution_threshold >= 0
+    ):
+        raise OptionError(
+            f"restitution_threshold must be a number, positive or 0, not {restitution_threshold!r}"
+        )
     if friction_cone not in ("second_order", "linearized"):
         raise OptionError(
             f"friction_cone must be 'second_order' or 'linearized', not {friction_cone!r}"
@@ -84,5 +93,6 @@ def checked(
         LAST,
         False,
         int(order),
+        float(restitution_threshold),
     )
     return options, n_facets if friction_cone == "linearized" else 0

@@ -50,6 +50,8 @@ class Simulation(Knot):
         "second_order", the exact cone, or "linearized", a polygon [Bruedigam2023, Eqs. 29d-f].
     friction_facets : int or None
         Facets of the linearized cone, and only of that, even, 4 to 16; None for 4.
+    restitution_threshold : float [m/s]
+        What approaches more slowly does not bounce, whatever its `restitution`, but stays.
     max_iterations : int
         Newton iterations per attempt.
     max_substeps : int
@@ -119,6 +121,7 @@ class Simulation(Knot):
         massless: str = "refuse",
         impossible_inertia: str = "refuse",
         velocity_limits: bool = False,
+        restitution_threshold: float = 0.01,
     ) -> None:
         options, facets = checked(
             timestep,
@@ -130,6 +133,7 @@ class Simulation(Knot):
             max_iterations=max_iterations,
             max_substeps=max_substeps,
             order=order,
+            restitution_threshold=restitution_threshold,
         )
         if not isinstance(robot, Mechanism):
             raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")

@@ -11,6 +11,7 @@ from robosim.compiled.building.graph import compile_graph
 from robosim.compiled.building.joints import coupling_records, joint_records
 from robosim.compiled.building.loops import separate_loops
 from robosim.compiled.building.pairs import compile_pairs
+from robosim.compiled.building.restitution import restitutions
 from robosim.compiled.building.tendons import path_records
 from robosim.compiled.model import Model
 from robosim.description.mechanism import Mechanism
@@ -54,6 +55,7 @@ def compile_model(
         graph,
         articulated,
         separate_loops(mechanism, velocity_limits) if has_loops else None,
+        restitutions(mechanism, contacts, collision),
     )
 
 

@@ -168,6 +168,18 @@ def half_log(r):
 
 
 @kernel
+def rotor_law(model, work, j):
+    """Law and A at a knot: rotors keep their momenta."""
+    joint, w = model.joints[j], work.joints[j]
+    rows = joint.m_T + joint.m_R
+    for row in range(rows):
+        for k in range(rows):
+            w.A[row, k] = 0.0
+        w.A[row, row] = -model.coordinates[joint.v_begin + row].armature
+        w.law[row] = w.rotor[row]
+
+
+@kernel
 def knot_law(model, loads, work, j, dt):
     """Law and A at a knot: rotors keep their momenta, and servos give half of their impulse.
 
@@ -175,13 +187,9 @@ def knot_law(model, loads, work, j, dt):
     from the interval to the knot; of one that gives all it can, half of that.
     """
     joint, w = model.joints[j], work.joints[j]
-    rows = joint.m_T + joint.m_R
-    for row in range(rows):
-        for k in range(rows):
-            w.A[row, k] = 0.0
+    rotor_law(model, work, j)
+    for row in range(joint.m_T + joint.m_R):
         v, q = joint.v_begin + row, joint.q_begin + row
-        w.A[row, row] = -model.coordinates[v].armature
-        w.law[row] = w.rotor[row]
         servo = loads.servos[v]
         if servo.kp != 0.0 or servo.kd != 0.0:
             # At the rate of the interval, and how that changes with twice the rate that is added.

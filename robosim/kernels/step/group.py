@@ -46,7 +46,7 @@ def take_step(model, state, memory, loads, work, options, solver, asked, info):
     """One undivided step of all lanes."""
     info.iterations, info.substeps, info.order = 0, 1, 2
     info.status = advance(
-        tree, model, state, memory, loads, work, options, solver, options.dt, 1.0, asked, info
+        tree, model, state, memory, loads, work, options, solver, options.dt, 1.0, asked, True, info
     )
 
 

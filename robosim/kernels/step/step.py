@@ -17,10 +17,12 @@ from robosim.kernels.solve.status import (
     CONVERGED,
     NEEDS_BLOCKS,
     NOT_SMOOTH,
+    STRIKES,
     TURNS_FAR,
 )
 from robosim.kernels.step.finish import commit
 from robosim.kernels.step.guards import check
+from robosim.kernels.step.impact import bounce, strikes, time_to_impact
 from robosim.kernels.step.learn import learn
 from robosim.kernels.step.saved import copy_guesses, copy_state, save
 from robosim.kernels.step.start import start_interval
@@ -32,6 +34,8 @@ from robosim.kernels.step.velocities import (
 
 # Of the composition of order four: (PARTS - 1) PART^3 + (1 - (PARTS - 1) PART)^3 = 0.
 PARTS = 7
+IMPACTS = 8  # in a step or a part of it, one after the other
+LEAST = 0.01  # of an interval, that a part of it is worth to be taken by itself
 PART = 1.0 / (PARTS - 1.0 - (PARTS - 1.0) ** (1.0 / 3.0))
 
 
@@ -56,8 +60,20 @@ def step(scheme, model, state, memory, loads, work, options, solver, asked, info
             end += fraction
             dt = fraction * options.dt
             show = asked and part == last_part(info)
-            info.status = advance(
-                scheme, model, state, memory, loads, work, options, solver, dt, end, show, info
+            info.status = advance_by_impacts(
+                scheme,
+                model,
+                model.restitution,
+                state,
+                memory,
+                loads,
+                work,
+                options,
+                solver,
+                dt,
+                end,
+                show,
+                info,
             )
             if info.order == 4 and info.status == CONVERGED and work.active[0] > 0:
                 info.status = NOT_SMOOTH
@@ -116,9 +132,68 @@ def part_of_step(info, part):
 
 
 @stage
-def advance(scheme, model, state, memory, loads, work, options, solver, dt, end, asked, info):
+def advance_by_impacts(
+    scheme, model, restitution, state, memory, loads, work, options, solver, dt, end, asked, info
+):
+    """`advance`, divided where contacts with restitution are hit; returns a status.
+
+    If it fails in an undivided step, the state is left at the knot that it came from.
+    """
+    if restitution is None:
+        return advance(
+            scheme, model, state, memory, loads, work, options, solver, dt, end, asked, False, info
+        )
+    left, ahead, impacts, gap, violation = dt, 0.0, 0, np.inf, 0.0
+    while True:
+        length = ahead if ahead > 0.0 else left
+        until = end - (left - length) / options.dt
+        looks = ahead == 0.0 and impacts < IMPACTS and info.order == 2
+        show = asked and ahead == 0.0
+        status = advance(
+            scheme,
+            model,
+            state,
+            memory,
+            loads,
+            work,
+            options,
+            solver,
+            length,
+            until,
+            show,
+            looks,
+            info,
+        )
+        if status == STRIKES:
+            if impacts == 0 and info.substeps == 1:
+                save(state, memory.guesses, work)
+            impacts += 1
+            ahead = time_to_impact(model, restitution, state, memory.system, work, options, left)
+            if ahead >= LEAST * left:
+                continue
+        elif status != CONVERGED or ahead == 0.0:
+            break
+        else:
+            gap, violation = min(gap, info.gap), max(violation, info.violation)
+            left -= ahead
+        ahead = 0.0
+        if not bounce(scheme, model, restitution, state, memory, loads, work, options):
+            impacts = IMPACTS
+    if status == CONVERGED:
+        info.gap, info.violation = min(gap, info.gap), max(violation, info.violation)
+    elif impacts > 0 and info.substeps == 1:
+        copy_state(work.saved, state)
+        copy_guesses(work.learned, memory.guesses)
+    return status
+
+
+@stage
+def advance(
+    scheme, model, state, memory, loads, work, options, solver, dt, end, asked, looks, info
+):
     """Advance the state by one interval dt without substeps; returns a status.
 
+    An interval in which a contact with restitution is hit is not taken, if it `looks` for that.
     `end` is where the interval ends within the step, as a fraction of it. The motion is the same
     whether velocities are asked for or not: it makes use of them where contacts or torques act, and
     there they are always found.
@@ -128,6 +203,9 @@ def advance(scheme, model, state, memory, loads, work, options, solver, dt, end,
     status = call_solver(solver[0], solver[1], dt, info)  # solve/attempts: find_motion
     if status == CONVERGED:
         status = check(model, state, system, loads, work, options, dt, info)
+    hit = looks and status == CONVERGED
+    if hit and strikes(model, model.restitution, state, system, work, options):
+        status = STRIKES
     shows = asked
     if status == CONVERGED:
         carry_momenta(scheme, model, system, loads, work, options, dt)

@@ -27,7 +27,7 @@ from robosim.kernels.equations.algebra import (
 from robosim.kernels.equations.arcs import find_changes
 from robosim.kernels.equations.constraints import rows_ahead
 from robosim.kernels.equations.joint import joint_motion_map
-from robosim.kernels.equations.joint_forces import knot_law, push_somewhere
+from robosim.kernels.equations.joint_forces import knot_law, push_somewhere, rotor_law
 from robosim.kernels.solve.newton import condense_contact
 from robosim.kernels.solve.status import CONVERGED, SINGULAR
 
@@ -204,6 +204,20 @@ def project(scheme, model, system, loads, work, dt, drag):
     for i in range(model.bodies.shape[0]):
         assign(work.rhs[i].w, work.twists[i].w)
     system.valid[FACTORED] = 1
+    return CONVERGED
+
+
+@kernel
+def project_free(scheme, model, system, work):
+    """work.twists = velocities at the second knot with nothing but joints and rotors; a status."""
+    scheme.hold_bodies(model, system, work)
+    for j in range(model.joints.shape[0]):
+        if work.joints[j].rows > model.joints[j].n_T + model.joints[j].n_R:
+            rotor_law(model, work, j)
+    if scheme.solve_held(model, system, work) != 0:
+        return SINGULAR
+    for i in range(model.bodies.shape[0]):
+        assign(work.rhs[i].w, work.twists[i].w)
     return CONVERGED
 
 

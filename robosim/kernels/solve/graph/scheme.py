@@ -3,6 +3,7 @@
 What a scheme has to offer is told in `robosim.kernels.solve`.
 """
 
+from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.contact.answers import subtract_answer
@@ -300,7 +301,15 @@ def solve_changes(model, system, work):
 
 @kernel
 def find_rest(model, state, system, work, dt):
-    """Velocities are always there."""
+    """The interval of no motion that ends where the state is."""
+    for i in range(model.bodies.shape[0]):
+        copy_record(system.pose1[i], work.pose2[i])
+    for j in range(model.joints.shape[0]):
+        joint, w = model.joints[j], work.joints[j]
+        assign(state.joints[j].rotor, w.rotor)
+        if joint.node >= 0 and w.rows > joint.n_T + joint.n_R:
+            measure_ahead(model, j, state.q, work)
+    end_joints(model, system, work)
 
 
 @kernel

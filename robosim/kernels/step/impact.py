@@ -1,0 +1,293 @@
+"""Restitution: contacts that are hit bounce off, by impulses at a knot.
+
+The equations of an interval are inelastic: what has come to a contact stays there. So an interval
+in which a contact with restitution is hit is not taken, but divided where that happens. At the
+knot between both parts impulses change the velocities, in the mass metric and as joints and loops
+allow, and the motion goes on from there as from a start.
+
+Newton's law holds for contacts that are approached: with u the relative velocity along the normal,
+
+    u+ >= -e u-,    P >= 0,    P (u+ + e u-) = 0,
+
+and Coulomb's law for friction. Contacts that touch without being approached have no impulse. Those
+that are approached afterwards follow in another round, until none is: so an impact travels through
+a row of balls from one to the next. A round that gives energy, as Newton's law may with friction,
+is scaled down until it does not.
+"""
+
+from math import sqrt
+
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.lanes import pick, somewhere
+from robosim.kernels.contact.answers import add_product, add_transposed
+from robosim.kernels.contact.kinematics import on_joint, place_contact, start_contact
+from robosim.kernels.equations.algebra import assign, clear_rows, dot, fill, rotate_back
+from robosim.kernels.equations.coordinates import read_joints
+from robosim.kernels.step.knot import start_knot
+from robosim.kernels.step.start import start_interval
+from robosim.kernels.step.velocities import project_free
+
+SHORT = 0.98  # part of the way to a contact that the first part of a divided interval takes
+NEAR = 0.1  # part of a step: what is reached within it is hit together
+ROUNDS = 10  # for each contact
+SWEEPS = 200  # over the contacts of a round
+SETTLED = 1e-13  # change of velocity in a sweep, over the fastest approach, that is the last
+
+
+@kernel
+def strikes(model, restitution, state, system, work, options):
+    """Whether a contact with restitution has been hit in the interval that has been solved."""
+    if restitution is None:
+        return False
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, c = work.slots[k], work.contacts[k]
+        if on_joint(contact) or not somewhere(restitution[k] > 0.0):
+            continue
+        speed, _ = approach(model, contact, state, system.contacts[k], options)
+        closed = pick(c.gamma > contact.mass * c.s, speed, 0.0)
+        if somewhere(closed > options.restitution_threshold):
+            return True
+    return False
+
+
+@kernel
+def approach(model, contact, state, w, options):
+    """(speed at which a contact closes at the first knot [m/s], how it grows [m/s^2])."""
+    nb, speed, growth = model.bodies.shape[0], 0.0, growing(model, contact, w, options)
+    if contact.body < nb:
+        v = state.bodies[contact.body].v_mid
+        speed -= dot(w.L[2, :3], v[:3]) + dot(w.L[2, 3:], v[3:])
+    if contact.other < nb:
+        v = state.bodies[contact.other].v_mid
+        speed -= dot(w.L_o[2, :3], v[:3]) + dot(w.L_o[2, 3:], v[3:])
+    # `v_mid` is from the middle of the interval before.
+    return speed + 0.5 * state.last_dt[0] * growth, growth
+
+
+@kernel
+def growing(model, contact, w, options):
+    """What gravity adds to the speed at which a contact closes [m/s^2]."""
+    nb, growth = model.bodies.shape[0], 0.0
+    if contact.body < nb:
+        growth -= dot(w.L[2, :3], options.gravity)
+    if contact.other < nb:
+        growth -= dot(w.L_o[2, :3], options.gravity)
+    return growth
+
+
+@kernel
+def time_to_impact(model, restitution, state, system, work, options, dt):
+    """When the first contact with restitution is hit, a little before, after the first knot [s]."""
+    first = dt
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
+        if on_joint(contact) or restitution[k] == 0.0 or c.gamma <= contact.mass * c.s:
+            continue
+        speed, growth = approach(model, contact, state, w, options)
+        if speed > options.restitution_threshold:
+            gap = max(place_contact(contact, system.pose1, work.scratch[0]), 0.0)
+            # The smaller root of gap = speed t + growth t^2 / 2.
+            root = sqrt(max(speed * speed + 2.0 * growth * gap, 0.0))
+            first = min(first, 2.0 * gap / (speed + root))
+    return SHORT * first
+
+
+@kernel
+def bounce(scheme, model, restitution, state, memory, loads, work, options):
+    """Impacts at the knot where the state is; whether there are any."""
+    system, count, met = memory.system, work.active[0], False
+    fill(0, system.valid)
+    start_interval(scheme, model, state, system, loads, work, options, 0.0, 0.0)
+    scheme.find_rest(model, state, system, work, options.dt)
+    if project_free(scheme, model, system, work) == 0:
+        for n in range(1, count + 1):
+            k = work.active[n]
+            if not on_joint(work.slots[k]):
+                w = system.contacts[k]
+                start_contact(work.slots[k], system.pose1, options.dt, w, work.scratch[0])
+        for _ in range(ROUNDS * count):
+            fastest = choose_hit(model, restitution, system, work, options)
+            if fastest == 0.0:
+                break
+            met = True
+            resolve(scheme, model, system, work, fastest)
+            lose_energy(scheme, model, system, work)
+    if met:
+        restart(model, state, memory, work)
+    fill(0, system.valid)
+    return met
+
+
+@kernel
+def choose_hit(model, restitution, system, work, options):
+    """Mark contacts that are hit; returns the speed of the fastest approach, 0 if none is.
+
+    w.rate is the speed at which they are to leave, -1 of other contacts; w.u is the motion before,
+    and w.F the impulse, none yet.
+    """
+    fastest, t, nb = 0.0, work.scratch[0], model.bodies.shape[0]
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, w = work.slots[k], system.contacts[k]
+        if on_joint(contact):
+            continue
+        contact_motion(contact, w, work, nb, w.u)
+        fill(0.0, w.F)
+        w.rate, speed = -1.0, -w.u[2]
+        if speed <= options.restitution_threshold:
+            continue
+        gap = max(place_contact(contact, system.pose1, t), 0.0)
+        if gap > NEAR * options.dt * speed:
+            continue
+        fastest = max(fastest, speed)
+        w.rate = rebound(model, contact, w, restitution[k], speed, gap, options)
+    return fastest
+
+
+@kernel
+def rebound(model, contact, w, e, speed, gap, options):
+    """The speed at which what is hit at `speed` comes back, both at a small gap.
+
+    What counts is the speed at the surface, which gravity changes on the way there and back.
+    """
+    growth = growing(model, contact, w, options)
+    square = e * e * speed * speed - (1.0 - e * e) * 2.0 * growth * gap
+    return min(sqrt(max(square, 0.0)), speed)
+
+
+@kernel
+def contact_motion(contact, w, work, nb, out):
+    """out (3,) = motion of a contact at the knot, from the velocities in work.twists."""
+    fill(0.0, out)
+    if contact.body < nb:
+        add_product(w.L, work.twists[contact.body].w, out)
+    if contact.other < nb:
+        add_product(w.L_o, work.twists[contact.other].w, out)
+
+
+@kernel
+def push(contact, w, f, work, nb):
+    """work.rhs += the wrenches of an impulse f (3,)."""
+    if contact.body < nb:
+        add_transposed(w.L, f, work.rhs[contact.body].w)
+    if contact.other < nb:
+        add_transposed(w.L_o, f, work.rhs[contact.other].w)
+
+
+@kernel
+def answer(scheme, model, system, work):
+    """work.twists += what follows from the wrenches in work.rhs."""
+    scheme.solve_changes(model, system, work)
+    for i in range(model.bodies.shape[0]):
+        for k in range(6):
+            work.twists[i].w[k] += work.rhs[i].w[k]
+
+
+@kernel
+def find_answers(scheme, model, system, work):
+    """w.A (3, 3) of contacts that are hit: how their motion answers their own impulse."""
+    nb, t = model.bodies.shape[0], work.scratch[0]
+    for n in range(1, work.active[0] + 1):
+        contact, w = work.slots[work.active[n]], system.contacts[work.active[n]]
+        if on_joint(contact) or w.rate < 0.0:
+            continue
+        for i in range(3):
+            fill(0.0, t.y)
+            t.y[i] = 1.0
+            clear_rows(work.rhs)
+            push(contact, w, t.y, work, nb)
+            scheme.solve_changes(model, system, work)
+            fill(0.0, t.z)
+            if contact.body < nb:
+                add_product(w.L, work.rhs[contact.body].w, t.z)
+            if contact.other < nb:
+                add_product(w.L_o, work.rhs[contact.other].w, t.z)
+            for r in range(3):
+                w.A[r, i] = t.z[r]
+
+
+@kernel
+def resolve(scheme, model, system, work, fastest):
+    """Impulses w.F of the contacts that are hit, one after the other until nothing changes."""
+    nb, t = model.bodies.shape[0], work.scratch[0]
+    find_answers(scheme, model, system, work)
+    for _ in range(SWEEPS):
+        most = 0.0
+        for n in range(1, work.active[0] + 1):
+            contact, w = work.slots[work.active[n]], system.contacts[work.active[n]]
+            if on_joint(contact) or w.rate < 0.0:
+                continue
+            contact_motion(contact, w, work, nb, t.y)
+            change_impulse(contact.mu, w, t.y, t.z)
+            for i in range(3):
+                most = max(most, abs(t.z[i]) * w.A[i, i])
+            clear_rows(work.rhs)
+            push(contact, w, t.z, work, nb)
+            answer(scheme, model, system, work)
+        if most <= SETTLED * fastest:
+            break
+
+
+@kernel
+def change_impulse(mu, w, u, change):
+    """Bring the impulse w.F nearer to the laws at the motion u; `change` (3,) is by how much.
+
+    Friction follows the slip over the largest eigenvalue of its answer, up to the cone.
+    """
+    A, f = w.A, w.F
+    change[2] = max(-f[2], (w.rate - u[2]) / A[2, 2])
+    f[2] += change[2]
+    half = 0.5 * (A[0, 0] - A[1, 1])
+    largest = 0.5 * (A[0, 0] + A[1, 1]) + sqrt(half * half + A[0, 1] * A[0, 1])
+    x = f[0] - (u[0] + A[0, 2] * change[2]) / largest
+    y = f[1] - (u[1] + A[1, 2] * change[2]) / largest
+    size, most = sqrt(x * x + y * y), mu * f[2]
+    if size > most:
+        x, y = x * most / size, y * most / size
+    change[0], change[1] = x - f[0], y - f[1]
+    f[0], f[1] = x, y
+
+
+@kernel
+def lose_energy(scheme, model, system, work):
+    """Scale the impulses of a round so that they give no energy.
+
+    That is P . (u- + u+) / 2, which is P . u- + P . (u+ - u-) / 2.
+    """
+    given, answered, t, nb = 0.0, 0.0, work.scratch[0], model.bodies.shape[0]
+    for n in range(1, work.active[0] + 1):
+        contact, w = work.slots[work.active[n]], system.contacts[work.active[n]]
+        if on_joint(contact) or w.rate < 0.0:
+            continue
+        contact_motion(contact, w, work, nb, t.y)
+        for i in range(3):
+            given += w.F[i] * w.u[i]
+            answered += w.F[i] * (t.y[i] - w.u[i])
+    if given + 0.5 * answered <= 0.0:
+        return
+    excess = max(0.0, -2.0 * given / answered) - 1.0
+    clear_rows(work.rhs)
+    for n in range(1, work.active[0] + 1):
+        contact, w = work.slots[work.active[n]], system.contacts[work.active[n]]
+        if on_joint(contact) or w.rate < 0.0:
+            continue
+        for i in range(3):
+            t.y[i] = excess * w.F[i]
+        push(contact, w, t.y, work, nb)
+    answer(scheme, model, system, work)
+
+
+@kernel
+def restart(model, state, memory, work):
+    """Let the motion go on from the velocities in work.twists."""
+    for i in range(model.bodies.shape[0]):
+        body, twist = state.bodies[i], work.twists[i].w
+        assign(twist[:3], body.v)
+        rotate_back(work.pose2[i].R, twist[3:], body.omega)
+    read_joints(model, state, work, work.pose2, work.twists, 0)
+    last_dt = state.last_dt[0]
+    start_knot(model, state, memory, work, 0.0)
+    # Half of what dry friction does at this knot belongs to the interval before.
+    state.last_dt[0] = last_dt
