@@ -14,6 +14,9 @@ NOTHING, FACE_1, FACE_2, CROSSING = range(4)
 # coordinate. Features of shapes are of the first four kinds.
 PLANE, ROUND, EDGE, RIM, LIMIT, CONE, TURN, DRY = range(8)
 
+# What a contact resists: slip, or as a companion of a contact turning about its normal, rolling.
+SLIP, TORSION, ROLLING = range(3)
+
 # What the path of a tendon is made of: coordinates, or points, things to wrap around and pulleys.
 TERM, VIA, SPHERE_WRAP, CYLINDER_WRAP, PULLEY = range(5)
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
+from robosim.description.surfaces import checked_surface
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, parts, unit_quaternion
 
@@ -75,6 +76,11 @@ class Geometry(Frozen):
     uv : (n, 2) or None, texture : encoded image bytes or None
         Texture coordinates of the vertices and a PNG or JPEG image, where a mesh has them.
     friction : float, Coulomb coefficient; of two shapes that touch the lower one counts, at most 10
+    torsional_friction, rolling_friction : float [m] or None
+        The most moment about the normal, and about the tangents, over the normal force. Of two
+        shapes that touch the lower one counts, or that of the one that has any.
+    surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in the shape's axes
+        How the surface moves by itself, as a belt does: at the shape's origin, and about it.
     """
 
     kind: str
@@ -88,6 +94,10 @@ class Geometry(Frozen):
     uv: NDArray[np.float64] | None = None
     texture: bytes | None = None
     friction: float = 0.8
+    torsional_friction: float | None = None
+    rolling_friction: float | None = None
+    surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
+    surface_spin: ArrayLike = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         element = f"geometry of '{self.name}'" if self.name else "geometry"
@@ -118,6 +128,7 @@ class Geometry(Frozen):
             size=tuple(float(s) for s in size),
             position=frozen_array(self.position, (3,), "position", element),
             quaternion=unit_quaternion(self.quaternion, "quaternion", element),
+            **checked_surface(self, element),
         )
 
 
@@ -208,6 +219,10 @@ class ContactPoint(Frozen):
         as of a wheel, which touches with its lowest point, but not where it lies flat, within 1
         degree. With radius 0, a point of such a circle, which touches where that lies flat only,
         within 2 degrees.
+    torsional_friction, rolling_friction : float [m] or None
+        The most moment about the normal, and about the tangents, over the normal force.
+    surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in body axes
+        How the surface moves by itself, as a track does: at the position, and about it.
     """
 
     name: str
@@ -216,10 +231,17 @@ class ContactPoint(Frozen):
     radius: float = 0.0
     friction: float = 0.8
     axis: ArrayLike | None = None
+    torsional_friction: float | None = None
+    rolling_friction: float | None = None
+    surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
+    surface_spin: ArrayLike = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         element = f"contact '{self.name}'"
-        self._set(position=frozen_array(self.position, (3,), "position", element))
+        self._set(
+            position=frozen_array(self.position, (3,), "position", element),
+            **checked_surface(self, element),
+        )
         if self.axis is not None:
             axis = frozen_array(self.axis, (3,), "axis", element)
             length = float(np.linalg.norm(axis))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,8 @@ class LinkShape:
         Chosen points that cannot be the first to touch and were left out.
     rims : list of (position (3,) [m], axis (3,), radius [m])
         Circles of a cylinder, in body axes.
+    geometry : Geometry
+        The first of the shapes.
     """
 
     link: str
@@ -59,6 +62,7 @@ class LinkShape:
     loss: float
     hidden: int
     rims: list[tuple[Array, Array, float]]
+    geometry: Geometry
 
     def __str__(self) -> str:
         told = f"{self.candidates} point{'s' * (self.candidates > 1)} of a {self.kind}"
@@ -115,9 +119,22 @@ def contact_points(
                     radius=radius,
                     friction=friction.get(shape.link, default_friction),
                     axis=axis,
+                    **_surface(shape.geometry, place),
                 )
             )
     return found
+
+
+def _surface(geometry: Geometry, place: Array) -> dict[str, Any]:
+    """Friction against turning, and the surface's own motion at a place, of a contact point."""
+    R = quaternions.rotation_matrix(np.asarray(geometry.quaternion))
+    velocity, spin = R @ geometry.surface_velocity, R @ geometry.surface_spin
+    return {
+        "torsional_friction": geometry.torsional_friction,
+        "rolling_friction": geometry.rolling_friction,
+        "surface_velocity": velocity + np.cross(spin, place - geometry.position),
+        "surface_spin": spin,
+    }
 
 
 def contacts_of(
@@ -162,7 +179,10 @@ def link_shapes(body: Body, simplify: Simplify = simplified_hull) -> list[LinkSh
         own, (candidates, loss) = points[~hidden], told
         link, lost = members[0].geometry.name or body.name, int(np.count_nonzero(hidden))
         rims = members[0].rims(hidden) if kind == "cylinder" else []
-        found.append(LinkShape(link, kind, body.name, own, radius, candidates, loss, lost, rims))
+        first = members[0].geometry
+        found.append(
+            LinkShape(link, kind, body.name, own, radius, candidates, loss, lost, rims, first)
+        )
     return found
 
 

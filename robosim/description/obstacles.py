@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from robosim import quaternions
 from robosim.description.body import Geometry
+from robosim.description.surfaces import checked_surface
 from robosim.errors import ModelError
 from robosim.validation import Frozen, frozen_array, unit_quaternion
 
@@ -31,12 +32,21 @@ class HalfSpace(Frozen):
     point : (3,) [m], on the surface, in world axes
     friction : float, Coulomb coefficient
     name : str
+    torsional_friction, rolling_friction : float [m] or None
+        The most moment about the normal, and about the tangents, over the normal force. Of two
+        shapes that touch the lower one counts, or that of the one that has any.
+    surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in world axes
+        How the surface moves by itself, as a belt does: at the point, and about it.
     """
 
     normal: ArrayLike = (0.0, 0.0, 1.0)
     point: ArrayLike = (0.0, 0.0, 0.0)
     friction: float = 0.8
     name: str = "ground"
+    torsional_friction: float | None = None
+    rolling_friction: float | None = None
+    surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
+    surface_spin: ArrayLike = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         element = f"half-space '{self.name}'"
@@ -48,6 +58,7 @@ class HalfSpace(Frozen):
             normal=frozen_array(normal / length, (3,), "normal", element),
             point=frozen_array(self.point, (3,), "point", element),
             friction=_friction(self.friction, element),
+            **checked_surface(self, element),
         )
 
 
@@ -63,6 +74,11 @@ class HeightField(Frozen):
     quaternion : (4,), field to world axes
     friction : float, Coulomb coefficient
     name : str
+    torsional_friction, rolling_friction : float [m] or None
+        The most moment about the normal, and about the tangents, over the normal force. Of two
+        shapes that touch the lower one counts, or that of the one that has any.
+    surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in the field's axes
+        How the surface moves by itself, as a belt does: at the field's origin, and about it.
     """
 
     heights: ArrayLike
@@ -71,6 +87,10 @@ class HeightField(Frozen):
     quaternion: ArrayLike = quaternions.IDENTITY
     friction: float = 0.8
     name: str = "terrain"
+    torsional_friction: float | None = None
+    rolling_friction: float | None = None
+    surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
+    surface_spin: ArrayLike = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         element = f"height field '{self.name}'"
@@ -86,6 +106,7 @@ class HeightField(Frozen):
             position=frozen_array(self.position, (3,), "position", element),
             quaternion=unit_quaternion(self.quaternion, "quaternion", element),
             friction=_friction(self.friction, element),
+            **checked_surface(self, element),
         )
 
 
@@ -97,16 +118,25 @@ class TriangleMesh(Frozen):
     ----------
     geometry : Geometry of kind "mesh", placed in the world; faces counterclockwise from outside
     friction : float, Coulomb coefficient
+    torsional_friction, rolling_friction : float [m] or None
+        The most moment about the normal, and about the tangents, over the normal force. Of two
+        shapes that touch the lower one counts, or that of the one that has any.
+    surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in the axes of the geometry
+        How the surface moves by itself, as a belt does: at the geometry's origin, and about it.
     """
 
     geometry: Geometry
     friction: float = 0.8
+    torsional_friction: float | None = None
+    rolling_friction: float | None = None
+    surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
+    surface_spin: ArrayLike = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         element = f"terrain '{self.geometry.name}'"
         if self.geometry.kind != "mesh":
             raise ModelError(f"must be a mesh, not a {self.geometry.kind}", element=element)
-        self._set(friction=_friction(self.friction, element))
+        self._set(friction=_friction(self.friction, element), **checked_surface(self, element))
 
 
 AnyShape = Geometry | HalfSpace | HeightField | TriangleMesh

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.compiled.building.bodies import body_records
-from robosim.compiled.building.contacts import contact_records
+from robosim.compiled.building.contacts import contact_records, place_companions
 from robosim.compiled.building.graph import compile_graph
 from robosim.compiled.building.joints import coupling_records, joint_records
 from robosim.compiled.building.loops import separate_loops
@@ -26,6 +26,8 @@ def compile_model(mechanism: Mechanism, n_facets: int = 0, articulated: bool = F
     couplings = coupling_records(mechanism, joints)
     contacts = contact_records(mechanism, joints)
     collision = compile_pairs(mechanism, len(contacts))
+    pairs = None if collision is None else collision.pairs
+    n_slots = place_companions(contacts, pairs)
     driven = coordinates["driven"] >= 0
     graph = compile_graph(len(mechanism.bodies), joints, spans, couplings, driven)
     bodies = body_records(mechanism, contacts)
@@ -33,6 +35,8 @@ def compile_model(mechanism: Mechanism, n_facets: int = 0, articulated: bool = F
     facets = np.column_stack((np.cos(angles), np.sin(angles))) if n_facets else None
     for array in (bodies, joints, coordinates, pieces, paths, spans, couplings, contacts, *graph):
         array.setflags(write=False)
+    if pairs is not None:
+        pairs.setflags(write=False)
     return Model(
         bodies,
         joints,
@@ -43,6 +47,7 @@ def compile_model(mechanism: Mechanism, n_facets: int = 0, articulated: bool = F
         couplings,
         contacts,
         len(mechanism.contacts),
+        n_slots,
         collision,
         facets,
         graph,
