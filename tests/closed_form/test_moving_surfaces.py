@@ -97,7 +97,8 @@ def test_torsional_friction_follows_a_turntable():
     sim.run(0.5 * spin / rate)
     assert sim.v[5] == pytest.approx(rate * sim.time, rel=1e-4)
     sim.run(spin / rate)
-    np.testing.assert_allclose(sim.v, (0, 0, 0, 0, 0, spin), rtol=0, atol=1e-6)
+    # What is held is the chord of a turn: the rate along the arc is (spin * DT)^2 / 6 more.
+    np.testing.assert_allclose(sim.v, (0, 0, 0, 0, 0, spin), rtol=0, atol=2e-6)
 
 
 def test_a_moving_belt_under_both_is_the_difference():
@@ -111,7 +112,7 @@ def test_a_moving_belt_under_both_is_the_difference():
 
 
 def test_velocities_are_vectors():
-    with pytest.raises(ModelError, match="'ground'.*surface_velocity"):
+    with pytest.raises(ModelError, match=r"'ground'.*surface_velocity"):
         HalfSpace(surface_velocity=1.0)
     with pytest.raises(ModelError, match="surface_spin"):
         Geometry("sphere", (1.0,), surface_spin=(0, 0, np.nan))
