@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from lxml import etree
@@ -128,7 +129,8 @@ def _note_surfaces(mechanism: Mechanism, lost: Lost) -> None:
     shapes = [(s.name or body.name, s) for body in mechanism.bodies for s in body.collisions]
     points = [(link_of(contact), contact) for contact in mechanism.contacts]
     obstacles = [(obstacle_name(obstacle), obstacle) for obstacle in mechanism.obstacles]
-    for name, part in (*shapes, *points, *obstacles):
+    parts: list[tuple[str, Any]] = [*shapes, *points, *obstacles]
+    for name, part in parts:
         if part.torsional_friction or part.rolling_friction:
             lost.add("torsional and rolling friction", name)
         if np.any(part.surface_velocity) or np.any(part.surface_spin):

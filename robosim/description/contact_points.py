@@ -128,11 +128,11 @@ def contact_points(
 def _surface(geometry: Geometry, place: Array) -> dict[str, Any]:
     """Friction against turning, and the surface's own motion at a place, of a contact point."""
     R = quaternions.rotation_matrix(np.asarray(geometry.quaternion))
-    velocity, spin = R @ geometry.surface_velocity, R @ geometry.surface_spin
+    velocity, spin = (R @ np.asarray(v) for v in (geometry.surface_velocity, geometry.surface_spin))
     return {
         "torsional_friction": geometry.torsional_friction,
         "rolling_friction": geometry.rolling_friction,
-        "surface_velocity": velocity + np.cross(spin, place - geometry.position),
+        "surface_velocity": velocity + np.cross(spin, place - np.asarray(geometry.position)),
         "surface_spin": spin,
     }
 

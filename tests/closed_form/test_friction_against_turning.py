@@ -173,8 +173,10 @@ def test_batches_do_what_each_does_alone(lanes):
     for i in (0, 4, 10):
         sim = started(robot, v[i])
         sim.run(300 * DT)
-        np.testing.assert_array_equal(out.q[i, -1], sim.q)
-        np.testing.assert_array_equal(out.v[i, -1], sim.v)
+        # In lanes all go on until the last of them is within the tolerance.
+        within = 1e-9 if lanes else 0.0
+        np.testing.assert_allclose(out.q[i, -1], sim.q, rtol=0, atol=within)
+        np.testing.assert_allclose(out.v[i, -1], sim.v, rtol=0, atol=within)
 
 
 def test_copies_go_on_to_the_last_bit():

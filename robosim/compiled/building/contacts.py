@@ -82,7 +82,8 @@ def contact_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[n
 
 def surface_twist(velocity: ArrayLike, spin: ArrayLike, origin: ArrayLike) -> Array:
     """Velocity at zero and spin, (6,), of a surface that moves by itself so at an origin."""
-    return np.concatenate((np.asarray(velocity) - np.cross(spin, origin), np.asarray(spin)))
+    turn = np.asarray(spin)
+    return np.concatenate((np.asarray(velocity) - np.cross(turn, np.asarray(origin)), turn))
 
 
 def add_turning(record: np.void, surfaces: Sequence[Any]) -> None:
