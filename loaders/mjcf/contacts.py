@@ -2,7 +2,7 @@
 
 Two geoms touch if the contype of one shares a bit with the conaffinity of the other, or if a
 <pair> says so. The friction of both is that of the higher priority, or else the larger one; with
-condim 1 there is none.
+condim 1 there is none, with condim 4 torsional friction as well, and with 6 rolling friction.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robosim.loaders.mjcf.defaults import Defaults
+from robosim.loaders.mjcf.friction import Friction, highest, lowest, pair_friction
 from robosim.loaders.mjcf.geoms import Geom
 from robosim.loaders.mjcf.links import Links
 from robosim.loaders.mjcf.nodes import Node
@@ -80,21 +81,21 @@ class Rules:
     ) -> None:
         by_name = {p.geom.node.name: p for p in placed if p.geom.node.name}
         index_of = {body.name: index for index, body in enumerate(bodies)}
-        self._pairs: dict[frozenset[int], float] = {}
+        self._pairs: dict[frozenset[int], Friction] = {}
         self._paired: list[tuple[PlacedGeom, PlacedGeom]] = []
         self._excluded: set[frozenset[int]] = set()  # of bodies, of which links have several
         for contact in root.all("contact"):
             for node in contact.all("pair"):
                 node = defaults.resolve(node)
                 a, b = (node.look_up(key, by_name, "geom") for key in ("geom1", "geom2"))
-                self._pairs[_key(a, b)] = _pair_friction(node, a.geom, b.geom)
+                self._pairs[_key(a, b)] = pair_friction(node)
                 self._paired.append((a, b))
             for node in contact.all("exclude"):
                 ends = [node.look_up(key, index_of, "body") for key in ("body1", "body2")]
                 self._excluded.add(frozenset(ends))
 
-    def friction(self, a: PlacedGeom, b: PlacedGeom) -> float | None:
-        """The Coulomb coefficient between two geoms, None if they do not touch."""
+    def friction(self, a: PlacedGeom, b: PlacedGeom) -> Friction | None:
+        """The friction between two geoms, None if they do not touch."""
         if a.link == b.link:
             return None
         if _key(a, b) in self._pairs:
@@ -106,6 +107,12 @@ class Rules:
         excluded = frozenset((a.body, b.body)) in self._excluded
         return touch(a.geom, b.geom) and not excluded
 
+    def turns(self, placed: Sequence[PlacedGeom]) -> bool:
+        """Whether turning is resisted anywhere: by one of the geoms, or in a <pair>."""
+        most = max((p.geom.condim for p in placed), default=1)
+        found = [p.geom.friction.acting(most) for p in placed]
+        return any(friction.turns for friction in (*found, *self._pairs.values()))
+
     def in_pairs(self, placed: PlacedGeom) -> bool:
         """Whether a <pair> is about a geom."""
         return any(placed in pair for pair in self._paired)
@@ -115,7 +122,9 @@ class Rules:
         return [
             f"{a.name} and {b.name}"
             for a, b in self._paired
-            if a.link and b.link and self._pairs[_key(a, b)] != min(_own(a.geom), _own(b.geom))
+            if a.link
+            and b.link
+            and self._pairs[_key(a, b)] != lowest((own_friction(a.geom), own_friction(b.geom)))
         ]
 
     def moving_pairs(self) -> set[tuple[int, int]]:
@@ -129,23 +138,15 @@ def touch(a: Geom, b: Geom) -> bool:
     return bool(a.contype & b.conaffinity or b.contype & a.conaffinity)
 
 
-def _friction(a: Geom, b: Geom) -> float:
+def _friction(a: Geom, b: Geom) -> Friction:
     if a.priority != b.priority:
         a = b = max(a, b, key=lambda geom: geom.priority)
-    return max(a.friction, b.friction) if max(a.condim, b.condim) > 1 else 0.0
+    return highest((a.friction, b.friction)).acting(max(a.condim, b.condim))
 
 
-def _own(geom: Geom) -> float:
-    return geom.friction if geom.condim > 1 else 0.0
-
-
-def _pair_friction(node: Node, a: Geom, b: Geom) -> float:
-    if node.integer("condim", max(a.condim, b.condim)) == 1:
-        return 0.0
-    friction = float(node.some_numbers("friction", max(a.friction, b.friction))[0])
-    if friction < 0:
-        raise node.error(f"'friction' must not be negative, not {friction}")
-    return friction
+def own_friction(geom: Geom) -> Friction:
+    """The friction of a geom with another one like it."""
+    return geom.friction.acting(geom.condim)
 
 
 def _key(a: PlacedGeom, b: PlacedGeom) -> frozenset[int]:

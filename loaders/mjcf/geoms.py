@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.compiler import Compiler
+from robosim.loaders.mjcf.friction import Friction, geom_friction
 from robosim.loaders.mjcf.mesh_inertia import MassProperties
 from robosim.loaders.mjcf.meshes import Mesh, Meshes
 from robosim.loaders.mjcf.nodes import Node
@@ -52,8 +53,10 @@ class Geom:
     inertial : Inertial or None
         None without mass.
     contype, conaffinity, condim, priority, group : int
-    friction : float
-        Coulomb coefficient.
+    friction : Friction
+        Its own coefficients, whatever its condim.
+    surface : (6,) [m/s] and [rad/s]
+        Velocity and spin of its surface by itself, in its own frame.
     """
 
     node: Node
@@ -67,7 +70,8 @@ class Geom:
     condim: int
     priority: int
     group: int
-    friction: float
+    friction: Friction
+    surface: Array
 
     @property
     def collides(self) -> bool:
@@ -90,7 +94,7 @@ def read_geom(node: Node, frame: Pose, compiler: Compiler, meshes: Meshes) -> Ge
     for other in ("mesh", "pos"):
         if node.has("fromto") and node.has(other):
             raise node.error(f"has both '{other}' and 'fromto'; leave one out")
-    place = frame @ pose(node, compiler.angles)
+    own = place = frame @ pose(node, compiler.angles)
     size = node.some_numbers("size", np.zeros(3), fill=True)
     if mesh is not None and kind not in ("mesh", "sdf"):
         place, size = _fitted(kind, mesh, place, compiler.fit_to_box)
@@ -104,12 +108,7 @@ def read_geom(node: Node, frame: Pose, compiler: Compiler, meshes: Meshes) -> Ge
         size = np.array((size[0], half, 0.0) if kind in FROM_TO[:2] else (size[0], size[0], half))
     if np.any(size[: SIZES[kind]] <= 0):
         raise node.error(f"sizes of a {kind} must be positive, not {size[: SIZES[kind]].tolist()}")
-    friction = node.some_numbers("friction", (1.0, 0.005, 0.0001), fill=True)
-    if np.any(friction < 0):
-        raise node.error(f"'friction' must not be negative, not {friction.tolist()}")
-    condim = node.integer("condim", 3)
-    if condim not in (1, 3, 4, 6):
-        raise node.error(f"'condim' cannot be {condim}", ("1", "3", "4", "6"))
+    friction, condim = geom_friction(node)
     geom = Geom(
         node=node,
         kind=kind,
@@ -122,9 +121,18 @@ def read_geom(node: Node, frame: Pose, compiler: Compiler, meshes: Meshes) -> Ge
         condim=condim,
         priority=node.integer("priority", 0),
         group=node.integer("group", 0),
-        friction=float(friction[0]),
+        friction=friction,
+        surface=_surface(node, own, place),
     )
     return replace(geom, inertial=_inertial(geom, compiler))
+
+
+def _surface(node: Node, own: Pose, place: Pose) -> Array:
+    """The velocity of its surface that a geom has in its own frame, in that of its place."""
+    twist = node.some_numbers("surfacevel", np.zeros(6), fill=True)
+    R, p = own.R.T @ place.R, own.R.T @ (place.p - own.p)
+    velocity, spin = twist[:3] + np.cross(twist[3:], p), twist[3:]
+    return np.concatenate((R.T @ velocity, R.T @ spin))
 
 
 def _fitted(kind: str, mesh: Mesh, place: Pose, to_box: bool) -> tuple[Pose, Array]:

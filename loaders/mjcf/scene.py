@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,8 @@ from robosim.description.body import Body, ContactPoint, Geometry
 from robosim.description.names import free_name
 from robosim.description.obstacles import AnyShape, HalfSpace, HeightField
 from robosim.loaders.contacts import contacts_of
-from robosim.loaders.mjcf.contacts import PlacedGeom, Rules
+from robosim.loaders.mjcf.contacts import PlacedGeom, Rules, own_friction
+from robosim.loaders.mjcf.friction import Friction, highest
 from robosim.loaders.mjcf.hfields import HeightFields
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.mjcf.orientation import Pose
@@ -22,7 +24,7 @@ from robosim.loaders.mjcf.shapes import DRAWN_GROUPS, WORLDLY, Materials, geomet
 Array = NDArray[np.float64]
 
 # Of an obstacle that nothing meets.
-_ANY_FRICTION = 10.0
+_ANY_FRICTION = Friction(10.0)
 _LEVEL = 1e-9
 
 
@@ -102,9 +104,10 @@ class Scene:
     ) -> None:
         self._rules, self._around, self._notes = rules, around, notes
         self._materials, self._fields = materials, fields
-        self._frictions: dict[int, float] = {}  # of the shapes of moving geoms
+        self._frictions: dict[int, Friction] = {}  # of the shapes of moving geoms
         solid = [p for p in placed if p.geom.collides or rules.in_pairs(p)]
         world = [p for p in solid if p.link == 0]
+        self._turns = rules.turns(solid)
         self._moving = [p for p in solid if p.link > 0]
         self._default_ground = around.default_ground and not world
         floors = [p for p in world if _is_ground(p)]
@@ -137,8 +140,7 @@ class Scene:
                 continue
             ground = self._ground_friction(p, floors)
             frictions = [self._friction(p, other) for other in obstacles]
-            friction = max((f for f in frictions if f is not None), default=ground)
-            friction = _own_friction(p) if friction is None else friction
+            friction = _highest(frictions) or ground or own_friction(p.geom)
             self._frictions[id(p)] = friction
             shape = self._geometry(p, friction)
             looks = self.looks[p.link]
@@ -147,14 +149,28 @@ class Scene:
             if id(p) in solid:
                 looks.collisions.append(shape)
                 if ground is not None:
-                    looks.grounded.append(replace(shape, friction=ground))
+                    looks.grounded.append(replace(shape, **self._of_surface(p, ground)))
 
-    def _geometry(self, p: PlacedGeom, friction: float) -> Geometry:
+    def _geometry(self, p: PlacedGeom, friction: Friction) -> Geometry:
         place = Pose(p.place.R, p.place.p - self._around.centers[p.link])
         colour = self._materials.colour(p.geom.node)
-        return geometry(p.geom, p.name, place, colour, friction, self._notes)
+        shape = geometry(p.geom, p.name, place, colour, self._notes)
+        return replace(shape, **self._of_surface(p, friction))
 
-    def _friction(self, p: PlacedGeom, obstacle: PlacedGeom) -> float | None:
+    def _of_surface(self, p: PlacedGeom, friction: Friction) -> dict[str, Any]:
+        """Friction of a geom's surface, and how that moves by itself, as geometry has it.
+
+        In a file in which nothing resists turning, shapes leave that to others.
+        """
+        return {
+            "friction": friction.sliding,
+            "torsional_friction": friction.torsional if self._turns else None,
+            "rolling_friction": friction.rolling if self._turns else None,
+            "surface_velocity": p.geom.surface[:3],
+            "surface_spin": p.geom.surface[3:],
+        }
+
+    def _friction(self, p: PlacedGeom, obstacle: PlacedGeom) -> Friction | None:
         """The friction of a moving geom on one of the world, None if they do not touch.
 
         What carries a link cannot be touched by it, as neighbours overlap in model files. What
@@ -170,12 +186,11 @@ class Scene:
     def _is_met(self, obstacle: PlacedGeom) -> bool:
         return any(self._friction(p, obstacle) is not None for p in self._moving)
 
-    def _ground_friction(self, p: PlacedGeom, floors: Iterable[PlacedGeom]) -> float | None:
+    def _ground_friction(self, p: PlacedGeom, floors: Iterable[PlacedGeom]) -> Friction | None:
         """The friction of a geom on the plane z = 0, None if it does not touch that."""
         if self._default_ground and p.geom.collides:
-            return _own_friction(p)
-        found = [self._friction(p, floor) for floor in floors]
-        return max((f for f in found if f is not None), default=None)
+            return own_friction(p.geom)
+        return _highest([self._friction(p, floor) for floor in floors])
 
     def _obstacles(
         self, obstacles: Sequence[PlacedGeom]
@@ -190,14 +205,14 @@ class Scene:
             name = free_name(p.name, taken if p.geom.node.name else taken | own)
             taken.add(name)
             met = {id(q): self._friction(q, p) for q in self._moving}
-            friction = max((f for f in met.values() if f is not None), default=_ANY_FRICTION)
+            friction = _highest(met.values()) or _ANY_FRICTION
             shapes.append(self._obstacle(replace(p, name=name), friction))
             meets: dict[int, list[bool]] = {}
             for q in self._moving:
                 wanted = met[id(q)]
                 meets.setdefault(q.link, []).append(wanted is not None)
                 # Of both shapes the lower coefficient counts.
-                if wanted is not None and wanted < min(friction, self._frictions[id(q)]):
+                if wanted is not None and wanted.below(friction, self._frictions[id(q)]):
                     self._notes.add(
                         "friction is that of shapes, and so higher on some than the file says",
                         f"{q.name} on {name}",
@@ -213,9 +228,13 @@ class Scene:
                     )
         return shapes, apart
 
-    def _obstacle(self, p: PlacedGeom, friction: float) -> AnyShape:
+    def _obstacle(self, p: PlacedGeom, friction: Friction) -> AnyShape:
+        surface = self._of_surface(p, friction)
         if p.geom.kind == "plane":
-            return HalfSpace(p.place.R[:, 2], p.place.p, friction, p.name)
+            # Half-spaces have no axes of their own.
+            for what in ("surface_velocity", "surface_spin"):
+                surface[what] = p.place.R @ surface[what]
+            return HalfSpace(p.place.R[:, 2], p.place.p, name=p.name, **surface)
         if p.geom.kind == "hfield":
             heights, half = self._fields.get(p.geom.node)
             return HeightField(
@@ -223,8 +242,8 @@ class Scene:
                 size=(2 * half[0], 2 * half[1]),
                 position=p.place.p,
                 quaternion=quaternions.from_matrix(p.place.R),
-                friction=friction,
                 name=p.name,
+                **surface,
             )
         return self._geometry(p, friction)
 
@@ -243,14 +262,16 @@ class Scene:
         return found
 
 
-def _own_friction(p: PlacedGeom) -> float:
-    return p.geom.friction if p.geom.condim > 1 else 0.0
+def _highest(several: Iterable[Friction | None]) -> Friction | None:
+    """The highest of each coefficient where geoms touch, None if they never do."""
+    found = [friction for friction in several if friction is not None]
+    return highest(found) if found else None
 
 
 def _is_ground(p: PlacedGeom) -> bool:
-    """Whether a geom is the plane z = 0."""
+    """Whether a geom is the plane z = 0, and at rest."""
     level = abs(p.place.R[2, 2] - 1) < _LEVEL and abs(p.place.p[2]) < _LEVEL
-    return p.geom.kind == "plane" and level
+    return p.geom.kind == "plane" and level and not np.any(p.geom.surface)
 
 
 def ground_contacts(body: Body, looks: Looks) -> tuple[ContactPoint, ...]:

@@ -61,16 +61,13 @@ def _clipped(rgba: Array) -> Colour:
     return r, g, b, a
 
 
-def geometry(
-    geom: Geom, name: str, place: Pose, colour: Colour, friction: float, notes: Notes
-) -> Geometry:
+def geometry(geom: Geom, name: str, place: Pose, colour: Colour, notes: Notes) -> Geometry:
     """A geom that is not `WORLDLY` as geometry, at a place in body axes from the centre of mass."""
     common: dict[str, Any] = {
         "position": place.p,
         "quaternion": quaternions.from_matrix(place.R),
         "rgba": colour,
         "name": name,
-        "friction": friction,
     }
     size = geom.size
     match geom.kind:

@@ -1,7 +1,7 @@
 """What stands in a file and is not read, and acts in MuJoCo or may have been meant to: it is told.
 
 Looks (visual, statistic, cameras, lights), sizes, custom data and the parameters of MuJoCo's
-solver (solref, solimp, margin, gap, condim above 3, integrator) say nothing that could be missed.
+solver (solref, solimp, margin, gap, integrator) say nothing that could be missed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ _ACTING = {
     "freejoint": {"align": "align is not read: the frame of the body stays as it is"},
     "geom": {
         "adhesion": "adhesion is left out",
-        "surfacevel": "velocities of surfaces are left out",
     },
 }
 # Values that leave things as they would be without the attribute.

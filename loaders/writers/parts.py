@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from lxml import etree
@@ -13,6 +14,7 @@ from robosim.description.body import Body, ContactPoint, Frame
 from robosim.description.contact_points import link_of
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
+from robosim.description.obstacles import obstacle_name
 from robosim.loaders.contacts import contact_points
 from robosim.loaders.placement import fixed_to_world
 
@@ -118,7 +120,21 @@ def frictions(mechanism: Mechanism, lost: Lost) -> dict[str, float]:
     for link, values in found.items():
         if len(values) > 1:
             lost.add("different friction on one link, of which the lowest is kept", link)
+    _note_surfaces(mechanism, lost)
     return {link: min(values) for link, values in found.items()}
+
+
+def _note_surfaces(mechanism: Mechanism, lost: Lost) -> None:
+    """Note friction against turning, and surfaces that move by themselves."""
+    shapes = [(s.name or body.name, s) for body in mechanism.bodies for s in body.collisions]
+    points = [(link_of(contact), contact) for contact in mechanism.contacts]
+    obstacles = [(obstacle_name(obstacle), obstacle) for obstacle in mechanism.obstacles]
+    parts: list[tuple[str, Any]] = [*shapes, *points, *obstacles]
+    for name, part in parts:
+        if part.torsional_friction or part.rolling_friction:
+            lost.add("torsional and rolling friction", name)
+        if np.any(part.surface_velocity) or np.any(part.surface_spin):
+            lost.add("motions that surfaces have by themselves", name)
 
 
 def frame_of(body: Body, name: str) -> Frame:

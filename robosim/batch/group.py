@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robosim.compiled.workspace import make_workspace
+from robosim.compiled.workspace import make_slots, make_workspace
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH, lanes
 from robosim.runtime.handles import Parts
@@ -36,7 +36,7 @@ class Group(Together):
         # What each state brings along follows when they take steps.
         wide = Moved(*(widen([one], lanes) for one in moved_of(first)))
         work = widen([make_workspace(robot, first.model)], lanes)
-        work = work._replace(slots=widen([one.model.contacts for one in parts], lanes))
+        work = work._replace(slots=widen([make_slots(one.model) for one in parts], lanes))
         states = [moved_of(one) for one in parts]
         if like is None:
             self.layouts = lay_out(first.model, states[0], wide, lanes)

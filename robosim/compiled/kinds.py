@@ -16,6 +16,8 @@ PLANE, ROUND, EDGE, RIM, LIMIT, CONE, TURN, DRY = range(8)
 
 # And a coordinate's rate and the largest one.
 RATE = 8
+# What a contact resists: slip, or as a companion of a contact turning about its normal, rolling.
+SLIP, TORSION, ROLLING = range(3)
 
 # What the path of a tendon is made of: coordinates, or points, things to wrap around and pulleys.
 TERM, VIA, SPHERE_WRAP, CYLINDER_WRAP, PULLEY = range(5)

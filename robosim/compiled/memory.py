@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.compiled.arrays import aligned
-from robosim.compiled.model import Model, n_slots
+from robosim.compiled.model import Model
 from robosim.compiled.records.body import INERTIA, POSE
 from robosim.compiled.records.contact import CONTACT, CONTACT_GUESS, CONTACT_WORK
 from robosim.compiled.records.graph import BLOCK
@@ -62,7 +62,7 @@ class Memory(NamedTuple):
 
 def make_guesses(model: Model) -> Guesses:
     """Guesses of nothing yet."""
-    slots = n_slots(model)
+    slots = model.n_slots
     return Guesses(
         joints=np.zeros(len(model.joints), dtype=JOINT_GUESS),
         trend=np.zeros(TRENDS),
@@ -82,7 +82,7 @@ def make_system(model: Model) -> System:
         pose1=make_poses(nb),
         inertias=np.zeros(nb, dtype=INERTIA),
         directions=np.zeros(len(model.joints), dtype=DIRECTIONS),
-        contacts=aligned(n_slots(model), CONTACT_WORK),
+        contacts=aligned(model.n_slots, CONTACT_WORK),
         blocks=make_blocks(model),
         tree=aligned(nb + 1, TREE_WORK) if model.tree else None,
         border=None if model.loops is None else aligned(len(model.loops.joint), LOOP_WORK),

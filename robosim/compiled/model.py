@@ -81,6 +81,7 @@ class Model(NamedTuple):
     couplings: NDArray[np.void]  # COUPLING
     contacts: NDArray[np.void]  # CONTACT: with the ground, sorted by body; then of coordinates
     n_ground: int  # number of the former
+    n_slots: int  # of them, of the features that pairs have room for, and of what resists turning
     collision: Collision | None
     facets: Array | None  # (nf, 2) of the linearized friction cone; None for the exact one
     graph: Graph
@@ -102,10 +103,3 @@ class Options(NamedTuple):
     hands_over: bool  # whether what the attempts do not solve goes to another solver, undivided
     order: int  # 2, or 4 where the motion is smooth
     restitution_threshold: float  # approach that is not faster does not bounce [m/s]
-
-
-def n_slots(model: Model) -> int:
-    """Number of contacts of the model and of the features that its pairs have room for."""
-    if model.collision is None:
-        return len(model.contacts)
-    return int(model.collision.pairs["slot_end"][-1])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from robosim.compiled.arrays import aligned
 from robosim.compiled.kinds import POLYTOPE
 from robosim.compiled.memory import Guesses, make_guesses, make_poses
-from robosim.compiled.model import Model, ShapeData, n_slots
+from robosim.compiled.model import Model, ShapeData
 from robosim.compiled.order import n_lengths
 from robosim.compiled.records.body import BODY_WORK
 from robosim.compiled.records.contact import CONTACT, CONTACT_GUESS
@@ -88,18 +88,22 @@ class Workspace(NamedTuple):
     learned: Guesses
 
 
+def make_slots(model: Model) -> NDArray[np.void]:
+    """The model's contacts, and room for features of pairs and for what resists turning."""
+    room = np.zeros(model.n_slots - len(model.contacts), dtype=CONTACT)
+    room["share"] = 1.0
+    return np.concatenate((model.contacts, room))
+
+
 def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
     """Scratch memory for stepping one state of the model."""
     nb = len(model.bodies)
     world_last = np.zeros(nb + 1, dtype=BODY_WORK)
     world_last["P"][:, 0] = 1.0
     collision = None
-    slots = model.contacts.copy()
+    slots = make_slots(model)
     if model.collision is not None:
         shapes, data, pairs = model.collision
-        room = np.zeros(n_slots(model) - len(slots), dtype=CONTACT)
-        room["share"] = 1.0
-        slots = np.concatenate((slots, room))
         collision = CollisionWork(
             make_shape_scratch(shapes, data),
             np.zeros(FEATURES, dtype=FEATURE),

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
+from robosim.description.surfaces import checked_surface
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, parts, read_only, unit_quaternion
 
@@ -85,6 +86,11 @@ class Geometry(Frozen):
         Texture coordinates of the vertices and a PNG or JPEG image, where a mesh has them.
     friction : float, Coulomb coefficient; of two shapes that touch the lower one counts, at most 10
     restitution : float, 0 to 1, Newton's coefficient; of two shapes the higher one counts
+    torsional_friction, rolling_friction : float [m] or None
+        The most moment about the normal, and about the tangents, over the normal force. Of two
+        shapes that touch the lower one counts, or that of the one that has any.
+    surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in the shape's axes
+        How the surface moves by itself, as a belt does: at the shape's origin, and about it.
     """
 
     kind: str
@@ -99,6 +105,10 @@ class Geometry(Frozen):
     texture: bytes | None = None
     friction: float = 0.8
     restitution: float = 0.0
+    torsional_friction: float | None = None
+    rolling_friction: float | None = None
+    surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
+    surface_spin: ArrayLike = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         element = f"geometry of '{self.name}'" if self.name else "geometry"
@@ -130,6 +140,7 @@ class Geometry(Frozen):
             size=tuple(float(s) for s in size),
             position=frozen_array(self.position, (3,), "position", element),
             quaternion=unit_quaternion(self.quaternion, "quaternion", element),
+            **checked_surface(self, element),
         )
 
 
@@ -230,6 +241,10 @@ class ContactPoint(Frozen):
         degree. With radius 0, a point of such a circle, which touches where that lies flat only,
         within 2 degrees.
     restitution : float, 0 to 1, Newton's coefficient
+    torsional_friction, rolling_friction : float [m] or None
+        The most moment about the normal, and about the tangents, over the normal force.
+    surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in body axes
+        How the surface moves by itself, as a track does: at the position, and about it.
     """
 
     name: str
@@ -239,10 +254,17 @@ class ContactPoint(Frozen):
     friction: float = 0.8
     axis: ArrayLike | None = None
     restitution: float = 0.0
+    torsional_friction: float | None = None
+    rolling_friction: float | None = None
+    surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
+    surface_spin: ArrayLike = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         element = f"contact '{self.name}'"
-        self._set(position=frozen_array(self.position, (3,), "position", element))
+        self._set(
+            position=frozen_array(self.position, (3,), "position", element),
+            **checked_surface(self, element),
+        )
         if self.axis is not None:
             axis = frozen_array(self.axis, (3,), "axis", element)
             length = float(np.linalg.norm(axis))

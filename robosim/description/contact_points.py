@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,8 @@ class LinkShape:
         Circles of a cylinder, in body axes.
     restitution : float
         The highest one of the shapes.
+    geometry : Geometry
+        The first of the shapes.
     """
 
     link: str
@@ -61,7 +64,8 @@ class LinkShape:
     loss: float
     hidden: int
     rims: list[tuple[Array, Array, float]]
-    restitution: float = 0.0
+    restitution: float
+    geometry: Geometry
 
     def __str__(self) -> str:
         told = f"{self.candidates} point{'s' * (self.candidates > 1)} of a {self.kind}"
@@ -119,9 +123,22 @@ def contact_points(
                     friction=friction.get(shape.link, default_friction),
                     axis=axis,
                     restitution=shape.restitution,
+                    **_surface(shape.geometry, place),
                 )
             )
     return found
+
+
+def _surface(geometry: Geometry, place: Array) -> dict[str, Any]:
+    """Friction against turning, and the surface's own motion at a place, of a contact point."""
+    R = quaternions.rotation_matrix(np.asarray(geometry.quaternion))
+    velocity, spin = (R @ np.asarray(v) for v in (geometry.surface_velocity, geometry.surface_spin))
+    return {
+        "torsional_friction": geometry.torsional_friction,
+        "rolling_friction": geometry.rolling_friction,
+        "surface_velocity": velocity + np.cross(spin, place - np.asarray(geometry.position)),
+        "surface_spin": spin,
+    }
 
 
 def contacts_of(
@@ -167,7 +184,8 @@ def link_shapes(body: Body, simplify: Simplify = simplified_hull) -> list[LinkSh
         link, lost = members[0].geometry.name or body.name, int(np.count_nonzero(hidden))
         rims = members[0].rims(hidden) if kind == "cylinder" else []
         e = max(shape.geometry.restitution for shape in members)
-        found.append(LinkShape(link, kind, body.name, own, radius, candidates, loss, lost, rims, e))
+        more = own, radius, candidates, loss, lost, rims, e, members[0].geometry
+        found.append(LinkShape(link, kind, body.name, *more))
     return found
 
 

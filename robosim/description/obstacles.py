@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from robosim import quaternions
 from robosim.description.body import Geometry, checked_restitution
+from robosim.description.surfaces import checked_surface
 from robosim.errors import ModelError
 from robosim.validation import Frozen, frozen_array, unit_quaternion
 
@@ -32,6 +33,11 @@ class HalfSpace(Frozen):
     friction : float, Coulomb coefficient
     name : str
     restitution : float, 0 to 1, Newton's coefficient
+    torsional_friction, rolling_friction : float [m] or None
+        The most moment about the normal, and about the tangents, over the normal force. Of two
+        shapes that touch the lower one counts, or that of the one that has any.
+    surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in world axes
+        How the surface moves by itself, as a belt does: at the point, and about it.
     """
 
     normal: ArrayLike = (0.0, 0.0, 1.0)
@@ -39,6 +45,10 @@ class HalfSpace(Frozen):
     friction: float = 0.8
     name: str = "ground"
     restitution: float = 0.0
+    torsional_friction: float | None = None
+    rolling_friction: float | None = None
+    surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
+    surface_spin: ArrayLike = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         element = f"half-space '{self.name}'"
@@ -51,6 +61,7 @@ class HalfSpace(Frozen):
             point=frozen_array(self.point, (3,), "point", element),
             friction=_friction(self.friction, element),
             restitution=checked_restitution(self.restitution, element),
+            **checked_surface(self, element),
         )
 
 
@@ -67,6 +78,11 @@ class HeightField(Frozen):
     friction : float, Coulomb coefficient
     name : str
     restitution : float, 0 to 1, Newton's coefficient
+    torsional_friction, rolling_friction : float [m] or None
+        The most moment about the normal, and about the tangents, over the normal force. Of two
+        shapes that touch the lower one counts, or that of the one that has any.
+    surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in the field's axes
+        How the surface moves by itself, as a belt does: at the field's origin, and about it.
     """
 
     heights: ArrayLike
@@ -76,6 +92,10 @@ class HeightField(Frozen):
     friction: float = 0.8
     name: str = "terrain"
     restitution: float = 0.0
+    torsional_friction: float | None = None
+    rolling_friction: float | None = None
+    surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
+    surface_spin: ArrayLike = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         element = f"height field '{self.name}'"
@@ -92,6 +112,7 @@ class HeightField(Frozen):
             quaternion=unit_quaternion(self.quaternion, "quaternion", element),
             friction=_friction(self.friction, element),
             restitution=checked_restitution(self.restitution, element),
+            **checked_surface(self, element),
         )
 
 
@@ -104,11 +125,20 @@ class TriangleMesh(Frozen):
     geometry : Geometry of kind "mesh", placed in the world; faces counterclockwise from outside
     friction : float, Coulomb coefficient
     restitution : float, 0 to 1, Newton's coefficient
+    torsional_friction, rolling_friction : float [m] or None
+        The most moment about the normal, and about the tangents, over the normal force. Of two
+        shapes that touch the lower one counts, or that of the one that has any.
+    surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in the axes of the geometry
+        How the surface moves by itself, as a belt does: at the geometry's origin, and about it.
     """
 
     geometry: Geometry
     friction: float = 0.8
     restitution: float = 0.0
+    torsional_friction: float | None = None
+    rolling_friction: float | None = None
+    surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
+    surface_spin: ArrayLike = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         element = f"terrain '{self.geometry.name}'"
@@ -117,6 +147,7 @@ class TriangleMesh(Frozen):
         self._set(
             friction=_friction(self.friction, element),
             restitution=checked_restitution(self.restitution, element),
+            **checked_surface(self, element),
         )
 
 

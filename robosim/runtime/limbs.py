@@ -101,7 +101,7 @@ def _hub(lanes: Sequence[Lane]) -> tuple[int, int]:
 
 def find_lanes(robot: Mechanism, whole: Parts) -> list[Lane] | None:
     """A robot of what its limbs hang on and one of them, for each; None if it has no such limbs."""
-    if not suits_lanes([whole]):
+    if not suits_lanes([whole]) or np.any(whole.model.contacts["companions"]):
         return None
     found = find_limbs(whole.model)
     if found is None:

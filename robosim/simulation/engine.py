@@ -85,7 +85,7 @@ class Engine:
         velocity_limits: bool,
     ) -> None:
         self.robot, self.solver = robot, solver
-        self._facets, self._may_switch = facets, may_switch
+        self._velocity_limits, self._may_switch = velocity_limits, may_switch
         model = compile_model(robot, facets, solver == "articulated", velocity_limits)
         state, memory, loads = make_state(robot, model), make_memory(model), make_loads(model)
         options = self._patient(options)
@@ -268,7 +268,8 @@ class Engine:
         self._solvers[self.solver] = mine
         self.solver = solver
         if solver not in self._solvers:
-            model = solved_by(mine.model, self.robot, solver == "articulated")
+            is_tree = solver == "articulated"
+            model = solved_by(mine.model, self.robot, is_tree, self._velocity_limits)
             options = self._patient(mine.options)
             memory = Memory(mine.memory.guesses, make_system(model))
             work = make_workspace(self.robot, model)

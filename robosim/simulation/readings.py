@@ -43,9 +43,10 @@ class Contact:
     gap : float [m]
     force : (3,) [N], of the other on the body, world; the mean over the last interval
     velocity : (3,) [m/s], of the body there as seen from the other, world, at the knot
-        Across the normal it is the slip.
+        Across the normal it is the slip, but for what surfaces move by themselves.
     is_point : bool
         Whether it is one of ``robot.contacts`` with the ground.
+    moment : (3,) [N m], of torsional and rolling friction on the body, world; a mean as the force
     """
 
     body: str
@@ -56,6 +57,7 @@ class Contact:
     force: Array
     velocity: Array
     is_point: bool
+    moment: Array
 
 
 def contacts(
@@ -95,6 +97,7 @@ def contacts(
                 read_only(reading["impulse"] / interval),
                 read_only(motion(body, position) - motion(other, position)),
                 slot < model.n_ground,
+                read_only(reading["moment"] / interval),
             )
         )
     return found

@@ -85,7 +85,8 @@ class Simulation(Knot):
     solver : str
         The one in use.
     lanes : bool
-        Whether limbs are taken side by side: asked for, and the robot has them.
+        Whether limbs are taken side by side: asked for, and the robot has them, without torsional
+        or rolling friction on the ground.
     steps, fourth_order_steps : int
         Done since the state was set: all, and those of order four.
     order : int

@@ -4,7 +4,7 @@ from functools import cache
 
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry, kernel
-from robosim.kernels.contact.active_set import admit_limit, enter
+from robosim.kernels.contact.active_set import add_companions, admit_limit, enter
 from robosim.kernels.contact.kinematics import differentiate_contact, move_contact, start_contact
 from robosim.kernels.contact.law import contact_answer as add_answer
 from robosim.kernels.contact.law import (
@@ -20,6 +20,12 @@ from robosim.kernels.contact.law import (
     contact_second_order,
     contact_stiffness,
     contact_violation,
+)
+from robosim.kernels.contact.turning import (
+    describe_companion,
+    differentiate_companion,
+    move_companion,
+    start_companion,
 )
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.equations.body import angular_momentum, angular_momentum_tangent
@@ -87,9 +93,23 @@ def law_at(model, state, loads, work, j, dt):
 
 
 @entry
+def companion_at(model, system, work, k, n, dt):
+    """u, R and R_o of the n-th companion of contact k, as `contact_at`; returns its slot."""
+    contact, w, t = work.slots[k], system.contacts[k], work.scratch[0]
+    start_contact(contact, system.pose1, dt, w, t)
+    move_contact(contact, work.pose2, work.bodies, dt, w, t)
+    differentiate_contact(contact, work.pose2, work.bodies, w, t)
+    j = describe_companion(work.slots, k, n)
+    start_companion(work.slots, system.contacts, j, system.pose1, t)
+    move_companion(work.slots, system.contacts, j, work.bodies, dt, t)
+    differentiate_companion(work.slots, system.contacts, j, work.bodies)
+    return j
+
+
+@entry
 def contact_answer(model, system, work, k, kappa, du):
     """A, F and all directions of contact k for the motion du (3,), from its state and work."""
-    contact, c, w = model.contacts[k], work.contacts[k], system.contacts[k]
+    contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
     contact_stiffness(contact, c, model.facets, w)
     contact_force(contact, c, model.facets, kappa, w)
     add_answer(contact, c, model.facets, du, w)
@@ -171,6 +191,7 @@ def entries(scheme):
             else:
                 start_contact(contact, system.pose1, options.dt, w, work.scratch[0])
                 enter(model.facets, system, work, k, kappa, speed)
+                add_companions(model, memory.guesses, system, work, k, False, kappa, speed)
         scheme.guess(model, state, memory, work, options.dt, 0.0, False)
         evaluate(scheme, model, state, system, loads, work, options.dt, info)
         assemble(model, system, work)

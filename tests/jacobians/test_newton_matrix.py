@@ -90,7 +90,7 @@ def used_rows(sim: Simulation) -> np.ndarray:
 def motion_at(sim: Simulation, k: int, direction: np.ndarray) -> np.ndarray:
     """Derivative (3,) of the motion of contact k along a direction of all nodes (n, 6)."""
     contact, w, nb = (
-        sim.parts.model.contacts[k],
+        sim.parts.work.slots[k],
         sim.parts.memory.system.contacts[k],
         len(sim.parts.model.bodies),
     )
@@ -117,7 +117,7 @@ def directions(sim: Simulation, direction: np.ndarray) -> None:
     """Set `direction` in the work, and how every contact's variables answer it linearly."""
     sim.parts.work.rhs["w"] = direction.reshape(-1, 6)
     fields = ("d_gamma", "d_s", "d_psi", "d_c", "d_beta", "d_eta")
-    for k in range(len(sim.parts.model.contacts)):
+    for k in sim.parts.work.active[1 : sim.parts.work.active[0] + 1]:
         w = sim.parts.memory.system.contacts[k]
         du = motion_at(sim, k, direction.reshape(-1, 6))
         answers = []
@@ -155,6 +155,20 @@ def assert_newton_matrix(sim: Simulation) -> None:
 def test_newton_matrix(base, contacts):
     sim = started(seed=3, base=base, contacts=contacts)
     assert sim.parts.work.active[0] == 7 * contacts
+    assert_newton_matrix(sim)
+
+
+def test_newton_matrix_with_friction_against_turning():
+    """Torsional and rolling friction follow the normal impulse; surfaces move by themselves."""
+    rng = np.random.default_rng(8)
+    robot = random_tree(rng, 7, "floating", KINDS, 2)
+    contacts = [
+        replace(contact, torsional_friction=0.03, rolling_friction=0.02 if k % 2 else None,
+                surface_velocity=rng.normal(size=3), surface_spin=rng.normal(size=3))
+        for k, contact in enumerate(robot.contacts)
+    ]  # fmt: skip
+    sim = set_up(replace(robot, contacts=contacts), rng)
+    assert sim.parts.work.active[0] == 14 + 14 + 7
     assert_newton_matrix(sim)
 
 

@@ -35,6 +35,7 @@ from robosim.loaders import placement
 from robosim.loaders.contacts import contact_points
 from robosim.loaders.packages import example_robot_data
 from robosim.models import shipped
+from robosim.models.builders import sphere
 from robosim.muscles import Activation, Muscle
 from robosim.tendons import Point, Pulley, Tendon, Term, Wrap
 
@@ -956,3 +957,15 @@ def test_a_gear_on_the_joint_that_closes_a_loop_is_told(suffix, tmp_path):
     lost = robosim.save(robot, tmp_path / f"robot.{suffix}")
     assert "couplings of joints that close loops: gear" in lost
     assert robosim.load(tmp_path / f"robot.{suffix}").couplings == ()
+
+
+def test_what_resists_turning_and_moves_by_itself_is_told(tmp_path):
+    ball = sphere(0.1)
+    (body,), (point,) = ball.bodies, ball.contacts
+    point = replace(point, rolling_friction=0.01)
+    shape = replace(body.collisions[0], surface_velocity=(1.0, 0.0, 0.0))
+    robot = replace(ball, contacts=(point,), bodies=(replace(body, collisions=(shape,)),))
+    for suffix in ("urdf", "xml"):
+        lost = " ".join(robosim.save(robot, tmp_path / f"m.{suffix}"))
+        assert "torsional and rolling friction" in lost
+        assert "motions that surfaces have by themselves" in lost

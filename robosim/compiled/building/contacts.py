@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from robosim.compiled.kinds import CONE, DRY, LIMIT, PLANE, RATE, RIM, TURN
+from robosim.compiled.kinds import (
+    CONE,
+    DRY,
+    LIMIT,
+    PLANE,
+    RATE,
+    RIM,
+    ROLLING,
+    TORSION,
+    TURN,
+)
 from robosim.compiled.order import contact_order, coordinate_places
 from robosim.compiled.records.contact import CONTACT
 from robosim.description.body import Body
 from robosim.description.mechanism import Mechanism
+from robosim.description.surfaces import TURNING, lowest
 from robosim.description.tendon import Tendon, Term
+from robosim.validation import Array
 
 # Files write 1e14 for a wheel that must not slip. A cone of 84 degrees does not let it either, and
 # leaves the solver's scales where they can be computed with.
@@ -42,7 +55,13 @@ def contact_records(
             record["p_end"], record["lying"] = point.axis, point.radius == 0
             record["kind"] = RIM if point.radius > 0 else PLANE
         record["o_end"], record["mu"] = (0.0, 0.0, 1.0), min(point.friction, MAX_FRICTION)
-        record["mass"], record["joint"] = mechanism.body(point.body).mass, -1
+        body = mechanism.body(point.body)
+        record["mass"], record["joint"], record["scale"] = body.mass, -1, gyration(body)
+        add_turning(record, [point])
+        record["surface"] = surface_twist(
+            point.surface_velocity, point.surface_spin, point.position
+        )
+        record["drifts"] = np.any(record["surface"])
     found: list[Any] = []
     for j, joint in enumerate(mechanism.joints):
         if joint.motion is not None:
@@ -53,7 +72,7 @@ def contact_records(
         for row in range(joint.nv):
             lower, upper = (float(np.asarray(side)[row]) for side in (joint.lower, joint.upper))
             friction = float(joint.per_coordinate("friction")[row])
-            scale = _arm(body) if row >= turns else 1.0
+            scale = gyration(body) if row >= turns else 1.0
             found += _coordinate_contacts(j, row, lower, upper, friction, body.mass, scale)
             if velocity_limits and joint.is_limited_in_velocity:
                 for sign in (1.0, -1.0):
@@ -61,10 +80,10 @@ def contact_records(
                     found.append(_on_coordinate(RATE, j, row, sign, fastest, body.mass, scale))
         if np.isfinite(joint.cone):
             cone = np.cos(joint.cone)
-            found.append(_on_coordinate(CONE, j, turns, 0.0, cone, body.mass, _arm(body)))
+            found.append(_on_coordinate(CONE, j, turns, 0.0, cone, body.mass, gyration(body)))
         if np.isfinite(joint.largest_turn):
             half = 0.5 * joint.largest_turn
-            scale = _arm(body) / float(np.sin(half))
+            scale = gyration(body) / float(np.sin(half))
             found.append(_on_coordinate(TURN, j, turns, 0.0, np.cos(half), body.mass, scale))
     first = len(joints) - len(mechanism.tendons)
     for j, tendon in enumerate(mechanism.tendons, start=first):
@@ -80,7 +99,34 @@ def contact_records(
     return contacts
 
 
-def _arm(body: Body) -> float:
+def surface_twist(velocity: ArrayLike, spin: ArrayLike, origin: ArrayLike) -> Array:
+    """Velocity at zero and spin, (6,), of a surface that moves by itself so at an origin."""
+    turn = np.asarray(spin)
+    return np.concatenate((np.asarray(velocity) - np.cross(turn, np.asarray(origin)), turn))
+
+
+def add_turning(record: np.void, surfaces: Sequence[Any]) -> None:
+    """Friction against turning of a CONTACT or PAIR record with its `scale`: the lower one."""
+    torsion, rolling = (lowest(*(getattr(one, what) for one in surfaces)) for what in TURNING)
+    most = MAX_FRICTION * record["scale"]
+    record["torsion"], record["rolling"] = min(torsion, most), min(rolling, most)
+    record["companions"] = int(torsion > 0) + int(rolling > 0)
+    record["first_resists"] = TORSION if torsion > 0 else ROLLING
+
+
+def place_companions(contacts: NDArray[np.void], pairs: NDArray[np.void] | None) -> int:
+    """Give what resists turning slots behind all others; returns the number of all slots."""
+    slot = len(contacts) if pairs is None else int(pairs["slot_end"][-1])
+    for record in contacts:
+        record["companion"] = slot
+        slot += int(record["companions"])
+    for record in () if pairs is None else pairs:
+        record["companion"] = slot
+        slot += int(record["companions"] * (record["slot_end"] - record["slot_begin"]))
+    return slot
+
+
+def gyration(body: Body) -> float:
     """Radius of gyration of a body [m]."""
     return float(np.sqrt(np.trace(np.asarray(body.inertia)) / 3 / body.mass))
 
@@ -95,7 +141,7 @@ def _lightest(mechanism: Mechanism, tendon: Tendon) -> tuple[float, float]:
         joint_index, row = places[term.coordinate]
         joint = mechanism.joints[joint_index]
         body = mechanism.body(joint.child)
-        arm = _arm(body) if row >= joint.C_T.shape[1] else 1.0
+        arm = gyration(body) if row >= joint.C_T.shape[1] else 1.0
         found.append((body.mass, arm / abs(term.factor)))
     return min(found)
 

@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.compiled.building.bodies import body_records
-from robosim.compiled.building.contacts import contact_records
+from robosim.compiled.building.contacts import contact_records, place_companions
 from robosim.compiled.building.graph import compile_graph
 from robosim.compiled.building.joints import coupling_records, joint_records
 from robosim.compiled.building.loops import separate_loops
 from robosim.compiled.building.pairs import compile_pairs
 from robosim.compiled.building.restitution import restitutions
 from robosim.compiled.building.tendons import path_records
-from robosim.compiled.model import Model
+from robosim.compiled.model import Loops, Model
 from robosim.description.mechanism import Mechanism
 
 
@@ -32,14 +32,17 @@ def compile_model(
     couplings = coupling_records(mechanism, joints)
     contacts = contact_records(mechanism, joints, velocity_limits)
     collision = compile_pairs(mechanism, len(contacts))
+    pairs = None if collision is None else collision.pairs
+    n_slots = place_companions(contacts, pairs)
     driven = coordinates["driven"] >= 0
-    has_loops = articulated and mechanism.loop_joints
     graph = compile_graph(len(mechanism.bodies), joints, spans, couplings, driven)
     bodies = body_records(mechanism, contacts)
     angles = 2 * np.pi * np.arange(n_facets) / n_facets
     facets = np.column_stack((np.cos(angles), np.sin(angles))) if n_facets else None
     for array in (bodies, joints, coordinates, pieces, paths, spans, couplings, contacts, *graph):
         array.setflags(write=False)
+    if pairs is not None:
+        pairs.setflags(write=False)
     return Model(
         bodies,
         joints,
@@ -50,19 +53,27 @@ def compile_model(
         couplings,
         contacts,
         len(mechanism.contacts),
+        n_slots,
         collision,
         facets,
         graph,
         articulated,
-        separate_loops(mechanism, velocity_limits) if has_loops else None,
-        restitutions(mechanism, contacts, collision),
+        _loops(mechanism, articulated, velocity_limits),
+        restitutions(mechanism, collision, n_slots),
     )
 
 
-def solved_by(model: Model, mechanism: Mechanism, articulated: bool) -> Model:
+def _loops(mechanism: Mechanism, articulated: bool, velocity_limits: bool) -> Loops | None:
+    """Loops as the solver of trees takes them, None for the other, or without any."""
+    has_loops = articulated and mechanism.loop_joints
+    return separate_loops(mechanism, velocity_limits) if has_loops else None
+
+
+def solved_by(
+    model: Model, mechanism: Mechanism, articulated: bool, velocity_limits: bool = False
+) -> Model:
     """The model of a mechanism, for the solver of trees or the one with multipliers."""
-    loops = separate_loops(mechanism) if articulated and mechanism.loop_joints else None
-    return model._replace(tree=articulated, loops=loops)
+    return model._replace(tree=articulated, loops=_loops(mechanism, articulated, velocity_limits))
 
 
 def connect_pairs(model: Model, near: NDArray[np.bool_]) -> Model:

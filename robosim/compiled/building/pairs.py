@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from robosim.compiled.building.contacts import MAX_FRICTION
+from robosim.compiled.building.contacts import (
+    MAX_FRICTION,
+    add_turning,
+    gyration,
+    surface_twist,
+)
 from robosim.compiled.building.shapes import compile_shapes
 from robosim.compiled.kinds import CAPSULE, HEIGHT_FIELD, SPHERE
 from robosim.compiled.model import Collision
 from robosim.compiled.records.shape import PAIR
 from robosim.description.mechanism import Mechanism
-from robosim.description.obstacles import AnyShape
+from robosim.description.obstacles import AnyShape, HalfSpace, TriangleMesh
+from robosim.validation import Array
 
 
 def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision | None:
-    """Shapes and pairs of a mechanism, or None if nothing but the ground can be touched."""
+    """Shapes and pairs of a mechanism, these writeable; None if the ground is all it can touch."""
     scene = mechanism.touching_shapes()
     if not scene:
         return None
@@ -34,14 +40,27 @@ def compile_pairs(mechanism: Mechanism, n_contacts: int) -> Collision | None:
             i = index[id(shape)]
             record[f"shape_{letter}"] = i
             record[f"body_{letter}"] = nb if body is None else body
+            record[f"surface_{letter}"] = _surface(shape, records[i])
             record[f"reach_{letter}"] = np.linalg.norm(records["x"][i]) + records["reach"][i]
         # The more slippery of the two decides.
         record["mu"] = min(MAX_FRICTION, *(shape.friction for _, shape in sides))
+        moving = [mechanism.bodies[body] for body, _ in sides if body is not None]
+        record["scale"] = gyration(max(moving, key=lambda body: body.mass))
+        add_turning(record, [shape for _, shape in sides])
+        record["drifts"] = np.any(record["surface_a"]) or np.any(record["surface_b"])
         kinds = [int(records["kind"][index[id(shape)]]) for _, shape in sides]
         n_slots = 1 if max(kinds) == SPHERE else 2 if max(kinds) <= CAPSULE else 8
         n_slots = 16 if max(kinds) >= HEIGHT_FIELD else n_slots  # its bends are many
         record["slot_begin"], record["slot_end"] = slot, slot + n_slots
         record["block_ab"] = record["block_ba"] = -1
         slot += n_slots
-    pairs.setflags(write=False)
     return Collision(records, data, pairs)
+
+
+def _surface(shape: AnyShape, record: np.void) -> Array:
+    """Velocity and spin of a surface by itself, (6,), about the centre of mass in body axes."""
+    R = np.eye(3) if isinstance(shape, HalfSpace) else record["R"]
+    velocity, spin = (R @ np.asarray(v) for v in (shape.surface_velocity, shape.surface_spin))
+    place = shape.geometry if isinstance(shape, TriangleMesh) else shape
+    origin = place.point if isinstance(place, HalfSpace) else place.position
+    return surface_twist(velocity, spin, origin)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robosim.compiled.model import Collision
 from robosim.compiled.order import contact_order
@@ -11,15 +10,12 @@ from robosim.description.mechanism import Mechanism
 from robosim.validation import Array, read_only
 
 
-def restitutions(
-    mechanism: Mechanism, contacts: NDArray[np.void], collision: Collision | None
-) -> Array | None:
-    """Of each contact of the model and each slot of its pairs, (nc,); None if all are 0."""
+def restitutions(mechanism: Mechanism, collision: Collision | None, n_slots: int) -> Array | None:
+    """Of each contact of the model and each slot of its pairs, (n_slots,); None if all are 0."""
     shapes = [shape for body in mechanism.bodies for shape in body.collisions]
     if not any(part.restitution for part in (*mechanism.contacts, *mechanism.obstacles, *shapes)):
         return None
-    n_slots = 0 if collision is None else int(collision.pairs["slot_end"][-1])
-    found = np.zeros(max(len(contacts), n_slots))
+    found = np.zeros(n_slots)
     for k, c in enumerate(contact_order(mechanism)):
         found[k] = mechanism.contacts[c].restitution
     if collision is not None:

@@ -22,7 +22,8 @@ CONTACT = np.dtype(
         ("mu", "f8"),
         ("mass", "f8"),  # that residuals of impulses are divided by
         ("sign", "f8"),  # of the edges' cross product; of a limit or rate (lower 1), times scale
-        ("scale", "f8"),  # of a coordinate: length of an arc over its angle, 1 for a translation
+        # Length of an arc over its angle: of a coordinate, 1 for a translation; of companions.
+        ("scale", "f8"),
         ("share", "f8"),  # as that of a body
         # Of a coordinate or its rate; cosine of a cone, of half of a turn; force of dry friction
         # over scale.
@@ -31,6 +32,18 @@ CONTACT = np.dtype(
         ("lying", "i8"),  # 1: a point of a rim around the axis p_end, for where that lies flat
         ("joint", "i8"),
         ("row", "i8"),  # of the coordinate among those of the joint
+        # What resists turning here, in slots of their own (`robosim.kernels.contact.turning`).
+        ("torsion", "f8"),  # most moment about the normal over the normal force [m]
+        ("rolling", "f8"),  # and about the tangents
+        ("companion", "i8"),  # slot of the first of them
+        ("companions", "i8"),  # their number
+        ("first_resists", "i8"),  # what the first of them resists
+        ("resists", "i8"),  # of a companion TORSION or ROLLING, else SLIP
+        ("leader", "i8"),  # of a companion: slot of the contact whose normal it follows
+        # Velocity and spin of the surfaces by themselves, as `p` and `o`; 1 where there are any.
+        ("surface", "f8", (6,)),
+        ("surface_o", "f8", (6,)),
+        ("drifts", "i8"),
         ("body_other", "i8"),  # blocks (row body, column other) and (row other, column body)
         ("other_body", "i8"),
     ]
@@ -65,6 +78,7 @@ CONTACT_WORK = with_rows(
         ("step_back", "f8"),  # gap that the end of the interval is measured from, 0 or negative
         ("gap", "f8"),  # at the second knot [m]
         ("u", "f8", (3,)),  # slip along the tangents and gap over dt [m/s]
+        ("drift", "f8", (2,)),  # of the slip: what surfaces have by themselves [m/s]
         ("rate", "f8"),  # of a coordinate's gap or of its slip over the interval
         ("stop", "f8"),  # where a limited rate is held at the second knot, 0 if it is not
         ("A", "f8", (3, 3)),  # condensed: dF = F + A du
@@ -108,5 +122,6 @@ CONTACT_READING = np.dtype(
         ("normal", "f8", (3,)),  # from the other to the body
         ("gap", "f8"),
         ("impulse", "f8", (3,)),  # on the body, world
+        ("moment", "f8", (3,)),  # of torsional and rolling friction on it, world [N m s]
     ]
 )

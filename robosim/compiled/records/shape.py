@@ -83,6 +83,15 @@ PAIR = np.dtype(
         ("reach_a", "f8"),  # from the body's centre of mass to the farthest point of the shape
         ("reach_b", "f8"),
         ("mu", "f8"),
+        ("torsion", "f8"),  # as those of CONTACT
+        ("rolling", "f8"),
+        ("scale", "f8"),
+        ("companion", "i8"),  # of the first slot
+        ("companions", "i8"),  # of each slot
+        ("first_resists", "i8"),
+        ("surface_a", "f8", (6,)),
+        ("surface_b", "f8", (6,)),
+        ("drifts", "i8"),
         ("slot_begin", "i8"),  # of Workspace.slots, room for its features
         ("slot_end", "i8"),
         ("block_ab", "i8"),  # (row body a, column body b), -1 while there is none

@@ -20,6 +20,7 @@ from robosim.kernels.contact.kinematics import (
 from robosim.kernels.contact.law import contact_begins, contact_center
 from robosim.kernels.contact.limits import coordinate_gap, rate_over, start_coordinate
 from robosim.kernels.contact.pinned import is_pinned, loosen
+from robosim.kernels.contact.turning import describe_companion, start_companion
 from robosim.kernels.equations.algebra import assign, dot, fill
 from robosim.kernels.narrow_phase.slots import (
     are_far,
@@ -79,6 +80,8 @@ def choose_contacts(scheme, model, state, memory, work, options, dt, kappa):
                     stay(guesses.contacts[k], w, k, work)
                 elif body.floats_with >= 0 or may_act(model, system, work, k):
                     enter(model.facets, system, work, k, kappa, speed)
+                if work.entered[k] != 0:
+                    add_companions(model, guesses, system, work, k, stays, kappa, speed)
             elif stays:
                 system.valid[FACTORED] = 0
     least, longest = inf, 0.0
@@ -141,6 +144,8 @@ def choose_features(model, collision, state, memory, work, options, dt, kappa, f
                     stay(guesses.contacts[slot], w, slot, work)
                 elif may_act(model, system, work, slot):
                     enter(model.facets, system, work, slot, kappa, speed)
+                if work.entered[slot] != 0:
+                    add_companions(model, guesses, system, work, slot, stays, kappa, speed)
             elif stays:
                 system.valid[FACTORED] = 0
     loosen(system, work, system.pose1)
@@ -211,6 +216,18 @@ def enter(facets, system, work, k, kappa, speed):
 
 
 @kernel
+def add_companions(model, guesses, system, work, k, stays, kappa, speed):
+    """List what resists turning at contact k, which has just been listed and may have stayed."""
+    for n in range(work.slots[k].companions):
+        j = describe_companion(work.slots, k, n)
+        start_companion(work.slots, system.contacts, j, system.pose1, work.scratch[0])
+        if stays:
+            stay(guesses.contacts[j], system.contacts[j], j, work)
+        else:
+            enter(model.facets, system, work, j, kappa, speed)
+
+
+@kernel
 def add_contact(work, k):
     """Put contact k last in the list of those in the equations."""
     work.active[0] += 1
@@ -229,9 +246,9 @@ def rescale_friction(c, most):
 
 
 @kernel
-def admit_reached(scheme, model, state, system, work, options, dt, kappa):
+def admit_reached(scheme, model, state, memory, work, options, dt, kappa):
     """Admit what was left out but ended beyond its bound."""
-    speed = options.contact_speed
+    guesses, system, speed = memory.guesses, memory.system, options.contact_speed
     for i in range(model.bodies.shape[0]):
         body, pose = model.bodies[i], work.pose2[i]
         above = everywhere(pose.x[2] - body.reach >= 0.0)
@@ -243,6 +260,7 @@ def admit_reached(scheme, model, state, system, work, options, dt, kappa):
                 start_contact(contact, system.pose1, dt, w, work.scratch[0])
                 if body.floats_with >= 0 or may_act(model, system, work, k):
                     enter(model.facets, system, work, k, kappa, speed)
+                    add_companions(model, guesses, system, work, k, False, kappa, speed)
     if scheme.limits_far(model, system, work.scratch[0].open):
         return
     for k in range(model.n_ground, model.contacts.shape[0]):
@@ -260,14 +278,15 @@ def admit_reached(scheme, model, state, system, work, options, dt, kappa):
 
 
 @kernel
-def admit_entered(model, collision, system, work, options, dt, kappa, substeps):
+def admit_entered(model, collision, memory, work, options, dt, kappa, substeps):
     """Admit features of shapes that have entered each other; a status as in `choose_features`.
 
     GOES_THROUGH tells that the interval is too long to say what two shapes meet with.
     """
     if collision is None:
         return CONVERGED
-    status, nb, speed = CONVERGED, model.bodies.shape[0], options.contact_speed
+    guesses, system, speed = memory.guesses, memory.system, options.contact_speed
+    status, nb = CONVERGED, model.bodies.shape[0]
     pairs, found = collision.pairs, work.collision.found
     # An undivided step that is too long is refused, be it that it may not be divided.
     may_divide = substeps == 1 or 2 * substeps <= options.max_substeps
@@ -295,4 +314,5 @@ def admit_entered(model, collision, system, work, options, dt, kappa, substeps):
                 start_contact(work.slots[slot], system.pose1, dt, w, work.scratch[0])
                 if may_act(model, system, work, slot):
                     enter(model.facets, system, work, slot, kappa, speed)
+                    add_companions(model, guesses, system, work, slot, False, kappa, speed)
     return status

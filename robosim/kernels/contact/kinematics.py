@@ -17,6 +17,9 @@ the point of a moving plane that is touched: it travels over the other body, and
 of the points that are touched at either knot count half. All this is of second order; where edges
 cross, and where a contact travels along the axis of a capsule, it is that of the first knot.
 
+A surface may move by itself, as a belt does. What that gives of slip is known at the first knot and
+stays over the interval.
+
 Limits and the dry friction of coordinates, which are the same on joints, are in `limits`.
 """
 
@@ -34,6 +37,8 @@ RECOVERY = 0.1
 RECOVERY_SPEED = 0.05
 FLAT = 0.02  # sine of the angle up to which a rim lies flat: it has no lowest point to speak of
 NEARLY_FLAT = 0.04  # and that up to which its points may touch; beyond it lower ones come first
+
+SERIES = 10  # terms for the turn of a surface, enough for a radian in a step
 
 
 @kernel
@@ -192,6 +197,33 @@ def start_contact(contact, poses, dt, w, t):
             w.roll_o[i] = contact.radius_o * n[i]
             w.center_o[i] = w.arm_o[i] - gap * n[i] - w.roll_o[i]
         spread_rows(w.frame, w.arm_o, -1.0, w.L_o)
+    w.drift[0], w.drift[1] = 0.0, 0.0
+    if contact.drifts != 0:
+        for i in range(3):
+            w.arm_o[i] = b.x[i] + w.arm1[i] - a.x[i]
+        add_drift(b, contact.surface, w.frame, w.arm1, dt, 1.0, w.drift, t)
+        add_drift(a, contact.surface_o, w.frame, w.arm_o, dt, -1.0, w.drift, t)
+
+
+@kernel
+def add_drift(pose, surface, frame, arm, dt, sign, out, t):
+    """out (2,) += sign * what a surface that moves by itself has of slip, the mean over dt.
+
+    A point of it at r moves at v + w x r, and what it covers is dt (v + w x r) times the series of
+    (exp(x) - 1) / x in x = dt w x.
+    """
+    rotate(pose.R, surface[:3], t.y)
+    rotate(pose.R, surface[3:], t.z)
+    cross(t.z, arm, t.w)
+    for i in range(3):
+        t.y[i] += t.w[i]
+        t.arm[i] = t.y[i]
+    for n in range(SERIES):
+        cross(t.z, t.arm, t.w)
+        for i in range(3):
+            t.arm[i] = t.y[i] + dt / (SERIES + 1 - n) * t.w[i]
+    out[0] += sign * dot(frame[0], t.arm)
+    out[1] += sign * dot(frame[1], t.arm)
 
 
 @kernel
@@ -229,7 +261,7 @@ def move_contact(contact, poses, motions, dt, w, t):
     origin to more than a resting contact's.
     """
     w.gap = place_contact(contact, poses, t)
-    w.u[0], w.u[1], w.u[2] = 0.0, 0.0, (w.gap - w.step_back) / dt
+    w.u[0], w.u[1], w.u[2] = w.drift[0], w.drift[1], (w.gap - w.step_back) / dt
     other_moves = moves(contact.other, poses)
     if contact.kind == RIM:
         for i in range(3):

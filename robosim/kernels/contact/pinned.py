@@ -9,6 +9,7 @@ that fits exactly between two walls may move by `SLACK` beyond either.
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, somewhere
 from robosim.kernels.contact.kinematics import on_joint, place_contact
+from robosim.kernels.contact.turning import is_companion
 from robosim.kernels.equations.algebra import cross, dot, rotate
 from robosim.kernels.equations.joint import multiply_offset
 
@@ -89,13 +90,15 @@ def loosen(system, work, poses):
     for n in range(2, work.active[0] + 1):
         k = work.active[n]
         one, w = work.slots[k], system.contacts[k]
-        if on_joint(one):
+        if on_joint(one) or is_companion(one):
             continue
         for m in range(1, n):
             j = work.active[m]
             other = work.slots[j]
             alike = other.body == one.body and other.other == one.other
             if not alike and (other.body != one.other or other.other != one.body):
+                continue
+            if is_companion(other):
                 continue
             cosine = dot(w.frame[2], system.contacts[j].frame[2])
             if (cosine if alike else -cosine) > OPPOSITE:

@@ -2,10 +2,12 @@
 
 from math import inf
 
-from robosim.compiled.kinds import RIM
+from robosim.compiled.kinds import RIM, TORSION
 from robosim.kernels.compiler.jit import entry
 from robosim.kernels.contact.kinematics import on_joint, place_contact
 from robosim.kernels.contact.law import contact_impulse
+from robosim.kernels.contact.turning import is_companion
+from robosim.kernels.equations.algebra import fill
 from robosim.kernels.equations.coordinates import load_poses
 from robosim.kernels.narrow_phase.slots import find_near
 
@@ -19,7 +21,7 @@ def read_contacts(model, state, memory, work, out):
         if memory.guesses.active[k] == 0:
             continue
         contact = model.contacts[k] if k < first else memory.guesses.features[k - first]
-        if on_joint(contact):
+        if on_joint(contact) or is_companion(contact):
             continue
         w, reading = memory.system.contacts[k], out[count]
         count += 1
@@ -39,6 +41,17 @@ def read_contacts(model, state, memory, work, out):
             reading.impulse[i] = 0.0
             for r in range(3):
                 reading.impulse[i] += sign * w.frame[r, i] * t.arm[r]
+        fill(0.0, reading.moment)
+        for n in range(contact.companions):
+            j = contact.companion + n
+            c = memory.guesses.contacts[j]
+            contact_impulse(c.beta, c.gamma, model.facets, t.arm)
+            torsion = contact.first_resists + n == TORSION
+            for i in range(3):
+                turned = w.frame[2, i] * t.arm[0]
+                if not torsion:
+                    turned = w.frame[0, i] * t.arm[0] + w.frame[1, i] * t.arm[1]
+                reading.moment[i] += sign * contact.scale * turned
     return count
 
 

@@ -6,7 +6,7 @@ at the last step keeps its slot, and with it the impulse that the solver starts 
 
 from math import inf, sqrt
 
-from robosim.compiled.kinds import HALF_SPACE, PLANE, RIM, ROUND
+from robosim.compiled.kinds import HALF_SPACE, PLANE, RIM, ROUND, SLIP
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.contact.kinematics import depth_left, place_contact
 from robosim.kernels.equations.algebra import assign, dot
@@ -151,7 +151,7 @@ def find_met(model, system, work, p, moved, may_divide):
         if slot == pair.slot_end or holds(ids, pair, features[n].id):
             continue
         contact = work.slots[slot]
-        describe(model, pair, features[n], contact)
+        describe(model, pair, features[n], contact, slot)
         through = goes_through(contact, system.pose1, work.pose2, t)
         gap = place_contact(contact, system.pose1, t)
         contact.apart = 1 if gap >= -allowed else 0
@@ -222,7 +222,7 @@ def find_entered(model, system, work, p, moved, dt):
     for n in range(count):
         if features[n].gap < -allowed and slot < pair.slot_end:
             contact = work.slots[slot]
-            describe(model, pair, features[n], contact)
+            describe(model, pair, features[n], contact, slot)
             contact.apart = 1 if apart else 0
             left = 0.0 if apart else depth_left(place_contact(contact, system.pose1, t), dt)
             if place_contact(contact, work.pose2, t) < left - allowed:
@@ -274,12 +274,12 @@ def assign_slots(model, work, p, count):
                 if ids[slot] == -1:
                     chosen = slot
             ids[chosen] = features[n].id
-        describe(model, pair, features[n], work.slots[chosen])
+        describe(model, pair, features[n], work.slots[chosen], chosen)
 
 
 @kernel
-def describe(model, pair, feature, contact):
-    """The contact that a feature is."""
+def describe(model, pair, feature, contact, slot):
+    """The contact that a feature is, in a slot."""
     contact.mu, contact.joint, contact.sign, contact.apart = pair.mu, -1, feature.sign, 0
     # A plane belongs to the other of the two.
     if feature.flip != 0:
@@ -307,3 +307,13 @@ def describe(model, pair, feature, contact):
         if body < model.bodies.shape[0]:
             mass = max(mass, model.bodies[body].mass)
     contact.mass = mass
+    contact.resists, contact.drifts, contact.companions = SLIP, pair.drifts, pair.companions
+    if pair.drifts != 0:
+        flipped = feature.flip != 0
+        for i in range(6):
+            contact.surface[i] = pair.surface_a[i] if flipped else pair.surface_b[i]
+            contact.surface_o[i] = pair.surface_b[i] if flipped else pair.surface_a[i]
+    if pair.companions != 0:
+        contact.scale, contact.torsion, contact.rolling = pair.scale, pair.torsion, pair.rolling
+        contact.companion = pair.companion + (slot - pair.slot_begin) * pair.companions
+        contact.first_resists = pair.first_resists

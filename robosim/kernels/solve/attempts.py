@@ -56,9 +56,9 @@ def solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa
         if status == CONVERGED:
             scheme.finish_poses(model, memory.system, work, dt)
             before = work.active[0]
-            admit_reached(scheme, model, state, memory.system, work, options, dt, kappa)
+            admit_reached(scheme, model, state, memory, work, options, dt, kappa)
             status = admit_entered(
-                model, model.collision, memory.system, work, options, dt, kappa, info.substeps
+                model, model.collision, memory, work, options, dt, kappa, info.substeps
             )
             if status != CONVERGED or work.active[0] == before:
                 return status

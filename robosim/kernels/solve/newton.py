@@ -27,6 +27,12 @@ from robosim.kernels.contact.law import (
     friction_size,
 )
 from robosim.kernels.contact.limits import move_coordinate, move_rate, rate_over
+from robosim.kernels.contact.turning import (
+    differentiate_companion,
+    follow_leader,
+    is_companion,
+    move_companion,
+)
 from robosim.kernels.equations.algebra import assign, clear_rows, dot, fill
 from robosim.kernels.equations.body import angular_momentum_tangent
 from robosim.kernels.equations.constraints import add_coordinate_impulse
@@ -41,6 +47,8 @@ def evaluate(scheme, model, state, system, loads, work, dt, info):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
+        if is_companion(contact):
+            follow_leader(work.contacts, k, contact.leader, model.facets)
         contact_impulse(c.beta, c.gamma, model.facets, w.f)
         if on_joint(contact):
             joint = model.joints[contact.joint]
@@ -51,7 +59,10 @@ def evaluate(scheme, model, state, system, loads, work, dt, info):
                 move_coordinate(contact, joint, state.q, work.q2, dt, w, t)
             add_coordinate_impulse(joint, w, w.f, work.residual[joint.node].w)
         else:
-            move_contact(contact, work.pose2, work.bodies, dt, w, t)
+            if is_companion(contact):
+                move_companion(work.slots, system.contacts, k, work.bodies, dt, t)
+            else:
+                move_contact(contact, work.pose2, work.bodies, dt, w, t)
             if contact.body < nb:
                 add_transposed(w.L, w.f, work.impulse[contact.body].w)
             if contact.other < nb:
@@ -78,7 +89,9 @@ def condense_contacts(scheme, model, system, work):
         k = work.active[n]
         contact, w = work.slots[k], system.contacts[k]
         contact_stiffness(contact, work.contacts[k], model.facets, w)
-        if not on_joint(contact):
+        if is_companion(contact):
+            differentiate_companion(work.slots, system.contacts, k, work.bodies)
+        elif not on_joint(contact):
             differentiate_contact(contact, work.pose2, work.bodies, w, work.scratch[0])
         condense_contact(scheme, model, contact, w, system, work, False)
 
@@ -87,12 +100,13 @@ def condense_contacts(scheme, model, system, work):
 def condense_contact(scheme, model, contact, w, system, work, held):
     """The contact's answer to motion, -L^T A R, into the bodies' blocks or the joint's law.
 
-    With `held` L is that of the second knot, where R is L.
+    With `held` L is that of the second knot, where R is L, but for the normal of companions.
     """
     if on_joint(contact):
         subtract_answer(w.L, w.A, w.R, -1.0, work.joints[contact.joint].A)
         return
-    R, R_o = w.L if held else w.R, w.L_o if held else w.R_o
+    as_started = held and not is_companion(contact)
+    R, R_o = w.L if as_started else w.R, w.L_o if as_started else w.R_o
     scheme.condense(model, contact, w, R, R_o, held, system, work)
 
 
@@ -143,10 +157,11 @@ def solve_motion(scheme, model, system, work, x):
             scheme.joint_rates(model, system, work, contact.joint, x, t.f)
             add_product(w.R, t.f, t.w)
         else:
+            as_started = before and not is_companion(contact)
             if contact.body < nb:
-                add_product(w.L if before else w.R, x[contact.body].w, t.w)
+                add_product(w.L if as_started else w.R, x[contact.body].w, t.w)
             if contact.other < nb:
-                add_product(w.L_o if before else w.R_o, x[contact.other].w, t.w)
+                add_product(w.L_o if as_started else w.R_o, x[contact.other].w, t.w)
         contact_answer(contact, c, model.facets, t.w, w)
 
 

@@ -5,7 +5,7 @@ Bodies turn too far, shapes go through each other, or impacts give energy.
 
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import least_of_limbs, over_limbs, pick, somewhere
-from robosim.kernels.contact.kinematics import RECOVERY_SPEED
+from robosim.kernels.contact.kinematics import RECOVERY_SPEED, on_joint
 from robosim.kernels.equations.algebra import dot
 from robosim.kernels.equations.body import angular_momentum
 from robosim.kernels.narrow_phase.slots import goes_through
@@ -38,7 +38,7 @@ def constraints_give(model, state, system, loads, work, options, dt):
 
     An impulse works along the mean of the motions before and after it. Where bodies turn far within
     the step, an impact has solutions in which that is a lot, and which a shorter step has not. What
-    joints are driven along works as it likes.
+    joints are driven along works as it likes, and so do surfaces that move by themselves.
     """
     t, work_done, energy, mass = work.scratch[0], 0.0, 0.0, 0.0
     for i in range(model.bodies.shape[0]):
@@ -69,6 +69,11 @@ def constraints_give(model, state, system, loads, work, options, dt):
             single = row < joint.m_T or joint.m_R == 1
             rates = mid[row] + (w.rate[row] if single else mid[row])
             laws += model.bodies[joint.child].share * 0.5 * w.law[row] * rates
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, w = work.slots[k], system.contacts[k]
+        if not on_joint(contact):
+            laws -= contact.share * (w.f[0] * w.drift[0] + w.f[1] * w.drift[1])
     return somewhere(over_limbs(work_done - laws) > explained)
 
 

@@ -21,6 +21,7 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick, somewhere
 from robosim.kernels.contact.answers import add_product, add_transposed
 from robosim.kernels.contact.kinematics import on_joint, place_contact, start_contact
+from robosim.kernels.contact.turning import is_companion
 from robosim.kernels.equations.algebra import assign, clear_rows, dot, fill, rotate_back
 from robosim.kernels.equations.coordinates import read_joints
 from robosim.kernels.step.knot import start_knot
@@ -35,6 +36,12 @@ SETTLED = 1e-13  # change of velocity in a sweep, over the fastest approach, tha
 
 
 @kernel
+def may_be_hit(contact):
+    """Whether this is a contact of bodies; what resists turning there has no part in impacts."""
+    return not (on_joint(contact) or is_companion(contact))
+
+
+@kernel
 def strikes(model, restitution, state, system, work, options):
     """Whether a contact with restitution has been hit in the interval that has been solved."""
     if restitution is None:
@@ -42,7 +49,7 @@ def strikes(model, restitution, state, system, work, options):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c = work.slots[k], work.contacts[k]
-        if on_joint(contact) or not somewhere(restitution[k] > 0.0):
+        if not may_be_hit(contact) or not somewhere(restitution[k] > 0.0):
             continue
         speed, _ = approach(model, contact, state, system.contacts[k], options)
         closed = pick(c.gamma > contact.mass * c.s, speed, 0.0)
@@ -83,7 +90,7 @@ def time_to_impact(model, restitution, state, system, work, options, dt):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
-        if on_joint(contact) or restitution[k] == 0.0 or c.gamma <= contact.mass * c.s:
+        if not may_be_hit(contact) or restitution[k] == 0.0 or c.gamma <= contact.mass * c.s:
             continue
         speed, growth = approach(model, contact, state, w, options)
         if speed > options.restitution_threshold:
@@ -104,7 +111,7 @@ def bounce(scheme, model, restitution, state, memory, loads, work, options):
     if project_free(scheme, model, system, work) == 0:
         for n in range(1, count + 1):
             k = work.active[n]
-            if not on_joint(work.slots[k]):
+            if may_be_hit(work.slots[k]):
                 w = system.contacts[k]
                 start_contact(work.slots[k], system.pose1, options.dt, w, work.scratch[0])
         for _ in range(ROUNDS * count):
@@ -131,7 +138,7 @@ def choose_hit(model, restitution, system, work, options):
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, w = work.slots[k], system.contacts[k]
-        if on_joint(contact):
+        if not may_be_hit(contact):
             continue
         contact_motion(contact, w, work, nb, w.u)
         fill(0.0, w.F)
@@ -191,7 +198,7 @@ def find_answers(scheme, model, system, work):
     nb, t = model.bodies.shape[0], work.scratch[0]
     for n in range(1, work.active[0] + 1):
         contact, w = work.slots[work.active[n]], system.contacts[work.active[n]]
-        if on_joint(contact) or w.rate < 0.0:
+        if not may_be_hit(contact) or w.rate < 0.0:
             continue
         for i in range(3):
             fill(0.0, t.y)
@@ -217,7 +224,7 @@ def resolve(scheme, model, system, work, fastest):
         most = 0.0
         for n in range(1, work.active[0] + 1):
             contact, w = work.slots[work.active[n]], system.contacts[work.active[n]]
-            if on_joint(contact) or w.rate < 0.0:
+            if not may_be_hit(contact) or w.rate < 0.0:
                 continue
             contact_motion(contact, w, work, nb, t.y)
             change_impulse(contact.mu, w, t.y, t.z)
@@ -259,7 +266,7 @@ def lose_energy(scheme, model, system, work):
     given, answered, t, nb = 0.0, 0.0, work.scratch[0], model.bodies.shape[0]
     for n in range(1, work.active[0] + 1):
         contact, w = work.slots[work.active[n]], system.contacts[work.active[n]]
-        if on_joint(contact) or w.rate < 0.0:
+        if not may_be_hit(contact) or w.rate < 0.0:
             continue
         contact_motion(contact, w, work, nb, t.y)
         for i in range(3):
@@ -271,7 +278,7 @@ def lose_energy(scheme, model, system, work):
     clear_rows(work.rhs)
     for n in range(1, work.active[0] + 1):
         contact, w = work.slots[work.active[n]], system.contacts[work.active[n]]
-        if on_joint(contact) or w.rate < 0.0:
+        if not may_be_hit(contact) or w.rate < 0.0:
             continue
         for i in range(3):
             t.y[i] = excess * w.F[i]

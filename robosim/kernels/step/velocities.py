@@ -15,6 +15,7 @@ from robosim.kernels.contact.answers import add_transposed
 from robosim.kernels.contact.kinematics import on_joint, start_contact
 from robosim.kernels.contact.law import contact_stiffness
 from robosim.kernels.contact.limits import start_coordinate
+from robosim.kernels.contact.turning import hold_companion, is_companion, start_companion
 from robosim.kernels.equations.algebra import (
     assign,
     clear_rows,
@@ -273,7 +274,10 @@ def hold_contacts(scheme, model, system, work, dt, drag):
             w.rate = pick(w.stop != 0.0, w.stop, w.rate)
             # At a knot R is L.
             assign(w.L[2], w.R[2])
-        hold_contact(scheme, model, contact, w, system, work, dt)
+        if is_companion(contact):
+            hold_turning(scheme, model, k, system, work, dt)
+        else:
+            hold_contact(scheme, model, contact, w, system, work, dt)
 
 
 @kernel
@@ -295,11 +299,18 @@ def hold_contact(scheme, model, contact, w, system, work, dt):
     # As the next interval starts it; at a knot L is R as well.
     start_contact(contact, work.pose2, dt, w, t)
     condense_contact(scheme, model, contact, w, system, work, True)
+    resist_change(w.L, w.L_o, contact, w, work, nb, dt)
+
+
+@kernel
+def resist_change(R, R_o, contact, w, work, nb, dt):
+    """work.rhs of the bodies: what a contact gives against a change of the interval's velocity."""
+    t = work.scratch[0]
     fill(0.0, t.w)
     if contact.body < nb:
-        add_motion(w.L, work.bodies[contact.body], dt, t.w)
+        add_motion(R, work.bodies[contact.body], dt, t.w)
     if contact.other < nb:
-        add_motion(w.L_o, work.bodies[contact.other], dt, t.w)
+        add_motion(R_o, work.bodies[contact.other], dt, t.w)
     rotate(w.A, t.w, w.F)
     for i in range(3):
         w.F[i] = -w.F[i]
@@ -307,6 +318,16 @@ def hold_contact(scheme, model, contact, w, system, work, dt):
         add_transposed(w.L, w.F, work.rhs[contact.body].w)
     if contact.other < nb:
         add_transposed(w.L_o, w.F, work.rhs[contact.other].w)
+
+
+@kernel
+def hold_turning(scheme, model, k, system, work, dt):
+    """Let a companion of a contact resist the change from the interval's velocity, as that does."""
+    contact, w, t, nb = work.slots[k], system.contacts[k], work.scratch[0], model.bodies.shape[0]
+    start_companion(work.slots, system.contacts, k, work.pose2, t)
+    hold_companion(work.slots, system.contacts, k)
+    condense_contact(scheme, model, contact, w, system, work, True)
+    resist_change(w.R, w.R_o, contact, w, work, nb, dt)
 
 
 @kernel

@@ -299,18 +299,18 @@ def factor_joints(model, system, work, held):
 
 
 @kernel
-def condense_at_reference(L, A, R, held, t, w):
-    """A contact's answer into the block of a body in a tree."""
+def condense_at_reference(L, A, R, held, equal, t, w):
+    """A contact's answer into the block of a body in a tree; L and R may be `equal`."""
     x, y, z = (
         shifted_row(read_row(R[0]), w.rho2),
         shifted_row(read_row(R[1]), w.rho2),
         shifted_row(read_row(R[2]), w.rho2),
     )
-    if held:
+    if equal:
         write_row(x, t.L[0])
         write_row(y, t.L[1])
         write_row(z, t.L[2])
     else:
         for i in range(3):
-            write_row(shifted_row(read_row(L[i]), w.rho1), t.L[i])
+            write_row(shifted_row(read_row(L[i]), w.rho2 if held else w.rho1), t.L[i])
     subtract_rows_answer(t.L, A, x, y, z, w.D)

@@ -11,6 +11,7 @@ from robosim.compiled.memory import FACTORED, PLACED
 from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, pick
+from robosim.kernels.contact.turning import is_companion
 from robosim.kernels.equations.algebra import assign, fill, similarity
 from robosim.kernels.equations.constraints import assign_laws, place_directions
 from robosim.kernels.equations.joint import (
@@ -175,10 +176,11 @@ def open_blocks(model, system, work):
 def condense(model, contact, w, R, R_o, held, system, work):
     """A contact's answer to motion, -L^T A R, into the blocks of its bodies."""
     nb, t, tree = model.bodies.shape[0], work.scratch[0], system.tree
+    equal = held and not is_companion(contact)
     if contact.body < nb:
-        condense_at_reference(w.L, w.A, R, held, t, tree[contact.body])
+        condense_at_reference(w.L, w.A, R, held, equal, t, tree[contact.body])
     if contact.other < nb:
-        condense_at_reference(w.L_o, w.A, R_o, held, t, tree[contact.other])
+        condense_at_reference(w.L_o, w.A, R_o, held, equal, t, tree[contact.other])
 
 
 @kernel

@@ -1,0 +1,90 @@
+"""Friction of geoms: sliding, torsional and rolling, as far as `condim` lets them act.
+
+MuJoCo has no friction at condim 1, only that of slip at 3, torsional friction from 4 on and rolling
+friction at 6. A <pair> may give five numbers, two of each but the torsional; the first count here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from robosim.loaders.mjcf.nodes import Node
+
+CONDIMS = (1, 3, 4, 6)
+_OF_PAIRS = (1.0, 1.0, 0.005, 0.0001, 0.0001)
+
+
+class Friction(NamedTuple):
+    """Coefficients between two geoms, or of one.
+
+    Attributes
+    ----------
+    sliding : float
+    torsional, rolling : float [m]
+    """
+
+    sliding: float
+    torsional: float = 0.0
+    rolling: float = 0.0
+
+    @property
+    def turns(self) -> bool:
+        """Whether turning is resisted."""
+        return self.torsional > 0 or self.rolling > 0
+
+    def acting(self, condim: int) -> Friction:
+        """What of it acts in contacts of so many dimensions."""
+        least = (3, 4, 6)
+        return Friction(*(f if condim >= n else 0.0 for f, n in zip(self, least, strict=True)))
+
+    def below(self, *others: Friction) -> bool:
+        """Whether any coefficient is lower than it is in all others."""
+        return any(own < min(rest) for own, *rest in zip(self, *others, strict=True))
+
+
+def highest(several: Iterable[Friction]) -> Friction:
+    """The highest of each coefficient, of at least one friction."""
+    return Friction(*map(max, zip(*several, strict=True)))
+
+
+def lowest(several: Iterable[Friction]) -> Friction:
+    """The lowest of each coefficient, of at least one friction."""
+    return Friction(*map(min, zip(*several, strict=True)))
+
+
+def geom_friction(node: Node) -> tuple[Friction, int]:
+    """Coefficients of a geom, and its condim.
+
+    Raises
+    ------
+    LoadError
+        For a negative coefficient, or a condim that is none.
+    """
+    numbers = node.some_numbers("friction", (1.0, 0.005, 0.0001), fill=True)
+    return _checked(node, numbers.tolist()), _condim(node)
+
+
+def pair_friction(node: Node) -> Friction:
+    """What acts between the geoms of a <pair>, whose own coefficients say nothing then.
+
+    Raises
+    ------
+    LoadError
+        For a negative coefficient, or a condim that is none.
+    """
+    one, _, torsional, rolling, _ = node.some_numbers("friction", _OF_PAIRS, fill=True).tolist()
+    return _checked(node, [one, torsional, rolling]).acting(_condim(node))
+
+
+def _checked(node: Node, numbers: list[float]) -> Friction:
+    if min(numbers) < 0:
+        raise node.error(f"'friction' must not be negative, not {numbers}")
+    return Friction(*numbers)
+
+
+def _condim(node: Node) -> int:
+    condim = node.integer("condim", 3)
+    if condim not in CONDIMS:
+        raise node.error(f"'condim' cannot be {condim}", [str(n) for n in CONDIMS])
+    return condim

@@ -1,0 +1,40 @@
+"""What a surface says beside its Coulomb coefficient: friction against turning, its own motion.
+
+Of two shapes that touch, the lower coefficient counts, as for friction. A shape without a
+coefficient (None) leaves it to the other one; without any there is no such friction.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from robosim.errors import ModelError
+from robosim.validation import frozen_array
+
+TURNING = ("torsional_friction", "rolling_friction")
+
+
+def checked_surface(shape: Any, element: str) -> dict[str, Any]:
+    """The four fields of a shape, by name, checked: coefficients or None, and arrays (3,).
+
+    Raises
+    ------
+    ModelError
+        For a negative coefficient, or what is no finite number or vector.
+    """
+    found: dict[str, Any] = {}
+    for what in TURNING:
+        value = getattr(shape, what)
+        if value is not None:
+            value = float(frozen_array(value, (), what, element))
+            if value < 0:
+                raise ModelError(f"{what} must not be negative, not {value}", element=element)
+        found[what] = value
+    for what in ("surface_velocity", "surface_spin"):
+        found[what] = frozen_array(getattr(shape, what), (3,), what, element)
+    return found
+
+
+def lowest(*values: float | None) -> float:
+    """The lowest of all coefficients that are given, 0 without any."""
+    return min((value for value in values if value is not None), default=0.0)
