@@ -10,6 +10,9 @@ import pytest
 
 from robosim import BatchSimulation, Body, Joint, Mechanism, Simulation
 
+# Other tests do without this warning.
+pytestmark = pytest.mark.filterwarnings("error:.*turns by:UserWarning")
+
 DT = 0.01
 
 
