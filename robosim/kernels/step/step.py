@@ -9,7 +9,7 @@ leaves of the equations does not add up: momentum, linear and angular, is conser
 
 import numpy as np
 
-from robosim.kernels.compiler.jit import kernel, stage
+from robosim.kernels.compiler.jit import bridge, kernel, stage
 from robosim.kernels.compiler.lanes import somewhere
 from robosim.kernels.compiler.parts import call_solver
 from robosim.kernels.equations.algebra import fill
@@ -127,7 +127,7 @@ def part_of_step(info, part):
     return 1.0 - (PARTS - 1) * PART if part == PARTS // 2 else PART
 
 
-@stage
+@bridge
 def advance_by_impacts(
     scheme, model, restitution, state, memory, loads, work, options, solver, dt, end, asked, info
 ):
