@@ -164,7 +164,7 @@ def advance_by_impacts(
             if impacts == 0 and info.substeps == 1:
                 save(state, memory.guesses, work)
             impacts += 1
-            ahead = time_to_impact(model, restitution, state, memory.system, work, options, left)
+            ahead = time_to_impact(model, restitution, state, memory, work, options, left)
             if ahead >= LEAST * left:
                 continue
         elif status != CONVERGED or ahead == 0.0:
@@ -200,7 +200,7 @@ def advance(
     if status == CONVERGED:
         status = check(model, state, system, loads, work, options, dt, info)
     hit = looks and status == CONVERGED
-    if hit and strikes(model, model.restitution, state, system, work, options):
+    if hit and strikes(model, model.restitution, state, memory, work, options):
         status = STRIKES
     shows = asked
     if status == CONVERGED:
