@@ -1,7 +1,8 @@
 """What <gazebo>, <contact> and <transmission> say that a simulation can use.
 
-Those are extensions that simulators have made: of Gazebo friction, self-collision and joint
-springs, of Bullet friction, of Drake the inertia of a rotor behind a gear.
+Those are extensions that simulators have made: of Gazebo friction, restitution, self-collision
+and joint springs, of Bullet friction and restitution, of Drake the inertia of a rotor behind a
+gear.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Extensions:
     Attributes
     ----------
     friction : dict of link to Coulomb coefficient
+    restitution : dict of link to coefficient of restitution
     springs : dict of joint to (stiffness [N m/rad or N/m], rest [rad or m])
     armature : dict of joint to inertia of its rotor as seen at the joint [kg m^2 or kg]
     collide : dict of link to whether it collides with others of the same robot
@@ -36,6 +38,7 @@ class Extensions:
     """
 
     friction: dict[str, float] = field(default_factory=dict)
+    restitution: dict[str, float] = field(default_factory=dict)
     springs: dict[str, tuple[float, float]] = field(default_factory=dict)
     armature: dict[str, float] = field(default_factory=dict)
     collide: dict[str, bool] = field(default_factory=dict)
@@ -66,6 +69,8 @@ def read(root: etree._Element, warnings: list[str]) -> Extensions:
             for lateral in element.iterchildren("lateral_friction"):
                 where = f"link '{name}': <contact>: <lateral_friction>"
                 found.friction[name] = _not_negative(lateral, where)
+            for bounce in element.iterchildren("restitution"):
+                found.restitution[name] = _part(bounce, f"link '{name}': <contact>: <restitution>")
     for transmission in root.iterchildren("transmission"):
         _read_transmission(transmission, joints, found)
     if strangers:
@@ -100,6 +105,8 @@ def _read_gazebo(
             warnings.append(
                 f"{where}: friction is the same in all directions here; of {mu} the lowest counts"
             )
+    for bounce in gazebo.iterfind("collision/surface/bounce/restitution_coefficient"):
+        found.restitution[name] = _part(bounce, f"{where}: <restitution_coefficient>")
     if is_joint:
         stiffness = rest = 0.0
         for child in gazebo.iterchildren("springStiffness"):
@@ -146,6 +153,13 @@ def _not_negative(element: etree._Element, where: str) -> float:
     value = _value(element, where)
     if value < 0:
         raise refusal(element, where, f"must not be negative, not {value}")
+    return value
+
+
+def _part(element: etree._Element, where: str) -> float:
+    value = _not_negative(element, where)
+    if value > 1:
+        raise refusal(element, where, f"must be from 0 to 1, not {value}")
     return value
 
 

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from robosim import models, safe_xml
@@ -39,6 +40,7 @@ def load(
     loops: str | os.PathLike[str] | None = None,
     xacro_args: Mapping[str, str] | None = None,
     strict: bool = False,
+    restitution: float = 0.0,
 ) -> Mechanism:
     """Load a robot or mechanism.
 
@@ -75,6 +77,8 @@ def load(
         The arguments of a xacro file.
     strict : bool
         Whether what would be a warning is an error.
+    restitution : float
+        Newton's coefficient, 0 to 1, of shapes and contact points for which the file says none.
 
     Raises
     ------
@@ -106,7 +110,7 @@ def load(
         loops=loops,
         xacro_args=dict(xacro_args or {}),
     )
-    mechanism = _load(name, options)
+    mechanism = _with_restitution(_load(name, options), restitution)
     mechanism = with_open_meshes_noticed(chosen(mechanism, contacts if options.ground else "all"))
     collides = self_collision is True or (self_collision == "file" and mechanism.source is not None)
     mechanism = mechanism.with_contacts(obstacles, self_collision=collides, ground=ground)
@@ -118,6 +122,19 @@ def load(
             file=mechanism.source,
         )
     return mechanism
+
+
+def _with_restitution(mechanism: Mechanism, e: float) -> Mechanism:
+    """The mechanism with a coefficient of restitution where there is none yet."""
+    if e == 0:
+        return mechanism
+    bodies = tuple(
+        replace(body, collisions=tuple(replace(s, restitution=s.restitution or e)
+                                       for s in body.collisions))
+        for body in mechanism.bodies
+    )  # fmt: skip
+    points = tuple(replace(c, restitution=c.restitution or e) for c in mechanism.contacts)
+    return replace(mechanism, bodies=bodies, contacts=points)
 
 
 def _load(name: str, options: LoadOptions) -> Mechanism:

@@ -16,7 +16,7 @@ _CHILDREN: dict[str, tuple[str, ...]] = {
         "drake:linear_spring_damper",
     ),
     **schema.READ | {"joint": (*schema.READ["joint"], "screw_thread_pitch")},
-    "contact": ("lateral_friction",),
+    "contact": ("lateral_friction", "restitution"),
     # What readings there are, and how dampers are integrated, Gazebo has on request; here always.
     "gazebo": (
         "mu1", "mu2", "mu", "selfCollide", "self_collide", "springStiffness", "springReference",

@@ -168,7 +168,7 @@ def _build(
         world_visuals=shapes.visuals(groups[0], np.zeros(3)) if to_world else (),
     )
     mechanism = _with_loops(mechanism, root, loops, warnings)
-    mechanism = _with_friction(mechanism, extensions.friction, options.friction)
+    mechanism = _with_friction(mechanism, extensions, options.friction)
     if options.ground:
         mechanism = _with_contacts(mechanism, extensions.friction, options.friction)
         if mechanism.floating_base and not mechanism.contacts:
@@ -336,13 +336,17 @@ def _with_semantics(
 
 
 def _with_friction(
-    mechanism: Mechanism, friction: dict[str, float], default_friction: float
+    mechanism: Mechanism, found: gazebo.Extensions, default_friction: float
 ) -> Mechanism:
-    """The collision geometry with the friction of the links that it came from."""
+    """The collision geometry with friction and restitution of the links that it came from."""
     bodies = []
     for body in mechanism.bodies:
         shapes = [
-            replace(shape, friction=friction.get(shape.name, default_friction))
+            replace(
+                shape,
+                friction=found.friction.get(shape.name, default_friction),
+                restitution=found.restitution.get(shape.name, 0.0),
+            )
             for shape in body.collisions
         ]
         bodies.append(replace(body, collisions=tuple(shapes)))

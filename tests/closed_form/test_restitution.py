@@ -80,8 +80,8 @@ def test_a_ball_that_loses_nothing_bounces_for_ever():
 
 def test_what_rests_does_not_rattle():
     """Neither what was put down, nor what falls more slowly than the threshold."""
-    for drop in (0.0, 4e-6):
-        sim = Simulation(bouncing(1.0), 2e-3)
+    for drop, dt in ((0.0, 2e-3), (4e-6, 2e-3), (4e-6, 1e-3), (0.0, 2e-2)):
+        sim = Simulation(bouncing(1.0), dt)
         sim.set_state(poses((0, 0, RADIUS + drop)))
         for _ in range(50):
             sim.step()
@@ -110,7 +110,8 @@ def test_a_spinning_ball_takes_friction_from_the_impulse_of_the_impact():
         sim.step()
     change = mu * (1 + e) * speed
     expected = [5.0 - change, 0, e * speed, 0, change * 5 / (2 * RADIUS), 0]
-    np.testing.assert_allclose(sim.v, expected, rtol=1e-9, atol=1e-9)
+    # To (omega dt)^2 / 6, as the momentum is that of a chord.
+    np.testing.assert_allclose(sim.v, expected, rtol=2e-5, atol=1e-9)
 
 
 def test_a_rod_that_hits_with_one_end_turns():

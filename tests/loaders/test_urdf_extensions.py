@@ -104,6 +104,27 @@ class TestFriction:
         assert robot.bodies[0].collisions[0].friction == 0.4
         assert about(robot, "lowest")
 
+    @pytest.mark.parametrize(
+        "more",
+        [
+            '<gazebo reference="a"><collision><surface><bounce><restitution_coefficient>0.7'
+            "</restitution_coefficient></bounce></surface></collision></gazebo>",
+            "",
+        ],
+    )
+    def test_restitution_beside_it(self, write, more):
+        inside = "" if more else '<contact><restitution value="0.7"/></contact>'
+        robot = robosim.load(write(link_xml("a", INERTIAL + BOX + inside) + more), restitution=0.2)
+        assert {contact.restitution for contact in robot.contacts} == {0.7}
+        assert robot.bodies[0].collisions[0].restitution == 0.7
+        robot = robosim.load(write(link_xml("a", INERTIAL + BOX)), restitution=0.2)
+        assert {contact.restitution for contact in robot.contacts} == {0.2}
+
+    def test_restitution_of_more_than_one(self, write):
+        inside = INERTIAL + BOX + '<contact><restitution value="1.5"/></contact>'
+        with pytest.raises(LoadError, match="<restitution>: must be from 0 to 1"):
+            robosim.load(write(link_xml("a", inside)))
+
     @pytest.mark.parametrize("value", ["-1", "nan", "much", ""])
     def test_that_is_none(self, write, value):
         with pytest.raises(LoadError, match="line 1: gazebo 'a': <mu1>"):

@@ -42,7 +42,7 @@ def may_be_hit(contact):
 
 
 @kernel
-def strikes(model, restitution, state, system, work, options):
+def strikes(model, restitution, state, memory, work, options):
     """Whether a contact with restitution has been hit in the interval that has been solved."""
     if restitution is None:
         return False
@@ -51,11 +51,20 @@ def strikes(model, restitution, state, system, work, options):
         contact, c = work.slots[k], work.contacts[k]
         if not may_be_hit(contact) or not somewhere(restitution[k] > 0.0):
             continue
-        speed, _ = approach(model, contact, state, system.contacts[k], options)
-        closed = pick(c.gamma > contact.mass * c.s, speed, 0.0)
-        if somewhere(closed > options.restitution_threshold):
+        speed, _ = approach(model, contact, state, memory.system.contacts[k], options)
+        speed = pick(is_closed(contact, c), speed, 0.0)
+        if memory.guesses.active[k] != 0:
+            # What was closed before is not hit, but pressed on.
+            speed = pick(is_closed(contact, memory.guesses.contacts[k]), 0.0, speed)
+        if somewhere(speed > options.restitution_threshold):
             return True
     return False
+
+
+@kernel
+def is_closed(contact, c):
+    """Whether a contact pushes rather than is open."""
+    return c.gamma > contact.mass * c.s
 
 
 @kernel
@@ -84,13 +93,17 @@ def growing(model, contact, w, options):
 
 
 @kernel
-def time_to_impact(model, restitution, state, system, work, options, dt):
+def time_to_impact(model, restitution, state, memory, work, options, dt):
     """When the first contact with restitution is hit, a little before, after the first knot [s]."""
-    first = dt
+    first, system, guesses = dt, memory.system, memory.guesses
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
-        contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
-        if not may_be_hit(contact) or restitution[k] == 0.0 or c.gamma <= contact.mass * c.s:
+        contact, w, before = work.slots[k], system.contacts[k], guesses.contacts[k]
+        if not may_be_hit(contact) or restitution[k] == 0.0:
+            continue
+        if not is_closed(contact, work.contacts[k]):
+            continue
+        if guesses.active[k] != 0 and is_closed(contact, before):
             continue
         speed, growth = approach(model, contact, state, w, options)
         if speed > options.restitution_threshold:
@@ -109,6 +122,10 @@ def bounce(scheme, model, restitution, state, memory, loads, work, options):
     start_interval(scheme, model, state, system, loads, work, options, 0.0, 0.0)
     scheme.find_rest(model, state, system, work, options.dt)
     if project_free(scheme, model, system, work) == 0:
+        if state.stale[0] == 0.0:
+            # With what contacts give at the knot, which the momenta there do not have yet.
+            for i in range(model.bodies.shape[0]):
+                assign(state.bodies[i].shown, work.twists[i].w)
         for n in range(1, count + 1):
             k = work.active[n]
             if may_be_hit(work.slots[k]):
@@ -294,7 +311,4 @@ def restart(model, state, memory, work):
         assign(twist[:3], body.v)
         rotate_back(work.pose2[i].R, twist[3:], body.omega)
     read_joints(model, state, work, work.pose2, work.twists, 0)
-    last_dt = state.last_dt[0]
     start_knot(model, state, memory, work, 0.0)
-    # Half of what dry friction does at this knot belongs to the interval before.
-    state.last_dt[0] = last_dt

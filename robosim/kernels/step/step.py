@@ -9,7 +9,7 @@ leaves of the equations does not add up: momentum, linear and angular, is conser
 
 import numpy as np
 
-from robosim.kernels.compiler.jit import kernel, stage
+from robosim.kernels.compiler.jit import bridge, kernel, stage
 from robosim.kernels.compiler.lanes import somewhere
 from robosim.kernels.compiler.parts import call_solver
 from robosim.kernels.equations.algebra import fill
@@ -131,7 +131,7 @@ def part_of_step(info, part):
     return 1.0 - (PARTS - 1) * PART if part == PARTS // 2 else PART
 
 
-@stage
+@bridge
 def advance_by_impacts(
     scheme, model, restitution, state, memory, loads, work, options, solver, dt, end, asked, info
 ):
@@ -168,7 +168,7 @@ def advance_by_impacts(
             if impacts == 0 and info.substeps == 1:
                 save(state, memory.guesses, work)
             impacts += 1
-            ahead = time_to_impact(model, restitution, state, memory.system, work, options, left)
+            ahead = time_to_impact(model, restitution, state, memory, work, options, left)
             if ahead >= LEAST * left:
                 continue
         elif status != CONVERGED or ahead == 0.0:
@@ -204,7 +204,7 @@ def advance(
     if status == CONVERGED:
         status = check(model, state, system, loads, work, options, dt, info)
     hit = looks and status == CONVERGED
-    if hit and strikes(model, model.restitution, state, system, work, options):
+    if hit and strikes(model, model.restitution, state, memory, work, options):
         status = STRIKES
     shows = asked
     if status == CONVERGED:
