@@ -125,7 +125,7 @@ def frictions(mechanism: Mechanism, lost: Lost) -> dict[str, float]:
 
 
 def _note_surfaces(mechanism: Mechanism, lost: Lost) -> None:
-    """Note friction against turning, and surfaces that move by themselves."""
+    """Note friction against turning, bounces, and surfaces that move by themselves."""
     shapes = [(s.name or body.name, s) for body in mechanism.bodies for s in body.collisions]
     points = [(link_of(contact), contact) for contact in mechanism.contacts]
     obstacles = [(obstacle_name(obstacle), obstacle) for obstacle in mechanism.obstacles]
@@ -133,6 +133,8 @@ def _note_surfaces(mechanism: Mechanism, lost: Lost) -> None:
     for name, part in parts:
         if part.torsional_friction or part.rolling_friction:
             lost.add("torsional and rolling friction", name)
+        if part.restitution:
+            lost.add("restitution", name)
         if np.any(part.surface_velocity) or np.any(part.surface_spin):
             lost.add("motions that surfaces have by themselves", name)
 

@@ -962,10 +962,11 @@ def test_a_gear_on_the_joint_that_closes_a_loop_is_told(suffix, tmp_path):
 def test_what_resists_turning_and_moves_by_itself_is_told(tmp_path):
     ball = sphere(0.1)
     (body,), (point,) = ball.bodies, ball.contacts
-    point = replace(point, rolling_friction=0.01)
+    point = replace(point, rolling_friction=0.01, restitution=0.5)
     shape = replace(body.collisions[0], surface_velocity=(1.0, 0.0, 0.0))
     robot = replace(ball, contacts=(point,), bodies=(replace(body, collisions=(shape,)),))
     for suffix in ("urdf", "xml"):
         lost = " ".join(robosim.save(robot, tmp_path / f"m.{suffix}"))
         assert "torsional and rolling friction" in lost
         assert "motions that surfaces have by themselves" in lost
+        assert "restitution" in lost
