@@ -60,10 +60,10 @@ def load(name: str) -> Mechanism:
         raise SystemExit(f"{name} is of example-robot-data ({error}): robosim[robots]") from None
 
 
-def fall(robot: Mechanism, timestep: float, seconds: float, seed: int, torques: str) -> Episode:
+def fall(robot: Mechanism, options: argparse.Namespace, timestep: float, seed: int) -> Episode:
     """One episode."""
-    rng = np.random.default_rng(seed)
-    sim = Simulation(robot, timestep)
+    rng, torques = np.random.default_rng(seed), options.torques
+    sim = Simulation(robot, timestep, velocity_limits=options.velocity_limits)
     q = sim.q.copy()
     q[2] += HEIGHT - sim.min_gap(1.0)
     turn = np.array([1.0, *rng.normal(scale=BENT / 2, size=3)])
@@ -76,7 +76,7 @@ def fall(robot: Mechanism, timestep: float, seconds: float, seed: int, torques: 
     try:
         sim.set_state(q)
         energy = sim.energy()
-        for n in range(round(seconds / timestep)):
+        for n in range(round(options.seconds / timestep)):
             if n % HELD == 0 and torques == "uniform":
                 tau = rng.uniform(-most, most)
             elif n % HELD == 0 and torques == "bang-bang":
@@ -103,6 +103,7 @@ def main() -> int:
     parser.add_argument("--episodes", type=int, default=3, help="of each robot and timestep")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each episode")
     parser.add_argument("--timesteps", type=float, nargs="+", default=TIMESTEPS, help="[s]")
+    parser.add_argument("--velocity-limits", action="store_true", help="of joints act")
     options = parser.parse_args()
     if unknown := set(options.robots) - set(ROBOTS):
         parser.error(f"unknown robots: {', '.join(unknown)}; there are {', '.join(ROBOTS)}")
@@ -114,11 +115,8 @@ def main() -> int:
     runs = [(name, timestep) for name in options.robots for timestep in options.timesteps]
     for name, timestep in track(runs, "falling", console=console, transient=True):
         robot = load(name)
-        fall(robot, timestep, options.seconds, 0, options.torques)  # compiles what it needs
-        episodes = [
-            fall(robot, timestep, options.seconds, seed, options.torques)
-            for seed in range(options.episodes)
-        ]
+        fall(robot, options, timestep, 0)  # compiles what it needs
+        episodes = [fall(robot, options, timestep, seed) for seed in range(options.episodes)]
         times = np.concatenate([episode.times for episode in episodes])
         failed = sum(episode.failed for episode in episodes)
         bad += failed
@@ -133,7 +131,10 @@ def main() -> int:
             f"{gain:.1e}" if options.torques == "none" else "",
         )
     console.print(table)
-    console.print(f"robosim {robosim.__version__}, torques: {options.torques}")
+    console.print(
+        f"robosim {robosim.__version__}, torques: {options.torques}"
+        + (", with velocity limits" if options.velocity_limits else "")
+    )
     return 1 if bad else 0
 
 
