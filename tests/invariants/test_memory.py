@@ -149,10 +149,10 @@ def test_a_failed_step_leaves_state_and_guesses(case: str) -> None:
     kept = sim.copy()
     options = sim.parts.options
     hasty = options._replace(max_iterations=0)
-    sim.engine.hand_over(sim.parts._replace(options=hasty), sim.engine.handle)
+    sim.engine.hand_over(sim.parts._replace(options=hasty))
     with pytest.raises(robosim.RobosimError):
         sim.step(torques(sim))
-    sim.engine.hand_over(sim.parts._replace(options=options), sim.engine.handle)
+    sim.engine.hand_over(sim.parts._replace(options=options))
     for values, before in (
         (sim.parts.state, kept.parts.state),
         (sim.parts.memory[0], kept.parts.memory[0]),

@@ -41,7 +41,7 @@ class TestShapes:
             np.testing.assert_allclose(shapes[0].position, (1, 2, 3))
 
     @pytest.mark.parametrize(
-        "given", ['radius="0" length="1"', 'radius="1"', 'radius="1" length="x"']
+        "given", ['radius="-1" length="1"', 'radius="1"', 'radius="1" length="x"']
     )
     def test_wrong_capsules(self, write, given):
         inside = f"<collision><geometry><capsule {given}/></geometry></collision>"
