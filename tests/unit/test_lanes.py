@@ -318,8 +318,7 @@ def test_nothing_parts_once_the_state_moves() -> None:
         model, state, memory, loads, work, options, info = kinds[:7]
         tree, system, info = types.Module(scheme), memory[1], info.dtype
         number, yes = types.float64, types.boolean
-        moved = (tree, model, state, system, loads, work, options)
-        commit.compile((*moved, number, yes, info))
+        commit.compile((tree, model, state, system, work, number, yes, info))
         last = (number, numbers, yes, numbers, info)
         learn.compile((tree, model, state, memory, work, *last))
     try:

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import robosim
+from robosim.controllers import PD
 from robosim.kernels import compiler
 from robosim.kernels.compiler import PRIVATE, SWITCH
 from robosim.models import builders
@@ -46,7 +47,7 @@ def simulated(solver: str, name: str, mechanism: Any) -> Any:
     sim = robosim.Simulation(robot, solver=solver, lanes=True)
     sim.set_state(*STARTS[name])
     if name == "double_pendulum":
-        sim.run(STEPS * sim.timestep, robosim.PD(robot, 0.2, 30.0, 1.0, implicit=True))
+        sim.run(STEPS * sim.timestep, PD(robot, 0.2, 30.0, 1.0, implicit=True))
     else:
         for _ in range(STEPS):
             sim.step()
