@@ -86,6 +86,7 @@ def plain() -> Any:
     return json.loads(run(asked(SHORT), **{SWITCH: "1"}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("solver", "name"), SHORT)
 def test_steps_are_the_same(plain, solver, name):
     compare(plain[solver + name], solver, name)
@@ -107,6 +108,7 @@ def compare(found: Any, solver: str, name: str) -> None:
     np.testing.assert_allclose(found["v"], sim.v, rtol=0, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_no_module_that_needs_internals_is_loaded(plain):
     names = sorted(Path(file).relative_to(FOLDER).as_posix() for file in plain["files"])
     shared = ["__init__.py", "addresses.py", "cache.py"]
