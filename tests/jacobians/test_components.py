@@ -137,6 +137,18 @@ def test_a_law_differentiates_its_lagrangian(kind):
     np.testing.assert_allclose(half + rotor, at_second, rtol=0, atol=2e-8)
 
 
+def slope_of(case: OneLaw) -> Array:
+    """How its law answers the rates of the coordinates over the interval, by differences."""
+    columns = []
+    for rate in np.eye(case.robot.nv):
+        ends = [
+            case.evaluate(case.q1, coordinates_after(case.robot, case.q2, DT * s * rate))[0]
+            for s in (STEP, -STEP)
+        ]
+        columns.append((ends[0] - ends[1]) / (2 * STEP))
+    return np.column_stack(columns)
+
+
 @pytest.mark.parametrize(
     ("kind", "servo"),
     [(kind, False) for kind in MOVING]
@@ -152,14 +164,7 @@ def test_slope_of_a_law(kind, servo):
             servos[name] = value
         servos["limit"][::2] = 1e-3  # of every other one is more asked
     A = case.evaluate(case.q1, case.q2)[3]
-    columns = []
-    for rate in np.eye(case.robot.nv):
-        ends = [
-            case.evaluate(case.q1, coordinates_after(case.robot, case.q2, DT * s * rate))[0]
-            for s in (STEP, -STEP)
-        ]
-        columns.append((ends[0] - ends[1]) / (2 * STEP))
-    np.testing.assert_allclose(A, np.column_stack(columns), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(A, slope_of(case), rtol=0, atol=1e-7)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in MOVING if KINDS[kind][1] != "free"])
@@ -180,14 +185,7 @@ def test_slope_of_motors_whose_torque_falls_with_speed(kind, way):
     np.testing.assert_allclose(more - law, way * DT * 50.0 * 2 / 3, rtol=1e-9)
     np.testing.assert_allclose(A - full, -DT * np.diag(50.0 / (1.5 * np.abs(rates))), rtol=1e-9)
     servos["droop"] = 50.0 / (1.5 * np.abs(rates))
-    columns = []
-    for rate in np.eye(case.robot.nv):
-        ends = [
-            case.evaluate(case.q1, coordinates_after(case.robot, case.q2, DT * s * rate))[0]
-            for s in (STEP, -STEP)
-        ]
-        columns.append((ends[0] - ends[1]) / (2 * STEP))
-    np.testing.assert_allclose(A, np.column_stack(columns), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(A, slope_of(case), rtol=0, atol=1e-6)
 
 
 def test_dampers_act_against_the_rate_at_either_knot():
