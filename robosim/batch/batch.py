@@ -350,7 +350,7 @@ class BatchSimulation:
                 [engine.until(k, steps) for engine, k in zip(engines, before, strict=True)]
             )
             for i, engine in zip(todo, engines, strict=True):
-                if engine.counters.came_back == engine.counters.steps:
+                if engine.counters.came_back == engine.counters.steps:  # just now
                     self._take_up(int(i))
             solvers = np.array([engine.solver for engine in engines])
             try:
