@@ -44,14 +44,6 @@ class Frame(Frozen):
         )
 
 
-def checked_restitution(value: float, element: str) -> float:
-    """A coefficient of restitution as a float; a `ModelError` if it is not from 0 to 1."""
-    restitution = float(frozen_array(value, (), "restitution", element))
-    if not 0.0 <= restitution <= 1.0:
-        raise ModelError(f"restitution must be from 0 to 1, not {restitution}", element=element)
-    return restitution
-
-
 def _checked_faces(faces: ArrayLike, n_vertices: int, element: str) -> NDArray[np.int64]:
     array = np.asarray(faces, dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 3:
@@ -122,7 +114,6 @@ class Geometry(Frozen):
         friction = float(frozen_array(self.friction, (), "friction", element))
         if friction < 0:
             raise ModelError(f"friction must not be negative, not {friction}", element=element)
-        self._set(restitution=checked_restitution(self.restitution, element))
         size = frozen_array(self.size, (lengths[self.kind],), f"size of a {self.kind}", element)
         if np.any(size < 0) or (self.kind != "sphere" and np.any(size == 0)):
             raise ModelError(
@@ -271,7 +262,6 @@ class ContactPoint(Frozen):
             if length == 0:
                 raise ModelError("axis must not be zero", element=element)
             self._set(axis=frozen_array(axis / length, (3,), "axis", element))
-        self._set(restitution=checked_restitution(self.restitution, element))
         for what in ("radius", "friction"):
             value = float(frozen_array(getattr(self, what), (), what, element))
             if value < 0:

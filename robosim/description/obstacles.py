@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim import quaternions
-from robosim.description.body import Geometry, checked_restitution
+from robosim.description.body import Geometry
 from robosim.description.surfaces import checked_surface
 from robosim.errors import ModelError
 from robosim.validation import Frozen, frozen_array, unit_quaternion
@@ -60,7 +60,6 @@ class HalfSpace(Frozen):
             normal=frozen_array(normal / length, (3,), "normal", element),
             point=frozen_array(self.point, (3,), "point", element),
             friction=_friction(self.friction, element),
-            restitution=checked_restitution(self.restitution, element),
             **checked_surface(self, element),
         )
 
@@ -111,7 +110,6 @@ class HeightField(Frozen):
             position=frozen_array(self.position, (3,), "position", element),
             quaternion=unit_quaternion(self.quaternion, "quaternion", element),
             friction=_friction(self.friction, element),
-            restitution=checked_restitution(self.restitution, element),
             **checked_surface(self, element),
         )
 
@@ -146,7 +144,6 @@ class TriangleMesh(Frozen):
             raise ModelError(f"must be a mesh, not a {self.geometry.kind}", element=element)
         self._set(
             friction=_friction(self.friction, element),
-            restitution=checked_restitution(self.restitution, element),
             **checked_surface(self, element),
         )
 

@@ -1,4 +1,4 @@
-"""What a surface says beside its Coulomb coefficient: friction against turning, its own motion.
+"""What a surface says beside its Coulomb coefficient: bounces, what resists turning, own motion.
 
 Of two shapes that touch, the lower coefficient counts, as for friction. A shape without a
 coefficient (None) leaves it to the other one; without any there is no such friction.
@@ -15,14 +15,17 @@ TURNING = ("torsional_friction", "rolling_friction")
 
 
 def checked_surface(shape: Any, element: str) -> dict[str, Any]:
-    """The four fields of a shape, by name, checked: coefficients or None, and arrays (3,).
+    """The five fields of a shape, by name, checked: coefficients or None, and arrays (3,).
 
     Raises
     ------
     ModelError
-        For a negative coefficient, or what is no finite number or vector.
+        For a negative coefficient, a restitution above 1, or what is no finite number or vector.
     """
-    found: dict[str, Any] = {}
+    restitution = float(frozen_array(shape.restitution, (), "restitution", element))
+    if not 0.0 <= restitution <= 1.0:
+        raise ModelError(f"restitution must be from 0 to 1, not {restitution}", element=element)
+    found: dict[str, Any] = {"restitution": restitution}
     for what in TURNING:
         value = getattr(shape, what)
         if value is not None:
