@@ -61,7 +61,7 @@ class Running:
             held.control_by(None)
         if self._motions.driven:
             single.values.motions[:] = self._motions.at(counters.start_time, counters.steps, 2)
-        engine.advance(single, 0, 1)
+        engine.advance_once(single)
         info = single.values.infos.item(0)
         _, iterations, substeps, order, _, residual, _, violation, gap, turn, _ = info
         if counters.steps == 1:

@@ -1,6 +1,8 @@
-"""Gaps that joints, or two walls, hold at exactly zero carry nothing, and hold nothing up."""
+"""Gaps that joints, walls or loops hold at exactly zero carry nothing, and hold nothing up."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -129,3 +131,59 @@ def test_points_on_the_ground_carry_nothing_either():
     for _ in range(STEPS):
         sim.step([1.0])
     assert sim.q[0] == pytest.approx(0.5 * TIME**2, abs=1e-9)
+
+
+def chute(room: float, friction: float) -> Mechanism:
+    """A ball between three upright walls, each of which it touches."""
+    steel = Geometry("sphere", (0.1,), friction=friction)
+    ball = Body("ball", 1.0, 4e-3 * np.eye(3), collisions=(steel,))
+    around = []
+    for angle in (0.0, 2 * np.pi / 3, 4 * np.pi / 3):
+        turn = (np.cos(angle / 2), 0.0, 0.0, np.sin(angle / 2))
+        center = -(0.6 + room) * np.array([np.cos(angle), np.sin(angle), 0.0])
+        wall = Geometry(
+            "box", (1, 4, 4), position=tuple(center), quaternion=turn, friction=friction
+        )
+        around.append(wall)
+    joint = Joint("free", "floating", None, "ball")
+    return Mechanism("chute", (ball,), (joint,), obstacles=around)
+
+
+@pytest.mark.parametrize("room", [0.0, 1e-12, -1e-12])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_what_fits_exactly_between_three_walls_falls(solver, room):
+    sim = Simulation(chute(room, 0.0), DT, solver=solver)
+    gap = min(sim.step().gap for _ in range(20))
+    assert gap > -2e-8
+    assert sim.q[2] == pytest.approx(-0.5 * 9.81 * (20 * DT) ** 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("room", [0.0, -1e-12])
+def test_three_walls_with_friction_are_no_failed_step(room):
+    """How much they press is not determined, so that it may fall more slowly, and no faster."""
+    sim = Simulation(chute(room, MU), DT)
+    gap = min(sim.step().gap for _ in range(20))
+    assert gap > -2e-8
+    assert -0.5 * 9.81 * (20 * DT) ** 2 <= sim.q[2] <= 0.0
+
+
+@pytest.mark.parametrize("friction", [0.0, MU])
+def test_a_loop_holds_what_touches_the_floor(friction):
+    """A floating cart on a rail that closes a loop; the floor below it just touches."""
+    body = box("cart", (0.4, 0.2, 0.2))
+    body = replace(body, collisions=(replace(body.collisions[0], friction=friction),))
+    joints = (
+        Joint("free", "floating", None, "cart"),
+        Joint("rail", "prismatic", None, "cart", (1, 0, 0), (0, 0, 0.1)),
+    )
+    robot = Mechanism("cart", (body,), joints, obstacles=[HalfSpace(friction=friction)])
+    sim = Simulation(robot, DT)
+    start = np.array(sim.q)
+    start[2] = 0.1
+    sim.set_state(start)
+    sim.apply_wrench("cart", force=(1.0, 0.0, 0.0))
+    for _ in range(STEPS):
+        sim.step()
+    free = 0.5 * TIME**2
+    assert sim.q[0] == pytest.approx(free if friction == 0.0 else 0.0, abs=1e-9)
+    assert sim.q[2] == pytest.approx(0.1, abs=1e-12)

@@ -24,6 +24,15 @@ from robosim.models.builders import sphere
 RADIUS = 0.1
 
 
+def alone(value: str):
+    """A case for which kernels are compiled that no other test uses: a minute or two."""
+    return pytest.param(value, marks=pytest.mark.slow)
+
+
+# That solver's impacts are tried with shapes below.
+SOLVERS = "articulated", alone("ldu")
+
+
 def elastic(body: Body, e: float) -> Body:
     """A body whose shapes bounce."""
     return replace(body, collisions=tuple(replace(s, restitution=e) for s in body.collisions))
@@ -48,7 +57,7 @@ def height_of(time: float, e: float, h: float) -> float:
         time -= 2 * speed / G
 
 
-@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("e", [0.3, 0.7, 1.0])
 @pytest.mark.parametrize("dt", [1e-3, 4e-3, 1e-2])
 def test_a_ball_bounces_to_heights_and_at_times_in_closed_form(e, dt, solver):
@@ -136,7 +145,7 @@ def test_a_rod_that_hits_with_one_end_turns():
     np.testing.assert_allclose(sim.v[4], -impulse * arm / J, rtol=1e-3)
 
 
-@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_a_leg_lands_as_its_mass_matrix_tells(solver):
     """v+ = v- + M^-1 J^T P with J v+ = -e J v-; its joint holds."""
     e = 0.5
@@ -187,7 +196,7 @@ def test_a_ball_bounces_off_shapes(surface, of_ball):
     assert sim.energy() - G * RADIUS == pytest.approx(G * 0.5 * e**2, rel=1e-6)
 
 
-@pytest.mark.parametrize("cone", ["second_order", "linearized"])
+@pytest.mark.parametrize("cone", ["second_order", alone("linearized")])
 def test_two_balls_part_as_newton_has_it(cone):
     """Without friction, along the line of their centres, which is oblique."""
     e, masses, d = 0.6, (1.0, 3.0), np.array([0.8, 0.6, 0.0])

@@ -3,11 +3,12 @@
 The interior point needs a gap that can open, be it by next to nothing. A wheel of a planar base
 that just touches the floor has none: no coordinate of the tree opens or closes it, no impulse can
 act on it, and nothing tells its normal force. Such a contact stays out of the equations. A body
-that fits exactly between two walls may move by `SLACK` beyond either.
+that fits exactly between two walls may move by `SLACK` beyond either. So may whatever else touches
+in a step that nothing else solves: several walls, or a loop, may hold gaps at zero together.
 """
 
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.compiler.lanes import everywhere, somewhere
+from robosim.kernels.compiler.lanes import everywhere, pick, somewhere
 from robosim.kernels.contact.kinematics import on_joint, place_contact
 from robosim.kernels.contact.turning import is_companion
 from robosim.kernels.equations.algebra import cross, dot, rotate
@@ -107,3 +108,24 @@ def loosen(system, work, poses):
             room += place_contact(other, poses, work.scratch[0])
             if abs(room) < SLACK:
                 w.step_back, system.contacts[j].step_back = -SLACK, -SLACK
+
+
+@kernel
+def give_room(system, work):
+    """Let all that touches at the first knot enter by `SLACK`; whether there is anything.
+
+    For gaps that several contacts, or a loop, hold at zero together.
+    """
+    found = False
+    for n in range(1, work.active[0] + 1):
+        k = work.active[n]
+        contact, w = work.slots[k], system.contacts[k]
+        if on_joint(contact):
+            continue
+        if is_companion(contact):
+            w.step_back = system.contacts[contact.leader].step_back
+            continue
+        touches = abs(place_contact(contact, system.pose1, work.scratch[0])) < SLACK
+        w.step_back = pick(touches, min(w.step_back, -SLACK), w.step_back)
+        found = found or somewhere(touches)
+    return found

@@ -5,6 +5,7 @@ from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.compiler.lanes import most_of_limbs, pick, somewhere
 from robosim.kernels.contact.active_set import admit_entered, admit_reached, choose_contacts
 from robosim.kernels.contact.law import contact_guess
+from robosim.kernels.contact.pinned import give_room
 from robosim.kernels.solve.interior_point import (
     LOOSE,
     center_contacts,
@@ -39,7 +40,7 @@ def find_motion(scheme, model, state, memory, loads, work, options, dt, info):
 def solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa, info):
     """Try a warm start, then colder ones; let contacts in that were reached unexpectedly."""
     # In a record, as the compiler would make a copy of all that follows for the constant.
-    info.attempt = WARM
+    info.attempt, roomy = WARM, False
     while True:
         if info.attempt == WARM:
             scheme.guess(model, state, memory, work, dt, 0.5 * dt, True)
@@ -67,9 +68,11 @@ def solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa
         info.attempt += 1
         if info.attempt > CAREFUL and jumps(info.attempt) and not info.residual < LOOSE:
             info.attempt += 1
-        last = FIRST_PATH if info.substeps == 1 else LAST
+        last = FIRST_PATH if info.substeps == 1 or roomy else LAST
         if info.attempt > min(last, options.last_attempt) or work.active[0] == 0:
-            return status
+            if roomy or info.attempt <= last or not give_room(memory.system, work):
+                return status
+            info.attempt, roomy = CAREFUL, True
 
 
 @kernel
