@@ -272,6 +272,54 @@ def test_a_ball_joint_turns_so_far_about_any_axis(largest, solver):
 
 
 @pytest.mark.parametrize("solver", ["ldu", "articulated"])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("limit", ["cone", "largest_turn"])
+def test_a_ball_joint_stops_at_either_limit_whatever_the_sign_of_its_quaternion(
+    limit, sign, solver
+):
+    """Tipped until it is held at 0.5 rad; q and -q are the same turn."""
+    body = Body("ball", 2.0, 0.1 * np.eye(3))
+    joint = Joint("joint", "spherical", None, "ball", offset=(0.6, 0, 0.8, 0), **{limit: 0.5})
+    sim = Simulation(Mechanism("m", (body,), (joint,)), 2e-3, gravity=(0, 0, 0), solver=solver)
+    axis = np.array((0.6, -0.8, 0))
+    sim.set_state((sign, 0, 0, 0), 4 * axis)
+    sim.run(0.1, controller=lambda sim: axis)
+    assert 2 * np.linalg.norm(sim.q[1:]) == pytest.approx(2 * np.sin(0.225), rel=1e-4)
+    sim.run(0.1, controller=lambda sim: axis)
+    turned = sign * np.append(np.cos(0.25), np.sin(0.25) * axis)
+    np.testing.assert_allclose(sim.q, turned, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(sim.v, 0.0, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(sim.limit_forces(), -axis, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["ldu", "articulated"])
+def test_a_body_spins_freely_in_its_cone(solver):
+    """About its own axis it turns as if it were not there, though it leans on the cone."""
+    body = Body("ball", 2.0, 0.1 * np.eye(3))
+    joint = Joint("joint", "spherical", None, "ball", offset=(0.6, 0, 0.8, 0), cone=0.5)
+    sim = Simulation(Mechanism("m", (body,), (joint,)), 2e-3, gravity=(0, 0, 0), solver=solver)
+    axis = np.array((0.6, -0.8, 0))
+    sim.set_state(np.append(np.cos(0.25), np.sin(0.25) * axis))
+    sim.run(0.1, controller=lambda sim: (0, 0, 2.0))
+    np.testing.assert_allclose(sim.v, (0, 0, 2.0), rtol=0, atol=1e-4)
+    x, y = sim.q[1:3]
+    assert 1 - 2 * (x * x + y * y) == pytest.approx(np.cos(0.5), abs=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["ldu", "articulated"])
+@pytest.mark.parametrize("torque", [(1.0, -1.0, 0.0), (-1.0, -2.0, 0.5), (0.3, -0.4, 0.1)])
+def test_torques_on_a_ball_joint_that_cancel_in_their_sum_turn_it(torque, solver):
+    """omega = torque t / J, where the three sum to zero or less."""
+    body = Body("ball", 2.0, 0.1 * np.eye(3))
+    joint = Joint("joint", "spherical", None, "ball", (0, 0, 1), offset=(0.6, 0, 0.8, 0))
+    sim = Simulation(Mechanism("m", (body,), (joint,)), 1e-3, gravity=(0, 0, 0), solver=solver)
+    for _ in range(10):
+        sim.step(torque)
+    np.testing.assert_allclose(sim.v, 0.1 * np.array(torque), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(sim.q[1:], 2.5e-4 * np.array(torque), rtol=2e-4, atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["ldu", "articulated"])
 def test_joints_carry_what_hangs_on_them(solver):
     """A cantilever of welded bodies with a wrench at its end: forces and moments by statics."""
     rng = np.random.default_rng(8)

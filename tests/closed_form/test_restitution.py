@@ -218,6 +218,23 @@ def test_two_balls_part_as_newton_has_it(cone):
         np.testing.assert_allclose(after, before, atol=1e-12)
 
 
+def test_balls_that_fall_together_part_as_without_gravity():
+    """They come together at 1 m/s, and part at e times that.
+
+    Gravity moves both alike, so it changes nothing of how fast they come near to each other.
+    """
+    e = 0.5
+    bodies = [elastic(ball(f"b{k}", friction=0.0), e) for k in range(2)]
+    robot = free(*bodies, contact_pairs=[("b0", "b1")])
+    sim = Simulation(robot, 2e-3, (0, 0, -100.0))
+    apart = 2 * RADIUS + 0.0113
+    sim.set_state(poses((0, 0, 0), (0, 0, apart)), [0] * 8 + [-1.0, 0, 0, 0])
+    for _ in range(12):
+        sim.step()
+    assert sim.v[8] - sim.v[2] == pytest.approx(e, rel=1e-9)
+    assert sim.v[2] + sim.v[8] == pytest.approx(-1.0 - 200.0 * sim.time, rel=1e-9)
+
+
 @pytest.mark.parametrize("gap", [0.0, 1e-5, 1e-3])
 def test_in_a_row_of_five_balls_the_last_one_leaves(gap):
     bodies = [elastic(ball(f"b{k}"), 1.0) for k in range(5)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import robosim
-from robosim import Body, Joint, Mechanism, Simulation
+from robosim import Body, Coupling, Joint, Mechanism, Simulation
 from robosim.kernels.compiler.jit import entry
 from robosim.kernels.equations.arcs import arc_excess, chord_excess
 from robosim.models.builders import chain
@@ -91,3 +91,15 @@ def test_velocities_of_loops_fit_their_joints(name):
             frame = R[robot.body_index(joint.parent)] @ frame
         held = (frame @ joint.D_T).T @ (speed[1] - speed[0])
         np.testing.assert_allclose(held, 0, rtol=0, atol=1e-8)
+
+
+def test_velocities_of_a_gear_are_in_its_ratio():
+    """Arcs are longer than chords by another part for the faster wheel; the gear holds of both."""
+    bodies = tuple(Body(name, 1.0, np.eye(3)) for name in "ab")
+    joints = tuple(Joint(f"j{name}", "revolute", None, name) for name in "ab")
+    gear = Coupling("gear", "jb", "ja", -3.0)
+    sim = Simulation(Mechanism("wheels", bodies, joints, couplings=(gear,)), 0.02, (0, 0, 0))
+    sim.set_state(None, (5.0, -15.0))
+    for _ in range(10):
+        sim.step()
+        assert sim.v[1] == pytest.approx(-3.0 * sim.v[0], rel=1e-9)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_mechanisms import random_coordinates, random_tree
 
-from robosim import Simulation
+from robosim import Body, Joint, Mechanism, Simulation
 from robosim.dynamics import Kinematics
 from robosim.joints import KINDS
 from robosim.models.builders import chain, pendulum
@@ -38,6 +38,23 @@ def test_a_hinge_unwraps_over_ten_turns(sign):
     sim.set_state([0.0], [turns / 10])
     sim.run(10.0)
     assert sim.q[0] == pytest.approx(turns, abs=1e-8)
+
+
+@pytest.mark.parametrize("solver", ["articulated", "ldu"])
+@pytest.mark.parametrize("step", [0.04, 0.11, 0.6, -1.2])
+def test_a_hinge_tells_how_far_it_turns_in_a_step(step, solver):
+    """As its body shows; up to half a radian that is what it was started with, to rounding."""
+    joint = Joint("j", "revolute", None, "b", axis=(0, 0, 1))
+    sim = Simulation(
+        Mechanism("m", (Body("b", 1.0, np.eye(3)),), (joint,)), 0.01, (0, 0, 0), solver=solver
+    )
+    sim.set_state([0.3], [step / 0.01])
+    for _ in range(5):
+        sim.step()
+        turned = 2 * np.arctan2(sim.state.q[0, 3], sim.state.q[0, 0])
+        assert np.exp(1j * sim.q[0]) == pytest.approx(np.exp(1j * turned), abs=1e-12)
+    if abs(step) < 0.5:
+        assert sim.q[0] == pytest.approx(0.3 + 5 * step, rel=1e-8)
 
 
 def test_coordinates_far_from_zero_are_kept():
