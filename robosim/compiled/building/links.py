@@ -68,6 +68,8 @@ def compile_links(mechanism: Mechanism, gravity: ArrayLike) -> tuple[Links, Arra
         mine["piece_end"] = len(pieces)
         acts = any(mine[name].any() for name in PASSIVE)
         link["law"] = acts or joint.potential is not None
+        if joint.has_quaternion:
+            link["gyro"] = np.ptp(mine["armature"][m_T:]) > 0
         first += joint.nv
     tree = Links(links, coordinates, np.array(pieces, dtype=PIECE), np.array(gravity, dtype=float))
     for array in tree:

@@ -17,6 +17,7 @@ LINK = np.dtype(
         ("m_T", "i8"),  # translations, then rotations
         ("m_R", "i8"),
         ("law", "i8"),  # 1 if its coordinates have springs, dampers or a potential
+        ("gyro", "i8"),  # 1 if rotors of a free rotation differ, and so resist turning as it spins
         ("mass", "f8"),
         ("moments", "f8", (3,)),  # principal moments of inertia about the centre of mass
         ("center", "f8", (3,)),  # centre of mass from the reference point, link axes
@@ -54,7 +55,7 @@ COLUMN = np.dtype(  # of a joint's motion subspace, for each velocity
         ("S", "f8", (6,)),  # how it moves the link: its reference point, its angular velocity
         ("rate", "f8", (6,)),  # of S
         ("U", "f8", (6,)),  # momentum of what hangs on it, articulated, when it moves by S
-        ("D", "f8"),  # S . U, with the rotor
+        ("D", "f8"),  # 1 / (S . U), with the rotor
         ("u", "f8"),  # force along it that is left
     ]
 )

@@ -6,7 +6,7 @@ Joints are taken column by column: a joint of m velocities is m joints of one, i
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.recursive.joints import move_link, place_link
 from robosim.kernels.recursive.newton_euler import hold_world, pass_force, push_links
-from robosim.kernels.recursive.passive import add_passive
+from robosim.kernels.recursive.passive import add_gyroscopic, add_passive
 from robosim.kernels.recursive.vectors import crossed, dot6, symmetric_times
 
 SINGULAR = 1e-13  # of an inertia along a column, over that of the link in all directions
@@ -169,7 +169,7 @@ def resist(on, b, tau):
             scale = inertia.M[0] + inertia.M[3] + inertia.M[5]
             slide_momentum(inertia, column.S, column.U)
         D = dot6(column.S, column.U) + on.tree.coordinates[k].armature
-        if not D > SINGULAR * scale:
+        if not SINGULAR * scale < D:
             return k + 1
         per = 1.0 / D
         column.D, column.u = per, tau[k] - dot6(column.S, own.f)
@@ -199,6 +199,8 @@ def forward_row(on, weight, passive, q, v, tau, bodies, points, wrenches, a):
     for up in range(1, nb + 1):
         b = nb - up
         link = links[b]
+        if link.gyro != 0:
+            add_gyroscopic(on, link, v, -1.0, a)
         failed = resist(on, b, a)
         if failed != 0:
             return failed

@@ -105,7 +105,7 @@ def fill_above(on, b, k, F, M):
 
 @kernel
 def find_center(on, out):
-    """out (3,) = centre of mass of all links, after `place_links`; 1 if they have no mass."""
+    """out (3,) = centre of mass of all links, which must have mass, after `place_links`."""
     links, mass = on.tree.links, 0.0
     out[0], out[1], out[2] = 0.0, 0.0, 0.0
     for b in range(links.shape[0]):
@@ -113,22 +113,17 @@ def find_center(on, out):
         mass += m
         for i in range(3):
             out[i] += m * (own.p[i] + own.c[i])
-    if mass == 0.0:
-        return 1
     for i in range(3):
         out[i] /= mass
-    return 0
 
 
 @kernel
 def centroidal_row(on, q, v, center, momentum, matrix):
-    """Momentum (6,) about the centre of mass, and its matrix (6, nv); 1 without any mass."""
+    """Momentum (6,) about the centre of mass, and its matrix (6, nv)."""
     links, columns = on.tree.links, on.columns
     place_columns(on, q)
     find_composites(on)
-    failed = find_center(on, center)
-    if failed != 0:
-        return 1
+    find_center(on, center)
     for i in range(6):
         momentum[i] = 0.0
     for b in range(links.shape[0]):
@@ -142,4 +137,3 @@ def centroidal_row(on, q, v, center, momentum, matrix):
             for i in range(6):
                 matrix[i, k] = F[i]
                 momentum[i] += F[i] * v[k]
-    return 0

@@ -2,7 +2,7 @@
 
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.recursive.joints import move_link, place_link
-from robosim.kernels.recursive.passive import add_passive
+from robosim.kernels.recursive.passive import add_gyroscopic, add_passive
 from robosim.kernels.recursive.vectors import crossed, dot6, turned, turned_back
 
 
@@ -100,6 +100,8 @@ def inverse_row(on, weight, passive, q, v, a, bodies, points, wrenches, tau):
         link = links[b]
         for k in range(link.v_begin, link.v_begin + link.m_T + link.m_R):
             tau[k] = dot6(columns[k].S, places[b].f) + on.tree.coordinates[k].armature * a[k]
+        if link.gyro != 0:
+            add_gyroscopic(on, link, v, 1.0, tau)
         pass_force(places[b], places[link.parent])
     if passive != 0:
         add_passive(on, q, v, -1.0, tau)

@@ -2,6 +2,7 @@
 
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.joint_forces import half_log, potential_slope, turn_moment
+from robosim.kernels.recursive.vectors import crossed
 
 
 @kernel
@@ -27,6 +28,21 @@ def add_passive(on, q, v, sign, tau):
             turn_moment(coordinates[k : k + 3], t.s, t, t.y)
             for i in range(3):
                 tau[k + i] -= sign * (t.y[i] + coordinates[k + i].damping * v[k + i])
+
+
+@kernel
+def add_gyroscopic(on, link, v, sign, tau):
+    """tau (nv,) += sign * omega x (A omega) of the rotors A of a free rotation, in child axes.
+
+    The coordinates' velocities are those of axes that turn with the child.
+    """
+    k = link.v_begin + link.m_T
+    rotors, a, b, c = on.tree.coordinates, v[k], v[k + 1], v[k + 2]
+    x, y, z = rotors[k].armature * a, rotors[k + 1].armature * b, rotors[k + 2].armature * c
+    x, y, z = crossed(a, b, c, x, y, z)
+    tau[k] += sign * x
+    tau[k + 1] += sign * y
+    tau[k + 2] += sign * z
 
 
 @kernel

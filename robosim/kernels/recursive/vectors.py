@@ -51,7 +51,7 @@ def not_finite(values):
     s = 0.0
     for i in range(values.shape[0]):
         s += 0.0 * values[i]
-    return not s == 0.0
+    return s != 0.0
 
 
 @kernel
