@@ -179,7 +179,7 @@ class TestAgainstTheDenseOne:
         close(dynamics.difference(q, q), np.zeros(robot.nv))
 
     def test_rows_are_the_single_ones_to_the_bit(self, case):
-        robot, dynamics, _, q, v, a = case
+        robot, dynamics, _, q, v, _ = case
         rng = np.random.default_rng(9)
         Q = np.stack([q, dynamics.integrate(q, 0.1 * v), dynamics.integrate(q, v)])
         V, A = rng.normal(size=(2, 3, robot.nv))
@@ -372,8 +372,10 @@ class TestArguments:
         expected, wrong = dynamics.bias_forces(q, v), []
 
         def work(k):
-            for _ in range(20):
-                wrong.append(not np.array_equal(dynamics.bias_forces(q[k:], v[k:]), expected[k:]))
+            wrong.extend(
+                not np.array_equal(dynamics.bias_forces(q[k:], v[k:]), expected[k:])
+                for _ in range(20)
+            )
 
         threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
         for thread in threads:
@@ -452,7 +454,7 @@ def test_what_moves_nothing_is_named():
         lambda d: d.forward_acceleration(np.zeros(2), np.zeros(2), np.ones(2)),
         lambda d: d.solve_mass(np.zeros(2), np.ones(2)),
     ):
-        with pytest.raises(ModelError, match="coordinate 'lower'.*no inverse"):
+        with pytest.raises(ModelError, match=r"coordinate 'lower'.*no inverse"):
             call(Dynamics(robot))
     turning = replace(joints[1], armature=0.5)
     dynamics = Dynamics(replace(robot, joints=(joints[0], turning)))
@@ -476,5 +478,3 @@ def test_a_robot_of_carriers_has_no_centre():
     for call in (Dynamics.center_of_mass, lambda d, q: d.centroidal(q, q)):
         with pytest.raises(ModelError, match="has no mass"):
             call(Dynamics(robot), np.zeros(2))
-
-
