@@ -140,12 +140,14 @@ class Dynamics:
         if passive and self._lengths.acts:
             tau = self._on.checked("tau", tau, self._a)
             tau = tau + self._on.each(self._lengths.forces, q, v)
-        pushes, n = self._on.pushes(wrenches)
+        on, acts = self._on, 1 if passive else 0
+        if wrenches is None:
+            a = on.single(entries.forward_acceleration, q, v, tau, 1.0, acts)
+            if a is not None:
+                return a
+        pushes, n = on.pushes(wrenches)
         given = (("q", q, self._q), ("v", v, self._v), ("tau", tau, self._a))
-        before = 1.0, int(passive)
-        return self._on.call(
-            entries.forward_acceleration, given, self._nv, before, pushes, n
-        )[0]  # fmt: skip
+        return on.call(entries.forward_acceleration, given, self._nv, (1.0, acts), pushes, n)[0]
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Mass matrix (nv, nv), symmetric, with the inertia of rotors and tendons."""
@@ -207,10 +209,14 @@ class Dynamics:
         passive: bool = False,
     ) -> Array:
         """By the recursions alone, with gravity times `weight`."""
-        pushes, n = self._on.pushes(wrenches)
+        on, acts = self._on, 1 if passive else 0
+        if wrenches is None:
+            tau = on.single(entries.inverse_dynamics, q, v, a, weight, acts)
+            if tau is not None:
+                return tau
+        pushes, n = on.pushes(wrenches)
         given = (("q", q, self._q), ("v", v, self._v), ("a", a, self._a))
-        before = weight, int(passive)
-        return self._on.call(entries.inverse_dynamics, given, self._nv, before, pushes, n)[0]
+        return on.call(entries.inverse_dynamics, given, self._nv, (weight, acts), pushes, n)[0]
 
     def energy(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Kinetic and potential energy [J], a number or (n,), as `Simulation.energy` has it.

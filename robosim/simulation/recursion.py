@@ -18,16 +18,9 @@ from robosim.runtime.handles import Handle
 from robosim.validation import Array
 
 FLOATS = np.dtype(np.float64)
-Given = tuple[str, Any, "Width"]  # name of an argument, what was given, and how wide it must be
+Width = tuple[tuple[int], int, bool]  # shape of a state, place of its memory, whether it is a q
+Given = tuple[str, Any, Width]  # name of an argument, what was given, and how wide it must be
 Status = Callable[..., int]
-
-
-class Width(NamedTuple):
-    """Of the rows of an argument: q or v, by its place among a memory's rows."""
-
-    shape: tuple[int]
-    place: int
-    is_q: bool
 
 
 class Pushes(NamedTuple):
@@ -39,14 +32,20 @@ class Pushes(NamedTuple):
 
 
 class Memory:
-    """What one call works on: no two threads share it."""
+    """What one call works on: no two threads share it.
+
+    Single states are copied to memory that is always of the same type: for others, such as
+    read-only memory, kernels would be compiled anew. For each argument there are rows and their
+    only row.
+    """
 
     def __init__(self, tree: Any, nq: int, nv: int) -> None:
         self._handle = Handle(make_recursion(tree))
         self.address = self._handle.address
-        # Copies of single states: of other memory, such as read-only one, kernels would be
-        # compiled anew.
-        self.rows = tuple(np.zeros((1, n)) for n in (nq, nv, nv, nq))
+        rows = [np.zeros((1, n)) for n in (nq, nv, nv, nq, nv)]
+        self.rows = [(one, one[0]) for one in rows[:4]]
+        (self.q, self.q_row), (self.v, self.v_row), (self.a, self.a_row) = self.rows[:3]
+        self.out, self.out_row = rows[4], rows[4][0]
 
 
 class Recursion:
@@ -61,10 +60,13 @@ class Recursion:
     def __init__(self, robot: Mechanism, gravity: ArrayLike) -> None:
         self.robot = robot
         self._tree, self._turns = compile_links(robot, gravity)
-        nq, nv = (robot.nq,), (robot.nv,)
+        nq, nv = self._nq, self._nv = (robot.nq,), (robot.nv,)
         self.q, self.v, self.a, self.q1 = (
-            Width(nq, 0, True), Width(nv, 1, False), Width(nv, 2, False), Width(nq, 3, True),
-        )  # fmt: skip
+            (nq, 0, True),
+            (nv, 1, False),
+            (nv, 2, False),
+            (nq, 3, True),
+        )
         self.no_pushes = Pushes(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((1, 0, 6)))
         self._free: list[Memory] = []
 
@@ -97,21 +99,49 @@ class Recursion:
         """
         memory = self._free.pop() if self._free else self._memory()
         arrays, n = [], least
-        for name, value, width in given:
-            if type(value) is np.ndarray and value.dtype is FLOATS and value.shape == width.shape:
-                array = memory.rows[width.place]
-                array[0] = value
+        for name, value, (shape, place, _) in given:
+            if type(value) is np.ndarray and value.dtype is FLOATS and value.shape == shape:
+                array, row = memory.rows[place]
+                row[:] = value
             else:
-                array, many = _rows(name, value, width.shape[0])
+                array, many = _rows(name, value, shape[0])
                 if many:
                     n = _common(name, len(array), n)
             arrays.append(array)
-        out = [np.empty((n or 1, *shape)) for shape in shapes]
+        if len(shapes) == 1:
+            out = [np.empty((n or 1, *shapes[0]))]
+        else:
+            out = [np.empty((n or 1, *shape)) for shape in shapes]
         status = run(memory.address, *before, *arrays, *after, *out)
         self._free.append(memory)
         if status:
             raise self._error(status, given, arrays)
-        return tuple(out) if n else tuple(array[0] for array in out)
+        return tuple(out) if n else tuple([array[0] for array in out])
+
+    def single(
+        self, run: Status, q: ArrayLike, v: ArrayLike, a: ArrayLike, weight: float, passive: int
+    ) -> Array | None:
+        """`call` for what controllers ask for in every step, (nv,), in half of the time.
+
+        None where the arguments are not single states as arrays, or none at all: `call` takes
+        others, and says what is wrong.
+        """
+        if not (
+            type(q) is type(v) is type(a) is np.ndarray
+            and q.dtype is v.dtype is a.dtype is FLOATS
+            and q.shape == self._nq
+            and v.shape == a.shape == self._nv
+        ):
+            return None
+        memory = self._free.pop() if self._free else self._memory()
+        memory.q_row[:], memory.v_row[:], memory.a_row[:] = q, v, a
+        status = run(
+            memory.address, weight, passive, memory.q, memory.v, memory.a, *self.no_pushes,
+            memory.out,
+        )  # fmt: skip
+        out = memory.out_row.copy()
+        self._free.append(memory)
+        return None if status else out
 
     def _memory(self) -> Memory:
         return Memory(self._tree, self.robot.nq, self.robot.nv)
@@ -124,8 +154,8 @@ class Recursion:
                 "inertia; give the links beyond it an inertia, or the joint an armature",
                 element=f"coordinate '{self.robot.v_names[status - 1]}'",
             )
-        for (name, _, width), array in zip(given, arrays, strict=True):
-            names = self.robot.q_names if width.is_q else self.robot.v_names
+        for (name, _, (_, _, is_q)), array in zip(given, arrays, strict=True):
+            names = self.robot.q_names if is_q else self.robot.v_names
             for i, k in np.argwhere(~np.isfinite(array)):
                 where = f" in row {i}" if len(array) > 1 else ""
                 return StateError(f"{name} must be finite; '{names[k]}' is {array[i, k]}{where}")
@@ -137,9 +167,9 @@ class Recursion:
         self, given: tuple[Given, ...], arrays: list[Array]
     ) -> list[tuple[str, str]]:
         found = []
-        for (name, _, width), array in zip(given, arrays, strict=True):
+        for (name, _, (_, _, is_q)), array in zip(given, arrays, strict=True):
             joints = zip(self.robot.tree_joints, self.robot.q_offsets, strict=False)
-            for joint, begin in joints if width.is_q else ():
+            for joint, begin in joints if is_q else ():
                 at = begin + joint.C_T.shape[1]
                 if joint.has_quaternion and np.any(
                     np.abs(array[:, at : at + 4]).sum(axis=1) <= 1e-150
@@ -149,7 +179,7 @@ class Recursion:
 
     def checked(self, name: str, value: ArrayLike, width: Width) -> Array:
         """An argument as an array, (nv,) or (n, nv), or a StateError."""
-        array, many = _rows(name, value, width.shape[0])
+        array, many = _rows(name, value, width[0][0])
         return array if many else array[0]
 
     def each(self, f: Callable[..., Any], *states: ArrayLike) -> Array:
