@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from robosim.compiled.arrays import aligned
 from robosim.compiled.records.joint import COORDINATE, PIECE
-from robosim.compiled.records.link import ARTICULATED, COLUMN, COMPOSITE, LINK, PLACE
+from robosim.compiled.records.link import (
+    ARTICULATED,
+    COLUMN,
+    COMPOSITE,
+    LINK,
+    PLACE,
+    SPATIAL,
+    SPATIAL_COLUMN,
+)
 from robosim.compiled.records.step import SCRATCH
 from robosim.validation import Array
 
@@ -31,7 +39,13 @@ class Recursion(NamedTuple):
     columns: NDArray[np.void]  # (nv,) COLUMN
     articulated: NDArray[np.void]  # (nb + 1,) ARTICULATED
     composite: NDArray[np.void]  # (nb + 1,) COMPOSITE
+    spatial: NDArray[np.void]  # (nb + 1,) SPATIAL
+    ways: NDArray[np.void]  # (nv,) SPATIAL_COLUMN
     scratch: NDArray[np.void]  # (1,) SCRATCH
+    # What pushes a single state from outside: nothing.
+    pushed: NDArray[np.int64]  # (0,)
+    points: Array  # (0, 3)
+    wrenches: Array  # (0, 6)
 
 
 def make_recursion(tree: Links) -> Recursion:
@@ -45,7 +59,12 @@ def make_recursion(tree: Links) -> Recursion:
         columns,
         aligned(nb + 1, ARTICULATED),
         aligned(nb + 1, COMPOSITE),
+        aligned(nb + 1, SPATIAL),
+        aligned(nv, SPATIAL_COLUMN),
         aligned(1, SCRATCH),
+        np.zeros(0, dtype=np.int64),
+        np.zeros((0, 3)),
+        np.zeros((0, 6)),
     )
 
 

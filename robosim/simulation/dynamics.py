@@ -142,7 +142,7 @@ class Dynamics:
             tau = tau + self._on.each(self._lengths.forces, q, v)
         on, acts = self._on, 1 if passive else 0
         if wrenches is None:
-            a = on.single(entries.forward_acceleration, q, v, tau, 1.0, acts)
+            a = on.single(entries.forward_state, q, v, tau, 1.0, acts)
             if a is not None:
                 return a
         pushes, n = on.pushes(wrenches)
@@ -168,6 +168,9 @@ class Dynamics:
         if self._lengths.inert:
             return self._solve_dense(q, self._on.checked("x", x, self._a))
         given = (("q", q, self._q), ("v", self._still, self._v), ("x", x, self._a))
+        a = self._on.single(entries.forward_state, q, self._still, x, 0.0, 0)
+        if a is not None:
+            return a
         before, pushes = (0.0, 0), self._on.no_pushes
         return self._on.call(entries.forward_acceleration, given, self._nv, before, pushes)[0]
 
@@ -211,12 +214,69 @@ class Dynamics:
         """By the recursions alone, with gravity times `weight`."""
         on, acts = self._on, 1 if passive else 0
         if wrenches is None:
-            tau = on.single(entries.inverse_dynamics, q, v, a, weight, acts)
+            tau = on.single(entries.inverse_state, q, v, a, weight, acts)
             if tau is not None:
                 return tau
         pushes, n = on.pushes(wrenches)
         given = (("q", q, self._q), ("v", v, self._v), ("a", a, self._a))
         return on.call(entries.inverse_dynamics, given, self._nv, (weight, acts), pushes, n)[0]
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike
+    ) -> tuple[Array, Array, Array]:
+        """Derivatives of ``inverse_dynamics(q, v, a, passive=False)`` by q, v and a.
+
+        Analytic, in O(nb) for each column [Singh2022].
+
+        Parameters
+        ----------
+        q, v, a : (nq,), (nv,), (nv,), or rows of them
+
+        Returns
+        -------
+        by_q : (nv, nv), along the tangent, as `integrate` moves q
+        by_v : (nv, nv)
+        by_a : (nv, nv), the mass matrix
+
+        Raises
+        ------
+        ModelError
+            For a robot with inertia of tendons.
+        """
+        if self._lengths.inert:
+            raise ModelError(
+                "has tendons with inertia, whose derivatives are not known",
+                element=f"mechanism '{self.robot.name}'",
+            )
+        given = (("q", q, self._q), ("v", v, self._v), ("a", a, self._a))
+        square = self.robot.nv, self.robot.nv
+        by_q, by_v, M = self._on.call(entries.inverse_derivatives, given, (square, square, square))
+        return by_q, by_v, M
+
+    def forward_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike
+    ) -> tuple[Array, Array, Array]:
+        """Derivatives of ``forward_acceleration(q, v, tau, passive=False)`` by q, v and tau.
+
+        Parameters
+        ----------
+        q, v, tau : (nq,), (nv,), (nv,), or rows of them
+
+        Returns
+        -------
+        by_q : (nv, nv), along the tangent, as `integrate` moves q
+        by_v : (nv, nv)
+        by_tau : (nv, nv), the inverse of the mass matrix
+
+        Raises
+        ------
+        ModelError
+            For a robot with inertia of tendons; if a joint moves nothing that has inertia.
+        """
+        a = self.forward_acceleration(q, v, tau, passive=False)
+        by_q, by_v, M = self.inverse_dynamics_derivatives(q, v, a)
+        inverse = np.linalg.inv(M)
+        return -inverse @ by_q, -inverse @ by_v, inverse
 
     def energy(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Kinetic and potential energy [J], a number or (n,), as `Simulation.energy` has it.

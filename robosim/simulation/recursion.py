@@ -13,7 +13,7 @@ from robosim.compiled.building.links import compile_links
 from robosim.compiled.links import make_recursion
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, StateError
-from robosim.kernels.recursive.entries import NOT_A_STATE
+from robosim.kernels.recursive.entries import NOT_A_STATE, prepared
 from robosim.runtime.handles import Handle
 from robosim.validation import Array
 
@@ -42,10 +42,8 @@ class Memory:
     def __init__(self, tree: Any, nq: int, nv: int) -> None:
         self._handle = Handle(make_recursion(tree))
         self.address = self._handle.address
-        rows = [np.zeros((1, n)) for n in (nq, nv, nv, nq, nv)]
-        self.rows = [(one, one[0]) for one in rows[:4]]
-        (self.q, self.q_row), (self.v, self.v_row), (self.a, self.a_row) = self.rows[:3]
-        self.out, self.out_row = rows[4], rows[4][0]
+        rows = [np.zeros((1, n)) for n in (nq, nv, nv, nq)]
+        self.rows = [(one, one[0]) for one in rows]
 
 
 class Recursion:
@@ -69,6 +67,7 @@ class Recursion:
         )
         self.no_pushes = Pushes(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((1, 0, 6)))
         self._free: list[Memory] = []
+        self._prepared: set[Any] = set()
 
     def call(
         self,
@@ -133,13 +132,14 @@ class Recursion:
             and v.shape == a.shape == self._nv
         ):
             return None
+        if run not in self._prepared:
+            self._prepared.add(prepared(run))
         memory = self._free.pop() if self._free else self._memory()
-        memory.q_row[:], memory.v_row[:], memory.a_row[:] = q, v, a
-        status = run(
-            memory.address, weight, passive, memory.q, memory.v, memory.a, *self.no_pushes,
-            memory.out,
-        )  # fmt: skip
-        out = memory.out_row.copy()
+        out = np.empty(self._nv)
+        try:
+            status = run(memory.address, weight, passive, q, v, a, out)
+        except TypeError:  # memory that is not aligned
+            return None
         self._free.append(memory)
         return None if status else out
 

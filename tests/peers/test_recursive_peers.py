@@ -196,6 +196,24 @@ def test_integrate_and_difference(pair):
         close(pin.difference(model, ours, expected), np.zeros(model.nv), 1e-10)
 
 
+def test_derivatives(pair):
+    """Of robots whose velocities are the same in both, but for their order."""
+    robot, dynamics, theirs = pair
+    if any(joint.kind in ("planar", "floating") for joint in robot.joints):
+        return
+    for q, v, a in moved(robot, theirs):
+        back = [theirs.T.T @ part for part in (v, a)]
+        slopes = theirs.pin.computeRNEADerivatives(theirs.model, theirs.data, theirs.q, *back)
+        ours = dynamics.inverse_dynamics_derivatives(q, v, a)
+        for measured, expected in zip(ours[:2], slopes[:2], strict=True):
+            close(measured, theirs.T @ expected @ theirs.T.T)
+        slopes = theirs.pin.computeABADerivatives(theirs.model, theirs.data, theirs.q, *back)
+        M = np.linalg.inv(theirs.T @ slopes[2] @ theirs.T.T)
+        for measured, expected in zip(dynamics.forward_derivatives(q, v, a), slopes, strict=True):
+            # Rows of light links are large: in forces they count alike.
+            close(M @ measured, M @ theirs.T @ expected @ theirs.T.T, 1e-9)
+
+
 MJCF = {
     "branches": """<mujoco><worldbody><body name="base" pos="0 0 1"><freejoint/>
       <geom type="box" size=".2 .1 .05" mass="3"/>

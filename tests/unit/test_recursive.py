@@ -178,6 +178,35 @@ class TestAgainstTheDenseOne:
         close(dynamics.integrate(moved, -dv), q)
         close(dynamics.difference(q, q), np.zeros(robot.nv))
 
+    def test_derivatives_are_slopes(self, case):
+        """Central differences along the tangent; by a they are the mass matrix."""
+        robot, dynamics, _, q, v, a = case
+        if any(tendon.armature for tendon in robot.tendons):
+            with pytest.raises(ModelError, match="tendons with inertia"):
+                dynamics.inverse_dynamics_derivatives(q, v, a)
+            return
+        by_q, by_v, M = dynamics.inverse_dynamics_derivatives(q, v, a)
+        close(M, dynamics.mass_matrix(q))
+        h, units = 1e-5, np.eye(robot.nv)
+
+        def slope(f):
+            return np.stack([(f(h * unit) - f(-h * unit)) / (2 * h) for unit in units], axis=-1)
+
+        def forces(q, v):
+            return dynamics.inverse_dynamics(q, v, a, passive=False)
+
+        close(by_q, slope(lambda d: forces(dynamics.integrate(q, d), v)), 1e-7)
+        close(by_v, slope(lambda d: forces(q, v + d)), 1e-8)
+        tau = forces(q, v)
+
+        def accelerations(q, v, tau):
+            return dynamics.forward_acceleration(q, v, tau, passive=False)
+
+        by_q, by_v, by_tau = dynamics.forward_derivatives(q, v, tau)
+        close(by_q, slope(lambda d: accelerations(dynamics.integrate(q, d), v, tau)), 1e-6)
+        close(by_v, slope(lambda d: accelerations(q, v + d, tau)), 1e-6)
+        close(by_tau, np.linalg.inv(M), 1e-9)
+
     def test_rows_are_the_single_ones_to_the_bit(self, case):
         robot, dynamics, _, q, v, _ = case
         rng = np.random.default_rng(9)
@@ -188,6 +217,7 @@ class TestAgainstTheDenseOne:
         calls = {
             "inverse": lambda q, v, a, w: dynamics.inverse_dynamics(q, v, a, {name: w}),
             "forward": lambda q, v, a, w: dynamics.forward_acceleration(q, v, a, {name: w}),
+            "slopes": lambda q, v, a, w: dynamics.forward_derivatives(q, v, a)[0],
             "mass": lambda q, v, a, w: dynamics.mass_matrix(q),
             "solve": lambda q, v, a, w: dynamics.solve_mass(q, a),
             "energy": lambda q, v, a, w: dynamics.energy(q, v),
@@ -198,6 +228,8 @@ class TestAgainstTheDenseOne:
             "frame": lambda q, v, a, w: dynamics.frame_acceleration(q, v, a, name),
             "transposed": lambda q, v, a, w: dynamics.transposed(q, {name: w}),
         }
+        if any(tendon.armature for tendon in robot.tendons):
+            del calls["slopes"]
         for told, call in calls.items():
             many = call(Q, V, A, W)
             assert len(many) == 3

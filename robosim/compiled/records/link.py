@@ -67,3 +67,26 @@ ARTICULATED = np.dtype([("M", "f8", (6,)), ("H", "f8", (3, 3)), ("I", "f8", (6,)
 # Of a link and all links beyond it, moving as one; `h` is the mass times the way from the
 # reference point to the centre of mass.
 COMPOSITE = np.dtype([("mass", "f8"), ("h", "f8", (3,)), ("I", "f8", (6,))])
+
+# For derivatives, all about one point, which stays: twists, accelerations and forces of links.
+SPATIAL = np.dtype(
+    [
+        ("v", "f8", (6,)),
+        ("a", "f8", (6,)),  # rate of v, with gravity as an acceleration of the world
+        ("f", "f8", (6,)),  # of the link and all links beyond it
+        ("B", "f8", (6, 6)),  # how f answers twists, twice the B of [Singh2022], composite
+    ]
+)
+
+SPATIAL_COLUMN = np.dtype(
+    [
+        ("S", "f8", (6,)),
+        ("rate", "f8", (6,)),  # of S
+        ("turn", "f8", (6,)),  # v x S, with v before the joint: what moving it does to what v is
+        ("turn2", "f8", (6,)),  # and to what the acceleration is
+        ("IS", "f8", (6,)),  # composite inertia times S
+        ("BS", "f8", (6,)),  # transpose of B times S
+        ("by_q", "f8", (6,)),  # how the force beyond answers the coordinate
+        ("by_v", "f8", (6,)),  # and its velocity
+    ]
+)

@@ -5,6 +5,8 @@ from robosim.kernels.recursive.articulated import add_steiner, rotated_inertia
 from robosim.kernels.recursive.joints import place_columns
 from robosim.kernels.recursive.vectors import crossed, dot6, symmetric_times
 
+TILE = 16  # numbers: two cache lines
+
 
 @kernel
 def start_composite(link, own, body):
@@ -67,7 +69,7 @@ def mass_row(on, q, M):
     place_columns(on, q)
     find_composites(on)
     for i in range(M.shape[0]):
-        for k in range(M.shape[0]):
+        for k in range(i + 1):
             M[i, k] = 0.0
     for b in range(nb):
         begin, n = links[b].v_begin, links[b].m_T + links[b].m_R
@@ -75,15 +77,26 @@ def mass_row(on, q, M):
             F = columns[k].U
             column_momentum(on.composite[b], columns[k].S, F)
             for i in range(begin, k + 1):
-                value = dot6(columns[i].S, F)
-                M[i, k], M[k, i] = value, value
+                M[k, i] = dot6(columns[i].S, F)
             M[k, k] += on.tree.coordinates[k].armature
-            fill_above(on, b, k, F, M)
+            fill_above(on, b, F, M[k])
+    mirror(M)
 
 
 @kernel
-def fill_above(on, b, k, F, M):
-    """Row and column k of the mass matrix, for the joints that link b hangs on."""
+def mirror(M):
+    """The upper triangle from the lower one: tile by tile, as columns of a large one lie apart."""
+    n = M.shape[0]
+    for i in range(0, n, TILE):
+        for k in range(0, i + 1, TILE):
+            for row in range(i, min(i + TILE, n)):
+                for column in range(k, min(k + TILE, row)):
+                    M[column, row] = M[row, column]
+
+
+@kernel
+def fill_above(on, b, F, row):
+    """Row of the mass matrix of a joint of link b, for the joints that this link hangs on."""
     links, columns, nb = on.tree.links, on.columns, on.tree.links.shape[0]
     f, g, h, x, y, z = F[0], F[1], F[2], F[3], F[4], F[5]
     while links[b].parent != nb:
@@ -95,12 +108,10 @@ def fill_above(on, b, k, F, M):
         middle = link.v_begin + link.m_T
         for i in range(link.v_begin, middle):
             S = columns[i].S
-            value = f * S[0] + g * S[1] + h * S[2]
-            M[i, k], M[k, i] = value, value
+            row[i] = f * S[0] + g * S[1] + h * S[2]
         for i in range(middle, middle + link.m_R):
             S = columns[i].S
-            value = x * S[3] + y * S[4] + z * S[5]
-            M[i, k], M[k, i] = value, value
+            row[i] = x * S[3] + y * S[4] + z * S[5]
 
 
 @kernel

@@ -4,13 +4,14 @@ An address leads to a `Recursion` (`robosim.compiled.links`). Returned is 0, `NO
 1 + the coordinate whose joint moves nothing that has inertia.
 """
 
-from numba import typeof
+from numba import typeof, types
 
 from robosim.compiled.links import empty_recursion
 from robosim.kernels.compiler.addresses import kind_of, load
 from robosim.kernels.compiler.jit import entry, kernel
 from robosim.kernels.recursive.articulated import forward_row
 from robosim.kernels.recursive.composite import centroidal_row, find_center, mass_row
+from robosim.kernels.recursive.derivatives import derivatives_row
 from robosim.kernels.recursive.joints import place_links
 from robosim.kernels.recursive.motion import (
     energy_row,
@@ -77,6 +78,57 @@ def forward_acceleration(address, weight, passive, q, v, tau, bodies, points, wr
         )  # fmt: skip
         if failed != 0:
             return failed
+    return 0
+
+
+@entry
+def inverse_state(address, weight, passive, q, v, a, out):
+    """`inverse_dynamics` of a single state, (nv,), that nothing pushes."""
+    on = load(address, KIND)
+    if no_state(on, q) or not_finite(v) or not_finite(a):
+        return NOT_A_STATE
+    inverse_row(on, weight, passive, q, v, a, on.pushed, on.points, on.wrenches, out)
+    return 0
+
+
+@entry
+def forward_state(address, weight, passive, q, v, tau, out):
+    """`forward_acceleration` of a single state, (nv,), that nothing pushes."""
+    on = load(address, KIND)
+    if no_state(on, q) or not_finite(v) or not_finite(tau):
+        return NOT_A_STATE
+    return forward_row(
+        on, weight, passive, q, v, tau, on.pushed, on.points, on.wrenches, out
+    )  # fmt: skip
+
+
+# Single states are taken as they are, in any memory: entries of these types are compiled at once,
+# and take what can be read as such.
+STATE = types.Array(types.float64, 1, "A", readonly=True)
+OUT = types.Array(types.float64, 1, "C")
+SINGLE = (types.int64, types.float64, types.int64, STATE, STATE, STATE, OUT)
+
+
+def prepared(run):
+    """An entry for single states, compiled for all of them."""
+    if not run.signatures:
+        run.compile(SINGLE)
+        run.disable_compile()
+    return run
+
+
+@entry
+def inverse_derivatives(address, q, v, a, by_q, by_v, mass):
+    """Derivatives (n, nv, nv) of forces by coordinates and velocities, and mass matrices."""
+    on = load(address, KIND)
+    for i in range(mass.shape[0]):
+        if no_state(on, q[row_of(q, i)]) or not_finite(v[row_of(v, i)]):
+            return NOT_A_STATE
+        if not_finite(a[row_of(a, i)]):
+            return NOT_A_STATE
+        derivatives_row(
+            on, q[row_of(q, i)], v[row_of(v, i)], a[row_of(a, i)], by_q[i], by_v[i], mass[i]
+        )
     return 0
 
 
