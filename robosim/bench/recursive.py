@@ -89,9 +89,12 @@ class Theirs:
 
     def converted(self, states: States) -> States:
         more = {"model": self.model}
-        pairs = [conversions.to_pinocchio(self.robot, q, v, **more)
-                 for q, v in zip(states.q, states.v, strict=True)]  # fmt: skip
-        return States(*map(np.array, zip(*pairs, strict=True)), states.a)
+        pairs = [
+            conversions.to_pinocchio(self.robot, q, v, **more)
+            for q, v in zip(states.q, states.v, strict=True)
+        ]
+        q, v = (np.array(part) for part in zip(*pairs, strict=True))
+        return States(q, v, states.a)
 
     def single(self, name: str, states: States) -> Callable[[], bool]:
         model, data, rows = self.model, self.data, list(zip(*states, strict=True))

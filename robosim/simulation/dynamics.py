@@ -275,7 +275,7 @@ class Dynamics:
         """
         a = self.forward_acceleration(q, v, tau, passive=False)
         by_q, by_v, M = self.inverse_dynamics_derivatives(q, v, a)
-        inverse = np.linalg.inv(M)
+        inverse = np.asarray(np.linalg.inv(M), dtype=np.float64)
         return -inverse @ by_q, -inverse @ by_v, inverse
 
     def energy(self, q: ArrayLike, v: ArrayLike) -> Array:

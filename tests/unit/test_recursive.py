@@ -217,6 +217,8 @@ class TestAgainstTheDenseOne:
         calls = {
             "inverse": lambda q, v, a, w: dynamics.inverse_dynamics(q, v, a, {name: w}),
             "forward": lambda q, v, a, w: dynamics.forward_acceleration(q, v, a, {name: w}),
+            "alone": lambda q, v, a, w: dynamics.inverse_dynamics(q, v, a),
+            "moved": lambda q, v, a, w: dynamics.forward_acceleration(q, v, a),
             "slopes": lambda q, v, a, w: dynamics.forward_derivatives(q, v, a)[0],
             "mass": lambda q, v, a, w: dynamics.mass_matrix(q),
             "solve": lambda q, v, a, w: dynamics.solve_mass(q, a),
