@@ -13,7 +13,8 @@ from robosim.compiled.building.links import compile_links
 from robosim.compiled.links import make_recursion
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, StateError
-from robosim.kernels.recursive.entries import NOT_A_STATE, prepared
+from robosim.kernels.compiler.recursion import prepared
+from robosim.kernels.recursive.entries import NOT_A_STATE
 from robosim.runtime.handles import Handle
 from robosim.validation import Array
 

@@ -4,11 +4,9 @@ An address leads to a `Recursion` (`robosim.compiled.links`). Returned is 0, `NO
 1 + the coordinate whose joint moves nothing that has inertia.
 """
 
-from numba import typeof, types
-
-from robosim.compiled.links import empty_recursion
-from robosim.kernels.compiler.addresses import kind_of, load
+from robosim.kernels.compiler.addresses import load
 from robosim.kernels.compiler.jit import entry, kernel
+from robosim.kernels.compiler.recursion import KIND
 from robosim.kernels.recursive.articulated import forward_row
 from robosim.kernels.recursive.composite import centroidal_row, find_center, mass_row
 from robosim.kernels.recursive.derivatives import derivatives_row
@@ -26,7 +24,6 @@ from robosim.kernels.recursive.tangent import difference_row, integrate_row
 from robosim.kernels.recursive.vectors import not_finite, row_of
 
 NOT_A_STATE = -1
-KIND = kind_of(typeof(empty_recursion()))
 
 
 @kernel
@@ -83,7 +80,7 @@ def forward_acceleration(address, weight, passive, q, v, tau, bodies, points, wr
 
 @entry
 def inverse_state(address, weight, passive, q, v, a, out):
-    """`inverse_dynamics` of a single state, (nv,), that nothing pushes."""
+    """`inverse_dynamics` of a single state in any memory, (nv,), that nothing pushes."""
     on = load(address, KIND)
     if no_state(on, q) or not_finite(v) or not_finite(a):
         return NOT_A_STATE
@@ -93,28 +90,13 @@ def inverse_state(address, weight, passive, q, v, a, out):
 
 @entry
 def forward_state(address, weight, passive, q, v, tau, out):
-    """`forward_acceleration` of a single state, (nv,), that nothing pushes."""
+    """`forward_acceleration` of a single state in any memory, (nv,), that nothing pushes."""
     on = load(address, KIND)
     if no_state(on, q) or not_finite(v) or not_finite(tau):
         return NOT_A_STATE
     return forward_row(
         on, weight, passive, q, v, tau, on.pushed, on.points, on.wrenches, out
     )  # fmt: skip
-
-
-# Single states are taken as they are, in any memory: entries of these types are compiled at once,
-# and take what can be read as such.
-STATE = types.Array(types.float64, 1, "A", readonly=True)
-OUT = types.Array(types.float64, 1, "C")
-SINGLE = (types.int64, types.float64, types.int64, STATE, STATE, STATE, OUT)
-
-
-def prepared(run):
-    """An entry for single states, compiled for all of them."""
-    if not run.signatures:
-        run.compile(SINGLE)
-        run.disable_compile()
-    return run
 
 
 @entry
