@@ -79,7 +79,7 @@ class Dynamics:
         self._on = Recursion(robot, down)
         self._q, self._v, self._a = self._on.q, self._on.v, self._on.a
         self._nv = ((robot.nv,),)
-        self._jacobians = ((len(robot.bodies), 6, robot.nv),)
+        self._jacobians = len(robot.bodies), 6, robot.nv
         self._lengths = Lengths(robot)
         self._still = np.zeros(robot.nv)
 
@@ -138,6 +138,7 @@ class Dynamics:
             bias = self.inverse_dynamics(q, v, self._still, wrenches, passive=passive)
             return self._solve_dense(q, tau - bias)
         if passive and self._lengths.acts:
+            q, v = self._on.checked("q", q, self._q), self._on.checked("v", v, self._v)
             tau = self._on.checked("tau", tau, self._a)
             tau = tau + self._on.each(self._lengths.forces, q, v)
         on, acts = self._on, 1 if passive else 0
@@ -152,7 +153,7 @@ class Dynamics:
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Mass matrix (nv, nv), symmetric, with the inertia of rotors and tendons."""
         nv = self.robot.nv
-        (M,) = self._on.call(entries.mass_matrix, (("q", q, self._q),), ((nv, nv),))
+        M = self._on.of_pose(entries.mass_matrix, q, (nv, nv))
         if self._lengths.inert:
             M += self._on.each(self._lengths.inertia, q)
         return M
@@ -298,7 +299,7 @@ class Dynamics:
             For a robot without mass.
         """
         self._need_mass()
-        return self._on.call(entries.center_of_mass, (("q", q, self._q),), ((3,),))[0]
+        return self._on.of_pose(entries.center_of_mass, q, (3,))
 
     def centroidal(self, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
         """Momentum (6,) about the centre of mass of all bodies, and its matrix (6, nv).
@@ -323,12 +324,12 @@ class Dynamics:
 
     def jacobian(self, q: ArrayLike) -> Array:
         """Jacobian (nb, 6, nv) of all bodies' world twists: of the COM [m/s], angular [rad/s]."""
-        return self._on.call(entries.jacobian, (("q", q, self._q),), self._jacobians)[0]
+        return self._on.of_pose(entries.jacobian, q, self._jacobians)
 
     def jacobian_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Its rate (nb, 6, nv) where the joints move at v."""
         given = (("q", q, self._q), ("v", v, self._v))
-        return self._on.call(entries.jacobian_rate, given, self._jacobians)[0]
+        return self._on.call(entries.jacobian_rate, given, (self._jacobians,))[0]
 
     def frame(self, q: ArrayLike, name: str) -> tuple[Array, Array]:
         """Position (3,) [m] and rotation (3, 3), frame to world, of a frame by its name.

@@ -69,6 +69,7 @@ class Recursion:
         self.no_pushes = Pushes(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((1, 0, 6)))
         self._free: list[Memory] = []
         self._prepared: set[Any] = set()
+        self._frames: dict[str, tuple[int, Array, Array]] = {}
 
     def call(
         self,
@@ -144,6 +145,19 @@ class Recursion:
         self._free.append(memory)
         return None if status else out
 
+    def of_pose(self, run: Status, q: ArrayLike, shape: tuple[int, ...]) -> Array:
+        """`call` for what follows from q alone, in less time where that is a single pose."""
+        if type(q) is np.ndarray and q.dtype is FLOATS and q.shape == self._nq:
+            memory = self._free.pop() if self._free else self._memory()
+            array, row = memory.rows[0]
+            row[:] = q
+            out = np.empty((1, *shape))
+            status = run(memory.address, array, out)
+            self._free.append(memory)
+            if not status:
+                return np.asarray(out[0])
+        return self.call(run, (("q", q, self.q),), (shape,))[0]
+
     def _memory(self) -> Memory:
         return Memory(self._tree, self.robot.nq, self.robot.nv)
 
@@ -197,14 +211,14 @@ class Recursion:
 
     def frame(self, name: str) -> tuple[int, Array, Array]:
         """Link of a frame, its origin from the reference point, and its axes; in link axes."""
-        index, frame = self.robot.frame(name)
-        turn = self._turns[index].T
-        point = np.asarray(frame.position) - np.asarray(self._child_position(index))
-        axes = quaternions.rotation_matrix(frame.quaternion)
-        return index, turn @ point, np.ascontiguousarray(turn @ axes)
-
-    def _child_position(self, index: int) -> ArrayLike:
-        return self.robot.tree_joints[index].child_position
+        if name not in self._frames:
+            index, frame = self.robot.frame(name)
+            turn = self._turns[index].T
+            joint = self.robot.tree_joints[index]
+            point = np.asarray(frame.position) - np.asarray(joint.child_position)
+            axes = turn @ quaternions.rotation_matrix(frame.quaternion)
+            self._frames[name] = index, turn @ point, np.ascontiguousarray(axes)
+        return self._frames[name]
 
     def pushes(self, wrenches: Mapping[str, ArrayLike] | None) -> tuple[Pushes, int]:
         """Wrenches by the names of what they push, for kernels; and the number of their rows.

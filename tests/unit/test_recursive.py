@@ -17,15 +17,12 @@ from robosim import (
     Joint,
     Mechanism,
     ModelError,
-    PointSpring,
-    Potential,
-    Simulation,
     StateError,
     Tendon,
 )
 from robosim.dynamics import Kinematics
 from robosim.joints import KINDS
-from robosim.tendons import Point, Term, Wrap
+from robosim.tendons import Point, Term
 
 GRAVITY = (0.7, -1.1, -9.0)
 
@@ -237,94 +234,6 @@ class TestAgainstTheDenseOne:
             assert len(many) == 3
             for i in range(3):
                 np.testing.assert_array_equal(many[i], call(Q[i], V[i], A[i], W[i]), told)
-
-
-def sprung(rng, robot):
-    """Springs, dampers and rotors on all coordinates, and potentials where there is one."""
-    joints = []
-    for joint in robot.joints:
-        values = {
-            what: rng.uniform(0.1, 1.0, size=joint.nv)
-            for what in ("stiffness", "damping", "armature")
-        }
-        rest = rng.normal(size=joint.nv)
-        if joint.has_quaternion:
-            rest[joint.C_T.shape[1] :] = 0.0
-        well = Potential.sample(lambda x: np.cos(2 * x), -4, 4) if joint.nv == 1 else None
-        joints.append(replace(joint, rest=rest, potential=well, **values))
-    return replace(robot, joints=tuple(joints))
-
-
-def lengths(robot):
-    """Springs and tendons between points."""
-    names = [body.name for body in robot.bodies]
-    well = Potential.sample(lambda x: 0.3 * np.sin(x), 0, 5)
-    springs = (
-        PointSpring("s", None, names[-1], (1, 2, 3), (0.1, 0.2, 0.1), 3.0, 0.5, 0.7, well),
-        PointSpring("t", names[0], names[-1], (0, 0.1, 0), (0.1, 0.2, 0.1), 2.0, 0.5),
-    )
-    path = (Point(None, (0, 0, 3)), Wrap("sphere", names[0], 0.1), Point(names[-1], (0.2, 0, 0)))
-    tendons = (
-        Tendon("rope", path, stiffness=4.0, rest_length=(0.2, 0.9), damping=0.3, armature=0.2),
-    )
-    return replace(robot, springs=springs, tendons=tendons)
-
-
-PASSIVE = {
-    "springs": lambda rng: sprung(rng, random_tree(rng, 5, kinds=("revolute", "spherical"))),
-    "lengths": lambda rng: lengths(random_tree(rng, 4, kinds=("revolute", "prismatic"))),
-}
-
-
-@pytest.mark.parametrize("make", PASSIVE.values(), ids=PASSIVE)
-class TestPassiveForces:
-    def test_accelerations_are_those_of_a_simulation(self, make):
-        """Of which they lag by a quarter of the step: the limit by two steps is taken."""
-        rng = np.random.default_rng(7)
-        robot = make(rng)
-        q, v = random_coordinates(rng, robot), rng.normal(size=robot.nv)
-        tau = rng.normal(size=robot.nv)
-        dynamics, found = Dynamics(robot, GRAVITY), []
-        for dt in (2e-4, 1e-4):
-            sim = Simulation(robot, dt, GRAVITY)
-            sim.set_state(q, v)
-            sim.step(tau)
-            # Its acceleration over the first half of the step, from knot to knot.
-            found.append((sim.v - v) / dt)
-        measured = 2 * found[1] - found[0]
-        expected = dynamics.forward_acceleration(q, v, tau)
-        assert np.abs(expected - dynamics.forward_acceleration(q, v, tau, passive=False)).max() > 1
-        close(measured, expected, 1e-5)
-        close(dynamics.inverse_dynamics(q, v, expected), tau, 1e-9)
-
-    def test_energy_is_that_of_a_simulation(self, make):
-        rng = np.random.default_rng(8)
-        robot = make(rng)
-        q, v = random_coordinates(rng, robot), rng.normal(size=robot.nv)
-        sim = Simulation(robot, 1e-3, GRAVITY)
-        sim.set_state(q, v)
-        assert Dynamics(robot, GRAVITY).energy(q, v) == pytest.approx(sim.energy(), rel=1e-12)
-
-    def test_power_is_the_rate_of_energy(self, make):
-        """Without dampers: v . tau = dE/dt, of everything that is in the equations."""
-        rng = np.random.default_rng(9)
-        robot = make(rng)
-        still = [replace(joint, damping=0.0) for joint in robot.joints]
-        robot = replace(
-            robot,
-            joints=tuple(still),
-            springs=tuple(replace(spring, damping=0.0) for spring in robot.springs),
-            tendons=tuple(replace(tendon, damping=0.0) for tendon in robot.tendons),
-        )
-        dynamics = Dynamics(robot, GRAVITY)
-        q, (v, a) = random_coordinates(rng, robot), rng.normal(size=(2, robot.nv))
-        h = 1e-5
-        ends = [
-            dynamics.energy(dynamics.integrate(q, s * v + 0.5 * s * s * a), v + s * a)
-            for s in (h, -h)
-        ]
-        power = dynamics.inverse_dynamics(q, v, a) @ v
-        assert (ends[0] - ends[1]) / (2 * h) == pytest.approx(power, rel=1e-6)
 
 
 def test_random_poses_are_within_limits():
