@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from robosim.peers.comparison import Comparison
     from robosim.peers.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
     from robosim.simulation import Simulation, StepInfo, warmup
+    from robosim.simulation.dynamics import Dynamics
     from robosim.simulation.readings import Contact
 
 # Started in a source tree, this folder hides the installed package, and with it the subpackages
@@ -55,6 +56,7 @@ _LAZY = {
     "BatchSimulation": "robosim.batch",
     "Comparison": "robosim.peers.comparison",
     "Contact": "robosim.simulation.readings",
+    "Dynamics": "robosim.simulation.dynamics",
     "Log": "robosim.log",
     "Simulation": "robosim.simulation",
     "StepInfo": "robosim.simulation",
@@ -78,6 +80,7 @@ __all__ = [
     "ControllerError",
     "ConvergenceError",
     "Coupling",
+    "Dynamics",
     "Frame",
     "Geometry",
     "HalfSpace",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from robosim.simulation.dynamics import Dynamics
 from robosim.simulation.kinematics import (
     GRAVITY,
     Kinematics,
@@ -10,4 +11,11 @@ from robosim.simulation.kinematics import (
     mass_matrix,
 )
 
-__all__ = ["GRAVITY", "Kinematics", "bias_forces", "forward_acceleration", "mass_matrix"]
+__all__ = [
+    "GRAVITY",
+    "Dynamics",
+    "Kinematics",
+    "bias_forces",
+    "forward_acceleration",
+    "mass_matrix",
+]

@@ -17,6 +17,7 @@ from robosim.bench import (
     legged,
     policies,
     precision,
+    recursive,
     start,
 )
 from robosim.bench.case import Case, Setup, versions
@@ -33,6 +34,7 @@ CASES: tuple[Case, ...] = (
     *dynamics.CASES,
     *growth.CASES,
     *precision.CASES,
+    *recursive.CASES,
     *start.CASES,
 )
 

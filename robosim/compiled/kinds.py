@@ -24,3 +24,6 @@ TERM, VIA, SPHERE_WRAP, CYLINDER_WRAP, PULLEY = range(5)
 
 # How the elimination of a tree takes a joint: one axis, a ball, free of the world, any other.
 HINGE, BALL, FREE, GENERAL = range(4)
+
+# How recursions over a tree take a joint: one hinge, one slide, or by a loop over its columns.
+ONE_HINGE, ONE_SLIDE, ANY_JOINT = range(3)

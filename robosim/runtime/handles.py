@@ -7,7 +7,6 @@ what a kernel gets, in a block of memory; a call hands over the address of the b
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from robosim.compiled.model import Model, Options
 from robosim.compiled.records.step import INFO
 from robosim.compiled.state import State
 from robosim.compiled.workspace import Workspace
-from robosim.kernels.compiler.addresses import TYPES, leave, load
+from robosim.kernels.compiler.addresses import TYPES, kind_of, leave, load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry, part
 from robosim.kernels.solve.attempts import find_motion
@@ -114,11 +113,8 @@ class Handle:
     def __init__(self, values: Any) -> None:
         seen = _layout(values)
         if seen not in _KINDS:
-            known = typeof(values)
-            digest = hashlib.sha256(str(known).encode()).digest()
-            kind = int.from_bytes(digest[:7], "little")
+            kind = kind_of(typeof(values))
             _KINDS[seen] = kind, int(store(np.zeros(0, dtype=np.int64), values))
-            TYPES[kind] = known
         self.kind, self._words = _KINDS[seen]
         self.values = values
         self._memory = np.zeros(self._words, dtype=np.int64)

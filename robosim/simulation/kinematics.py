@@ -257,7 +257,7 @@ class Kinematics:
         """Coriolis, centrifugal and gravity forces (nv,): ``M(q) a + bias = tau``, of the tree.
 
         Springs, dampers and dry friction are not in it, but part of tau. `rotors` says whether the
-        inertia of tendons counts, as in `mass_matrix`.
+        inertia of rotors and tendons counts, as in `mass_matrix`.
         """
         J = self.jacobian()
         acceleration = self.bias_accelerations(v)
@@ -270,9 +270,21 @@ class Kinematics:
         torques += np.cross(omega, momentum)
         bias = np.einsum("bik,bi->k", J[:, :3], forces) + np.einsum("bik,bi->k", J[:, 3:], torques)
         inertia = np.array([tendon.armature for tendon in self.robot.tendons])
+        if rotors:
+            bias += self._gyroscopic(np.asarray(v, dtype=float))
         if rotors and np.any(inertia):
             bias += (inertia * self.tendon_bias_accelerations(v)) @ self.tendon_jacobian()
         return np.asarray(bias)
+
+    def _gyroscopic(self, v: Array) -> Array:
+        """omega x (A omega) of the rotors A of free rotations, (nv,), whose axes turn with them."""
+        out = np.zeros(self.robot.nv)
+        for joint, begin in zip(self.robot.tree_joints, self.robot.v_offsets, strict=False):
+            if joint.has_quaternion:
+                spin = slice(begin + joint.C_T.shape[1], begin + joint.nv)
+                rotors = joint.per_coordinate("armature")[joint.C_T.shape[1] :]
+                out[spin] = np.cross(v[spin], rotors * v[spin])
+        return out
 
     def forward_acceleration(
         self,
@@ -304,7 +316,7 @@ class Kinematics:
             For a robot with any of these, unless `tree_only`; for a mass matrix without an
             inverse.
         """
-        held = [] if tree_only else _dependences(self.robot)
+        held = [] if tree_only else dependences(self.robot)
         if held:
             raise ModelError(
                 f"has {', '.join(held)}, which the equations of its tree do not have; use "
@@ -348,7 +360,7 @@ class Kinematics:
         return self._state.q[: self.robot.nq].copy(), self._state.v[: self.robot.nv].copy()
 
 
-def _dependences(robot: Mechanism) -> list[str]:
+def dependences(robot: Mechanism) -> list[str]:
     """What makes coordinates of a robot depend on each other or on time, a few words each."""
     found = [f"joint '{joint.name}', which closes a loop" for joint in robot.loop_joints]
     found += [f"coupling '{coupling.name}'" for coupling in robot.couplings]

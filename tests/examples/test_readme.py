@@ -1,4 +1,4 @@
-"""The snippets of the README, and those of docs/building.md in a row, run as they are printed."""
+"""Snippets run as they are printed: of the README, docs/building.md in a row, docs/dynamics.md."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ def snippets(path: Path) -> list[str]:
 
 README = snippets(ROOT / "README.md")
 BUILDING = snippets(ROOT / "docs/building.md")
-SNIPPETS = [*README, "\n".join(BUILDING)]
+DYNAMICS = snippets(ROOT / "docs/dynamics.md")
+SNIPPETS = [*README, "\n".join(BUILDING), "\n".join(DYNAMICS)]
 
 
 def test_there_are_some() -> None:
-    assert (len(README), len(BUILDING)) == (2, 3)
+    assert (len(README), len(BUILDING), len(DYNAMICS)) == (2, 3, 3)
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))

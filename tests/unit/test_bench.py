@@ -17,11 +17,13 @@ from robosim.bench import CASES, Report, Row, Setup, Timing, find, markdown, pic
 from robosim.bench.growth import binary_tree, lying, slope_of
 from robosim.bench.legged import a1, above
 from robosim.bench.measure import Contender, race
+from robosim.bench.others import urdf
+from robosim.bench.recursive import field_of
 from robosim.bench.report import ratio_target
 from robosim.cli import app
 from robosim.controllers import PD, trot
 from robosim.errors import OptionError
-from robosim.models.builders import pendulum
+from robosim.models.builders import chain, pendulum
 
 
 def invoke(*args: str) -> Any:
@@ -117,6 +119,24 @@ class TestMechanisms:
         parents = {joint.child: joint.parent for joint in binary_tree(5).joints}
         above = (None, "link0", "link0", "link1", "link1")
         assert parents == {f"link{k}": parent for k, parent in enumerate(above)}
+
+
+class TestRecursive:
+    @pytest.mark.parametrize("peers", [(), ("pinocchio",)])
+    def test_contenders_run_and_agree(self, peers: tuple[str, ...]) -> None:
+        if peers:
+            pytest.importorskip("pinocchio")
+        robot = chain(5)
+        fields = field_of(Setup(quick=True, peers=peers), "five", robot, urdf(robot), 4)
+        assert set(fields) == {"rnea", "aba", "crba"}
+        for name, field in fields.items():
+            assert all(contender.run() for contender in field)
+            # Pinocchio has no loop of its own for crba.
+            assert len(field) == 2 + (len(peers) if name == "crba" else 2 * len(peers))
+            assert (
+                set(field[0].errors) == {"difference, relative"} if peers else not field[0].errors
+            )
+            assert max(field[0].errors.values(), default=0.0) < 1e-12
 
 
 class TestTrot:

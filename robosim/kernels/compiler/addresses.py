@@ -4,11 +4,20 @@ The types of values are known by a number, their kind, so that the kernels that 
 cached: a type itself is no constant that a cached kernel can be found by.
 """
 
+import hashlib
+
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
 TYPES: dict[int, types.Type] = {}  # kind -> of the values
+
+
+def kind_of(known):
+    """The kind of a type: a number that is the same in all processes."""
+    kind = int.from_bytes(hashlib.sha256(str(known).encode()).digest()[:7], "little")
+    TYPES[kind] = known
+    return kind
 
 
 @intrinsic

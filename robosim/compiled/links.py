@@ -1,0 +1,81 @@
+"""What recursions over a tree work on: the robot as flat arrays, and their scratch memory."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.compiled.arrays import aligned
+from robosim.compiled.records.joint import COORDINATE, PIECE
+from robosim.compiled.records.link import (
+    ARTICULATED,
+    COLUMN,
+    COMPOSITE,
+    LINK,
+    PLACE,
+    SPATIAL,
+    SPATIAL_COLUMN,
+)
+from robosim.compiled.records.step import SCRATCH
+from robosim.validation import Array
+
+
+class Links(NamedTuple):
+    """The parameters of a tree, read-only."""
+
+    links: NDArray[np.void]  # (nb,) LINK
+    coordinates: NDArray[np.void]  # (nv,) COORDINATE
+    pieces: NDArray[np.void]  # PIECE of all potentials
+    gravity: Array  # (3,) [m/s^2]
+
+
+class Recursion(NamedTuple):
+    """What one call works on. No value in the scratch memory outlives the call."""
+
+    tree: Links
+    places: NDArray[np.void]  # (nb + 1,) PLACE; the world is the last
+    columns: NDArray[np.void]  # (nv,) COLUMN
+    articulated: NDArray[np.void]  # (nb + 1,) ARTICULATED
+    composite: NDArray[np.void]  # (nb + 1,) COMPOSITE
+    spatial: NDArray[np.void]  # (nb + 1,) SPATIAL
+    ways: NDArray[np.void]  # (nv,) SPATIAL_COLUMN
+    scratch: NDArray[np.void]  # (1,) SCRATCH
+    # What pushes a single state from outside: nothing.
+    pushed: NDArray[np.int64]  # (0,)
+    points: Array  # (0, 3)
+    wrenches: Array  # (0, 6)
+
+
+def make_recursion(tree: Links) -> Recursion:
+    """Scratch memory for a tree. What is the same in all calls is put in here."""
+    nb, nv = len(tree.links), len(tree.coordinates)
+    places, columns = aligned(nb + 1, PLACE), aligned(nv, COLUMN)
+    places["R"][nb] = np.eye(3)
+    return Recursion(
+        tree,
+        places,
+        columns,
+        aligned(nb + 1, ARTICULATED),
+        aligned(nb + 1, COMPOSITE),
+        aligned(nb + 1, SPATIAL),
+        aligned(nv, SPATIAL_COLUMN),
+        aligned(1, SCRATCH),
+        np.zeros(0, dtype=np.int64),
+        np.zeros((0, 3)),
+        np.zeros((0, 6)),
+    )
+
+
+def empty_recursion() -> Recursion:
+    """One of no robot, whose types are those of all."""
+    none = Links(
+        np.zeros(0, dtype=LINK),
+        np.zeros(0, dtype=COORDINATE),
+        np.zeros(0, dtype=PIECE),
+        np.zeros(3),
+    )
+    for array in none:
+        array.setflags(write=False)
+    return make_recursion(none)

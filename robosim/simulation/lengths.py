@@ -1,0 +1,133 @@
+"""What acts along lengths, in joint coordinates: tendons, and springs between points.
+
+By dense Jacobians of `Kinematics`, and so slower than the recursions over the tree by far.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from robosim.description.mechanism import Mechanism
+from robosim.description.springs import PointSpring, Potential
+from robosim.description.tendon import Tendon
+from robosim.simulation.kinematics import Kinematics
+from robosim.validation import Array
+
+
+class Lengths:
+    """Tendons and springs between points of a robot, at one state after the other.
+
+    Attributes
+    ----------
+    inert : bool
+        Whether a tendon has inertia.
+    acts : bool
+        Whether anything acts along a length by itself.
+    """
+
+    def __init__(self, robot: Mechanism) -> None:
+        self.robot = robot
+        self._springs = tuple(s for s in robot.springs if _acts(s))
+        self.inert = any(tendon.armature > 0 for tendon in robot.tendons)
+        self.acts = bool(self._springs) or any(map(_acts, robot.tendons))
+        self._lock = threading.Lock()
+        self._kinematics: Kinematics | None = None
+
+    def _at(self, q: Array) -> Kinematics:
+        if self._kinematics is None:
+            self._kinematics = Kinematics(self.robot)
+        self._kinematics.move_to(q)
+        return self._kinematics
+
+    def inertia(self, q: Array) -> Array:
+        """Of tendons, (nv, nv)."""
+        with self._lock:
+            J = self._at(q).tendon_jacobian()
+        return np.asarray((J.T * self._armatures()) @ J)
+
+    def inertial_forces(self, q: Array, v: Array, a: Array) -> Array:
+        """What the inertia of tendons takes, (nv,): J^T m (J a + J' v)."""
+        with self._lock:
+            at = self._at(q)
+            J = at.tendon_jacobian()
+            return np.asarray((self._armatures() * (J @ a + at.tendon_bias_accelerations(v))) @ J)
+
+    def _armatures(self) -> Array:
+        return np.array([tendon.armature for tendon in self.robot.tendons])
+
+    def forces(self, q: Array, v: Array) -> Array:
+        """Generalized forces (nv,) of springs, dampers and potentials."""
+        out = np.zeros(self.robot.nv)
+        with self._lock:
+            at = self._at(q)
+            for element, length, row in self._rows(at):
+                out -= row * _tension(element, length, float(row @ v))
+        return out
+
+    def energy(self, q: Array, v: Array) -> float:
+        """Of tendons that move, and of all springs and potentials [J]."""
+        energy = 0.0
+        with self._lock:
+            for element, length, row in self._rows(self._at(q)):
+                energy += 0.5 * element.stiffness * _stretch(element, length) ** 2
+                if isinstance(element, Tendon):
+                    energy += 0.5 * element.armature * float(row @ v) ** 2
+                elif element.potential is not None:
+                    energy += float(element.potential(length))
+        return energy
+
+    def _rows(self, at: Kinematics) -> list[tuple[Tendon | PointSpring, float, Array]]:
+        """Each element with its length, and the length's derivatives (nv,) by the velocities."""
+        found: list[tuple[Tendon | PointSpring, float, Array]] = []
+        if self.robot.tendons:
+            parts = at.tendon_lengths(), at.tendon_jacobian()
+            found += list(zip(self.robot.tendons, *parts, strict=True))
+        for spring in self._springs:
+            (a, J_a), (b, J_b) = (
+                _point(at, name, position)
+                for name, position in (
+                    (spring.parent, spring.parent_position),
+                    (spring.child, spring.child_position),
+                )
+            )
+            length = float(np.linalg.norm(b - a))
+            way = (b - a) / length if length > 0 else np.zeros(3)
+            found.append((spring, length, way @ (J_b - J_a)))
+        return found
+
+
+def _acts(element: Tendon | PointSpring) -> bool:
+    potential = isinstance(element, PointSpring) and element.potential is not None
+    return element.stiffness > 0 or element.damping > 0 or potential
+
+
+def _stretch(element: Tendon | PointSpring, length: float) -> float:
+    """How far a spring is beyond its rest."""
+    low, high = np.broadcast_to(np.asarray(element.rest_length), (2,))
+    return float(length - np.clip(length, low, high))
+
+
+def _tension(element: Tendon | PointSpring, length: float, rate: float) -> float:
+    force = element.stiffness * _stretch(element, length) + element.damping * rate
+    if isinstance(element, PointSpring) and element.potential is not None:
+        force += _slope(element.potential, length)
+    return force
+
+
+def _slope(potential: Potential, x: float) -> float:
+    begins = np.asarray(potential.x)
+    piece = int(np.clip(np.searchsorted(begins, x, side="right") - 1, 0, len(begins) - 2))
+    c, d = potential.pieces[piece], x - begins[piece]
+    return float(c[1] + d * (2 * c[2] + 3 * d * c[3]))
+
+
+def _point(at: Kinematics, name: str | None, position: object) -> tuple[Array, Array]:
+    """Where a point of a body is, and its Jacobian (3, nv)."""
+    if name is None:
+        return np.asarray(position, dtype=float), np.zeros((3, at.robot.nv))
+    index = at.robot.body_index(name)
+    arm = at.R[index] @ np.asarray(position, dtype=float)
+    J = at.jacobian()[index]
+    return at.x[index] + arm, J[:3] + np.cross(J[3:], arm, axis=0)

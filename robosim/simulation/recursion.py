@@ -1,0 +1,283 @@
+"""Calls of the kernels in `robosim.kernels.recursive`: rows of states in, errors with names out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim import quaternions
+from robosim.compiled.building.links import compile_links
+from robosim.compiled.links import make_recursion
+from robosim.description.mechanism import Mechanism
+from robosim.errors import ModelError, StateError
+from robosim.kernels.compiler.recursion import prepared
+from robosim.kernels.recursive.entries import NOT_A_STATE
+from robosim.runtime.handles import Handle
+from robosim.validation import Array
+
+FLOATS = np.dtype(np.float64)
+Width = tuple[tuple[int], int, bool]  # shape of a state, place of its memory, whether it is a q
+Given = tuple[str, Any, Width]  # name of an argument, what was given, and how wide it must be
+Status = Callable[..., int]
+
+
+class Pushes(NamedTuple):
+    """Wrenches from outside, as kernels take them."""
+
+    links: NDArray[np.int64]  # (k,)
+    points: Array  # (k, 3) from the reference points, link axes
+    wrenches: Array  # (n or 1, k, 6)
+
+
+class Memory:
+    """What one call works on: no two threads share it.
+
+    Single states are copied to memory that is always of the same type: for others, such as
+    read-only memory, kernels would be compiled anew. For each argument there are rows and their
+    only row.
+    """
+
+    def __init__(self, tree: Any, nq: int, nv: int) -> None:
+        self._handle = Handle(make_recursion(tree))
+        self.address = self._handle.address
+        rows = [np.zeros((1, n)) for n in (nq, nv, nv, nq)]
+        self.rows = [(one, one[0]) for one in rows]
+
+
+class Recursion:
+    """A tree for the kernels, and all that a call from Python needs.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    gravity : (3,) [m/s^2]
+    """
+
+    def __init__(self, robot: Mechanism, gravity: ArrayLike) -> None:
+        self.robot = robot
+        self._tree, self._turns = compile_links(robot, gravity)
+        nq, nv = self._nq, self._nv = (robot.nq,), (robot.nv,)
+        self.q, self.v, self.a, self.q1 = (
+            (nq, 0, True),
+            (nv, 1, False),
+            (nv, 2, False),
+            (nq, 3, True),
+        )
+        self.no_pushes = Pushes(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((1, 0, 6)))
+        self._free: list[Memory] = []
+        self._prepared: set[Any] = set()
+        self._frames: dict[str, tuple[int, Array, Array]] = {}
+
+    def call(
+        self,
+        run: Status,
+        given: tuple[Given, ...],
+        shapes: tuple[tuple[int, ...], ...],
+        before: tuple[Any, ...] = (),
+        after: tuple[Any, ...] = (),
+        least: int = 0,
+    ) -> tuple[Array, ...]:
+        """Arrays of some shapes, each with a row for each state where any argument has rows.
+
+        Parameters
+        ----------
+        run : entry(address, *before, *arguments, *after, *out)
+        given : (name, value, width) of each argument
+        shapes : of what comes out
+        before, after : handed over as they are
+        least : int
+            Rows of what is in `after`; 0 where that has none.
+
+        Raises
+        ------
+        StateError
+            For a wrong shape, different numbers of rows, or what is no state.
+        ModelError
+            Where something moves that has no inertia.
+        """
+        memory = self._free.pop() if self._free else self._memory()
+        arrays, n = [], least
+        for name, value, (shape, place, _) in given:
+            if type(value) is np.ndarray and value.dtype is FLOATS and value.shape == shape:
+                array, row = memory.rows[place]
+                row[:] = value
+            else:
+                array, many = _rows(name, value, shape[0])
+                if many:
+                    n = _common(name, len(array), n)
+            arrays.append(array)
+        if len(shapes) == 1:
+            out = [np.empty((n or 1, *shapes[0]))]
+        else:
+            out = [np.empty((n or 1, *shape)) for shape in shapes]
+        status = run(memory.address, *before, *arrays, *after, *out)
+        self._free.append(memory)
+        if status:
+            raise self._error(status, given, arrays)
+        return tuple(out) if n else tuple([array[0] for array in out])
+
+    def single(
+        self, run: Status, q: ArrayLike, v: ArrayLike, a: ArrayLike, weight: float, passive: int
+    ) -> Array | None:
+        """`call` for what controllers ask for in every step, (nv,), in half of the time.
+
+        None where the arguments are not single states as arrays, or none at all: `call` takes
+        others, and says what is wrong.
+        """
+        if not (
+            type(q) is type(v) is type(a) is np.ndarray
+            and q.dtype is v.dtype is a.dtype is FLOATS
+            and q.shape == self._nq
+            and v.shape == a.shape == self._nv
+        ):
+            return None
+        if run not in self._prepared:
+            self._prepared.add(prepared(run))
+        memory = self._free.pop() if self._free else self._memory()
+        out = np.empty(self._nv)
+        try:
+            status = run(memory.address, weight, passive, q, v, a, out)
+        except TypeError:  # memory that is not aligned
+            return None
+        self._free.append(memory)
+        return None if status else out
+
+    def of_pose(self, run: Status, q: ArrayLike, shape: tuple[int, ...]) -> Array:
+        """`call` for what follows from q alone, in less time where that is a single pose."""
+        if type(q) is np.ndarray and q.dtype is FLOATS and q.shape == self._nq:
+            memory = self._free.pop() if self._free else self._memory()
+            array, row = memory.rows[0]
+            row[:] = q
+            out = np.empty((1, *shape))
+            status = run(memory.address, array, out)
+            self._free.append(memory)
+            if not status:
+                return np.asarray(out[0])
+        return self.call(run, (("q", q, self.q),), (shape,))[0]
+
+    def _memory(self) -> Memory:
+        return Memory(self._tree, self.robot.nq, self.robot.nv)
+
+    def _error(self, status: int, given: tuple[Given, ...], arrays: list[Array]) -> Exception:
+        """What a status means: the first number that is no state, or what moves without inertia."""
+        if status != NOT_A_STATE:
+            return ModelError(
+                "the mass matrix has no inverse: this coordinate moves nothing that has mass or "
+                "inertia; give the links beyond it an inertia, or the joint an armature",
+                element=f"coordinate '{self.robot.v_names[status - 1]}'",
+            )
+        for (name, _, (_, _, is_q)), array in zip(given, arrays, strict=True):
+            names = self.robot.q_names if is_q else self.robot.v_names
+            for i, k in np.argwhere(~np.isfinite(array)):
+                where = f" in row {i}" if len(array) > 1 else ""
+                return StateError(f"{name} must be finite; '{names[k]}' is {array[i, k]}{where}")
+        for name, joint in self._zero_quaternions(given, arrays):
+            return StateError(f"{name} has a quaternion of length zero, of joint '{joint}'")
+        raise AssertionError(f"status {status} of a state without fault")
+
+    def _zero_quaternions(
+        self, given: tuple[Given, ...], arrays: list[Array]
+    ) -> list[tuple[str, str]]:
+        found = []
+        for (name, _, (_, _, is_q)), array in zip(given, arrays, strict=True):
+            joints = zip(self.robot.tree_joints, self.robot.q_offsets, strict=False)
+            for joint, begin in joints if is_q else ():
+                at = begin + joint.C_T.shape[1]
+                if joint.has_quaternion and np.any(
+                    np.abs(array[:, at : at + 4]).sum(axis=1) <= 1e-150
+                ):
+                    found.append((name, joint.name))
+        return found
+
+    def checked(self, name: str, value: ArrayLike, width: Width) -> Array:
+        """An argument as an array, (nv,) or (n, nv), or a StateError."""
+        array, many = _rows(name, value, width[0][0])
+        return array if many else array[0]
+
+    def each(self, f: Callable[..., Any], *states: ArrayLike) -> Array:
+        """What a function of q, v and a gives for each state, by itself or with a row for each."""
+        parts = [np.asarray(part, dtype=float) for part in states]
+        n = 0
+        for name, part in zip("qva", parts, strict=False):
+            if part.ndim == 2:
+                n = _common(name, len(part), n)
+        if not n:
+            return np.asarray(f(*parts))
+        whole = [np.broadcast_to(part, (n, part.shape[-1])) for part in parts]
+        return np.stack([f(*state) for state in zip(*whole, strict=True)])
+
+    def frame(self, name: str) -> tuple[int, Array, Array]:
+        """Link of a frame, its origin from the reference point, and its axes; in link axes."""
+        if name not in self._frames:
+            index, frame = self.robot.frame(name)
+            turn = self._turns[index].T
+            joint = self.robot.tree_joints[index]
+            point = np.asarray(frame.position) - np.asarray(joint.child_position)
+            axes = turn @ quaternions.rotation_matrix(frame.quaternion)
+            self._frames[name] = index, turn @ point, np.ascontiguousarray(axes)
+        return self._frames[name]
+
+    def pushes(self, wrenches: Mapping[str, ArrayLike] | None) -> tuple[Pushes, int]:
+        """Wrenches by the names of what they push, for kernels; and the number of their rows.
+
+        Raises
+        ------
+        ModelError
+            For an unknown name.
+        StateError
+            For a wrong shape or a value that is not finite.
+        """
+        if not wrenches:
+            return self.no_pushes, 0
+        links, points, values, n = [], [], [], 0
+        for name, value in wrenches.items():
+            index, point = self._pushed(name)
+            array, many = _rows(f"the wrench on '{name}'", value, 6)
+            if not np.all(np.isfinite(array)):
+                raise StateError(f"the wrench on '{name}' must be finite, not {array.tolist()}")
+            if many:
+                n = _common(f"the wrench on '{name}'", len(array), n)
+            links.append(index)
+            points.append(point)
+            values.append(array)
+        rows = np.stack([np.broadcast_to(array, (n or 1, 6)) for array in values], axis=1)
+        return Pushes(np.array(links, dtype=np.int64), np.array(points), rows.copy()), n
+
+    def _pushed(self, name: str) -> tuple[int, Array]:
+        """Link and point of what a wrench pushes: of a body its centre of mass."""
+        bodies = [body.name for body in self.robot.bodies]
+        if name in bodies:
+            index = bodies.index(name)
+            return index, np.array(self._tree.links["center"][index])
+        try:
+            index, point, _ = self.frame(name)
+        except ModelError as error:
+            known = tuple(dict.fromkeys((*bodies, *error.alternatives)))
+            reason = error.reason.replace("no frame", "no body or frame")
+            raise ModelError(reason, alternatives=known if error.alternatives else ()) from None
+        return index, point
+
+
+def _rows(name: str, value: Any, width: int) -> tuple[Array, bool]:
+    """An argument as rows (n, width) in memory of their own, and whether it was given as rows."""
+    try:
+        array = np.array(value, dtype=np.float64, order="C", ndmin=1)
+    except (TypeError, ValueError):
+        raise StateError(f"{name} must be numbers, not {value!r}") from None
+    if array.ndim > 2 or array.shape[-1] != width:
+        raise StateError(f"{name} must have shape ({width},) or (n, {width}), not {array.shape}")
+    return array.reshape(-1, width), array.ndim == 2
+
+
+def _common(name: str, rows: int, n: int) -> int:
+    """The number of rows of all arguments, of which this one has some."""
+    if rows == 0:
+        raise StateError(f"{name} has no rows")
+    if n > 1 and rows not in (1, n):
+        raise StateError(
+            f"{name} has {rows} rows, and other arguments have {n}: give as many, or 1"
+        )
+    return max(rows, n)

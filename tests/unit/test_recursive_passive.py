@@ -1,0 +1,110 @@
+"""Springs, dampers, potentials and rotors in `Dynamics`, against simulations and by their power."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from random_mechanisms import random_coordinates, random_tree
+
+from robosim import Dynamics, PointSpring, Potential, Simulation, Tendon
+from robosim.tendons import Point, Wrap
+
+GRAVITY = (0.7, -1.1, -9.0)
+
+
+def close(measured, expected, tolerance):
+    """Equal, in parts of the largest entry."""
+    scale = float(np.abs(expected).max())
+    np.testing.assert_allclose(measured, expected, rtol=0, atol=tolerance * scale)
+
+
+def sprung(rng, robot):
+    """Springs, dampers and rotors on all coordinates, and potentials where there is one."""
+    joints = []
+    for joint in robot.joints:
+        values = {
+            what: rng.uniform(0.1, 1.0, size=joint.nv)
+            for what in ("stiffness", "damping", "armature")
+        }
+        rest = rng.normal(size=joint.nv)
+        if joint.has_quaternion:
+            rest[joint.C_T.shape[1] :] = 0.0
+        well = Potential.sample(lambda x: np.cos(2 * x), -4, 4) if joint.nv == 1 else None
+        joints.append(replace(joint, rest=rest, potential=well, **values))
+    return replace(robot, joints=tuple(joints))
+
+
+def lengths(robot):
+    """Springs and tendons between points."""
+    names = [body.name for body in robot.bodies]
+    well = Potential.sample(lambda x: 0.3 * np.sin(x), 0, 5)
+    springs = (
+        PointSpring("s", None, names[-1], (1, 2, 3), (0.1, 0.2, 0.1), 3.0, 0.5, 0.7, well),
+        PointSpring("t", names[0], names[-1], (0, 0.1, 0), (0.1, 0.2, 0.1), 2.0, 0.5),
+    )
+    path = (Point(None, (0, 0, 3)), Wrap("sphere", names[0], 0.1), Point(names[-1], (0.2, 0, 0)))
+    tendons = (
+        Tendon("rope", path, stiffness=4.0, rest_length=(0.2, 0.9), damping=0.3, armature=0.2),
+    )
+    return replace(robot, springs=springs, tendons=tendons)
+
+
+PASSIVE = {
+    "springs": lambda rng: sprung(rng, random_tree(rng, 5, kinds=("revolute", "spherical"))),
+    "lengths": lambda rng: lengths(random_tree(rng, 4, kinds=("revolute", "prismatic"))),
+}
+
+
+@pytest.mark.parametrize("make", PASSIVE.values(), ids=PASSIVE)
+class TestPassiveForces:
+    def test_accelerations_are_those_of_a_simulation(self, make):
+        """Of joints and of bodies: those within a step, whose limit is taken from two of them."""
+        rng = np.random.default_rng(7)
+        robot = make(rng)
+        q, v = random_coordinates(rng, robot), rng.normal(size=robot.nv)
+        tau = rng.normal(size=robot.nv)
+        dynamics, found, shown = Dynamics(robot, GRAVITY), [], []
+        for dt in (2e-4, 1e-4):
+            sim = Simulation(robot, dt, GRAVITY)
+            sim.set_state(q, v)
+            sim.step(tau)
+            found.append((sim.v - v) / dt)
+            shown.append(sim.accelerations())
+        measured = 2 * found[1] - found[0]
+        expected = dynamics.forward_acceleration(q, v, tau)
+        assert np.abs(expected - dynamics.forward_acceleration(q, v, tau, passive=False)).max() > 1
+        close(measured, expected, 1e-5)
+        bodies = dynamics.jacobian(q) @ expected + dynamics.jacobian_rate(q, v) @ v
+        close(2 * shown[1] - shown[0], bodies, 1e-4)
+        close(dynamics.inverse_dynamics(q, v, expected), tau, 1e-9)
+
+    def test_energy_is_that_of_a_simulation(self, make):
+        rng = np.random.default_rng(8)
+        robot = make(rng)
+        q, v = random_coordinates(rng, robot), rng.normal(size=robot.nv)
+        sim = Simulation(robot, 1e-3, GRAVITY)
+        sim.set_state(q, v)
+        assert Dynamics(robot, GRAVITY).energy(q, v) == pytest.approx(sim.energy(), rel=1e-12)
+
+    def test_power_is_the_rate_of_energy(self, make):
+        """Without dampers: v . tau = dE/dt, of everything that is in the equations."""
+        rng = np.random.default_rng(9)
+        robot = make(rng)
+        still = [replace(joint, damping=0.0) for joint in robot.joints]
+        robot = replace(
+            robot,
+            joints=tuple(still),
+            springs=tuple(replace(spring, damping=0.0) for spring in robot.springs),
+            tendons=tuple(replace(tendon, damping=0.0) for tendon in robot.tendons),
+        )
+        dynamics = Dynamics(robot, GRAVITY)
+        q, (v, a) = random_coordinates(rng, robot), rng.normal(size=(2, robot.nv))
+        h = 1e-5
+        ends = [
+            dynamics.energy(dynamics.integrate(q, s * v + 0.5 * s * s * a), v + s * a)
+            for s in (h, -h)
+        ]
+        power = dynamics.inverse_dynamics(q, v, a) @ v
+        assert (ends[0] - ends[1]) / (2 * h) == pytest.approx(power, rel=1e-6)
