@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, StateError
@@ -150,6 +150,89 @@ class Dynamics:
         given = (("q", q, self._q), ("v", v, self._v), ("tau", tau, self._a))
         return on.call(entries.forward_acceleration, given, self._nv, (1.0, acts), pushes, n)[0]
 
+    def hybrid_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        accelerations: Mapping[str, ArrayLike],
+        wrenches: Wrenches | None = None,
+        *,
+        passive: bool = True,
+    ) -> tuple[Array, Array, Array]:
+        """Accelerations where forces are known, and forces where accelerations are [Sueda, Alg. 9].
+
+        Parameters
+        ----------
+        q, v, tau : (nq,), (nv,), (nv,), or rows of them
+            tau of joints whose accelerations are given does not count.
+        accelerations : mapping of names of joints to a number, (m,) or (n, m)
+            Of all m velocities of a joint.
+        wrenches, passive
+            As of `inverse_dynamics`.
+
+        Returns
+        -------
+        a : (nv,)
+        tau : (nv,), as given, and what the other joints need
+        crossing : (nb, 6) [N, N m]
+            What acts on each body and all beyond it across its joint, world axes: force, moment
+            about the joint's point on the body. From the joint with its motors and springs, and
+            from tendons and `PointSpring` that cross it.
+
+        Raises
+        ------
+        ModelError
+            If there is no such joint in the tree; if a joint moves nothing that has mass or
+            inertia, and its acceleration is not given.
+        """
+        on, nv = self._on, self.robot.nv
+        held, given = on.held(accelerations)
+        tau = on.checked("tau", tau, self._a)
+        beside: Array = np.zeros(nv)
+        if passive and self._lengths.acts:
+            beside = on.each(self._lengths.forces, q, v)
+        if self._lengths.inert:
+            given = self._hybrid_dense(q, v, tau, held != 0, given, wrenches, passive)
+        pushes, n = on.pushes(wrenches)
+        arguments = (
+            ("q", q, self._q),
+            ("v", v, self._v),
+            ("tau", tau + beside, self._a),
+            ("accelerations", given, on.given),
+        )
+        all_held = np.ones(nv, dtype=np.int64) if self._lengths.inert else held
+        shapes = (nv,), (nv,), (len(self.robot.bodies), 6)
+        before = 1.0, 1 if passive else 0, all_held
+        a, forces, crossing = on.call(entries.hybrid_dynamics, arguments, shapes, before, pushes, n)
+        forces = forces - beside
+        if self._lengths.inert:
+            forces = forces + on.each(self._lengths.inertial_forces, q, v, a)
+        return a, np.where(held != 0, forces, tau), crossing
+
+    def _hybrid_dense(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: Array,
+        held: NDArray[np.bool_],
+        given: Array,
+        wrenches: Wrenches | None,
+        passive: bool,
+    ) -> Array:
+        """All accelerations, by the dense mass matrix."""
+        left = tau - self.inverse_dynamics(q, v, given, wrenches, passive=passive)
+        free = np.flatnonzero(~held)
+        try:
+            change = np.linalg.solve(
+                self.mass_matrix(q)[..., free[:, None], free], left[..., free][..., None]
+            )
+        except np.linalg.LinAlgError:
+            raise self._without_inertia() from None
+        a = np.zeros(left.shape) + given
+        a[..., free] += change[..., 0]
+        return a
+
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Mass matrix (nv, nv), symmetric, with the inertia of rotors and tendons."""
         nv = self.robot.nv
@@ -179,10 +262,13 @@ class Dynamics:
         try:
             return np.asarray(np.linalg.solve(self.mass_matrix(q), x[..., None])[..., 0])
         except np.linalg.LinAlgError:
-            raise ModelError(
-                "the mass matrix has no inverse: something moves that has no mass or inertia",
-                element=f"mechanism '{self.robot.name}'",
-            ) from None
+            raise self._without_inertia() from None
+
+    def _without_inertia(self) -> ModelError:
+        return ModelError(
+            "the mass matrix has no inverse: something moves that has no mass or inertia",
+            element=f"mechanism '{self.robot.name}'",
+        )
 
     def bias_forces(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Coriolis, centrifugal and gravity forces (nv,): ``M a + bias = tau``, nothing passive."""

@@ -43,7 +43,7 @@ class Memory:
     def __init__(self, tree: Any, nq: int, nv: int) -> None:
         self._handle = Handle(make_recursion(tree))
         self.address = self._handle.address
-        rows = [np.zeros((1, n)) for n in (nq, nv, nv, nq)]
+        rows = [np.zeros((1, n)) for n in (nq, nv, nv, nq, nv)]
         self.rows = [(one, one[0]) for one in rows]
 
 
@@ -60,11 +60,12 @@ class Recursion:
         self.robot = robot
         self._tree, self._turns = compile_links(robot, gravity)
         nq, nv = self._nq, self._nv = (robot.nq,), (robot.nv,)
-        self.q, self.v, self.a, self.q1 = (
+        self.q, self.v, self.a, self.q1, self.given = (
             (nq, 0, True),
             (nv, 1, False),
             (nv, 2, False),
             (nq, 3, True),
+            (nv, 4, False),
         )
         self.no_pushes = Pushes(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((1, 0, 6)))
         self._free: list[Memory] = []
@@ -246,6 +247,42 @@ class Recursion:
         rows = np.stack([np.broadcast_to(array, (n or 1, 6)) for array in values], axis=1)
         return Pushes(np.array(links, dtype=np.int64), np.array(points), rows.copy()), n
 
+    def held(self, accelerations: Mapping[str, ArrayLike]) -> tuple[NDArray[np.int64], Array]:
+        """Which velocities have their accelerations given, 1 or 0, and these: (nv,) or (n, nv).
+
+        Raises
+        ------
+        ModelError
+            For an unknown name.
+        StateError
+            For a wrong shape or a value that is not finite.
+        """
+        robot = self.robot
+        joints = {joint.name: k for k, joint in enumerate(robot.tree_joints)}
+        held, found, n = np.zeros(robot.nv, dtype=np.int64), [], 0
+        for name, value in accelerations.items():
+            if name not in joints:
+                raise ModelError(
+                    f"has no joint '{name}' in its tree",
+                    element=f"mechanism '{robot.name}'",
+                    alternatives=tuple(joints),
+                )
+            begin, width = robot.v_offsets[joints[name]], robot.tree_joints[joints[name]].nv
+            if width == 0:
+                raise ModelError("does not move", element=f"joint '{name}'")
+            label = f"the acceleration of joint '{name}'"
+            array, many = _rows(label, value, width)
+            if not np.all(np.isfinite(array)):
+                raise StateError(f"{label} must be finite, not {array.tolist()}")
+            if many:
+                n = _common(label, len(array), n)
+            held[begin : begin + width] = 1
+            found.append((slice(begin, begin + width), array))
+        given = np.zeros((n or 1, robot.nv))
+        for columns, array in found:
+            given[:, columns] = array
+        return held, given if n else given[0]
+
     def _pushed(self, name: str) -> tuple[int, Array]:
         """Link and point of what a wrench pushes: of a body its centre of mass."""
         bodies = [body.name for body in self.robot.bodies]
@@ -269,7 +306,7 @@ def _rows(name: str, value: Any, width: int) -> tuple[Array, bool]:
         raise StateError(f"{name} must be numbers, not {value!r}") from None
     if array.ndim > 2 or array.shape[-1] != width:
         raise StateError(f"{name} must have shape ({width},) or (n, {width}), not {array.shape}")
-    return array.reshape(-1, width), array.ndim == 2
+    return (array if array.ndim == 2 else array[None]), array.ndim == 2
 
 
 def _common(name: str, rows: int, n: int) -> int:

@@ -100,6 +100,30 @@ def close(measured, expected, tolerance=1e-11):
     np.testing.assert_allclose(measured, expected, rtol=0, atol=tolerance * scale)
 
 
+def across_joints(robot, dense, v, a):
+    """What acts on each body and all beyond it, (nb, 6), about its joint's point on it."""
+    accelerations = dense.jacobian() @ a + dense.bias_accelerations(v)
+    masses = np.array([0.0 if body.carrier else body.mass for body in robot.bodies])
+    own = np.array([0.0 if body.carrier else 1.0 for body in robot.bodies])
+    inertias, omega = own[:, None, None] * dense.inertias(), dense.twists(v)[:, 3:]
+    forces = masses[:, None] * (accelerations[:, :3] - GRAVITY)
+    moments = np.einsum("bij,bj->bi", inertias, accelerations[:, 3:])
+    moments += np.cross(omega, np.einsum("bij,bj->bi", inertias, omega))
+    names = [body.name for body in robot.bodies]
+    out = np.zeros((len(names), 6))
+    for b in range(len(names)):
+        at = b
+        while True:
+            joint = robot.tree_joints[at]
+            point = dense.x[at] + dense.R[at] @ np.asarray(joint.child_position)
+            out[at, :3] += forces[b]
+            out[at, 3:] += moments[b] + np.cross(dense.x[b] - point, forces[b])
+            if joint.parent is None:
+                break
+            at = names.index(joint.parent)
+    return out
+
+
 class TestAgainstTheDenseOne:
     def test_mass_matrix(self, case):
         _, dynamics, dense, q, _, _ = case
@@ -203,6 +227,25 @@ class TestAgainstTheDenseOne:
         close(by_q, slope(lambda d: accelerations(dynamics.integrate(q, d), v, tau)), 1e-6)
         close(by_v, slope(lambda d: accelerations(q, v + d, tau)), 1e-6)
         close(by_tau, np.linalg.inv(M), 1e-9)
+
+    def test_hybrid_dynamics(self, case):
+        """Every other joint has its acceleration given, the others their forces."""
+        robot, dynamics, dense, q, v, a = case
+        M, bias = dense.mass_matrix(), dense.bias_forces(v, GRAVITY)
+        held, given = np.zeros(robot.nv, dtype=bool), {}
+        for joint, begin in list(zip(robot.tree_joints, robot.v_offsets, strict=False))[::2]:
+            if joint.nv > 0:
+                held[begin : begin + joint.nv] = True
+                given[joint.name] = a[begin : begin + joint.nv]
+        tau = np.where(held, 7.0, M @ a + bias)  # what is held does not count
+        found, forces, crossing = dynamics.hybrid_dynamics(q, v, tau, given, passive=False)
+        np.testing.assert_array_equal(found[held], a[held])
+        np.testing.assert_array_equal(forces[~held], tau[~held])
+        close(found, a, 1e-9)
+        close(forces, M @ a + bias, 1e-9)
+        again = dynamics.forward_acceleration(q, v, forces, passive=False)
+        close(again, found, 1e-9)
+        close(crossing, across_joints(robot, dense, v, found), 1e-9)
 
     def test_rows_are_the_single_ones_to_the_bit(self, case):
         robot, dynamics, _, q, v, _ = case
@@ -355,6 +398,34 @@ class TestArguments:
         v[1, 7] = np.nan
         with pytest.raises(StateError, match=rf"'{a1.v_names[7]}' is nan in row 1"):
             Dynamics(a1).bias_forces(a1.home, v)
+
+    def test_given_accelerations_are_checked(self, a1):
+        dynamics, q, v = Dynamics(a1), np.array(a1.home), np.zeros(a1.nv)
+        for given, error, told in (
+            ({"nose": 1.0}, ModelError, "no joint 'nose' in its tree"),
+            ({"FL_hip_joint": [1.0, 2.0]}, StateError, r"of joint 'FL_hip_joint' must have shape"),
+            ({"FL_hip_joint": np.nan}, StateError, "of joint 'FL_hip_joint' must be finite"),
+        ):
+            with pytest.raises(error, match=told):
+                dynamics.hybrid_dynamics(q, v, v, given)
+
+    def test_rows_of_given_accelerations(self, a1):
+        dynamics, q, v = Dynamics(a1), np.array(a1.home), np.ones(a1.nv)
+        given = np.array([[1.0], [2.0], [3.0]])
+        many = dynamics.hybrid_dynamics(q, v, 2 * v, {"FL_hip_joint": given})
+        one = dynamics.hybrid_dynamics(q, v, 2 * v, {"FL_hip_joint": 3.0})
+        assert [part.shape for part in many] == [(3, a1.nv), (3, a1.nv), (3, len(a1.bodies), 6)]
+        for part, row in zip(many, one, strict=True):
+            np.testing.assert_array_equal(part[2], row)
+
+    def test_a_robot_without_velocities(self):
+        robot = Mechanism(
+            "post", (Body("post", 1.0, np.eye(3)),), (Joint("f", "fixed", None, "post"),)
+        )
+        dynamics = Dynamics(robot)
+        assert dynamics.mass_matrix([]).shape == (0, 0)
+        assert dynamics.inverse_dynamics([], [], []).shape == (0,)
+        assert dynamics.gravity(np.zeros((4, 0))).shape == (4, 0)
 
     def test_unknown_names(self, a1):
         dynamics = Dynamics(a1)

@@ -5,7 +5,7 @@ Joints are taken column by column: a joint of m velocities is m joints of one, i
 
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.recursive.joints import move_link, place_link
-from robosim.kernels.recursive.newton_euler import hold_world, pass_force, push_links
+from robosim.kernels.recursive.newton_euler import hold_world, inverse_row, pass_force, push_links
 from robosim.kernels.recursive.passive import add_gyroscopic, add_passive
 from robosim.kernels.recursive.vectors import crossed, dot6, symmetric_times
 
@@ -155,8 +155,11 @@ def pass_inertia(own, inertia, above):
 
 
 @kernel
-def resist(on, b, tau):
-    """Take the joint of a link out of its articulated inertia; 1 + a coordinate without inertia."""
+def resist(on, b, tau, held, given):
+    """Take the joint of a link out of its articulated inertia; 1 + a coordinate without inertia.
+
+    Columns that are held pass all of that inertia on, and the force of their given acceleration.
+    """
     link, own, inertia = on.tree.links[b], on.places[b], on.articulated[b]
     middle = link.v_begin + link.m_T
     for back in range(1, link.m_T + link.m_R + 1):
@@ -168,6 +171,12 @@ def resist(on, b, tau):
         else:
             scale = inertia.M[0] + inertia.M[3] + inertia.M[5]
             slide_momentum(inertia, column.S, column.U)
+        if held is not None and held[k] != 0:
+            for i in range(6):
+                own.f[i] += given[k] * column.U[i]
+                column.U[i] = 0.0
+            column.D, column.u = 1.0, given[k]
+            continue
         D = dot6(column.S, column.U) + on.tree.coordinates[k].armature
         if not SINGULAR * scale < D:
             return k + 1
@@ -181,8 +190,12 @@ def resist(on, b, tau):
 
 
 @kernel
-def forward_row(on, weight, passive, q, v, tau, bodies, points, wrenches, a):
-    """a (nv,) of one state; returns 1 + a coordinate that moves nothing, or 0."""
+def forward_row(on, weight, passive, held, given, q, v, tau, bodies, points, wrenches, a):
+    """a (nv,) of one state; returns 1 + a coordinate that moves nothing, or 0.
+
+    Where `held` (nv,) is not 0, accelerations are `given` (nv,), and tau does not count. None for
+    neither.
+    """
     links, places, columns = on.tree.links, on.places, on.columns
     nb = links.shape[0]
     hold_world(on, weight)
@@ -201,7 +214,7 @@ def forward_row(on, weight, passive, q, v, tau, bodies, points, wrenches, a):
         link = links[b]
         if link.gyro != 0:
             add_gyroscopic(on, link, v, -1.0, a)
-        failed = resist(on, b, a)
+        failed = resist(on, b, a, held, given)
         if failed != 0:
             return failed
         if link.parent != nb:
@@ -211,6 +224,24 @@ def forward_row(on, weight, passive, q, v, tau, bodies, points, wrenches, a):
     for b in range(nb):
         link = links[b]
         fall(link, places[link.parent], places[b], columns, a)
+    return 0
+
+
+@kernel
+def hybrid_row(
+    on, weight, passive, held, given, q, v, tau, bodies, points, wrenches, a, forces, crossing
+):
+    """a (nv,), forces (nv,) and what crosses the joints (nb, 6); returns as `forward_row`."""
+    failed = forward_row(on, weight, passive, held, given, q, v, tau, bodies, points, wrenches, a)
+    if failed != 0:
+        return failed
+    inverse_row(on, weight, passive, q, v, a, bodies, points, wrenches, forces)
+    for k in range(forces.shape[0]):
+        if held[k] == 0:
+            forces[k] = tau[k]
+    for b in range(crossing.shape[0]):
+        for i in range(6):
+            crossing[b, i] = on.places[b].f[i]
     return 0
 
 

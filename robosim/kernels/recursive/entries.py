@@ -7,7 +7,7 @@ An address leads to a `Recursion` (`robosim.compiled.links`). Returned is 0, `NO
 from robosim.kernels.compiler.addresses import load
 from robosim.kernels.compiler.jit import entry, kernel
 from robosim.kernels.compiler.recursion import KIND
-from robosim.kernels.recursive.articulated import forward_row
+from robosim.kernels.recursive.articulated import forward_row, hybrid_row
 from robosim.kernels.recursive.composite import centroidal_row, find_center, mass_row
 from robosim.kernels.recursive.derivatives import derivatives_row
 from robosim.kernels.recursive.joints import place_links
@@ -70,7 +70,7 @@ def forward_acceleration(address, weight, passive, q, v, tau, bodies, points, wr
         ):
             return NOT_A_STATE
         failed = forward_row(
-            on, weight, passive, q[row_of(q, i)], v[row_of(v, i)], tau[row_of(tau, i)],
+            on, weight, passive, None, None, q[row_of(q, i)], v[row_of(v, i)], tau[row_of(tau, i)],
             bodies, points, wrenches[row_of(wrenches, i)], out[i],
         )  # fmt: skip
         if failed != 0:
@@ -95,8 +95,35 @@ def forward_state(address, weight, passive, q, v, tau, out):
     if no_state(on, q) or not_finite(v) or not_finite(tau):
         return NOT_A_STATE
     return forward_row(
-        on, weight, passive, q, v, tau, on.pushed, on.points, on.wrenches, out
+        on, weight, passive, None, None, q, v, tau, on.pushed, on.points, on.wrenches, out
     )  # fmt: skip
+
+
+@entry
+def hybrid_dynamics(
+    address, weight, passive, held, q, v, tau, given, bodies, points, wrenches, a, forces, crossing
+):
+    """Accelerations and forces (n, nv), those of `held` coordinates (nv,) given the other way.
+
+    Also what crosses the joints (n, nb, 6).
+    """
+    on = load(address, KIND)
+    for i in range(a.shape[0]):
+        if (
+            no_state(on, q[row_of(q, i)])
+            or not_finite(v[row_of(v, i)])
+            or not_finite(tau[row_of(tau, i)])
+            or not_finite(given[row_of(given, i)])
+        ):
+            return NOT_A_STATE
+        failed = hybrid_row(
+            on, weight, passive, held, given[row_of(given, i)], q[row_of(q, i)], v[row_of(v, i)],
+            tau[row_of(tau, i)], bodies, points, wrenches[row_of(wrenches, i)],
+            a[i], forces[i], crossing[i],
+        )  # fmt: skip
+        if failed != 0:
+            return failed
+    return 0
 
 
 @entry
