@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -75,13 +77,16 @@ class Dynamics:
         down = finite(gravity, (3,))
         if down is None:
             raise StateError(f"gravity must be three finite numbers, not {gravity!r}")
-        self.robot = robot
+        self.robot, self._made = robot, (partial(Dynamics, tree=tree), (robot, down))
         self._on = Recursion(robot, down)
         self._q, self._v, self._a = self._on.q, self._on.v, self._on.a
         self._nv = ((robot.nv,),)
         self._jacobians = len(robot.bodies), 6, robot.nv
         self._lengths = Lengths(robot)
         self._still = np.zeros(robot.nv)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._made  # copies are made anew, as kernels know memory by its address
 
     def inverse_dynamics(
         self,

@@ -7,7 +7,9 @@ import numpy as np
 from robosim.description.mechanism import Mechanism
 from robosim.runtime.handles import Parts
 from robosim.simulation import energy, readings
+from robosim.simulation.dynamics import Dynamics
 from robosim.simulation.engine import Engine
+from robosim.simulation.kinematics import Kinematics
 from robosim.simulation.loads import Held
 from robosim.simulation.readings import Contact
 from robosim.simulation.sensors import read as read_sensor
@@ -31,6 +33,7 @@ class Knot:
     state: BodyState
     engine: Engine
     held: Held
+    _dynamics: Dynamics | None = None
 
     @property
     def parts(self) -> Parts:
@@ -46,6 +49,21 @@ class Knot:
     def gravity(self) -> Array:
         """Acceleration of free fall (3,) [m/s^2], world, read-only."""
         return self.parts.options.gravity
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """Dynamics in joint coordinates of this robot under this gravity, for controllers.
+
+        Made when first asked for, and kept. Raises a ModelError for a robot with loops, couplings
+        or motions: `Dynamics(robot, tree=True)` leaves these out.
+        """
+        if self._dynamics is None:
+            self._dynamics = Dynamics(self.robot, self.gravity)
+        return self._dynamics
+
+    def kinematics(self) -> Kinematics:
+        """Poses, Jacobians and tendons in joint coordinates at the present knot."""
+        return Kinematics(self.robot, self.q)
 
     @property
     def order(self) -> int:

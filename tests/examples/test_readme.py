@@ -24,7 +24,7 @@ SNIPPETS = [*README, "\n".join(BUILDING), "\n".join(DYNAMICS)]
 
 
 def test_there_are_some() -> None:
-    assert (len(README), len(BUILDING), len(DYNAMICS)) == (2, 3, 3)
+    assert (len(README), len(BUILDING), len(DYNAMICS)) == (2, 3, 4)
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import gc
+import pickle
 import threading
 from dataclasses import replace
 
@@ -17,6 +20,7 @@ from robosim import (
     Joint,
     Mechanism,
     ModelError,
+    Simulation,
     StateError,
     Tendon,
 )
@@ -417,6 +421,24 @@ class TestArguments:
         assert [part.shape for part in many] == [(3, a1.nv), (3, a1.nv), (3, len(a1.bodies), 6)]
         for part, row in zip(many, one, strict=True):
             np.testing.assert_array_equal(part[2], row)
+
+    @pytest.mark.parametrize("copied", [copy.deepcopy, lambda d: pickle.loads(pickle.dumps(d))])
+    def test_copies_have_memory_of_their_own(self, a1, copied):
+        dynamics, q = Dynamics(a1, GRAVITY), np.array(a1.home)
+        expected = dynamics.gravity(q)
+        other = copied(dynamics)
+        del dynamics
+        gc.collect()
+        np.testing.assert_array_equal(other.gravity(q), expected)
+
+    def test_of_a_simulation(self, a1):
+        sim = Simulation(a1, gravity=GRAVITY)
+        assert sim.dynamics is sim.dynamics
+        close(sim.dynamics.gravity(sim.q), sim.kinematics().bias_forces(sim.v, GRAVITY))
+        assert sim.copy().dynamics.robot is sim.robot
+        np.testing.assert_array_equal(
+            copy.deepcopy(sim).dynamics.gravity(sim.q), sim.dynamics.gravity(sim.q)
+        )
 
     def test_a_robot_without_velocities(self):
         robot = Mechanism(
