@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from robosim.description.mechanism import Mechanism
 from robosim.runtime.handles import Parts
 from robosim.simulation import energy, readings
-from robosim.simulation.dynamics import Dynamics
 from robosim.simulation.engine import Engine
 from robosim.simulation.kinematics import Kinematics
 from robosim.simulation.loads import Held
@@ -15,6 +16,9 @@ from robosim.simulation.readings import Contact
 from robosim.simulation.sensors import read as read_sensor
 from robosim.simulation.views import BodyState, LastStep, last_step
 from robosim.validation import Array, read_only
+
+if TYPE_CHECKING:
+    from robosim.simulation.dynamics import Dynamics
 
 
 class Knot:
@@ -58,6 +62,9 @@ class Knot:
         or motions: `Dynamics(robot, tree=True)` leaves these out.
         """
         if self._dynamics is None:
+            # Its kernels take a tenth of a second to import, which most simulations never need.
+            from robosim.simulation.dynamics import Dynamics
+
             self._dynamics = Dynamics(self.robot, self.gravity)
         return self._dynamics
 
