@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, StateError
 from robosim.kernels.recursive import entries
-from robosim.simulation.kinematics import GRAVITY, dependences
+from robosim.simulation.kinematics import GRAVITY, refuse_dependences, without_inverse
 from robosim.simulation.lengths import Lengths
 from robosim.simulation.random_pose import random_coordinates
 from robosim.simulation.recursion import Recursion
@@ -67,13 +67,8 @@ class Dynamics:
     def __init__(
         self, robot: Mechanism, gravity: ArrayLike = GRAVITY, *, tree: bool = False
     ) -> None:
-        held = [] if tree else dependences(robot)
-        if held:
-            raise ModelError(
-                f"has {', '.join(held)}, which the equations of its tree do not have; use "
-                "Simulation.accelerations, or Dynamics(robot, tree=True) to leave them out",
-                element=f"mechanism '{robot.name}'",
-            )
+        if not tree:
+            refuse_dependences(robot, "Dynamics(robot, tree=True)")
         down = finite(gravity, (3,))
         if down is None:
             raise StateError(f"gravity must be three finite numbers, not {gravity!r}")
@@ -233,7 +228,7 @@ class Dynamics:
                 self.mass_matrix(q)[..., free[:, None], free], left[..., free][..., None]
             )
         except np.linalg.LinAlgError:
-            raise self._without_inertia() from None
+            raise without_inverse(self.robot) from None
         a = np.zeros(left.shape) + given
         a[..., free] += change[..., 0]
         return a
@@ -267,13 +262,7 @@ class Dynamics:
         try:
             return np.asarray(np.linalg.solve(self.mass_matrix(q), x[..., None])[..., 0])
         except np.linalg.LinAlgError:
-            raise self._without_inertia() from None
-
-    def _without_inertia(self) -> ModelError:
-        return ModelError(
-            "the mass matrix has no inverse: something moves that has no mass or inertia",
-            element=f"mechanism '{self.robot.name}'",
-        )
+            raise without_inverse(self.robot) from None
 
     def bias_forces(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Coriolis, centrifugal and gravity forces (nv,): ``M a + bias = tau``, nothing passive."""

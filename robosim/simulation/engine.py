@@ -203,8 +203,8 @@ class Engine:
 
     def advance_once(self, run: Handle) -> None:
         """Take the only step of a run as `advance` does, by a shorter way where there is one."""
-        counters, done = self.counters, self._done
-        if self.run_states is not None and not counters.away and not self._is_fourth:
+        done = self._done
+        if self.run_states is not None and not self.counters.away and not self._is_fourth:
             if not self._stepping.acquire(False):
                 raise StateError(BUSY)
             done[0] = 0
@@ -215,9 +215,7 @@ class Engine:
             finally:
                 # An interrupt is raised when compiled code returns, with the step done.
                 if taken := done.item():
-                    counters.steps += 1
-                    counters.last = run.values.infos, 0
-                    counters.last_is_first = counters.steps == 1
+                    self.count(taken, run.values.infos, 0)
                 self._stepping.release()
             if taken:
                 return

@@ -316,21 +316,13 @@ class Kinematics:
             For a robot with any of these, unless `tree_only`; for a mass matrix without an
             inverse.
         """
-        held = [] if tree_only else dependences(self.robot)
-        if held:
-            raise ModelError(
-                f"has {', '.join(held)}, which the equations of its tree do not have; use "
-                "Simulation.accelerations, or tree_only=True to leave them out",
-                element=f"mechanism '{self.robot.name}'",
-            )
+        if not tree_only:
+            refuse_dependences(self.robot, "tree_only=True")
         rhs = _shaped(tau, "tau", self.robot.nv) - self.bias_forces(v, gravity, rotors)
         try:
             return np.asarray(np.linalg.solve(self.mass_matrix(rotors), rhs))
         except np.linalg.LinAlgError:
-            raise ModelError(
-                "the mass matrix has no inverse: something moves that has no mass or inertia",
-                element=f"mechanism '{self.robot.name}'",
-            ) from None
+            raise without_inverse(self.robot) from None
 
     def read_coordinates(
         self,
@@ -360,7 +352,26 @@ class Kinematics:
         return self._state.q[: self.robot.nq].copy(), self._state.v[: self.robot.nv].copy()
 
 
-def dependences(robot: Mechanism) -> list[str]:
+def without_inverse(robot: Mechanism) -> ModelError:
+    """The error of a mass matrix that has no inverse."""
+    return ModelError(
+        "the mass matrix has no inverse: something moves that has no mass or inertia",
+        element=f"mechanism '{robot.name}'",
+    )
+
+
+def refuse_dependences(robot: Mechanism, otherwise: str) -> None:
+    """Raise a ModelError for what the equations of a tree lack, which leaves it out `otherwise`."""
+    held = _dependences(robot)
+    if held:
+        raise ModelError(
+            f"has {', '.join(held)}, which the equations of its tree do not have; use "
+            f"Simulation.accelerations, or {otherwise} to leave them out",
+            element=f"mechanism '{robot.name}'",
+        )
+
+
+def _dependences(robot: Mechanism) -> list[str]:
     """What makes coordinates of a robot depend on each other or on time, a few words each."""
     found = [f"joint '{joint.name}', which closes a loop" for joint in robot.loop_joints]
     found += [f"coupling '{coupling.name}'" for coupling in robot.couplings]

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dependent_mechanisms import DEPENDENT
 
 import robosim
 from robosim import Body, Joint, Mechanism, ModelError, Simulation, StateError, quaternions
 from robosim.dynamics import Kinematics, forward_acceleration
-from robosim.elements import Coupling
 from robosim.tendons import Point, Tendon, Term, Wrap
 
 EPS = 1e-6
@@ -93,24 +93,7 @@ def test_inertia_of_a_tendon_around_a_spinning_drum():
     np.testing.assert_allclose(kinematics.tendon_jacobian() @ v, np.mean(rates), rtol=1e-8)
 
 
-def _bar(**parts) -> Mechanism:
-    """Two hinges, with what makes them depend on each other or on time."""
-    joints = tuple(Joint(n, "revolute", None, n, axis=(0, 1, 0)) for n in "ab")
-    joints += parts.pop("joints", ())
-    bodies = tuple(Body(n, 1.0, np.eye(3)) for n in "ab")
-    return Mechanism("bar", bodies, joints, **parts)
-
-
-@pytest.mark.parametrize(
-    ("robot", "named"),
-    [
-        (_bar(joints=(Joint("pin", "spherical", "a", "b"),)), "'pin'.*loop"),
-        (_bar(couplings=(Coupling("gear", "b", "a"),)), "coupling 'gear'"),
-        (_bar(tendons=(Tendon("rod", (Term("a"), Term("b")), lower=0, upper=0),)), "tendon 'rod'"),
-        (replace(_bar(), joints=(replace(_bar().joints[0], motion=np.sin), _bar().joints[1])),
-         "motion of joint 'a'"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("robot", "named"), DEPENDENT)
 def test_accelerations_of_the_tree_alone_are_asked_for(robot, named):
     state = np.zeros(2), np.zeros(2), np.ones(2)
     with pytest.raises(ModelError, match=rf"(?s){named}.*tree_only=True"):

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dependent_mechanisms import DEPENDENT, bar
 from random_mechanisms import random_coordinates, random_joint, random_tree
 
 import robosim
 from robosim import (
     Body,
-    Coupling,
     Dynamics,
     Joint,
     Mechanism,
@@ -457,24 +457,7 @@ class TestArguments:
             dynamics.transposed(a1.home, {"nose": np.zeros(6)})
 
 
-def bar(**parts):
-    """Two hinges, with what makes them depend on each other or on time."""
-    joints = tuple(Joint(n, "revolute", None, n, axis=(0, 1, 0)) for n in "ab")
-    joints += parts.pop("joints", ())
-    bodies = tuple(Body(n, 1.0, np.eye(3)) for n in "ab")
-    return Mechanism("bar", bodies, joints, **parts)
-
-
-@pytest.mark.parametrize(
-    ("robot", "named"),
-    [
-        (bar(joints=(Joint("pin", "spherical", "a", "b"),)), "'pin', which closes a loop"),
-        (bar(couplings=(Coupling("gear", "b", "a"),)), "coupling 'gear'"),
-        (bar(tendons=(Tendon("rod", (Term("a"), Term("b")), lower=0, upper=0),)), "tendon 'rod'"),
-        (replace(bar(), joints=(replace(bar().joints[0], motion=np.sin), bar().joints[1])),
-         "motion of joint 'a'"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("robot", "named"), DEPENDENT)
 def test_what_a_tree_does_not_have_is_refused(robot, named):
     with pytest.raises(ModelError, match=rf"(?s){named}.*Simulation.accelerations.*tree=True"):
         Dynamics(robot)

@@ -11,6 +11,7 @@ from robosim.compiled.links import Links
 from robosim.compiled.records.joint import COORDINATE, PIECE
 from robosim.compiled.records.link import LINK
 from robosim.description.mechanism import Mechanism
+from robosim.se3 import cross_matrix
 from robosim.validation import Array
 
 PASSIVE = ("stiffness", "damping")
@@ -82,10 +83,9 @@ def _set_turn(link: NDArray[np.void], C_R: Array, before: Array, after: Array) -
     if C_R.shape[1] == 0:
         link["K0"] = before @ after
     elif C_R.shape[1] == 1:
-        x, y, z = axis = C_R[:, 0]
+        axis = C_R[:, 0]
         along = np.outer(axis, axis)
-        across = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
         link["K0"] = before @ along @ after
-        link["K1"] = before @ across @ after
+        link["K1"] = before @ cross_matrix(axis) @ after
         link["K2"] = before @ (np.eye(3) - along) @ after
         link["axis"] = before @ axis

@@ -10,7 +10,7 @@ import numpy as np
 
 LINK = np.dtype(
     [
-        ("kind", "i8"),  # HINGE, SLIDE or ANY
+        ("kind", "i8"),  # ONE_HINGE, ONE_SLIDE or ANY_JOINT
         ("parent", "i8"),  # link, or nb for the world
         ("q_begin", "i8"),
         ("v_begin", "i8"),

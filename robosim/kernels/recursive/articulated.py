@@ -5,7 +5,13 @@ Joints are taken column by column: a joint of m velocities is m joints of one, i
 
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.recursive.joints import move_link, place_link
-from robosim.kernels.recursive.newton_euler import hold_world, inverse_row, pass_force, push_links
+from robosim.kernels.recursive.newton_euler import (
+    follow_parent,
+    hold_world,
+    inverse_row,
+    pass_force,
+    push_links,
+)
 from robosim.kernels.recursive.passive import add_gyroscopic, add_passive
 from robosim.kernels.recursive.vectors import crossed, dot6, symmetric_times
 
@@ -248,13 +254,7 @@ def hybrid_row(
 @kernel
 def fall(link, parent, own, columns, a):
     """Accelerations of a joint and its link from the parent's."""
-    acc = parent.acc
-    x, y, z = crossed(acc[3], acc[4], acc[5], own.r[0], own.r[1], own.r[2])
-    own.acc[0] = acc[0] + x + own.bias[0]
-    own.acc[1] = acc[1] + y + own.bias[1]
-    own.acc[2] = acc[2] + z + own.bias[2]
-    for i in range(3, 6):
-        own.acc[i] = acc[i] + own.bias[i]
+    follow_parent(parent, own)
     for k in range(link.v_begin, link.v_begin + link.m_T + link.m_R):
         column = columns[k]
         a[k] = column.D * (column.u - dot6(column.U, own.acc))

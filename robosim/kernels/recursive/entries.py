@@ -40,16 +40,18 @@ def no_state(on, q):
     return False
 
 
+@kernel
+def no_motion(on, q, v, a):
+    """`no_state`, or whether velocities, or what goes with them, are not finite."""
+    return no_state(on, q) or not_finite(v) or not_finite(a)
+
+
 @entry
 def inverse_dynamics(address, weight, passive, q, v, a, bodies, points, wrenches, out):
     """out (n, nv): forces that accelerate; gravity times `weight`; `passive` 1 or 0."""
     on = load(address, KIND)
     for i in range(out.shape[0]):
-        if (
-            no_state(on, q[row_of(q, i)])
-            or not_finite(v[row_of(v, i)])
-            or not_finite(a[row_of(a, i)])
-        ):
+        if no_motion(on, q[row_of(q, i)], v[row_of(v, i)], a[row_of(a, i)]):
             return NOT_A_STATE
         inverse_row(
             on, weight, passive, q[row_of(q, i)], v[row_of(v, i)], a[row_of(a, i)],
@@ -63,11 +65,7 @@ def forward_acceleration(address, weight, passive, q, v, tau, bodies, points, wr
     """out (n, nv): accelerations."""
     on = load(address, KIND)
     for i in range(out.shape[0]):
-        if (
-            no_state(on, q[row_of(q, i)])
-            or not_finite(v[row_of(v, i)])
-            or not_finite(tau[row_of(tau, i)])
-        ):
+        if no_motion(on, q[row_of(q, i)], v[row_of(v, i)], tau[row_of(tau, i)]):
             return NOT_A_STATE
         failed = forward_row(
             on, weight, passive, None, None, q[row_of(q, i)], v[row_of(v, i)], tau[row_of(tau, i)],
@@ -82,7 +80,7 @@ def forward_acceleration(address, weight, passive, q, v, tau, bodies, points, wr
 def inverse_state(address, weight, passive, q, v, a, out):
     """`inverse_dynamics` of a single state in any memory, (nv,), that nothing pushes."""
     on = load(address, KIND)
-    if no_state(on, q) or not_finite(v) or not_finite(a):
+    if no_motion(on, q, v, a):
         return NOT_A_STATE
     inverse_row(on, weight, passive, q, v, a, on.pushed, on.points, on.wrenches, out)
     return 0
@@ -92,7 +90,7 @@ def inverse_state(address, weight, passive, q, v, a, out):
 def forward_state(address, weight, passive, q, v, tau, out):
     """`forward_acceleration` of a single state in any memory, (nv,), that nothing pushes."""
     on = load(address, KIND)
-    if no_state(on, q) or not_finite(v) or not_finite(tau):
+    if no_motion(on, q, v, tau):
         return NOT_A_STATE
     return forward_row(
         on, weight, passive, None, None, q, v, tau, on.pushed, on.points, on.wrenches, out
@@ -109,12 +107,9 @@ def hybrid_dynamics(
     """
     on = load(address, KIND)
     for i in range(a.shape[0]):
-        if (
-            no_state(on, q[row_of(q, i)])
-            or not_finite(v[row_of(v, i)])
-            or not_finite(tau[row_of(tau, i)])
-            or not_finite(given[row_of(given, i)])
-        ):
+        if no_motion(on, q[row_of(q, i)], v[row_of(v, i)], tau[row_of(tau, i)]):
+            return NOT_A_STATE
+        if not_finite(given[row_of(given, i)]):
             return NOT_A_STATE
         failed = hybrid_row(
             on, weight, passive, held, given[row_of(given, i)], q[row_of(q, i)], v[row_of(v, i)],
@@ -131,9 +126,7 @@ def inverse_derivatives(address, q, v, a, by_q, by_v, mass):
     """Derivatives (n, nv, nv) of forces by coordinates and velocities, and mass matrices."""
     on = load(address, KIND)
     for i in range(mass.shape[0]):
-        if no_state(on, q[row_of(q, i)]) or not_finite(v[row_of(v, i)]):
-            return NOT_A_STATE
-        if not_finite(a[row_of(a, i)]):
+        if no_motion(on, q[row_of(q, i)], v[row_of(v, i)], a[row_of(a, i)]):
             return NOT_A_STATE
         derivatives_row(
             on, q[row_of(q, i)], v[row_of(v, i)], a[row_of(a, i)], by_q[i], by_v[i], mass[i]
@@ -224,11 +217,7 @@ def frame_motion(address, body, point, q, v, a, out):
     """out (n, 12): twist and acceleration of a frame of a link."""
     on = load(address, KIND)
     for i in range(out.shape[0]):
-        if (
-            no_state(on, q[row_of(q, i)])
-            or not_finite(v[row_of(v, i)])
-            or not_finite(a[row_of(a, i)])
-        ):
+        if no_motion(on, q[row_of(q, i)], v[row_of(v, i)], a[row_of(a, i)]):
             return NOT_A_STATE
         frame_motion_row(on, body, point, q[row_of(q, i)], v[row_of(v, i)], a[row_of(a, i)], out[i])
     return 0

@@ -17,15 +17,22 @@ def hold_world(on, weight):
 
 
 @kernel
-def accelerate(link, parent, own, columns, a):
-    """Acceleration of a link, from the parent's and those of the joint; after `move_link`."""
-    acc, begin = parent.acc, link.v_begin
+def follow_parent(parent, own):
+    """Acceleration of a link at none of its joint, from the parent's; after `move_link`."""
+    acc = parent.acc
     x, y, z = crossed(acc[3], acc[4], acc[5], own.r[0], own.r[1], own.r[2])
     own.acc[0] = acc[0] + x + own.bias[0]
     own.acc[1] = acc[1] + y + own.bias[1]
     own.acc[2] = acc[2] + z + own.bias[2]
     for i in range(3, 6):
         own.acc[i] = acc[i] + own.bias[i]
+
+
+@kernel
+def accelerate(link, parent, own, columns, a):
+    """Acceleration of a link, from the parent's and those of the joint; after `move_link`."""
+    begin = link.v_begin
+    follow_parent(parent, own)
     for k in range(begin, begin + link.m_T):
         for i in range(3):
             own.acc[i] += a[k] * columns[k].S[i]

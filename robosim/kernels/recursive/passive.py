@@ -6,6 +6,12 @@ from robosim.kernels.recursive.vectors import crossed
 
 
 @kernel
+def numbers_of(link):
+    """How many coordinates of a joint are numbers, each with a velocity: all but quaternions."""
+    return link.m_T + (link.m_R if link.m_R == 1 else 0)
+
+
+@kernel
 def add_passive(on, q, v, sign, tau):
     """tau (nv,) += sign * generalized forces of springs, dampers and potentials of joints."""
     links, coordinates, t = on.tree.links, on.tree.coordinates, on.scratch[0]
@@ -13,8 +19,7 @@ def add_passive(on, q, v, sign, tau):
         link = links[b]
         if link.law == 0:
             continue
-        single = link.m_T + (link.m_R if link.m_R == 1 else 0)
-        for row in range(single):
+        for row in range(numbers_of(link)):
             k = link.v_begin + row
             c, x = coordinates[k], q[link.q_begin + row]
             force = c.stiffness * (x - c.rest) + c.damping * v[k]
@@ -72,8 +77,7 @@ def passive_energy(on, q):
         link = links[b]
         if link.law == 0:
             continue
-        single = link.m_T + (link.m_R if link.m_R == 1 else 0)
-        for row in range(single):
+        for row in range(numbers_of(link)):
             c, x = coordinates[link.v_begin + row], q[link.q_begin + row]
             energy += 0.5 * c.stiffness * (x - c.rest) ** 2
             if c.piece_end > c.piece_begin:

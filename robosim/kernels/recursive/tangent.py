@@ -4,7 +4,7 @@ from math import atan2, cos, sin, sqrt
 
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import quaternion_back, quaternion_product
-from robosim.kernels.recursive.passive import unit_quaternion
+from robosim.kernels.recursive.passive import numbers_of, unit_quaternion
 
 
 @kernel
@@ -13,8 +13,7 @@ def integrate_row(on, q, dv, out):
     t = on.scratch[0]
     for b in range(on.tree.links.shape[0]):
         link = on.tree.links[b]
-        single = link.m_T + (link.m_R if link.m_R == 1 else 0)
-        for row in range(single):
+        for row in range(numbers_of(link)):
             out[link.q_begin + row] = q[link.q_begin + row] + dv[link.v_begin + row]
         if link.m_R == 3:
             at, k = link.q_begin + link.m_T, link.v_begin + link.m_T
@@ -29,8 +28,7 @@ def difference_row(on, q0, q1, out):
     t = on.scratch[0]
     for b in range(on.tree.links.shape[0]):
         link = on.tree.links[b]
-        single = link.m_T + (link.m_R if link.m_R == 1 else 0)
-        for row in range(single):
+        for row in range(numbers_of(link)):
             out[link.v_begin + row] = q1[link.q_begin + row] - q0[link.q_begin + row]
         if link.m_R == 3:
             at, k = link.q_begin + link.m_T, link.v_begin + link.m_T
