@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from robosim.description.charts import (
+    Chart,
+    Composite,
+    Euler,
+    ExponentialBall,
+    Hinge,
+    Offset,
+    Screw,
+    Slide,
+    SplineCurve,
+    SplineSurface,
+)
 from robosim.description.joint import (
+    CHART_KINDS,
     KINDS,
     LEAST_TURN,
     Joint,
@@ -13,11 +26,22 @@ from robosim.description.joint import (
 )
 
 __all__ = [
+    "CHART_KINDS",
     "KINDS",
     "LEAST_TURN",
+    "Chart",
+    "Composite",
+    "Euler",
+    "ExponentialBall",
+    "Hinge",
     "Joint",
+    "Offset",
     "SafetyLimits",
+    "Screw",
     "Selection",
+    "Slide",
+    "SplineCurve",
+    "SplineSurface",
     "perpendicular_basis",
     "selection",
 ]

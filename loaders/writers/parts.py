@@ -154,7 +154,7 @@ def note_joint(joint: Joint, lost: Lost, mjcf: bool = False) -> None:
     held = bool(np.any(np.asarray(joint.lower) == np.asarray(joint.upper)))
     if joint.motion is not None and not (mjcf and held):
         lost.add("motions given as functions of time, and joints held by equal limits", joint.name)
-    if joint.potential is not None:
+    if any(joint.potentials):
         lost.add("potentials", joint.name)
     if np.isfinite(joint.cone):
         lost.add("cones of ball joints", joint.name)

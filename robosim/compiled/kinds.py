@@ -22,8 +22,14 @@ SLIP, TORSION, ROLLING = range(3)
 # What the path of a tendon is made of: coordinates, or points, things to wrap around and pulleys.
 TERM, VIA, SPHERE_WRAP, CYLINDER_WRAP, PULLEY = range(5)
 
-# How the elimination of a tree takes a joint: one axis, a ball, free of the world, any other.
-HINGE, BALL, FREE, GENERAL = range(4)
+# How the elimination of a tree takes a joint: one axis, a ball, free of the world, any other, or
+# along the columns of its chart.
+HINGE, BALL, FREE, GENERAL, CHART = range(5)
 
-# How recursions over a tree take a joint: one hinge, one slide, or by a loop over its columns.
-ONE_HINGE, ONE_SLIDE, ANY_JOINT = range(3)
+# How recursions over a tree take a joint: one hinge, one slide, by a loop over its columns, or over
+# those of its chart.
+ONE_HINGE, ONE_SLIDE, ANY_JOINT, ANY_CHART = range(4)
+
+# Factors of a chart, by the names that robosim.description.charts gives them.
+FACTORS = ("along", "stays", "turn", "curve", "surface")
+ALONG, STAYS, FREE_TURN, CURVE, SURFACE = range(5)

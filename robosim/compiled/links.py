@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.compiled.arrays import aligned
+from robosim.compiled.building.charts import chart_records
+from robosim.compiled.records.chart import Charts
 from robosim.compiled.records.joint import COORDINATE, PIECE
 from robosim.compiled.records.link import (
     ARTICULATED,
@@ -28,6 +30,7 @@ class Links(NamedTuple):
     links: NDArray[np.void]  # (nb,) LINK
     coordinates: NDArray[np.void]  # (nv,) COORDINATE
     pieces: NDArray[np.void]  # PIECE of all potentials
+    charts: Charts | None  # of joints that are charts
     gravity: Array  # (3,) [m/s^2]
 
 
@@ -68,14 +71,15 @@ def make_recursion(tree: Links) -> Recursion:
     )
 
 
-def empty_recursion() -> Recursion:
-    """One of no robot, whose types are those of all."""
+def empty_recursion(charted: bool = False) -> Recursion:
+    """One of no robot, whose types are those of all, or of all that have charts."""
     none = Links(
         np.zeros(0, dtype=LINK),
         np.zeros(0, dtype=COORDINATE),
         np.zeros(0, dtype=PIECE),
+        chart_records([])[0] if charted else None,
         np.zeros(3),
     )
-    for array in none:
+    for array in (none.links, none.coordinates, none.pieces, none.gravity):
         array.setflags(write=False)
     return make_recursion(none)

@@ -18,7 +18,7 @@ from robosim.compiled.records.contact import CONTACT, CONTACT_GUESS, CONTACT_WOR
 from robosim.compiled.records.graph import BLOCK
 from robosim.compiled.records.joint import DIRECTIONS, JOINT_GUESS
 from robosim.compiled.records.sizes import TRENDS
-from robosim.compiled.records.tree import ARM_WORK, LOOP_WORK, TREE_WORK
+from robosim.compiled.records.tree import ARM_WORK, CHARTED_TREE_WORK, LOOP_WORK, TREE_WORK
 from robosim.validation import Array
 
 # What of a System is there, by place in its `valid`.
@@ -77,6 +77,7 @@ def make_guesses(model: Model) -> Guesses:
 def make_system(model: Model) -> System:
     """Memory for the linear system of a model, of which nothing is valid."""
     nb = len(model.bodies)
+    work = TREE_WORK if model.charts is None else CHARTED_TREE_WORK
     return System(
         valid=np.zeros(3, dtype=np.int64),
         pose1=make_poses(nb),
@@ -84,7 +85,7 @@ def make_system(model: Model) -> System:
         directions=np.zeros(len(model.joints), dtype=DIRECTIONS),
         contacts=aligned(model.n_slots, CONTACT_WORK),
         blocks=make_blocks(model),
-        tree=aligned(nb + 1, TREE_WORK) if model.tree else None,
+        tree=aligned(nb + 1, work) if model.tree else None,
         border=None if model.loops is None else aligned(len(model.loops.joint), LOOP_WORK),
         arms=None if model.loops is None else aligned(nb, ARM_WORK),
     )

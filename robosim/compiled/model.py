@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.compiled.records.chart import Charts
 from robosim.validation import Array
 
 
@@ -87,6 +88,7 @@ class Model(NamedTuple):
     graph: Graph
     tree: bool  # whether it is solved as a tree, or by its graph (`robosim.kernels.solve`)
     loops: Loops | None  # of a tree, None if it has none
+    charts: Charts | None  # of joints that are charts, which find them by their addresses
     restitution: Array | None  # (nc,) of each contact and slot; None if nothing bounces
 
 

@@ -11,7 +11,7 @@ kind is nothing but a pair of names from Table B.1, so a new kind is one new row
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import NamedTuple
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim import quaternions
+from robosim.description.charts import MOST, UNIVERSAL, Chart, Screw, check_chart
 from robosim.description.springs import Potential
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, unit_quaternion
@@ -40,6 +41,8 @@ KINDS: dict[str, tuple[str, str]] = {
     "planar_free_orientation": ("plane", "free"),
     "floating": ("free", "free"),
 }
+# Joints whose coordinates move the child along a chart Q(q) [Sueda, Sect. 2.4].
+CHART_KINDS = ("composite", "universal", "spline", "screw")
 
 
 class Selection(NamedTuple):
@@ -77,11 +80,13 @@ def selection(kind: str, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Selection:
     ModelError
         For an unknown kind, or an axis that is zero or not finite.
     """
-    if kind not in KINDS:
-        raise ModelError(f"unknown joint kind '{kind}'", alternatives=tuple(KINDS))
+    if kind not in KINDS and kind not in CHART_KINDS:
+        raise ModelError(f"unknown joint kind '{kind}'", alternatives=(*KINDS, *CHART_KINDS))
     axis = np.asarray(axis, dtype=float)
     if axis.shape != (3,) or not np.all(np.isfinite(axis)) or np.linalg.norm(axis) < 1e-12:
         raise ModelError(f"a joint axis must be a finite vector other than zero, not {axis}")
+    if kind in CHART_KINDS:
+        return Selection(*(np.zeros((3, 0)) for _ in range(4)))
     v12, v3 = perpendicular_basis(axis)
     nothing, everything = np.zeros((3, 0)), np.eye(3)
     # Table B.1: what is left free -> (D, C).
@@ -112,16 +117,21 @@ class SafetyLimits(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Joint(Frozen):
-    """A joint of Table B.2 between a parent (or the world, None) and a child body.
+    """A joint between a parent (or the world, None) and a child body: of Table B.2, or a chart.
 
     Attributes
     ----------
     name, kind : str
-        The kind is a key of ``robosim.joints.KINDS``.
+        The kind is a key of ``robosim.joints.KINDS`` or one of ``robosim.joints.CHART_KINDS``.
     parent : str or None
     child : str
     axis : (3,)
         In the joint frame, which is the child's body frame.
+    chart : Chart or None
+        Of a `composite` or `spline` joint: the pose of the child in the joint frame as a function
+        of the coordinates. A `universal` joint turns about x, then about y.
+    pitch : float [m/rad]
+        Of a `screw` joint: how far it moves along its axis per radian.
     parent_position : (3,) [m]
         p_a, from the parent's centre of mass, in its axes (world coordinates for the world).
     child_position : (3,) [m]
@@ -147,8 +157,9 @@ class Joint(Frozen):
         Dry friction: what it takes to start a coordinate moving.
     armature : float or (nv,) [kg m^2, kg]
         Inertia of a rotor as seen at the joint, in addition to that of the bodies.
-    potential : Potential or None
-        Energy as a function of the coordinate, of a joint with a single one.
+    potential : Potential, sequence of Potential or None, or None
+        Energy as a function of the coordinate; one for each of several (nv,), which must not be
+        those of a free rotation.
     motion : callable or None
         Coordinate as a function of time [s], of a joint with a single one: it is driven along it
         by whatever force that takes.
@@ -186,13 +197,16 @@ class Joint(Frozen):
     armature: ArrayLike = 0.0
     stiffness: ArrayLike = 0.0
     rest: ArrayLike = 0.0
-    potential: Potential | None = None
+    potential: Potential | Sequence[Potential | None] | None = None
     motion: Callable[[float], float] | None = None
     cone: float = np.inf
     largest_turn: float = np.inf
     actuated: bool = True
     continuous: bool | None = None
     via: tuple[str, ...] = ()
+    chart: Chart | None = None
+    pitch: float = 0.0
+    own_chart: Chart | None = field(init=False)
     D_T: Array = field(init=False)
     D_R: Array = field(init=False)
     C_T: Array = field(init=False)
@@ -201,6 +215,7 @@ class Joint(Frozen):
     def __post_init__(self) -> None:
         element = f"joint '{self.name}'"
         axis = frozen_array(self.axis, (3,), "axis", element)
+        self._set_chart(axis, element)
         try:
             chosen = selection(self.kind, axis)
         except ModelError as error:
@@ -230,10 +245,20 @@ class Joint(Frozen):
                 f"coordinate_names must be {self.nv} without a free rotation, not {names}",
                 element=element,
             )
+        begin, end = np.full(self.nv, -np.inf), np.full(self.nv, np.inf)
+        if self.own_chart is not None:
+            begin, end = self.own_chart.limits()
         self._set(
-            lower=self._limit(self.lower, -np.inf, "lower", element),
-            upper=self._limit(self.upper, np.inf, "upper", element),
+            lower=self._limit(self.lower, begin, "lower", element),
+            upper=self._limit(self.upper, end, "upper", element),
         )
+        beyond = (np.asarray(self.lower) < begin) | (np.asarray(self.upper) > end)
+        if np.any(beyond):
+            k = int(np.argmax(beyond))
+            raise ModelError(
+                f"limits of coordinate {k} must lie on the spline, between {begin[k]} and {end[k]}",
+                element=element,
+            )
         if np.any(np.asarray(self.lower) > np.asarray(self.upper)):
             raise ModelError(
                 f"limits are the wrong way round: lower {np.asarray(self.lower).tolist()}, "
@@ -253,6 +278,34 @@ class Joint(Frozen):
             if self.motion is None:
                 value = float(lower[0])
                 self._set(motion=lambda time: value)
+
+    def _set_chart(self, axis: Array, element: str) -> None:
+        """The chart of a joint that is one; refuses one of any other."""
+        given = self.chart is not None, self.pitch != 0.0, self.directions is not None
+        allowed = {"composite": (0,), "spline": (0,), "screw": (1,), "universal": ()}
+        if self.kind not in CHART_KINDS:
+            allowed[self.kind] = (2,)
+        for k, what in enumerate(("chart", "pitch", "directions")):
+            if given[k] and k not in allowed[self.kind]:
+                raise ModelError(f"a '{self.kind}' joint takes no {what}", element=element)
+        self._set(own_chart=UNIVERSAL if self.kind == "universal" else self.chart)
+        if self.kind == "screw":
+            try:
+                self._set(own_chart=Screw(axis, self.pitch))
+            except (ModelError, TypeError) as error:
+                raise ModelError(f"pitch must be a finite number [m/rad], not {self.pitch!r}",
+                                 element=element) from error  # fmt: skip
+        if self.kind in CHART_KINDS:
+            if not isinstance(self.own_chart, Chart):
+                raise ModelError(
+                    f"a '{self.kind}' joint needs a chart, such as Composite(Hinge(), Slide()) or "
+                    f"SplineCurve(frames); not {self.own_chart!r}",
+                    element=element,
+                )
+            if not 1 <= self.own_chart.nv <= MOST:
+                raise ModelError(f"a chart has 1 to {MOST} coordinates, not {self.own_chart.nv}",
+                                 element=element)  # fmt: skip
+            check_chart(self.own_chart, element)
 
     def _checked_directions(self, C_T: Array, element: str) -> Array:
         """The directions as columns (3, m): an orthonormal basis of what C_T (3, m) leaves free."""
@@ -278,6 +331,7 @@ class Joint(Frozen):
                 raise ModelError(
                     f"{what} must not be negative, not {getattr(self, what)}", element=element
                 )
+        self._check_exchanged(element)
         free = slice(self.C_T.shape[1], None) if self.has_quaternion else slice(0, 0)
         if np.any(self.per_coordinate("rest")[free]):
             raise ModelError(
@@ -291,12 +345,12 @@ class Joint(Frozen):
                 "a free rotation has no lower and upper limit; give it a `cone` or `largest_turn`",
                 element=element,
             )
-        for what in ("potential", "motion"):
-            if getattr(self, what) is not None and self.nv != 1:
-                raise ModelError(
-                    f"a {what} needs a joint with a single coordinate, not '{self.kind}'",
-                    element=element,
-                )
+        if self.motion is not None and self.nv != 1:
+            raise ModelError(
+                f"a motion needs a joint with a single coordinate, not '{self.kind}'",
+                element=element,
+            )
+        self._check_potentials(element)
         if self.motion is not None and not callable(self.motion):
             raise ModelError(
                 f"motion must be a function of time, not {self.motion!r}", element=element
@@ -321,6 +375,39 @@ class Joint(Frozen):
                 element=element,
             )
 
+    def _check_potentials(self, element: str) -> None:
+        given = self.potential
+        if given is None or (isinstance(given, Potential) and self.nv == 1):
+            return
+        known = not isinstance(given, Potential) and len(given) == self.nv
+        if not known or any(not isinstance(one, Potential | None) for one in given):  # type: ignore[union-attr]
+            raise ModelError(
+                f"potential must be one for each of its {self.nv} coordinates, or None there; not "
+                f"{given!r}",
+                element=element,
+            )
+        self._set(potential=tuple(given))  # type: ignore[arg-type]
+        if any(one is not None for one in self.potentials[self.numbers :]):
+            raise ModelError("a free rotation has no potential", element=element)
+
+    def _check_exchanged(self, element: str) -> None:
+        """Nothing acts along coordinates that another chart has otherwise."""
+        if self.own_chart is None or not any(self.own_chart.changes):
+            return
+        changes = np.array(self.own_chart.changes)
+        limited = np.isfinite(np.asarray(self.lower)) | np.isfinite(np.asarray(self.upper))
+        acting = np.array([one is not None for one in self.potentials])
+        for what in ("stiffness", "damping", "friction", "armature", "limits", "potential"):
+            values = {"limits": limited, "potential": acting}.get(what)
+            if values is None:
+                values = self.per_coordinate(what) != 0
+            if np.any(values[changes]):
+                raise ModelError(
+                    f"has {what} along the coordinates of an ExponentialBall, which are exchanged "
+                    "for others as it turns; a 'spherical' joint can have them",
+                    element=element,
+                )
+
     def per_coordinate(self, what: str) -> Array:
         """`stiffness`, `damping`, ... for each of the joint's velocities, (nv,)."""
         element = f"joint '{self.name}'"
@@ -336,9 +423,9 @@ class Joint(Frozen):
             raise ModelError(f"{what} must be finite, not {getattr(self, what)}", element=element)
         return values
 
-    def _limit(self, value: ArrayLike | None, default: float, what: str, element: str) -> Array:
+    def _limit(self, value: ArrayLike | None, default: Array, what: str, element: str) -> Array:
         if value is None:
-            value = np.full(self.nv, default)
+            value = default
         try:
             array = np.array(value, dtype=np.float64).reshape(-1)
         except (TypeError, ValueError):
@@ -355,6 +442,8 @@ class Joint(Frozen):
     @property
     def n_constraints(self) -> int:
         """Number of constraint rows, 0..6."""
+        if self.own_chart is not None:
+            return 6 - self.own_chart.nv
         return int(self.D_T.shape[1] + self.D_R.shape[1])
 
     @property
@@ -366,6 +455,13 @@ class Joint(Frozen):
     def nq(self) -> int:
         """Number of coordinates: one more than nv where the rotation is free (a quaternion)."""
         return self.nv + (1 if self.C_R.shape[1] == 3 else 0)
+
+    @property
+    def potentials(self) -> tuple[Potential | None, ...]:
+        """The potential of each coordinate, (nv,)."""
+        if self.potential is None or isinstance(self.potential, Potential):
+            return (self.potential,) * self.nv
+        return tuple(self.potential)
 
     @property
     def resists(self) -> bool:
@@ -384,8 +480,22 @@ class Joint(Frozen):
         """Whether the rotation is free, and so is kept as a quaternion in q."""
         return int(self.C_R.shape[1]) == 3
 
+    @property
+    def units(self) -> tuple[str, ...]:
+        """What each of its nv coordinates is measured in: "m", "rad", or "1" for a spline's."""
+        if self.own_chart is not None:
+            return self.own_chart.units
+        return ("m",) * int(self.C_T.shape[1]) + ("rad",) * int(self.C_R.shape[1])
+
+    @property
+    def numbers(self) -> int:
+        """Coordinates that are plain numbers, whose rates are velocities: all but a quaternion."""
+        return self.nv - 3 if self.has_quaternion else self.nv
+
     def rotation(self, coordinates: ArrayLike) -> Array:
         """Rotation (3, 3), child to joint frame, at the joint's coordinates (nq,)."""
+        if self.own_chart is not None:
+            return self.own_chart.pose(coordinates)[:3, :3]
         rest = np.asarray(coordinates, dtype=float)[self.C_T.shape[1] :]
         if self.has_quaternion:
             return quaternions.rotation_matrix(quaternions.normalized(rest))

@@ -440,5 +440,5 @@ class Mechanism(Frozen):
         q = np.zeros(self.nq)
         for start, joint in zip(self.q_offsets, self.tree_joints, strict=False):
             if joint.has_quaternion:
-                q[start + joint.C_T.shape[1]] = 1.0
+                q[start + joint.numbers] = 1.0
         return q

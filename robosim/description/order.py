@@ -78,6 +78,8 @@ def coordinate_names(
 
 
 def _suffixes(joint: Joint, velocity: bool) -> list[str]:
+    if joint.own_chart is not None:
+        return [f"q{k}" for k in range(joint.nv)]
     translations, rotations = joint.C_T.shape[1], joint.C_R.shape[1]
     suffixes = [f"t{k}" for k in range(translations)]
     if translations == 3:

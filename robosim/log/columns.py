@@ -75,11 +75,15 @@ def worst_of(name: str, steps: NDArray[Any], every: int) -> NDArray[Any]:
     return steps if every == 1 else WORST[name].reduceat(steps, np.arange(0, len(steps), every))
 
 
+# Of what acts along a coordinate, by the coordinate's unit.
+EFFORTS = {"m": "N", "rad": "N m", "1": "J"}
+
+
 def effort_units(robot: Mechanism) -> list[str]:
     """The unit of each entry of a torque vector (nu,)."""
     units: list[str] = []
     for joint in robot.joints:
-        units += ["N"] * joint.C_T.shape[1] + ["N m"] * joint.C_R.shape[1]
+        units += [EFFORTS[unit] for unit in joint.units]
     return [units[k] for k in robot.actuated]
 
 
@@ -119,9 +123,9 @@ class LogInfo:
         q_units: list[str] = []
         v_units: list[str] = []
         for joint in robot.tree_joints:
-            slides, turns = joint.C_T.shape[1], joint.C_R.shape[1]
-            q_units += ["m"] * slides + (["1"] * 4 if joint.has_quaternion else ["rad"] * turns)
-            v_units += ["m/s"] * slides + ["rad/s"] * turns
+            q_units += joint.units[: joint.numbers]
+            q_units += ["1"] * 4 if joint.has_quaternion else []
+            v_units += [f"{unit}/s" for unit in joint.units]
         q = [name + POSITION for name in robot.q_names]
         v = [name + VELOCITY for name in robot.v_names]
         if robot.floating_base:

@@ -85,7 +85,8 @@ def suits_lanes(parts: Sequence[Parts]) -> bool:
     before = parts[0].model
     for model, options in ((one.model, one.options) for one in parts):
         tree = model.tree and model.loops is None
-        if not (tree and model.collision is None and options.order == 2):
+        plain = model.collision is None and model.charts is None
+        if not (tree and plain and options.order == 2):
             return False
         if model is not before and whole_numbers(model) != whole_numbers(before):
             return False

@@ -91,7 +91,7 @@ class Closing:
                 for tendon in robot.tendons
                 for part in tendon.path
             )
-            turns = row >= robot.joints[j].C_T.shape[1]
+            turns = robot.joints[j].units[row] == "rad"
             free = turns and not in_tendon and robot.joints[j].name not in led
             self._angles[robot.v_offsets[j] + row] = free
         # Joints that close loops and whose coordinates are limited, given or led.
@@ -107,7 +107,7 @@ class Closing:
         places = zip(robot.q_offsets, robot.v_offsets, robot.tree_joints, strict=False)
         self._balls: list[tuple[int, int]] = []  # where quaternions begin in q, and rates in v
         for q, v, joint in places:
-            slides = joint.C_T.shape[1]
+            slides = joint.numbers
             self.lower[v : v + joint.nv] = joint.lower
             self.upper[v : v + joint.nv] = joint.upper
             self._q_index[v : v + joint.nv] = q + np.arange(joint.nv)
@@ -333,7 +333,7 @@ def sides(robot: Mechanism, signs: Array) -> tuple[Array, Array]:
     low, high = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
     for j, row in coordinate_places(robot).values():
         v, joint = robot.v_offsets[j] + row, robot.joints[j]
-        most = np.pi if row >= joint.C_T.shape[1] else np.inf
+        most = np.pi if joint.units[row] == "rad" else np.inf
         if signs[v]:
             low[v], high[v] = (0.0, most) if signs[v] > 0 else (-most, 0.0)
     return low, high

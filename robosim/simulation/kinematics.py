@@ -66,7 +66,10 @@ class Kinematics:
         self._offsets = np.array([quaternions.rotation_matrix(joint.offset) for joint in joints])
         # What joints do by themselves (nb, 3, nv): translate in their frame, turn in the child's.
         self._slides, self._spins = np.zeros((2, len(index), 3, robot.nv))
+        self._has_charts = any(joint.own_chart is not None for joint in joints)
         for b, (joint, begin) in enumerate(zip(joints, robot.v_offsets, strict=False)):
+            if joint.own_chart is not None:
+                continue
             middle, end = begin + joint.C_T.shape[1], begin + joint.nv
             self._slides[b, :, begin:middle] = joint.C_T
             self._spins[b, :, middle:end] = joint.C_R
@@ -91,7 +94,8 @@ class Kinematics:
     def twists(self, v: ArrayLike) -> Array:
         """World twists (nb, 6) for joint velocities v (nv,): of the COM [m/s], angular [rad/s]."""
         v = _shaped(v, "v", self.robot.nv)
-        find_twists(self._model, self._work.pose2, v, self._work, self._work.twists)
+        pose, work = self._work.pose2, self._work
+        find_twists(self._model, pose, self._q, v, work, work.twists)
         return np.array(self._work.twists["w"][:-1])
 
     def jacobian(self) -> Array:
@@ -189,6 +193,13 @@ class Kinematics:
     def bias_accelerations(self, v: ArrayLike) -> Array:
         """World accelerations (nb, 6) of the bodies at zero joint acceleration, J' v."""
         v = _shaped(v, "v", self.robot.nv)
+        if self._has_charts:
+            from robosim.kernels.recursive import entries  # compiled, and not needed before
+            from robosim.simulation.recursion import Recursion
+
+            on, J = Recursion(self.robot, GRAVITY), self.jacobian()
+            given = ("q", self.q, on.q), ("v", v, on.v)
+            return np.asarray(on.call(entries.jacobian_rate, given, (J.shape,))[0] @ v)
         parents = self._parents
         # The world is the last.
         omega = np.vstack((self.twists(v)[:, 3:], np.zeros(3)))
@@ -244,7 +255,7 @@ class Kinematics:
         for joint, i, j in zip(
             self.robot.tree_joints, self.robot.q_offsets, self.robot.v_offsets, strict=False
         ):
-            n = joint.C_T.shape[1] if joint.has_quaternion else joint.nv
+            n = joint.numbers
             q[i : i + n] += time * v[j : j + n]
             if joint.has_quaternion:
                 angle = float(np.linalg.norm(turn := time * v[j + n : j + n + 3]))

@@ -17,10 +17,9 @@ def random_coordinates(robot: Mechanism, seed: int | np.random.Generator | None)
     rng = np.random.default_rng(seed)
     q = np.empty(robot.nq)
     for joint, begin in zip(robot.tree_joints, robot.q_offsets, strict=False):
-        m_T = joint.C_T.shape[1]
-        singles = m_T if joint.has_quaternion else joint.nv
+        singles = joint.numbers
         for k in range(singles):
-            reach = REACH[0] if k < m_T else REACH[1]
+            reach = REACH[1] if joint.units[k] == "rad" else REACH[0]
             low = float(np.asarray(joint.lower)[k])
             high = float(np.asarray(joint.upper)[k])
             if not np.isfinite(low):
@@ -29,7 +28,7 @@ def random_coordinates(robot: Mechanism, seed: int | np.random.Generator | None)
                 high = max(reach, low + reach)
             q[begin + k] = rng.uniform(low, high)
         if joint.has_quaternion:
-            q[begin + m_T : begin + m_T + 4] = _random_turn(joint, rng)
+            q[begin + singles : begin + singles + 4] = _random_turn(joint, rng)
     return q
 
 

@@ -42,7 +42,8 @@ class Memory:
 
     def __init__(self, tree: Any, nq: int, nv: int) -> None:
         self._handle = Handle(make_recursion(tree))
-        self.address = self._handle.address
+        at = self._handle.address
+        self.address: int | tuple[int] = at if tree.charts is None else (at,)
         rows = [np.zeros((1, n)) for n in (nq, nv, nv, nq, nv)]
         self.rows = [(one, one[0]) for one in rows]
 
@@ -129,7 +130,8 @@ class Recursion:
         others, and says what is wrong.
         """
         if not (
-            type(q) is type(v) is type(a) is np.ndarray
+            self._tree.charts is None
+            and type(q) is type(v) is type(a) is np.ndarray
             and q.dtype is v.dtype is a.dtype is FLOATS
             and q.shape == self._nq
             and v.shape == a.shape == self._nv
@@ -186,7 +188,7 @@ class Recursion:
         for (name, _, (_, _, is_q)), array in zip(given, arrays, strict=True):
             joints = zip(self.robot.tree_joints, self.robot.q_offsets, strict=False)
             for joint, begin in joints if is_q else ():
-                at = begin + joint.C_T.shape[1]
+                at = begin + joint.numbers
                 if joint.has_quaternion and np.any(
                     np.abs(array[:, at : at + 4]).sum(axis=1) <= 1e-150
                 ):

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.compiled.order import coordinate_places, driven_elements
+from robosim.description.charts import check_on_chart
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import StateError
@@ -81,7 +82,7 @@ class Start:
         v = checked("v", np.zeros(robot.nv) if v is None else v, robot.v_names)
         for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
             if joint.has_quaternion:
-                begin = start + joint.C_T.shape[1]
+                begin = start + joint.numbers
                 norm = float(np.linalg.norm(q[begin : begin + 4]))
                 if abs(norm - 1) > 1e-3:
                     raise StateError(
@@ -89,6 +90,8 @@ class Start:
                         f"not {norm:.6g}"
                     )
                 q[begin : begin + 4] /= norm
+            elif joint.own_chart is not None:
+                check_on_chart(joint.own_chart, q[start : start + joint.nq], joint.name)
         check_time(time)
         if isinstance(hold, str):
             raise StateError(f"hold takes names of joints, ('{hold}',), not the name '{hold}'")
@@ -160,7 +163,7 @@ class Start:
         state.q[robot.nq :] = 0.0
         for start, joint in zip(robot.q_offsets, robot.joints, strict=False):
             if joint.has_quaternion and start >= robot.nq:
-                state.q[start + joint.C_T.shape[1]] = 1.0
+                state.q[start + joint.numbers] = 1.0
         set_bodies(model, state, memory, work, self._arc)
 
     def _project(self, hold: Sequence[str], time: float, signs: Array, *, from_tree: bool) -> None:
@@ -332,7 +335,7 @@ def wrong_signs(robot: Mechanism, q: Array, signs: Array) -> list[Beyond]:
     found = []
     for name, (j, row) in coordinate_places(robot).items():
         v, value = robot.v_offsets[j] + row, float(q[robot.q_offsets[j] + row])
-        turns = row >= robot.joints[j].C_T.shape[1]
+        turns = robot.joints[j].units[row] == "rad"
         for side, bound in (("lower", float(low[v])), ("upper", float(high[v]))):
             if (value - bound) * (1 if side == "lower" else -1) < -CLOSED:
                 side = f"sign's {side} limit"

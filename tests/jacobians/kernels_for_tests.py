@@ -63,9 +63,9 @@ def joint_at(model, work, j, q):
     """Everything about joint j at work.pose2: g, G_a, G_b of its work, S_a, S_b of scratch, q."""
     joint, w, t = model.joints[j], work.joints[j], work.scratch[0]
     a, b = work.pose2[joint.parent], work.pose2[joint.child]
-    joint_residual(joint, a, b, t, w.g)
-    joint_jacobian(joint, a, b, t, w.G_a, w.G_b)
-    joint_motion_map(joint, a, b, t, 0, t.S_a, t.S_b)
+    joint_residual(joint, a, b, q, t, w.g)
+    joint_jacobian(joint, a, b, q, t, w.G_a, w.G_b)
+    joint_motion_map(joint, a, b, q, t, 0, t.S_a, t.S_b)
     read_coordinates(joint, a, b, t, q)
 
 

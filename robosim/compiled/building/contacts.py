@@ -22,6 +22,7 @@ from robosim.compiled.kinds import (
 from robosim.compiled.order import contact_order, coordinate_places
 from robosim.compiled.records.contact import CONTACT
 from robosim.description.body import Body
+from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.surfaces import TURNING, lowest
 from robosim.description.tendon import Tendon, Term
@@ -68,11 +69,11 @@ def contact_records(
             continue
         # Angles count as arcs of the child's radius of gyration, so that all that is held apart
         # moves at speeds in m/s and answers with the child's mass.
-        body, turns = mechanism.body(joint.child), joint.C_T.shape[1]
+        body = mechanism.body(joint.child)
         for row in range(joint.nv):
             lower, upper = (float(np.asarray(side)[row]) for side in (joint.lower, joint.upper))
             friction = float(joint.per_coordinate("friction")[row])
-            scale = gyration(body) if row >= turns else 1.0
+            scale = _metres(joint, row, body)
             found += _coordinate_contacts(j, row, lower, upper, friction, body.mass, scale)
             if velocity_limits and joint.is_limited_in_velocity:
                 for sign in (1.0, -1.0):
@@ -80,11 +81,15 @@ def contact_records(
                     found.append(_on_coordinate(RATE, j, row, sign, fastest, body.mass, scale))
         if np.isfinite(joint.cone):
             cone = np.cos(joint.cone)
-            found.append(_on_coordinate(CONE, j, turns, 0.0, cone, body.mass, gyration(body)))
+            found.append(
+                _on_coordinate(CONE, j, joint.numbers, 0.0, cone, body.mass, gyration(body))
+            )
         if np.isfinite(joint.largest_turn):
             half = 0.5 * joint.largest_turn
             scale = gyration(body) / float(np.sin(half))
-            found.append(_on_coordinate(TURN, j, turns, 0.0, np.cos(half), body.mass, scale))
+            found.append(
+                _on_coordinate(TURN, j, joint.numbers, 0.0, np.cos(half), body.mass, scale)
+            )
     first = len(joints) - len(mechanism.tendons)
     for j, tendon in enumerate(mechanism.tendons, start=first):
         if tendon.motion is not None:
@@ -141,9 +146,23 @@ def _lightest(mechanism: Mechanism, tendon: Tendon) -> tuple[float, float]:
         joint_index, row = places[term.coordinate]
         joint = mechanism.joints[joint_index]
         body = mechanism.body(joint.child)
-        arm = gyration(body) if row >= joint.C_T.shape[1] else 1.0
+        arm = _metres(joint, row, body)
         found.append((body.mass, arm / abs(term.factor)))
     return min(found)
+
+
+def _metres(joint: Joint, row: int, body: Body) -> float:
+    """How far a body moves for a unit of a coordinate: a turn at its radius of gyration."""
+    unit = joint.units[row]
+    if unit == "rad":
+        return gyration(body)
+    if unit == "m" or joint.own_chart is None:
+        return 1.0
+    lower, upper = joint.own_chart.limits()
+    bounded = np.isfinite(lower)
+    middle = 0.5 * (np.where(bounded, lower, 0.0) + np.where(bounded, upper, 0.0))
+    column = joint.own_chart.columns(middle)[:, row]
+    return float(np.hypot(np.linalg.norm(column[:3]), gyration(body) * np.linalg.norm(column[3:])))
 
 
 def _coordinate_contacts(

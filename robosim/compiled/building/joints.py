@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,20 @@ from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.compiled.arrays import aligned
-from robosim.compiled.kinds import BALL, FREE, GENERAL, HINGE
+from robosim.compiled.kinds import BALL, CHART, FREE, GENERAL, HINGE
 from robosim.compiled.order import all_joints, n_lengths
-from robosim.compiled.records.joint import COMPLIANCE, COORDINATE, COUPLING, JOINT, PIECE
+from robosim.compiled.records.joint import (
+    CHARTED_JOINT,
+    COMPLIANCE,
+    COORDINATE,
+    COUPLING,
+    JOINT,
+    PIECE,
+)
 from robosim.description.body import Body
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
-from robosim.description.springs import PointSpring
+from robosim.description.springs import PointSpring, Potential
 from robosim.description.tendon import Tendon
 from robosim.validation import Array
 
@@ -23,11 +31,12 @@ from robosim.validation import Array
 def joint_records(
     mechanism: Mechanism, velocity_limits: bool = False
 ) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.void]]:
-    """JOINT, COORDINATE and PIECE records."""
+    """JOINT (of mechanisms with charts CHARTED_JOINT), COORDINATE and PIECE records."""
     nb = len(mechanism.bodies)
     index = {body.name: i for i, body in enumerate(mechanism.bodies)}
     elements = all_joints(mechanism)
-    joints = aligned(len(elements), JOINT)
+    has_charts = any(joint.own_chart is not None for joint in mechanism.joints)
+    joints = aligned(len(elements), CHARTED_JOINT if has_charts else JOINT)
     n_rates = mechanism.v_offsets[-1] + n_lengths(mechanism)
     coordinates = np.zeros(n_rates, dtype=COORDINATE)
     pieces: list[tuple[float, Array]] = []
@@ -44,7 +53,8 @@ def joint_records(
             record["parent"], record["child"] = parent, index[joint.child]
             record["p_a"], record["p_b"] = joint.parent_position, joint.child_position
             _set_scales(mechanism, record)
-        potential, motion = None, None
+        potentials: tuple[Potential | None, ...] = (None,)
+        motion = None
         if isinstance(joint, Tendon):
             lowest, highest = np.asarray(joint.rest_length)
             names = ("stiffness", "damping", "armature")
@@ -58,7 +68,7 @@ def joint_records(
             rows = {"stiffness": joint.stiffness, "damping": joint.damping, "armature": 0.0}
             rows["rest"] = joint.rest_length
             size_q = size_v = 1
-            potential = joint.potential
+            potentials = (joint.potential,)
         else:
             record["offset"] = joint.offset
             record["R_offset"] = quaternions.rotation_matrix(joint.offset)
@@ -70,25 +80,24 @@ def joint_records(
             ):
                 record[count] = matrix.shape[1]
                 record[letter][: matrix.shape[1]] = matrix.T
+            if joint.own_chart is not None:
+                # Each of its coordinates is a number, as those of translations are.
+                record["m_T"], record["n_T"] = joint.nv, 6 - joint.nv
             record["axis_a"] = record["R_offset"] @ record["C_R"][0]
             acting = ("stiffness", "rest", "damping", "armature")
             rows = {name: joint.per_coordinate(name) for name in acting}
             size_q, size_v = joint.nq, joint.nv
-            potential, motion = joint.potential, joint.motion
+            potentials, motion = joint.potentials, joint.motion
         mine = coordinates[nv : nv + size_v]
         for name, value in rows.items():
             mine[name] = value
         mine["driven"] = -1
-        mine["piece_begin"] = mine["piece_end"] = len(pieces)
-        if potential is not None:
-            x = np.asarray(potential.x)
-            pieces += list(zip(x[:-1].tolist(), potential.pieces, strict=True))
-            mine["piece_end"] = len(pieces)
+        add_pieces(potentials, mine, pieces)
         if motion is not None:
             mine["driven"] = driven
             driven += 1
         acts = any(mine[name].any() for name in ("stiffness", "damping", "armature"))
-        record["law"] = acts or potential is not None or motion is not None
+        record["law"] = acts or any(potentials) or motion is not None
         resists = isinstance(joint, Tendon | Joint) and joint.resists
         resists |= isinstance(joint, Joint) and velocity_limits and joint.is_limited_in_velocity
         if resists and record["n_T"] + record["n_R"] == 0:
@@ -96,6 +105,8 @@ def joint_records(
             # for a node to have them on.
             record["law"] = 1
         record["kind"] = _elimination(record, nb, resists)
+        if isinstance(joint, Joint) and joint.own_chart is not None:
+            record["kind"] = CHART
         record["first_child"], record["next_child"] = -1, -1
         if record["child"] < nb:
             record["per_inertia"] = 1.0 / _own_inertia(mechanism.bodies[record["child"]], record)
@@ -105,6 +116,20 @@ def joint_records(
             parent = joints[joints[b]["parent"]]
             joints[b]["next_child"], parent["first_child"] = parent["first_child"], b
     return joints, coordinates, np.array(pieces, dtype=PIECE)
+
+
+def add_pieces(
+    potentials: Sequence[Potential | None],
+    coordinates: NDArray[np.void],
+    pieces: list[tuple[float, Array]],
+) -> None:
+    """Add the pieces of a joint's potentials; its COORDINATE records note which are whose."""
+    for row, potential in zip(coordinates, potentials, strict=True):
+        row["piece_begin"] = len(pieces)
+        if potential is not None:
+            x = np.asarray(potential.x)
+            pieces += list(zip(x[:-1].tolist(), potential.pieces, strict=True))
+        row["piece_end"] = len(pieces)
 
 
 def coupling_records(mechanism: Mechanism, joints: NDArray[np.void]) -> NDArray[np.void]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
-from robosim.compiled.kinds import ANY_JOINT, ONE_HINGE, ONE_SLIDE
+from robosim.compiled.building.charts import chart_records
+from robosim.compiled.building.joints import add_pieces
+from robosim.compiled.kinds import ANY_CHART, ANY_JOINT, ONE_HINGE, ONE_SLIDE
 from robosim.compiled.links import Links
+from robosim.compiled.records.chart import Charts
 from robosim.compiled.records.joint import COORDINATE, PIECE
 from robosim.compiled.records.link import LINK
+from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.se3 import cross_matrix
 from robosim.validation import Array
@@ -46,36 +52,52 @@ def compile_links(mechanism: Mechanism, gravity: ArrayLike) -> tuple[Links, Arra
     links["point"] = np.einsum("bij,bi->bj", axes[parents], arms)
     links["before"], links["after"] = before, turns
     links["q_begin"], links["v_begin"] = mechanism.q_offsets[:nb], mechanism.v_offsets[:nb]
+    charts, links["chart_begin"], links["chart_end"] = _charts(joints)
     coordinates = np.zeros(mechanism.nv, dtype=COORDINATE)
     pieces: list[tuple[float, Array]] = []
     first = 0
     for b, joint in enumerate(joints):
         link = links[b]
         m_T, m_R = joint.C_T.shape[1], joint.C_R.shape[1]
+        if joint.own_chart is not None:
+            m_T, m_R = joint.nv, 0
         link["m_T"], link["m_R"] = m_T, m_R
-        link["slides"][:m_T] = (before[b] @ joint.C_T).T
-        link["spins"][:m_R] = (turns[b].T @ joint.C_R).T
-        link["kind"] = {(0, 1): ONE_HINGE, (1, 0): ONE_SLIDE}.get((m_T, m_R), ANY_JOINT)
-        if (m_T, m_R) == (1, 0):
+        if joint.own_chart is not None:
+            link["kind"] = ANY_CHART
+        else:
+            link["slides"][:m_T] = (before[b] @ joint.C_T).T
+            link["spins"][:m_R] = (turns[b].T @ joint.C_R).T
+            link["kind"] = {(0, 1): ONE_HINGE, (1, 0): ONE_SLIDE}.get((m_T, m_R), ANY_JOINT)
+        if link["kind"] == ONE_SLIDE:
             link["axis"] = link["slides"][0]
         _set_turn(link, joint.C_R, before[b], turns[b])
         mine = coordinates[first : first + joint.nv]
         for name in PER_COORDINATE:
             mine[name] = joint.per_coordinate(name)
-        mine["piece_begin"] = len(pieces)
-        if joint.potential is not None:
-            x = np.asarray(joint.potential.x)
-            pieces += list(zip(x[:-1].tolist(), joint.potential.pieces, strict=True))
-        mine["piece_end"] = len(pieces)
+        add_pieces(joint.potentials, mine, pieces)
         acts = any(mine[name].any() for name in PASSIVE)
-        link["law"] = acts or joint.potential is not None
+        link["law"] = acts or any(joint.potentials)
         if joint.has_quaternion:
             link["gyro"] = np.ptp(mine["armature"][m_T:]) > 0
         first += joint.nv
-    tree = Links(links, coordinates, np.array(pieces, dtype=PIECE), np.array(gravity, dtype=float))
-    for array in tree:
+    tree = Links(
+        links,
+        coordinates,
+        np.array(pieces, dtype=PIECE),
+        charts,
+        np.array(gravity, dtype=float),
+    )
+    for array in (tree.links, tree.coordinates, tree.pieces, tree.gravity):
         array.setflags(write=False)
     return tree, turns
+
+
+def _charts(joints: Sequence[Joint]) -> tuple[Charts | None, NDArray[np.int64], NDArray[np.int64]]:
+    """Charts of joints, None without any; where the factors of each begin and end."""
+    charts = [joint.own_chart for joint in joints]
+    found, ranges = chart_records(charts)
+    none = all(chart is None for chart in charts)
+    return None if none else found, ranges[:, 0], ranges[:, 1]
 
 
 def _set_turn(link: NDArray[np.void], C_R: Array, before: Array, after: Array) -> None:

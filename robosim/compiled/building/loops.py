@@ -37,7 +37,7 @@ def separate_loops(mechanism: Mechanism, velocity_limits: bool = False) -> Loops
     found: list[tuple[int, int, list[int]]] = []
     for k, joint in enumerate(mechanism.loop_joints):
         acts = (joint.per_coordinate(name).any() for name in ("stiffness", "damping", "armature"))
-        if joint.n_constraints == 0 or joint.resists or joint.potential is not None or any(acts):
+        if joint.n_constraints == 0 or joint.resists or any(joint.potentials) or any(acts):
             return None
         if velocity_limits and joint.is_limited_in_velocity:
             return None

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.compiled.building.bodies import body_records
+from robosim.compiled.building.charts import place_charts
 from robosim.compiled.building.contacts import contact_records, place_companions
 from robosim.compiled.building.graph import compile_graph
 from robosim.compiled.building.joints import coupling_records, joint_records
@@ -28,6 +29,7 @@ def compile_model(
     Without facets friction has the exact second-order cone.
     """
     joints, coordinates, pieces = joint_records(mechanism, velocity_limits)
+    charts = place_charts(mechanism, joints)
     paths, spans = path_records(mechanism, joints)
     couplings = coupling_records(mechanism, joints)
     contacts = contact_records(mechanism, joints, velocity_limits)
@@ -59,6 +61,7 @@ def compile_model(
         graph,
         articulated,
         _loops(mechanism, articulated, velocity_limits),
+        charts,
         restitutions(mechanism, collision, n_slots),
     )
 

@@ -10,14 +10,16 @@ import numpy as np
 
 LINK = np.dtype(
     [
-        ("kind", "i8"),  # ONE_HINGE, ONE_SLIDE or ANY_JOINT
+        ("kind", "i8"),  # ONE_HINGE, ONE_SLIDE, ANY_JOINT or ANY_CHART
         ("parent", "i8"),  # link, or nb for the world
         ("q_begin", "i8"),
         ("v_begin", "i8"),
-        ("m_T", "i8"),  # translations, then rotations
+        ("m_T", "i8"),  # translations, among which those of a chart count, then rotations
         ("m_R", "i8"),
         ("law", "i8"),  # 1 if its coordinates have springs, dampers or a potential
         ("gyro", "i8"),  # 1 if rotors of a free rotation differ, and so resist turning as it spins
+        ("chart_begin", "i8"),  # factors of its chart
+        ("chart_end", "i8"),
         ("mass", "f8"),
         ("moments", "f8", (3,)),  # principal moments of inertia about the centre of mass
         ("center", "f8", (3,)),  # centre of mass from the reference point, link axes

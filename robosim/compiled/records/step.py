@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robosim.compiled.arrays import with_rows
+from robosim.compiled.records.chart import CHART_FIELDS
 from robosim.compiled.records.sizes import TRENDS
 
 SCRATCH = with_rows(
@@ -24,6 +25,7 @@ SCRATCH = with_rows(
         # the longest arc over its angle.
         ("open", "f8", (2,)),
         ("arcs", "i8"),  # 1 if work.rhs has what leads the knot's velocities from chords to arcs
+        *CHART_FIELDS,
     ],
     L=3,  # of a contact, about the reference of a body in a tree
 )

@@ -1,17 +1,32 @@
 """Types of what recursions over a tree work on, the same for all robots."""
 
 from numba import typeof, types
+from numba.extending import intrinsic
 
 from robosim.compiled.links import empty_recursion
-from robosim.kernels.compiler.addresses import kind_of
+from robosim.kernels.compiler.addresses import TYPES, kind_of
 
 KIND = kind_of(typeof(empty_recursion()))  # of a `Recursion`
+CHARTED = kind_of(typeof(empty_recursion(charted=True)))  # of one with charts
 
 # Single states are taken as they are, in any memory: entries of these types are compiled at once,
 # and take what can be read as such. Otherwise they would be compiled anew for read-only memory.
 STATE = types.Array(types.float64, 1, "A", readonly=True)
 OUT = types.Array(types.float64, 1, "C")
 SINGLE = (types.int64, types.float64, types.int64, STATE, STATE, STATE, OUT)
+
+
+@intrinsic
+def load_recursion(typing_context, address):
+    """The `Recursion` at an address; in a tuple of one, of one with charts."""
+    charted = isinstance(address, types.BaseTuple)
+
+    def generate(context, builder, signature, arguments):
+        pointer = context.get_value_type(signature.return_type).as_pointer()
+        at = builder.extract_value(arguments[0], 0) if charted else arguments[0]
+        return builder.load(builder.inttoptr(at, pointer))
+
+    return TYPES[CHARTED if charted else KIND](address), generate
 
 
 def prepared(run):

@@ -12,7 +12,7 @@ from robosim.kernels.compiler.lanes import everywhere, pick, somewhere
 from robosim.kernels.contact.kinematics import on_joint, place_contact
 from robosim.kernels.contact.turning import is_companion
 from robosim.kernels.equations.algebra import cross, dot, rotate
-from robosim.kernels.equations.joint import multiply_offset
+from robosim.kernels.equations.joint import is_chart, multiply_offset
 
 DEEP = 1e-6  # [m], from which on a contact is an overlap, which is no matter of room
 STILL = 1e-9  # [m/rad, or m/m] that rounding may leave of a motion
@@ -68,7 +68,12 @@ def carries(model, body, other):
 
 @kernel
 def joint_moves(joint, a, b, normal, t):
-    """Whether a coordinate of a joint moves the point t.f of its child along a normal."""
+    """Whether a coordinate of a joint moves the point t.f of its child along a normal.
+
+    Of a joint that is a chart that is taken to be so.
+    """
+    if is_chart(joint):
+        return True
     multiply_offset(joint, a.R, t.R_J)
     for row in range(joint.m_T):
         rotate(t.R_J, joint.C_T[row], t.w)

@@ -18,7 +18,7 @@ def joint_equations(joint, w, poses, q2, t, dt, residual):
     impulse that their law asks for.
     """
     worst, n = 0.0, joint.n_T + joint.n_R
-    joint_residual(joint, poses[joint.parent], poses[joint.child], t, w.g)
+    joint_residual(joint, poses[joint.parent], poses[joint.child], q2, t, w.g)
     for row in range(n):
         compliance = joint.compliance_T if row < joint.n_T else joint.compliance_R
         residual[row] = -w.g[row] / dt - compliance * w.impulse[row]
@@ -45,12 +45,12 @@ def add_joint_impulses(joint, way, w, impulses):
 
 
 @kernel
-def joint_jacobians(joint, poses, t, w):
+def joint_jacobians(joint, poses, q, t, w):
     """w.G_a, w.G_b at `poses`: rows of the constraints, then of the coordinates if in use."""
     a, b, n = poses[joint.parent], poses[joint.child], joint.n_T + joint.n_R
-    joint_jacobian(joint, a, b, t, w.G_a, w.G_b)
+    joint_jacobian(joint, a, b, q, t, w.G_a, w.G_b)
     if w.rows > n:
-        joint_motion_map(joint, a, b, t, n, w.G_a, w.G_b)
+        joint_motion_map(joint, a, b, q, t, n, w.G_a, w.G_b)
 
 
 @kernel
@@ -59,7 +59,7 @@ def rows_ahead(model, work, j):
     joint, t = model.joints[j], work.scratch[0]
     if is_tendon(joint):
         follow_tendon(model, joint, work.pose2, work.q2, work.span2, t)
-    joint_jacobians(joint, work.pose2, t, work.joints[j])
+    joint_jacobians(joint, work.pose2, work.q2, t, work.joints[j])
 
 
 @kernel

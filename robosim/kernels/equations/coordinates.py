@@ -4,6 +4,7 @@ from robosim.compiled.kinds import TERM
 from robosim.kernels.compiler.jit import entry, kernel
 from robosim.kernels.equations.algebra import assign, fill, rotate, rotation_matrix
 from robosim.kernels.equations.joint import (
+    is_chart,
     joint_jacobian,
     joint_motion_map,
     joint_residual,
@@ -37,7 +38,7 @@ def place_bodies(model, q, work, poses):
 
 
 @kernel
-def move_bodies(model, poses, v, work, twists):
+def move_bodies(model, poses, q, v, work, twists):
     """World twists (nb + 1,) of all bodies from joint velocities v; the world's, last, is 0."""
     t = work.scratch[0]
     fill(0.0, twists[model.bodies.shape[0]].w)
@@ -48,6 +49,7 @@ def move_bodies(model, poses, v, work, twists):
             poses[joint.parent],
             poses[joint.child],
             twists[joint.parent].w,
+            q,
             v,
             t,
             twists[joint.child].w,
@@ -61,9 +63,19 @@ def find_poses(model, q, work, poses):
 
 
 @entry
-def find_twists(model, poses, v, work, twists):
+def find_twists(model, poses, q, v, work, twists):
     """`move_bodies` alone."""
-    move_bodies(model, poses, v, work, twists)
+    move_bodies(model, poses, q, v, work, twists)
+
+
+@kernel
+def begin_charts(joints, q, q2):
+    """Coordinates in work.q2, near which joints that are charts are read within a step."""
+    for j in range(joints.shape[0]):
+        joint = joints[j]
+        if is_chart(joint):
+            for k in range(joint.q_begin, joint.q_begin + joint.m_T):
+                q2[k] = q[k]
 
 
 @kernel
@@ -71,15 +83,16 @@ def load_directions(model, first, system, work):
     """Directions at the first knot of all joints from the `first` on."""
     for j in range(first, model.joints.shape[0]):
         if model.joints[j].node >= 0:
-            start_directions(model.joints[j], system.directions[j], system.pose1, work.scratch[0])
+            way, t = system.directions[j], work.scratch[0]
+            start_directions(model.joints[j], way, system.pose1, work.q2, t)
 
 
 @kernel
-def start_directions(joint, way, poses, t):
+def start_directions(joint, way, poses, q, t):
     """All directions of one joint at the knot."""
     a, b, n = poses[joint.parent], poses[joint.child], joint.n_T + joint.n_R
-    joint_jacobian(joint, a, b, t, way.G_a, way.G_b)
-    joint_motion_map(joint, a, b, t, n, way.G_a, way.G_b)
+    joint_jacobian(joint, a, b, q, t, way.G_a, way.G_b)
+    joint_motion_map(joint, a, b, q, t, n, way.G_a, way.G_b)
     way.rows = 6
 
 
@@ -97,7 +110,7 @@ def read_joints(model, state, work, poses, twists, first):
             continue
         a, b = poses[joint.parent], poses[joint.child]
         read_coordinates(joint, a, b, t, state.q)
-        joint_motion_map(joint, a, b, t, 0, t.S_a, t.S_b)
+        joint_motion_map(joint, a, b, state.q, t, 0, t.S_a, t.S_b)
         read_velocities(t.S_a, t.S_b, twists[joint.parent].w, twists[joint.child].w, joint, state.v)
 
 
@@ -142,7 +155,8 @@ def joint_violations(model, state, work, out):
     t = work.scratch[0]
     for j in range(model.joints.shape[0]):
         joint = model.joints[j]
-        joint_residual(joint, work.pose2[joint.parent], work.pose2[joint.child], t, t.f)
+        a, b = work.pose2[joint.parent], work.pose2[joint.child]
+        joint_residual(joint, a, b, state.q, t, t.f)
         out[j] = 0.0
         for row in range(joint.n_T + joint.n_R):
             out[j] = max(out[j], abs(t.f[row]))
@@ -177,7 +191,8 @@ def add_joint_forces(model, poses, spans, tau, scale, work, impulses):
         if is_tendon(joint):
             add_span_impulses(model, joint, spans, scale * tau[joint.v_begin], impulses)
             continue
-        joint_motion_map(joint, poses[joint.parent], poses[joint.child], t, 0, t.S_a, t.S_b)
+        a, b = poses[joint.parent], poses[joint.child]
+        joint_motion_map(joint, a, b, work.q2, t, 0, t.S_a, t.S_b)
         for row in range(rows):
             force = scale * tau[joint.v_begin + row]
             for k in range(6):

@@ -7,13 +7,15 @@ that one axis serves translation and rotation:
 
 Jacobians are by world twists (velocity of the centre of mass, angular velocity), 6 columns for
 the parent and 6 for the child; their transposes map impulses to world wrenches. Rows: the
-translations of D (or C), then the rotations. `t` is a SCRATCH record: an allocation costs more
-than a whole row.
+translations of D (or C), then the rotations. `q` are all coordinates near those of the poses: a
+joint that is a chart is read from there on. `t` is a SCRATCH record: an allocation costs more than
+a whole row.
 """
 
 from math import atan2, cos, floor, pi, sin, sqrt
 
-from robosim.compiled.kinds import BALL
+from robosim.compiled.kinds import BALL, CHART
+from robosim.kernels.compiler.charts import charts_of, has_charts
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.equations.algebra import (
@@ -25,6 +27,13 @@ from robosim.kernels.equations.algebra import (
     rotate,
     rotate_back,
     rotation_matrix,
+)
+from robosim.kernels.equations.chart_rows import (
+    chart_jacobian,
+    chart_residual,
+    move_on_chart,
+    place_on_chart,
+    read_chart,
 )
 
 TURN = 2.0 * pi
@@ -61,10 +70,29 @@ def relative_position(joint, a, b, t):
 
 
 @kernel
-def joint_residual(joint, a, b, t, out):
+def is_chart(joint):
+    """Whether a joint is a chart: False, as a constant, in mechanisms without any."""
+    return has_charts(joint) and joint.kind == CHART
+
+
+@kernel
+def relative_pose(joint, a, b, t):
+    """t.r and t.y: `relative_rotation` and `relative_position`."""
+    relative_position(joint, a, b, t)
+    relative_rotation(joint, a, b, t)
+
+
+@kernel
+def joint_residual(joint, a, b, q, t, out):
     """D^T g of Eq. (B.7), zero beyond its rows, (6,) [m and sines of half angles]."""
     for i in range(6):
         out[i] = 0.0
+    if is_chart(joint):
+        relative_pose(joint, a, b, t)
+        chart_residual(
+            charts_of(joint), joint, q[joint.q_begin : joint.q_begin + joint.m_T], t, out
+        )
+        return
     if joint.n_T > 0:
         relative_position(joint, a, b, t)
         for row in range(joint.n_T):
@@ -76,14 +104,19 @@ def joint_residual(joint, a, b, t, out):
 
 
 @kernel
-def joint_jacobian(joint, a, b, t, G_a, G_b):
+def joint_jacobian(joint, a, b, q, t, G_a, G_b):
     """Jacobian of `joint_residual` by world twists, (6, 6) and (6, 6), zero beyond its rows."""
-    multiply_offset(joint, a.R, t.R_J)
-    rotate(b.R, joint.p_b, t.arm)
     for row in range(6):
         for column in range(6):
             G_a[row, column] = 0.0
             G_b[row, column] = 0.0
+    if is_chart(joint):
+        relative_pose(joint, a, b, t)
+        near = q[joint.q_begin : joint.q_begin + joint.m_T]
+        chart_jacobian(charts_of(joint), joint, near, a, b, 0, joint.n_T, 0, t, G_a, G_b)
+        return
+    multiply_offset(joint, a.R, t.R_J)
+    rotate(b.R, joint.p_b, t.arm)
     for row in range(joint.n_T):
         rotate(t.R_J, joint.D_T[row], t.w)
         translation_row(a, b, t, G_a[row], G_b[row])
@@ -115,7 +148,7 @@ def translation_row(a, b, t, row_a, row_b):
 
 
 @kernel
-def joint_motion_map(joint, a, b, t, first, S_a, S_b):
+def joint_motion_map(joint, a, b, q, t, first, S_a, S_b):
     """Joint velocities C^T g' by world twists: v_j = S_a twist_a + S_b twist_b, from row `first`.
 
     Translations in the joint frame, the angular velocity in child axes. The transpose maps joint
@@ -125,6 +158,11 @@ def joint_motion_map(joint, a, b, t, first, S_a, S_b):
         for column in range(6):
             S_a[row, column] = 0.0
             S_b[row, column] = 0.0
+    if is_chart(joint):
+        relative_pose(joint, a, b, t)
+        near = q[joint.q_begin : joint.q_begin + joint.m_T]
+        chart_jacobian(charts_of(joint), joint, near, a, b, joint.n_T, 6, first, t, S_a, S_b)
+        return
     if joint.distance != 0:
         relative_position(joint, a, b, t)
         length = sqrt(dot(t.w, t.w))
@@ -155,6 +193,10 @@ def read_coordinates(joint, a, b, t, q):
     is the quaternion r with the sign nearer to the last one.
     """
     begin = joint.q_begin
+    if is_chart(joint):
+        relative_pose(joint, a, b, t)
+        read_chart(charts_of(joint), joint, q[joint.q_begin : joint.q_begin + joint.m_T], t)
+        return
     if joint.distance != 0:
         relative_position(joint, a, b, t)
         q[begin] = sqrt(dot(t.w, t.w))
@@ -211,8 +253,8 @@ def read_velocities(S_a, S_b, twist_a, twist_b, joint, v):
 
 
 @kernel
-def place_child(joint, a, q, t, b):
-    """Pose of the child from the parent's pose and the joint's coordinates in q."""
+def place_along_axes(joint, q, t):
+    """t.r and t.y of the child at the joint's translations and rotations in q."""
     begin = joint.q_begin
     for i in range(3):
         t.y[i] = 0.0
@@ -229,6 +271,15 @@ def place_child(joint, a, q, t, b):
     elif joint.m_R == 3:
         for i in range(4):
             t.r[i] = q[begin + i]
+
+
+@kernel
+def place_child(joint, a, q, t, b):
+    """Pose of the child from the parent's pose and the joint's coordinates in q."""
+    if is_chart(joint):
+        place_on_chart(charts_of(joint), joint, q[joint.q_begin : joint.q_begin + joint.m_T], t)
+    else:
+        place_along_axes(joint, q, t)
     quaternion_product(joint.offset, t.r, t.s)
     quaternion_product(a.q, t.s, b.q)
     normalize_quaternion(b.q)
@@ -243,19 +294,25 @@ def place_child(joint, a, q, t, b):
 
 
 @kernel
-def move_child(joint, a, b, twist_a, v, t, twist_b):
+def move_child(joint, a, b, twist_a, q, v, t, twist_b):
     """World twist of the child (6,) from the parent's and the joint's velocities in v."""
     begin = joint.v_begin
-    for i in range(3):
-        t.w[i] = 0.0
-        t.y[i] = 0.0
-        for row in range(joint.m_R):
-            t.w[i] += joint.C_R[row, i] * v[begin + joint.m_T + row]
-        for row in range(joint.m_T):
-            t.y[i] += joint.C_T[row, i] * v[begin + row]
-    rotate(b.R, t.w, t.z)
-    multiply_offset(joint, a.R, t.R_J)
-    rotate(t.R_J, t.y, t.w)
+    if is_chart(joint):
+        own = v[begin : begin + joint.m_T]
+        move_on_chart(charts_of(joint), joint, q[joint.q_begin : joint.q_begin + joint.m_T], own, t)
+        rotate(b.R, t.w, t.z)
+        rotate(b.R, t.y, t.w)
+    else:
+        for i in range(3):
+            t.w[i] = 0.0
+            t.y[i] = 0.0
+            for row in range(joint.m_R):
+                t.w[i] += joint.C_R[row, i] * v[begin + joint.m_T + row]
+            for row in range(joint.m_T):
+                t.y[i] += joint.C_T[row, i] * v[begin + row]
+        rotate(b.R, t.w, t.z)
+        multiply_offset(joint, a.R, t.R_J)
+        rotate(t.R_J, t.y, t.w)
     rotate(b.R, joint.p_b, t.arm)
     # The joint point moves as a point of the parent; then back to the child's centre of mass.
     for i in range(3):

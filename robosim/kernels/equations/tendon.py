@@ -33,7 +33,7 @@ def follow_tendon(model, joint, poses, q, spans, t):
             a, b, c = item.p[0], item.p[1], item.p[2]
             length += x * (item.factor + x * (a + x * (b + x * c)))
             slope = item.factor + x * (2.0 * a + x * (3.0 * b + x * 4.0 * c))
-            add_term(model.joints[item.joint], item, slope, poses, spans, t)
+            add_term(model.joints[item.joint], item, slope, poses, q, spans, t)
         elif item.kind == PULLEY:
             share = item.factor
         elif item.kind == VIA and k + 1 < joint.path_end:
@@ -49,9 +49,10 @@ def follow_tendon(model, joint, poses, q, spans, t):
 
 
 @kernel
-def add_term(joint, item, slope, poses, spans, t):
+def add_term(joint, item, slope, poses, q, spans, t):
     """A coordinate's rows, for the two bodies of its joint, times the length's slope by it."""
-    joint_motion_map(joint, poses[joint.parent], poses[joint.child], t, 0, t.S_a, t.S_b)
+    a, b = poses[joint.parent], poses[joint.child]
+    joint_motion_map(joint, a, b, q, t, 0, t.S_a, t.S_b)
     for k in range(6):
         spans[item.span].w[k] += slope * t.S_b[item.row, k]
         if item.span_parent >= 0:

@@ -3,7 +3,9 @@
 Joints are taken column by column: a joint of m velocities is m joints of one, in a row.
 """
 
+from robosim.compiled.kinds import ANY_CHART
 from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.vectors import crossed, dot6, symmetric_times
 from robosim.kernels.recursive.joints import move_link, place_link
 from robosim.kernels.recursive.newton_euler import (
     follow_parent,
@@ -13,7 +15,6 @@ from robosim.kernels.recursive.newton_euler import (
     push_links,
 )
 from robosim.kernels.recursive.passive import add_gyroscopic, add_passive
-from robosim.kernels.recursive.vectors import crossed, dot6, symmetric_times
 
 SINGULAR = 1e-13  # of an inertia along a column, over that of the link in all directions
 
@@ -84,6 +85,23 @@ def slide_momentum(inertia, S, U):
     U[0], U[1], U[2] = symmetric_times(inertia.M, x, y, z)
     for i in range(3):
         U[3 + i] = H[0, i] * x + H[1, i] * y + H[2, i] * z
+
+
+@kernel
+def twist_momentum(inertia, S, U):
+    """The same for any column; what it would be at the most if nothing were eliminated yet."""
+    H, a, b, c, x, y, z = inertia.H, S[0], S[1], S[2], S[3], S[4], S[5]
+    e, f, g = symmetric_times(inertia.M, a, b, c)
+    U[0] = e + H[0, 0] * x + H[0, 1] * y + H[0, 2] * z
+    U[1] = f + H[1, 0] * x + H[1, 1] * y + H[1, 2] * z
+    U[2] = g + H[2, 0] * x + H[2, 1] * y + H[2, 2] * z
+    e, f, g = symmetric_times(inertia.I, x, y, z)
+    U[3] = e + H[0, 0] * a + H[1, 0] * b + H[2, 0] * c
+    U[4] = f + H[0, 1] * a + H[1, 1] * b + H[2, 1] * c
+    U[5] = g + H[0, 2] * a + H[1, 2] * b + H[2, 2] * c
+    I, M = inertia.I, inertia.M  # noqa: E741
+    turning = (I[0] + I[3] + I[5]) * (x * x + y * y + z * z)
+    return turning + (M[0] + M[3] + M[5]) * (a * a + b * b + c * c)
 
 
 @kernel
@@ -171,7 +189,9 @@ def resist(on, b, tau, held, given):
     for back in range(1, link.m_T + link.m_R + 1):
         k = link.v_begin + link.m_T + link.m_R - back
         column = on.columns[k]
-        if k >= middle:
+        if on.tree.charts is not None and link.kind == ANY_CHART:
+            scale = twist_momentum(inertia, column.S, column.U)
+        elif k >= middle:
             scale = inertia.I[0] + inertia.I[3] + inertia.I[5]
             turn_momentum(inertia, column.S, column.U)
         else:
@@ -203,12 +223,13 @@ def forward_row(on, weight, passive, held, given, q, v, tau, bodies, points, wre
     neither.
     """
     links, places, columns = on.tree.links, on.places, on.columns
+    charts, t = on.tree.charts, on.scratch[0]
     nb = links.shape[0]
     hold_world(on, weight)
     for b in range(nb):
         link = links[b]
-        place_link(link, places[link.parent], q, places[b])
-        move_link(link, places[link.parent], places[b], columns, v)
+        place_link(charts, link, places[link.parent], q, places[b], t)
+        move_link(charts, link, places[link.parent], places[b], columns, q, v, t)
         start_articulated(link, places[b], on.articulated[b])
     push_links(on, bodies, points, wrenches)
     for k in range(a.shape[0]):

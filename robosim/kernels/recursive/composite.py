@@ -1,9 +1,10 @@
 """Mass matrix and momentum matrix: the composite-rigid-body algorithm."""
 
+from robosim.compiled.kinds import ANY_CHART
 from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.vectors import crossed, dot6, symmetric_times
 from robosim.kernels.recursive.articulated import add_steiner, rotated_inertia
 from robosim.kernels.recursive.joints import place_columns
-from robosim.kernels.recursive.vectors import crossed, dot6, symmetric_times
 
 TILE = 16  # numbers: two cache lines
 
@@ -106,6 +107,11 @@ def fill_above(on, b, F, row):
         b = links[b].parent
         link = links[b]
         middle = link.v_begin + link.m_T
+        if on.tree.charts is not None and link.kind == ANY_CHART:
+            for i in range(link.v_begin, middle):
+                S = columns[i].S
+                row[i] = (f * S[0] + g * S[1] + h * S[2]) + (x * S[3] + y * S[4] + z * S[5])
+            continue
         for i in range(link.v_begin, middle):
             S = columns[i].S
             row[i] = f * S[0] + g * S[1] + h * S[2]

@@ -3,14 +3,16 @@
 Spatial vectors are about one point that stays, in world axes: the place of the first link, so that
 numbers are as large as the robot, wherever it is. Derivatives by coordinates are along the
 tangent: of a free rotation, by turns of the child in its own axes, while the components of its
-velocity stay. A joint is its translations one after the other, then its rotations together.
+velocity stay. A joint is its translations one after the other, then its rotations together; a chart
+is its hinges, slides and screws one after the other, and there are no others here.
 """
 
+from robosim.compiled.kinds import ANY_CHART
 from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.vectors import crossed, dot6
 from robosim.kernels.recursive.articulated import add_steiner, rotated_inertia
 from robosim.kernels.recursive.composite import column_momentum, mirror
 from robosim.kernels.recursive.joints import place_columns
-from robosim.kernels.recursive.vectors import crossed, dot6
 
 
 @kernel
@@ -49,6 +51,10 @@ def move_columns(on, b, v, a):
         way, S = on.ways[k], on.columns[k].S
         for i in range(6):
             way.S[i] = S[i]
+        if on.tree.charts is not None and link.kind == ANY_CHART:
+            x, y, z = p[0] - origin[0], p[1] - origin[1], p[2] - origin[2]
+            x, y, z = crossed(x, y, z, S[3], S[4], S[5])
+            way.S[0], way.S[1], way.S[2] = S[0] + x, S[1] + y, S[2] + z
         turn_column(own, way)
         for i in range(6):
             way.rate[i] = way.turn[i]

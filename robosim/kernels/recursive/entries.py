@@ -1,12 +1,12 @@
 """What Python calls: each over n states, of which every argument has a row each, or one for all.
 
-An address leads to a `Recursion` (`robosim.compiled.links`). Returned is 0, `NOT_A_STATE`, or
-1 + the coordinate whose joint moves nothing that has inertia.
+An address leads to a `Recursion` (`robosim.compiled.links`), in a tuple to one with charts.
+Returned is 0, `NOT_A_STATE`, or 1 + the coordinate whose joint moves nothing that has inertia.
 """
 
-from robosim.kernels.compiler.addresses import load
 from robosim.kernels.compiler.jit import entry, kernel
-from robosim.kernels.compiler.recursion import KIND
+from robosim.kernels.compiler.recursion import load_recursion
+from robosim.kernels.equations.vectors import not_finite, row_of
 from robosim.kernels.recursive.articulated import forward_row, hybrid_row
 from robosim.kernels.recursive.composite import centroidal_row, find_center, mass_row
 from robosim.kernels.recursive.derivatives import derivatives_row
@@ -21,7 +21,6 @@ from robosim.kernels.recursive.motion import (
 )
 from robosim.kernels.recursive.newton_euler import inverse_row
 from robosim.kernels.recursive.tangent import difference_row, integrate_row
-from robosim.kernels.recursive.vectors import not_finite, row_of
 
 NOT_A_STATE = -1
 
@@ -49,7 +48,7 @@ def no_motion(on, q, v, a):
 @entry
 def inverse_dynamics(address, weight, passive, q, v, a, bodies, points, wrenches, out):
     """out (n, nv): forces that accelerate; gravity times `weight`; `passive` 1 or 0."""
-    on = load(address, KIND)
+    on = load_recursion(address)
     for i in range(out.shape[0]):
         if no_motion(on, q[row_of(q, i)], v[row_of(v, i)], a[row_of(a, i)]):
             return NOT_A_STATE
@@ -63,7 +62,7 @@ def inverse_dynamics(address, weight, passive, q, v, a, bodies, points, wrenches
 @entry
 def forward_acceleration(address, weight, passive, q, v, tau, bodies, points, wrenches, out):
     """out (n, nv): accelerations."""
-    on = load(address, KIND)
+    on = load_recursion(address)
     for i in range(out.shape[0]):
         if no_motion(on, q[row_of(q, i)], v[row_of(v, i)], tau[row_of(tau, i)]):
             return NOT_A_STATE
@@ -79,7 +78,7 @@ def forward_acceleration(address, weight, passive, q, v, tau, bodies, points, wr
 @entry
 def inverse_state(address, weight, passive, q, v, a, out):
     """`inverse_dynamics` of a single state in any memory, (nv,), that nothing pushes."""
-    on = load(address, KIND)
+    on = load_recursion(address)
     if no_motion(on, q, v, a):
         return NOT_A_STATE
     inverse_row(on, weight, passive, q, v, a, on.pushed, on.points, on.wrenches, out)
@@ -89,7 +88,7 @@ def inverse_state(address, weight, passive, q, v, a, out):
 @entry
 def forward_state(address, weight, passive, q, v, tau, out):
     """`forward_acceleration` of a single state in any memory, (nv,), that nothing pushes."""
-    on = load(address, KIND)
+    on = load_recursion(address)
     if no_motion(on, q, v, tau):
         return NOT_A_STATE
     return forward_row(
@@ -105,7 +104,7 @@ def hybrid_dynamics(
 
     Also what crosses the joints (n, nb, 6).
     """
-    on = load(address, KIND)
+    on = load_recursion(address)
     for i in range(a.shape[0]):
         if no_motion(on, q[row_of(q, i)], v[row_of(v, i)], tau[row_of(tau, i)]):
             return NOT_A_STATE
@@ -124,7 +123,7 @@ def hybrid_dynamics(
 @entry
 def inverse_derivatives(address, q, v, a, by_q, by_v, mass):
     """Derivatives (n, nv, nv) of forces by coordinates and velocities, and mass matrices."""
-    on = load(address, KIND)
+    on = load_recursion(address)
     for i in range(mass.shape[0]):
         if no_motion(on, q[row_of(q, i)], v[row_of(v, i)], a[row_of(a, i)]):
             return NOT_A_STATE
@@ -137,7 +136,7 @@ def inverse_derivatives(address, q, v, a, by_q, by_v, mass):
 @entry
 def mass_matrix(address, q, out):
     """out (n, nv, nv)."""
-    on = load(address, KIND)
+    on = load_recursion(address)
     for i in range(out.shape[0]):
         if no_state(on, q[row_of(q, i)]):
             return NOT_A_STATE
@@ -148,7 +147,7 @@ def mass_matrix(address, q, out):
 @entry
 def energy(address, q, v, out):
     """out (n, 1) [J]."""
-    on = load(address, KIND)
+    on = load_recursion(address)
     for i in range(out.shape[0]):
         if no_state(on, q[row_of(q, i)]) or not_finite(v[row_of(v, i)]):
             return NOT_A_STATE
@@ -159,7 +158,7 @@ def energy(address, q, v, out):
 @entry
 def center_of_mass(address, q, out):
     """out (n, 3) [m]."""
-    on = load(address, KIND)
+    on = load_recursion(address)
     for i in range(out.shape[0]):
         if no_state(on, q[row_of(q, i)]):
             return NOT_A_STATE
@@ -171,7 +170,7 @@ def center_of_mass(address, q, out):
 @entry
 def centroidal(address, q, v, center, momentum, matrix):
     """Centres of mass (n, 3), momenta about them (n, 6), their matrices (n, 6, nv)."""
-    on = load(address, KIND)
+    on = load_recursion(address)
     for i in range(momentum.shape[0]):
         if no_state(on, q[row_of(q, i)]) or not_finite(v[row_of(v, i)]):
             return NOT_A_STATE
@@ -182,7 +181,7 @@ def centroidal(address, q, v, center, momentum, matrix):
 @entry
 def jacobian(address, q, out):
     """out (n, nb, 6, nv)."""
-    on = load(address, KIND)
+    on = load_recursion(address)
     for i in range(out.shape[0]):
         if no_state(on, q[row_of(q, i)]):
             return NOT_A_STATE
@@ -193,7 +192,7 @@ def jacobian(address, q, out):
 @entry
 def jacobian_rate(address, q, v, out):
     """out (n, nb, 6, nv)."""
-    on = load(address, KIND)
+    on = load_recursion(address)
     for i in range(out.shape[0]):
         if no_state(on, q[row_of(q, i)]) or not_finite(v[row_of(v, i)]):
             return NOT_A_STATE
@@ -204,7 +203,7 @@ def jacobian_rate(address, q, v, out):
 @entry
 def frame_place(address, body, point, turn, q, position, rotation):
     """Positions (n, 3) and rotations (n, 3, 3) of a frame of a link."""
-    on = load(address, KIND)
+    on = load_recursion(address)
     for i in range(position.shape[0]):
         if no_state(on, q[row_of(q, i)]):
             return NOT_A_STATE
@@ -215,7 +214,7 @@ def frame_place(address, body, point, turn, q, position, rotation):
 @entry
 def frame_motion(address, body, point, q, v, a, out):
     """out (n, 12): twist and acceleration of a frame of a link."""
-    on = load(address, KIND)
+    on = load_recursion(address)
     for i in range(out.shape[0]):
         if no_motion(on, q[row_of(q, i)], v[row_of(v, i)], a[row_of(a, i)]):
             return NOT_A_STATE
@@ -226,7 +225,7 @@ def frame_motion(address, body, point, q, v, a, out):
 @entry
 def frame_jacobian(address, body, point, q, out):
     """out (n, 6, nv)."""
-    on = load(address, KIND)
+    on = load_recursion(address)
     for i in range(out.shape[0]):
         if no_state(on, q[row_of(q, i)]):
             return NOT_A_STATE
@@ -237,7 +236,7 @@ def frame_jacobian(address, body, point, q, out):
 @entry
 def integrate(address, q, dv, out):
     """out (n, nq)."""
-    on = load(address, KIND)
+    on = load_recursion(address)
     for i in range(out.shape[0]):
         if no_state(on, q[row_of(q, i)]) or not_finite(dv[row_of(dv, i)]):
             return NOT_A_STATE
@@ -248,7 +247,7 @@ def integrate(address, q, dv, out):
 @entry
 def difference(address, q0, q1, out):
     """out (n, nv)."""
-    on = load(address, KIND)
+    on = load_recursion(address)
     for i in range(out.shape[0]):
         if no_state(on, q0[row_of(q0, i)]) or no_state(on, q1[row_of(q1, i)]):
             return NOT_A_STATE

@@ -7,18 +7,20 @@ the velocity of the joint's translation:
     acceleration_b = (a_a + alpha_a x r, alpha_a) + S v' + bias,
     bias = (omega_a x (omega_a x r + 2 u), omega_a x spin).
 
-Translations are counted along directions of the parent, rotations about axes of the child.
+Translations are counted along directions of the parent, rotations about axes of the child. The
+columns of a chart turn with the child, in whose axes they change as well.
 """
 
 from math import cos, sin, sqrt
 
-from robosim.compiled.kinds import ONE_HINGE, ONE_SLIDE
+from robosim.compiled.kinds import ANY_CHART, ONE_HINGE, ONE_SLIDE
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.recursive.vectors import crossed, turned
+from robosim.kernels.equations.chart import follow_chart
+from robosim.kernels.equations.vectors import crossed, turned, turned_back
 
 
 @kernel
-def place_link(link, parent, q, own):
+def place_link(charts, link, parent, q, own, t):
     """Axes of a link, and where its reference and its centre are, from the parent's place."""
     R = parent.R
     if link.kind == ONE_HINGE:
@@ -33,11 +35,64 @@ def place_link(link, parent, q, own):
             link.point[1] + x * link.axis[1],
             link.point[2] + x * link.axis[2],
         )
+    elif charts is not None and link.kind == ANY_CHART:
+        place_on_chart(charts, link, R, q, own, t)
     else:
         place_any(link, R, q, own)
     own.c[0], own.c[1], own.c[2] = turned(own.R, link.center[0], link.center[1], link.center[2])
     for i in range(3):
         own.p[i] = parent.p[i] + own.r[i]
+
+
+@kernel
+def place_on_chart(charts, link, R, q, own, t):
+    """`place_link` for a chart, whose pose and columns S are left in t."""
+    first = link.q_begin
+    follow_chart(charts, link, q[first : first + link.m_T], None, t)
+    r, p = t.c_r, t.c_p
+    x, y, z = turned(link.before, p[0], p[1], p[2])
+    own.r[0], own.r[1], own.r[2] = turned(
+        R, link.point[0] + x, link.point[1] + y, link.point[2] + z
+    )
+    turn_free(link, R, r[0], r[1], r[2], r[3], own.R)
+
+
+@kernel
+def turn_twist(link, R, twist, out):
+    """out (6,) = a twist in body axes, in world axes; R (3, 3) are the axes of the link."""
+    a, b, c = turned_back(link.after, twist[0], twist[1], twist[2])
+    out[0], out[1], out[2] = turned(R, a, b, c)
+    a, b, c = turned_back(link.after, twist[3], twist[4], twist[5])
+    out[3], out[4], out[5] = turned(R, a, b, c)
+
+
+@kernel
+def move_on_chart(charts, link, parent, own, columns, q, v, t):
+    """`move_link` for a chart; rates of its columns too."""
+    first, begin, m = link.q_begin, link.v_begin, link.m_T
+    follow_chart(charts, link, q[first : first + m], v[begin : begin + m], t)
+    a, b, c = parent.w[0], parent.w[1], parent.w[2]
+    d, e, f, x, y, z = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(m):
+        S, rate = columns[begin + k].S, v[begin + k]
+        turn_twist(link, own.R, t.c_S[k], S)
+        d, e, f = d + rate * S[0], e + rate * S[1], f + rate * S[2]
+        x, y, z = x + rate * S[3], y + rate * S[4], z + rate * S[5]
+    g, h, i = crossed(a, b, c, own.r[0], own.r[1], own.r[2])
+    own.bias[0], own.bias[1], own.bias[2] = crossed(a, b, c, g + d, h + e, i + f)
+    own.bias[3], own.bias[4], own.bias[5] = 0.0, 0.0, 0.0
+    a, b, c = a + x, b + y, c + z
+    own.w[0], own.w[1], own.w[2] = a, b, c
+    for k in range(m):
+        column = columns[begin + k]
+        S, out = column.S, column.rate
+        turn_twist(link, own.R, t.c_T[k], out)
+        x, y, z = crossed(a, b, c, S[0], S[1], S[2])
+        out[0], out[1], out[2] = out[0] + x, out[1] + y, out[2] + z
+        x, y, z = crossed(a, b, c, S[3], S[4], S[5])
+        out[3], out[4], out[5] = out[3] + x, out[4] + y, out[5] + z
+        for n in range(6):
+            own.bias[n] += v[begin + k] * out[n]
 
 
 @kernel
@@ -91,8 +146,11 @@ def turn_free(link, R, w, x, y, z, out):
 
 
 @kernel
-def move_link(link, parent, own, columns, v):
+def move_link(charts, link, parent, own, columns, q, v, t):
     """Columns of the joint, angular velocity of its link, and its bias acceleration."""
+    if charts is not None and link.kind == ANY_CHART:
+        move_on_chart(charts, link, parent, own, columns, q, v, t)
+        return
     R, begin = parent.R, link.v_begin
     a, b, c = parent.w[0], parent.w[1], parent.w[2]
     e, f, g = crossed(a, b, c, own.r[0], own.r[1], own.r[2])
@@ -119,9 +177,13 @@ def move_link(link, parent, own, columns, v):
 
 
 @kernel
-def find_columns(link, parent, own, columns):
-    """The columns of a joint alone."""
+def find_columns(charts, link, parent, own, columns, t):
+    """The columns of a joint alone; of a chart those that `place_link` has just left in t."""
     begin = link.v_begin
+    if charts is not None and link.kind == ANY_CHART:
+        for k in range(link.m_T):
+            turn_twist(link, own.R, t.c_S[k], columns[begin + k].S)
+        return
     for row in range(link.m_T):
         S, d = columns[begin + row].S, link.slides[row]
         S[0], S[1], S[2] = turned(parent.R, d[0], d[1], d[2])
@@ -132,8 +194,13 @@ def find_columns(link, parent, own, columns):
 
 @kernel
 def rate_columns(link, parent, own, columns):
-    """Rates of the columns: directions turn with the parent, axes with the child."""
+    """Rates of the columns: directions turn with the parent, axes with the child.
+
+    `move_link` has found those of a chart.
+    """
     begin = link.v_begin
+    if link.kind == ANY_CHART:
+        return
     for row in range(link.m_T):
         S, rate, w = columns[begin + row].S, columns[begin + row].rate, parent.w
         rate[0], rate[1], rate[2] = crossed(w[0], w[1], w[2], S[0], S[1], S[2])
@@ -158,15 +225,17 @@ def move_point(link, parent, own, columns, v):
 @kernel
 def place_links(on, q):
     """`place_link` of all links."""
+    charts, t = on.tree.charts, on.scratch[0]
     for b in range(on.tree.links.shape[0]):
         link = on.tree.links[b]
-        place_link(link, on.places[link.parent], q, on.places[b])
+        place_link(charts, link, on.places[link.parent], q, on.places[b], t)
 
 
 @kernel
 def place_columns(on, q):
     """`place_link` and `find_columns` of all links."""
+    charts, t = on.tree.charts, on.scratch[0]
     for b in range(on.tree.links.shape[0]):
         link = on.tree.links[b]
-        place_link(link, on.places[link.parent], q, on.places[b])
-        find_columns(link, on.places[link.parent], on.places[b], on.columns)
+        place_link(charts, link, on.places[link.parent], q, on.places[b], t)
+        find_columns(charts, link, on.places[link.parent], on.places[b], on.columns, t)

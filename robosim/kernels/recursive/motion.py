@@ -1,6 +1,7 @@
 """Jacobians, frames and energy."""
 
 from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.vectors import crossed, turned, turned_back
 from robosim.kernels.recursive.joints import (
     move_link,
     move_point,
@@ -10,17 +11,17 @@ from robosim.kernels.recursive.joints import (
 )
 from robosim.kernels.recursive.newton_euler import accelerate, hold_world
 from robosim.kernels.recursive.passive import passive_energy
-from robosim.kernels.recursive.vectors import crossed, turned, turned_back
 
 
 @kernel
 def move_links(on, q, v):
     """Places, columns and velocities of all links."""
     links, places, columns = on.tree.links, on.places, on.columns
+    charts, t = on.tree.charts, on.scratch[0]
     for b in range(links.shape[0]):
         link = links[b]
-        place_link(link, places[link.parent], q, places[b])
-        move_link(link, places[link.parent], places[b], columns, v)
+        place_link(charts, link, places[link.parent], q, places[b], t)
+        move_link(charts, link, places[link.parent], places[b], columns, q, v, t)
         move_point(link, places[link.parent], places[b], columns, v)
 
 
@@ -107,7 +108,7 @@ def frame_row(on, body, point, turn, q, position, rotation):
     t = on.scratch[0]
     for b in range(body + 1):
         link = on.tree.links[b]
-        place_link(link, on.places[link.parent], q, on.places[b])
+        place_link(on.tree.charts, link, on.places[link.parent], q, on.places[b], t)
     own = on.places[body]
     place_point(on, body, point, t.arm)
     for i in range(3):
@@ -125,7 +126,8 @@ def frame_motion_row(on, body, point, q, v, a, out):
     hold_world(on, 0.0)
     move_links(on, q, v)
     for b in range(body + 1):
-        accelerate(links[b], places[links[b].parent], places[b], columns, a)
+        link = links[b]
+        accelerate(on.tree.charts, link, places[link.parent], places[b], columns, a)
     own = places[body]
     place_point(on, body, point, t.arm)
     w, r, acc = own.w, t.arm, own.acc

@@ -1,9 +1,10 @@
 """Forces from accelerations: the recursive Newton-Euler algorithm."""
 
+from robosim.compiled.kinds import ANY_CHART
 from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.vectors import crossed, dot6, turned, turned_back
 from robosim.kernels.recursive.joints import move_link, place_link
 from robosim.kernels.recursive.passive import add_gyroscopic, add_passive
-from robosim.kernels.recursive.vectors import crossed, dot6, turned, turned_back
 
 
 @kernel
@@ -29,10 +30,15 @@ def follow_parent(parent, own):
 
 
 @kernel
-def accelerate(link, parent, own, columns, a):
+def accelerate(charts, link, parent, own, columns, a):
     """Acceleration of a link, from the parent's and those of the joint; after `move_link`."""
     begin = link.v_begin
     follow_parent(parent, own)
+    if charts is not None and link.kind == ANY_CHART:
+        for k in range(begin, begin + link.m_T):
+            for i in range(6):
+                own.acc[i] += a[k] * columns[k].S[i]
+        return
     for k in range(begin, begin + link.m_T):
         for i in range(3):
             own.acc[i] += a[k] * columns[k].S[i]
@@ -94,12 +100,13 @@ def pass_force(own, parent):
 def inverse_row(on, weight, passive, q, v, a, bodies, points, wrenches, tau):
     """tau (nv,) of one state: M a + bias, and what passive forces take."""
     links, places, columns = on.tree.links, on.places, on.columns
+    charts, t = on.tree.charts, on.scratch[0]
     hold_world(on, weight)
     for b in range(links.shape[0]):
         link = links[b]
-        place_link(link, places[link.parent], q, places[b])
-        move_link(link, places[link.parent], places[b], columns, v)
-        accelerate(link, places[link.parent], places[b], columns, a)
+        place_link(charts, link, places[link.parent], q, places[b], t)
+        move_link(charts, link, places[link.parent], places[b], columns, q, v, t)
+        accelerate(charts, link, places[link.parent], places[b], columns, a)
         inertial_force(link, places[b])
     push_links(on, bodies, points, wrenches)
     for up in range(1, links.shape[0] + 1):

@@ -2,7 +2,7 @@
 
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.joint_forces import half_log, potential_slope, turn_moment
-from robosim.kernels.recursive.vectors import crossed
+from robosim.kernels.equations.vectors import crossed
 
 
 @kernel

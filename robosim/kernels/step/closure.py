@@ -13,7 +13,7 @@ from robosim.kernels.equations.algebra import (
 )
 from robosim.kernels.equations.body import turn_by
 from robosim.kernels.equations.constraints import rows_ahead
-from robosim.kernels.equations.coordinates import load_poses, read_joints
+from robosim.kernels.equations.coordinates import begin_charts, load_poses, read_joints
 from robosim.kernels.equations.joint import joint_residual
 from robosim.kernels.equations.tendon import is_tendon, place_tendon_blocks
 from robosim.kernels.solve.graph import scheme as graph
@@ -36,6 +36,7 @@ def constraint_residual(model, state, work, held, goal):
     """
     clear_rows(work.residual)
     read_joints(model, state, work, work.pose2, work.twists, 0)
+    begin_charts(model.joints, state.q, work.q2)
     worst, t = 0.0, work.scratch[0]
     for j in range(model.joints.shape[0]):
         joint, w = model.joints[j], work.joints[j]
@@ -43,7 +44,8 @@ def constraint_residual(model, state, work, held, goal):
         w.rows = n
         if joint.node < 0:
             continue
-        joint_residual(joint, work.pose2[joint.parent], work.pose2[joint.child], t, w.g)
+        a, b = work.pose2[joint.parent], work.pose2[joint.child]
+        joint_residual(joint, a, b, state.q, t, w.g)
         for row in range(n):
             work.residual[joint.node].w[row] = -w.g[row]
             worst = max(worst, abs(w.g[row]))

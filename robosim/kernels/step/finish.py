@@ -3,11 +3,14 @@
 import numpy as np
 
 from robosim.compiled.memory import FACTORED
+from robosim.kernels.compiler.charts import charts_of
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import somewhere
 from robosim.kernels.contact.active_set import ground_gap
 from robosim.kernels.equations.algebra import assign, fill, rotate_back
 from robosim.kernels.equations.arcs import add_changes
+from robosim.kernels.equations.chart_rows import change_chart
+from robosim.kernels.equations.joint import is_chart
 from robosim.kernels.solve.status import CONVERGED
 from robosim.kernels.step.start import start_interval
 from robosim.kernels.step.velocities import find_velocities
@@ -62,6 +65,9 @@ def commit(scheme, model, state, system, work, dt, shows, info):
         info.violation = max(info.violation, abs(work.couplings[n].g))
         state.couplings[n].impulse = work.couplings[n].impulse
     scheme.read(model, state, system, work, dt)
+    for j in range(model.joints.shape[0]):
+        if is_chart(model.joints[j]):
+            change_chart(charts_of(model.joints[j]), model.joints[j], state, state.joints[j].mid)
     state.last_dt[0] = dt
 
 

@@ -11,7 +11,7 @@ from robosim.kernels.equations.joint import own_rate
 def set_bodies(model, state, memory, work, dt):
     """Put the bodies where state.q and state.v say, as the tree's joints lead to them."""
     place_bodies(model, state.q, work, memory.system.pose1)
-    move_bodies(model, memory.system.pose1, state.v, work, work.twists)
+    move_bodies(model, memory.system.pose1, state.q, state.v, work, work.twists)
     for i in range(state.bodies.shape[0]):
         body, pose = state.bodies[i], memory.system.pose1[i]
         for k in range(3):

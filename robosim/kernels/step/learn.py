@@ -22,7 +22,7 @@ def learn(scheme, model, state, memory, work, dt, last_dt, shows, push, info):
     scheme.learn_rates(model, state, guesses, work, dt, last_dt, shows, push, misses)
     for i in range(model.bodies.shape[0]):
         copy_record(work.pose2[i], system.pose1[i])
-    scheme.place_next(model, system, work, info)
+    scheme.place_next(model, state, system, work, info)
     system.valid[PLACED] = 1
     info.gap, info.violation = least_of_limbs(info.gap), most_of_limbs(info.violation)
 

@@ -4,16 +4,17 @@ from robosim.compiled.memory import PLACED
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.contact.active_set import use_coordinates
 from robosim.kernels.equations.algebra import clear_rows
-from robosim.kernels.equations.coordinates import load_directions, load_poses
+from robosim.kernels.equations.coordinates import begin_charts, load_directions, load_poses
 
 
 @kernel
 def start_interval(scheme, model, state, system, loads, work, options, dt, end):
     """What the equations take from the first knot: poses, inertias, momenta, known impulses."""
+    begin_charts(model.joints, state.q, work.q2)
     if system.valid[PLACED] == 0:
         load_poses(model, state, system.pose1)
         load_directions(model, scheme.first_multiplier(model), system, work)
-        scheme.place_joints(model, system, work)
+        scheme.place_joints(model, state, system, work)
     for i in range(model.bodies.shape[0]):
         body = model.bodies[i]
         for k in range(6):

@@ -149,7 +149,8 @@ def knot_rate(model, contact, work):
     """The rate of a contact's coordinate at the second knot, with what leads it to an arc."""
     joint, t, rate = model.joints[contact.joint], work.scratch[0], 0.0
     parent, child = joint.parent, joint.child
-    joint_motion_map(joint, work.pose2[parent], work.pose2[child], t, 0, t.S_a, t.S_b)
+    a, b = work.pose2[parent], work.pose2[child]
+    joint_motion_map(joint, a, b, work.q2, t, 0, t.S_a, t.S_b)
     on_a, on_b = t.S_a[contact.row], t.S_b[contact.row]
     for k in range(6):
         rate += on_a[k] * work.twists[parent].w[k] + on_b[k] * work.twists[child].w[k]

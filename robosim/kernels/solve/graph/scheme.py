@@ -61,7 +61,7 @@ def start(model, state, system, loads, work, dt):
 
 
 @kernel
-def place_joints(model, system, work):
+def place_joints(model, state, system, work):
     """Joints where poses have been loaded anew: nothing is kept for them beside directions."""
 
 
@@ -72,7 +72,7 @@ def add_directions(model, system, work, j):
     if way.rows < rows:
         a, b = system.pose1[joint.parent], system.pose1[joint.child]
         n = joint.n_T + joint.n_R
-        joint_motion_map(joint, a, b, work.scratch[0], n, way.G_a, way.G_b)
+        joint_motion_map(joint, a, b, work.q2, work.scratch[0], n, way.G_a, way.G_b)
         way.rows = rows
 
 
@@ -333,7 +333,7 @@ def learn_rates(model, state, guesses, work, dt, last_dt, shows, push, misses):
 
 
 @kernel
-def place_next(model, system, work, info):
+def place_next(model, state, system, work, info):
     """Directions of joints where the next interval begins."""
     for j in range(model.joints.shape[0]):
         if model.joints[j].node >= 0:

@@ -3,6 +3,7 @@
 from math import isfinite, sqrt
 
 from robosim.compiled.kinds import BALL, HINGE
+from robosim.kernels.compiler.charts import charts_of
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, somewhere
 from robosim.kernels.equations.algebra import dot, fill, rotate
@@ -14,7 +15,9 @@ from robosim.kernels.equations.constraints import (
     joint_equations,
     rows_ahead,
 )
+from robosim.kernels.equations.joint import is_chart
 from robosim.kernels.equations.joint_forces import joint_law, push_somewhere
+from robosim.kernels.solve.tree.charts import push_on_chart, share_on_chart
 from robosim.kernels.solve.tree.unknowns import look_ahead, pose_body
 
 
@@ -103,13 +106,16 @@ def share_residual(bodies, joints, rows, tree, residual, info):
             if law:
                 add_laws(joint, residual[joint.node].w, w.u)
             size = 0.0
-            for row in range(joint.m_T):
-                size += w.u[row] * w.u[row] / bodies[b].mass
-            for row in range(joint.m_T, joint.m_T + joint.m_R):
-                size += w.u[row] * w.u[row] * joint.per_inertia
+            if is_chart(joint):
+                size = share_on_chart(charts_of(joint), joint, w, bodies[b].mass)
+            else:
+                for row in range(joint.m_T):
+                    size += w.u[row] * w.u[row] / bodies[b].mass
+                for row in range(joint.m_T, joint.m_T + joint.m_R):
+                    size += w.u[row] * w.u[row] * joint.per_inertia
             if joint.kind == BALL:
                 fill(0.0, w.f[3:])
-            else:
+            elif not is_chart(joint):
                 for row in range(joint.m_T + joint.m_R):
                     for i in range(6):
                         w.f[i] -= w.u[row] * w.Z1[row, i]
@@ -265,14 +271,16 @@ def push_coordinates(joint, pose, forces, second, tree, impulses):
         return
     f = w.x
     fill(0.0, f)
-    if joint.m_R > 0:
+    if is_chart(joint):
+        push_on_chart(charts_of(joint), joint, forces, w.Z2 if second else w.Z1, w, f)
+    elif joint.m_R > 0:
         # The rotations of C, in child axes.
         for i in range(3):
             w.y[i] = 0.0
             for row in range(joint.m_R):
                 w.y[i] += joint.C_R[row, i] * forces[joint.m_T + row]
         rotate(pose.R, w.y, f[3:])
-    for row in range(joint.m_T):
+    for row in range(0 if is_chart(joint) else joint.m_T):
         for i in range(3):
             f[i] += forces[row] * (w.Z2[row, i] if second else w.Z1[row, i])
     if second:

@@ -15,6 +15,7 @@ from robosim.kernels.contact.turning import is_companion
 from robosim.kernels.equations.algebra import assign, fill, similarity
 from robosim.kernels.equations.constraints import assign_laws, place_directions
 from robosim.kernels.equations.joint import (
+    is_chart,
     joint_motion_map,
     joint_residual,
     read_coordinates,
@@ -90,9 +91,9 @@ def start(model, state, system, loads, work, dt):
 
 
 @kernel
-def place_joints(model, system, work):
+def place_joints(model, state, system, work):
     """Joints where poses have been loaded anew."""
-    start_tree(model.joints, system.pose1, system.tree, work.scratch[0])
+    start_tree(model.joints, system.pose1, state.q, system.tree, work.scratch[0])
 
 
 @kernel
@@ -351,7 +352,7 @@ def read_loop_rates(model, loops, state, work):
             joint = model.joints[loops.joint[n]]
             over, on = work.twists[joint.parent].w, work.twists[joint.child].w
             a, child = work.pose2[joint.parent], work.pose2[joint.child]
-            joint_motion_map(joint, a, child, t, 0, t.S_a, t.S_b)
+            joint_motion_map(joint, a, child, state.q, t, 0, t.S_a, t.S_b)
             read_velocities(t.S_a, t.S_b, over, on, joint, state.v)
 
 
@@ -372,6 +373,9 @@ def read_tree(model, state, system, work, dt):
         interval_rates(joint, system.pose1[b], w, dt, knot.mid)
         if joint.kind == HINGE:
             state.q[joint.q_begin] += turned_angle(w.Q)
+        elif is_chart(joint):
+            for row in range(joint.m_T):
+                state.q[joint.q_begin + row] += dt * w.slide[row]
         else:
             read_coordinates(joint, work.pose2[joint.parent], work.pose2[b], t, state.q)
 
@@ -408,15 +412,15 @@ def learn_rates(model, state, guesses, work, dt, last_dt, shows, push, misses):
 
 
 @kernel
-def place_next(model, system, work, info):
+def place_next(model, state, system, work, info):
     """A tree where the next interval begins; notes how far its joints are violated there."""
     t, nb = work.scratch[0], model.bodies.shape[0]
     for b in range(nb):
         joint, w = model.joints[b], system.tree[b]
         a, child = system.pose1[joint.parent], system.pose1[b]
-        start_joint(joint, system.pose1, system.tree[joint.parent].rho1, w, t)
+        start_joint(joint, system.pose1, state.q, system.tree[joint.parent].rho1, w, t)
         if has_directions(joint):
-            joint_residual(joint, a, child, t, w.u)
+            joint_residual(joint, a, child, state.q, t, w.u)
             for k in range(6):
                 info.violation = max(info.violation, abs(w.u[k]))
         else:

@@ -19,26 +19,43 @@ from math import atan2, sqrt
 
 from robosim.compiled.kinds import BALL, HINGE
 from robosim.compiled.records.sizes import TRENDS
+from robosim.kernels.compiler.charts import charts_of
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.compiler.lanes import pick, somewhere
 from robosim.kernels.contact.kinematics import turned
 from robosim.kernels.equations.algebra import assign, cross, dot, fill, rotate, rotate_back
 from robosim.kernels.equations.body import end_pose, turn_by, turn_from_rate, turn_hinge
 from robosim.kernels.equations.coordinates import read_ahead
-from robosim.kernels.equations.joint import multiply_offset, own_rate
+from robosim.kernels.equations.joint import (
+    is_chart,
+    multiply_offset,
+    own_rate,
+    relative_pose,
+)
+from robosim.kernels.solve.tree.charts import (
+    go_on_chart,
+    move_along_chart,
+    rates_on_chart,
+    start_on_chart,
+)
 
 
 @kernel
-def start_tree(joints, poses, tree, t):
-    """Arms, axes and references of all joints at the first knot."""
+def start_tree(joints, poses, q, tree, t):
+    """Arms, axes and references of all joints at the first knot, where coordinates are q."""
     for b in range(tree.shape[0] - 1):
-        start_joint(joints[b], poses, tree[joints[b].parent].rho1, tree[b], t)
+        start_joint(joints[b], poses, q, tree[joints[b].parent].rho1, tree[b], t)
 
 
 @kernel
-def start_joint(joint, poses, rho_a, w, t):
+def start_joint(joint, poses, q, rho_a, w, t):
     """The same of one joint, after its parent's."""
     place_joint(joint, poses, rho_a, w)
+    if is_chart(joint):
+        start_on_chart(
+            charts_of(joint), joint, poses, q[joint.q_begin : joint.q_begin + joint.m_T], w
+        )
+        return
     if joint.m_R == 1:
         rotate(poses[joint.child].R, joint.C_R[0], w.a1)
     if has_directions(joint):
@@ -154,6 +171,10 @@ def meet_velocities(joint, v, bodies, knot, guess, pushed, dt):
 def tree_rates(joint, w, a, b, twists, t, v):
     """Rates of a joint's coordinates at the second knot into v; those of most slides are in w.d."""
     first, over, on = joint.v_begin, twists[joint.parent].w, twists[joint.child].w
+    if is_chart(joint):
+        relative_pose(joint, a, b, t)
+        rates_on_chart(charts_of(joint), joint, a, b, over, on, w, t, v)
+        return
     if joint.kind == HINGE:
         v[first] = dot(w.a2, on[3:]) - dot(w.a2, over[3:])
         return
@@ -186,7 +207,7 @@ def turn_child(joint, w, P_a, P):
     if joint.kind == BALL:
         assign(w.Q, P)
         return
-    if joint.m_R == 0:
+    if joint.m_R == 0 and not is_chart(joint):
         assign(P_a, P)
         return
     q0, x, y, z = w.Q[0], w.Q[1], w.Q[2], w.Q[3]
@@ -212,6 +233,8 @@ def move_body(b, joints, motions, tree, dt):
     """The same of one body, after its parent."""
     joint, w, rate = joints[b], tree[b], 1.0 / dt
     parent, body, w_a = motions[joint.parent], motions[b], tree[joint.parent]
+    if is_chart(joint):
+        go_on_chart(charts_of(joint), joint, w, dt)
     turn_child(joint, w, parent.P, body.P)
     turned(parent.P, w.base, w.f[:3])
     turned(body.P, w.rho1, w.f[3:])
@@ -221,6 +244,8 @@ def move_body(b, joints, motions, tree, dt):
         w.r2[i] = w_a.rho2[i] + w.base[i] + w.f[i]
     if joint.kind == HINGE:
         turn_vector(body.P, w.a1, w.a2)
+    elif is_chart(joint):
+        move_along_chart(charts_of(joint), joint, parent.P, body, w, rate)
     elif has_directions(joint):
         for row in range(joint.m_T):
             z = w.Z2[row]

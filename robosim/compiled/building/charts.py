@@ -1,0 +1,53 @@
+"""Charts of a mechanism's joints, for kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.compiled.kinds import FACTORS
+from robosim.compiled.records.chart import FACTOR, Charts
+from robosim.description.charts import Chart
+from robosim.description.mechanism import Mechanism
+from robosim.validation import Array
+
+
+def place_charts(mechanism: Mechanism, joints: NDArray[np.void]) -> Charts | None:
+    """Charts of a mechanism, which its CHARTED_JOINT records find by their addresses."""
+    charts = [joint.own_chart for joint in mechanism.joints]
+    if all(chart is None for chart in charts):
+        return None
+    found, ranges = chart_records(charts)
+    joints["factors"], joints["numbers"] = found.factors.ctypes.data, found.numbers.ctypes.data
+    joints["number_count"] = len(found.numbers)
+    joints["chart_begin"][: len(ranges)], joints["chart_end"][: len(ranges)] = ranges.T
+    return found
+
+
+def chart_records(charts: Iterable[Chart | None]) -> tuple[Charts, NDArray[np.int64]]:
+    """FACTOR records of all charts, and (n, 2) where those of each begin and end."""
+    records: list[Any] = []
+    numbers: list[Array] = [np.zeros(0)]
+    ranges = []
+    begin = 0
+    for chart in charts:
+        first = len(records)
+        for factor in () if chart is None else chart.factors():
+            record = np.zeros(1, dtype=FACTOR)
+            record["kind"], record["begin"] = FACTORS.index(factor.kind), begin
+            record["first"] = factor.first
+            record["count"], record["periodic"] = factor.counts, factor.periodic
+            record["twist"] = factor.twist
+            records.append(record)
+            numbers.append(factor.numbers)
+            begin += len(factor.numbers)
+        ranges.append((first, len(records)))
+    found = Charts(
+        np.concatenate(records) if records else np.zeros(0, dtype=FACTOR), np.concatenate(numbers)
+    )
+    for array in found:
+        array.setflags(write=False)
+    return found, np.array(ranges, dtype=np.int64).reshape(-1, 2)

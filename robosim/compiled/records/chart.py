@@ -1,0 +1,59 @@
+"""Records of joints that are charts: a pose Q(q) as a product of factors."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.validation import Array
+
+FACTOR = np.dtype(
+    [
+        ("kind", "i8"),
+        ("first", "i8"),  # of the joint's coordinates that it moves along
+        ("begin", "i8"),  # of its numbers
+        ("count", "i8", (2,)),  # controls of a spline, along one and the other coordinate
+        ("periodic", "i8"),
+        ("twist", "f8", (6,)),  # velocity, angular velocity
+    ]
+)
+
+# Beside a joint's own fields, in mechanisms that have charts: addresses of the arrays in `Charts`,
+# how many numbers there are, and which of the factors are this joint's.
+CHARTED = [
+    ("factors", "i8"),
+    ("numbers", "i8"),
+    ("number_count", "i8"),
+    ("chart_begin", "i8"),
+    ("chart_end", "i8"),
+]
+
+# Scratch memory of `kernels.equations.chart`.
+CHART_FIELDS = [
+    ("c_r", "f8", (4,)),  # pose of the child in the joint frame
+    ("c_p", "f8", (3,)),
+    ("c_S", "f8", (6, 6)),  # rows: columns of S, and of its rate
+    ("c_T", "f8", (6, 6)),
+    # One factor: its motion, its G and the rate of that, its twist.
+    ("c_g", "f8", (4,)),
+    ("c_h", "f8", (3,)),
+    ("c_R", "f8", (3, 3)),
+    ("c_s", "f8", (4,)),
+    ("c_G", "f8", (3, 3)),
+    ("c_H", "f8", (3, 3)),
+    ("c_W", "f8", (6,)),
+    # What is nearest to a pose of the child: coordinates, what is left, rows across S and along it.
+    ("c_q", "f8", (6,)),
+    ("c_x", "f8", (6,)),
+    ("c_K", "f8", (6, 6)),
+    ("c_A", "f8", (6, 6)),
+]
+
+
+class Charts(NamedTuple):
+    """The charts of a mechanism, read-only."""
+
+    factors: NDArray[np.void]  # (n,) FACTOR
+    numbers: Array  # (n,) of all factors

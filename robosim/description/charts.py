@@ -1,0 +1,519 @@
+"""Joints as charts: a pose Q(q) of the child in the joint frame, for any coordinates q.
+
+A chart is a product of factors g(q), each a rigid motion. With S = [Q^-1 dQ/dq], whose columns are
+twists of the child in its own axes [Sueda, Eq. 2.29], a factor that follows turns (Q, S, dS/dq) to
+
+    Q g,    Ad(g^-1) S + G,    Ad(g^-1) dS/dq + [Ad(g^-1) S, G] + dG/dq,    G = [g^-1 dg/dq],
+
+which is [Sueda, Algs. 3 and 4] for factors of any kind. Twists are (velocity, angular velocity),
+as everywhere in robosim.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim import quaternions, se3
+from robosim.errors import ModelError, StateError
+from robosim.validation import Array
+
+MOST = 6  # coordinates of a joint
+SPARE = 1e-9  # by how much a coordinate may be beyond the end of a spline
+DEPENDENT = 1e-9  # least singular value of S, below which coordinates depend on each other
+# Uniform cubic B-splines: weights of four controls by powers of q [Sueda, Eq. 2.61].
+BASIS = np.array([[1, -3, 3, -1], [4, 0, -6, 3], [1, 3, 3, -3], [0, 0, 0, 1]]) / 6.0
+CUMULATIVE = np.cumsum(BASIS[::-1], axis=0)[::-1]  # [Sueda, Eq. 2.65]
+
+
+class Factor(NamedTuple):
+    """One factor of a chart, as kernels are given it.
+
+    By kinds: exp(q twist), a pose that stays, exp([q]) of three coordinates, the frame of a spline
+    along a curve, one of the motions of a spline over a surface.
+    """
+
+    kind: Literal["along", "stays", "turn", "curve", "surface"]
+    first: int  # of the joint's coordinates that it moves along
+    twist: Array  # (6,) of ALONG and SURFACE
+    numbers: Array  # (n,) of the others
+    counts: tuple[int, int] = (0, 0)  # controls, along one and the other coordinate
+    periodic: bool = False
+
+
+class Chart:
+    """What `Joint(kind="composite", chart=...)` takes: see the classes below.
+
+    Attributes
+    ----------
+    nv : int
+        Coordinates, and velocities.
+    units : tuple of str
+        Of each coordinate: "m", "rad", or "1" for a spline's.
+    """
+
+    nv: int
+    units: tuple[str, ...]
+
+    def factors(self) -> tuple[Factor, ...]:
+        """Factors of Q(q), from the parent to the child."""
+        raise NotImplementedError
+
+    @property
+    def changes(self) -> tuple[bool, ...]:
+        """Whether each coordinate may be exchanged for another one of the same pose."""
+        turns = {factor.first for factor in self.factors() if factor.kind == "turn"}
+        return tuple(any(k - i in turns for i in range(3)) for k in range(self.nv))
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether each factor moves along a coordinate of its own, by hinges, slides and screws."""
+        return all(factor.kind in ("along", "stays") for factor in self.factors())
+
+    def limits(self) -> tuple[Array, Array]:
+        """Where the chart begins and ends, (nv,) and (nv,)."""
+        return np.full(self.nv, -np.inf), np.full(self.nv, np.inf)
+
+    def pose(self, q: ArrayLike) -> Array:
+        """Q (4, 4) at coordinates q (nv,): child to joint frame."""
+        return self._follow(q)[0]
+
+    def columns(self, q: ArrayLike) -> Array:
+        """S (6, nv): twists of the child in its own axes for unit rates of the coordinates."""
+        return self._follow(q)[1]
+
+    def slopes(self, q: ArrayLike) -> Array:
+        """dS/dq (6, nv, nv): derivative of column k by coordinate l at [:, k, l]."""
+        return self._follow(q)[2]
+
+    def _follow(self, q: ArrayLike) -> tuple[Array, Array, Array]:
+        q = np.asarray(q, dtype=float)
+        if q.shape != (self.nv,) or not np.all(np.isfinite(q)):
+            raise StateError(f"q must be {self.nv} finite numbers, not {q.tolist()}")
+        Q, S, slopes = np.eye(4), np.zeros((6, self.nv)), np.zeros((6, self.nv, self.nv))
+        for factor in self.factors():
+            for g, G, dG in _motions(factor, q):
+                back = se3.adjoint(se3.inverse(g))
+                Q, S = Q @ g, back @ S
+                slopes = np.einsum("ij,jkl->ikl", back, slopes) + dG
+                for k in range(self.nv):
+                    slopes[:, k] += se3.ad(S[:, k]) @ G
+                S = S + G
+        return Q, S, slopes
+
+
+class Hinge(Chart):
+    """A turn [rad] about an axis (3,) in the joint frame [Sueda, Eq. 2.41]."""
+
+    nv = 1
+    units = ("rad",)
+
+    def __init__(self, axis: ArrayLike = (0.0, 0.0, 1.0)) -> None:
+        self.axis = _axis(axis, "Hinge")
+
+    def factors(self) -> tuple[Factor, ...]:
+        return (_along(0, np.zeros(3), self.axis),)
+
+    def __repr__(self) -> str:
+        return f"Hinge({tuple(self.axis.tolist())})"
+
+
+class Slide(Chart):
+    """A translation [m] along an axis (3,) in the joint frame [Sueda, Eq. 2.23]."""
+
+    nv = 1
+    units = ("m",)
+
+    def __init__(self, axis: ArrayLike = (0.0, 0.0, 1.0)) -> None:
+        self.axis = _axis(axis, "Slide")
+
+    def factors(self) -> tuple[Factor, ...]:
+        return (_along(0, self.axis, np.zeros(3)),)
+
+    def __repr__(self) -> str:
+        return f"Slide({tuple(self.axis.tolist())})"
+
+
+class Screw(Chart):
+    """A turn [rad] about an axis (3,) that moves along it by `pitch` [m/rad]."""
+
+    nv = 1
+    units = ("rad",)
+
+    def __init__(self, axis: ArrayLike = (0.0, 0.0, 1.0), pitch: float = 0.0) -> None:
+        self.axis = _axis(axis, "Screw")
+        if not np.isfinite(pitch):
+            raise ModelError(f"pitch must be a finite number [m/rad], not {pitch}", element="Screw")
+        self.pitch = float(pitch)
+
+    def factors(self) -> tuple[Factor, ...]:
+        return (_along(0, self.pitch * self.axis, self.axis),)
+
+    def __repr__(self) -> str:
+        return f"Screw({tuple(self.axis.tolist())}, {self.pitch})"
+
+
+class Composite(Chart):
+    """Charts one after the other, each in the axes that the one before has moved [Sueda, 2.48].
+
+    Raises
+    ------
+    ModelError
+        For none or more than six coordinates together, or for what is no chart.
+    """
+
+    def __init__(self, *charts: Chart) -> None:
+        for chart in charts:
+            if not isinstance(chart, Chart):
+                raise ModelError(
+                    f"is made of charts such as Hinge and Slide, not {chart!r}", element="Composite"
+                )
+        self.charts = charts
+        self.nv = sum(chart.nv for chart in charts)
+        self.units = tuple(unit for chart in charts for unit in chart.units)
+        if not 1 <= self.nv <= MOST:
+            raise ModelError(
+                f"has 1 to {MOST} coordinates, not {self.nv}", element=f"Composite of {charts}"
+            )
+
+    def factors(self) -> tuple[Factor, ...]:
+        found: list[Factor] = []
+        first = 0
+        for chart in self.charts:
+            found += [each._replace(first=each.first + first) for each in chart.factors()]
+            first += chart.nv
+        return tuple(found)
+
+    def limits(self) -> tuple[Array, Array]:
+        lower, upper = zip(*(chart.limits() for chart in self.charts), strict=True)
+        return np.concatenate(lower), np.concatenate(upper)
+
+    def __repr__(self) -> str:
+        return f"Composite({', '.join(map(repr, self.charts))})"
+
+
+class Offset(Chart):
+    """A pose that stays, between two charts of a `Composite`: no coordinates.
+
+    Parameters
+    ----------
+    position : (3,) [m]
+    quaternion : (4,)
+    """
+
+    nv = 0
+    units = ()
+
+    def __init__(
+        self, position: ArrayLike = (0.0, 0.0, 0.0), quaternion: ArrayLike = quaternions.IDENTITY
+    ) -> None:
+        frames = np.concatenate((np.asarray(position, float), np.asarray(quaternion, float)))
+        self.frame = _frames(frames[None], "Offset")[0]
+
+    def factors(self) -> tuple[Factor, ...]:
+        return (Factor("stays", 0, np.zeros(6), self.frame),)
+
+    def __repr__(self) -> str:
+        return f"Offset({self.frame[:3].tolist()}, {self.frame[3:].tolist()})"
+
+
+class Euler(Chart):
+    """Three turns about coordinate axes, each in the axes turned before [Sueda, 2.31 to 2.35].
+
+    Where the first and the last axis come to lie along each other (gimbal lock), the coordinates
+    do not tell how the child turns: at a second angle of 90 degrees of ``"xyz"``, 0 of ``"xzx"``.
+
+    Parameters
+    ----------
+    sequence : str
+        Such as ``"xyz"`` or ``"xzx"``; no two neighbours alike.
+    """
+
+    nv = 3
+    units = ("rad", "rad", "rad")
+
+    def __init__(self, sequence: str = "xyz") -> None:
+        known = isinstance(sequence, str) and len(sequence) == 3 and set(sequence) <= set("xyz")
+        if not known or any(a == b for a, b in pairwise(sequence)):
+            raise ModelError(
+                "a sequence is three of the letters x, y and z, no two neighbours alike; "
+                f"not {sequence!r}",
+                element="Euler",
+            )
+        self.sequence = sequence
+
+    def factors(self) -> tuple[Factor, ...]:
+        axes = np.eye(3)["xyz".index(self.sequence[0])], np.eye(3)["xyz".index(self.sequence[1])]
+        last = np.eye(3)["xyz".index(self.sequence[2])]
+        return tuple(_along(k, np.zeros(3), axis) for k, axis in enumerate((*axes, last)))
+
+    def __repr__(self) -> str:
+        return f"Euler({self.sequence!r})"
+
+
+class ExponentialBall(Chart):
+    """A free rotation by its rotation vector [rad], R = exp([q]) [Sueda, Eqs. 2.42 to 2.47].
+
+    S loses rank where q has length 2 pi. So a simulation that comes to 3/2 pi goes on with
+    ``(1 - 2 pi / |q|) q``, which is the same rotation, and rates that are the same velocity.
+    """
+
+    nv = 3
+    units = ("rad", "rad", "rad")
+
+    def factors(self) -> tuple[Factor, ...]:
+        return (Factor("turn", 0, np.zeros(6), np.zeros(0)),)
+
+    def __repr__(self) -> str:
+        return "ExponentialBall()"
+
+
+class SplineCurve(Chart):
+    """One coordinate along a cubic B-spline of frames [Sueda, Eq. 2.67, Alg. 3].
+
+    The curve passes near its control frames, smoothly up to the second derivative. Its coordinate
+    runs from 0 to n - 3, from near the second frame to near the last but one; of a periodic one
+    without end, coming back after n.
+
+    Parameters
+    ----------
+    frames : (n, 7), n >= 4
+        Control frames in the joint frame: position [m], quaternion. The way from one to the next
+        turns by less than half a turn.
+    periodic : bool
+    """
+
+    nv = 1
+    units = ("1",)
+
+    def __init__(self, frames: ArrayLike, periodic: bool = False) -> None:
+        self.frames = _frames(frames, "SplineCurve", least=4)
+        self.periodic = bool(periodic)
+
+    def limits(self) -> tuple[Array, Array]:
+        if self.periodic:
+            return super().limits()
+        return np.zeros(1), np.array([len(self.frames) - 3.0])
+
+    def factors(self) -> tuple[Factor, ...]:
+        poses = [_matrix(frame) for frame in self.frames]
+        following = [*poses[1:], poses[0]]
+        rows = [
+            np.concatenate((frame, se3.log(se3.inverse(one) @ other)))
+            for frame, one, other in zip(self.frames, poses, following, strict=True)
+        ]
+        counts = len(self.frames), 0
+        return (Factor("curve", 0, np.zeros(6), np.concatenate(rows), counts, self.periodic),)
+
+    def __repr__(self) -> str:
+        return f"SplineCurve({len(self.frames)} frames, periodic={self.periodic})"
+
+
+class SplineSurface(Chart):
+    """Two coordinates over a surface of cubic B-splines [Sueda, Eqs. 2.68 to 2.71, Alg. 4].
+
+    Three translations and then three turns about x, y and z, each a spline over both coordinates.
+    These run from 0 to n1 - 3 and from 0 to n2 - 3. Meant for turns well below 90 degrees.
+
+    Parameters
+    ----------
+    controls : (n1, n2, 6), n1 and n2 >= 4
+        Positions x, y, z [m] and angles about x, y, z [rad].
+    """
+
+    nv = 2
+    units = ("1", "1")
+
+    def __init__(self, controls: ArrayLike) -> None:
+        try:
+            array = np.array(controls, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ModelError("controls must be numbers", element="SplineSurface") from None
+        shape = array.shape
+        if len(shape) != 3 or shape[2] != 6 or min(shape[:2]) < 4:
+            raise ModelError(
+                f"controls must have shape (n1, n2, 6) with n1 and n2 at least 4, not {shape}",
+                element="SplineSurface",
+            )
+        if not np.all(np.isfinite(array)):
+            raise ModelError("controls must be finite", element="SplineSurface")
+        array.setflags(write=False)
+        self.controls = array
+
+    def limits(self) -> tuple[Array, Array]:
+        return np.zeros(2), np.array(self.controls.shape[:2]) - 3.0
+
+    def factors(self) -> tuple[Factor, ...]:
+        n1, n2, _ = self.controls.shape
+        return tuple(
+            Factor("surface", 0, np.eye(6)[k], self.controls[:, :, k].reshape(-1).copy(), (n1, n2))
+            for k in range(6)
+        )
+
+    def __repr__(self) -> str:
+        n1, n2, _ = self.controls.shape
+        return f"SplineSurface({n1} x {n2} controls)"
+
+
+def check_chart(chart: Chart, element: str) -> None:
+    """Raise a ModelError for a chart whose coordinates depend on each other wherever it is."""
+    lower, upper = chart.limits()
+    begin = np.where(np.isfinite(lower), lower, -1.0)
+    width = np.where(np.isfinite(upper), upper, 1.0) - begin
+    for share in (0.37, 0.61, 0.83):
+        # Of each coordinate another share, so that no symmetry hides it.
+        q = begin + width * (share + 0.11 * np.arange(chart.nv)) % 1.0
+        if np.linalg.svd(chart.columns(q), compute_uv=False)[-1] > DEPENDENT:
+            return
+    raise ModelError(f"the coordinates of {chart!r} depend on each other", element=element)
+
+
+def check_on_chart(chart: Chart, q: Array, joint: str) -> None:
+    """Raise a StateError for coordinates (nv,) beyond a spline, or at which S loses rank."""
+    lower, upper = chart.limits()
+    beyond = (q < lower - SPARE) | (q > upper + SPARE)
+    if np.any(beyond):
+        k = int(np.argmax(beyond))
+        raise StateError(
+            f"joint '{joint}' is beyond the end of its spline at q = {q.tolist()}: coordinate {k} "
+            f"runs from {lower[k]:g} to {upper[k]:g}"
+        )
+    if np.linalg.svd(chart.columns(q), compute_uv=False)[-1] < DEPENDENT:
+        raise StateError(
+            f"at q = {q.tolist()} coordinates of joint '{joint}' ({chart!r}) move it alike, so "
+            "that they do not tell how it moves"
+        )
+
+
+def _axis(axis: ArrayLike, element: str) -> Array:
+    array = np.array(axis, dtype=np.float64)
+    if array.shape != (3,) or not np.all(np.isfinite(array)) or np.linalg.norm(array) < 1e-12:
+        raise ModelError(f"an axis must be a finite vector other than zero, not {axis}",
+                         element=element)  # fmt: skip
+    return np.asarray(array / np.linalg.norm(array))
+
+
+def _frames(frames: ArrayLike, element: str, least: int = 1) -> Array:
+    """Frames (n, 7) with quaternions of length one."""
+    try:
+        array = np.array(frames, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError("frames must be numbers", element=element) from None
+    if array.ndim != 2 or array.shape[1] != 7 or len(array) < least:
+        raise ModelError(
+            f"frames must have shape (n, 7), position and quaternion, with n at least {least}; "
+            f"not {array.shape}",
+            element=element,
+        )
+    lengths = np.linalg.norm(array[:, 3:], axis=1)
+    wrong = ~(np.abs(lengths - 1.0) < 1e-6) | ~np.isfinite(array).all(axis=1)
+    if np.any(wrong):
+        n = int(np.argmax(wrong))
+        raise ModelError(
+            f"frame {n} is not rigid: its quaternion {array[n, 3:].tolist()} must have length one",
+            element=element,
+        )
+    array[:, 3:] /= lengths[:, None]
+    array.setflags(write=False)
+    return array
+
+
+def _matrix(frame: Array) -> Array:
+    return se3.transformation(quaternions.rotation_matrix(frame[3:]), frame[:3])
+
+
+def _along(first: int, v: Array, w: Array) -> Factor:
+    return Factor("along", first, np.concatenate((v, w)), np.zeros(0))
+
+
+def segment(q: float, count: int, periodic: bool) -> tuple[int, float]:
+    """The first of the four controls at a coordinate of a spline, and how far it is beyond."""
+    begin = int(np.floor(q))
+    if not periodic:
+        begin = min(max(begin, 0), count - 4)
+    return begin, q - begin
+
+
+def _motions(factor: Factor, q: Array) -> list[tuple[Array, Array, Array]]:
+    """Motions g (4, 4) of a factor, each with G = [g^-1 dg/dq] (6, n) and its derivatives by q."""
+    n, k = len(q), factor.first
+    G, dG = np.zeros((6, n)), np.zeros((6, n, n))
+    if factor.kind == "stays":
+        return [(_matrix(factor.numbers), G, dG)]
+    if factor.kind == "along":
+        G[:, k] = factor.twist
+        return [(se3.exp(q[k] * factor.twist), G, dG)]
+    if factor.kind == "turn":
+        own = slice(k, k + 3)
+        G[3:, own], dG[3:, own, own] = _turn(q[own])
+        return [(se3.exp(np.concatenate((np.zeros(3), q[own]))), G, dG)]
+    if factor.kind == "curve":
+        return _curve(factor, q)
+    i, u = segment(q[k], factor.counts[0], False)
+    j, w = segment(q[k + 1], factor.counts[1], False)
+    controls = factor.numbers.reshape(factor.counts)[i : i + 4, j : j + 4]
+    a, b = (_powers(x) @ BASIS.T for x in (u, w))  # rows: values, slopes, curvatures
+    f = a @ controls @ b.T
+    G[:, k], G[:, k + 1] = factor.twist * f[1, 0], factor.twist * f[0, 1]
+    for (row, column), value in {(0, 0): f[2, 0], (0, 1): f[1, 1], (1, 1): f[0, 2]}.items():
+        dG[:, k + row, k + column] = dG[:, k + column, k + row] = factor.twist * value
+    return [(se3.exp(f[0, 0] * factor.twist), G, dG)]
+
+
+def _curve(factor: Factor, q: Array) -> list[tuple[Array, Array, Array]]:
+    n, k, count = len(q), factor.first, factor.counts[0]
+    rows = factor.numbers.reshape(count, 13)
+    begin, u = segment(q[k], count, factor.periodic)
+    values = _powers(u) @ CUMULATIVE.T
+    found = [(_matrix(rows[begin % count, :7]), np.zeros((6, n)), np.zeros((6, n, n)))]
+    for i in range(1, 4):
+        twist, (f, slope, curvature) = rows[(begin + i - 1) % count, 7:], values[:, i]
+        G, dG = np.zeros((6, n)), np.zeros((6, n, n))
+        G[:, k], dG[:, k, k] = twist * slope, twist * curvature
+        found.append((se3.exp(f * twist), G, dG))
+    return found
+
+
+def _powers(u: float) -> Array:
+    """1, u, u^2, u^3 with first and second derivatives, (3, 4)."""
+    return np.array([[1, u, u * u, u**3], [0, 1, 2 * u, 3 * u * u], [0, 0, 2, 6 * u]])
+
+
+def _turn(q: Array) -> tuple[Array, Array]:
+    """J (3, 3) with ``R^T dR/dt = [J dq/dt]`` for R = exp([q]), and dJ/dq (3, 3, 3)."""
+    square = float(q @ q)
+    b, c, db, dc = turn_series(square) if square < 0.1 else turn_factors(square)
+    W = se3.cross_matrix(q)
+    J, slopes = np.eye(3) - b * W + c * W @ W, np.zeros((3, 3, 3))
+    for i in range(3):
+        E = se3.cross_matrix(np.eye(3)[i])
+        slopes[:, :, i] = -b * E + c * (E @ W + W @ E) + q[i] * (-db * W + dc * W @ W)
+    return J, slopes
+
+
+def turn_factors(square: float) -> tuple[float, float, float, float]:
+    """(1 - cos x) / x^2, (x - sin x) / x^3 and their derivatives by x over x, for x^2."""
+    x = float(np.sqrt(square))
+    a, b = np.sin(x) / x, 2 * np.sin(0.5 * x) ** 2 / square
+    c = (1 - a) / square
+    return b, c, (a - 2 * b) / square, (b - 3 * c) / square
+
+
+def turn_series(y: float) -> tuple[float, float, float, float]:
+    """The same by their series in y = x^2."""
+
+    def series(*terms: float) -> float:
+        return float(np.polynomial.polynomial.polyval(y, terms))
+
+    return (
+        series(1 / 2, -1 / 24, 1 / 720, -1 / 40320, 1 / 3628800, -1 / 479001600),
+        series(1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800, -1 / 6227020800),
+        series(-1 / 12, 1 / 180, -1 / 6720, 1 / 453600, -1 / 47900160),
+        series(-1 / 60, 1 / 1260, -1 / 60480, 1 / 4989600, -1 / 622702080),
+    )
+
+
+UNIVERSAL = Composite(Hinge((1.0, 0.0, 0.0)), Hinge((0.0, 1.0, 0.0)))  # [Sueda, Eq. 2.37]

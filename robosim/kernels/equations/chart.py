@@ -1,0 +1,272 @@
+"""Joints that are charts: the pose Q(q) of the child in the joint frame, S and its rate.
+
+``S = [Q^-1 dQ/dq]``, whose columns are twists of the child at its joint point, in its own axes. A
+factor g that follows turns (Q, S, S') to
+
+    Q g,    Ad(g^-1) S + G,    Ad(g^-1) S' + [Ad(g^-1) S, G v] + G',    G = [g^-1 dg/dq],
+
+as `robosim.description.charts` has it [Sueda, Algs. 3 and 4]. All are left in a SCRATCH record t:
+t.c_r and t.c_p are the pose, the rows of t.c_S and t.c_T the columns of S and of its rate.
+"""
+
+from math import cos, floor, sin, sqrt
+
+from robosim.compiled.kinds import ALONG, CURVE, FREE_TURN, STAYS
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.algebra import quaternion_product, rotation_matrix
+from robosim.kernels.equations.vectors import crossed, turned, turned_back
+
+FRAME = 13  # numbers of a control frame of a curve: position, quaternion, twist to the next
+
+
+@kernel
+def follow_chart(charts, joint, q, v, t):
+    """Pose and S of a joint's chart at its coordinates q (m,); S' at rates v (m,), unless None."""
+    m = q.shape[0]
+    for k in range(m):
+        for i in range(6):
+            t.c_S[k, i] = 0.0
+            t.c_T[k, i] = 0.0
+    for i in range(3):
+        t.c_p[i], t.c_r[1 + i] = 0.0, 0.0
+    t.c_r[0] = 1.0
+    for n in range(joint.chart_begin, joint.chart_end):
+        f, numbers = charts.factors[n], charts.numbers
+        at, k = f.begin, f.first
+        if f.kind == ALONG:
+            go_along(m, f.twist, q[k], t)
+            add_along(m, k, k, f.twist, 1.0, 0.0, 0.0, 0.0, 0.0, v, t)
+        elif f.kind == FREE_TURN:
+            turn_free(m, k, q, v, t)
+        elif f.kind == STAYS:
+            stay(m, numbers[at : at + 7], t)
+        elif f.kind == CURVE:
+            follow_curve(m, f, numbers, q, v, t)
+        else:
+            follow_surface(m, f, numbers, q, v, t)
+
+
+@kernel
+def go_along(m, twist, f, t):
+    """Q = Q g with g = exp(f twist), and S and S' as g turns them."""
+    a, b, c = twist[0], twist[1], twist[2]
+    x, y, z = twist[3], twist[4], twist[5]
+    w = sqrt(x * x + y * y + z * z)
+    g, h = t.c_g, t.c_h
+    if w > 0.0:
+        x, y, z = x / w, y / w, z / w
+        half = 0.5 * w * f
+        s = sin(half)
+        g[0], g[1], g[2], g[3] = cos(half), s * x, s * y, s * z
+        along = a * x + b * y + c * z
+        a, b, c = a - along * x, b - along * y, c - along * z
+        e, i, j = crossed(x, y, z, a, b, c)
+        sine, cosine = 2.0 * s * cos(half) / w, 2.0 * s * s / w
+        h[0] = f * along * x + sine * a + cosine * e
+        h[1] = f * along * y + sine * b + cosine * i
+        h[2] = f * along * z + sine * c + cosine * j
+    else:
+        g[0], g[1], g[2], g[3] = 1.0, 0.0, 0.0, 0.0
+        h[0], h[1], h[2] = f * a, f * b, f * c
+    pass_factor(m, t)
+
+
+@kernel
+def pass_factor(m, t):
+    """Q = Q g for g of t.c_g and t.c_h; S and S' of the factors before, in axes that g moves."""
+    r = t.c_r
+    rotation_matrix(r, t.c_R)
+    h = t.c_h
+    x, y, z = turned(t.c_R, h[0], h[1], h[2])
+    t.c_p[0], t.c_p[1], t.c_p[2] = t.c_p[0] + x, t.c_p[1] + y, t.c_p[2] + z
+    for i in range(4):
+        t.c_s[i] = r[i]
+    quaternion_product(t.c_s, t.c_g, r)
+    rotation_matrix(t.c_g, t.c_R)
+    for k in range(m):
+        move_twist(t.c_R, h, t.c_S[k])
+        move_twist(t.c_R, h, t.c_T[k])
+
+
+@kernel
+def move_twist(R, p, twist):
+    """A twist (6,) as a frame at p with axes R has it: Ad^-1, in place."""
+    a, b, c, x, y, z = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]
+    e, f, g = crossed(x, y, z, p[0], p[1], p[2])
+    twist[0], twist[1], twist[2] = turned_back(R, a + e, b + f, c + g)
+    twist[3], twist[4], twist[5] = turned_back(R, x, y, z)
+
+
+@kernel
+def add_along(m, k, l, twist, by_k, by_l, by_kk, by_kl, by_ll, v, t):  # noqa: E741
+    """S and S' += those of a motion along a twist, by its slopes along coordinates k and l.
+
+    For a single coordinate k and l are equal, and slopes by l are 0.
+    """
+    S, T = t.c_S, t.c_T
+    if v is not None:
+        rate = by_k * v[k] + by_l * v[l]
+        turn_columns(m, rate, twist, S, T)
+        first, second = by_kk * v[k] + by_kl * v[l], by_kl * v[k] + by_ll * v[l]
+        for i in range(6):
+            T[k, i] += first * twist[i]
+            T[l, i] += second * twist[i]
+    for i in range(6):
+        S[k, i] += by_k * twist[i]
+        S[l, i] += by_l * twist[i]
+
+
+@kernel
+def turn_columns(m, rate, twist, S, T):
+    """T += [S, rate twist], column by column."""
+    d, e, f = rate * twist[0], rate * twist[1], rate * twist[2]
+    x, y, z = rate * twist[3], rate * twist[4], rate * twist[5]
+    for n in range(m):
+        a, b, c = S[n, 3], S[n, 4], S[n, 5]
+        g, h, i = crossed(a, b, c, d, e, f)
+        j, k, l = crossed(S[n, 0], S[n, 1], S[n, 2], x, y, z)  # noqa: E741
+        T[n, 0], T[n, 1], T[n, 2] = T[n, 0] + g + j, T[n, 1] + h + k, T[n, 2] + i + l
+        g, h, i = crossed(a, b, c, x, y, z)
+        T[n, 3], T[n, 4], T[n, 5] = T[n, 3] + g, T[n, 4] + h, T[n, 5] + i
+
+
+@kernel
+def stay(m, frame, t):
+    """Q = Q times a pose that stays, (7,): position, quaternion."""
+    for i in range(3):
+        t.c_h[i] = frame[i]
+    for i in range(4):
+        t.c_g[i] = frame[3 + i]
+    pass_factor(m, t)
+
+
+@kernel
+def turn_free(m, k, q, v, t):
+    """Q = Q exp([q]) for three coordinates from k on [Sueda, Eqs. 2.42 to 2.47].
+
+    G is ``1 - b [q] + c [q]^2``, column by column.
+    """
+    x, y, z = q[k], q[k + 1], q[k + 2]
+    square = x * x + y * y + z * z
+    angle = sqrt(square)
+    b, c, db, dc = turn_factors(square, angle)
+    # sin(x / 2) / x, by its series where x is small.
+    scale = 0.5 - square / 48.0
+    if angle > 1e-4:
+        scale = sin(0.5 * angle) / angle
+    g = t.c_g
+    g[0], g[1], g[2], g[3] = cos(0.5 * angle), scale * x, scale * y, scale * z
+    t.c_h[0], t.c_h[1], t.c_h[2] = 0.0, 0.0, 0.0
+    pass_factor(m, t)
+    G, H, W = t.c_G, t.c_H, t.c_W
+    for i in range(6):
+        W[i] = 0.0
+    for i in range(3):
+        unit = 1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0
+        d, e, f = crossed(x, y, z, unit[0], unit[1], unit[2])
+        j, l, o = crossed(x, y, z, d, e, f)  # noqa: E741
+        G[i, 0] = unit[0] - b * d + c * j
+        G[i, 1] = unit[1] - b * e + c * l
+        G[i, 2] = unit[2] - b * f + c * o
+        if v is not None:
+            p, r, s = v[k], v[k + 1], v[k + 2]
+            rate = x * p + y * r + z * s
+            first, second = -rate * db, rate * dc
+            H[i, 0] = first * d + second * j
+            H[i, 1] = first * e + second * l
+            H[i, 2] = first * f + second * o
+            j, l, o = crossed(p, r, s, d, e, f)  # noqa: E741
+            d, e, f = crossed(p, r, s, unit[0], unit[1], unit[2])
+            H[i, 0], H[i, 1], H[i, 2] = H[i, 0] - b * d, H[i, 1] - b * e, H[i, 2] - b * f
+            d, e, f = crossed(x, y, z, d, e, f)
+            H[i, 0] += c * (j + d)
+            H[i, 1] += c * (l + e)
+            H[i, 2] += c * (o + f)
+            for n in range(3):
+                W[3 + n] += G[i, n] * v[k + i]
+    if v is not None:
+        turn_columns(m, 1.0, W, t.c_S, t.c_T)
+    for i in range(3):
+        for n in range(3):
+            t.c_S[k + i, 3 + n] += G[i, n]
+            if v is not None:
+                t.c_T[k + i, 3 + n] += H[i, n]
+
+
+@kernel
+def turn_factors(square, x):
+    """(1 - cos x) / x^2, (x - sin x) / x^3 and their derivatives by x over x."""
+    if square > 0.1:
+        a, s = sin(x) / x, sin(0.5 * x)
+        b = 2.0 * s * s / square
+        c = (1.0 - a) / square
+        return b, c, (a - 2.0 * b) / square, (b - 3.0 * c) / square
+    y = square
+    b = 1 / 40320 - y * (1 / 3628800 - y / 479001600)
+    b = 1 / 2 - y * (1 / 24 - y * (1 / 720 - y * b))
+    c = 1 / 362880 - y * (1 / 39916800 - y / 6227020800)
+    c = 1 / 6 - y * (1 / 120 - y * (1 / 5040 - y * c))
+    db = -1 / 12 + y * (1 / 180 - y * (1 / 6720 - y * (1 / 453600 - y / 47900160)))
+    dc = -1 / 60 + y * (1 / 1260 - y * (1 / 60480 - y * (1 / 4989600 - y / 622702080)))
+    return b, c, db, dc
+
+
+@kernel
+def segment(q, count, periodic):
+    """The first of the four controls at a coordinate of a spline."""
+    begin = floor(q)
+    if periodic != 0:
+        return begin
+    return min(max(begin, 0), count - 4)
+
+
+@kernel
+def weights(u):
+    """Of four controls of a cubic B-spline at u, with slopes and curvatures [Sueda, Eq. 2.61]."""
+    o, s = 1.0 - u, 1.0 / 6.0
+    value = s * o * o * o, s * (4.0 + u * u * (3.0 * u - 6.0)), s * u * u * u
+    slope = -0.5 * o * o, 0.5 * u * (3.0 * u - 4.0), 0.5 * u * u
+    return (
+        (value[0], value[1], 1.0 - value[0] - value[1] - value[2], value[2]),
+        (slope[0], slope[1], -slope[0] - slope[1] - slope[2], slope[2]),
+        (o, 3.0 * u - 2.0, 1.0 - 3.0 * u, u),
+    )
+
+
+@kernel
+def follow_curve(m, factor, numbers, q, v, t):
+    """Q = Q times the frame of a spline along one coordinate [Sueda, Eq. 2.67, Alg. 3]."""
+    k, count = factor.first, factor.count[0]
+    first = segment(q[k], count, factor.periodic)
+    value, slope, curvature = weights(q[k] - first)
+    at = factor.begin + FRAME * (first % count)
+    stay(m, numbers[at : at + 7], t)
+    # Cumulative: of the last one, of the last two, of the last three [Sueda, Eq. 2.65].
+    f, g, h = 1.0 - value[0], -slope[0], -curvature[0]
+    for i in range(1, 4):
+        at = factor.begin + FRAME * ((first + i - 1) % count) + 7
+        twist = numbers[at : at + 6]
+        go_along(m, twist, f, t)
+        add_along(m, k, k, twist, g, 0.0, h, 0.0, 0.0, v, t)
+        if i < 3:
+            f, g, h = f - value[i], g - slope[i], h - curvature[i]
+
+
+@kernel
+def follow_surface(m, factor, numbers, q, v, t):
+    """Q = Q times one motion of a spline over two coordinates [Sueda, Eq. 2.71, Alg. 4]."""
+    k = factor.first
+    i, j = segment(q[k], factor.count[0], 0), segment(q[k + 1], factor.count[1], 0)
+    a, b, c = weights(q[k] - i)
+    d, e, f = weights(q[k + 1] - j)
+    value, by_k, by_l, by_kk, by_kl, by_ll = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for row in range(4):
+        at = factor.begin + (i + row) * factor.count[1] + j
+        x, y, z = 0.0, 0.0, 0.0
+        for column in range(4):
+            control = numbers[at + column]
+            x, y, z = x + d[column] * control, y + e[column] * control, z + f[column] * control
+        value, by_k, by_kk = value + a[row] * x, by_k + b[row] * x, by_kk + c[row] * x
+        by_l, by_kl, by_ll = by_l + a[row] * y, by_kl + b[row] * y, by_ll + a[row] * z
+    go_along(m, factor.twist, value, t)
+    add_along(m, k, k + 1, factor.twist, by_k, by_l, by_kk, by_kl, by_ll, v, t)

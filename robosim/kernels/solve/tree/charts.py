@@ -1,0 +1,155 @@
+"""Joints that are charts as part of a tree: unknown are the rates of their coordinates.
+
+At the second knot the child is where the chart leads to, ``Q(q1 + dt rates)``, wherever it was at
+the first one: rounding does not add up.
+"""
+
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.contact.kinematics import turned
+from robosim.kernels.equations.algebra import (
+    dot,
+    fill,
+    lu6,
+    lu6_solve_vector,
+    quaternion_product,
+    rotate,
+)
+from robosim.kernels.equations.chart import follow_chart
+from robosim.kernels.equations.chart_rows import chart_jacobian
+from robosim.kernels.equations.joint import read_velocities
+from robosim.kernels.equations.vectors import dot6
+
+
+@kernel
+def start_on_chart(charts, joint, poses, q, w):
+    """w.Z1, and what leads from the first knot on, for coordinates q (m,) there.
+
+    A joint's child is held where its parent's point is, so that all that it moves is free.
+    """
+    if charts is not None:
+        m, a, b = joint.m_T, poses[joint.parent], poses[joint.child]
+        for k in range(m):
+            w.q1[k] = q[k]
+        follow_chart(charts, joint, w.q1[:m], None, w)
+        place_columns(m, b.R, w, w.Z1)
+        quaternion_product(a.q, joint.offset, w.frame)
+        w.back[0], w.back[1] = b.q[0], -b.q[1]
+        w.back[2], w.back[3] = -b.q[2], -b.q[3]
+
+
+@kernel
+def place_columns(m, R, w, out):
+    """Rows of out = the columns of S in world axes, for the axes R of the child."""
+    for k in range(m):
+        rotate(R, w.c_S[k, :3], out[k, :3])
+        rotate(R, w.c_S[k, 3:], out[k, 3:])
+
+
+@kernel
+def go_on_chart(charts, joint, w, dt):
+    """w.Q, the turn of the child against its parent before this one turns, from the rates."""
+    if charts is not None:
+        m = joint.m_T
+        for k in range(m):
+            w.q2[k] = w.q1[k] + dt * w.slide[k]
+        follow_chart(charts, joint, w.q2[:m], None, w)
+        quaternion_product(w.frame, w.c_r, w.c_s)
+        quaternion_product(w.c_s, w.back, w.Q)
+        if w.Q[0] < 0.0:
+            for i in range(4):
+                w.Q[i] = -w.Q[i]
+
+
+@kernel
+def move_along_chart(charts, joint, P_a, body, w, rate):
+    """The child's velocity and reference, and w.Z2, after `go_on_chart`, for rate = 1 / dt.
+
+    They are at the parent's point as yet, and all of the offset between the two is taken back.
+    """
+    if charts is not None:
+        rotate_by(w.frame, w.c_p, w.c_h)
+        turned(P_a, w.c_h, w.y)
+        for i in range(3):
+            along = w.c_h[i] + w.y[i]
+            body.v[i] += rate * along
+            w.r2[i] += along
+        # The axes of the child at the second knot, in the world.
+        quaternion_product(w.frame, w.c_r, w.c_s)
+        for k in range(joint.m_T):
+            for part in range(0, 6, 3):
+                z = w.Z2[k, part : part + 3]
+                turn_column(w.c_s, P_a, w.c_S[k, part : part + 3], w.c_h, z)
+
+
+@kernel
+def rotate_by(q, c, out):
+    """out = R(q) c."""
+    turned(q, c, out)
+    for i in range(3):
+        out[i] += c[i]
+
+
+@kernel
+def turn_column(q, P, c, between, out):
+    """out = R(P) R(q) c."""
+    rotate_by(q, c, between)
+    rotate_by(P, between, out)
+
+
+@kernel
+def rates_on_chart(charts, joint, a, b, over, on, w, t, v):
+    """Rates at the second knot from world twists of the parent and the child, `over` and `on`."""
+    if charts is not None:
+        n = 6 - joint.m_T
+        chart_jacobian(charts, joint, w.q2[: joint.m_T], a, b, n, 6, 0, t, t.S_a, t.S_b)
+        read_velocities(t.S_a, t.S_b, over, on, joint, v)
+
+
+@kernel
+def gather_columns(m, Z, w):
+    """w.c_A = factors of Z Z^T for the rows of Z (m, 6), 0 if they do not depend on each other."""
+    S = w.c_A
+    for n in range(6):
+        for i in range(6):
+            S[n, i] = 1.0 if n == i else 0.0
+    for n in range(m):
+        for i in range(m):
+            S[n, i] = dot6(Z[n], Z[i])
+    return lu6(S)
+
+
+@kernel
+def add_columns(m, along, Z, sign, w, out):
+    """out (6,) += the wrench in the span of the rows of Z that does `along` (m,), with a sign."""
+    x = w.c_x
+    fill(0.0, x)
+    for n in range(m):
+        x[n] = along[n]
+    if gather_columns(m, Z, w) == 0:
+        lu6_solve_vector(w.c_A, x)
+    for n in range(m):
+        for i in range(6):
+            out[i] += sign * x[n] * Z[n, i]
+
+
+@kernel
+def push_on_chart(charts, joint, forces, Z, w, out):
+    """out (6,) += the wrench, of those that the joint moves along, that does `forces` (m,)."""
+    if charts is not None:
+        add_columns(joint.m_T, forces, Z, 1.0, w, out)
+
+
+@kernel
+def share_on_chart(charts, joint, w, mass):
+    """Twice a kinetic energy of what is left along the coordinates, w.u; takes it out of w.f.
+
+    It is measured in the body's own inertia about the joint, column by column.
+    """
+    size = 0.0
+    if charts is not None:
+        for n in range(joint.m_T):
+            z = w.Z1[n]
+            weight = mass * dot(z[:3], z[:3]) + dot(z[3:], z[3:]) / joint.per_inertia
+            size += w.u[n] * w.u[n] / weight
+        add_columns(joint.m_T, w.u, w.Z1, -1.0, w, w.f)
+    return size
