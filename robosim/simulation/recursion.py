@@ -198,6 +198,13 @@ class Recursion:
         array, many = _rows(name, value, width[0][0])
         return array if many else array[0]
 
+    def finite(self, name: str, value: ArrayLike, width: Width) -> Array:
+        """`checked`, and a StateError where something is not finite."""
+        array = self.checked(name, value, width)
+        if not np.all(np.isfinite(array)):
+            raise self._error(NOT_A_STATE, ((name, value, width),), [np.atleast_2d(array)])
+        return array
+
     def each(self, f: Callable[..., Any], *states: ArrayLike) -> Array:
         """What a function of q, v and a gives for each state, by itself or with a row for each."""
         parts = [np.asarray(part, dtype=float) for part in states]
@@ -214,12 +221,18 @@ class Recursion:
         """Link of a frame, its origin from the reference point, and its axes; in link axes."""
         if name not in self._frames:
             index, frame = self.robot.frame(name)
-            turn = self._turns[index].T
-            joint = self.robot.tree_joints[index]
-            point = np.asarray(frame.position) - np.asarray(joint.child_position)
-            axes = turn @ quaternions.rotation_matrix(frame.quaternion)
-            self._frames[name] = index, turn @ point, np.ascontiguousarray(axes)
+            self._frames[name] = self.fixed(index, frame.position, frame.quaternion)
         return self._frames[name]
+
+    def fixed(
+        self, index: int, position: ArrayLike, quaternion: ArrayLike = quaternions.IDENTITY
+    ) -> tuple[int, Array, Array]:
+        """As `frame`, of what is fixed to a body as a `Frame` is."""
+        turn = self._turns[index].T
+        joint = self.robot.tree_joints[index]
+        point = np.asarray(position) - np.asarray(joint.child_position)
+        axes = turn @ quaternions.rotation_matrix(quaternion)
+        return index, turn @ point, np.ascontiguousarray(axes)
 
     def pushes(self, wrenches: Mapping[str, ArrayLike] | None) -> tuple[Pushes, int]:
         """Wrenches by the names of what they push, for kernels; and the number of their rows.
