@@ -19,8 +19,9 @@ from robosim.compiled.order import coordinate_places
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Term
+from robosim.se3 import cross_matrix
 from robosim.simulation.kinematics import Kinematics
-from robosim.simulation.relative import End, Relative, skew
+from robosim.simulation.relative import End, Relative
 from robosim.validation import Array
 
 # What a unit of motion is worth [m, or sine of half an angle], to get near, and then to end there:
@@ -334,7 +335,7 @@ class Closing:
         i = self._index[body]
         R, J = kinematics.R[i], kinematics.jacobian()[i].copy()
         arm = R @ np.asarray(position)
-        J[:3] -= skew(arm) @ J[3:]
+        J[:3] -= cross_matrix(arm) @ J[3:]
         return End(kinematics.x[i] + arm, R, J, still, still)
 
 
@@ -381,7 +382,7 @@ def _add_turns(relative: Relative, found: _Rows) -> None:
     joint, w, vector, spins = relative.joint, relative.r[0], relative.r[1:], relative.spins()
     if np.isfinite(joint.cone):
         up = relative.R[2]
-        row = -(skew(_Z) @ up) @ spins
+        row = -(cross_matrix(_Z) @ up) @ spins
         found.add_below(joint.name, float(np.cos(joint.cone) - up[2]) + INSIDE, row)
     if np.isfinite(joint.largest_turn):
         row = 0.5 * vector @ spins
@@ -391,7 +392,7 @@ def _add_turns(relative: Relative, found: _Rows) -> None:
 def _rate_of_turn(turn: Array) -> Array:
     """(3, 3): angular velocity in child axes by the rate of a rotation vector (3,)."""
     angle = float(np.linalg.norm(turn))
-    x = skew(turn)
+    x = cross_matrix(turn)
     if angle < 1e-4:
         return np.eye(3) - 0.5 * x + x @ x / 6
     first, second = (1 - np.cos(angle)) / angle**2, (angle - np.sin(angle)) / angle**3

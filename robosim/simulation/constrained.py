@@ -1,10 +1,10 @@
-"""Accelerations and forces under constraints, with multipliers [Sueda, Sections 2.8, 2.12].
+"""Accelerations and forces under constraints, with multipliers [Sueda, Sects. 2.8, 2.12].
 
     M a + b + p = tau + J_y^T y + J^T lambda,    J a + J' v = c
 
 J is split by its singular values, J = U S V^T, and those that are zero are left out: rows may
 depend on each other. What is left, V^T a = S^-1 U^T (c - J' v), has the multipliers S U^T lambda
-from the dual problem [Sueda, (2.123)], and the least lambda of all that act alike follows.
+from the dual problem [Sueda, Eq. 2.123], and the least lambda of all that act alike follows.
 """
 
 from __future__ import annotations
@@ -136,10 +136,9 @@ class ConstrainedDynamics:
             raise StateError(f"stabilization must not be negative, not {stabilization!r}")
         _, given = on.held(accelerations or {})
         constraints = self.constraints(limits, contacts, accelerations or ())
-        still = np.zeros(self.robot.nv)
-        forces = on.finite("tau", tau, on.a) - tree.inverse_dynamics(
-            q, v, still, wrenches, passive=passive
-        )
+        tau, still = on.finite("tau", tau, on.a), np.zeros(self.robot.nv)
+        needed = tree.inverse_dynamics(q, v, still, wrenches, passive=passive)
+        on.common({"q, v or a wrench": needed, "tau": tau})
 
         def solve(q: Array, v: Array, force: Array, given: Array) -> tuple[Array, Array, Maps]:
             rows = constraints.rows(q, v, time, given)
@@ -154,7 +153,7 @@ class ConstrainedDynamics:
             _refuse_contradiction(constraints, rows, a, target)
             return a, part.multipliers(reactions), rows.on_child
 
-        return self._each(constraints, solve, q, v, forces, given)
+        return self._each(constraints, solve, q, v, tau - needed, given, "accelerations")
 
     def inverse(
         self,
@@ -188,7 +187,7 @@ class ConstrainedDynamics:
             tau = self._least(force, ways, costs, part.V)
             return tau, part.multipliers(part.V @ (force - tau)), rows.on_child
 
-        return self._each(constraints, solve, q, v, forces, on.checked("a", a, on.a))
+        return self._each(constraints, solve, q, v, forces, on.checked("a", a, on.a), "a")
 
     def _independent(self, constraints: Constraints, rows: ConstraintRows) -> Independent:
         """The rows of a state that is closed."""
@@ -294,11 +293,13 @@ class ConstrainedDynamics:
         v: ArrayLike,
         forces: Array,
         other: Array,
+        name: str,
     ) -> tuple[Array, Multipliers]:
-        """The answers to one state or to rows of states."""
+        """The answers to one state or to rows of states, with one more argument of a name."""
         on = self._on
         parts = [on.checked("q", q, on.q), on.checked("v", v, on.v), forces, other]
-        n = max(len(part) if part.ndim == 2 else 0 for part in parts)
+        names = "q", "v", "q, v, tau or a wrench", name
+        n = on.common(dict(zip(names, parts, strict=True)))
         if not n:
             answer, rows, maps = solve(*parts)
             return answer, _named(constraints, rows, [maps])
@@ -322,7 +323,7 @@ def _named(constraints: Constraints, rows: Array, maps: list[Maps]) -> Multiplie
             part = part[..., 0]
         found[element.kind][element.name] = np.array(part)
     return Multipliers(
-        tuple(constraints.names),
+        constraints.names,
         rows,
         found["joint"],
         found["coupling"],

@@ -24,9 +24,10 @@ from robosim.description.springs import Coupling
 from robosim.description.tendon import Tendon
 from robosim.errors import ModelError
 from robosim.kernels.recursive import entries
+from robosim.se3 import cross_matrix
 from robosim.simulation.lengths import Lengths, slope
 from robosim.simulation.recursion import Recursion
-from robosim.simulation.relative import End, Linear, Relative, skew, stacked
+from robosim.simulation.relative import End, Linear, Relative, stacked
 from robosim.validation import Array
 
 # Between the places of a motion that its derivatives are taken from [s]: with differences of
@@ -77,6 +78,8 @@ class Constraints:
     Attributes
     ----------
     elements : list of Element
+    names : tuple of str
+        The element of each row (m,), its kind first.
 
     Raises
     ------
@@ -97,6 +100,7 @@ class Constraints:
         self._ends = {joint.name: self._ends_of(joint) for joint in robot.loop_joints}
         self._sprung = [joint for joint in robot.loop_joints if _acts(joint)]
         self.elements: list[Element] = []
+        self.names: tuple[str, ...] = ()
         self._evaluations: list[Callable[[_State], _Target]] = []
         for joint in robot.loop_joints:
             self._add("joint", joint.name, joint.n_constraints, partial(_loop, joint))
@@ -124,16 +128,8 @@ class Constraints:
     ) -> None:
         begin = self.elements[-1].rows.stop if self.elements else 0
         self.elements.append(Element(kind, name, slice(begin, begin + count)))
+        self.names += (f"{kind} '{name}'",) * count
         self._evaluations.append(evaluation)
-
-    @property
-    def names(self) -> list[str]:
-        """The element of each row (m,), its kind first."""
-        return [
-            f"{element.kind} '{element.name}'"
-            for element in self.elements
-            for _ in range(element.rows.start, element.rows.stop)
-        ]
 
     def rows(
         self, q: Array, v: Array, time: float | None = 0.0, accelerations: Array | None = None
@@ -396,8 +392,8 @@ def _less(linear: Linear, by: float) -> Linear:
 def _held(fixed: Fixed, arm: Array, at: _State) -> _Target:
     """The point at the end of an arm that does not turn with the body: where the body rolls."""
     end = at.end(fixed)
-    J = end.jacobian[:3] - skew(arm) @ end.jacobian[3:]
-    return _zero(Linear(np.zeros(3), J, end.bias[:3] + skew(end.bias[3:]) @ arm))
+    J = end.jacobian[:3] - cross_matrix(arm) @ end.jacobian[3:]
+    return _zero(Linear(np.zeros(3), J, end.bias[:3] + cross_matrix(end.bias[3:]) @ arm))
 
 
 def _down(point: ContactPoint) -> Array:

@@ -77,7 +77,7 @@ class Dynamics(TreeDynamics):
         """Joint accelerations (nv,) under tau and all constraints, and what the constraints do.
 
         ``M a + bias + passive = tau + J_y^T wrenches + J^T lambda`` with ``J a + J' v = c``, where
-        c is zero but for motions [Sueda, (2.123)]. Constraints may depend on each other, as those
+        c is zero but for motions [Sueda, Eq. 2.123]. Constraints may depend on each other, as those
         of a planar loop do in space. Nothing pulls a state back onto the constraints that is off
         them: a is such that ``J v`` stays what it is, unless there is `stabilization`.
 

@@ -205,13 +205,18 @@ class Recursion:
             raise self._error(NOT_A_STATE, ((name, value, width),), [np.atleast_2d(array)])
         return array
 
+    def common(self, arguments: Mapping[str, Array]) -> int:
+        """The number of rows of arguments by their names, 0 if all are single; or a StateError."""
+        n = 0
+        for name, array in arguments.items():
+            if array.ndim == 2:
+                n = _common(name, len(array), n)
+        return n
+
     def each(self, f: Callable[..., Any], *states: ArrayLike) -> Array:
         """What a function of q, v and a gives for each state, by itself or with a row for each."""
         parts = [np.asarray(part, dtype=float) for part in states]
-        n = 0
-        for name, part in zip("qva", parts, strict=False):
-            if part.ndim == 2:
-                n = _common(name, len(part), n)
+        n = self.common(dict(zip("qva", parts, strict=False)))
         if not n:
             return np.asarray(f(*parts))
         whole = [np.broadcast_to(part, (n, part.shape[-1])) for part in parts]

@@ -11,6 +11,7 @@ import numpy as np
 
 from robosim import quaternions
 from robosim.description.joint import Joint
+from robosim.se3 import cross_matrix
 from robosim.validation import Array
 
 
@@ -64,23 +65,24 @@ class Relative:
     def _slides(self, directions: Array) -> Linear:
         """Translations along directions (3, m) of the joint frame."""
         a, b, w = self._a, self._b, (self._a.R @ directions).T
-        rows = w @ (b.jacobian[:3] - a.jacobian[:3]) + (w @ skew(self._span)) @ a.jacobian[3:]
-        turning, away = skew(a.twist[3:]), b.twist[:3] - a.twist[:3]
+        span, turning = cross_matrix(self._span), cross_matrix(a.twist[3:])
+        rows = w @ (b.jacobian[:3] - a.jacobian[:3] + span @ a.jacobian[3:])
+        away = b.twist[:3] - a.twist[:3]
         # As seen from axes that turn with the parent.
-        bias = b.bias[:3] - a.bias[:3] + skew(self._span) @ a.bias[3:]
+        bias = b.bias[:3] - a.bias[:3] + span @ a.bias[3:]
         bias += turning @ (turning @ self._span - 2 * away)
         return Linear(w @ self._span, rows, w @ bias)
 
     def _rates_of_turn(self) -> Array:
         """(4, 3): r' by the angular velocity of the child as seen from the parent, world axes."""
         w, vector = self.r[0], self.r[1:]
-        rates = np.vstack((-vector, w * np.eye(3) - skew(vector)))
+        rates = np.vstack((-vector, w * np.eye(3) - cross_matrix(vector)))
         return np.asarray(0.5 * rates @ self._a.R.T)
 
     def _turn(self) -> Linear:
         """The quaternion r: r'' = 1/2 alpha r - 1/4 |omega|^2 r."""
         a, b, rates = self._a, self._b, self._rates_of_turn()
-        alpha = b.bias[3:] - a.bias[3:] - skew(a.twist[3:]) @ self._spin
+        alpha = b.bias[3:] - a.bias[3:] - cross_matrix(a.twist[3:]) @ self._spin
         bias = rates @ alpha - 0.25 * (self._spin @ self._spin) * self.r
         return Linear(self.r, rates @ self._spins, bias)
 
@@ -135,8 +137,3 @@ class Relative:
 def stacked(*parts: Linear) -> Linear:
     """One below the other."""
     return Linear(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-
-def skew(v: Array) -> Array:
-    """(3, 3): what turns a vector u into v x u."""
-    return np.array(((0, -v[2], v[1]), (v[2], 0, -v[0]), (-v[1], v[0], 0)))

@@ -73,7 +73,7 @@ def allowed(robot, q, rng, **asked):
 
 
 def dense(robot, q, v, tau, rows):
-    """a and the least lambda of ``M a - J^T lambda = tau - b, J a = c - J' v`` [Sueda, (2.100)]."""
+    """a and the least lambda of M a - J^T lambda = tau - b, J a = c - J' v [Sueda, Eq. 2.100]."""
     kinematics, m = Kinematics(robot, q), len(rows.value)
     M, b, J = kinematics.mass_matrix(), kinematics.bias_forces(v, GRAVITY), rows.jacobian
     matrix = np.block([[M, -J.T], [J, np.zeros((m, m))]])
@@ -330,16 +330,26 @@ class TestClosedForms:
         close(a, (5 / 3, 0, 0, 0, 5 / 3 / 0.2, 0), 1e-12)
         close(multipliers.contact_forces["foot"], (-2, 0, 3 * G), 1e-12)
 
-    def test_an_a1_stands_on_its_feet(self, a1):
-        """All motors and twelve contact forces, for six equations of the base."""
-        dynamics, q, still = Dynamics(a1), np.array(a1.home), np.zeros(a1.nv)
-        feet = ["FL_foot", "FR_foot", "RL_foot", "RR_foot"]
+    @pytest.mark.parametrize("name", ["a1", "minitaur"])
+    def test_a_quadruped_stands_on_its_feet(self, name):
+        """All motors and twelve contact forces, for six equations of the base, and loops."""
+        robot = robosim.load(name)
+        dynamics, q, still = Dynamics(robot), np.array(robot.home), np.zeros(robot.nv)
+        feet = [point.name for point in robot.contacts if "_foot" in point.name]
+        assert len(feet) == 4
         tau, multipliers = dynamics.constrained_inverse_dynamics(q, still, still, contacts=feet)
-        np.testing.assert_array_equal(tau[:6], 0)
+        np.testing.assert_array_equal(np.delete(tau, robot.actuated), 0)
         forces = np.array(list(multipliers.contact_forces.values()))
-        close(forces.sum(axis=0), (0, 0, G * a1.total_mass), 1e-9)
-        wrenches = {n: np.r_[f, 0, 0, 0] for n, f in multipliers.contact_forces.items()}
-        close(dynamics.inverse_dynamics(q, still, still, wrenches), tau, 1e-9)
+        close(forces.sum(axis=0), (0, 0, G * robot.total_mass), 1e-9)
+        # The same forces on the feet, as wrenches from outside, leave the rest to the motors.
+        points = {point.name: point for point in robot.contacts}
+        wrenches, dense = {}, Kinematics(robot, q)
+        for foot, force in multipliers.contact_forces.items():
+            body = robot.body_index(points[foot].body)
+            arm = dense.R[body] @ points[foot].position - (0, 0, points[foot].radius)
+            wrenches[points[foot].body] = np.concatenate((force, np.cross(arm, force)))
+        alone, _ = dynamics.constrained_inverse_dynamics(q, still, still, wrenches)
+        close(alone, tau, 1e-8)
         a, _ = dynamics.constrained_acceleration(q, still, tau, contacts=feet)
         np.testing.assert_allclose(a, 0, atol=1e-10)
 
@@ -432,6 +442,11 @@ class TestRefusals:
             (lambda d, q, v: d.constrained_acceleration(q, v, v * np.nan),
              StateError, "tau must be finite; 'joint1a' is nan"),
             (lambda d, q, v: d.constrained_acceleration(q, v[1:], v), StateError, "v must have"),
+            (lambda d, q, v: d.constrained_acceleration(q, np.stack([v] * 2), np.stack([v] * 3)),
+             StateError, "tau has 3 rows, and other arguments have 2"),
+            (lambda d, q, v: d.constrained_acceleration(
+                q, np.stack([v] * 2), v, accelerations={"joint1a": np.ones((3, 1))}),
+             StateError, "accelerations has 3 rows, and other arguments have 2"),
             (lambda d, q, v: d.constrained_acceleration(q, v, v, time=np.nan),
              StateError, "time must be a finite number, not nan"),
             (lambda d, q, v: d.constrained_acceleration(q, v, v, stabilization=-1),

@@ -38,6 +38,7 @@ def coupled():
     tree = random_tree(rng, 4, base="revolute", kinds=("revolute",))
     hinge = random_joint(rng, "hinge", "revolute", "b0", "b3")
     slide = random_joint(rng, "slide", "prismatic", None, "b2")
+    hinge = replace(hinge, motion=lambda t: 0.2, lower=[-0.1], upper=[3.0])
     gears = Coupling("g1", "j1", "j2", -1.5, 0.2), Coupling("g2", "hinge", "j1", 0.7)
     return replace(
         tree,
@@ -51,7 +52,8 @@ def tendons():
     terms = Term("j0", 1.0, (0.3, -0.2, 0.1)), Term("j2", -2.0)
     path = Point(None, (0, 0, 3)), Point("b1", (0.1, 0, 0)), Point("b2", (0, 0.1, 0))
     lengths = {"lower": 1.0, "upper": 1.0}
-    return replace(tree, tendons=(Tendon("sum", terms, **lengths), Tendon("path", path, **lengths)))
+    held = Tendon("sum", terms, **lengths), Tendon("path", path, **lengths)
+    return replace(tree, tendons=(*held, Tendon("limited", path, upper=2.0)))
 
 
 def held():
@@ -63,8 +65,8 @@ def held():
 CASES = {
     **{f"{kind} on {parent}": lambda kind=kind, parent=parent: (looped(kind, parent), {})
        for kind in KINDS if kind != "floating" for parent in ("b1", None)},
-    "couplings": lambda: (coupled(), {}),
-    "tendons": lambda: (tendons(), {}),
+    "couplings": lambda: (coupled(), {"limits": ("hinge",)}),
+    "tendons": lambda: (tendons(), {"limits": ("limited",)}),
     "contacts": lambda: (held(), {"contacts": ("tip", "ball", "b0")}),
 }  # fmt: skip
 
