@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from robosim.simulation.constrained import Multipliers
 from robosim.simulation.dynamics import Dynamics
 from robosim.simulation.kinematics import (
     GRAVITY,
@@ -15,6 +16,7 @@ __all__ = [
     "GRAVITY",
     "Dynamics",
     "Kinematics",
+    "Multipliers",
     "bias_forces",
     "forward_acceleration",
     "mass_matrix",

@@ -12,14 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.compiled.order import coordinate_places
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Term
+from robosim.se3 import cross_matrix
 from robosim.simulation.kinematics import Kinematics
+from robosim.simulation.relative import End, Relative
 from robosim.validation import Array
 
 # What a unit of motion is worth [m, or sine of half an angle], to get near, and then to end there:
@@ -282,14 +284,15 @@ class Closing:
             if joint.nv == 1:
                 coordinates[joint.name] = float(q[q_begin]), np.eye(robot.nv)[begin]
             elif np.isfinite(joint.cone) or np.isfinite(joint.largest_turn):
-                self._relative(joint).add_turns(joint, found)
+                _add_turns(self._relative(joint), found)
         for j, joint in enumerate(robot.loop_joints, start=len(robot.bodies)):
             relative = self._relative(joint)
-            found.add(joint.name, *relative.residual(joint))
-            relative.add_turns(joint, found)
+            residual = relative.residual()
+            found.add(joint.name, residual.value, residual.jacobian)
+            _add_turns(relative, found)
             if j not in self._read:
                 continue
-            values, rows = relative.coordinates(joint)
+            values, rows, _ = relative.coordinates()
             if joint.nv == 1:
                 coordinates[joint.name] = float(values[0]), rows[0]
             for k, (value, row) in enumerate(zip(values, rows, strict=True)):
@@ -317,15 +320,23 @@ class Closing:
             matrix[:, v : v + 3] = matrix[:, v : v + 3] @ _rate_of_turn(z[v : v + 3])
         return np.array(found.values), matrix, found.names
 
-    def _relative(self, joint: Joint) -> _Relative:
-        kinematics, nv = self._kinematics, self.robot.nv
-        if joint.parent is None:
-            a = np.zeros(3), np.eye(3), np.zeros((6, nv))
-        else:
-            i = self._index[joint.parent]
-            a = kinematics.x[i], kinematics.R[i], kinematics.jacobian()[i]
-        i = self._index[joint.child]
-        return _Relative(joint, a, (kinematics.x[i], kinematics.R[i], kinematics.jacobian()[i]))
+    def _relative(self, joint: Joint) -> Relative:
+        offset = quaternions.rotation_matrix(joint.offset)
+        a = self._end(joint.parent, joint.parent_position)
+        b = self._end(joint.child, joint.child_position)
+        return Relative(joint, a._replace(R=a.R @ offset), b)
+
+    def _end(self, body: str | None, position: ArrayLike) -> End:
+        """A point of a body, at rest."""
+        kinematics, still = self._kinematics, np.zeros(6)
+        if body is None:
+            J = np.zeros((6, self.robot.nv))
+            return End(np.asarray(position, dtype=float), np.eye(3), J, still, still)
+        i = self._index[body]
+        R, J = kinematics.R[i], kinematics.jacobian()[i].copy()
+        arm = R @ np.asarray(position)
+        J[:3] -= cross_matrix(arm) @ J[3:]
+        return End(kinematics.x[i] + arm, R, J, still, still)
 
 
 def sides(robot: Mechanism, signs: Array) -> tuple[Array, Array]:
@@ -366,74 +377,23 @@ class _Rows:
             self.add_below(name, value - upper + INSIDE, row)
 
 
-class _Relative:
-    """How a joint's child is placed to its parent; see `robosim.kernels.equations.joint`.
-
-    Parameters
-    ----------
-    joint : Joint
-    a, b : (x (3,), R (3, 3), J (6, nv)) of parent and child, world
-    """
-
-    def __init__(
-        self, joint: Joint, a: tuple[Array, Array, Array], b: tuple[Array, Array, Array]
-    ) -> None:
-        (x_a, R_a, self._J_a), (x_b, self._R_b, self._J_b) = a, b
-        self._R_J = R_a @ quaternions.rotation_matrix(np.asarray(joint.offset))
-        self._arm = self._R_b @ np.asarray(joint.child_position)
-        self._span = x_b + self._arm - x_a
-        self._gap = self._span - R_a @ np.asarray(joint.parent_position)
-        self._r = quaternions.from_matrix(self._R_J.T @ self._R_b)
-        self._spin = self._J_b[3:] - self._J_a[3:]
-
-    def _slides(self, directions: Array) -> tuple[Array, Array]:
-        """Translations along directions (3, m) of the joint frame, and their rows (m, nv)."""
-        w = (self._R_J @ directions).T
-        rows = w @ (self._J_b[:3] - self._J_a[:3]) + (w @ _skew(self._arm).T) @ self._J_b[3:]
-        return w @ self._gap, rows - (w @ _skew(self._span).T) @ self._J_a[3:]
-
-    def residual(self, joint: Joint) -> tuple[Array, Array]:
-        """Rows of the joint's constraints: values (n,), and their derivatives (n, nv)."""
-        slides, rows = self._slides(joint.D_T)
-        turned = 0.5 * (self._r[0] * joint.D_R.T + joint.D_R.T @ _skew(self._r[1:]).T)
-        turns = joint.D_R.T @ self._r[1:], (turned @ self._R_J.T) @ self._spin
-        return np.concatenate((slides, turns[0])), np.vstack((rows, turns[1]))
-
-    def coordinates(self, joint: Joint) -> tuple[Array, Array]:
-        """The joint's coordinates that are numbers, and their derivatives (m, nv)."""
-        values, rows = self._slides(joint.C_T)
-        if joint.C_R.shape[1] != 1:
-            return values, rows
-        # The rate of 2 atan2(s, w), off the constraints as well, where it is more than the spin's.
-        axis, w, vector = joint.C_R[:, 0], self._r[0], self._r[1:]
-        s = axis @ vector
-        turned = w * (w * axis + _skew(axis) @ vector) + s * vector
-        row = (self._R_b @ turned) @ self._spin / (s * s + w * w)
-        return np.append(values, 2 * np.arctan2(s, w)), np.vstack((rows, row))
-
-    def add_turns(self, joint: Joint, found: _Rows) -> None:
-        """The limits of a free rotation."""
-        w, vector = self._r[0], self._r[1:]
-        spin = self._R_b.T @ self._spin
-        if np.isfinite(joint.cone):
-            up = (self._R_J.T @ self._R_b)[2]
-            row = -(_skew(_Z) @ up) @ spin
-            found.add_below(joint.name, float(np.cos(joint.cone) - up[2]) + INSIDE, row)
-        if np.isfinite(joint.largest_turn):
-            row = 0.5 * vector @ spin
-            found.add_below(joint.name, float(np.cos(0.5 * joint.largest_turn) - w) + INSIDE, row)
+def _add_turns(relative: Relative, found: _Rows) -> None:
+    """The limits of a free rotation."""
+    joint, w, vector, spins = relative.joint, relative.r[0], relative.r[1:], relative.spins()
+    if np.isfinite(joint.cone):
+        up = relative.R[2]
+        row = -(cross_matrix(_Z) @ up) @ spins
+        found.add_below(joint.name, float(np.cos(joint.cone) - up[2]) + INSIDE, row)
+    if np.isfinite(joint.largest_turn):
+        row = 0.5 * vector @ spins
+        found.add_below(joint.name, float(np.cos(0.5 * joint.largest_turn) - w) + INSIDE, row)
 
 
 def _rate_of_turn(turn: Array) -> Array:
     """(3, 3): angular velocity in child axes by the rate of a rotation vector (3,)."""
     angle = float(np.linalg.norm(turn))
-    x = _skew(turn)
+    x = cross_matrix(turn)
     if angle < 1e-4:
         return np.eye(3) - 0.5 * x + x @ x / 6
     first, second = (1 - np.cos(angle)) / angle**2, (angle - np.sin(angle)) / angle**3
     return np.asarray(np.eye(3) - first * x + second * x @ x)
-
-
-def _skew(v: Array) -> Array:
-    """(3, 3): what turns a vector u into v x u."""
-    return np.array(((0, -v[2], v[1]), (v[2], 0, -v[0]), (-v[1], v[0], 0)))

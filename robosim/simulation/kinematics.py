@@ -309,7 +309,8 @@ class Kinematics:
         """Joint accelerations (nv,) of the tree alone under generalized forces tau (nv,).
 
         Without contacts and limits, springs, dampers and dry friction. `Simulation.accelerations`
-        has those of the bodies with all of them.
+        has those of the bodies with all of them, and `Dynamics.constrained_acceleration` those of
+        joints with loops, couplings and motions.
 
         Parameters
         ----------
@@ -373,16 +374,17 @@ def without_inverse(robot: Mechanism) -> ModelError:
 
 def refuse_dependences(robot: Mechanism, otherwise: str) -> None:
     """Raise a ModelError for what the equations of a tree lack, which leaves it out `otherwise`."""
-    held = _dependences(robot)
+    held = dependences(robot)
     if held:
         raise ModelError(
             f"has {', '.join(held)}, which the equations of its tree do not have; use "
-            f"Simulation.accelerations, or {otherwise} to leave them out",
+            "Dynamics.constrained_acceleration or Dynamics.constrained_inverse_dynamics, or "
+            f"{otherwise} to leave them out",
             element=f"mechanism '{robot.name}'",
         )
 
 
-def _dependences(robot: Mechanism) -> list[str]:
+def dependences(robot: Mechanism) -> list[str]:
     """What makes coordinates of a robot depend on each other or on time, a few words each."""
     found = [f"joint '{joint.name}', which closes a loop" for joint in robot.loop_joints]
     found += [f"coupling '{coupling.name}'" for coupling in robot.couplings]

@@ -58,8 +58,7 @@ class Knot:
     def dynamics(self) -> Dynamics:
         """Dynamics in joint coordinates of this robot under this gravity, for controllers.
 
-        Made when first asked for, and kept. Raises a ModelError for a robot with loops, couplings
-        or motions: `Dynamics(robot, tree=True)` leaves these out.
+        Made when first asked for, and kept.
         """
         if self._dynamics is None:
             # Its kernels take a tenth of a second to import, which most simulations never need.

@@ -54,6 +54,13 @@ class Lengths:
             J = at.tendon_jacobian()
             return np.asarray((self._armatures() * (J @ a + at.tendon_bias_accelerations(v))) @ J)
 
+    def tendons(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
+        """Lengths (nt,) of all tendons, their Jacobian (nt, nv), and J' v (nt,)."""
+        with self._lock:
+            at = self._at(q)
+            parts = at.tendon_lengths(), at.tendon_jacobian(), at.tendon_bias_accelerations(v)
+        return parts
+
     def _armatures(self) -> Array:
         return np.array([tendon.armature for tendon in self.robot.tendons])
 
@@ -112,11 +119,12 @@ def _stretch(element: Tendon | PointSpring, length: float) -> float:
 def _tension(element: Tendon | PointSpring, length: float, rate: float) -> float:
     force = element.stiffness * _stretch(element, length) + element.damping * rate
     if isinstance(element, PointSpring) and element.potential is not None:
-        force += _slope(element.potential, length)
+        force += slope(element.potential, length)
     return force
 
 
-def _slope(potential: Potential, x: float) -> float:
+def slope(potential: Potential, x: float) -> float:
+    """Derivative of a potential."""
     begins = np.asarray(potential.x)
     piece = int(np.clip(np.searchsorted(begins, x, side="right") - 1, 0, len(begins) - 2))
     c, d = potential.pieces[piece], x - begins[piece]

@@ -200,13 +200,25 @@ class Recursion:
         array, many = _rows(name, value, width[0][0])
         return array if many else array[0]
 
+    def finite(self, name: str, value: ArrayLike, width: Width) -> Array:
+        """`checked`, and a StateError where something is not finite."""
+        array = self.checked(name, value, width)
+        if not np.all(np.isfinite(array)):
+            raise self._error(NOT_A_STATE, ((name, value, width),), [np.atleast_2d(array)])
+        return array
+
+    def common(self, arguments: Mapping[str, Array]) -> int:
+        """The number of rows of arguments by their names, 0 if all are single; or a StateError."""
+        n = 0
+        for name, array in arguments.items():
+            if array.ndim == 2:
+                n = _common(name, len(array), n)
+        return n
+
     def each(self, f: Callable[..., Any], *states: ArrayLike) -> Array:
         """What a function of q, v and a gives for each state, by itself or with a row for each."""
         parts = [np.asarray(part, dtype=float) for part in states]
-        n = 0
-        for name, part in zip("qva", parts, strict=False):
-            if part.ndim == 2:
-                n = _common(name, len(part), n)
+        n = self.common(dict(zip("qva", parts, strict=False)))
         if not n:
             return np.asarray(f(*parts))
         whole = [np.broadcast_to(part, (n, part.shape[-1])) for part in parts]
@@ -216,12 +228,18 @@ class Recursion:
         """Link of a frame, its origin from the reference point, and its axes; in link axes."""
         if name not in self._frames:
             index, frame = self.robot.frame(name)
-            turn = self._turns[index].T
-            joint = self.robot.tree_joints[index]
-            point = np.asarray(frame.position) - np.asarray(joint.child_position)
-            axes = turn @ quaternions.rotation_matrix(frame.quaternion)
-            self._frames[name] = index, turn @ point, np.ascontiguousarray(axes)
+            self._frames[name] = self.fixed(index, frame.position, frame.quaternion)
         return self._frames[name]
+
+    def fixed(
+        self, index: int, position: ArrayLike, quaternion: ArrayLike = quaternions.IDENTITY
+    ) -> tuple[int, Array, Array]:
+        """As `frame`, of what is fixed to a body as a `Frame` is."""
+        turn = self._turns[index].T
+        joint = self.robot.tree_joints[index]
+        point = np.asarray(position) - np.asarray(joint.child_position)
+        axes = turn @ quaternions.rotation_matrix(quaternion)
+        return index, turn @ point, np.ascontiguousarray(axes)
 
     def pushes(self, wrenches: Mapping[str, ArrayLike] | None) -> tuple[Pushes, int]:
         """Wrenches by the names of what they push, for kernels; and the number of their rows.

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dependent_mechanisms import DEPENDENT, bar
+from dependent_mechanisms import bar
 from random_mechanisms import random_coordinates, random_joint, random_tree
 
 import robosim
@@ -455,14 +455,6 @@ class TestArguments:
             dynamics.frame(a1.home, "nose")
         with pytest.raises(ModelError, match=r"no body or frame 'nose' \(known: base, .*FL_foot"):
             dynamics.transposed(a1.home, {"nose": np.zeros(6)})
-
-
-@pytest.mark.parametrize(("robot", "named"), DEPENDENT)
-def test_what_a_tree_does_not_have_is_refused(robot, named):
-    with pytest.raises(ModelError, match=rf"(?s){named}.*Simulation.accelerations.*tree=True"):
-        Dynamics(robot)
-    a = Dynamics(robot, tree=True).forward_acceleration(np.zeros(2), np.zeros(2), np.ones(2))
-    np.testing.assert_allclose(a, 1, rtol=1e-12)
 
 
 def test_what_moves_nothing_is_named():

@@ -1,0 +1,342 @@
+"""The equations of motion of a robot's tree, in time proportional to the number of joints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim.description.mechanism import Mechanism
+from robosim.errors import ModelError
+from robosim.kernels.recursive import entries
+from robosim.simulation.kinematics import (
+    GRAVITY,
+    dependences,
+    refuse_dependences,
+    without_inverse,
+)
+from robosim.simulation.places import Places
+from robosim.validation import Array
+
+Wrenches = Mapping[str, ArrayLike]
+
+
+class TreeDynamics(Places):
+    """Inverse and forward dynamics of a robot's tree; see `Dynamics`, which has all of this too.
+
+    Functions whose answers hold for a tree alone refuse a robot whose coordinates depend on each
+    other or on time, unless `tree`. Terms of its equations are the same for every robot.
+    """
+
+    def __init__(
+        self, robot: Mechanism, gravity: ArrayLike = GRAVITY, *, tree: bool = False
+    ) -> None:
+        super().__init__(robot, gravity, tree=tree)
+        self._refuses = not tree and bool(dependences(robot))
+
+    def _need_tree(self) -> None:
+        if self._refuses:
+            refuse_dependences(self.robot, "Dynamics(robot, tree=True)")
+
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        wrenches: Wrenches | None = None,
+        *,
+        passive: bool = True,
+    ) -> Array:
+        """Generalized forces tau (nv,) [N or N m] that accelerate the joints by a.
+
+        Parameters
+        ----------
+        q, v, a : (nq,), (nv,), (nv,), or rows of them
+        wrenches : mapping of names to (6,) or (n, 6)
+            What pushes from outside: force [N], then moment [N m], world axes. By the name of a
+            body, the force acts at its centre of mass, as in `Simulation.apply_wrench`. By the
+            name of another frame, links that were merged included, at the frame's origin.
+        passive : bool
+            Whether springs, dampers and potentials act; if so, tau is what is needed beside them.
+        """
+        self._need_tree()
+        return self._newton_euler(q, v, a, wrenches, passive)
+
+    def _newton_euler(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        wrenches: Wrenches | None = None,
+        passive: bool = False,
+    ) -> Array:
+        tau = self._inverse(1.0, q, v, a, wrenches, passive)
+        if self._lengths.inert:
+            tau += self._on.each(self._lengths.inertial_forces, q, v, a)
+        if passive and self._lengths.acts:
+            tau -= self._on.each(self._lengths.forces, q, v)
+        return tau
+
+    def forward_acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        wrenches: Wrenches | None = None,
+        *,
+        passive: bool = True,
+    ) -> Array:
+        """Joint accelerations (nv,) under generalized forces tau: the articulated-body algorithm.
+
+        Parameters
+        ----------
+        q, v, tau : (nq,), (nv,), (nv,), or rows of them
+        wrenches, passive
+            As of `inverse_dynamics`, of which this is the inverse.
+
+        Raises
+        ------
+        ModelError
+            If a joint moves nothing that has mass or inertia; names its coordinate.
+        """
+        self._need_tree()
+        if self._lengths.inert:
+            tau = self._on.checked("tau", tau, self._a)
+            bias = self.inverse_dynamics(q, v, self._still, wrenches, passive=passive)
+            return self._solve_dense(q, tau - bias)
+        if passive and self._lengths.acts:
+            q, v = self._on.checked("q", q, self._q), self._on.checked("v", v, self._v)
+            tau = self._on.checked("tau", tau, self._a)
+            tau = tau + self._on.each(self._lengths.forces, q, v)
+        on, acts = self._on, 1 if passive else 0
+        if wrenches is None:
+            a = on.single(entries.forward_state, q, v, tau, 1.0, acts)
+            if a is not None:
+                return a
+        pushes, n = on.pushes(wrenches)
+        given = (("q", q, self._q), ("v", v, self._v), ("tau", tau, self._a))
+        return on.call(entries.forward_acceleration, given, self._nv, (1.0, acts), pushes, n)[0]
+
+    def hybrid_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        accelerations: Mapping[str, ArrayLike],
+        wrenches: Wrenches | None = None,
+        *,
+        passive: bool = True,
+    ) -> tuple[Array, Array, Array]:
+        """Accelerations where forces are known, and forces where accelerations are [Sueda, Alg. 9].
+
+        Parameters
+        ----------
+        q, v, tau : (nq,), (nv,), (nv,), or rows of them
+            tau of joints whose accelerations are given does not count.
+        accelerations : mapping of names of joints to a number, (m,) or (n, m)
+            Of all m velocities of a joint.
+        wrenches, passive
+            As of `inverse_dynamics`.
+
+        Returns
+        -------
+        a : (nv,)
+        tau : (nv,), as given, and what the other joints need
+        crossing : (nb, 6) [N, N m]
+            What acts on each body and all beyond it across its joint, world axes: force, moment
+            about the joint's point on the body. From the joint with its motors and springs, and
+            from tendons and `PointSpring` that cross it.
+
+        Raises
+        ------
+        ModelError
+            If there is no such joint in the tree; if a joint moves nothing that has mass or
+            inertia, and its acceleration is not given.
+        """
+        self._need_tree()
+        on, nv = self._on, self.robot.nv
+        held, given = on.held(accelerations)
+        tau = on.checked("tau", tau, self._a)
+        beside: Array = np.zeros(nv)
+        if passive and self._lengths.acts:
+            beside = on.each(self._lengths.forces, q, v)
+        if self._lengths.inert:
+            given = self._hybrid_dense(q, v, tau, held != 0, given, wrenches, passive)
+        pushes, n = on.pushes(wrenches)
+        arguments = (
+            ("q", q, self._q),
+            ("v", v, self._v),
+            ("tau", tau + beside, self._a),
+            ("accelerations", given, on.given),
+        )
+        all_held = np.ones(nv, dtype=np.int64) if self._lengths.inert else held
+        shapes = (nv,), (nv,), (len(self.robot.bodies), 6)
+        before = 1.0, 1 if passive else 0, all_held
+        a, forces, crossing = on.call(entries.hybrid_dynamics, arguments, shapes, before, pushes, n)
+        forces = forces - beside
+        if self._lengths.inert:
+            forces = forces + on.each(self._lengths.inertial_forces, q, v, a)
+        return a, np.where(held != 0, forces, tau), crossing
+
+    def _hybrid_dense(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: Array,
+        held: NDArray[np.bool_],
+        given: Array,
+        wrenches: Wrenches | None,
+        passive: bool,
+    ) -> Array:
+        """All accelerations, by the dense mass matrix."""
+        left = tau - self.inverse_dynamics(q, v, given, wrenches, passive=passive)
+        free = np.flatnonzero(~held)
+        try:
+            change = np.linalg.solve(
+                self.mass_matrix(q)[..., free[:, None], free], left[..., free][..., None]
+            )
+        except np.linalg.LinAlgError:
+            raise without_inverse(self.robot) from None
+        a = np.zeros(left.shape) + given
+        a[..., free] += change[..., 0]
+        return a
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """Mass matrix (nv, nv), symmetric, with the inertia of rotors and tendons."""
+        nv = self.robot.nv
+        M = self._on.of_pose(entries.mass_matrix, q, (nv, nv))
+        if self._lengths.inert:
+            M += self._on.each(self._lengths.inertia, q)
+        return M
+
+    def solve_mass(self, q: ArrayLike, x: ArrayLike) -> Array:
+        """M(q)^-1 x (nv,), without the matrix.
+
+        Raises
+        ------
+        ModelError
+            If a joint moves nothing that has mass or inertia; names its coordinate.
+        """
+        if self._lengths.inert:
+            return self._solve_dense(q, self._on.checked("x", x, self._a))
+        given = (("q", q, self._q), ("v", self._still, self._v), ("x", x, self._a))
+        a = self._on.single(entries.forward_state, q, self._still, x, 0.0, 0)
+        if a is not None:
+            return a
+        before, pushes = (0.0, 0), self._on.no_pushes
+        return self._on.call(entries.forward_acceleration, given, self._nv, before, pushes)[0]
+
+    def _solve_dense(self, q: ArrayLike, x: Array) -> Array:
+        try:
+            return np.asarray(np.linalg.solve(self.mass_matrix(q), x[..., None])[..., 0])
+        except np.linalg.LinAlgError:
+            raise without_inverse(self.robot) from None
+
+    def bias_forces(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Coriolis, centrifugal and gravity forces (nv,): ``M a + bias = tau``, nothing passive."""
+        return self._newton_euler(q, v, self._still)
+
+    def gravity(self, q: ArrayLike) -> Array:
+        """Generalized forces (nv,) that hold the robot at rest against its weight alone."""
+        self._need_tree()
+        return self._inverse(1.0, q, self._still, self._still)
+
+    def transposed(self, q: ArrayLike, wrenches: Wrenches) -> Array:
+        """Generalized forces (nv,) of wrenches from outside, J^T y.
+
+        Parameters
+        ----------
+        q : (nq,) or (n, nq)
+        wrenches : mapping of names to (6,) or (n, 6)
+            As of `inverse_dynamics`.
+        """
+        return -self._inverse(0.0, q, self._still, self._still, wrenches)
+
+    def _inverse(
+        self,
+        weight: float,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        wrenches: Wrenches | None = None,
+        passive: bool = False,
+    ) -> Array:
+        """By the recursions alone, with gravity times `weight`."""
+        on, acts = self._on, 1 if passive else 0
+        if wrenches is None:
+            tau = on.single(entries.inverse_state, q, v, a, weight, acts)
+            if tau is not None:
+                return tau
+        pushes, n = on.pushes(wrenches)
+        given = (("q", q, self._q), ("v", v, self._v), ("a", a, self._a))
+        return on.call(entries.inverse_dynamics, given, self._nv, (weight, acts), pushes, n)[0]
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike
+    ) -> tuple[Array, Array, Array]:
+        """Derivatives of ``inverse_dynamics(q, v, a, passive=False)`` by q, v and a.
+
+        Analytic, in O(nb) for each column [Singh2022].
+
+        Parameters
+        ----------
+        q, v, a : (nq,), (nv,), (nv,), or rows of them
+
+        Returns
+        -------
+        by_q : (nv, nv), along the tangent, as `integrate` moves q
+        by_v : (nv, nv)
+        by_a : (nv, nv), the mass matrix
+
+        Raises
+        ------
+        ModelError
+            For a robot with inertia of tendons.
+        """
+        self._need_tree()
+        if self._lengths.inert:
+            raise ModelError(
+                "has tendons with inertia, whose derivatives are not known",
+                element=f"mechanism '{self.robot.name}'",
+            )
+        given = (("q", q, self._q), ("v", v, self._v), ("a", a, self._a))
+        square = self.robot.nv, self.robot.nv
+        by_q, by_v, M = self._on.call(entries.inverse_derivatives, given, (square, square, square))
+        return by_q, by_v, M
+
+    def forward_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike
+    ) -> tuple[Array, Array, Array]:
+        """Derivatives of ``forward_acceleration(q, v, tau, passive=False)`` by q, v and tau.
+
+        Parameters
+        ----------
+        q, v, tau : (nq,), (nv,), (nv,), or rows of them
+
+        Returns
+        -------
+        by_q : (nv, nv), along the tangent, as `integrate` moves q
+        by_v : (nv, nv)
+        by_tau : (nv, nv), the inverse of the mass matrix
+
+        Raises
+        ------
+        ModelError
+            For a robot with inertia of tendons; if a joint moves nothing that has inertia.
+        """
+        a = self.forward_acceleration(q, v, tau, passive=False)
+        by_q, by_v, M = self.inverse_dynamics_derivatives(q, v, a)
+        inverse = np.asarray(np.linalg.inv(M), dtype=np.float64)
+        return -inverse @ by_q, -inverse @ by_v, inverse
+
+    def energy(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Kinetic and potential energy [J], a number or (n,), as `Simulation.energy` has it.
+
+        Of bodies, rotors, springs and potentials; that of gravity is zero at the world's origin.
+        """
+        given = (("q", q, self._q), ("v", v, self._v))
+        energy = self._on.call(entries.energy, given, ((1,),))[0][..., 0]
+        if self._lengths.inert or self._lengths.acts:
+            energy = energy + self._on.each(self._lengths.energy, q, v)
+        return energy
