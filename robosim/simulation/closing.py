@@ -22,6 +22,7 @@ from robosim.description.tendon import Term
 from robosim.se3 import cross_matrix
 from robosim.simulation.kinematics import Kinematics
 from robosim.simulation.relative import End, Relative
+from robosim.simulation.relative_on_chart import relative_of
 from robosim.validation import Array
 
 # What a unit of motion is worth [m, or sine of half an angle], to get near, and then to end there:
@@ -324,7 +325,7 @@ class Closing:
         offset = quaternions.rotation_matrix(joint.offset)
         a = self._end(joint.parent, joint.parent_position)
         b = self._end(joint.child, joint.child_position)
-        return Relative(joint, a._replace(R=a.R @ offset), b)
+        return relative_of(joint, a._replace(R=a.R @ offset), b)
 
     def _end(self, body: str | None, position: ArrayLike) -> End:
         """A point of a body, at rest."""

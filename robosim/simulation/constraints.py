@@ -28,6 +28,7 @@ from robosim.se3 import cross_matrix
 from robosim.simulation.lengths import Lengths, slope
 from robosim.simulation.recursion import Recursion
 from robosim.simulation.relative import End, Linear, Relative, stacked
+from robosim.simulation.relative_on_chart import relative_of
 from robosim.validation import Array
 
 # Between the places of a motion that its derivatives are taken from [s]: with differences of
@@ -296,7 +297,7 @@ class _State:
         if joint.name not in self._relative:
             a, b = self._ends[joint.name]
             parent = a if isinstance(a, End) else self.end(a)
-            self._relative[joint.name] = Relative(joint, parent, self.end(b))
+            self._relative[joint.name] = relative_of(joint, parent, self.end(b))
         return self._relative[joint.name]
 
     def coordinate(self, name: str) -> tuple[Linear, bool]:

@@ -292,7 +292,7 @@ class TreeDynamics(Places):
         Raises
         ------
         ModelError
-            For a robot with inertia of tendons.
+            For a robot with inertia of tendons; with joints that are rotation vectors or splines.
         """
         self._need_tree()
         if self._lengths.inert:
@@ -300,6 +300,12 @@ class TreeDynamics(Places):
                 "has tendons with inertia, whose derivatives are not known",
                 element=f"mechanism '{self.robot.name}'",
             )
+        for joint in self.robot.tree_joints:
+            if joint.own_chart is not None and not joint.own_chart.is_chain:
+                raise ModelError(
+                    f"is {joint.own_chart!r}, whose derivatives are not known",
+                    element=f"joint '{joint.name}'",
+                )
         given = (("q", q, self._q), ("v", v, self._v), ("a", a, self._a))
         square = self.robot.nv, self.robot.nv
         by_q, by_v, M = self._on.call(entries.inverse_derivatives, given, (square, square, square))

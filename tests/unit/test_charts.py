@@ -49,8 +49,10 @@ CHARTS = {
     "ring": SplineCurve(SCATTERED, periodic=True),
     "surface": SplineSurface(BENT),
     "many": Composite(
-        Screw((1, 2, 0), 0.2), Offset((0.1, 0.2, 0.3), (0.6, 0.8, 0, 0)), SplineCurve(SCATTERED),
-        ExponentialBall(), Hinge((1, 1, 1)),
+        Screw((1, 2, 0), 0.2),
+        Offset((0.1, 0.2, 0.3), (0.6, 0.8, 0, 0)),
+        SplineCurve(SCATTERED),
+        Hinge((1, 1, 1)),
     ),
 }  # fmt: skip
 
@@ -153,9 +155,7 @@ def tree() -> Mechanism:
         bodies.append(body(f"b{k + 1}"))
         laws = {} if any(chart.changes) else {"armature": 0.01, "stiffness": 0.3, "damping": 0.1}
         parent = "b1" if name == "ball" else f"b{k}"
-        joints.append(
-            Joint(name, "composite", parent, f"b{k + 1}", chart=chart, **place(), **laws)
-        )
+        joints.append(Joint(name, "composite", parent, f"b{k + 1}", chart=chart, **place(), **laws))
     bodies.append(body("end"))
     joints.append(Joint("last", "revolute", f"b{len(CHARTS)}", "end", **place()))
     return Mechanism("charts", bodies, joints)
@@ -188,11 +188,13 @@ def test_dynamics_of_charts_are_those_of_their_bodies(
     bias = dense.bias_forces(v)
     tau = dynamics.inverse_dynamics(q, v, a, passive=False)
     np.testing.assert_allclose(tau, M @ a + bias, atol=1e-11)
-    np.testing.assert_allclose(dynamics.forward_acceleration(q, v, tau, passive=False), a, atol=1e-9)
+    np.testing.assert_allclose(
+        dynamics.forward_acceleration(q, v, tau, passive=False), a, atol=1e-9
+    )
     motion = dynamics.frame_acceleration(q, v, a, "end")
     np.testing.assert_allclose(motion, rate[-1] @ v + J[-1] @ a, atol=1e-11)
-    momentum = dynamics.centroidal(q, v)
-    np.testing.assert_allclose(momentum.matrix @ v, momentum.momentum, atol=1e-12)
+    momentum, matrix = dynamics.centroidal(q, v)
+    np.testing.assert_allclose(matrix @ v, momentum, atol=1e-12)
 
 
 def test_springs_of_charts_give_what_they_have_taken(
@@ -229,7 +231,7 @@ def test_derivatives_of_chains_of_hinges_slides_and_screws() -> None:
 def test_derivatives_of_splines_are_refused() -> None:
     dynamics = Dynamics(tree())
     q, v = dynamics.random(1), np.zeros(dynamics.robot.nv)
-    with pytest.raises(ModelError, match="joint 'ball'.*derivatives"):
+    with pytest.raises(ModelError, match=r"joint 'ball'.*derivatives"):
         dynamics.inverse_dynamics_derivatives(q, v, v)
 
 
