@@ -285,17 +285,10 @@ class Recursion:
 
     def _pushed(self, name: str) -> tuple[int, Array]:
         """Link and point of what a wrench pushes: of a body its centre of mass."""
-        bodies = [body.name for body in self.robot.bodies]
-        if name in bodies:
-            index = bodies.index(name)
+        index, frame = self.robot.body_or_frame(name)
+        if name == self.robot.bodies[index].name:
             return index, np.array(self._tree.links["center"][index])
-        try:
-            index, point, _ = self.frame(name)
-        except ModelError as error:
-            known = tuple(dict.fromkeys((*bodies, *error.alternatives)))
-            reason = error.reason.replace("no frame", "no body or frame")
-            raise ModelError(reason, alternatives=known if error.alternatives else ()) from None
-        return index, point
+        return index, self.frame(frame.name)[1]
 
 
 def _rows(name: str, value: Any, width: int) -> tuple[Array, bool]:
