@@ -14,6 +14,7 @@ from robosim.errors import ModelError, StateError
 from robosim.kernels.recursive import entries
 from robosim.simulation.kinematics import GRAVITY, refuse_dependences, without_inverse
 from robosim.simulation.lengths import Lengths
+from robosim.simulation.passive import Passive
 from robosim.simulation.random_pose import random_coordinates
 from robosim.simulation.recursion import Recursion
 from robosim.validation import Array, finite
@@ -77,7 +78,7 @@ class Dynamics:
         self._q, self._v, self._a = self._on.q, self._on.v, self._on.a
         self._nv = ((robot.nv,),)
         self._jacobians = len(robot.bodies), 6, robot.nv
-        self._lengths = Lengths(robot)
+        self._lengths, self._passive = Lengths(robot), Passive(robot)
         self._still = np.zeros(robot.nv)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -99,8 +100,8 @@ class Dynamics:
         q, v, a : (nq,), (nv,), (nv,), or rows of them
         wrenches : mapping of names to (6,) or (n, 6)
             What pushes from outside: force [N], then moment [N m], world axes. By the name of a
-            body, the force acts at its centre of mass, as in `Simulation.apply_wrench`. By the
-            name of another frame, links that were merged included, at the frame's origin.
+            body, the force acts at its centre of mass. By the name of another frame, links that
+            were merged included, at the frame's origin; as in `Simulation.apply_wrench`.
         passive : bool
             Whether springs, dampers and potentials act; if so, tau is what is needed beside them.
         """
@@ -303,9 +304,9 @@ class Dynamics:
         return on.call(entries.inverse_dynamics, given, self._nv, (weight, acts), pushes, n)[0]
 
     def inverse_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, passive: bool = True
     ) -> tuple[Array, Array, Array]:
-        """Derivatives of ``inverse_dynamics(q, v, a, passive=False)`` by q, v and a.
+        """Derivatives of ``inverse_dynamics(q, v, a, passive=passive)`` by q, v and a.
 
         Analytic, in O(nb) for each column [Singh2022].
 
@@ -322,22 +323,21 @@ class Dynamics:
         Raises
         ------
         ModelError
-            For a robot with inertia of tendons.
+            For tendons with inertia; if `passive`, for `PointSpring` and tendons that act.
         """
-        if self._lengths.inert:
-            raise ModelError(
-                "has tendons with inertia, whose derivatives are not known",
-                element=f"mechanism '{self.robot.name}'",
-            )
+        self._lengths.refuse_derivatives(passive)
         given = (("q", q, self._q), ("v", v, self._v), ("a", a, self._a))
         square = self.robot.nv, self.robot.nv
         by_q, by_v, M = self._on.call(entries.inverse_derivatives, given, (square, square, square))
+        if passive and self._passive.acts:
+            by_q = by_q + self._passive.slope(self._on.checked("q", q, self._q))
+            by_v = by_v + np.diag(self._passive.damping)
         return by_q, by_v, M
 
     def forward_derivatives(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, passive: bool = True
     ) -> tuple[Array, Array, Array]:
-        """Derivatives of ``forward_acceleration(q, v, tau, passive=False)`` by q, v and tau.
+        """Derivatives of ``forward_acceleration(q, v, tau, passive=passive)`` by q, v and tau.
 
         Parameters
         ----------
@@ -352,10 +352,10 @@ class Dynamics:
         Raises
         ------
         ModelError
-            For a robot with inertia of tendons; if a joint moves nothing that has inertia.
+            As `inverse_dynamics_derivatives`; if a joint moves nothing that has inertia.
         """
-        a = self.forward_acceleration(q, v, tau, passive=False)
-        by_q, by_v, M = self.inverse_dynamics_derivatives(q, v, a)
+        a = self.forward_acceleration(q, v, tau, passive=passive)
+        by_q, by_v, M = self.inverse_dynamics_derivatives(q, v, a, passive=passive)
         inverse = np.asarray(np.linalg.inv(M), dtype=np.float64)
         return -inverse @ by_q, -inverse @ by_v, inverse
 

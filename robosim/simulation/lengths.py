@@ -12,6 +12,7 @@ import numpy as np
 from robosim.description.mechanism import Mechanism
 from robosim.description.springs import PointSpring, Potential
 from robosim.description.tendon import Tendon
+from robosim.errors import ModelError
 from robosim.simulation.kinematics import Kinematics
 from robosim.validation import Array
 
@@ -34,6 +35,22 @@ class Lengths:
         self.acts = bool(self._springs) or any(map(_acts, robot.tendons))
         self._lock = threading.Lock()
         self._kinematics: Kinematics | None = None
+
+    def refuse_derivatives(self, passive: bool) -> None:
+        """Refuse what has no derivatives here: inertia of tendons, and what acts if `passive`."""
+        inert = [tendon for tendon in self.robot.tendons if tendon.armature > 0]
+        acting = [tendon for tendon in self.robot.tendons if _acts(tendon)]
+        for told, elements in (
+            ("has tendons with inertia, whose derivatives are not known", inert),
+            ("has forces whose derivatives are not known; passive=False leaves them out",
+             [*acting, *self._springs] if passive else []),
+        ):  # fmt: skip
+            if elements:
+                kinds = ("tendon" if isinstance(e, Tendon) else "spring" for e in elements)
+                names = (f"{kind} '{e.name}'" for kind, e in zip(kinds, elements, strict=True))
+                raise ModelError(
+                    f"{told}: {', '.join(names)}", element=f"mechanism '{self.robot.name}'"
+                )
 
     def _at(self, q: Array) -> Kinematics:
         if self._kinematics is None:
