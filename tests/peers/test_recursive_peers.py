@@ -6,6 +6,7 @@ import importlib.util
 from pathlib import Path
 
 import branched
+import mjcf_files
 import numpy as np
 import pytest
 
@@ -303,6 +304,31 @@ MJCF = {
 }
 
 
+def hold_to_mujoco(robot, model):
+    """Inverse and forward dynamics and mass matrix at random states."""
+    import mujoco
+
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
+    model.opt.density = model.opt.viscosity = 0.0
+    weightless = model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+    gravity = np.zeros(3) if weightless else model.opt.gravity
+    dynamics, data = Dynamics(robot, gravity, tree=True), mujoco.MjData(model)
+    rng = np.random.default_rng(4)
+    for _ in range(STATES):
+        q, v = random_state(robot, rng)
+        data.qpos[:], data.qvel[:], data.qacc[:] = q, v, rng.normal(size=robot.nv)
+        M, a = np.zeros((model.nv, model.nv)), data.qacc.copy()
+        mujoco.mj_inverse(model, data)
+        mujoco.mj_fullM(model, data, M)
+        root = np.sqrt(np.diag(M))
+        close(dynamics.mass_matrix(q) / np.outer(root, root), M / np.outer(root, root))
+        close(dynamics.inverse_dynamics(q, v, a) / root, data.qfrc_inverse / root)
+        moved = dynamics.forward_acceleration(q, v, data.qfrc_inverse)
+        close(moved * root, a * root, 1e-8)
+        yield dynamics, data, q
+
+
 @pytest.mark.skipif(importlib.util.find_spec("mujoco") is None, reason="needs MuJoCo")
 @pytest.mark.parametrize("name", MJCF)
 def test_mujocos_inverse_and_mass_matrix(tmp_path: Path, name):
@@ -312,22 +338,21 @@ def test_mujocos_inverse_and_mass_matrix(tmp_path: Path, name):
     path = tmp_path / "m.xml"
     path.write_text(MJCF[name])
     robot, model = robosim.load(path), mujoco.MjModel.from_xml_string(MJCF[name])
-    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
-    dynamics, data = Dynamics(robot), mujoco.MjData(model)
-    rng = np.random.default_rng(4)
-    for _ in range(STATES):
-        q, v = random_state(robot, rng)
-        a = rng.normal(size=robot.nv)
-        data.qpos[:], data.qvel[:], data.qacc[:] = q, v, a
-        mujoco.mj_inverse(model, data)
-        close(dynamics.inverse_dynamics(q, v, a), data.qfrc_inverse)
-        M = np.zeros((model.nv, model.nv))
-        for column, unit in zip(M, np.eye(model.nv), strict=True):
-            mujoco.mj_mulM(model, data, column, unit)
-        close(dynamics.mass_matrix(q), M)
-        close(dynamics.forward_acceleration(q, v, data.qfrc_inverse), a, 1e-9)
+    for dynamics, data, q in hold_to_mujoco(robot, model):
         for k in range(1, model.nbody):
             J = np.zeros((6, model.nv))
             mujoco.mj_jacBody(model, data, J[:3], J[3:], k)
             close(dynamics.frame_jacobian(q, model.body(k).name), J)
             close(dynamics.frame(q, model.body(k).name)[0], data.xpos[k])
+
+
+@pytest.mark.filterwarnings("ignore")  # MuJoCo's, of what is old in the files
+@pytest.mark.parametrize(("package", "path"), mjcf_files.MJCF, ids=lambda v: v.rpartition("/")[2])
+def test_files_of_others_beside_mujoco(package, path):
+    """With springs, dampers and rotors; without the air, and what ties coordinates together."""
+    folder = mjcf_files.folder_of(package)
+    import mujoco
+
+    robot = robosim.load(folder / path, ground=False, package_dirs=[folder])
+    model = mujoco.MjModel.from_xml_path(str(folder / path))
+    assert len(list(hold_to_mujoco(robot, model))) == STATES
