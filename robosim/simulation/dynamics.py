@@ -355,9 +355,17 @@ class Dynamics:
             As `inverse_dynamics_derivatives`; if a joint moves nothing that has inertia.
         """
         a = self.forward_acceleration(q, v, tau, passive=passive)
+        q, v = self._on.checked("q", q, self._q), self._on.checked("v", v, self._v)
+        by_q, by_v, by_tau = self._on.blocks(partial(self._solved_slopes, passive), q, v, a)
+        return by_q, by_v, by_tau
+
+    def _solved_slopes(
+        self, passive: bool, q: Array, v: Array, a: Array
+    ) -> tuple[Array, Array, Array]:
         by_q, by_v, M = self.inverse_dynamics_derivatives(q, v, a, passive=passive)
         inverse = np.asarray(np.linalg.inv(M), dtype=np.float64)
-        return -inverse @ by_q, -inverse @ by_v, inverse
+        minus = np.negative(inverse, out=M)
+        return minus @ by_q, minus @ by_v, inverse
 
     def energy(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Kinetic and potential energy [J], a number or (n,), as `Simulation.energy` has it.

@@ -38,19 +38,17 @@ class Lengths:
 
     def refuse_derivatives(self, passive: bool) -> None:
         """Refuse what has no derivatives here: inertia of tendons, and what acts if `passive`."""
-        inert = [tendon for tendon in self.robot.tendons if tendon.armature > 0]
-        acting = [tendon for tendon in self.robot.tendons if _acts(tendon)]
-        for told, elements in (
-            ("has tendons with inertia, whose derivatives are not known", inert),
-            ("has forces whose derivatives are not known; passive=False leaves them out",
-             [*acting, *self._springs] if passive else []),
-        ):  # fmt: skip
-            if elements:
-                kinds = ("tendon" if isinstance(e, Tendon) else "spring" for e in elements)
-                names = (f"{kind} '{e.name}'" for kind, e in zip(kinds, elements, strict=True))
-                raise ModelError(
-                    f"{told}: {', '.join(names)}", element=f"mechanism '{self.robot.name}'"
-                )
+        tendons = self.robot.tendons
+        told = "has tendons with inertia, whose derivatives are not known"
+        names = [f"tendon '{tendon.name}'" for tendon in tendons if tendon.armature > 0]
+        if passive and not names:
+            told = "has forces whose derivatives are not known; passive=False leaves them out"
+            names = [f"tendon '{tendon.name}'" for tendon in tendons if _acts(tendon)]
+            names += [f"spring '{spring.name}'" for spring in self._springs]
+        if names:
+            raise ModelError(
+                f"{told}: {', '.join(names)}", element=f"mechanism '{self.robot.name}'"
+            )
 
     def _at(self, q: Array) -> Kinematics:
         if self._kinematics is None:

@@ -48,9 +48,9 @@ class Passive:
         out[:] = np.diag(self._stiffness)
         for at, k, potential in self._wells:
             out[..., k, k] += curvature(potential, q[..., at])
-        for at, k, stiffness in self._turns:
+        for turn, own, stiffness in self._turns:
             for row in np.ndindex(q.shape[:-1]):
-                out[row][k, k] += slope_of_turn(stiffness, q[row][at])
+                out[row][own, own] += slope_of_turn(stiffness, q[row][turn])
         return out
 
 

@@ -19,6 +19,7 @@ from robosim import (
     Simulation,
     Tendon,
 )
+from robosim.simulation.recursion import BLOCK
 from robosim.tendons import Point, Wrap
 
 GRAVITY = (0.7, -1.1, -9.0)
@@ -153,6 +154,17 @@ class TestDerivatives:
         (by_q,), _, _ = dynamics.inverse_dynamics_derivatives([x], [0.0], [0.0])
         ends = dynamics.inverse_dynamics([[x + 1e-5], [x - 1e-5]], [0.0], [0.0])
         close(by_q, (ends[0] - ends[1]) / 2e-5, 1e-6)
+
+    def test_more_rows_than_a_block(self):
+        rng, n = np.random.default_rng(4), BLOCK + 3
+        robot = sprung(rng, random_tree(rng, 3, kinds=("revolute",)))
+        dynamics = Dynamics(robot)
+        v, a = rng.normal(size=(2, n, robot.nv))
+        many = dynamics.forward_derivatives(robot.home, v, a)
+        for i in (0, BLOCK - 1, BLOCK, n - 1):
+            single = dynamics.forward_derivatives(robot.home, v[i], a[i])
+            for part, one in zip(many, single, strict=True):
+                np.testing.assert_array_equal(part[i], one)
 
     def test_rows_are_the_single_ones(self):
         rng = np.random.default_rng(4)
