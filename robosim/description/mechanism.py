@@ -146,8 +146,8 @@ class Mechanism(Frozen):
         element = f"mechanism '{self.name}'"
         for what, kind in kinds.items():
             self._set(**{what: parts(getattr(self, what), kind, what, element)})
+        self._set(obstacles=as_obstacles(self.obstacles))
         self._set(
-            obstacles=as_obstacles(self.obstacles),
             actuators=tuple(self.actuators),
             sensors=tuple(self.sensors),
             effort_ranges={k: (float(a), float(b)) for k, (a, b) in self.effort_ranges.items()},
