@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim import quaternions
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
 from robosim.viz import items
@@ -201,18 +202,21 @@ class Viewer:
 
         Parameters
         ----------
-        points : mapping of a body's name to (3,) [m]
-            In the body's axes, from its centre of mass.
+        points : mapping of a name to (3,) [m]
+            By the name of a body, in its axes from the centre of mass. By the name of another
+            frame, links that were merged included, in the frame's axes from its origin.
 
         Raises
         ------
         ModelError
-            If there is no such body.
+            If there is no such body or frame.
         """
-        chosen = [
-            {"name": body, "body": self.robot.body_index(body), "point": items.point(at, "point")}
-            for body, at in points.items()
-        ]
+        chosen = []
+        for name, at in points.items():
+            index, frame = self.robot.body_or_frame(name)
+            point = np.asarray(frame.position)
+            point = point + quaternions.rotation_matrix(frame.quaternion) @ items.point(at, "point")
+            chosen.append({"name": name, "body": index, "point": point.tolist()})
         self.document("trails", {"points": chosen})
         self.layers(trails=True)
 

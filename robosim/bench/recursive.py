@@ -1,4 +1,4 @@
-"""Dynamics in joint coordinates beside Pinocchio's: rnea, aba and crba, and what a call costs."""
+"""Dynamics in joint coordinates beside Pinocchio's, with derivatives, and what a call costs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,16 @@ from robosim.simulation.dynamics import Dynamics
 
 Array = NDArray[np.float64]
 # Our time over Pinocchio's that is allowed, and what a call from Python may cost [us].
-LIMITS = {"rnea": 2.0, "aba": 1.5, "crba": 2.0}
+LIMITS = {"rnea": 2.0, "aba": 1.5, "crba": 2.0, "rnea derivatives": 2.0, "aba derivatives": 2.0}
+# What each is called in Pinocchio, and its loop over states on threads, which some do not have.
+THEIRS = {
+    "rnea": ("rnea", "rneaInParallel"),
+    "aba": ("aba", "abaInParallel"),
+    "crba": ("crba", None),
+    "rnea derivatives": ("computeRNEADerivatives", None),
+    "aba derivatives": ("computeABADerivatives", None),
+}
+DERIVATIVES = ("rnea derivatives", "aba derivatives")
 CALL, SLOPE = 3.0, 1.1
 PINOCCHIO = "Pinocchio"
 LARGEST = 200  # velocities; the tensors of Pinocchio's data grow as their cube, 8 GB each at 1000
@@ -59,6 +68,11 @@ class Ours:
             "rnea": lambda q, v, a: made.inverse_dynamics(q, v, a, passive=False),
             "aba": lambda q, v, a: made.forward_acceleration(q, v, a, passive=False),
             "crba": lambda q, v, a: made.mass_matrix(q),
+            # All three, of which that by q is told.
+            "rnea derivatives": lambda q, v, a: made.inverse_dynamics_derivatives(
+                q, v, a, passive=False
+            )[0],
+            "aba derivatives": lambda q, v, a: made.forward_derivatives(q, v, a, passive=False)[0],
         }
 
     def batch(self, name: str, states: States) -> Callable[[], bool]:
@@ -98,7 +112,7 @@ class Theirs:
 
     def single(self, name: str, states: States) -> Callable[[], bool]:
         model, data, rows = self.model, self.data, list(zip(*states, strict=True))
-        algorithm = getattr(self.pin, name)
+        algorithm = getattr(self.pin, THEIRS[name][0])
 
         def run() -> bool:
             if name == "crba":
@@ -112,12 +126,13 @@ class Theirs:
         return run
 
     def batch(self, name: str, states: States) -> Callable[[], bool] | None:
-        """None for crba, of which there is no such loop."""
-        if name == "crba":
+        """None where there is no such loop."""
+        loop = THEIRS[name][1]
+        if loop is None:
             return None
         columns = [np.asfortranarray(part.T) for part in states]
         out = np.asfortranarray(np.zeros((self.model.nv, len(states.q))))
-        algorithm = getattr(self.pin, f"{name}InParallel")
+        algorithm = getattr(self.pin, loop)
 
         def run() -> bool:
             algorithm(1, self.pool, *columns, out)
@@ -126,7 +141,11 @@ class Theirs:
         return run
 
     def error(self, ours: Ours) -> dict[str, float]:
-        """Largest difference of each algorithm's answer, in parts of its largest entry."""
+        """Largest difference of each algorithm's answer, in parts of its largest entry.
+
+        Of derivatives by q the columns of all joints but a floating base, along whose tangent
+        their velocities are others than ours.
+        """
         pin, robot, model = self.pin, self.robot, self.model
         q, v, a = (part[0] for part in states_of(robot, 1))
         more = {"model": model}
@@ -136,14 +155,20 @@ class Theirs:
         M = np.array(pin.crba(model, self.data, q_pin))
         M = T @ (np.triu(M) + np.triu(M, 1).T) @ T.T
         tau = T @ pin.rnea(model, self.data, q_pin, v_pin, T.T @ (a - drift))
-        given = {"rnea": a, "aba": np.sqrt(np.diag(M)) * a, "crba": a}
-        moved = pin.aba(model, self.data, q_pin, v_pin, T.T @ given["aba"])
+        force = np.sqrt(np.diag(M)) * a
+        moved = pin.aba(model, self.data, q_pin, v_pin, T.T @ force)
         right = {"rnea": tau, "aba": T @ moved + drift, "crba": M}
-        return {
-            name: float(np.abs(ours.calls[name](q, v, given[name]) - answer).max()
-                        / np.abs(answer).max())
-            for name, answer in right.items()
-        }  # fmt: skip
+        state, first = (model, self.data, q_pin, v_pin), 6 if robot.floating_base else 0
+        slopes = pin.computeRNEADerivatives(*state, T.T @ (a - drift))[0].copy()
+        right["rnea derivatives"] = (T @ slopes @ T.T)[:, first:]
+        slopes = pin.computeABADerivatives(*state, T.T @ force)[0].copy()
+        right["aba derivatives"] = (T @ slopes @ T.T)[:, first:]
+        errors = {}
+        for name, answer in right.items():
+            told = ours.calls[name](q, v, force if name.startswith("aba") else a)
+            told = told[:, first:] if name in DERIVATIVES else told
+            errors[name] = float(np.abs(told - answer).max() / np.abs(answer).max())
+        return errors
 
 
 def one_hinge(setup: Setup, n: int) -> list[Contender]:
@@ -170,6 +195,8 @@ def field_of(
     converted = theirs.converted(states) if theirs else states
     found = {}
     for name in LIMITS:
+        if name in DERIVATIVES and robot.nv > LARGEST:
+            continue  # three matrices for each state
         error = {"difference, relative": errors[name]} if errors else {}
         field = [
             Contender(OURS, f"{told}: {name}", n, ours.batch(name, states), errors=error),
@@ -206,7 +233,7 @@ def run_recursive(setup: Setup) -> Report:
             assert each.timing is not None
             kernel[told, name] = first.timing.median
             over = each.timing.median - first.timing.median
-            if told == "A1":
+            if told == "A1" and name not in DERIVATIVES:
                 targets.append(Target(f"{name}: a call over the kernel", over, CALL, "us"))
             figures = {}
             times = [np.array(row.timing.cpu) for row in peers if row.timing]
@@ -232,7 +259,7 @@ def run_recursive(setup: Setup) -> Report:
 CASES = (
     Case(
         "recursive",
-        "rnea, aba and crba of Dynamics beside Pinocchio's: A1, G1, 100 and 1000 hinges",
+        "rnea, aba, crba and derivatives beside Pinocchio's: A1, G1, 100 and 1000 hinges",
         ("pinocchio",),
         run_recursive,
     ),

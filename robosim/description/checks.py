@@ -30,6 +30,20 @@ def index_of(what: str, names: Sequence[str], name: str) -> int:
     return names.index(name)
 
 
+def no_body(name: str | None, bodies: Sequence[Body]) -> str:
+    """What to say of a name that no body has; and where it is that of a frame, as of a merged link.
+
+    What is placed on a body is given in the axes of that body, which a frame does not have.
+    """
+    for body in bodies:
+        if any(frame.name == name for frame in body.frames):
+            return (
+                f"body '{name}' does not exist; it is a frame of body '{body.name}': name that "
+                "body, and give places in its axes (Place.of_frame has those of the frame)"
+            )
+    return f"body '{name}' does not exist"
+
+
 def check_ends(
     joints: Sequence[Joint], springs: Sequence[PointSpring], bodies: Sequence[Body]
 ) -> None:
@@ -41,7 +55,7 @@ def check_ends(
                 if body not in names and not (role == "parent" and body is None):
                     hint = "; the world is None" if (role, body) == ("parent", "world") else ""
                     raise ModelError(
-                        f"{role} '{body}' does not exist{hint}",
+                        f"{role} {no_body(body, bodies).removeprefix('body ')}{hint}",
                         element=f"{what} '{element.name}'",
                         alternatives=names,
                     )
@@ -56,7 +70,7 @@ def check_contacts(contacts: Sequence[ContactPoint], bodies: Sequence[Body]) -> 
     for contact in contacts:
         if contact.body not in names:
             raise ModelError(
-                f"body '{contact.body}' does not exist",
+                no_body(contact.body, bodies),
                 element=f"contact '{contact.name}'",
                 alternatives=names,
             )
@@ -125,8 +139,9 @@ def check_tendons(
         named += [("body", name, names) for name in tendon.bodies() if name is not None]
         for what, name, known in named:
             if name not in known:
+                told = f"{what} '{name}' does not exist"
                 raise ModelError(
-                    f"{what} '{name}' does not exist",
+                    no_body(name, bodies) if what == "body" else told,
                     element=f"tendon '{tendon.name}'",
                     alternatives=known,
                 )
@@ -153,7 +168,7 @@ def check_actuators(
         body = None if actuator.place is None else actuator.place.body
         if body is not None and body not in names:
             raise ModelError(
-                f"body '{body}' does not exist",
+                no_body(body, bodies),
                 element=f"actuator '{actuator.name}'",
                 alternatives=names,
             )
@@ -186,9 +201,7 @@ def check_sensors(
         element = f"sensor '{sensor.name}'"
         for body in (sensor.place.body, sensor.reference.body, *sensor.bodies):
             if body is not None and body not in names:
-                raise ModelError(
-                    f"body '{body}' does not exist", element=element, alternatives=names
-                )
+                raise ModelError(no_body(body, bodies), element=element, alternatives=names)
         known = balls if sensor.kind.startswith("ball") else coordinates
         for name in sensor.of:
             if name not in known:

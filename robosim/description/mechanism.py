@@ -73,7 +73,8 @@ class Mechanism(Frozen):
     obstacles : tuple of HalfSpace, HeightField, TriangleMesh or Geometry
         Things of the world that the bodies' collision geometry cannot pass, in world coordinates.
     contact_pairs : tuple of pairs of names
-        Bodies whose collision geometries cannot pass each other.
+        Bodies whose collision geometries cannot pass each other. The name of a frame, as of a
+        link that was merged, stands for the body that has the frame; below as well.
     self_collision : bool
         Whether that holds for all pairs of bodies without a joint between them.
     excluded_pairs : tuple of pairs of names
@@ -145,13 +146,13 @@ class Mechanism(Frozen):
         element = f"mechanism '{self.name}'"
         for what, kind in kinds.items():
             self._set(**{what: parts(getattr(self, what), kind, what, element)})
+        self._set(obstacles=as_obstacles(self.obstacles))
         self._set(
-            obstacles=as_obstacles(self.obstacles),
             actuators=tuple(self.actuators),
             sensors=tuple(self.sensors),
             effort_ranges={k: (float(a), float(b)) for k, (a, b) in self.effort_ranges.items()},
-            contact_pairs=tuple((str(a), str(b)) for a, b in self.contact_pairs),
-            excluded_pairs=tuple((str(a), str(b)) for a, b in self.excluded_pairs),
+            contact_pairs=self._pairs(self.contact_pairs),
+            excluded_pairs=self._pairs(self.excluded_pairs),
         )
         self._check_parts(element)
         bodies, joints = tree_order(self.bodies, self.joints, element)
@@ -169,6 +170,13 @@ class Mechanism(Frozen):
                 for name, q in self.configurations.items()
             },
         )
+
+    def _pairs(self, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """With the names of bodies in place of those of their frames."""
+        body_of = {frame.name: body.name for body in self.bodies for frame in body.frames}
+        body_of |= {name: name for name in map(obstacle_name, self.obstacles)}
+        body_of |= {body.name: body.name for body in self.bodies}
+        return tuple((body_of.get(a, str(a)), body_of.get(b, str(b))) for a, b in pairs)
 
     def _check_parts(self, element: str) -> None:
         """What can be told before the order of the joints is known."""
@@ -235,7 +243,7 @@ class Mechanism(Frozen):
         ModelError
             For an unknown body, or one without collision geometry in `pairs`.
         """
-        added = tuple((str(a), str(b)) for a, b in pairs)
+        added = self._pairs(pairs)
         wanted = {frozenset(pair) for pair in added}
         return replace(
             self,
@@ -325,13 +333,38 @@ class Mechanism(Frozen):
             raise ModelError(f"no frame '{name}'", alternatives=tuple(self._frame_index))
         return self._frame_index[name]
 
+    def body_or_frame(self, name: str) -> tuple[int, Frame]:
+        """(body index, frame): the centre of mass of a body by its name, in body axes, or a frame.
+
+        Links that were merged into a body are frames of that body.
+
+        Raises
+        ------
+        ModelError
+            If there is no body and no frame of that name, or if the world has that frame.
+        """
+        if name in self._body_index:
+            return self._body_index[name], Frame(name)
+        try:
+            return self.frame(name)
+        except ModelError as error:
+            if not error.alternatives:
+                raise
+            known = dict.fromkeys((*self._body_index, *error.alternatives))
+            raise ModelError(f"no body or frame '{name}'", alternatives=tuple(known)) from None
+
     def body(self, name: str) -> Body:
-        """A body by its name, or ModelError."""
+        """The body of that name, or with the frame of that name, or ModelError."""
         return self.bodies[self.body_index(name)]
 
     def body_index(self, name: str) -> int:
-        """Index of a body by its name, or ModelError."""
-        return checks.index_of("body", [body.name for body in self.bodies], name)
+        """Index of the body of that name, or with the frame of that name, or ModelError."""
+        index = self._body_index.get(name)
+        return self.body_or_frame(name)[0] if index is None else index
+
+    @cached_property
+    def _body_index(self) -> dict[str, int]:
+        return {body.name: index for index, body in enumerate(self.bodies)}
 
     def joint_index(self, name: str) -> int:
         """Index of a joint by its name, or ModelError."""

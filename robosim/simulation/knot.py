@@ -140,7 +140,7 @@ class Knot:
     def wrench(self, body: str) -> Array:
         """What `apply_wrench` pushes a body with about its centre of mass, (6,) [N, N m], world.
 
-        A read-only copy.
+        By the name of the body, or of one of its frames. A read-only copy.
         """
         index = self.robot.body_index(body)
         return read_only(np.array(self.parts.loads.external["w"][index]))

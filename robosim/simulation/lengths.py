@@ -12,6 +12,7 @@ import numpy as np
 from robosim.description.mechanism import Mechanism
 from robosim.description.springs import PointSpring, Potential
 from robosim.description.tendon import Tendon
+from robosim.errors import ModelError
 from robosim.simulation.kinematics import Kinematics
 from robosim.validation import Array
 
@@ -34,6 +35,20 @@ class Lengths:
         self.acts = bool(self._springs) or any(map(_acts, robot.tendons))
         self._lock = threading.Lock()
         self._kinematics: Kinematics | None = None
+
+    def refuse_derivatives(self, passive: bool) -> None:
+        """Refuse what has no derivatives here: inertia of tendons, and what acts if `passive`."""
+        tendons = self.robot.tendons
+        told = "has tendons with inertia, whose derivatives are not known"
+        names = [f"tendon '{tendon.name}'" for tendon in tendons if tendon.armature > 0]
+        if passive and not names:
+            told = "has forces whose derivatives are not known; passive=False leaves them out"
+            names = [f"tendon '{tendon.name}'" for tendon in tendons if _acts(tendon)]
+            names += [f"spring '{spring.name}'" for spring in self._springs]
+        if names:
+            raise ModelError(
+                f"{told}: {', '.join(names)}", element=f"mechanism '{self.robot.name}'"
+            )
 
     def _at(self, q: Array) -> Kinematics:
         if self._kinematics is None:

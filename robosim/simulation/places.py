@@ -13,6 +13,7 @@ from robosim.errors import ModelError, StateError
 from robosim.kernels.recursive import entries
 from robosim.simulation.kinematics import GRAVITY
 from robosim.simulation.lengths import Lengths
+from robosim.simulation.passive import Passive
 from robosim.simulation.random_pose import random_coordinates
 from robosim.simulation.recursion import Recursion
 from robosim.validation import Array, finite
@@ -32,6 +33,7 @@ class Places:
             raise StateError(f"gravity must be three finite numbers, not {gravity!r}")
         self.robot, self._made = robot, (partial(type(self), tree=tree), (robot, down))
         self._on, self._lengths = Recursion(robot, down), Lengths(robot)
+        self._passive = Passive(robot)
         self._q, self._v, self._a = self._on.q, self._on.v, self._on.a
         self._nv = ((robot.nv,),)
         self._jacobians = len(robot.bodies), 6, robot.nv

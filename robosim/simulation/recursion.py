@@ -19,6 +19,7 @@ from robosim.runtime.handles import Handle
 from robosim.validation import Array
 
 FLOATS = np.dtype(np.float64)
+BLOCK = 32  # rows whose intermediate results stay in the caches, for robots of some dozen joints
 Width = tuple[tuple[int], int, bool]  # shape of a state, place of its memory, whether it is a q
 Given = tuple[str, Any, Width]  # name of an argument, what was given, and how wide it must be
 Status = Callable[..., int]
@@ -224,6 +225,24 @@ class Recursion:
         whole = [np.broadcast_to(part, (n, part.shape[-1])) for part in parts]
         return np.stack([f(*state) for state in zip(*whole, strict=True)])
 
+    def blocks(self, f: Callable[..., tuple[Array, ...]], *states: Array) -> tuple[Array, ...]:
+        """What a function gives for states, or for rows of them, of which it takes few at a time.
+
+        What it computes on the way then stays in the caches.
+        """
+        n = max((len(part) for part in states if part.ndim == 2), default=0)
+        if n == 0:
+            return f(*states)
+        whole = [np.broadcast_to(part, (n, part.shape[-1])) for part in states]
+        out: list[Array] = []
+        for begin in range(0, n, BLOCK):
+            rows = slice(begin, begin + BLOCK)
+            found = f(*(part[rows] for part in whole))
+            out = out or [np.empty((n, *part.shape[1:])) for part in found]
+            for all_rows, part in zip(out, found, strict=True):
+                all_rows[rows] = part
+        return tuple(out)
+
     def frame(self, name: str) -> tuple[int, Array, Array]:
         """Link of a frame, its origin from the reference point, and its axes; in link axes."""
         if name not in self._frames:
@@ -305,17 +324,10 @@ class Recursion:
 
     def _pushed(self, name: str) -> tuple[int, Array]:
         """Link and point of what a wrench pushes: of a body its centre of mass."""
-        bodies = [body.name for body in self.robot.bodies]
-        if name in bodies:
-            index = bodies.index(name)
+        index, frame = self.robot.body_or_frame(name)
+        if name == self.robot.bodies[index].name:
             return index, np.array(self._tree.links["center"][index])
-        try:
-            index, point, _ = self.frame(name)
-        except ModelError as error:
-            known = tuple(dict.fromkeys((*bodies, *error.alternatives)))
-            reason = error.reason.replace("no frame", "no body or frame")
-            raise ModelError(reason, alternatives=known if error.alternatives else ()) from None
-        return index, point
+        return index, self.frame(frame.name)[1]
 
 
 def _rows(name: str, value: Any, width: int) -> tuple[Array, bool]:

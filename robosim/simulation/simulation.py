@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim import quaternions
 from robosim.compiled.building.loops import is_tree_with_loops
 from robosim.compiled.state import State
 from robosim.description.joint import Joint
@@ -414,22 +415,27 @@ class Simulation(Knot):
         Parameters
         ----------
         body : str
+            Or another frame, such as a link that was merged into a body: pushes the body that
+            has the frame, which holds one wrench, the last one.
         force : (3,) [N], world axes
         torque : (3,) [N m], world axes
         point : (3,) [m] or None
-            Where the force acts now, world coordinates; at the centre of mass if None. The wrench
-            is held as it is over the following steps, however the body moves.
+            Where the force acts now, world coordinates; if None, at the body's centre of mass, or
+            at the frame's origin. The wrench is held as it is over the following steps, however
+            the body moves.
 
         Raises
         ------
         ModelError
-            If there is no such body.
+            If there is no such body or frame.
         StateError
             For a wrong shape or a value that is not finite.
         """
-        index, parts = self.robot.body_index(body), self.parts
-        wrench = wrench_about(parts.state.bodies["x"][index], force, torque, point)
-        parts.loads.external["w"][index] = wrench
+        (index, frame), parts = self.robot.body_or_frame(body), self.parts
+        x, q = (parts.state.bodies[which][index] for which in "xq")
+        if point is None:
+            point = x + quaternions.rotation_matrix(q) @ np.asarray(frame.position)
+        parts.loads.external["w"][index] = wrench_about(x, force, torque, point)
 
 
 def warmup() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,8 +56,8 @@ class TreeDynamics(Places):
         q, v, a : (nq,), (nv,), (nv,), or rows of them
         wrenches : mapping of names to (6,) or (n, 6)
             What pushes from outside: force [N], then moment [N m], world axes. By the name of a
-            body, the force acts at its centre of mass, as in `Simulation.apply_wrench`. By the
-            name of another frame, links that were merged included, at the frame's origin.
+            body, the force acts at its centre of mass. By the name of another frame, links that
+            were merged included, at the frame's origin; as in `Simulation.apply_wrench`.
         passive : bool
             Whether springs, dampers and potentials act; if so, tau is what is needed beside them.
         """
@@ -273,9 +274,9 @@ class TreeDynamics(Places):
         return on.call(entries.inverse_dynamics, given, self._nv, (weight, acts), pushes, n)[0]
 
     def inverse_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, passive: bool = True
     ) -> tuple[Array, Array, Array]:
-        """Derivatives of ``inverse_dynamics(q, v, a, passive=False)`` by q, v and a.
+        """Derivatives of ``inverse_dynamics(q, v, a, passive=passive)`` by q, v and a.
 
         Analytic, in O(nb) for each column [Singh2022].
 
@@ -292,14 +293,11 @@ class TreeDynamics(Places):
         Raises
         ------
         ModelError
-            For a robot with inertia of tendons; with joints that are rotation vectors or splines.
+            For tendons with inertia; if `passive`, for `PointSpring` and tendons that act; for
+            joints that are rotation vectors or splines.
         """
         self._need_tree()
-        if self._lengths.inert:
-            raise ModelError(
-                "has tendons with inertia, whose derivatives are not known",
-                element=f"mechanism '{self.robot.name}'",
-            )
+        self._lengths.refuse_derivatives(passive)
         for joint in self.robot.tree_joints:
             if joint.own_chart is not None and not joint.own_chart.is_chain:
                 raise ModelError(
@@ -309,12 +307,15 @@ class TreeDynamics(Places):
         given = (("q", q, self._q), ("v", v, self._v), ("a", a, self._a))
         square = self.robot.nv, self.robot.nv
         by_q, by_v, M = self._on.call(entries.inverse_derivatives, given, (square, square, square))
+        if passive and self._passive.acts:
+            by_q = by_q + self._passive.slope(self._on.checked("q", q, self._q))
+            by_v = by_v + np.diag(self._passive.damping)
         return by_q, by_v, M
 
     def forward_derivatives(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, passive: bool = True
     ) -> tuple[Array, Array, Array]:
-        """Derivatives of ``forward_acceleration(q, v, tau, passive=False)`` by q, v and tau.
+        """Derivatives of ``forward_acceleration(q, v, tau, passive=passive)`` by q, v and tau.
 
         Parameters
         ----------
@@ -329,12 +330,20 @@ class TreeDynamics(Places):
         Raises
         ------
         ModelError
-            For a robot with inertia of tendons; if a joint moves nothing that has inertia.
+            As `inverse_dynamics_derivatives`; if a joint moves nothing that has inertia.
         """
-        a = self.forward_acceleration(q, v, tau, passive=False)
-        by_q, by_v, M = self.inverse_dynamics_derivatives(q, v, a)
+        a = self.forward_acceleration(q, v, tau, passive=passive)
+        q, v = self._on.checked("q", q, self._q), self._on.checked("v", v, self._v)
+        by_q, by_v, by_tau = self._on.blocks(partial(self._solved_slopes, passive), q, v, a)
+        return by_q, by_v, by_tau
+
+    def _solved_slopes(
+        self, passive: bool, q: Array, v: Array, a: Array
+    ) -> tuple[Array, Array, Array]:
+        by_q, by_v, M = self.inverse_dynamics_derivatives(q, v, a, passive=passive)
         inverse = np.asarray(np.linalg.inv(M), dtype=np.float64)
-        return -inverse @ by_q, -inverse @ by_v, inverse
+        minus = np.negative(inverse, out=M)
+        return minus @ by_q, minus @ by_v, inverse
 
     def energy(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Kinetic and potential energy [J], a number or (n,), as `Simulation.energy` has it.

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from robosim import Body, Coupling, Joint, Mechanism, PointSpring, Potential, Simulation
+from robosim import Body, Coupling, Dynamics, Joint, Mechanism, PointSpring, Potential, Simulation
 from robosim.controllers import PD
 from robosim.models.builders import pendulum
 from robosim.quaternions import rotation_vector
@@ -155,6 +155,31 @@ def test_what_hangs_on_a_driven_joint():
         errors.append(np.abs(np.array((log.q[:, 1], log.v[:, 1])) - exact(log.t)).max(axis=1))
     for coarse, fine in pairwise(errors):
         assert np.log2(coarse / fine) == pytest.approx([2.0, 2.0], abs=0.1)
+
+
+@pytest.mark.parametrize("own", [{}, {"stiffness": 3.0, "damping": 0.5, "armature": 0.4}])
+def test_the_drive_is_what_hybrid_dynamics_says(own):
+    """At every knot but the first, at order two; springs and rotors of a rail are in its drive."""
+    robot = wagon(lambda t: 0.3 * np.sin(5 * t))
+    rail, hinge = robot.joints
+    hinge = replace(hinge, stiffness=2.0, rest=0.3, damping=0.2, armature=0.1)
+    robot = replace(robot, joints=(replace(rail, **own), hinge))
+    dynamics, torque, errors = Dynamics(robot, tree=True), [0.0, 0.7], []
+    k, d, rotor = (own.get(what, 0.0) for what in ("stiffness", "damping", "armature"))
+    for dt in TIMESTEPS:
+        sim = Simulation(robot, dt)
+        sim.set_state([0.0, 0.8], [1.5, 0.0])
+        differences = []
+        for _ in range(round(1.5 / dt)):
+            q, v, a = sim.q.copy(), sim.v.copy(), -7.5 * np.sin(5 * sim.time)
+            sim.step(torque)
+            _, tau, _ = dynamics.hybrid_dynamics(q, v, torque, {"rail": a})
+            expected = tau[0] - k * q[0] - d * v[0] - rotor * a
+            differences.append(sim.drive_forces()["rail"] - expected)
+        errors.append(np.abs(differences[1:]).max())
+    assert errors[-1] < 3e-3
+    for coarse, fine in pairwise(errors):
+        assert np.log2(coarse / fine) == pytest.approx(2.0, abs=0.1)
 
 
 def test_a_step_in_parts_ends_where_it_is_driven():

@@ -37,6 +37,10 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         r"gap on the way  [+-]\d\.\de-\d+ m\n(.|\n)*table carries box 0 with 29\.4",
     ),
     "12_batch": (("batch.npz",), r"8 of 8 robots stand(.|\n)*threads: the same to the last bit"),
+    "13_computed_torque": (
+        ("path.png",),
+        r"(panda|chain.*): \d+ times faster(.|\n)*largest error 0\.[01]\d mrad",
+    ),
 }
 OPTIONS = {"07_live_view": ("--seconds", "1")}
 

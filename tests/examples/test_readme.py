@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from robosim.loaders.packages import example_robot_data
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -24,11 +26,13 @@ SNIPPETS = [*README, "\n".join(BUILDING), "\n".join(DYNAMICS)]
 
 
 def test_there_are_some() -> None:
-    assert (len(README), len(BUILDING), len(DYNAMICS)) == (2, 3, 4)
+    assert (len(README), len(BUILDING), len(DYNAMICS)) == (3, 3, 4)
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
 def test_it_runs(snippet: str, tmp_path: Path) -> None:
+    if "panda" in snippet and example_robot_data() is None:
+        pytest.skip("needs example-robot-data")
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", snippet],
         cwd=tmp_path, env=os.environ, capture_output=True, text=True, timeout=300,

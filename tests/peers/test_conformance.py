@@ -6,8 +6,8 @@ A part of `python -m benchmarks.conformance`, which goes over all of them.
 from __future__ import annotations
 
 import importlib.util
-from pathlib import Path
 
+import mjcf_files
 import numpy as np
 import pytest
 
@@ -32,17 +32,6 @@ LEFT_OUT = ("talos_reduced_corrected", "talos_full_v2_box", "talos_reduced_box",
 REFUSED = ("human", "icub_reduced", "romeo", "romeo_laas_small", "ur3")
 CHOSEN = [file for file in URDF if file.stem not in (*LEFT_OUT, *REFUSED)]
 
-# Model files of dm_control and gymnasium: (package, path).
-MJCF = (
-    *(("dm_control", f"suite/{name}.xml") for name in (
-        "acrobot", "ball_in_cup", "cartpole", "cheetah", "finger", "fish", "hopper", "humanoid",
-        "humanoid_CMU", "manipulator", "quadruped", "swimmer", "walker")),
-    ("dm_control", "locomotion/walkers/assets/rodent.xml"),
-    *(("gymnasium", f"envs/mujoco/assets/{name}.xml") for name in (
-        "ant", "half_cheetah", "humanoid", "inverted_double_pendulum", "pusher", "reacher",
-        "walker2d")),
-)  # fmt: skip
-
 needs_pinocchio = [
     pytest.mark.peer,
     pytest.mark.skipif(not URDF, reason="needs example-robot-data"),
@@ -64,13 +53,11 @@ def test_agrees_with_pinocchio(file):
 
 @pytest.mark.peer
 @pytest.mark.filterwarnings("ignore")  # MuJoCo's, of what is old in the files
-@pytest.mark.parametrize(("package", "path"), MJCF, ids=lambda value: value.rpartition("/")[2])
+@pytest.mark.parametrize(
+    ("package", "path"), mjcf_files.MJCF, ids=lambda value: value.rpartition("/")[2]
+)
 def test_agrees_with_mujoco(package, path):
-    pytest.importorskip("mujoco")
-    spec = importlib.util.find_spec(package)
-    if spec is None:
-        pytest.skip(f"needs {package}")
-    folder = Path(spec.submodule_search_locations[0])
+    folder = mjcf_files.folder_of(package)
     report = check_file(folder / path, "mujoco", states=5, ground=False, package_dirs=[folder])
     assert (report.outcome, report.reason) == ("agrees", "")
     assert len(report.checks) >= 15

@@ -6,6 +6,7 @@ import importlib.util
 from pathlib import Path
 
 import branched
+import mjcf_files
 import numpy as np
 import pytest
 
@@ -14,6 +15,7 @@ from robosim import Dynamics
 from robosim.comparison import random_state
 from robosim.conversions import velocity_drift_from_pinocchio, velocity_map_from_pinocchio
 from robosim.loaders.packages import example_robot_data
+from robosim.se3 import cross_matrix
 
 pytestmark = pytest.mark.peer
 
@@ -196,22 +198,77 @@ def test_integrate_and_difference(pair):
         close(pin.difference(model, ours, expected), np.zeros(model.nv), 1e-10)
 
 
+class Axes:
+    """Pinocchio's velocities of floating and planar joints, in axes of the child: x_pin = B x.
+
+    Those of other joints are the same. Velocities are in our order, which S has theirs from.
+    """
+
+    def __init__(self, robot, q, T):
+        self.B, self.joints = np.eye(robot.nv), []
+        for joint, at, begin in zip(
+            robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False
+        ):
+            if joint.kind in ("floating", "planar"):
+                n = joint.C_T.shape[1]
+                move, turn = slice(begin, begin + n), slice(begin + n, begin + joint.nv)
+                across = joint.rotation(q[at : at + joint.nq]).T @ joint.C_T
+                # Of a planar joint Pinocchio has z for the axis, whatever its sign is.
+                sign = joint.C_R[2, 0] if joint.kind == "planar" else 1.0
+                self.B[move, move], self.B[turn, turn] = across[:n], sign * np.eye(joint.nv - n)
+                self.joints.append((move, turn, across, joint.C_R))
+        self.S = T.T @ self.B.T
+
+    def by_turn(self, x):
+        """Slope of B x along the tangent, (nv, nv): axes that turn by d have x turn by -d."""
+        out = np.zeros_like(self.B)
+        for move, turn, across, C_R in self.joints:
+            n = len(across[0])
+            out[move, turn] = (cross_matrix(across @ x[move]) @ C_R)[:n]
+        return out
+
+    def spin(self, v):
+        """W (nv, nv) with a_pin = B a - W B v, as axes turn."""
+        out = np.zeros_like(self.B)
+        for move, turn, across, C_R in self.joints:
+            n = len(across[0])
+            out[move, move] = cross_matrix(C_R @ v[turn])[:n, :n]
+        return out
+
+
 def test_derivatives(pair):
-    """Of robots whose velocities are the same in both, but for their order."""
+    """Where velocities are in other axes, by the chain rule through B and its slopes."""
     robot, dynamics, theirs = pair
-    if any(joint.kind in ("planar", "floating") for joint in robot.joints):
-        return
+    pin, at = theirs.pin, (theirs.model, theirs.data)
+    rotors = np.hstack([joint.per_coordinate("armature") for joint in robot.tree_joints])
     for q, v, a in moved(robot, theirs):
-        back = [theirs.T.T @ part for part in (v, a)]
-        slopes = theirs.pin.computeRNEADerivatives(theirs.model, theirs.data, theirs.q, *back)
-        ours = dynamics.inverse_dynamics_derivatives(q, v, a)
-        for measured, expected in zip(ours[:2], slopes[:2], strict=True):
-            close(measured, theirs.T @ expected @ theirs.T.T)
-        slopes = theirs.pin.computeABADerivatives(theirs.model, theirs.data, theirs.q, *back)
-        M = np.linalg.inv(theirs.T @ slopes[2] @ theirs.T.T)
-        for measured, expected in zip(dynamics.forward_derivatives(q, v, a), slopes, strict=True):
+        axes = Axes(robot, q, theirs.T)
+        B, S, W = axes.B, axes.S, axes.spin(v)
+        state, a_pin = (theirs.q, theirs.v), S @ (B @ a - W @ B @ v)
+        tau = B.T @ S.T @ pin.rnea(*at, *state, a_pin)
+        # How B v, B tau and a_pin answer the tangent and v.
+        v_by_q, tau_by_q = axes.by_turn(v), axes.by_turn(tau)
+        a_by_q, a_by_v = axes.by_turn(a) - W @ v_by_q, v_by_q - W @ B
+
+        D_q, D_v, D_a = (S.T @ D @ S for D in pin.computeRNEADerivatives(*at, *state, a_pin))
+        by_q, by_v, _ = dynamics.inverse_dynamics_derivatives(q, v, a, passive=False)
+        # tau_pin = B tau: the slope of tau itself is what B and its own slope leave.
+        close(by_q, B.T @ (D_q @ B + D_v @ v_by_q + D_a @ a_by_q - tau_by_q))
+        close(by_v, B.T @ (D_v @ B + D_a @ a_by_v))
+
+        F_q, F_v, F_tau = (S.T @ F @ S for F in pin.computeABADerivatives(*at, *state, S @ B @ tau))
+        if rotors.any():
+            continue  # which they do not have
+        slopes = dynamics.forward_derivatives(q, v, tau, passive=False)
+        expected = (
+            B.T @ (F_q @ B + F_v @ v_by_q + F_tau @ tau_by_q - a_by_q),
+            B.T @ (F_v @ B - a_by_v),
+            B.T @ F_tau @ B,
+        )
+        M = np.linalg.inv(expected[2])
+        for measured, theirs_now in zip(slopes, expected, strict=True):
             # Rows of light links are large: in forces they count alike.
-            close(M @ measured, M @ theirs.T @ expected @ theirs.T.T, 1e-9)
+            close(M @ measured, M @ theirs_now, 1e-9)
 
 
 MJCF = {
@@ -247,6 +304,31 @@ MJCF = {
 }
 
 
+def hold_to_mujoco(robot, model):
+    """Inverse and forward dynamics and mass matrix at random states."""
+    import mujoco
+
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
+    model.opt.density = model.opt.viscosity = 0.0
+    weightless = model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+    gravity = np.zeros(3) if weightless else model.opt.gravity
+    dynamics, data = Dynamics(robot, gravity, tree=True), mujoco.MjData(model)
+    rng = np.random.default_rng(4)
+    for _ in range(STATES):
+        q, v = random_state(robot, rng)
+        data.qpos[:], data.qvel[:], data.qacc[:] = q, v, rng.normal(size=robot.nv)
+        M, a = np.zeros((model.nv, model.nv)), data.qacc.copy()
+        mujoco.mj_inverse(model, data)
+        mujoco.mj_fullM(model, data, M)
+        root = np.sqrt(np.diag(M))
+        close(dynamics.mass_matrix(q) / np.outer(root, root), M / np.outer(root, root))
+        close(dynamics.inverse_dynamics(q, v, a) / root, data.qfrc_inverse / root)
+        moved = dynamics.forward_acceleration(q, v, data.qfrc_inverse)
+        close(moved * root, a * root, 1e-8)
+        yield dynamics, data, q
+
+
 @pytest.mark.skipif(importlib.util.find_spec("mujoco") is None, reason="needs MuJoCo")
 @pytest.mark.parametrize("name", MJCF)
 def test_mujocos_inverse_and_mass_matrix(tmp_path: Path, name):
@@ -256,22 +338,21 @@ def test_mujocos_inverse_and_mass_matrix(tmp_path: Path, name):
     path = tmp_path / "m.xml"
     path.write_text(MJCF[name])
     robot, model = robosim.load(path), mujoco.MjModel.from_xml_string(MJCF[name])
-    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
-    dynamics, data = Dynamics(robot), mujoco.MjData(model)
-    rng = np.random.default_rng(4)
-    for _ in range(STATES):
-        q, v = random_state(robot, rng)
-        a = rng.normal(size=robot.nv)
-        data.qpos[:], data.qvel[:], data.qacc[:] = q, v, a
-        mujoco.mj_inverse(model, data)
-        close(dynamics.inverse_dynamics(q, v, a), data.qfrc_inverse)
-        M = np.zeros((model.nv, model.nv))
-        for column, unit in zip(M, np.eye(model.nv), strict=True):
-            mujoco.mj_mulM(model, data, column, unit)
-        close(dynamics.mass_matrix(q), M)
-        close(dynamics.forward_acceleration(q, v, data.qfrc_inverse), a, 1e-9)
+    for dynamics, data, q in hold_to_mujoco(robot, model):
         for k in range(1, model.nbody):
             J = np.zeros((6, model.nv))
             mujoco.mj_jacBody(model, data, J[:3], J[3:], k)
             close(dynamics.frame_jacobian(q, model.body(k).name), J)
             close(dynamics.frame(q, model.body(k).name)[0], data.xpos[k])
+
+
+@pytest.mark.filterwarnings("ignore")  # MuJoCo's, of what is old in the files
+@pytest.mark.parametrize(("package", "path"), mjcf_files.MJCF, ids=lambda v: v.rpartition("/")[2])
+def test_files_of_others_beside_mujoco(package, path):
+    """With springs, dampers and rotors; without the air, and what ties coordinates together."""
+    folder = mjcf_files.folder_of(package)
+    import mujoco
+
+    robot = robosim.load(folder / path, ground=False, package_dirs=[folder])
+    model = mujoco.MjModel.from_xml_path(str(folder / path))
+    assert len(list(hold_to_mujoco(robot, model))) == STATES

@@ -18,7 +18,7 @@ from robosim.bench.growth import binary_tree, lying, slope_of
 from robosim.bench.legged import a1, above
 from robosim.bench.measure import Contender, race
 from robosim.bench.others import urdf
-from robosim.bench.recursive import field_of
+from robosim.bench.recursive import LIMITS, field_of
 from robosim.bench.report import ratio_target
 from robosim.cli import app
 from robosim.controllers import PD, trot
@@ -128,11 +128,11 @@ class TestRecursive:
             pytest.importorskip("pinocchio")
         robot = chain(5)
         fields = field_of(Setup(quick=True, peers=peers), "five", robot, urdf(robot), 4)
-        assert set(fields) == {"rnea", "aba", "crba"}
+        assert set(fields) == set(LIMITS)
         for name, field in fields.items():
             assert all(contender.run() for contender in field)
-            # Pinocchio has no loop of its own for crba.
-            assert len(field) == 2 + (len(peers) if name == "crba" else 2 * len(peers))
+            # Pinocchio has loops of its own for two of them.
+            assert len(field) == 2 + (2 * len(peers) if name in ("rnea", "aba") else len(peers))
             assert (
                 set(field[0].errors) == {"difference, relative"} if peers else not field[0].errors
             )

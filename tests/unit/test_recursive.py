@@ -203,14 +203,15 @@ class TestAgainstTheDenseOne:
         close(dynamics.integrate(moved, -dv), q)
         close(dynamics.difference(q, q), np.zeros(robot.nv))
 
-    def test_derivatives_are_slopes(self, case):
+    @pytest.mark.parametrize("passive", [True, False])
+    def test_derivatives_are_slopes(self, case, passive):
         """Central differences along the tangent; by a they are the mass matrix."""
         robot, dynamics, _, q, v, a = case
         if any(tendon.armature for tendon in robot.tendons):
-            with pytest.raises(ModelError, match="tendons with inertia"):
-                dynamics.inverse_dynamics_derivatives(q, v, a)
+            with pytest.raises(ModelError, match=r"tendons with inertia.*'terms', tendon 'path'"):
+                dynamics.inverse_dynamics_derivatives(q, v, a, passive=passive)
             return
-        by_q, by_v, M = dynamics.inverse_dynamics_derivatives(q, v, a)
+        by_q, by_v, M = dynamics.inverse_dynamics_derivatives(q, v, a, passive=passive)
         close(M, dynamics.mass_matrix(q))
         h, units = 1e-5, np.eye(robot.nv)
 
@@ -218,16 +219,16 @@ class TestAgainstTheDenseOne:
             return np.stack([(f(h * unit) - f(-h * unit)) / (2 * h) for unit in units], axis=-1)
 
         def forces(q, v):
-            return dynamics.inverse_dynamics(q, v, a, passive=False)
+            return dynamics.inverse_dynamics(q, v, a, passive=passive)
 
         close(by_q, slope(lambda d: forces(dynamics.integrate(q, d), v)), 1e-7)
         close(by_v, slope(lambda d: forces(q, v + d)), 1e-8)
         tau = forces(q, v)
 
         def accelerations(q, v, tau):
-            return dynamics.forward_acceleration(q, v, tau, passive=False)
+            return dynamics.forward_acceleration(q, v, tau, passive=passive)
 
-        by_q, by_v, by_tau = dynamics.forward_derivatives(q, v, tau)
+        by_q, by_v, by_tau = dynamics.forward_derivatives(q, v, tau, passive=passive)
         close(by_q, slope(lambda d: accelerations(dynamics.integrate(q, d), v, tau)), 1e-6)
         close(by_v, slope(lambda d: accelerations(q, v + d, tau)), 1e-6)
         close(by_tau, np.linalg.inv(M), 1e-9)

@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 from random_mechanisms import random_coordinates, random_tree
 
-from robosim import Dynamics, PointSpring, Potential, Simulation, Tendon
+from robosim import (
+    Body,
+    Dynamics,
+    Joint,
+    Mechanism,
+    ModelError,
+    PointSpring,
+    Potential,
+    Simulation,
+    Tendon,
+)
+from robosim.simulation.recursion import BLOCK
 from robosim.tendons import Point, Wrap
 
 GRAVITY = (0.7, -1.1, -9.0)
@@ -108,3 +119,77 @@ class TestPassiveForces:
         ]
         power = dynamics.inverse_dynamics(q, v, a) @ v
         assert (ends[0] - ends[1]) / (2 * h) == pytest.approx(power, rel=1e-6)
+
+
+class TestDerivatives:
+    @pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-3, 0.0999, 0.1001, 1.0, 3.0, 3.1415, -2.0])
+    def test_of_the_springs_of_a_free_rotation(self, angle):
+        """Turns of all sizes, with springs that differ; the other sign of q is the same pose."""
+        stiffness = np.array([1.0, 2.5, 4.0])
+        joint = Joint("ball", "spherical", None, "b", stiffness=stiffness, damping=(0.1, 0.2, 0.3))
+        dynamics = Dynamics(Mechanism("ball", (Body("b", 1.0, np.eye(3)),), (joint,)))
+        q = np.append(np.cos(angle / 2), np.sin(angle / 2) * np.array([2.0, -1.0, 2.0]) / 3)
+        v = np.array([0.3, -0.5, 0.7])
+
+        def forces(q, v):
+            with_springs = dynamics.inverse_dynamics(q, v, np.zeros(3))
+            return with_springs - dynamics.inverse_dynamics(q, v, np.zeros(3), passive=False)
+
+        zero, h = np.zeros(3), 1e-5
+        plain = dynamics.inverse_dynamics_derivatives(q, v, zero, passive=False)
+        for pose in (q, -3 * q):
+            slopes = dynamics.inverse_dynamics_derivatives(pose, v, zero)
+            by_q, by_v = (a - b for a, b in zip(slopes[:2], plain[:2], strict=True))
+            expected = [forces(dynamics.integrate(q, d), v) - forces(dynamics.integrate(q, -d), v)
+                        for d in h * np.eye(3)]  # fmt: skip
+            close(by_q, np.stack(expected, axis=-1) / (2 * h), 1e-7)
+            close(by_v, np.diag([0.1, 0.2, 0.3]), 1e-12)
+
+    @pytest.mark.parametrize("x", [-5.0, -0.3, 0.4, 6.0])
+    def test_of_a_potential(self, x):
+        """Within its pieces and beyond their ends, where the outermost ones go on."""
+        well = Potential.sample(lambda x: np.cos(2 * x), -4, 4)
+        joint = Joint("hinge", "revolute", None, "b", potential=well)
+        dynamics = Dynamics(Mechanism("bar", (Body("b", 1.0, np.eye(3)),), (joint,)))
+        (by_q,), _, _ = dynamics.inverse_dynamics_derivatives([x], [0.0], [0.0])
+        ends = dynamics.inverse_dynamics([[x + 1e-5], [x - 1e-5]], [0.0], [0.0])
+        close(by_q, (ends[0] - ends[1]) / 2e-5, 1e-6)
+
+    def test_more_rows_than_a_block(self):
+        rng, n = np.random.default_rng(4), BLOCK + 3
+        robot = sprung(rng, random_tree(rng, 3, kinds=("revolute",)))
+        dynamics = Dynamics(robot)
+        v, a = rng.normal(size=(2, n, robot.nv))
+        many = dynamics.forward_derivatives(robot.home, v, a)
+        for i in (0, BLOCK - 1, BLOCK, n - 1):
+            single = dynamics.forward_derivatives(robot.home, v[i], a[i])
+            for part, one in zip(many, single, strict=True):
+                np.testing.assert_array_equal(part[i], one)
+
+    def test_rows_are_the_single_ones(self):
+        rng = np.random.default_rng(4)
+        robot = sprung(rng, random_tree(rng, 5, kinds=("revolute", "spherical")))
+        dynamics = Dynamics(robot)
+        q = np.array([random_coordinates(rng, robot) for _ in range(3)])
+        v, a = rng.normal(size=(2, 3, robot.nv))
+        many = dynamics.forward_derivatives(q, v, a)
+        spread = dynamics.forward_derivatives(q[:1], v, a)
+        for i in range(3):
+            for part, single in zip(
+                many, dynamics.forward_derivatives(q[i], v[i], a[i]), strict=True
+            ):
+                np.testing.assert_allclose(part[i], single, rtol=0, atol=1e-12 * np.abs(part).max())
+            for part, single in zip(
+                spread, dynamics.forward_derivatives(q[0], v[i], a[i]), strict=True
+            ):
+                np.testing.assert_allclose(part[i], single, rtol=0, atol=1e-12 * np.abs(part).max())
+
+    def test_what_acts_along_lengths_is_refused(self):
+        robot = lengths(random_tree(np.random.default_rng(2), 4, kinds=("revolute", "prismatic")))
+        robot = replace(robot, tendons=(replace(robot.tendons[0], armature=0.0),))
+        state = np.array(robot.home), np.zeros(robot.nv), np.zeros(robot.nv)
+        told = "not known; passive=False leaves them out: tendon 'rope', spring 's', spring 't'"
+        for call in (Dynamics.inverse_dynamics_derivatives, Dynamics.forward_derivatives):
+            with pytest.raises(ModelError, match=told):
+                call(Dynamics(robot), *state)
+            assert np.isfinite(call(Dynamics(robot), *state, passive=False)).all()

@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ import tornado.ioloop
 import tornado.websocket
 
 import robosim
-from robosim import OptionError
+from robosim import Frame, OptionError
 from robosim.viz import Viewer
 from robosim.viz.viewer import MAX_ITEMS
 
@@ -216,13 +217,31 @@ def test_a_browser_that_watches_is_told_what_changes(robot, state):
 def test_trails_are_of_chosen_points(robot):
     with Viewer(robot) as viewer:
         viewer.trails({"arm": (0, 0, -0.3)})
-        with pytest.raises(robosim.ModelError, match="no body 'leg'"):
+        with pytest.raises(robosim.ModelError, match="no body or frame 'leg'"):
             viewer.trails({"leg": (0, 0, 0)})
         documents = dict(
             content for kind, content in browse(viewer, everything) if kind == DOCUMENT
         )
     assert documents["trails"] == {"points": [{"name": "arm", "body": 1, "point": [0, 0, -0.3]}]}
     assert documents["layer trails"] == {"on": True}
+
+
+def test_trails_of_frames(robot):
+    """In the axes of the frame, which stand a quarter of a turn about x in those of the body."""
+    r = np.sqrt(0.5)
+    tip = Frame("tip", (1, 2, 3), (r, r, 0, 0))
+    bodies = [
+        replace(body, frames=(*body.frames, tip)) if body.name == "arm" else body
+        for body in robot.bodies
+    ]
+    with Viewer(replace(robot, bodies=tuple(bodies))) as viewer:
+        viewer.trails({"tip": (0.5, 0, 0.25)})
+        documents = dict(
+            content for kind, content in browse(viewer, everything) if kind == DOCUMENT
+        )
+    (told,) = documents["trails"]["points"]
+    assert (told["name"], told["body"]) == ("tip", 1)
+    np.testing.assert_allclose(told["point"], (1.5, 1.75, 3), rtol=1e-12)
 
 
 def test_several_browsers_at_once(robot, state):
