@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
-from robosim.description.joint import KINDS, Joint
+from robosim.description.joint import Joint
+from robosim.description.selection import KINDS
 from robosim.errors import LoadError, ModelError
 
 Array = NDArray[np.float64]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from lxml import etree
 
-from robosim.description.joint import KINDS
+from robosim.description.selection import KINDS
 from robosim.errors import LoadError
 
 # type of a joint -> its kind: those of the format, of other programs, and the kinds' own names.

@@ -14,12 +14,10 @@ from robosim.description.charts import (
     SplineCurve,
     SplineSurface,
 )
-from robosim.description.joint import (
+from robosim.description.joint import LEAST_TURN, Joint, SafetyLimits
+from robosim.description.selection import (
     CHART_KINDS,
     KINDS,
-    LEAST_TURN,
-    Joint,
-    SafetyLimits,
     Selection,
     perpendicular_basis,
     selection,

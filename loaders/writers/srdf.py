@@ -8,8 +8,8 @@ import numpy as np
 from lxml import etree
 
 from robosim.description.contact_points import link_of
-from robosim.description.joint import selection
 from robosim.description.mechanism import Mechanism
+from robosim.description.selection import selection
 from robosim.loaders.writers.parts import (
     Array,
     Lost,

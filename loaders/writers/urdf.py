@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike
 from robosim import quaternions
 from robosim.description.body import Body, Geometry
 from robosim.description.contact_points import DEFAULT_FRICTION, link_of
-from robosim.description.joint import Joint, selection
+from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.names import free_name
+from robosim.description.selection import selection
 from robosim.description.springs import Coupling, PointSpring
 from robosim.errors import SaveError
 from robosim.loaders.joints import ROOT_NAMES, UNLIMITED

@@ -21,84 +21,15 @@ from numpy.typing import ArrayLike
 
 from robosim import quaternions
 from robosim.description.charts import MOST, UNIVERSAL, Chart, Screw, check_chart
+from robosim.description.selection import (
+    CHART_KINDS,
+    selection,
+)
 from robosim.description.springs import Potential
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, unit_quaternion
 
 LEAST_TURN = 1e-4  # [rad]; below, the cosine of half of it has too few digits
-# Table B.2: kind -> (what the translation is restricted to, what the rotation is restricted to).
-KINDS: dict[str, tuple[str, str]] = {
-    "fixed": ("none", "none"),
-    "prismatic": ("axis", "none"),
-    "planar_fixed_orientation": ("plane", "none"),
-    "fixed_orientation": ("free", "none"),
-    "revolute": ("none", "axis"),
-    "cylindrical": ("axis", "axis"),
-    "planar": ("plane", "axis"),
-    "axis_rotation": ("free", "axis"),
-    "spherical": ("none", "free"),
-    "cylindrical_free_orientation": ("axis", "free"),
-    "planar_free_orientation": ("plane", "free"),
-    "floating": ("free", "free"),
-}
-# Joints whose coordinates move the child along a chart Q(q) [Sueda, Sect. 2.4].
-CHART_KINDS = ("composite", "universal", "spline", "screw")
-
-
-class Selection(NamedTuple):
-    """Selection matrices D (constrained) and null spaces C (free) of a joint, columns unit."""
-
-    D_T: Array  # (3, n) constrained directions of the translation
-    D_R: Array  # (3, n) constrained directions of the rotation
-    C_T: Array  # (3, 3 - n) free directions of the translation
-    C_R: Array  # (3, 3 - n) free directions of the rotation
-
-
-def perpendicular_basis(axis: ArrayLike) -> tuple[Array, Array]:
-    """(V_12, V_3): two unit vectors (3, 2) across and the unit vector (3, 1) along `axis`.
-
-    The vectors of [Bruedigam2023, Eqs. B.5, B.6]. Printed there is a singular value
-    decomposition, which leaves V_12 free to turn about the axis; this choice is fixed, so that
-    minimal coordinates mean the same on every machine: ``V_1 x V_2 = V_3``, V_3 along `axis`.
-    """
-    v3 = np.asarray(axis, dtype=float)
-    v3 = v3 / np.linalg.norm(v3)
-    # The unit vector that follows the one nearest to the axis: z gives (x, y), x gives (y, z).
-    v1 = np.eye(3)[(int(np.argmax(np.abs(v3))) + 1) % 3]
-    v1 = v1 - (v1 @ v3) * v3
-    v1 /= np.linalg.norm(v1)
-    return np.column_stack((v1, np.cross(v3, v1))), v3[:, None]
-
-
-def selection(kind: str, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Selection:
-    """Selection matrices of a joint kind of Table B.2 about or along `axis` (3,).
-
-    The axis is given in the joint frame, which is the child's body frame.
-
-    Raises
-    ------
-    ModelError
-        For an unknown kind, or an axis that is zero or not finite.
-    """
-    if kind not in KINDS and kind not in CHART_KINDS:
-        raise ModelError(f"unknown joint kind '{kind}'", alternatives=(*KINDS, *CHART_KINDS))
-    axis = np.asarray(axis, dtype=float)
-    if axis.shape != (3,) or not np.all(np.isfinite(axis)) or np.linalg.norm(axis) < 1e-12:
-        raise ModelError(f"a joint axis must be a finite vector other than zero, not {axis}")
-    if kind in CHART_KINDS:
-        return Selection(*(np.zeros((3, 0)) for _ in range(4)))
-    v12, v3 = perpendicular_basis(axis)
-    nothing, everything = np.zeros((3, 0)), np.eye(3)
-    # Table B.1: what is left free -> (D, C).
-    table = {
-        "free": (nothing, everything),
-        "plane": (v3, v12),
-        "axis": (v12, v3),
-        "none": (everything, nothing),
-    }
-    D_T, C_T = table[KINDS[kind][0]]
-    D_R, C_R = table[KINDS[kind][1]]
-    return Selection(D_T, D_R, C_T, C_R)
 
 
 class SafetyLimits(NamedTuple):
