@@ -44,8 +44,8 @@ def _coordinate_energy(robot: Mechanism, parts: Parts) -> float:
             energy += 0.5 * float(stiffness @ turn**2)
     elements: list[Joint | PointSpring] = [*robot.joints, *robot.springs]
     for joint, element in zip(parts.model.joints, elements, strict=False):
-        is_spring = isinstance(element, PointSpring)
-        for row, potential in enumerate((element.potential,) if is_spring else element.potentials):
+        own = (element.potential,) if isinstance(element, PointSpring) else element.potentials
+        for row, potential in enumerate(own):
             if potential is not None:
                 energy += float(potential(q[joint["q_begin"] + row]))
     return energy

@@ -47,7 +47,7 @@ TREE_WORK = with_rows(TREE_FIELDS, **TREE_ROWS)
 # The same in mechanisms that have charts.
 CHARTED_TREE_WORK = with_rows(
     [
-        *(field for field in TREE_FIELDS if not field[0].startswith("slide")),
+        *(field for field in TREE_FIELDS if field[0] not in ("slide", "slide_old")),
         ("slide", "f8", (6,)),  # unknown: rates of the coordinates of a chart
         ("slide_old", "f8", (6,)),
         ("q1", "f8", (6,)),  # of a chart: its coordinates at the knots
