@@ -373,7 +373,7 @@ def check_on_chart(chart: Chart, q: Array, joint: str) -> None:
 def _axis(axis: ArrayLike, element: str) -> Array:
     array = np.array(axis, dtype=np.float64)
     if array.shape != (3,) or not np.all(np.isfinite(array)) or np.linalg.norm(array) < 1e-12:
-        raise ModelError(f"an axis must be a finite vector other than zero, not {axis!r}",
+        raise ModelError(f"an axis must be a finite vector other than zero, not {array.tolist()}",
                          element=element)  # fmt: skip
     return np.asarray(array / np.linalg.norm(array))
 
