@@ -12,7 +12,8 @@ from robosim import Body, ContactPoint, Joint, Mechanism, Simulation
 from robosim.elements import Coupling
 from robosim.errors import StateError
 from robosim.joints import KINDS
-from robosim.simulation.closing import Closing
+from robosim.simulation.chart import Chart
+from robosim.simulation.constraints import Constraints
 from robosim.simulation.diagnosis import beyond_limits
 from robosim.tendons import Point, Tendon, Term
 
@@ -434,11 +435,13 @@ def test_derivatives_of_the_search_are_those_of_finite_differences(kind):
     )
     q = robot.neutral()
     q[:3], q[7] = rng.normal(size=3), 0.15
-    closing = Closing(robot, q, {}, np.zeros(robot.nv))
+    chart, constraints = Chart(robot), Constraints(robot, {})
     z = 0.4 * rng.normal(size=robot.nv)
-    _, rows, names = closing._constraints(q, z)
+    _, rows, names = constraints.at(chart.at(q, z))
+    rows = chart.by_z(rows, z)
     assert {"ball", "gear", "cable"} <= set(names)
     h = 1e-6
     for v in range(robot.nv):
-        ahead, behind = (closing._constraints(q, z + s * h * np.eye(robot.nv)[v]) for s in (1, -1))
+        step = h * np.eye(robot.nv)[v]
+        ahead, behind = (constraints.at(chart.at(q, z + s * step)) for s in (1, -1))
         assert np.allclose((ahead[0] - behind[0]) / (2 * h), rows[:, v], atol=1e-8)
