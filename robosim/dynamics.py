@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from robosim.simulation.dynamics import Dynamics
+from robosim.simulation.ik_result import IKResult, Residual
 from robosim.simulation.kinematics import (
     GRAVITY,
     Kinematics,
@@ -10,11 +11,17 @@ from robosim.simulation.kinematics import (
     forward_acceleration,
     mass_matrix,
 )
+from robosim.simulation.targets import CenterOfMassTarget, FrameTarget, PostureTarget
 
 __all__ = [
     "GRAVITY",
+    "CenterOfMassTarget",
     "Dynamics",
+    "FrameTarget",
+    "IKResult",
     "Kinematics",
+    "PostureTarget",
+    "Residual",
     "bias_forces",
     "forward_acceleration",
     "mass_matrix",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,10 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, StateError
 from robosim.kernels.recursive import entries
+from robosim.simulation.ik_result import IKResult
+from robosim.simulation.inverse_kinematics import InverseKinematics
 from robosim.simulation.kinematics import GRAVITY, refuse_dependences, without_inverse
 from robosim.simulation.lengths import Lengths
 from robosim.simulation.random_pose import random_coordinates
 from robosim.simulation.recursion import Recursion
+from robosim.simulation.targets import Target
 from robosim.validation import Array, finite
 
 Wrenches = Mapping[str, ArrayLike]
@@ -79,6 +82,7 @@ class Dynamics:
         self._jacobians = len(robot.bodies), 6, robot.nv
         self._lengths = Lengths(robot)
         self._still = np.zeros(robot.nv)
+        self._inverse_kinematics: InverseKinematics | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._made  # copies are made anew, as kernels know memory by its address
@@ -485,3 +489,50 @@ class Dynamics:
         uniform over all rotations, or within cones and largest turns.
         """
         return random_coordinates(self.robot, seed)
+
+    def inverse_kinematics(
+        self,
+        targets: Target | Sequence[Target],
+        q0: ArrayLike | None = None,
+        *,
+        fixed: Sequence[str] = (),
+        restarts: int = 30,
+        seed: int = 0,
+        time: float = 0.0,
+    ) -> IKResult:
+        """A pose that reaches targets, within limits, with loops and couplings closed.
+
+        One set of targets at a time. Equal calls give equal poses.
+
+        Parameters
+        ----------
+        targets : FrameTarget, CenterOfMassTarget or PostureTarget, or several of them
+        q0 : (nq,) or None
+            Where to begin, and what angles are to be near to within whole turns; home if None.
+        fixed : names of joints
+            They stay where q0 has them: ("floating_base",) keeps a base.
+        restarts : int
+            Further tries at most, at random poses, where floating bodies stay as they are in q0.
+        seed : int
+            Of these poses.
+        time : float [s]
+            At which to take the motions of joints and tendons.
+
+        Returns
+        -------
+        IKResult
+            True in a condition if all targets are reached. If not, the nearest pose that was
+            found, and what is left of each target. That a target is out of reach is not proven.
+
+        Raises
+        ------
+        ModelError
+            For names of no frames, joints or coordinates.
+        StateError
+            For wrong shapes, values that are not finite, or no target with a finite tolerance.
+        """
+        if self._inverse_kinematics is None:
+            self._inverse_kinematics = InverseKinematics(self)
+        return self._inverse_kinematics.solve(
+            targets, q0, fixed=fixed, restarts=restarts, seed=seed, time=time
+        )
