@@ -25,10 +25,10 @@ from robosim.validation import Array
 CLOSED = 1e-9  # what may be left of constraints [m, or sine of half an angle]
 AT_LIMIT = 1e-6  # [m or rad]
 # What constraints weigh beside targets of weight one, to get near, and then to end there.
-CLOSING = 3.0, 100.0
+CLOSING = 3.0, 100.0, 1000.0
 DAMPING, LEAST_DAMPING = 0.1, 1e-12  # squares of what a derivative is
 # A try whose steps gain less, in parts of the sum of squares, is given up; the best goes on.
-LEAST_GAIN, LAST_GAIN = 1e-3, 1e-9
+LEAST_GAIN, LAST_GAIN = 1e-3, 1e-12
 EXACT = 1e-12
 MOST_EVALUATIONS = 100  # of a descent
 ENOUGH = 1e-2  # parts of the tolerance at which to stop
@@ -170,6 +170,7 @@ class Search:
                 least_gain=gain,
                 enough=enough,
                 most=MOST_EVALUATIONS,
+                curved=bool(tasks) and least_gain == LAST_GAIN,
             )
             z[self._columns] = found.x
             evaluations, settled = evaluations + found.evaluations, settled and found.settled

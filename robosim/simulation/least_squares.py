@@ -42,6 +42,7 @@ def descend(
     least_gain: float = 1e-12,
     enough: float = 0.0,
     most: int = 200,
+    curved: bool = False,
 ) -> Descent:
     """Move x to a least sum of squares of a residual within bounds.
 
@@ -62,21 +63,26 @@ def descend(
         The largest entry of the residual at which to stop.
     most : int
         Evaluations.
+    curved : bool
+        Whether to learn, from the steps, how derivatives change: for sums that stay large.
     """
     values, rows = residual(x)
     cost, gradient = 0.5 * float(values @ values), rows.T @ values
-    settled = False
+    settled, bend = False, np.zeros((len(x), len(x)))
     for taken in range(1, most + 1):  # noqa: B007
         if np.abs(values).max(initial=0.0) <= enough:
             settled = True
             break
-        there = _stepped(x, rows, gradient, damping, low, high)
+        there = _stepped(x, rows.T @ rows + bend, gradient, damping, low, high)
         moved = float(np.abs(there - x).max(initial=0.0))
         tried, tried_rows = residual(there)
         tried_cost = 0.5 * float(tried @ tried)
         if tried_cost < cost:
-            gain, x, values, rows = cost - tried_cost, there, tried, tried_rows
-            cost, gradient = tried_cost, rows.T @ values
+            gain, tried_gradient = cost - tried_cost, tried_rows.T @ tried
+            if curved:
+                change = tried_gradient - rows.T @ tried
+                bend = _learned(bend, there - x, change, tried_gradient - gradient)
+            x, values, rows, cost, gradient = there, tried, tried_rows, tried_cost, tried_gradient
             damping = max(damping / 5, least_damping)
             settled = gain < least_gain * cost or moved < 1e-13
         else:
@@ -88,10 +94,9 @@ def descend(
 
 
 def _stepped(
-    x: Array, rows: Array, gradient: Array, damping: float, low: Array, high: Array
+    x: Array, matrix: Array, gradient: Array, damping: float, low: Array, high: Array
 ) -> Array:
     """x after a damped step: what would pass a bound stops there, and the others adapt."""
-    matrix = rows.T @ rows
     diagonal = np.diag_indices(len(x))
     matrix[diagonal] += max(damping, ROUNDING * matrix[diagonal].max(initial=0.0))
     there = x.copy()
@@ -106,3 +111,27 @@ def _stepped(
         there[beyond] = np.clip(there, low, high)[beyond]
         loose &= ~beyond
     return there
+
+
+def _learned(bend: Array, step: Array, change: Array, gradient_change: Array) -> Array:
+    """The part (n, n) of the second derivatives that a residual's own ones make, after a step.
+
+    The secant update of Dennis, Gay and Welsch (NL2SOL, 1981), with their sizing.
+
+    Parameters
+    ----------
+    bend : (n, n), before
+    step : (n,)
+    change : (n,), of the derivatives, applied to the residual behind the step
+    gradient_change : (n,)
+    """
+    along = float(gradient_change @ step)
+    if along <= 0:
+        return bend
+    before = float(step @ bend @ step)
+    if before:
+        bend = bend * min(1.0, abs(float(step @ change) / before))
+    missing = change - bend @ step
+    cross = np.outer(missing, gradient_change) / along
+    square = np.outer(gradient_change, gradient_change) / along**2
+    return np.asarray(bend + cross + cross.T - float(missing @ step) * square)

@@ -194,7 +194,7 @@ def test_legs_with_loops_reach_and_stay_closed_and_say_what_is_out_of_reach():
         "minimum",
         [True, True, False, True],
     )
-    assert result.residuals[2].distance == pytest.approx(0.05, abs=1e-6)
+    assert result.residuals[2].distance == pytest.approx(0.05, abs=1e-8)
     assert np.abs(Constraints(robot, {}).at(result.q)[0]).max() < 1e-9
     # With the base free, the trunk comes along.
     assert dynamics.inverse_kinematics(minitaur_feet(robot, far), restarts=2)
