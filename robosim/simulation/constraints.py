@@ -186,8 +186,9 @@ class Constraints:
             values, rates = at.relative(joint).coordinates().value, at.relative(joint).rates()
             n, rest = len(values), joint.per_coordinate("rest")
             forces = stiffness[:n] * (values - rest[:n]) + damping[:n] * (rates[:n] @ v)
-            if joint.potential is not None:
-                forces += slope(joint.potential, float(values[0]))
+            for k, potential in enumerate(joint.potentials[:n]):
+                if potential is not None:
+                    forces[k] += slope(potential, float(values[k]))
             out -= forces @ rates[:n]
         return out
 
