@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from robosim.simulation.constrained import Multipliers
 from robosim.simulation.dynamics import Dynamics
+from robosim.simulation.ik_result import IKResult, Residual
 from robosim.simulation.kinematics import (
     GRAVITY,
     Kinematics,
@@ -11,12 +12,18 @@ from robosim.simulation.kinematics import (
     forward_acceleration,
     mass_matrix,
 )
+from robosim.simulation.targets import CenterOfMassTarget, FrameTarget, PostureTarget
 
 __all__ = [
     "GRAVITY",
+    "CenterOfMassTarget",
     "Dynamics",
+    "FrameTarget",
+    "IKResult",
     "Kinematics",
     "Multipliers",
+    "PostureTarget",
+    "Residual",
     "bias_forces",
     "forward_acceleration",
     "mass_matrix",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
 from robosim.simulation.constrained import ConstrainedDynamics, Multipliers
+from robosim.simulation.ik_result import IKResult
+from robosim.simulation.inverse_kinematics import InverseKinematics
+from robosim.simulation.targets import Target
 from robosim.simulation.tree_dynamics import TreeDynamics, Wrenches
 from robosim.validation import Array
 
@@ -59,6 +62,7 @@ class Dynamics(TreeDynamics):
     """
 
     _with_constraints: ConstrainedDynamics | None = None
+    _inverse_kinematics: InverseKinematics | None = None
 
     def constrained_acceleration(
         self,
@@ -164,6 +168,53 @@ class Dynamics(TreeDynamics):
         """
         return self._constrained().inverse(
             q, v, a, wrenches, passive, actuated, weights, limits, contacts
+        )
+
+    def inverse_kinematics(
+        self,
+        targets: Target | Sequence[Target],
+        q0: ArrayLike | None = None,
+        *,
+        fixed: Sequence[str] = (),
+        restarts: int = 30,
+        seed: int = 0,
+        time: float = 0.0,
+    ) -> IKResult:
+        """A pose that reaches targets, within limits, with loops and couplings closed.
+
+        One set of targets at a time. Equal calls give equal poses.
+
+        Parameters
+        ----------
+        targets : FrameTarget, CenterOfMassTarget or PostureTarget, or several of them
+        q0 : (nq,) or None
+            Where to begin, and what angles are to be near to within whole turns; home if None.
+        fixed : names of joints
+            They stay where q0 has them: ("floating_base",) keeps a base.
+        restarts : int
+            Further tries at most, at random poses, where floating bodies stay as they are in q0.
+        seed : int
+            Of these poses.
+        time : float [s]
+            At which to take the motions of joints and tendons.
+
+        Returns
+        -------
+        IKResult
+            True in a condition if all targets are reached. If not, the nearest pose that was
+            found, and what is left of each target. That a target is out of reach is not proven.
+
+        Raises
+        ------
+        ModelError
+            For names of no frames, joints or coordinates.
+        StateError
+            For wrong shapes, values that are not finite, or no target with a finite tolerance.
+        """
+        if self._inverse_kinematics is None:
+            self._inverse_kinematics = InverseKinematics(self)
+        return self._inverse_kinematics.solve(
+            targets, q0, fixed=fixed, restarts=restarts, seed=seed, time=time
         )
 
     def _constrained(self) -> ConstrainedDynamics:

@@ -24,6 +24,7 @@ from robosim.simulation.closing import CLOSED as NEARLY_CLOSED
 from robosim.simulation.closing import Closed, Closing, sides
 from robosim.simulation.diagnosis import Beyond, beyond_limits
 from robosim.simulation.engine import Engine
+from robosim.simulation.given import check_time, checked, checked_pose
 from robosim.simulation.loads import Held, Motions
 from robosim.validation import Array, finite
 
@@ -78,20 +79,11 @@ class Start:
         """See `Simulation.set_state`."""
         robot = self._engine.robot
         home = np.asarray(robot.home)
-        q = checked("q", home if q is None else q, robot.q_names)
-        v = checked("v", np.zeros(robot.nv) if v is None else v, robot.v_names)
+        q = checked_pose(robot, "q", home if q is None else q)
         for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
-            if joint.has_quaternion:
-                begin = start + joint.numbers
-                norm = float(np.linalg.norm(q[begin : begin + 4]))
-                if abs(norm - 1) > 1e-3:
-                    raise StateError(
-                        f"the norm of the quaternion of joint '{joint.name}' must be 1, "
-                        f"not {norm:.6g}"
-                    )
-                q[begin : begin + 4] /= norm
-            elif joint.own_chart is not None:
+            if joint.own_chart is not None:
                 check_on_chart(joint.own_chart, q[start : start + joint.nq], joint.name)
+        v = checked("v", np.zeros(robot.nv) if v is None else v, robot.v_names)
         check_time(time)
         if isinstance(hold, str):
             raise StateError(f"hold takes names of joints, ('{hold}',), not the name '{hold}'")
@@ -367,22 +359,3 @@ def checked_signs(robot: Mechanism, signs: Mapping[str, float]) -> Array:
                 f"the sign of '{name}' cannot be {sign}: its limits are {lower:.6g} and {upper:.6g}"
             )
     return out
-
-
-def check_time(time: float) -> None:
-    """Refuse a time that is none."""
-    if not (isinstance(time, Real) and np.isfinite(time)):
-        raise StateError(f"time must be a finite number, not {time!r}")
-
-
-def checked(name: str, value: ArrayLike, names: tuple[str, ...]) -> Array:
-    """Finite numbers, one for each name."""
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise StateError(f"{name} must be numbers, not {value!r}") from None
-    if array.shape != (len(names),):
-        raise StateError(f"{name} must have shape ({len(names)},), not {array.shape}")
-    for index in np.flatnonzero(~np.isfinite(array)):
-        raise StateError(f"{name} must be finite, but '{names[index]}' is {array[index]}")
-    return array

@@ -12,9 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 import robosim
-from robosim import ControllerError, ModelError, Simulation
+from robosim import ControllerError, Dynamics, ModelError, Simulation
 from robosim.bench import CASES, Report, Row, Setup, Timing, find, markdown, picture, to_dict
 from robosim.bench.growth import binary_tree, lying, slope_of
+from robosim.bench.inverse_kinematics import answers, feet, looped_feet
 from robosim.bench.legged import a1, above
 from robosim.bench.measure import Contender, race
 from robosim.bench.others import urdf
@@ -23,7 +24,7 @@ from robosim.bench.report import ratio_target
 from robosim.cli import app
 from robosim.controllers import PD, trot
 from robosim.errors import OptionError
-from robosim.models.builders import chain, pendulum
+from robosim.models.builders import chain, minitaur, pendulum
 
 
 def invoke(*args: str) -> Any:
@@ -137,6 +138,18 @@ class TestRecursive:
                 set(field[0].errors) == {"difference, relative"} if peers else not field[0].errors
             )
             assert max(field[0].errors.values(), default=0.0) < 1e-12
+
+
+class TestInverseKinematics:
+    @pytest.mark.parametrize(
+        ("build", "ask"),
+        [(a1, lambda of, k: feet(of, (), k)), (minitaur, looped_feet)],
+    )
+    def test_questions_have_answers(self, build: Any, ask: Any) -> None:
+        dynamics = Dynamics(build())
+        questions = [ask(dynamics, k) for k in range(2)]
+        assert not np.allclose(questions[0].q0, questions[1].q0)
+        assert all(answers(dynamics, questions))
 
 
 class TestTrot:

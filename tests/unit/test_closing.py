@@ -12,8 +12,10 @@ from robosim import Body, ContactPoint, Joint, Mechanism, Simulation
 from robosim.elements import Coupling
 from robosim.errors import StateError
 from robosim.joints import KINDS
-from robosim.simulation.closing import Closing
+from robosim.simulation.closing import sides
 from robosim.simulation.diagnosis import beyond_limits
+from robosim.simulation.pose_constraints import PoseConstraints
+from robosim.simulation.search_space import SearchSpace
 from robosim.tendons import Point, Tendon, Term
 
 Y = (0.0, 1.0, 0.0)
@@ -402,6 +404,18 @@ def test_a_loaded_beast_of_thirty_loops_starts_within_limits(limited_leg):
 # -- the search itself ----------------------------------------------------------------------------
 
 
+def test_the_side_of_an_angle_is_half_a_turn_and_that_of_a_screw_has_no_end():
+    joints = (
+        Joint("hinge", "revolute", None, "a"),
+        Joint("screw", "screw", "a", "b", pitch=0.1),
+        Joint("slide", "prismatic", "b", "c"),
+    )
+    robot = Mechanism("row", tuple(body(name) for name in "abc"), joints)
+    low, high = sides(robot, np.array((1, 1, -1)))
+    np.testing.assert_array_equal(low, (0, 0, -np.inf))
+    np.testing.assert_array_equal(high, (np.pi, np.inf, 0))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_derivatives_of_the_search_are_those_of_finite_differences(kind):
     rng = np.random.default_rng(3)
@@ -434,11 +448,13 @@ def test_derivatives_of_the_search_are_those_of_finite_differences(kind):
     )
     q = robot.neutral()
     q[:3], q[7] = rng.normal(size=3), 0.15
-    closing = Closing(robot, q, {}, np.zeros(robot.nv))
+    space, constraints = SearchSpace(robot), PoseConstraints(robot, {})
     z = 0.4 * rng.normal(size=robot.nv)
-    _, rows, names = closing._constraints(q, z)
+    _, rows, names = constraints.at(space.at(q, z))
+    rows = space.by_z(rows, z)
     assert {"ball", "gear", "cable"} <= set(names)
     h = 1e-6
     for v in range(robot.nv):
-        ahead, behind = (closing._constraints(q, z + s * h * np.eye(robot.nv)[v]) for s in (1, -1))
+        step = h * np.eye(robot.nv)[v]
+        ahead, behind = (constraints.at(space.at(q, z + s * step)) for s in (1, -1))
         assert np.allclose((ahead[0] - behind[0]) / (2 * h), rows[:, v], atol=1e-8)

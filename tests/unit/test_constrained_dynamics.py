@@ -28,6 +28,7 @@ from robosim import (
 from robosim.dynamics import Kinematics
 from robosim.joints import KINDS
 from robosim.models import builders
+from robosim.quaternions import from_matrix
 from robosim.simulation.constraints import Constraints
 from robosim.simulation.lengths import Lengths
 from robosim.simulation.recursion import Recursion
@@ -362,6 +363,23 @@ class TestClosedForms:
         loop = replace(plain, joints=(plain.joints[0], replace(over, **laws)))
         a, _ = Dynamics(loop).constrained_acceleration([0.5], [2.0], [1.0])
         close(a, Dynamics(arm(**laws)).forward_acceleration([0.5], [2.0], [1.0]), 1e-8)
+
+    def test_potentials_of_a_chart_that_closes_a_loop(self):
+        """Of a universal joint over a ball: as its springs of the same slopes."""
+        place = {"child_position": (0.1, 0, 0.3)}
+        ball = Joint("ball", "spherical", None, "a", **place)
+        bodies = (Body("a", 1.0, 0.1 * np.eye(3)),)
+
+        def accelerations(**laws):
+            over = Joint("over", "universal", None, "a", **place, actuated=False, **laws)
+            q = from_matrix(over.rotation((0.3, -0.4)))
+            dynamics = Dynamics(Mechanism("gimbal", bodies, (ball, over)))
+            return dynamics.constrained_acceleration(q, np.zeros(3), np.zeros(3))[0]
+
+        wells = tuple(Potential.sample(lambda x, k=k: k * x**2, -4, 4) for k in (0.2, 0.5))
+        sprung = accelerations(stiffness=(0.4, 1.0))
+        close(accelerations(potential=wells), sprung, 1e-8)
+        assert np.abs(sprung - accelerations()).max() > 0.1
 
     def test_a_motor_of_a_joint_that_closes_a_loop(self):
         plain = arm(actuated=False)
