@@ -148,7 +148,10 @@ class Joint(Frozen):
         axis = frozen_array(self.axis, (3,), "axis", element)
         self._set_chart(axis, element)
         try:
-            chosen = selection(self.kind, axis)
+            if self.own_chart is None:
+                chosen = selection(self.kind, axis)
+            else:
+                chosen = Selection(*(np.zeros((3, 0)) for _ in range(4)))
         except ModelError as error:
             raise ModelError(
                 error.reason, element=element, alternatives=error.alternatives

@@ -64,13 +64,13 @@ def selection(kind: str, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Selection:
     ModelError
         For an unknown kind, or an axis that is zero or not finite.
     """
-    if kind not in KINDS and kind not in CHART_KINDS:
+    if kind in CHART_KINDS:
+        raise ModelError(f"a '{kind}' joint is a chart, which has no selection matrices")
+    if kind not in KINDS:
         raise ModelError(f"unknown joint kind '{kind}'", alternatives=(*KINDS, *CHART_KINDS))
     axis = np.asarray(axis, dtype=float)
     if axis.shape != (3,) or not np.all(np.isfinite(axis)) or np.linalg.norm(axis) < 1e-12:
         raise ModelError(f"a joint axis must be a finite vector other than zero, not {axis}")
-    if kind in CHART_KINDS:
-        return Selection(*(np.zeros((3, 0)) for _ in range(4)))
     v12, v3 = perpendicular_basis(axis)
     nothing, everything = np.zeros((3, 0)), np.eye(3)
     # Table B.1: what is left free -> (D, C).

@@ -46,9 +46,7 @@ def frames(twists: list[Array]) -> Array:
 
 
 def poses(sim: Any) -> Array:
-    return np.hstack(
-        (sim.state.x, quaternions.rotation_matrix(sim.state.q).reshape(-1, 9))
-    )
+    return np.hstack((sim.state.x, quaternions.rotation_matrix(sim.state.q).reshape(-1, 9)))
 
 
 def at(chart: Any, R: Array, omega: Array) -> tuple[Array, Array]:

@@ -72,8 +72,8 @@ def test_along_z_the_plane_is_x_and_y():
 
 
 def test_an_unknown_kind_is_named_with_those_known():
-    with pytest.raises(ModelError, match="unknown joint kind 'screw'") as caught:
-        selection("screw")
+    with pytest.raises(ModelError, match="unknown joint kind 'rope'") as caught:
+        selection("rope")
     assert caught.value.alternatives == tuple(KINDS)
 
 

@@ -39,7 +39,7 @@ def test_bad_bodies(changes, message):
 
 
 BAD_JOINTS = [
-    ({"kind": "screw"}, r"unknown joint kind 'screw' \(known: fixed, prismatic"),
+    ({"kind": "rope"}, r"unknown joint kind 'rope' \(known: fixed, prismatic"),
     ({"axis": (0, 0, 0)}, r"axis must be a finite vector other than zero"),
     ({"axis": (0, np.nan, 0)}, r"axis must be finite"),
     ({"axis": (0, 1)}, r"axis must have shape \(3,\), not \(2,\)"),

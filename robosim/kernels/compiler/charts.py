@@ -5,9 +5,7 @@ So what charts need is compiled for mechanisms that have some, and for no others
 
 from llvmlite import ir
 from numba import typeof, types
-from numba.core import cgutils
 from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
 
 from robosim.compiled.building.charts import chart_records
 
@@ -32,11 +30,12 @@ def charts_of(typing_context, joint):
         return types.none(joint), lambda context, *_: context.get_dummy_value()
 
     def generate(context, builder, signature, arguments):
+        word = ir.IntType(64)
+        record = builder.ptrtoint(arguments[0], word)
+
         def field(name):
-            kind = context.get_data_type(types.int64)
-            return builder.load(
-                cgutils.get_record_member(builder, arguments[0], joint.offset(name), kind)
-            )
+            at = builder.add(record, ir.Constant(word, joint.offset(name)))
+            return builder.load(builder.inttoptr(at, word.as_pointer()))
 
         arrays = [
             array_at(context, builder, kind, field(name), field(count))
@@ -52,14 +51,13 @@ def charts_of(typing_context, joint):
 def array_at(context, builder, kind, address, count):
     """The array (count,) at an address, which somebody else owns."""
     array = context.make_array(kind)(context, builder)
-    itemsize = context.get_abi_sizeof(context.get_data_type(kind.dtype))
-    size = ir.Constant(ir.IntType(64), itemsize)
-    populate_array(
-        array,
-        data=builder.inttoptr(address, context.get_data_type(kind.dtype).as_pointer()),
-        shape=[count],
-        strides=[size],
-        itemsize=size,
-        meminfo=None,
-    )
+    item = context.get_data_type(kind.dtype)
+    size = ir.Constant(ir.IntType(64), context.get_abi_sizeof(item))
+    array.data = builder.inttoptr(address, array.data.type)
+    array.nitems, array.itemsize = count, size
+    for name, value in (("shape", count), ("strides", size)):
+        one = ir.Constant(getattr(array, name).type, ir.Undefined)
+        setattr(array, name, builder.insert_value(one, value, 0))
+    for name in ("meminfo", "parent"):
+        setattr(array, name, ir.Constant(getattr(array, name).type, None))
     return array._getvalue()
