@@ -21,10 +21,7 @@ from numpy.typing import ArrayLike
 
 from robosim import quaternions
 from robosim.description.charts import MOST, UNIVERSAL, Chart, Screw, check_chart
-from robosim.description.selection import (
-    CHART_KINDS,
-    selection,
-)
+from robosim.description.selection import CHART_KINDS, Selection, selection
 from robosim.description.springs import Potential
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, unit_quaternion
@@ -154,7 +151,9 @@ class Joint(Frozen):
                 chosen = Selection(*(np.zeros((3, 0)) for _ in range(4)))
         except ModelError as error:
             raise ModelError(
-                error.reason, element=element, alternatives=error.alternatives
+                error.reason,
+                element=element,
+                alternatives=(*error.alternatives, *CHART_KINDS) if error.alternatives else (),
             ) from None
         if self.directions is not None:
             chosen = chosen._replace(C_T=self._checked_directions(chosen.C_T, element))

@@ -67,7 +67,7 @@ def selection(kind: str, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Selection:
     if kind in CHART_KINDS:
         raise ModelError(f"a '{kind}' joint is a chart, which has no selection matrices")
     if kind not in KINDS:
-        raise ModelError(f"unknown joint kind '{kind}'", alternatives=(*KINDS, *CHART_KINDS))
+        raise ModelError(f"unknown joint kind '{kind}'", alternatives=tuple(KINDS))
     axis = np.asarray(axis, dtype=float)
     if axis.shape != (3,) or not np.all(np.isfinite(axis)) or np.linalg.norm(axis) < 1e-12:
         raise ModelError(f"a joint axis must be a finite vector other than zero, not {axis}")
