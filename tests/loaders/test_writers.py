@@ -594,6 +594,17 @@ class TestFiles:
             robosim.save(robot, tmp_path / "nowhere" / "x.urdf")
         assert list(tmp_path.iterdir()) == []
 
+    @pytest.mark.parametrize("suffix", ["urdf", "xml"])
+    @pytest.mark.parametrize("loop", [False, True])
+    def test_charts_are_refused(self, tmp_path, suffix, loop):
+        joints = [Joint("j1", "revolute", None, "a"), Joint("hip", "universal", "a", "b")]
+        if loop:
+            joints.insert(1, Joint("j2", "revolute", None, "b"))
+        robot = Mechanism("m", (rod("a"), rod("b")), joints)
+        with pytest.raises(robosim.SaveError, match=r"'hip'.*neither URDF nor MJCF.*'universal'"):
+            robosim.save(robot, tmp_path / f"x.{suffix}")
+        assert list(tmp_path.iterdir()) == []
+
     def test_a_stale_srdf_is_told(self, tmp_path):
         robosim.save(robosim.load("rhombus"), tmp_path / "x.urdf")
         assert (tmp_path / "x.srdf").exists()
