@@ -58,7 +58,8 @@ needs_mujoco = pytest.mark.skipif(importlib.util.find_spec("mujoco") is None, re
 real = [pytest.param(ROBOTS / f, id=Path(f).stem, marks=[needs_robots, pytest.mark.peer])
         for f in FILES]  # fmt: skip
 # URDF has no ball joints.
-BUILT = [info.name for info in shipped()]
+CHARTED = ("universal_chain", "screw", "knee_spline")  # which no file has
+BUILT = [info.name for info in shipped() if info.name not in CHARTED]
 IN_URDF = [name for name in BUILT if name not in ("sphere_chain", "spinning_top")]
 
 ELSEWHERE = "that the pose 'home' is the one to start from"
