@@ -89,7 +89,7 @@ def knee_spline(
     # From before the straight leg to beyond the bent one: a spline has no ends at its controls.
     frames = [knee_frame((k - 1) * KNEE_STEP, condyle, rollback) for k in range(15)]
     joints = (
-        hinge("hip", None, upper),
+        hinge("hip", None, upper, actuated=True),
         Joint(
             "knee",
             "spline",
