@@ -26,11 +26,11 @@ def body_poses(joints: Sequence[Joint], q: Array) -> dict[str | None, tuple[Arra
         if joint.child in poses:
             break  # The others close loops.
         R_a, x_a = poses[joint.parent]
-        slides = joint.C_T.shape[1]
         R_wj = R_a @ quaternions.rotation_matrix(np.asarray(joint.offset))
         point = x_a + R_a @ np.asarray(joint.parent_position)
-        point = point + R_wj @ joint.C_T @ q[start : start + slides]
-        R_wb = R_wj @ joint.rotation(q[start : start + joint.nq])
+        own = q[start : start + joint.nq]
+        point = point + R_wj @ joint.translation(own)
+        R_wb = R_wj @ joint.rotation(own)
         poses[joint.child] = (R_wb, point - R_wb @ np.asarray(joint.child_position))
         start += joint.nq
     return poses

@@ -13,6 +13,9 @@ from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
 
 Array = NDArray[np.float64]
+# How far a slider goes from zero where a coordinate has no limits: of a spline that has no end
+# some of its segments.
+REACH = {"m": 1.0, "rad": math.pi, "1": 10.0}
 Factory = Callable[[Mechanism, float], Any]  # of a robot and a timestep: a controller
 
 
@@ -141,13 +144,12 @@ def _name(controller: Any) -> str:
 def _joints(robot: Mechanism) -> list[dict[str, Any]]:
     found = []
     for joint, begin in zip(robot.tree_joints, robot.q_offsets, strict=False):
-        slides, turns = joint.C_T.shape[1], joint.C_R.shape[1]
         if joint.kind == "floating" or joint.motion is not None:
             continue
-        for k in range(slides + (0 if joint.has_quaternion else turns)):
-            unit = "m" if k < slides else "rad"
+        for k in range(joint.numbers):
+            unit = joint.units[k]
             lower, upper = float(np.asarray(joint.lower)[k]), float(np.asarray(joint.upper)[k])
-            reach = 1.0 if unit == "m" else math.pi
+            reach = REACH[unit]
             found.append(
                 {
                     "name": robot.q_names[begin + k],

@@ -36,6 +36,7 @@ Array = NDArray[np.float64]
 STANDARD_GRAVITY = 9.81  # [m/s^2], only to scale the arrows of forces
 NEAR_GROUND = 0.01  # [m]: contact points higher than this, and without a force, are not drawn
 MAX_CONTACTS = 256
+SMALL = 1e-9  # of a column of a chart: no motion
 _NO_FORCE = 1e-4  # as a fraction of the weight: what an interior-point solver leaves behind
 # What can be switched on and off, and whether it is on at first.
 LAYERS = {
@@ -155,15 +156,36 @@ def encode_scene(robot: Mechanism, *, ground: bool = True, ghosts: Sequence[str]
 def _encode_joint(robot: Mechanism, joint: Joint) -> dict[str, Any]:
     """Where a joint is on its child, and the directions that it leaves free, in the child's axes.
 
-    Translations are free along axes of the joint frame, which are the child's where it is.
+    Translations are free along axes of the joint frame, which are the child's where it is. A chart
+    moves its child along the columns of S, of which those at home are drawn.
     """
+    slides, turns = joint.C_T.T, joint.C_R.T
+    if joint.kind == "floating":
+        slides = turns = np.zeros((0, 3))
+    if joint.own_chart is not None:
+        slides, turns = _columns_at_home(robot, joint)
     return {
         "name": joint.name,
         "body": robot.body_index(joint.child),
         "position": np.asarray(joint.child_position).tolist(),
-        "slides": [] if joint.kind == "floating" else joint.C_T.T.tolist(),
-        "turns": [] if joint.kind == "floating" else joint.C_R.T.tolist(),
+        "slides": slides.tolist(),
+        "turns": turns.tolist(),
     }
+
+
+def _columns_at_home(robot: Mechanism, joint: Joint) -> tuple[Array, Array]:
+    """Unit vectors (m, 3) that a chart slides along and turns about; none if it closes a loop."""
+    slides, turns = [np.zeros((0, 3))], [np.zeros((0, 3))]
+    if joint.own_chart is not None and joint in robot.tree_joints:
+        begin = robot.q_offsets[robot.joint_index(joint.name)]
+        q = np.asarray(robot.home)[begin : begin + joint.nq]
+        for column in joint.own_chart.columns(q).T:
+            speed, spin = np.linalg.norm(column[:3]), np.linalg.norm(column[3:])
+            if spin > SMALL:
+                turns.append(column[None, 3:] / spin)
+            elif speed > SMALL:
+                slides.append(column[None, :3] / speed)
+    return np.vstack(slides), np.vstack(turns)
 
 
 def _encode_trails(robot: Mechanism) -> list[dict[str, Any]]:

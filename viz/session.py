@@ -194,7 +194,7 @@ class Session:
             return
         state = snapshot(self.sim)
         state["pulls"] = None if self._pull is None else self._pull.apply(self.sim)[None]
-        state["violations"] = self._violations(state["x"], state["q"])
+        state["violations"] = self._violations(state["x"], state["q"], self.sim.q)
         if self.viewer is not None:
             self.viewer.update(**state)
             self._rows.append(self._sample())

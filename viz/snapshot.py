@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim import quaternions
+from robosim import quaternions, se3
 from robosim.description.mechanism import Mechanism
+from robosim.errors import StateError
 from robosim.log import LogInfo
 
 Array = NDArray[np.float64]
+FAR = 1.0  # of a chart in a loop near to which its child is not
 MAX_FORCES = 16  # lines in the chart of contact forces
 
 
@@ -47,14 +49,20 @@ class JointViolations:
         offsets = np.array([np.asarray(joint.offset) for joint in joints])
         self._offset = offsets
         self._R_offset = quaternions.rotation_matrix(offsets)
+        self._robot = robot
+        self._charted = [k for k, joint in enumerate(joints) if joint.own_chart is not None]
         self._D_T = np.zeros((len(joints), 3, 3))
         self._D_R = np.zeros((len(joints), 3, 3))
         for k, joint in enumerate(joints):
             self._D_T[k, :, : joint.D_T.shape[1]] = joint.D_T
             self._D_R[k, :, : joint.D_R.shape[1]] = joint.D_R
 
-    def __call__(self, x: Array, q: Array) -> Array:
-        """(nj,) [m, or the sine of half an angle] for poses x (nb, 3), q (nb, 4)."""
+    def __call__(self, x: Array, q: Array, coordinates: Array) -> Array:
+        """(nj,) [m, or the sine of half an angle] for poses x (nb, 3), q (nb, 4).
+
+        With the coordinates (nq,) of the tree, at which charts are read. What a chart is off by is
+        a twist [m, rad].
+        """
         x = np.vstack((x, np.zeros(3)))
         q = np.vstack((q, quaternions.IDENTITY))
         R = quaternions.rotation_matrix(q)
@@ -68,7 +76,31 @@ class JointViolations:
             (np.einsum("jik,ji->jk", self._D_T, g_T), np.einsum("jik,ji->jk", self._D_R, turned)),
             axis=1,
         )
-        return np.asarray(np.abs(broken).max(axis=1))
+        off = np.abs(broken).max(axis=1)
+        for k in self._charted:
+            E = se3.transformation(R_joint[k].T @ R[b[k]], g_T[k])
+            off[k] = self._off_chart(k, E, coordinates)
+        return np.asarray(off)
+
+    def _off_chart(self, k: int, E: Array, coordinates: Array) -> float:
+        """By how much a pose E (4, 4) of joint k's child is across its chart."""
+        # Here, as this imports numba, which recordings do without.
+        from robosim.simulation.relative_on_chart import nearest
+
+        joint = self._robot.joints[k]
+        chart = joint.own_chart
+        assert chart is not None
+        if k < len(self._robot.tree_joints):
+            begin = self._robot.q_offsets[k]
+            q = coordinates[begin : begin + joint.nq]
+            left = se3.log(se3.inverse(chart.pose(q)) @ E)
+        else:
+            try:
+                q, left = nearest(chart, E)
+            except StateError:
+                return FAR
+        across = np.linalg.svd(chart.columns(q))[0][:, chart.nv :]
+        return float(np.abs(across.T @ left).max(initial=0.0))
 
 
 def _conjugate_times(a: Array, b: Array) -> Array:

@@ -43,6 +43,7 @@ def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> tuple[str, ...]:
     if suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
         raise SaveError(f"{file}: unknown kind of model file '{file.suffix}' (known: {known})")
+    _refuse_charts(mechanism)
     lost = Lost()
     meshes = MeshFiles(file)
     semantics = None
@@ -62,6 +63,16 @@ def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> tuple[str, ...]:
     except OSError as error:
         raise SaveError(f"{file}: cannot be written: {error.strerror or error}") from None
     return lost.sentences()
+
+
+def _refuse_charts(mechanism: Mechanism) -> None:
+    """Raise a SaveError for a joint that is a chart, of the tree or of a loop."""
+    for joint in mechanism.joints:
+        if joint.own_chart is not None:
+            raise SaveError(
+                f"joint '{joint.name}': neither URDF nor MJCF is written with a joint of kind "
+                f"'{joint.kind}', which is {joint.own_chart!r}"
+            )
 
 
 def _write(root: etree._Element, file: Path) -> None:

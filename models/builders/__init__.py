@@ -11,7 +11,9 @@ from robosim.models.builders.chains import (
     double_pendulum,
     pendulum,
     sphere_chain,
+    universal_chain,
 )
+from robosim.models.builders.charted import knee_frame, knee_spline, screw
 from robosim.models.builders.legged import minitaur, minitaur_legs
 from robosim.models.builders.linkages import (
     double_four_bar,
@@ -37,11 +39,14 @@ __all__ = [
     "double_four_bar_start",
     "double_pendulum",
     "free_body",
+    "knee_frame",
+    "knee_spline",
     "minitaur",
     "minitaur_legs",
     "pendulum",
     "rhombus",
     "scissor_lift",
+    "screw",
     "segments",
     "slider_crank",
     "sphere",
@@ -49,4 +54,5 @@ __all__ = [
     "spinning_top",
     "steady_precession",
     "three_link_loop",
+    "universal_chain",
 ]

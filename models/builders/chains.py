@@ -1,4 +1,4 @@
-"""Chains: pendulums of rods on hinges or ball joints, and balls on ball joints.
+"""Chains: pendulums of rods on hinges, ball or universal joints, and balls on ball joints.
 
 Pendulums hang down along -z at zero, from a hinge at the world's origin. Each link is a thin
 uniform rod; its frame is at its upper joint and a frame "<link>_end" is at its lower end.
@@ -22,7 +22,7 @@ from robosim.models.builders.parts import (
     rod,
 )
 
-CHAIN_JOINTS = ("revolute", "spherical")
+CHAIN_JOINTS = ("revolute", "spherical", "universal")
 
 
 def pendulum(length: float = 1.0, mass: float = 1.0, radius: float = 0.02) -> Mechanism:
@@ -47,7 +47,7 @@ def chain(
     Parameters
     ----------
     n : int
-    joint : "revolute" (hinges about y) or "spherical"
+    joint : "revolute" (hinges about y), "spherical" or "universal" (about x, then y)
     length, mass : float
         Of each rod.
     radius : float [m]
@@ -60,6 +60,13 @@ def chain(
         For n < 1, another joint, or sizes that are not positive.
     """
     return _chain("chain", n, joint, length, mass, radius)
+
+
+def universal_chain(
+    n: int = 5, length: float = 1.0, mass: float = 1.0, radius: float = 0.02
+) -> Mechanism:
+    """A chain of n rods on universal joints, which swing about x and y and never twist; `chain`."""
+    return _chain("universal_chain", n, "universal", length, mass, radius)
 
 
 def _chain(name: str, n: int, joint: str, length: float, mass: float, radius: float) -> Mechanism:

@@ -192,8 +192,11 @@ class Offset(Chart):
     def __init__(
         self, position: ArrayLike = (0.0, 0.0, 0.0), quaternion: ArrayLike = quaternions.IDENTITY
     ) -> None:
-        frames = np.concatenate((np.asarray(position, float), np.asarray(quaternion, float)))
-        self.frame = _frames(frames[None], "Offset")[0]
+        try:
+            frame = np.concatenate((np.asarray(position, float), np.asarray(quaternion, float)))
+        except (TypeError, ValueError):
+            raise ModelError("position and quaternion must be numbers", element="Offset") from None
+        self.frame = _frames(frame[None], "Offset")[0]
 
     def factors(self) -> tuple[Factor, ...]:
         return (Factor("stays", 0, np.zeros(6), self.frame),)
@@ -371,9 +374,12 @@ def check_on_chart(chart: Chart, q: Array, joint: str) -> None:
 
 
 def _axis(axis: ArrayLike, element: str) -> Array:
-    array = np.array(axis, dtype=np.float64)
+    try:
+        array = np.array(axis, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.zeros(3)  # refused below, as other wrong ones are
     if array.shape != (3,) or not np.all(np.isfinite(array)) or np.linalg.norm(array) < 1e-12:
-        raise ModelError(f"an axis must be a finite vector other than zero, not {array.tolist()}",
+        raise ModelError(f"an axis must be a finite vector other than zero, not {axis!r}",
                          element=element)  # fmt: skip
     return np.asarray(array / np.linalg.norm(array))
 

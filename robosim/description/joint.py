@@ -425,6 +425,13 @@ class Joint(Frozen):
         """Coordinates that are plain numbers, whose rates are velocities: all but a quaternion."""
         return self.nv - 3 if self.has_quaternion else self.nv
 
+    def translation(self, coordinates: ArrayLike) -> Array:
+        """Where the child's joint point is in the joint frame (3,) [m], at coordinates (nq,)."""
+        if self.own_chart is not None:
+            return self.own_chart.pose(coordinates)[:3, 3]
+        slid = np.asarray(coordinates, dtype=float)[: self.C_T.shape[1]]
+        return np.asarray(self.C_T @ slid)
+
     def rotation(self, coordinates: ArrayLike) -> Array:
         """Rotation (3, 3), child to joint frame, at the joint's coordinates (nq,)."""
         if self.own_chart is not None:

@@ -22,6 +22,7 @@ from robosim.experiments import (
     graphs,
     loops,
     pendulums,
+    redmax,
     spheres,
     whip,
 )
@@ -43,6 +44,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     convergence.NEWTON,
     friction.FRICTION,
     whip.WHIP,
+    redmax.SPLINES,
+    redmax.HYBRID,
 )
 
 

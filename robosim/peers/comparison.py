@@ -221,12 +221,12 @@ def random_state(robot: Mechanism, rng: np.random.Generator) -> tuple[Array, Arr
     """Random (q, v): within limits, quaternions uniform, velocities normal."""
     q = np.empty(robot.nq)
     for joint, begin in zip(robot.tree_joints, robot.q_offsets, strict=False):
-        n = joint.C_T.shape[1]
-        turns = 0 if joint.has_quaternion else joint.C_R.shape[1]
-        reach = np.array([LARGEST_LENGTH] * n + [LARGEST_ANGLE] * turns)
-        bounds = np.asarray(joint.lower)[: n + turns], np.asarray(joint.upper)[: n + turns]
+        n = joint.numbers
+        units = joint.units[:n]
+        reach = np.array([LARGEST_LENGTH if unit == "m" else LARGEST_ANGLE for unit in units])
+        bounds = np.asarray(joint.lower)[:n], np.asarray(joint.upper)[:n]
         low, high = np.clip(-reach, *bounds), np.clip(reach, *bounds)
-        q[begin : begin + n + turns] = rng.uniform(low, high)
+        q[begin : begin + n] = rng.uniform(low, high)
         if joint.has_quaternion:
             q[begin + n : begin + n + 4] = quaternions.normalized(rng.normal(size=4))
     return q, rng.normal(size=robot.nv)

@@ -38,6 +38,49 @@ def test_a_chain_of_spherical_joints():
     assert (robot.nq, robot.nv) == (12, 9)
 
 
+def test_a_chain_of_universal_joints_does_not_twist():
+    robot = builders.universal_chain(3)
+    assert (robot.nq, robot.nv) == (6, 6)
+    hip = robot.joints[0]
+    rng = np.random.default_rng(2)
+    for q in rng.uniform(-1, 1, (3, 2)):
+        R = hip.rotation(q)
+        # The cross between them: y of the rod is across x of what holds it.
+        assert R[0, 1] == pytest.approx(0.0, abs=1e-15)
+    poses = placement.body_poses(robot.joints, np.array([np.pi / 2, 0, 0, 0, 0, 0]))
+    np.testing.assert_allclose(poses["link3"][1], (0, 2.5, 0), atol=1e-15)
+
+
+def test_a_nut_rises_by_the_pitch():
+    robot = builders.screw(pitch=-0.1)
+    _, x = placement.body_poses(robot.joints, np.array([np.pi]))["nut"]
+    np.testing.assert_allclose(x, (0, 0, -0.1 * np.pi), atol=1e-15)
+
+
+def test_a_knee_rolls_and_then_slides():
+    """The plateau touches the condyle; the material of both moves alike where it rolls."""
+    r = 0.025
+    robot = builders.knee_spline(condyle=r)
+    chart = robot.joints[1].own_chart
+    np.testing.assert_array_equal(chart.limits(), [[0.0], [12.0]])
+    slips = []
+    for q in np.linspace(0, 12, 25):
+        E, angle = chart.pose([q]), np.radians(10.0) * q
+        np.testing.assert_allclose(np.arccos(E[0, 0]), angle, atol=1e-7)  # exactly so many degrees
+        exact = builders.knee_frame(angle, r)
+        np.testing.assert_allclose(E[:3, 3], exact[:3], atol=3e-4)
+        # The plateau is across z of the shank; the condyle's centre is the thigh's end.
+        centre = -E[:3, :3].T @ E[:3, 3]
+        assert centre[2] == pytest.approx(r, abs=3e-4)
+        contact = np.array((centre[0], 0.0, 0.0))
+        S = chart.columns([q])[:, 0]
+        slips.append(-(S[:3] + np.cross(S[3:], contact))[0] / (np.radians(10.0) * r))
+    # Of the whole way past the condyle: none where the leg is straight, nearly all of it at last.
+    assert abs(slips[0]) < 0.1
+    assert slips[-1] > 0.9
+    assert np.all(np.diff(slips) > 0)
+
+
 def test_cube_and_sphere_rest_on_the_ground():
     for robot in (builders.cube(0.4, 2.0), builders.sphere(0.3, 2.0)):
         gap = placement.lowest_gap(robot.joints, robot.contacts, robot.home)
@@ -64,6 +107,8 @@ def test_a_free_body_is_drawn_as_the_box_of_its_inertia():
         (lambda: builders.pendulum(length=-1), "length must be positive, not -1"),
         (lambda: builders.cube(mass=float("nan")), "mass must be positive, not nan"),
         (lambda: builders.free_body((1, 1, 3)), "triangle"),
+        (lambda: builders.screw(np.nan), "pitch must be finite, not nan"),
+        (lambda: builders.knee_spline(rollback=0), "rollback must be positive, not 0"),
         (lambda: builders.free_body((1, 1)), "three moments"),
     ],
 )

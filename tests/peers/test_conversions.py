@@ -149,6 +149,9 @@ def test_wrong_shapes_and_values_are_refused(convert):
 def test_joints_without_a_counterpart_are_refused():
     with pytest.raises(PeerError, match="'joint': Pinocchio has no joint of kind 'cylindrical'"):
         robosim.to_pinocchio(one_joint("cylindrical"), [0, 0])
+    for convert in (robosim.to_pinocchio, robosim.to_mujoco):
+        with pytest.raises(PeerError, match=r"'joint': .* has no joint of kind 'screw'"):
+            convert(one_joint("screw", pitch=0.1), [0])
     with pytest.raises(PeerError, match="takes z for the normal"):
         robosim.to_pinocchio(one_joint("planar", axis=(1, 0, 0)), np.zeros(3))
     down = one_joint("planar", axis=(0, 0, -1))

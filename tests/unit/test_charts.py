@@ -268,6 +268,8 @@ def test_wrong_charts_are_refused() -> None:
         (lambda: Composite(Euler(), Euler(), Hinge()), "1 to 6 coordinates, not 7"),
         (lambda: Composite(Hinge(), "slide"), "made of charts"),
         (lambda: Hinge((0, 0, 0)), "other than zero"),
+        (lambda: Slide("x"), "other than zero, not 'x'"),
+        (lambda: Offset("x"), "must be numbers"),
     ):
         with pytest.raises(ModelError, match=message):
             make()

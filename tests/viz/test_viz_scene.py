@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from robosim import Body, ContactPoint, Geometry, Joint, Mechanism, StateError
+from robosim.joints import Composite, Hinge, Slide
 from robosim.viz.scene import MAX_CONTACTS, Contacts, FrameEncoder, encode_scene, equivalent_box
 
 TYPES = {"Float32Array": "<f4", "Uint32Array": "<u4", "Uint16Array": "<u2", "Int16Array": "<i2"}
@@ -219,3 +220,13 @@ def test_layers_are_told_what_they_draw(robot):
     assert base["turns"] == base["slides"] == []
     assert (hinge["body"], hinge["turns"]) == (1, [[0.0, 1.0, 0.0]])
     assert [trail["body"] for trail in header["trails"]] == [1]
+
+
+def test_axes_of_charts_are_their_columns_at_home():
+    chart = Composite(Hinge((1, 0, 0)), Hinge((0, 1, 0)), Slide((0, 0, 1)))
+    hip = Joint("hip", "composite", None, "b", chart=chart)
+    robot = Mechanism("m", (Body("b", 1.0, np.eye(3)),), (hip,), home=(0.3, np.pi / 2, 0.2))
+    (joint,) = decode(encode_scene(robot))[0]["joints"]
+    # The first axis is seen from a child that the second hinge has turned by a quarter.
+    np.testing.assert_allclose(joint["turns"], [[0, 0, 1], [0, 1, 0]], atol=1e-12)
+    np.testing.assert_allclose(joint["slides"], [[0, 0, 1]], atol=1e-12)

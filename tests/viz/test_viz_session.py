@@ -12,8 +12,10 @@ import pytest
 from test_viz_realtime import FakeViewer
 
 import robosim
-from robosim import Simulation, StateError
+from robosim import Simulation, StateError, quaternions
 from robosim.controllers import BUILT_IN, trot
+from robosim.joints import Composite, Hinge, Slide, SplineCurve
+from robosim.loaders.placement import body_poses
 from robosim.log import Chunk
 from robosim.viz import Recorder, live
 from robosim.viz.commands import FIELDS, parse
@@ -372,10 +374,50 @@ def test_joint_violations_are_those_of_the_simulation(name):
     sim.run(0.05)
     x, q = sim.state.x.copy(), sim.state.q.copy()
     violations = JointViolations(robot)
-    assert violations(x, q).max() == pytest.approx(sim.constraint_violation(), abs=1e-13)
+    off = violations(x, q, sim.q).max()
+    assert off == pytest.approx(sim.constraint_violation(), abs=1e-13)
     x[-1] += (0.0, 1e-3, 0.0)
     sim.parts.state.bodies["x"] = x  # as no public function breaks joints
-    assert violations(x, q).max() == pytest.approx(sim.constraint_violation(), rel=1e-9)
+    off = violations(x, q, sim.q).max()
+    assert off == pytest.approx(sim.constraint_violation(), rel=1e-9)
+
+
+def test_violations_of_charts_are_across_them():
+    inertia = 0.02 * np.eye(3)
+    bodies = [robosim.Body(name, 1.0, inertia) for name in "abc"]
+    hips = Composite(Hinge((1, 0, 0)), Slide((0, 0, 1)))
+    joints = [robosim.Joint("hip", "composite", None, "a", chart=hips, child_position=(0, 0, 0.3)),
+              robosim.Joint("lead", "screw", "a", "b", axis=(1, 0, 0), pitch=0.1),
+              robosim.Joint("other", "revolute", None, "c", axis=(1, 0, 0)),
+              robosim.Joint("loop", "screw", "b", "c", axis=(1, 0, 0), pitch=0.2)]  # fmt: skip
+    robot = robosim.Mechanism("m", bodies, joints)
+    q = np.array([0.4, 0.1, 0.5, 0.0])
+    poses = body_poses(robot.tree_joints, q)
+    x = np.array([poses[name][1] for name in "abc"])
+    # Nowhere along the screw that closes the loop is its child where the hinge holds it.
+    turns = np.array([quaternions.from_matrix(poses[name][0]) for name in "abc"])
+    violations = JointViolations(robot)(x, turns, q)
+    np.testing.assert_allclose(violations[:3], 0.0, atol=1e-14)
+    assert violations[3] > 0.01
+    R = poses["a"][0]
+    # Along the slide it is not off, nor is a body that turns about the hinge.
+    along, across = R @ (0, 0, 1e-3), R @ (0, 1e-3, 0)
+    assert JointViolations(robot)(x + along, turns, q)[0] == pytest.approx(0.0, abs=1e-14)
+    assert JointViolations(robot)(x + across, turns, q)[0] > 5e-4
+
+
+def test_a_robot_on_charts_is_shown_and_posed():
+    frames = [(0.1 * k, 0, 0, 1, 0, 0, 0) for k in range(5)]
+    ball = robosim.Body("ball", 1.0, 0.01 * np.eye(3))
+    rail = robosim.Joint("rail", "spline", None, "ball", chart=SplineCurve(frames))
+    sim = Simulation(robosim.Mechanism("m", [ball], [rail]))
+    rig = Rig(sim)
+    assert [(one["name"], one["unit"], one["upper"]) for one in rig.joints] == [("rail", "1", 2.0)]
+    rig.put(np.array([1.5]), 0.0)
+    assert sim.state.x[0, 0] == pytest.approx(0.25, abs=1e-12)
+    recorder = Recorder(sim.robot)
+    steered(sim, seconds=0.02, recorder=recorder)
+    assert len(recorder) > 0
 
 
 def test_samples_have_the_columns_that_the_charts_say():
