@@ -93,7 +93,7 @@ def _staying(value: float) -> Callable[[float], float]:
 def _lock(joint: Joint, q: Array, name: str) -> Joint:
     """A joint without freedom that holds another one at its coordinates q (nq,)."""
     turn = quaternions.rotation_matrix(np.asarray(joint.offset))
-    slid = turn @ joint.C_T @ q[: joint.C_T.shape[1]]
+    slid = turn @ joint.translation(q)
     return Joint(
         name=name,
         kind="fixed",

@@ -26,7 +26,7 @@ SNIPPETS = [*README, "\n".join(BUILDING), "\n".join(DYNAMICS)]
 
 
 def test_there_are_some() -> None:
-    assert (len(README), len(BUILDING), len(DYNAMICS)) == (3, 4, 5)
+    assert (len(README), len(BUILDING), len(DYNAMICS)) == (3, 4, 6)
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
