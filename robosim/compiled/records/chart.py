@@ -34,6 +34,8 @@ CHARTED = [
 CHART_FIELDS = [
     ("c_r", "f8", (4,)),  # pose of the child in the joint frame
     ("c_p", "f8", (3,)),
+    ("c_l", "f8", (3,)),  # of that the slides that come before all else
+    ("c_o", "f8", (3,)),  # and what the others give
     ("c_S", "f8", (6, 6)),  # rows: columns of S, and of its rate
     ("c_T", "f8", (6, 6)),
     # One factor: its motion, its G and the rate of that, its twist.

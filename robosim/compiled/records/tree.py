@@ -52,6 +52,7 @@ CHARTED_TREE_WORK = with_rows(
         ("slide_old", "f8", (6,)),
         ("q1", "f8", (6,)),  # of a chart: its coordinates at the knots
         ("q2", "f8", (6,)),
+        ("o1", "f8", (3,)),  # of a chart: c_o at the first knot
         ("frame", "f8", (4,)),  # joint frame on the parent's side to world, at the first knot
         ("back", "f8", (4,)),  # world to child, there
         *CHART_FIELDS,

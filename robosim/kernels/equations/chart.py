@@ -28,11 +28,15 @@ def follow_chart(charts, joint, q, v, t):
             t.c_S[k, i] = 0.0
             t.c_T[k, i] = 0.0
     for i in range(3):
-        t.c_p[i], t.c_r[1 + i] = 0.0, 0.0
-    t.c_r[0] = 1.0
+        t.c_p[i], t.c_r[1 + i], t.c_l[i] = 0.0, 0.0, 0.0
+    t.c_r[0], leads = 1.0, True
     for n in range(joint.chart_begin, joint.chart_end):
         f, numbers = charts.factors[n], charts.numbers
         at, k = f.begin, f.first
+        if leads and not is_slide(f):
+            leads = False
+            for i in range(3):
+                t.c_l[i], t.c_p[i] = t.c_p[i], 0.0
         if f.kind == ALONG:
             go_along(m, f.twist, q[k], t)
             add_along(m, k, k, f.twist, 1.0, 0.0, 0.0, 0.0, 0.0, v, t)
@@ -44,6 +48,31 @@ def follow_chart(charts, joint, q, v, t):
             follow_curve(m, f, numbers, q, v, t)
         else:
             follow_surface(m, f, numbers, q, v, t)
+    for i in range(3):
+        if leads:
+            t.c_l[i], t.c_p[i] = t.c_p[i], 0.0
+        t.c_o[i] = t.c_p[i]
+        t.c_p[i] += t.c_l[i]
+
+
+@kernel
+def is_slide(factor):
+    """Whether a factor is a translation along a coordinate."""
+    twist = factor.twist
+    return factor.kind == ALONG and twist[3] == 0.0 and twist[4] == 0.0 and twist[5] == 0.0
+
+
+@kernel
+def slide_on(charts, joint, change, out):
+    """out (3,) = by how much the slides that come before all else lead on, for a change of q."""
+    for i in range(3):
+        out[i] = 0.0
+    for n in range(joint.chart_begin, joint.chart_end):
+        factor = charts.factors[n]
+        if not is_slide(factor):
+            return
+        for i in range(3):
+            out[i] += change[factor.first] * factor.twist[i]
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Joints that are charts as part of a tree: unknown are the rates of their coordinates.
 
 At the second knot the child is where the chart leads to, ``Q(q1 + dt rates)``, wherever it was at
-the first one: rounding does not add up.
+the first one: rounding is taken back.
 """
 
 from robosim.kernels.compiler.jit import kernel
@@ -14,7 +14,7 @@ from robosim.kernels.equations.algebra import (
     quaternion_product,
     rotate,
 )
-from robosim.kernels.equations.chart import follow_chart
+from robosim.kernels.equations.chart import follow_chart, slide_on
 from robosim.kernels.equations.chart_rows import chart_jacobian
 from robosim.kernels.equations.joint import read_velocities
 from robosim.kernels.equations.vectors import dot6
@@ -24,7 +24,7 @@ from robosim.kernels.equations.vectors import dot6
 def start_on_chart(charts, joint, poses, q, w):
     """w.Z1, and what leads from the first knot on, for coordinates q (m,) there.
 
-    A joint's child is held where its parent's point is, so that all that it moves is free.
+    Moves what the chart has let the child go from w.held to w.base.
     """
     if charts is not None:
         m, a, b = joint.m_T, poses[joint.parent], poses[joint.child]
@@ -33,6 +33,11 @@ def start_on_chart(charts, joint, poses, q, w):
         follow_chart(charts, joint, w.q1[:m], None, w)
         place_columns(m, b.R, w, w.Z1)
         quaternion_product(a.q, joint.offset, w.frame)
+        rotate_by(w.frame, w.c_p, w.c_h)
+        for i in range(3):
+            w.o1[i] = w.c_o[i]
+            w.base[i] += w.c_h[i]
+            w.held[i] -= w.c_h[i]
         w.back[0], w.back[1] = b.q[0], -b.q[1]
         w.back[2], w.back[3] = -b.q[2], -b.q[3]
 
@@ -62,12 +67,18 @@ def go_on_chart(charts, joint, w, dt):
 
 @kernel
 def move_along_chart(charts, joint, P_a, body, w, rate):
-    """The child's velocity and reference, and w.Z2, after `go_on_chart`, for rate = 1 / dt.
+    """The child's velocity and reference, and w.Z2, after `go_on_chart`, for dt = 1 / rate.
 
-    They are at the parent's point as yet, and all of the offset between the two is taken back.
+    Both stay at the first knot's place on the chart as yet. How far the chart leads on is told by
+    slides without a difference of two places, which would be rounded however small it is.
     """
     if charts is not None:
-        rotate_by(w.frame, w.c_p, w.c_h)
+        for k in range(joint.m_T):
+            w.c_x[k] = w.slide[k] / rate
+        slide_on(charts, joint, w.c_x, w.y)
+        for i in range(3):
+            w.y[i] += w.c_o[i] - w.o1[i]
+        rotate_by(w.frame, w.y, w.c_h)
         turned(P_a, w.c_h, w.y)
         for i in range(3):
             along = w.c_h[i] + w.y[i]
