@@ -57,7 +57,9 @@ def test_a_collision_keeps_momentum_and_gains_no_energy(first, second):
     np.testing.assert_allclose(after[1], angular, atol=1e-11)
 
 
-@pytest.mark.parametrize("cone", ["second_order", "linearized"])
+@pytest.mark.parametrize(
+    "cone", ["second_order", pytest.param("linearized", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("seed", range(2))
 def test_a_pile_falls_without_a_failed_step(cone, seed):
     rng = np.random.default_rng(seed)
