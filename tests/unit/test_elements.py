@@ -48,7 +48,11 @@ BAD = [
     (joint, {"rest": "far"}, r"rest must be a number or 1 of them, not 'far'"),
     (joint, {"kind": "spherical", "rest": 0.1}, r"rests at its zero: turn `offset`"),
     (joint, {"kind": "spherical", "upper": (1, 1, 1)}, r"give it a `cone`"),
-    (joint, {"kind": "cylindrical", "potential": potential()}, "potential must be one for each of its 2"),
+    (
+        joint,
+        {"kind": "cylindrical", "potential": potential()},
+        "potential must be one for each",
+    ),
     (joint, {"kind": "spherical", "motion": np.sin}, r"a motion needs .* single .* 'spherical'"),
     (joint, {"motion": 0.5}, r"motion must be a function of time, not 0.5"),
     (joint, {"cone": 1.0}, r"a cone is for joints with a free rotation"),
