@@ -17,7 +17,8 @@ from robosim import (
     TriangleMesh,
 )
 
-CONES = ("second_order", "linearized")
+# The linearized cone between shapes has kernels of its own.
+CONES = ("second_order", pytest.param("linearized", marks=pytest.mark.slow))
 ON_ITS_SIDE = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)  # z axis to -y
 
 
