@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from robosim.compiled.kinds import CONE, LIMIT, TURN
 from robosim.compiled.order import all_joints, driven_elements
+from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Tendon
 from robosim.errors import ControllerError, ConvergenceError, RobosimError
@@ -95,7 +96,7 @@ def beyond_limits(robot: Mechanism, parts: Parts) -> Iterator[Beyond]:
         if gap < -1e-9:
             element = all_joints(robot)[int(slot["joint"])]
             what = "tendon" if isinstance(element, Tendon) else "joint"
-            turns = what == "joint" and row >= joint["m_T"]
+            turns = isinstance(element, Joint) and element.units[row] == "rad"
             yield Beyond(f"{what} '{element.name}'", value, turns, side, bound, scale, rates)
 
 
