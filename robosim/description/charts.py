@@ -231,9 +231,8 @@ class Euler(Chart):
         self.sequence = sequence
 
     def factors(self) -> tuple[Factor, ...]:
-        axes = np.eye(3)["xyz".index(self.sequence[0])], np.eye(3)["xyz".index(self.sequence[1])]
-        last = np.eye(3)["xyz".index(self.sequence[2])]
-        return tuple(_along(k, np.zeros(3), axis) for k, axis in enumerate((*axes, last)))
+        axes = (np.eye(3)["xyz".index(letter)] for letter in self.sequence)
+        return tuple(_along(k, np.zeros(3), axis) for k, axis in enumerate(axes))
 
     def __repr__(self) -> str:
         return f"Euler({self.sequence!r})"
@@ -277,6 +276,13 @@ class SplineCurve(Chart):
     def __init__(self, frames: ArrayLike, periodic: bool = False) -> None:
         self.frames = _frames(frames, "SplineCurve", least=4)
         self.periodic = bool(periodic)
+        poses = [matrix_of(frame) for frame in self.frames]
+        following = [*poses[1:], poses[0]]
+        rows = [
+            np.concatenate((frame, se3.log(se3.inverse(one) @ other)))
+            for frame, one, other in zip(self.frames, poses, following, strict=True)
+        ]
+        self._numbers = np.concatenate(rows)
 
     def limits(self) -> tuple[Array, Array]:
         if self.periodic:
@@ -284,14 +290,8 @@ class SplineCurve(Chart):
         return np.zeros(1), np.array([len(self.frames) - 3.0])
 
     def factors(self) -> tuple[Factor, ...]:
-        poses = [matrix_of(frame) for frame in self.frames]
-        following = [*poses[1:], poses[0]]
-        rows = [
-            np.concatenate((frame, se3.log(se3.inverse(one) @ other)))
-            for frame, one, other in zip(self.frames, poses, following, strict=True)
-        ]
         counts = len(self.frames), 0
-        return (Factor("curve", 0, np.zeros(6), np.concatenate(rows), counts, self.periodic),)
+        return (Factor("curve", 0, np.zeros(6), self._numbers, counts, self.periodic),)
 
     def __repr__(self) -> str:
         return f"SplineCurve({len(self.frames)} frames, periodic={self.periodic})"

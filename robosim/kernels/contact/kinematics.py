@@ -254,6 +254,14 @@ def turned(P, c, out):
 
 
 @kernel
+def turn_vector(P, c, out):
+    """out = R(P) c for a unit quaternion P."""
+    turned(P, c, out)
+    for i in range(3):
+        out[i] += c[i]
+
+
+@kernel
 def move_contact(contact, poses, motions, dt, w, t):
     """w.u and w.gap at the second knot.
 

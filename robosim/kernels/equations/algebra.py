@@ -4,7 +4,7 @@ Quaternions are scalar first, Hamilton, local to world. `out` comes last and mus
 input unless a function says that it may.
 """
 
-from math import inf, sqrt
+from math import cos, inf, sin, sqrt
 
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
@@ -44,6 +44,20 @@ def quaternion_product(a, b, out):
     out[1] = a[0] * b[1] + b[0] * a[1] + a[2] * b[3] - a[3] * b[2]
     out[2] = a[0] * b[2] + b[0] * a[2] + a[3] * b[1] - a[1] * b[3]
     out[3] = a[0] * b[3] + b[0] * a[3] + a[1] * b[2] - a[2] * b[1]
+
+
+@kernel
+def exponential(turn, out):
+    """out = unit quaternion (4,) of a rotation vector (3,)."""
+    square = turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2]
+    angle = sqrt(square)
+    # sin(x / 2) / x, by its series where x is small.
+    scale = 0.5 - square / 48.0
+    if angle > 1e-4:
+        scale = sin(0.5 * angle) / angle
+    out[0] = cos(0.5 * angle)
+    for i in range(3):
+        out[1 + i] = scale * turn[i]
 
 
 @kernel

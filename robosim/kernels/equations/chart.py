@@ -13,7 +13,7 @@ from math import cos, floor, sin, sqrt
 
 from robosim.compiled.kinds import ALONG, CURVE, FREE_TURN, STAYS
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.algebra import quaternion_product, rotation_matrix
+from robosim.kernels.equations.algebra import exponential, quaternion_product, rotation_matrix
 from robosim.kernels.equations.vectors import crossed, turned, turned_back
 
 FRAME = 13  # numbers of a control frame of a curve: position, quaternion, twist to the next
@@ -38,12 +38,12 @@ def follow_chart(charts, joint, q, v, t):
             for i in range(3):
                 t.c_l[i], t.c_p[i] = t.c_p[i], 0.0
         if f.kind == ALONG:
-            go_along(m, f.twist, q[k], t)
+            go_along(m, f.twist, q[k], v, t)
             add_along(m, k, k, f.twist, 1.0, 0.0, 0.0, 0.0, 0.0, v, t)
         elif f.kind == FREE_TURN:
             turn_free(m, k, q, v, t)
         elif f.kind == STAYS:
-            stay(m, numbers[at : at + 7], t)
+            stay(m, numbers[at : at + 7], v, t)
         elif f.kind == CURVE:
             follow_curve(m, f, numbers, q, v, t)
         else:
@@ -76,8 +76,8 @@ def slide_on(charts, joint, change, out):
 
 
 @kernel
-def go_along(m, twist, f, t):
-    """Q = Q g with g = exp(f twist), and S and S' as g turns them."""
+def go_along(m, twist, f, v, t):
+    """Q = Q g with g = exp(f twist), and S and S' as g turns them; S' unless v is None."""
     a, b, c = twist[0], twist[1], twist[2]
     x, y, z = twist[3], twist[4], twist[5]
     w = sqrt(x * x + y * y + z * z)
@@ -97,11 +97,11 @@ def go_along(m, twist, f, t):
     else:
         g[0], g[1], g[2], g[3] = 1.0, 0.0, 0.0, 0.0
         h[0], h[1], h[2] = f * a, f * b, f * c
-    pass_factor(m, t)
+    pass_factor(m, v, t)
 
 
 @kernel
-def pass_factor(m, t):
+def pass_factor(m, v, t):
     """Q = Q g for g of t.c_g and t.c_h; S and S' of the factors before, in axes that g moves."""
     r = t.c_r
     rotation_matrix(r, t.c_R)
@@ -114,7 +114,8 @@ def pass_factor(m, t):
     rotation_matrix(t.c_g, t.c_R)
     for k in range(m):
         move_twist(t.c_R, h, t.c_S[k])
-        move_twist(t.c_R, h, t.c_T[k])
+        if v is not None:
+            move_twist(t.c_R, h, t.c_T[k])
 
 
 @kernel
@@ -160,13 +161,13 @@ def turn_columns(m, rate, twist, S, T):
 
 
 @kernel
-def stay(m, frame, t):
+def stay(m, frame, v, t):
     """Q = Q times a pose that stays, (7,): position, quaternion."""
     for i in range(3):
         t.c_h[i] = frame[i]
     for i in range(4):
         t.c_g[i] = frame[3 + i]
-    pass_factor(m, t)
+    pass_factor(m, v, t)
 
 
 @kernel
@@ -177,16 +178,10 @@ def turn_free(m, k, q, v, t):
     """
     x, y, z = q[k], q[k + 1], q[k + 2]
     square = x * x + y * y + z * z
-    angle = sqrt(square)
-    b, c, db, dc = turn_factors(square, angle)
-    # sin(x / 2) / x, by its series where x is small.
-    scale = 0.5 - square / 48.0
-    if angle > 1e-4:
-        scale = sin(0.5 * angle) / angle
-    g = t.c_g
-    g[0], g[1], g[2], g[3] = cos(0.5 * angle), scale * x, scale * y, scale * z
+    b, c, db, dc = turn_factors(square, sqrt(square))
+    exponential(q[k : k + 3], t.c_g)
     t.c_h[0], t.c_h[1], t.c_h[2] = 0.0, 0.0, 0.0
-    pass_factor(m, t)
+    pass_factor(m, v, t)
     G, H, W = t.c_G, t.c_H, t.c_W
     for i in range(6):
         W[i] = 0.0
@@ -269,13 +264,13 @@ def follow_curve(m, factor, numbers, q, v, t):
     first = segment(q[k], count, factor.periodic)
     value, slope, curvature = weights(q[k] - first)
     at = factor.begin + FRAME * (first % count)
-    stay(m, numbers[at : at + 7], t)
+    stay(m, numbers[at : at + 7], v, t)
     # Cumulative: of the last one, of the last two, of the last three [Sueda, Eq. 2.65].
     f, g, h = 1.0 - value[0], -slope[0], -curvature[0]
     for i in range(1, 4):
         at = factor.begin + FRAME * ((first + i - 1) % count) + 7
         twist = numbers[at : at + 6]
-        go_along(m, twist, f, t)
+        go_along(m, twist, f, v, t)
         add_along(m, k, k, twist, g, 0.0, h, 0.0, 0.0, v, t)
         if i < 3:
             f, g, h = f - value[i], g - slope[i], h - curvature[i]
@@ -297,5 +292,5 @@ def follow_surface(m, factor, numbers, q, v, t):
             x, y, z = x + d[column] * control, y + e[column] * control, z + f[column] * control
         value, by_k, by_kk = value + a[row] * x, by_k + b[row] * x, by_kk + c[row] * x
         by_l, by_kl, by_ll = by_l + a[row] * y, by_kl + b[row] * y, by_ll + a[row] * z
-    go_along(m, factor.twist, value, t)
+    go_along(m, factor.twist, value, v, t)
     add_along(m, k, k + 1, factor.twist, by_k, by_l, by_kk, by_kl, by_ll, v, t)

@@ -1,9 +1,9 @@
 """Moving coordinates along velocities, and back: quaternions by exponential and logarithm."""
 
-from math import atan2, cos, sin, sqrt
+from math import atan2, sqrt
 
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.algebra import quaternion_back, quaternion_product
+from robosim.kernels.equations.algebra import exponential, quaternion_back, quaternion_product
 from robosim.kernels.recursive.passive import numbers_of, unit_quaternion
 
 
@@ -34,20 +34,6 @@ def difference_row(on, q0, q1, out):
             at, k = link.q_begin + link.m_T, link.v_begin + link.m_T
             quaternion_back(q0[at : at + 4], q1[at : at + 4], t.s)
             logarithm(t.s, out[k : k + 3])
-
-
-@kernel
-def exponential(turn, out):
-    """out = unit quaternion (4,) of a rotation vector (3,)."""
-    square = turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2]
-    angle = sqrt(square)
-    # sin(x / 2) / x, by its series where x is small.
-    scale = 0.5 - square / 48.0
-    if angle > 1e-4:
-        scale = sin(0.5 * angle) / angle
-    out[0] = cos(0.5 * angle)
-    for i in range(3):
-        out[1 + i] = scale * turn[i]
 
 
 @kernel

@@ -5,7 +5,7 @@ the first one: rounding is taken back.
 """
 
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.contact.kinematics import turned
+from robosim.kernels.contact.kinematics import turn_vector, turned
 from robosim.kernels.equations.algebra import (
     dot,
     fill,
@@ -33,7 +33,7 @@ def start_on_chart(charts, joint, poses, q, w):
         follow_chart(charts, joint, w.q1[:m], None, w)
         place_columns(m, b.R, w, w.Z1)
         quaternion_product(a.q, joint.offset, w.frame)
-        rotate_by(w.frame, w.c_p, w.c_h)
+        turn_vector(w.frame, w.c_p, w.c_h)
         for i in range(3):
             w.o1[i] = w.c_o[i]
             w.base[i] += w.c_h[i]
@@ -78,7 +78,7 @@ def move_along_chart(charts, joint, P_a, body, w, rate):
         slide_on(charts, joint, w.c_x, w.y)
         for i in range(3):
             w.y[i] += w.c_o[i] - w.o1[i]
-        rotate_by(w.frame, w.y, w.c_h)
+        turn_vector(w.frame, w.y, w.c_h)
         turned(P_a, w.c_h, w.y)
         for i in range(3):
             along = w.c_h[i] + w.y[i]
@@ -93,18 +93,10 @@ def move_along_chart(charts, joint, P_a, body, w, rate):
 
 
 @kernel
-def rotate_by(q, c, out):
-    """out = R(q) c."""
-    turned(q, c, out)
-    for i in range(3):
-        out[i] += c[i]
-
-
-@kernel
 def turn_column(q, P, c, between, out):
     """out = R(P) R(q) c."""
-    rotate_by(q, c, between)
-    rotate_by(P, between, out)
+    turn_vector(q, c, between)
+    turn_vector(P, between, out)
 
 
 @kernel

@@ -22,7 +22,7 @@ from robosim.compiled.records.sizes import TRENDS
 from robosim.kernels.compiler.charts import charts_of
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.compiler.lanes import pick, somewhere
-from robosim.kernels.contact.kinematics import turned
+from robosim.kernels.contact.kinematics import turn_vector, turned
 from robosim.kernels.equations.algebra import assign, cross, dot, fill, rotate, rotate_back
 from robosim.kernels.equations.body import end_pose, turn_by, turn_from_rate, turn_hinge
 from robosim.kernels.equations.coordinates import read_ahead
@@ -339,14 +339,6 @@ def axes_apart(joint, pose_a, w):
         along = R[i, 0] * axis[0] + R[i, 1] * axis[1] + R[i, 2] * axis[2]
         worst = max(worst, abs(0.5 * (w.a1[i] - along)))
     return worst
-
-
-@kernel
-def turn_vector(P, c, out):
-    """out = R(P) c."""
-    turned(P, c, out)
-    for i in range(3):
-        out[i] += c[i]
 
 
 @kernel
