@@ -92,6 +92,14 @@ def rotation_vector(q: ArrayLike) -> Array:
     return np.asarray(2 * np.arctan2(sine, abs(q[0])) * np.copysign(1.0, q[0]) / sine * q[1:])
 
 
+def from_rotation_vector(turn: ArrayLike) -> Array:
+    """Unit quaternion (4,) of axis times angle (3,) [rad]."""
+    turn = np.asarray(turn, dtype=float)
+    half = 0.5 * float(np.linalg.norm(turn))
+    # numpy's sinc is sin(pi x) / (pi x).
+    return np.concatenate(([np.cos(half)], 0.5 * np.sinc(half / np.pi) * turn))
+
+
 def from_rpy(rpy: ArrayLike) -> Array:
     """Unit quaternion (4,) of URDF's roll, pitch, yaw [rad]: Rz(yaw) Ry(pitch) Rx(roll)."""
     roll, pitch, yaw = np.asarray(rpy, dtype=float)

@@ -22,9 +22,9 @@ SLIP, TORSION, ROLLING = range(3)
 # What the path of a tendon is made of: coordinates, or points, things to wrap around and pulleys.
 TERM, VIA, SPHERE_WRAP, CYLINDER_WRAP, PULLEY = range(5)
 
-# How the elimination of a tree takes a joint: one axis, a ball, free of the world, any other, or
-# along the columns of its chart.
-HINGE, BALL, FREE, GENERAL, CHART = range(5)
+# How the elimination of a tree takes a joint: one axis, a ball, free of the world, any other, one
+# that follows a function of time, or along the columns of its chart, which may follow one too.
+HINGE, BALL, FREE, GENERAL, DRIVEN, CHART, DRIVEN_CHART = range(7)
 
 # How recursions over a tree take a joint: one hinge, one slide, by a loop over its columns, or over
 # those of its chart.

@@ -18,7 +18,7 @@ class Loads(NamedTuple):
 
     tau: Array  # generalized forces, one for each velocity of a joint
     servos: NDArray[np.void]  # SERVO, one for each velocity of a joint
-    motion: NDArray[np.void]  # MOTION of the driven coordinates over the step
+    motion: NDArray[np.void]  # MOTION of the driven coordinates over the step, in their order
     external: NDArray[np.void]  # (nb + 1,) ROW, wrenches on the bodies, world
 
 
@@ -29,6 +29,15 @@ def make_loads(model: Model) -> Loads:
     return Loads(
         tau=np.zeros(len(model.coordinates)),
         servos=servos,
-        motion=np.zeros(int(np.sum(model.coordinates["driven"] >= 0)), dtype=MOTION),
+        motion=np.zeros(_n_motions(model), dtype=MOTION),
         external=np.zeros(len(model.bodies) + 1, dtype=ROW),
     )
+
+
+def _n_motions(model: Model) -> int:
+    """Number of the coordinates that are driven, four of each free rotation."""
+    last = int(np.argmax(model.coordinates["driven"])) if len(model.coordinates) else 0
+    if not np.any(model.coordinates["driven"] >= 0):
+        return 0
+    joint = model.joints[np.searchsorted(model.joints["v_begin"], last, side="right") - 1]
+    return int(model.coordinates["driven"][last]) + (2 if joint["m_R"] == 3 else 1)

@@ -86,7 +86,7 @@ def make_system(model: Model) -> System:
         contacts=aligned(model.n_slots, CONTACT_WORK),
         blocks=make_blocks(model),
         tree=aligned(nb + 1, work) if model.tree else None,
-        border=None if model.loops is None else aligned(len(model.loops.joint), LOOP_WORK),
+        border=None if model.loops is None else aligned(len(model.loops.top), LOOP_WORK),
         arms=None if model.loops is None else aligned(nb, ARM_WORK),
     )
 

@@ -54,12 +54,19 @@ class Collision(NamedTuple):
 
 
 class Loops(NamedTuple):
-    """Joints that close loops of a tree which share no joints, by the top of their loops."""
+    """What ties joints of a tree to each other: joints that close loops, and couplings.
 
-    joint: NDArray[np.int64]  # (nl,) that closes the loop
-    top: NDArray[np.int64]  # (nl,) body that both sides of the loop hang on, nb for the world
+    Loops that share joints are one here, with the rows of all their ties.
+    """
+
+    ties: NDArray[np.void]  # (nt,) TIE
+    joint: NDArray[np.int64]  # (n,) that close loops
+    rows: NDArray[np.int64]  # (nl,) of all ties of a loop, six at most
+    top: NDArray[np.int64]  # (nl,) body that all of the loop hangs on, nb for the world
     first: NDArray[np.int64]  # (nb + 2,) the first loop with a body, or the world, for its top
     over: NDArray[np.int64]  # (nb,) loop that the joint of a body is part of, -1 for none
+    coupled: NDArray[np.void]  # (n,) COUPLED, by body
+    coupled_begin: NDArray[np.int64]  # (nb + 1,) those of a body's joint
 
 
 class Graph(NamedTuple):

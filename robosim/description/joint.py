@@ -89,8 +89,9 @@ class Joint(Frozen):
         Energy as a function of the coordinate; one for each of several (nv,), which must not be
         those of a free rotation.
     motion : callable or None
-        Coordinate as a function of time [s], of a joint with a single one: it is driven along it
-        by whatever force that takes.
+        Coordinates (nq,) as a function of time [s], or the number of a joint with a single one:
+        the joint is driven along them by whatever forces that takes. A free rotation is a unit
+        quaternion. Joints that close loops have to have a single coordinate.
     cone : float [rad]
         Largest angle between the child's z axis and the joint frame's, of a free rotation.
     largest_turn : float [rad]
@@ -126,7 +127,7 @@ class Joint(Frozen):
     stiffness: ArrayLike = 0.0
     rest: ArrayLike = 0.0
     potential: Potential | Sequence[Potential | None] | None = None
-    motion: Callable[[float], float] | None = None
+    motion: Callable[[float], ArrayLike] | None = None
     cone: float = np.inf
     largest_turn: float = np.inf
     actuated: bool = True
@@ -278,11 +279,8 @@ class Joint(Frozen):
                 "a free rotation has no lower and upper limit; give it a `cone` or `largest_turn`",
                 element=element,
             )
-        if self.motion is not None and self.nv != 1:
-            raise ModelError(
-                f"a motion needs a joint with a single coordinate, not '{self.kind}'",
-                element=element,
-            )
+        if self.motion is not None and self.nv == 0:
+            raise ModelError(f"a '{self.kind}' joint has no motion", element=element)
         self._check_potentials(element)
         if self.motion is not None and not callable(self.motion):
             raise ModelError(

@@ -206,6 +206,13 @@ class Mechanism(Frozen):
         checks.check_couplings(self.couplings, self.joints)
 
     def _check_coordinates(self) -> None:
+        for joint in self.loop_joints:
+            if joint.motion is not None and joint.nv != 1:
+                raise ModelError(
+                    f"closes a loop, so that a motion of its {joint.nv} coordinates is none of the "
+                    "tree's: drive joints of the tree, or let this one come first",
+                    element=f"joint '{joint.name}'",
+                )
         """What is about coordinates, by their names."""
         q_names, v_names, bodies, tendons = self.q_names, self.v_names, self.bodies, self.tendons
         checks.check_tendons(tendons, q_names, v_names, bodies)

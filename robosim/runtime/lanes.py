@@ -86,6 +86,7 @@ def suits_lanes(parts: Sequence[Parts]) -> bool:
     for model, options in ((one.model, one.options) for one in parts):
         tree = model.tree and model.loops is None
         plain = model.collision is None and model.charts is None
+        plain = plain and not np.any(model.coordinates["driven"] >= 0)
         if not (tree and plain and options.order == 2):
             return False
         if model is not before and whole_numbers(model) != whole_numbers(before):

@@ -78,8 +78,7 @@ class Closing:
         self.lower = np.maximum(self._space.lower, low)
         self.upper = np.minimum(self._space.upper, high)
         self.asked, fixed = asked.copy(), [v for v in given if v < nv]
-        for v in fixed:
-            self.asked[self._space.q_index[v]] = given[v]
+        self._space.put(self.asked, given)
         self._unknown = np.ones(nv, dtype=bool)
         self._unknown[fixed] = False
 

@@ -26,16 +26,11 @@ from robosim.errors import ModelError
 from robosim.kernels.recursive import entries
 from robosim.se3 import cross_matrix
 from robosim.simulation.lengths import Lengths, slope
+from robosim.simulation.motions import course, difference
 from robosim.simulation.recursion import Recursion
 from robosim.simulation.relative import End, Linear, Relative, stacked
 from robosim.simulation.relative_on_chart import relative_of
 from robosim.validation import Array
-
-# Between the places of a motion that its derivatives are taken from [s]: with differences of
-# sixth order, rounding and higher derivatives leave some 1e-11 of motions within a second.
-_STEP = 3e-3
-_FIRST = np.array((-1, 9, -45, 0, 45, -9, 1)) / 60
-_SECOND = np.array((2, -27, 270, -490, 270, -27, 2)) / 180
 
 
 class ConstraintRows(NamedTuple):
@@ -110,7 +105,8 @@ class Constraints:
             if joint.name in given:
                 self._add("drive", joint.name, joint.nv, partial(_given, rows))
             elif joint.motion is not None:
-                self._add("drive", joint.name, 1, partial(_driven, joint))
+                q = slice(robot.q_offsets[index], robot.q_offsets[index + 1])
+                self._add("drive", joint.name, joint.nv, partial(_driven_in_tree, joint, q, rows))
         for joint in robot.loop_joints:
             if joint.motion is not None:
                 self._add("drive", joint.name, 1, partial(_driven, joint))
@@ -338,20 +334,25 @@ def _given(rows: slice, at: _State) -> _Target:
     return _Target(Linear(nothing, J, nothing), at.v[rows], at.accelerations[rows])
 
 
+def _driven_in_tree(joint: Joint, q: slice, rows: slice, at: _State) -> _Target:
+    J = np.eye(len(at.v))[rows]
+    nothing = np.zeros(len(J))
+    if at.time is None:
+        return _Target(Linear(nothing, J, nothing), at.v[rows], nothing)
+    there = course(joint, at.time)
+    off = difference(joint, there.value, at.q[q])
+    return _Target(Linear(off, J, nothing), there.rates, there.accelerations)
+
+
 def _driven(joint: Joint, at: _State) -> _Target:
     coordinate, turns = at.coordinate(joint.name)
     if at.time is None:
         rate = coordinate.jacobian @ at.v
         return _Target(coordinate._replace(value=np.zeros(1)), rate, coordinate.bias)
-    assert joint.motion is not None
-    places = [float(joint.motion(at.time + k * _STEP)) for k in range(-3, 4)]
-    beyond = np.array(places) - places[3]
-    off = _unturned(float(coordinate.value[0]) - places[3], 2 * np.pi if turns else 0.0)
-    return _Target(
-        coordinate._replace(value=np.array((off,))),
-        np.array((_FIRST @ beyond / _STEP,)),
-        np.array((_SECOND @ beyond / _STEP**2,)),
-    )
+    there = course(joint, at.time)
+    off = float(coordinate.value[0] - there.value[0])
+    off = _unturned(off, 2 * np.pi if turns else 0.0)
+    return _Target(coordinate._replace(value=np.array((off,))), there.rates, there.accelerations)
 
 
 def _coupled(coupling: Coupling, at: _State) -> _Target:

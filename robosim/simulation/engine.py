@@ -167,10 +167,10 @@ class Engine:
         last, timestep = self.counters.last, self.parts.options.dt
         if last is None:
             return timestep
-        infos, row = last
-        substeps = int(infos["substeps"][row])
+        # Parts of a step, of order four too, are intervals of their own.
+        part = abs(float(self.parts.state.last_dt[0]))
         # A start gives the first interval only its own half of the impulses at its knot.
-        return timestep / substeps * (0.5 if self.counters.last_is_first and substeps == 1 else 1.0)
+        return part * (0.5 if self.counters.last_is_first and part == timestep else 1.0)
 
     def advance(self, run: Handle, begin: int, end: int) -> None:
         """Take steps `begin` to `end` of a run in compiled code."""

@@ -13,6 +13,7 @@ from robosim.errors import ModelError, StateError
 from robosim.simulation.given import check_time, checked_pose
 from robosim.simulation.ik_result import IKResult
 from robosim.simulation.ik_search import Search
+from robosim.simulation.motions import goal_of, value_at
 from robosim.simulation.pose_constraints import PoseConstraints, limits_turns
 from robosim.simulation.search_space import SearchSpace
 from robosim.simulation.targets import (
@@ -64,9 +65,8 @@ class InverseKinematics:
         start = checked_pose(self.robot, "q0", np.asarray(self.robot.home) if q0 is None else q0)
         given = _driven(self.robot, time)
         unknown = np.ones(self.robot.nv, dtype=bool)
-        for v in given:
-            if v < len(unknown):
-                unknown[v], start[self._space.q_index[v]] = False, given[v]
+        unknown[[v for v in given if v < len(unknown)]] = False
+        self._space.put(start, given)
         unknown &= ~_fixed(self.robot, fixed)
         constraints = None
         if self._constrained:
@@ -117,13 +117,12 @@ def _fixed(robot: Mechanism, names: Sequence[str]) -> NDArray[np.bool_]:
 
 def _driven(robot: Mechanism, time: float) -> dict[int, float]:
     """Values of what is driven or held, by index of its velocity, for `PoseConstraints`."""
-    first = robot.v_offsets[-1] + len(robot.springs)
-    given = {
-        robot.v_offsets[j]: float(joint.motion(time))
-        for j, joint in enumerate(robot.joints)
-        if joint.motion is not None
-    }
-    for k, tendon in enumerate(robot.tendons):
+    given: dict[int, float] = {}
+    for v, joint in zip(robot.v_offsets, robot.joints, strict=False):
+        if joint.motion is not None:
+            goal = goal_of(joint, value_at(joint, time)).tolist()
+            given |= dict(enumerate(goal, start=v))
+    for v, tendon in enumerate(robot.tendons, start=robot.v_offsets[-1] + len(robot.springs)):
         if tendon.motion is not None:
-            given[first + k] = float(tendon.motion(time))
+            given[v] = float(value_at(tendon, time)[0])
     return given

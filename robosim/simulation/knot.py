@@ -246,8 +246,10 @@ class Knot:
         forces = (impulses / self.engine.last_interval).tolist()
         return dict(zip(names, forces, strict=True))
 
-    def drive_forces(self) -> dict[str, float]:
+    def drive_forces(self) -> dict[str, float | Array]:
         """What moves each driven joint along its `motion`: a torque [N m] or a force [N].
+
+        Of a joint with several coordinates they are (nv,), those of a free rotation in child axes.
 
         What holds a joint or a tendon whose limits are equal is among them. It acts on the
         coordinate, from the parent on the child: all that the motion needs but the torques given to
@@ -256,7 +258,7 @@ class Knot:
         before the present one; of order dt only after the first step. 0 before that.
         """
         parts, interval = self.parts, self.engine.last_interval
-        return readings.drive_forces(self.robot, parts.model, parts.state, interval)
+        return readings.drive_forces(self.robot, parts.state, interval)
 
     def contact_forces(self) -> Array:
         """Force of the ground on each contact, (nc, 3) [N], world, mean of the last interval.

@@ -1,8 +1,7 @@
-"""What acts on a mechanism from outside: torques, a PD, wrenches, motions that are prescribed."""
+"""What acts on a mechanism from outside: torques, a PD, wrenches."""
 
 from __future__ import annotations
 
-import warnings
 from math import isfinite
 from typing import Any
 
@@ -10,12 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.compiled.loads import Loads
-from robosim.compiled.order import driven_elements
-from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
-from robosim.description.tendon import Tendon
 from robosim.errors import ControllerError, StateError
-from robosim.simulation.blame import user_level
 from robosim.simulation.controllers import PD, check_torques, motor_torques, zero
 from robosim.validation import Array, finite
 
@@ -111,65 +106,6 @@ class Held:
             asked += servos["kd"] * (servos["velocity"] - rates)
             np.add.at(tau, servos["v_index"], motor_torques(servos, asked, rates))
         return tau[: self.robot.nv]
-
-
-class Motions:
-    """Prescribed motions of a robot's driven joints and tendons.
-
-    Parameters
-    ----------
-    robot : Mechanism
-    timestep : float [s]
-    """
-
-    def __init__(self, robot: Mechanism, timestep: float) -> None:
-        self.timestep, self.driven = timestep, driven_elements(robot)
-        self._strayed: set[str] = set()  # driven joints that have been warned of
-
-    def at(self, start: float, first: int, n: int) -> Array:
-        """Values and rates of the driven coordinates at knots `first` .. first + n - 1, (n, nd, 2).
-
-        Counted from the time `start`, so that a knot's is the same however a run came there.
-        """
-        driven = self.driven
-        out = np.empty((n, len(driven), 2))
-        step = 1e-3 * self.timestep
-        for d, joint in enumerate(driven):
-            for k in range(n):
-                t = start + (first + k) * self.timestep
-                here, before, after = (value_at(joint, t + s) for s in (0.0, -step, step))
-                out[k, d] = here, (after - before) / (2 * step)
-            self._warn(joint, start + self.timestep * first, out[:, d, 0])
-        return out
-
-    def _warn(self, element: Joint | Tendon, start: float, values: Array) -> None:
-        """Say, once, where a motion leads beyond the limits of its joint."""
-        lower, upper = np.min(np.asarray(element.lower)), np.max(np.asarray(element.upper))
-        beyond = np.flatnonzero((values < lower - 1e-9) | (values > upper + 1e-9))
-        if len(beyond) and element.name not in self._strayed:
-            self._strayed.add(element.name)
-            value = values[beyond[0]]
-            warnings.warn(
-                f"joint '{element.name}' is driven along its motion to {value:.6g} at "
-                f"{start + self.timestep * beyond[0]:.6g} s, beyond its limits of {lower:.6g} and "
-                f"{upper:.6g}, which do not hold what is driven",
-                stacklevel=user_level(),
-            )
-
-
-def value_at(joint: Joint | Tendon, time: float) -> float:
-    """Where a motion is at a time, or a StateError that says where it is not."""
-    assert joint.motion is not None
-    what = f"the motion of joint '{joint.name}'"
-    try:
-        value = float(joint.motion(time))
-    except Exception as error:
-        raise StateError(
-            f"{what} fails at t = {time:.9g} s: {type(error).__name__}: {error}"
-        ) from error
-    if not np.isfinite(value):
-        raise StateError(f"{what} is {value} at t = {time:.9g} s; it must be finite")
-    return value
 
 
 def wrench_about(x: Array, force: ArrayLike, torque: ArrayLike, point: ArrayLike | None) -> Array:

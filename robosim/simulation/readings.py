@@ -17,6 +17,7 @@ from robosim.compiled.records.contact import CONTACT_READING
 from robosim.compiled.state import State
 from robosim.compiled.workspace import Workspace
 from robosim.description.body import lowest_arms
+from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import obstacle_name
 from robosim.description.springs import PointSpring
@@ -136,13 +137,14 @@ def limit_forces(model: Model, state: State, guesses: Guesses, interval: float) 
     return out / interval
 
 
-def drive_forces(robot: Mechanism, model: Model, state: State, interval: float) -> dict[str, float]:
+def drive_forces(robot: Mechanism, state: State, interval: float) -> dict[str, float | Array]:
     """Generalized forces along the motions of driven joints and tendons, by their names."""
-    found = {}
-    for element, record, knot in zip(all_joints(robot), model.joints, state.joints, strict=True):
+    found: dict[str, float | Array] = {}
+    for element, knot in zip(all_joints(robot), state.joints, strict=True):
         if not isinstance(element, PointSpring) and element.motion is not None:
-            row = int(record["n_T"] + record["n_R"])
-            found[element.name] = float(knot["impulse"][row]) / interval
+            forces = knot["drive"] / interval
+            several = isinstance(element, Joint) and element.nv > 1
+            found[element.name] = forces[: element.nv] if several else float(forces[0])
     return found
 
 

@@ -17,7 +17,8 @@ from robosim.simulation.controllers import PD, Compiled, Controller
 from robosim.simulation.diagnosis import FAR, warn_of_overlap, warn_of_start, warn_of_turn
 from robosim.simulation.engine import Engine
 from robosim.simulation.formulation import Formulation
-from robosim.simulation.loads import Held, Motions
+from robosim.simulation.loads import Held
+from robosim.simulation.motions import Motions
 from robosim.simulation.readings import contacts
 from robosim.validation import Array
 

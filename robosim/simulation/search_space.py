@@ -6,6 +6,8 @@ vector from there, in child axes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -71,6 +73,16 @@ class SearchSpace:
         """Coordinates (nv,) that are numbers; 0 for free rotations."""
         return np.where(self.numbers, q[self.q_index], 0.0)
 
+    def put(self, q: Array, given: Mapping[int, float]) -> None:
+        """Set coordinates of the tree by index of velocity, free rotations by their vectors."""
+        for v, value in given.items():
+            if v < len(self.numbers) and self.numbers[v]:
+                q[self.q_index[v]] = value
+        for k, v in self._balls:
+            if v in given:
+                turn = np.array([given[v + i] for i in range(3)])
+                q[k : k + 4] = quaternions.from_rotation_vector(turn)
+
     def moved(self, q: Array, to: Array, which: NDArray[np.bool_]) -> Array:
         """q with some of its numbers moved to others (nv,)."""
         which = which & self.numbers
@@ -83,10 +95,8 @@ class SearchSpace:
         q = middle.copy()
         q[self.q_index[self.numbers]] += z[self.numbers]
         for k, v in self._balls:
-            angle = float(np.linalg.norm(z[v : v + 3]))
-            if angle > 0:
-                turn = quaternions.from_axis_angle(z[v : v + 3], angle)
-                q[k : k + 4] = quaternions.multiply(q[k : k + 4], turn)
+            turn = quaternions.from_rotation_vector(z[v : v + 3])
+            q[k : k + 4] = quaternions.multiply(q[k : k + 4], turn)
         return q
 
     def away(self, q0: Array, q1: Array) -> Array:

@@ -19,8 +19,9 @@ from robosim.runtime.notice import CompileNotice
 from robosim.simulation.controllers import Controller, resolve
 from robosim.simulation.engine import FEWEST_IN_LANES, Engine
 from robosim.simulation.knot import Knot
-from robosim.simulation.loads import Held, Motions, wrench_about
+from robosim.simulation.loads import Held, wrench_about
 from robosim.simulation.massless import simulated
+from robosim.simulation.motions import Motions
 from robosim.simulation.options import check_velocity_limits, checked
 from robosim.simulation.running import Running, progress_bar
 from robosim.simulation.start import Start

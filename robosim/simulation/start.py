@@ -14,6 +14,7 @@ from robosim.compiled.order import coordinate_places, driven_elements
 from robosim.description.charts import check_on_chart
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
+from robosim.description.tendon import Tendon
 from robosim.errors import StateError
 from robosim.kernels.equations.coordinates import joint_violations
 from robosim.kernels.solve.status import CONVERGED
@@ -25,7 +26,8 @@ from robosim.simulation.closing import Closed, Closing, sides
 from robosim.simulation.diagnosis import Beyond, beyond_limits
 from robosim.simulation.engine import Engine
 from robosim.simulation.given import check_time, checked, checked_pose
-from robosim.simulation.loads import Held, Motions
+from robosim.simulation.loads import Held
+from robosim.simulation.motions import Motions, goal_of
 from robosim.validation import Array, finite
 
 CLOSED = 1e-9  # what may be left of constraints [m, or sine of half an angle]
@@ -93,6 +95,7 @@ class Start:
             robot.joint_index(name)
         asked_signs = checked_signs(robot, signs or {})
         with restored_if_refused(self._engine.parts, self._engine.counters):
+            self._follow_motions(q, v, float(time))
             self.place(q, v, float(time))
             self._check_springs()
             if self._constrained:
@@ -146,6 +149,17 @@ class Start:
                     "start with its ends apart, in the mechanism's home pose too"
                 )
 
+    def _follow_motions(self, q: Array, v: Array, time: float) -> None:
+        """Put coordinates and velocities of the tree's driven joints where their motions are."""
+        motion = self._motions.at(time, 0, 1)[0]
+        for element, place in zip(self._motions.driven, self._motions.places, strict=True):
+            rates = slice(*self._rates_of(element))
+            if isinstance(element, Joint) and rates.stop <= len(v):
+                values, speeds = motion[place].T
+                j = self._engine.robot.joint_index(element.name)
+                q[slice(*self._engine.robot.q_offsets[j : j + 2])] = values
+                v[rates] = speeds[: element.nv]
+
     def place(self, q: Array, v: Array, time: float) -> None:
         """Bodies where the tree's coordinates lead."""
         engine, robot = self._engine, self._engine.robot
@@ -166,20 +180,17 @@ class Start:
         robot = self._engine.robot
         tree_v, asked = state.v[: robot.nv].copy(), state.q[: robot.nq].copy()
         motion = self._motions.at(time, 0, 1)[0]
-        # Where in q the coordinate of each velocity is; of no meaning for a free rotation.
-        q_index = np.concatenate(
-            [j["q_begin"] + np.arange(j["m_T"] + j["m_R"]) for j in model.joints]
-        )
         held = np.zeros(len(model.coordinates), dtype=np.int64)
-        goal, rate = state.q[q_index].copy(), state.v.copy()
+        goal, rate = np.zeros(len(held)), state.v.copy()
         for name in hold:
             j = robot.joint_index(name)
-            if robot.joints[j].has_quaternion:
-                raise StateError(f"cannot hold joint '{name}': it has a free rotation")
-            held[robot.v_offsets[j] : robot.v_offsets[j + 1]] = 1
-        driven = model.coordinates["driven"]
-        for v in np.flatnonzero(driven >= 0):
-            held[v], (goal[v], rate[v]) = 1, motion[driven[v]]
+            v, q = slice(*robot.v_offsets[j : j + 2]), slice(*robot.q_offsets[j : j + 2])
+            held[v], goal[v] = 1, goal_of(robot.joints[j], state.q[q])
+        for element, place in zip(self._motions.driven, self._motions.places, strict=True):
+            v = slice(*self._rates_of(element))
+            values, rates = motion[place].T
+            held[v], rate[v] = 1, rates[: v.stop - v.start]
+            goal[v] = goal_of(element, values) if isinstance(element, Joint) else values
         wanted = Wanted(tree_v, time, held, goal, signs)
         left = self._close(held, goal)
         if not from_tree:
@@ -199,6 +210,16 @@ class Start:
                 raise StateError("velocities cannot be projected: the mechanism is singular here")
         self._check_rates(motion)
         self._check_springs()
+
+    def _rates_of(self, element: Joint | Tendon) -> tuple[int, int]:
+        """Where the velocities of a joint or a tendon begin and end."""
+        robot = self._engine.robot
+        if isinstance(element, Joint):
+            j = robot.joint_index(element.name)
+            return robot.v_offsets[j], robot.v_offsets[j + 1]
+        first = robot.v_offsets[-1] + len(robot.springs)
+        k = first + [one.name for one in robot.tendons].index(element.name)
+        return k, k + 1
 
     def _close(self, held: NDArray[np.int64], goal: Array) -> float:
         """Move the bodies onto all constraints; what is left [m, or sine of half an angle]."""
@@ -287,17 +308,13 @@ class Start:
         """Refuse motions and couplings that contradict each other in their rates."""
         robot, parts = self._engine.robot, self._engine.parts
         model, v = parts.model, parts.state.v
-        driven = model.coordinates["driven"]
         off = [
             f"the motion of '{element.name}' ({rate:.6g} asked for, {now:.6g} left)"
-            for element, rate, now in zip(
-                driven_elements(robot),
-                motion[:, 1],
-                [v[driven == d][0] for d in range(len(motion))],
-                strict=True,
-            )
+            for element, place in zip(self._motions.driven, self._motions.places, strict=True)
             # Lengths that are held curve away from their rates, by an amount of order dt.
-            if isinstance(element, Joint) and abs(now - rate) > 1e-3 * max(1.0, abs(rate))
+            if isinstance(element, Joint)
+            for rate, now in zip(motion[place, 1], v[slice(*self._rates_of(element))], strict=False)
+            if abs(now - rate) > 1e-3 * max(1.0, abs(rate))
         ]
         for coupling, record in zip(robot.couplings, model.couplings, strict=True):
             rates = record["factor"] * v[model.joints["v_begin"][record["joint"]]]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.compiled.arrays import aligned
-from robosim.compiled.kinds import BALL, CHART, FREE, GENERAL, HINGE
+from robosim.compiled.kinds import BALL, CHART, DRIVEN, DRIVEN_CHART, FREE, GENERAL, HINGE
 from robosim.compiled.order import all_joints, n_lengths
 from robosim.compiled.records.joint import (
     CHARTED_JOINT,
@@ -94,8 +94,8 @@ def joint_records(
         mine["driven"] = -1
         add_pieces(potentials, mine, pieces)
         if motion is not None:
-            mine["driven"] = driven
-            driven += 1
+            mine["driven"] = driven + np.arange(size_v)
+            driven += size_q
         acts = any(mine[name].any() for name in ("stiffness", "damping", "armature"))
         record["law"] = acts or any(potentials) or motion is not None
         resists = isinstance(joint, Tendon | Joint) and joint.resists
@@ -104,9 +104,10 @@ def joint_records(
             # Limits and friction act on coordinates, and with no constraints nothing else asks
             # for a node to have them on.
             record["law"] = 1
-        record["kind"] = _elimination(record, nb, resists)
         if isinstance(joint, Joint) and joint.own_chart is not None:
-            record["kind"] = CHART
+            record["kind"] = CHART if motion is None else DRIVEN_CHART
+        else:
+            record["kind"] = DRIVEN if motion is not None else _elimination(record, nb, resists)
         record["first_child"], record["next_child"] = -1, -1
         if record["child"] < nb:
             record["per_inertia"] = 1.0 / _own_inertia(mechanism.bodies[record["child"]], record)

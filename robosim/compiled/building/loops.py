@@ -1,60 +1,167 @@
-"""Which loops a tree may have: those that share no joints."""
+"""What ties the joints of a tree to each other, as borders of the tree's elimination."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from robosim.compiled.model import Loops
+from robosim.compiled.records.tree import COUPLED, TIE
+from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
+
+MOST_ROWS = 6  # of the ties that share joints
+
+
+@dataclass
+class Loop:
+    """Ties that share joints.
+
+    Attributes
+    ----------
+    ties : list of int
+        Among joints that close loops, then couplings.
+    ends : list of int
+        Bodies from which its joints lead down to the top.
+    top : int
+        The body that all of them hang on, which is not part of it.
+    """
+
+    ties: list[int]
+    ends: list[int]
+    top: int
 
 
 def is_tree_with_loops(mechanism: Mechanism, velocity_limits: bool = False) -> bool:
-    """Whether nothing ties bodies to each other but a tree's joints, and loops that share none."""
-    if mechanism.couplings or mechanism.springs or mechanism.tendons:
-        return False
-    if any(joint.motion is not None for joint in mechanism.joints):
+    """Whether a mechanism is a tree with no more ties than a border of it can be."""
+    if mechanism.springs or mechanism.tendons:
         return False
     if any(None not in (a[0], b[0]) for a, b in mechanism.touching_shapes()):
         return False
-    return not mechanism.loop_joints or separate_loops(mechanism, velocity_limits) is not None
+    return not _ties(mechanism) or separate_loops(mechanism, velocity_limits) is not None
 
 
-def separate_loops(mechanism: Mechanism, velocity_limits: bool = False) -> Loops | None:
-    """The loops of a mechanism; None if two share a joint, or anything acts where one is closed.
+def separate_loops(mechanism: Mechanism, velocity_limits: bool = False) -> list[Loop] | None:
+    """The loops of a mechanism; None where ties that share joints have more than six rows.
 
-    Limits of velocities there only count if these act.
+    Also if anything acts where a loop is closed, or what floats is tied. Limits of velocities there
+    only count if these act.
     """
     if any(v >= mechanism.nv for v in mechanism.actuated):
         return None
     nb = len(mechanism.bodies)
     index = {body.name: i for i, body in enumerate(mechanism.bodies)}
-    above, floats = np.full(nb, nb), np.zeros(nb, dtype=bool)
-    for joint in mechanism.tree_joints:
-        child = index[joint.child]
-        above[child] = nb if joint.parent is None else index[joint.parent]
-        floats[child] = joint.n_constraints == 0
-    over = np.full(nb, -1, dtype=np.int64)
-    found: list[tuple[int, int, list[int]]] = []
+    above = [nb if joint.parent is None else index[joint.parent] for joint in mechanism.tree_joints]
+    above.append(nb)
+    floats = {b for b, joint in enumerate(mechanism.tree_joints) if joint.n_constraints == 0}
+    found: list[Loop] = []
     for k, joint in enumerate(mechanism.loop_joints):
-        acts = (joint.per_coordinate(name).any() for name in ("stiffness", "damping", "armature"))
-        if joint.n_constraints == 0 or joint.resists or any(joint.potentials) or any(acts):
+        if _acts(joint) or (velocity_limits and joint.is_limited_in_velocity):
             return None
-        if velocity_limits and joint.is_limited_in_velocity:
+        ends = [index[joint.child], nb if joint.parent is None else index[joint.parent]]
+        found.append(Loop([k], ends, _common(ends, above)))
+    bodies = {joint.name: b for b, joint in enumerate(mechanism.tree_joints)}
+    for k, coupling in enumerate(mechanism.couplings, start=len(mechanism.loop_joints)):
+        if not {coupling.joint, coupling.source} <= bodies.keys():
             return None
-        sides = []
-        for end in (index[joint.child], nb if joint.parent is None else index[joint.parent]):
-            side = [end]
-            while side[-1] < nb:
-                side.append(int(above[side[-1]]))
-            sides.append(side)
-        top = next(body for body in sides[0] if body in sides[1])
-        path = [body for side in sides for body in side[: side.index(top)]]
-        found.append((top, nb + k, path))
-    found.sort(key=lambda loop: loop[0])
-    for n, (_, _, path) in enumerate(found):
-        if np.any(over[path] >= 0) or np.any(floats[path]):
+        ends = [bodies[coupling.joint], bodies[coupling.source]]
+        found.append(Loop([k], ends, _common([above[end] for end in ends], above)))
+    loops: list[Loop] = []
+    for loop in found:
+        # One that has been joined with another may share joints with a third.
+        while shared := [one for one in loops if _path(one, above) & _path(loop, above)]:
+            loops = [one for one in loops if one not in shared]
+            for one in shared:
+                top = _common([loop.top, one.top], above)
+                loop = Loop([*loop.ties, *one.ties], [*loop.ends, *one.ends], top)
+        loops.append(loop)
+    rows = [1 if joint is None else joint.n_constraints for joint in _ties(mechanism)]
+    for loop in loops:
+        if sum(rows[k] for k in loop.ties) > MOST_ROWS or _path(loop, above) & floats:
             return None
-        over[path] = n
-    tops = np.array([loop[0] for loop in found], dtype=np.int64)
-    first = np.searchsorted(tops, np.arange(nb + 2)).astype(np.int64)
-    return Loops(np.array([loop[1] for loop in found], dtype=np.int64), tops, first, over)
+    return sorted(loops, key=lambda loop: loop.top)
+
+
+def compile_loops(
+    mechanism: Mechanism,
+    joints: NDArray[np.void],
+    couplings: NDArray[np.void],
+    velocity_limits: bool,
+) -> Loops | None:
+    """The loops of a mechanism from its JOINT and COUPLING records, None without any."""
+    loops = separate_loops(mechanism, velocity_limits) if _ties(mechanism) else None
+    if loops is None:
+        return None
+    nb, n_closing = len(mechanism.bodies), len(mechanism.loop_joints)
+    over = np.full(nb, -1, dtype=np.int64)
+    ties: list[tuple[object, ...]] = []
+    coupled: list[tuple[int, tuple[int, int, float]]] = []
+    above = [int(joint["parent"]) for joint in joints[:nb]] + [nb]
+    rows = []
+    for n, loop in enumerate(loops):
+        over[list(_path(loop, above))] = n
+        begin = 0
+        for k in sorted(loop.ties):
+            compliance = np.zeros(6)
+            if k < n_closing:
+                record, ends = joints[nb + k], (nb + k, -1)
+                count, translations = int(record["n_T"] + record["n_R"]), int(record["n_T"])
+                compliance[:translations] = record["compliance_T"]
+                compliance[translations:] = record["compliance_R"]
+            else:
+                record, ends, count = couplings[k - n_closing], (-1, k - n_closing), 1
+                compliance[0] = record["compliance"]
+                for j, row, factor in zip(
+                    record["joint"], record["row"], record["factor"], strict=True
+                ):
+                    first = int(joints[j]["n_T"] + joints[j]["n_R"])
+                    coupled.append((int(j), (int(row) - first, begin, float(factor))))
+            ties.append((*ends, int(record["node"]), n, begin, count, compliance))
+            begin += count
+        rows.append(begin)
+    coupled.sort(key=lambda one: one[0])
+    tops = np.array([loop.top for loop in loops], dtype=np.int64)
+    return Loops(
+        ties=np.array(ties, dtype=TIE),
+        joint=np.arange(nb, nb + n_closing, dtype=np.int64),
+        rows=np.array(rows, dtype=np.int64),
+        top=tops,
+        first=np.searchsorted(tops, np.arange(nb + 2)).astype(np.int64),
+        over=over,
+        coupled=np.array([one for _, one in coupled], dtype=COUPLED),
+        coupled_begin=np.searchsorted([j for j, _ in coupled], np.arange(nb + 1)).astype(np.int64),
+    )
+
+
+def _ties(mechanism: Mechanism) -> list[Joint | None]:
+    """The joints that close loops, and None for each coupling."""
+    return [*mechanism.loop_joints, *(None for _ in mechanism.couplings)]
+
+
+def _acts(joint: Joint) -> bool:
+    """Whether a joint that closes a loop does more than that, or nothing."""
+    laws = (joint.per_coordinate(name).any() for name in ("stiffness", "damping", "armature"))
+    acts = joint.resists or joint.motion is not None or any(joint.potentials) or any(laws)
+    return acts or joint.n_constraints == 0
+
+
+def _down(body: int, above: list[int]) -> list[int]:
+    """A body and all that it hangs on, down to the world."""
+    way = [body]
+    while way[-1] != above[-1]:
+        way.append(above[way[-1]])
+    return way
+
+
+def _common(bodies: list[int], above: list[int]) -> int:
+    """The body nearest to some bodies that all of them are or hang on."""
+    ways = [set(_down(body, above)) for body in bodies[1:]]
+    return next(b for b in _down(bodies[0], above) if all(b in way for way in ways))
+
+
+def _path(loop: Loop, above: list[int]) -> set[int]:
+    """The bodies whose joints are part of a loop."""
+    ways = (_down(end, above) for end in loop.ends)
+    return {body for way in ways for body in way[: way.index(loop.top)]}

@@ -10,11 +10,11 @@ from robosim.compiled.building.charts import place_charts
 from robosim.compiled.building.contacts import contact_records, place_companions
 from robosim.compiled.building.graph import compile_graph
 from robosim.compiled.building.joints import coupling_records, joint_records
-from robosim.compiled.building.loops import separate_loops
+from robosim.compiled.building.loops import compile_loops
 from robosim.compiled.building.pairs import compile_pairs
 from robosim.compiled.building.restitution import restitutions
 from robosim.compiled.building.tendons import path_records
-from robosim.compiled.model import Loops, Model
+from robosim.compiled.model import Model
 from robosim.description.mechanism import Mechanism
 
 
@@ -45,6 +45,7 @@ def compile_model(
         array.setflags(write=False)
     if pairs is not None:
         pairs.setflags(write=False)
+    loops = compile_loops(mechanism, joints, couplings, velocity_limits) if articulated else None
     return Model(
         bodies,
         joints,
@@ -60,23 +61,20 @@ def compile_model(
         facets,
         graph,
         articulated,
-        _loops(mechanism, articulated, velocity_limits),
+        loops,
         charts,
         restitutions(mechanism, collision, n_slots),
     )
-
-
-def _loops(mechanism: Mechanism, articulated: bool, velocity_limits: bool) -> Loops | None:
-    """Loops as the solver of trees takes them, None for the other, or without any."""
-    has_loops = articulated and mechanism.loop_joints
-    return separate_loops(mechanism, velocity_limits) if has_loops else None
 
 
 def solved_by(
     model: Model, mechanism: Mechanism, articulated: bool, velocity_limits: bool = False
 ) -> Model:
     """The model of a mechanism, for the solver of trees or the one with multipliers."""
-    return model._replace(tree=articulated, loops=_loops(mechanism, articulated, velocity_limits))
+    loops = None
+    if articulated:
+        loops = compile_loops(mechanism, model.joints, model.couplings, velocity_limits)
+    return model._replace(tree=articulated, loops=loops)
 
 
 def connect_pairs(model: Model, near: NDArray[np.bool_]) -> Model:

@@ -68,7 +68,9 @@ COORDINATE = np.dtype(
         ("armature", "f8"),
         ("piece_begin", "i8"),  # of its potential in Model.pieces; none if both are equal
         ("piece_end", "i8"),
-        ("driven", "i8"),  # row of Loads.motion if it follows a function of time, else -1
+        # Row of Loads.motion if it follows a function of time, else -1; at that of the first
+        # coordinate of a free rotation begin the four rows of its quaternion.
+        ("driven", "i8"),
     ]
 )
 
@@ -93,6 +95,7 @@ JOINT_STATE = np.dtype(
         ("rotor", "f8", (6,)),  # momenta of the rotors that enter the next step, by coordinate
         # Of a tree: rates of the coordinates in the last interval, of a BALL those of its body.
         ("mid", "f8", (6,)),
+        ("drive", "f8", (6,)),  # of the last step: what kept coordinates on their motions
     ]
 )
 
@@ -124,7 +127,9 @@ JOINT_WORK = with_rows(
         ("rows", "i8"),  # in the equations: those of the constraints, and of coordinates with laws
         ("held", "i8", (6,)),  # 1 for a coordinate that is constrained to `goal`
         ("goal", "f8", (6,)),
+        ("turn", "f8", (4,)),  # goal of a free rotation
         ("goal_rate", "f8", (6,)),
+        ("drive", "f8", (6,)),  # what constrains coordinates to that
         ("law", "f8", (6,)),  # what the laws ask for, by coordinate
         ("half", "f8", (6,)),  # the part of it that acts at the second knot as well
         ("rotor", "f8", (6,)),  # momenta of rotors that leave the interval
@@ -149,5 +154,6 @@ SERVO = np.dtype(  # of an actuator that is part of the equations: position and 
     ]
 )
 
-# A motion that a coordinate is driven along: its values and rates at the step's ends.
+# A motion that a coordinate is driven along: its values and rates at the step's ends. Of a free
+# rotation there are four, with a quaternion's numbers and, in the first three, its rates.
 MOTION = np.dtype([("q1", "f8"), ("q2", "f8"), ("v1", "f8"), ("v2", "f8")])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from robosim.compiled.arrays import with_rows
 from robosim.compiled.records.chart import CHART_FIELDS
 
@@ -79,4 +81,24 @@ LOOP_WORK = with_rows(  # at the loop's top
     C=6,
     E=6,  # answer of the loop to its multipliers, while its top stands still
     I=6,  # and its inverse
+)
+
+TIE = np.dtype(  # of joints of a tree: a joint that closes a loop, or a coupling
+    [
+        ("joint", "i8"),  # or -1
+        ("coupling", "i8"),  # or -1
+        ("node", "i8"),
+        ("loop", "i8"),
+        ("begin", "i8"),  # its rows among those of the loop
+        ("rows", "i8"),
+        ("compliance", "f8", (6,)),
+    ]
+)
+
+COUPLED = np.dtype(  # a coordinate of a joint of the tree that a coupling ties
+    [
+        ("row", "i8"),  # of the coordinate
+        ("at", "i8"),  # row of its loop
+        ("factor", "f8"),  # of the coordinate in that
+    ]
 )

@@ -1,8 +1,8 @@
 """Rows of joints in the equations of a step [Bruedigam2023, Eq. 29b], and their impulses."""
 
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.compiler.lanes import somewhere
-from robosim.kernels.equations.algebra import assign
+from robosim.kernels.compiler.lanes import pick, somewhere
+from robosim.kernels.equations.algebra import assign, quaternion_back
 from robosim.kernels.equations.joint import joint_jacobian, joint_motion_map, joint_residual
 from robosim.kernels.equations.tendon import follow_tendon, is_tendon
 
@@ -26,12 +26,22 @@ def joint_equations(joint, w, poses, q2, t, dt, residual):
     for row in range(w.rows - n):
         if w.held[row] != 0:
             compliance = joint.compliance_R if row >= joint.m_T else joint.compliance_T
-            value = (q2[joint.q_begin + row] - w.goal[row]) / dt
+            value = off_goal(joint, w, row, q2, t) / dt
             residual[n + row] = -value - compliance * w.impulse[n + row]
             worst = max(worst, abs(residual[n + row]))
         else:
             residual[n + row] = w.law[row] - w.impulse[n + row]
     return worst
+
+
+@kernel
+def off_goal(joint, w, row, q, t):
+    """How far a coordinate in q is beyond its goal; of a free rotation by a turn in child axes."""
+    if joint.m_R != 3 or row < joint.m_T:
+        return q[joint.q_begin + row] - w.goal[row]
+    at = joint.q_begin + joint.m_T
+    quaternion_back(w.turn, q[at : at + 4], t.s)
+    return pick(t.s[0] < 0.0, -2.0, 2.0) * t.s[1 + row - joint.m_T]
 
 
 @kernel

@@ -6,13 +6,14 @@ from robosim.kernels.compiler.jit import entry, kernel
 from robosim.kernels.equations.algebra import (
     clear_rows,
     dot,
+    exponential,
     fill,
     normalize_quaternion,
     rotate,
     rotate_back,
 )
 from robosim.kernels.equations.body import turn_by
-from robosim.kernels.equations.constraints import rows_ahead
+from robosim.kernels.equations.constraints import off_goal, rows_ahead
 from robosim.kernels.equations.coordinates import begin_charts, load_poses, read_joints
 from robosim.kernels.equations.joint import joint_residual
 from robosim.kernels.equations.tendon import is_tendon, place_tendon_blocks
@@ -32,7 +33,8 @@ from robosim.kernels.step.velocities import project
 def constraint_residual(model, state, work, held, goal):
     """Rows of all constraints at pose2 into work.residual, negative; the largest of them.
 
-    Coordinates that are held get rows too. Sets which rows are in use.
+    Coordinates that are held get rows too; the goals of a free rotation are a rotation vector.
+    Sets which rows are in use.
     """
     clear_rows(work.residual)
     read_joints(model, state, work, work.pose2, work.twists, 0)
@@ -49,13 +51,16 @@ def constraint_residual(model, state, work, held, goal):
         for row in range(n):
             work.residual[joint.node].w[row] = -w.g[row]
             worst = max(worst, abs(w.g[row]))
+        if joint.m_R == 3 and held[joint.v_begin + joint.m_T] != 0:
+            at = joint.v_begin + joint.m_T
+            exponential(goal[at : at + 3], w.turn)
         for row in range(m):
-            w.held[row] = held[joint.v_begin + row]
+            w.held[row], w.goal[row] = held[joint.v_begin + row], goal[joint.v_begin + row]
             fill(0.0, w.A[row])
             if joint.law != 0 or w.held[row] != 0:
                 w.rows = n + m
             if w.held[row] != 0:
-                value = state.q[joint.q_begin + row] - goal[joint.v_begin + row]
+                value = off_goal(joint, w, row, state.q, t)
                 work.residual[joint.node].w[n + row] = -value
                 worst = max(worst, abs(value))
     for n in range(model.couplings.shape[0]):

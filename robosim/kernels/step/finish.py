@@ -56,6 +56,7 @@ def commit(scheme, model, state, system, work, dt, shows, info):
         w, knot = work.joints[j], state.joints[j]
         assign(w.rotor, knot.rotor)
         assign(w.impulse, knot.impulse)
+        assign(w.drive, knot.drive)
         if j >= scheme.first_multiplier(model):
             for row in range(w.rows, 6):
                 knot.impulse[row] = 0.0

@@ -49,6 +49,7 @@ def start_knot(model, state, memory, work, dt):
         joint, knot = model.joints[j], state.joints[j]
         fill(0.0, knot.impulse)
         fill(0.0, knot.mid)
+        fill(0.0, knot.drive)
         for row in range(joint.m_T + joint.m_R):
             v = joint.v_begin + row
             knot.mid[row] = own_rate(joint, row, state.v, state.bodies)

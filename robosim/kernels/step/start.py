@@ -3,7 +3,15 @@
 from robosim.compiled.memory import PLACED
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.contact.active_set import use_coordinates
-from robosim.kernels.equations.algebra import clear_rows
+from robosim.kernels.equations.algebra import (
+    clear_rows,
+    cross,
+    dot,
+    fill,
+    normalize_quaternion,
+    quaternion_back,
+    quaternion_product,
+)
 from robosim.kernels.equations.coordinates import begin_charts, load_directions, load_poses
 
 
@@ -45,18 +53,48 @@ def choose_rows(scheme, model, system, loads, work, j, dt, end):
     """Take joint j's coordinates into the equations, and see where driven ones have to be."""
     joint, w = model.joints[j], work.joints[j]
     use_coordinates(scheme, model, system, work, j)
-    for row in range(joint.m_T + joint.m_R):
-        driven = model.coordinates[joint.v_begin + row].driven
-        w.held[row] = 1 if driven >= 0 else 0
-        if driven >= 0:
-            w.goal[row], w.goal_rate[row] = along_motion(loads.motion[driven], dt, end)
+    driven = model.coordinates[joint.v_begin].driven
+    if driven >= 0:
+        numbers = joint.m_T + (joint.m_R if joint.m_R == 1 else 0)
+        fill(1, w.held[: joint.m_T + joint.m_R])
+        for row in range(numbers):
+            m = loads.motion[driven + row]
+            w.goal[row], w.goal_rate[row] = along_cubic(m.q1, m.q2, m.v1, m.v2, dt, end)
+        if joint.m_R == 3:
+            turn_along(loads.motion[driven + numbers :], dt, end, w, numbers, work.scratch[0])
 
 
 @kernel
-def along_motion(m, dt, s):
+def along_cubic(q1, q2, v1, v2, dt, s):
     """(value, rate) at the fraction s of a step, by the cubic through the values at its ends."""
-    rise = m.q2 - m.q1
-    a, b = dt * m.v1 - rise, -dt * m.v2 + rise
+    rise = q2 - q1
+    a, b = dt * v1 - rise, -dt * v2 + rise
     r = 1.0 - s
-    value = r * m.q1 + s * m.q2 + s * r * (r * a + s * b)
+    value = r * q1 + s * q2 + s * r * (r * a + s * b)
     return value, (rise + (r - s) * (r * a + s * b) + s * r * (b - a)) / dt
+
+
+@kernel
+def turn_along(motion, dt, s, w, first, t):
+    """w.turn and, from row `first`, w.goal_rate at the fraction s of a step, of a free rotation.
+
+    The cubic is that of the turn's vector g, of which (1, g) is the quaternion but for its length.
+    """
+    for k in range(4):
+        t.r[k], w.turn[k] = motion[k].q1, motion[k].q2
+    quaternion_back(t.r, w.turn, t.s)
+    for k in range(3):
+        t.arm[k], t.w[k] = t.s[1 + k] / t.s[0], motion[k].v2
+    # Its rate is (omega + g x omega + g (g . omega)) / 2 for the rate of turn in child axes.
+    along = dot(t.arm, t.w)
+    cross(t.arm, t.w, t.z)
+    t.s[0] = 1.0
+    for k in range(3):
+        rate = 0.5 * (t.w[k] + t.z[k] + along * t.arm[k])
+        t.s[1 + k], t.y[k] = along_cubic(0.0, t.arm[k], 0.5 * motion[k].v1, rate, dt, s)
+    cross(t.s[1:], t.y, t.z)
+    size = 1.0 + dot(t.s[1:], t.s[1:])
+    for k in range(3):
+        w.goal_rate[first + k] = 2.0 / size * (t.y[k] - t.z[k])
+    quaternion_product(t.r, t.s, w.turn)
+    normalize_quaternion(w.turn)

@@ -233,10 +233,14 @@ def step(model, system, work, dt, length):
 
 @kernel
 def end_joints(model, system, work):
-    """Directions of all joints at the second knot."""
+    """Directions of all joints at the second knot; what kept coordinates on their motions."""
     for j in range(model.joints.shape[0]):
-        if model.joints[j].node >= 0:
+        joint, w = model.joints[j], work.joints[j]
+        if joint.node >= 0:
             rows_ahead(model, work, j)
+            n = joint.n_T + joint.n_R
+            for row in range(w.rows - n):
+                w.drive[row] = w.impulse[n + row]
 
 
 @kernel

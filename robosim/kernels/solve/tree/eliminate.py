@@ -12,7 +12,8 @@ D x_b = f for everything beyond the joint, its coordinates and the body are elim
 
 U and W of a hinge are kept as the parent has them, X1^T U (S - A)^-1 and (S - A)^-1 W X2: all that
 a sweep waits for from body to body is one product of each with a wrench or a motion. A ball passes
-on no moment and reads U from D; others keep X1^T U, and solve with the factors of S - A.
+on no moment and reads U from D; others keep X1^T U, and solve with the factors of S - A. Of a joint
+that follows a function of time s is given: W is zero, and U its wrench [Sueda, Alg. 9].
 
 That is the articulated-body algorithm [Featherstone1983], but for its two ends: wrenches act at
 the first knot (1), motions are those of the second (2). A is the slope of the joint's laws and of
@@ -35,6 +36,7 @@ from robosim.kernels.compiler.rows import (
 from robosim.kernels.contact.answers import subtract_rows_answer
 from robosim.kernels.equations.algebra import fill, lu6, lu6_solve_matrix
 from robosim.kernels.equations.body import angular_momentum_tangent
+from robosim.kernels.equations.joint import is_driven
 from robosim.kernels.solve.tree.loops import begin_loops, factor_loops, pass_joint
 
 
@@ -215,6 +217,20 @@ def eliminate_coordinates(w, m, Z1, Z2, r1, r2, A, parent):
 
 
 @kernel
+def pass_whole(w, m, r1, parent):
+    """A body whose joint moves as it is told: rates do not answer, and all is passed on."""
+    for n in range(m):
+        fill(0.0, w.U[n])
+        fill(0.0, w.W[n])
+        for k in range(6):
+            for i in range(6):
+                w.U[n, i] += w.D[i, k] * w.Z2[n, k]
+        to_parent(w.U[n], r1)
+    fill(0.0, w.x)
+    add_reduced(w.D, w.x, scaled(0.0, read_row(w.D[0])), r1, w.r2, parent)
+
+
+@kernel
 def factor_tree(joints, loops, directions, rows, tree, border, arms, held):
     """Eliminate all joints, leaves first, from the blocks D; 1 + body if singular.
 
@@ -255,6 +271,8 @@ def factor_joint(b, joints, rows, tree, held):
         status = eliminate_ball(w, r1, w.r2, parent)
     elif joint.kind == FREE:
         status = lu6(w.D)
+    elif is_driven(joint):
+        pass_whole(w, joint.m_T + joint.m_R, r1, parent)
     else:
         if rows[b].rows == joint.n_T + joint.n_R:
             for row in range(6):

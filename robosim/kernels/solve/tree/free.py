@@ -21,10 +21,12 @@ from robosim.kernels.solve.tree.loops import (
     begin_loops,
     end_loops,
     factor_loops,
+    keep_multipliers,
     load_loops,
     pass_joint,
 )
 from robosim.kernels.solve.tree.residual import (
+    coupling_equations,
     find_loop_rows,
     left_momentum,
     loop_equations,
@@ -111,6 +113,7 @@ def solve_free(model, loops, state, system, loads, work, options, dt, info):
             loops,
             work.bodies,
             work.joints,
+            work.couplings,
             system.tree,
             system.border,
             system.arms,
@@ -137,7 +140,7 @@ def follow_joints(model, loops, state, system, loads, work, dt):
         clear_rows(work.impulse)
         left = loop_equations(model, loops, system, work, dt)
     tree_laws(model, state, system, loads, work, dt)
-    return left
+    return max(left, coupling_equations(model, loops, work, dt))
 
 
 @kernel
@@ -167,7 +170,7 @@ def sweep_up(
     if loops is not None:
         if fresh:
             begin_loops(joints, loops, directions, rows, border, arms, tree, False)
-        load_loops(joints, loops, border, residual)
+        load_loops(loops, border, residual)
     for b in range(nb - 1, -1, -1):
         left_momentum(b, bodies, inertias, motions, known, residual, t, dt)
         if loops is not None:
@@ -189,7 +192,7 @@ def sweep_up(
 
 
 @kernel
-def sweep_down(joints, loops, motions, rows, tree, border, arms, x, t, dt):
+def sweep_down(joints, loops, motions, rows, couplings, tree, border, arms, x, t, dt):
     """The Newton step, and where it leads.
 
     One body after the other is done in three stages, so that each finds what it waits for: what the
@@ -197,14 +200,14 @@ def sweep_down(joints, loops, motions, rows, tree, border, arms, x, t, dt):
     """
     nb = tree.shape[0] - 1
     if loops is not None:
-        end_loops(nb, joints, loops, border, tree[nb].x, x)
+        end_loops(nb, loops, border, tree[nb].x)
     for n in range(nb + 2):
         if n < nb:
             if loops is not None:
                 add_rates(n, joints[n].m_T + joints[n].m_R, loops, arms, border, tree[n].s)
             pass_motion(n, joints, tree, False)
             if loops is not None:
-                end_loops(n, joints, loops, border, tree[n].x, x)
+                end_loops(n, loops, border, tree[n].x)
             remember_joint(n, tree)
             assign(motions[n].P, motions[n].P_old)
         if 0 < n <= nb:
@@ -212,7 +215,10 @@ def sweep_down(joints, loops, motions, rows, tree, border, arms, x, t, dt):
         if n > 1:
             move_body(n - 2, joints, motions, tree, dt)
     if loops is not None:
-        for n in range(loops.joint.shape[0]):
-            j = loops.joint[n]
-            for row in range(joints[j].n_T + joints[j].n_R):
-                rows[j].impulse[row] += x[joints[j].node].w[row]
+        keep_multipliers(loops, border, x)
+        for n in range(loops.ties.shape[0]):
+            tie = loops.ties[n]
+            for row in range(tie.rows if tie.joint >= 0 else 0):
+                rows[tie.joint].impulse[row] += x[tie.node].w[row]
+            if tie.coupling >= 0:
+                couplings[tie.coupling].impulse += x[tie.node].w[0]

@@ -1,4 +1,4 @@
-"""Closed loops in the elimination of a tree: a border that is as wide as one loop.
+"""Closed loops and couplings in the elimination of a tree: a border as wide as one loop.
 
 A joint that closes a loop gives its bodies the wrenches B^T mu at the first knot for its
 multipliers mu, and asks for C x = r of their motions at the second one. Both are carried along the
@@ -10,7 +10,13 @@ tree with what they act on, as loads and motions are. Past a joint, with its S, 
 
 up to the body at which both sides of the loop come together, its top. What is left there,
 E mu + C x = r, tells mu, and its answer B^T mu belongs to the top alone: nothing beyond knows of
-the loop. So the work is proportional to the lengths of the loops, as long as they share no joints.
+the loop. So the work is proportional to the lengths of the loops. Loops that share joints are one,
+with the rows of all of them, which are six at most.
+
+A coupling of two joints' coordinates is such a loop as well, up to the body that both hang on. Its
+factors are added where the two joints are: to Z1^T B^T, as its multiplier acts along the
+coordinate, and to V. A driven joint has the rates that it is given whatever the multipliers are, so
+that there Y is zero.
 
 What `articulated` keeps as the parent has it, X1^T U and W X2, is subtracted after the shift.
 
@@ -30,6 +36,7 @@ from robosim.kernels.compiler.rows import (
     write_row,
 )
 from robosim.kernels.equations.algebra import dot, fill, lu6, lu6_solve_matrix, lu6_solve_vector
+from robosim.kernels.equations.joint import is_driven
 from robosim.kernels.solve.tree.residual import to_reference
 
 
@@ -40,26 +47,33 @@ def begin_loops(joints, loops, directions, rows, border, arms, tree, held):
     for b in range(nb):
         if loops.over[b] >= 0:
             clear_border(arms[b])
-    for n in range(loops.joint.shape[0]):
-        j, e = loops.joint[n], border[n]
-        joint, w, way = joints[j], rows[j], directions[j]
+    for n in range(loops.top.shape[0]):
+        e = border[n]
         clear_border(e)
-        e.rows = joint.n_T + joint.n_R
+        e.rows = loops.rows[n]
         for i in range(6):
             fill(0.0, e.E[i])
             e.E[i, i] = 1.0
-        for i in range(e.rows):
-            e.E[i, i] = joint.compliance_T if i < joint.n_T else joint.compliance_R
+    for n in range(loops.ties.shape[0]):
+        tie = loops.ties[n]
+        e = border[tie.loop]
+        for i in range(tie.rows):
+            e.E[tie.begin + i, tie.begin + i] = tie.compliance[i]
+        if tie.joint < 0:
+            continue
+        joint, w, way = joints[tie.joint], rows[tie.joint], directions[tie.joint]
+        for i in range(tie.rows):
+            at = tie.begin + i
             for body, first, second in (
                 (joint.child, way.G_b[i], w.G_b[i]),
                 (joint.parent, way.G_a[i], w.G_a[i]),
             ):
                 if body == nb:
                     continue
-                if body == loops.top[n]:
-                    place_end(tree[body], first, second, held, e.B[i], e.C[i])
+                if body == loops.top[tie.loop]:
+                    place_end(tree[body], first, second, held, e.B[at], e.C[at])
                 else:
-                    place_end(tree[body], first, second, held, arms[body].B[i], arms[body].C[i])
+                    place_end(tree[body], first, second, held, arms[body].B[at], arms[body].C[at])
 
 
 @kernel
@@ -93,14 +107,17 @@ def along_axis(axis, rows):
 
 
 @kernel
-def see_loop(joint, w, arm, Z1, Z2, a1, a2, e):
+def see_loop(b, joint, loops, w, arm, Z1, Z2, a1, a2, e):
     """What a joint that has been eliminated and the rows of its loop have to do with each other."""
-    m = joint.m_T + joint.m_R
+    m, begin, end = joint.m_T + joint.m_R, loops.coupled_begin[b], loops.coupled_begin[b + 1]
     if joint.kind == HINGE:
-        u = along_axis(a1, arm.B)
-        write_row(u, arm.u[0])
-        write_row(scaled(w.inverse, u), arm.Y[0])
+        write_row(along_axis(a1, arm.B), arm.u[0])
         write_row(along_axis(a2, arm.C), arm.V[0])
+        for n in range(begin, end):
+            one = loops.coupled[n]
+            arm.u[0, one.at] += one.factor
+            arm.V[0, one.at] += one.factor
+        write_row(scaled(w.inverse, read_row(arm.u[0])), arm.Y[0])
     else:
         for i in range(e.rows):
             B, C, y = arm.B[i], arm.C[i], arm.y
@@ -112,7 +129,15 @@ def see_loop(joint, w, arm, Z1, Z2, a1, a2, e):
                 for k in range(m):
                     y[k] = dot(Z1[k, :3], B[:3]) + dot(Z1[k, 3:], B[3:])
                     arm.V[k, i] = dot(Z2[k, :3], C[:3]) + dot(Z2[k, 3:], C[3:])
-                lu6_solve_vector(w.S, y)
+                for n in range(begin, end):
+                    one = loops.coupled[n]
+                    if one.at == i:
+                        y[one.row] += one.factor
+                        arm.V[one.row, i] += one.factor
+                if is_driven(joint):
+                    fill(0.0, y)
+                else:
+                    lu6_solve_vector(w.S, y)
             for k in range(m):
                 arm.u[k, i], arm.Y[k, i] = y[k], y[k]
     for i in range(e.rows):
@@ -154,9 +179,9 @@ def pass_joint(b, joint, loops, w, arms, border, held):
         return
     e, arm = border[n], arms[b]
     if held:
-        see_loop(joint, w, arm, w.Z2, w.Z2, w.a2, w.a2, e)
+        see_loop(b, joint, loops, w, arm, w.Z2, w.Z2, w.a2, w.a2, e)
     else:
-        see_loop(joint, w, arm, w.Z1, w.Z2, w.a1, w.a2, e)
+        see_loop(b, joint, loops, w, arm, w.Z1, w.Z2, w.a1, w.a2, e)
     if joint.parent < loops.over.shape[0]:
         r1 = w.r2 if held else w.r1
         if joint.parent == loops.top[n]:
@@ -186,13 +211,14 @@ def factor_loops(b, loops, border, D):
 
 
 @kernel
-def load_loops(joints, loops, border, x):
-    """Right-hand sides of all loops, from the rows x of their joints."""
-    for n in range(loops.joint.shape[0]):
-        e, joint = border[n], joints[loops.joint[n]]
-        fill(0.0, e.mu)
-        for i in range(e.rows):
-            e.mu[i] = x[joint.node].w[i]
+def load_loops(loops, border, x):
+    """Right-hand sides of all loops, from the rows x of their ties."""
+    for n in range(loops.top.shape[0]):
+        fill(0.0, border[n].mu)
+    for n in range(loops.ties.shape[0]):
+        tie = loops.ties[n]
+        for i in range(tie.rows):
+            border[tie.loop].mu[tie.begin + i] = x[tie.node].w[i]
 
 
 @kernel
@@ -231,10 +257,18 @@ def add_rates(b, m, loops, arms, border, s):
 
 
 @kernel
-def end_loops(b, joints, loops, border, motion, x):
-    """Multipliers of the loops whose top is body b, for its motion, into the rows of x."""
+def end_loops(b, loops, border, motion):
+    """Multipliers of the loops whose top is body b, for its motion."""
     for n in range(loops.first[b], loops.first[b + 1]):
-        e, joint = border[n], joints[loops.joint[n]]
+        e = border[n]
         for i in range(e.rows):
             e.mu[i] -= dot(e.C[i], motion) + dot(e.C[i, 3:], motion[3:])
-            x[joint.node].w[i] = e.mu[i]
+
+
+@kernel
+def keep_multipliers(loops, border, x):
+    """Multipliers of all ties into their rows of x."""
+    for n in range(loops.ties.shape[0]):
+        tie = loops.ties[n]
+        for i in range(tie.rows):
+            x[tie.node].w[i] = border[tie.loop].mu[tie.begin + i]

@@ -15,7 +15,7 @@ from robosim.kernels.equations.constraints import (
     joint_equations,
     rows_ahead,
 )
-from robosim.kernels.equations.joint import is_chart
+from robosim.kernels.equations.joint import is_chart, is_driven
 from robosim.kernels.equations.joint_forces import joint_law, push_somewhere
 from robosim.kernels.solve.tree.charts import push_on_chart, share_on_chart
 from robosim.kernels.solve.tree.unknowns import look_ahead, pose_body
@@ -29,7 +29,8 @@ def tree_laws(model, state, system, loads, work, dt):
         if w.rows > joint.n_T + joint.n_R:
             look_ahead(model, state, system, work, j, dt)
             joint_law(model, state, loads, work, j, dt)
-            assign_laws(joint, w, work.residual[joint.node].w)
+            if not is_driven(joint):
+                assign_laws(joint, w, work.residual[joint.node].w)
 
 
 @kernel
@@ -47,6 +48,29 @@ def loop_equations(model, loops, system, work, dt):
             left = joint_equations(joint, w, work.pose2, work.q2, work.scratch[0], dt, residual)
             worst = max(worst, left)
             add_joint_impulses(joint, way, w, work.impulse)
+    return worst
+
+
+@kernel
+def coupling_equations(model, loops, work, dt):
+    """Rows of couplings into work.residual, and what they do along coordinates, after the laws.
+
+    Returns what is left of them [m/s]. A driven joint takes what a coupling does to it.
+    """
+    worst = 0.0
+    if loops is not None:
+        for n in range(model.couplings.shape[0]):
+            coupling, w = model.couplings[n], work.couplings[n]
+            w.g = -coupling.offset
+            for i in range(2):
+                joint = model.joints[coupling.joint[i]]
+                w.g += coupling.factor[i] * work.q2[joint.q_begin]
+                if not is_driven(joint):
+                    row, impulse = coupling.row[i], coupling.factor[i] * w.impulse
+                    work.residual[joint.node].w[row] += impulse
+            value = w.g / dt + coupling.compliance * w.impulse
+            work.residual[coupling.node].w[0] = -value
+            worst = max(worst, abs(value))
     return worst
 
 
@@ -101,6 +125,9 @@ def share_residual(bodies, joints, rows, tree, residual, info):
                 u += residual[joint.node].w[joint.n_T + joint.n_R]
             size = u * u * joint.per_inertia
             keep_moment(w.f, u, w.a1, w.r1, w.passed)
+        elif is_driven(joint):
+            to_reference(w.f, w.r1, w.passed)
+            size = 0.0
         else:
             along_joint(joint, w, w.f, w.u)
             if law:
@@ -195,13 +222,18 @@ def add_laws(joint, rows, out):
 
 
 @kernel
-def leave_residual(joints, tree, rows, impulses):
+def leave_residual(joints, tree, rows, couplings, gears, impulses):
     """Add what joints pass on of the last residual to the impulses, and note it in `rows`.
 
-    So momenta do not sum up what is left of the equations.
+    So momenta do not sum up what is left of the equations. What drives a joint is the rest of its
+    body's equation along the coordinates.
     """
     for b in range(tree.shape[0] - 1):
         joint, w = joints[b], tree[b]
+        if is_driven(joint):
+            along_joint(joint, w, w.f, w.u)
+            for row in range(joint.m_T + joint.m_R):
+                rows[b].drive[row] = -w.u[row]
         f, r, x = w.passed, w.r1, rows[b].impulse
         x[0], x[1], x[2] = -f[0], -f[1], -f[2]
         x[3] = r[1] * f[2] - r[2] * f[1] - f[3]
@@ -209,6 +241,13 @@ def leave_residual(joints, tree, rows, impulses):
         x[5] = r[0] * f[1] - r[1] * f[0] - f[5]
         rho_a, parent = tree[joint.parent].rho1, impulses[joint.parent].w
         push_joint(joint, x, r, w.rho1, rho_a, impulses[b].w, parent)
+    for n in range(couplings.shape[0]):
+        for i in range(2):
+            joint = joints[couplings[n].joint[i]]
+            if is_driven(joint):
+                row = couplings[n].row[i] - joint.n_T - joint.n_R
+                taken = couplings[n].factor[i] * gears[n].impulse
+                rows[couplings[n].joint[i]].drive[row] -= taken
 
 
 @kernel
@@ -308,7 +347,14 @@ def tree_residual(model, system, work, dt, info):
 
 @kernel
 def add_loop_momenta(model, loops, system, work, out):
-    """out += what the direction's multipliers of joints that close loops do to bodies."""
+    """out += what the direction's multipliers of loops do to bodies, and along coordinates."""
     if loops is not None:
         for n in range(loops.joint.shape[0]):
             add_joint_momenta(model, system, work, loops.joint[n], out)
+        for n in range(model.couplings.shape[0]):
+            coupling = model.couplings[n]
+            for i in range(2):
+                joint = model.joints[coupling.joint[i]]
+                if not is_driven(joint):
+                    impulse = coupling.factor[i] * work.rhs[coupling.node].w[0]
+                    out[joint.node].w[coupling.row[i]] += impulse

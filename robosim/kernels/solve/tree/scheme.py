@@ -16,6 +16,7 @@ from robosim.kernels.equations.algebra import assign, fill, similarity
 from robosim.kernels.equations.constraints import assign_laws, place_directions
 from robosim.kernels.equations.joint import (
     is_chart,
+    is_driven,
     joint_motion_map,
     joint_residual,
     read_coordinates,
@@ -32,6 +33,7 @@ from robosim.kernels.solve.tree.free import solve_free
 from robosim.kernels.solve.tree.residual import (
     add_loop_momenta,
     add_tree_forces,
+    coupling_equations,
     find_loop_rows,
     leave_residual,
     loop_equations,
@@ -43,6 +45,7 @@ from robosim.kernels.solve.tree.sweep import solve_joints
 from robosim.kernels.solve.tree.unknowns import (
     add_remembered_rates,
     axes_apart,
+    drive_joint,
     guess_tree,
     has_directions,
     interval_rates,
@@ -105,7 +108,7 @@ def add_directions(model, system, work, j):
 def guess(model, state, memory, work, dt, ahead, learns):
     """Unknowns of joints: their rates `ahead` of the knot [s], as they have changed.
 
-    With `learns` guesses before this one tell by how much it would miss.
+    With `learns` guesses before this one tell by how much it would miss. What is driven is known.
     """
     since = 0.5 * state.last_dt[0]
     guess_tree(
@@ -120,8 +123,13 @@ def guess(model, state, memory, work, dt, ahead, learns):
         since + ahead,
         pick(state.last_dt[0] == dt, 1.0, 0.0) if learns else 0.0,
     )
+    for b in range(model.bodies.shape[0]):
+        if is_driven(model.joints[b]):
+            drive_joint(b, model.joints, state.q, memory.system, work, dt)
     for j in range(model.bodies.shape[0], model.joints.shape[0]):
         assign(state.joints[j].impulse, work.joints[j].impulse)
+    for n in range(model.couplings.shape[0]):
+        work.couplings[n].impulse = state.couplings[n].impulse
 
 
 @kernel
@@ -158,7 +166,7 @@ def place(model, state, system, loads, work, dt):
     pose_contacts(model, system, work, dt)
     worst = loop_equations(model, model.loops, system, work, dt)
     tree_laws(model, state, system, loads, work, dt)
-    return worst
+    return max(worst, coupling_equations(model, model.loops, work, dt))
 
 
 @kernel
@@ -212,7 +220,7 @@ def add_unbalanced(model, system, work, out):
     for j in range(model.bodies.shape[0]):
         joint, w = model.joints[j], work.joints[j]
         n, m = joint.n_T + joint.n_R, joint.m_T + joint.m_R
-        if w.rows > n:
+        if w.rows > n and not is_driven(joint):
             for row in range(m):
                 answer = work.rhs[joint.node].w[n + row]
                 for k in range(m):
@@ -251,7 +259,8 @@ def step(model, system, work, dt, length):
 def end_joints(model, system, work):
     """What joints pass on of the last residual; directions at the second knot that close loops."""
     find_loop_rows(model, model.loops, work)
-    leave_residual(model.joints, system.tree, work.joints, work.impulse)
+    tree, impulse = system.tree, work.impulse
+    leave_residual(model.joints, tree, work.joints, model.couplings, work.couplings, impulse)
 
 
 @kernel
@@ -259,7 +268,7 @@ def push_joints(model, system, loads, work, dt):
     """work.known += half of what laws and generalized forces give at the second knot."""
     for j in range(model.bodies.shape[0]):
         joint, w = model.joints[j], work.joints[j]
-        if w.rows > joint.n_T + joint.n_R:
+        if w.rows > joint.n_T + joint.n_R and not is_driven(joint):
             push_coordinates(joint, work.pose2[j], w.half, True, system.tree, work.known)
     add_tree_forces(
         model.joints,
@@ -296,10 +305,14 @@ def solve_held(model, system, work):
     nb = model.bodies.shape[0]
     for j in range(nb):
         joint, w = model.joints[j], work.joints[j]
-        if w.rows > joint.n_T + joint.n_R:
+        if is_driven(joint):
+            assign(w.goal_rate, work.rhs[joint.node].w[joint.n_T + joint.n_R :])
+        elif w.rows > joint.n_T + joint.n_R:
             assign_laws(joint, w, work.rhs[joint.node].w)
     for j in range(nb, model.joints.shape[0]):
         fill(0.0, work.rhs[model.joints[j].node].w)
+    for n in range(model.couplings.shape[0]):
+        fill(0.0, work.rhs[model.couplings[n].node].w)
     status = factor_joints(model, system, work, True)
     if status == 0:
         solve_joints(model, system, work, work.rhs, True, False)

@@ -3,10 +3,12 @@
 from robosim.compiled.kinds import BALL, FREE, HINGE
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.equations.algebra import assign, dot, fill, lu6_solve_vector
+from robosim.kernels.equations.joint import is_driven
 from robosim.kernels.solve.tree.loops import (
     add_rates,
     answer_loops,
     end_loops,
+    keep_multipliers,
     load_loops,
     take_rates,
 )
@@ -21,8 +23,8 @@ def solve_tree(joints, loops, rows, tree, border, arms, x, held, before):
     or of an interval.
 
     Rows of bodies are wrenches about their centres of mass and become (d v, psi); those of joints,
-    after the bodies, are what their laws ask for and stay as they are; those of joints that close
-    loops become their multipliers.
+    after the bodies, are what their laws ask for, or the rates of what is driven, and stay as they
+    are; those of joints that close loops become their multipliers.
     """
     sweep_to_root(joints, loops, rows, tree, border, arms, x, held)
     sweep_to_leaves(joints, loops, tree, border, arms, x, before)
@@ -49,7 +51,7 @@ def sweep_to_root(joints, loops, rows, tree, border, arms, x, held):
     """tree.s of the joints as if their parents stood still, for the right-hand sides x."""
     nb = tree.shape[0] - 1
     if loops is not None:
-        load_loops(joints, loops, border, x)
+        load_loops(loops, border, x)
     for b in range(nb - 1, -1, -1):
         answer_wrench(b, joints, loops, rows, tree, border, arms, x, held)
     if loops is not None:
@@ -85,6 +87,10 @@ def answer_wrench(b, joints, loops, rows, tree, border, arms, x, held):
         fill(0.0, w.passed)
         size = dot(f[:3], w.x[:3]) + dot(f[3:], w.x[3:])
         m = 0
+    elif is_driven(joint):
+        for row in range(m):
+            s[row] = x[joint.node].w[joint.n_T + joint.n_R + row]
+        pass_on_others(f, s, m, w.U, r, w.passed)
     else:
         fill(0.0, u)
         for row in range(m):
@@ -141,7 +147,7 @@ def sweep_to_leaves(joints, loops, tree, border, arms, x, before):
     """
     nb = tree.shape[0] - 1
     if loops is not None:
-        end_loops(nb, joints, loops, border, tree[nb].x, x)
+        end_loops(nb, loops, border, tree[nb].x)
     for b in range(nb):
         w = tree[b]
         motion, out, rho = w.x, x[b].w, w.rho1 if before else w.rho2
@@ -149,12 +155,14 @@ def sweep_to_leaves(joints, loops, tree, border, arms, x, before):
             add_rates(b, joints[b].m_T + joints[b].m_R, loops, arms, border, w.s)
         pass_motion(b, joints, tree, before)
         if loops is not None:
-            end_loops(b, joints, loops, border, motion, x)
+            end_loops(b, loops, border, motion)
         p, q, t = motion[3], motion[4], motion[5]
         out[0] = motion[0] + q * rho[2] - t * rho[1]
         out[1] = motion[1] + t * rho[0] - p * rho[2]
         out[2] = motion[2] + p * rho[1] - q * rho[0]
         out[3], out[4], out[5] = p, q, t
+    if loops is not None:
+        keep_multipliers(loops, border, x)
 
 
 @stage

@@ -15,7 +15,7 @@ turned by P. With `e` from the parent's joint point to the child's, free along s
 in world axes. e_held, the rest of e, is rounding, which is so taken back.
 """
 
-from math import atan2, sqrt
+from math import atan2, cos, sin, sqrt
 
 from robosim.compiled.kinds import BALL, HINGE
 from robosim.compiled.records.sizes import TRENDS
@@ -23,7 +23,15 @@ from robosim.kernels.compiler.charts import charts_of
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.compiler.lanes import pick, somewhere
 from robosim.kernels.contact.kinematics import turn_vector, turned
-from robosim.kernels.equations.algebra import assign, cross, dot, fill, rotate, rotate_back
+from robosim.kernels.equations.algebra import (
+    assign,
+    cross,
+    dot,
+    fill,
+    quaternion_product,
+    rotate,
+    rotate_back,
+)
 from robosim.kernels.equations.body import end_pose, turn_by, turn_from_rate, turn_hinge
 from robosim.kernels.equations.coordinates import read_ahead
 from robosim.kernels.equations.joint import (
@@ -126,6 +134,27 @@ def guess_tree(joints, knots, guesses, trend, poses, tree, t, dt, ahead, regular
         elif joint.m_R == 3:
             rotate(poses[b].R, w.s[joint.m_T :], t.w)
             turn_from_rate(t.w, dt, w.Q)
+
+
+@kernel
+def drive_joint(b, joints, q, system, work, dt):
+    """Unknowns of a joint that follows a function of time: they lead from q to its goal."""
+    joint, w, goal = joints[b], system.tree[b], work.joints[b]
+    for row in range(joint.m_T):
+        w.slide[row] = (goal.goal[row] - q[joint.q_begin + row]) / dt
+    if joint.m_R == 1:
+        half = 0.5 * (goal.goal[joint.m_T] - q[joint.q_begin + joint.m_T])
+        w.Q[0], w.Q[1] = cos(half), sin(half)
+    elif joint.m_R == 3:
+        # The child's turn, seen from before its parent's.
+        t, back = work.scratch[0], system.pose1[b].q
+        quaternion_product(system.pose1[joint.parent].q, joint.offset, t.r)
+        quaternion_product(t.r, goal.turn, t.s)
+        t.r[0], t.r[1], t.r[2], t.r[3] = back[0], -back[1], -back[2], -back[3]
+        quaternion_product(t.s, t.r, w.Q)
+        sign = pick(w.Q[0] < 0.0, -1.0, 1.0)
+        for i in range(4):
+            w.Q[i] *= sign
 
 
 @kernel
