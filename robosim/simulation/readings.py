@@ -143,8 +143,8 @@ def drive_forces(robot: Mechanism, state: State, interval: float) -> dict[str, f
     for element, knot in zip(all_joints(robot), state.joints, strict=True):
         if not isinstance(element, PointSpring) and element.motion is not None:
             forces = knot["drive"] / interval
-            several = isinstance(element, Joint) and element.nv > 1
-            found[element.name] = forces[: element.nv] if several else float(forces[0])
+            rows = element.nv if isinstance(element, Joint) else 1
+            found[element.name] = forces[:rows] if rows > 1 else float(forces[0])
     return found
 
 

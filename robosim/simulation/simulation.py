@@ -62,8 +62,9 @@ class Simulation(Knot):
         2, or 4: seven steps of order two, combined. While a contact or a limit is active, or
         with servos, steps are of order two all the same, and say so.
     solver : str or None
-        "articulated" eliminates a tree along its joints, and loops that share none; "ldu" any
-        mechanism with all multipliers, more slowly. By default the former works on what it can, and
+        "articulated" eliminates a tree along its joints, with loops and couplings, of which those
+        that share joints make six equations at most; "ldu" any mechanism with all multipliers,
+        more slowly. By default the former works on what it can, and
         where it cannot solve a step, as may happen with many stiff contacts, the latter goes on for
         2 steps, the next time for 4, and so on.
     lanes : bool
@@ -148,9 +149,9 @@ class Simulation(Knot):
         suits = is_tree_with_loops(robot, velocity_limits)
         if solver not in (None, "ldu", "articulated") or (solver == "articulated" and not suits):
             raise OptionError(
-                "solver must be 'ldu', or 'articulated' for trees without couplings, point "
-                "springs, tendons, driven joints, contacts between bodies and loops that share "
-                f"joints, not {solver!r}"
+                "solver must be 'ldu', or 'articulated' for trees without point springs, tendons, "
+                "contacts between bodies, and loops and couplings that share joints and make more "
+                f"than six equations, not {solver!r}"
             )
         self.robot = robot
         # What another one has to share for this one to go on from its state.
@@ -254,8 +255,9 @@ class Simulation(Knot):
     ) -> None:
         """Put the robot at joint coordinates q (nq,), moving at v (nv,).
 
-        Closed loops, couplings and driven joints are then satisfied by moving the bodies by as
-        little as possible in the mass metric, and their velocities likewise: q and v need to be
+        Driven joints are put where their motions are. Closed loops and couplings are then
+        satisfied by moving the bodies by as little as possible in the mass metric, and their
+        velocities likewise: q and v need to be
         consistent only roughly, and what became of them is read from the simulation. Where that
         leads beyond a limit, a pose near q is searched for that keeps all limits.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.compiled.arrays import aligned
@@ -54,7 +54,7 @@ def joint_records(
             record["p_a"], record["p_b"] = joint.parent_position, joint.child_position
             _set_scales(mechanism, record)
         potentials: tuple[Potential | None, ...] = (None,)
-        motion = None
+        motion: Callable[[float], ArrayLike] | None = None
         if isinstance(joint, Tendon):
             lowest, highest = np.asarray(joint.rest_length)
             names = ("stiffness", "damping", "armature")
