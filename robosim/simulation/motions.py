@@ -75,9 +75,8 @@ class Motions:
     def _warn(self, element: Joint | Tendon, start: float, values: Array) -> None:
         """Say, once, where a motion leads beyond the limits of its joint."""
         n = values.shape[1]
-        lower, upper = (
-            np.atleast_1d(np.asarray(side))[:n] for side in (element.lower, element.upper)
-        )
+        sides = element.lower, element.upper
+        lower, upper = (np.atleast_1d(np.asarray(side))[:n] for side in sides)
         beyond = np.argwhere((values < lower - 1e-9) | (values > upper + 1e-9))
         if len(beyond) and element.name not in self._strayed:
             self._strayed.add(element.name)
