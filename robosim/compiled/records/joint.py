@@ -127,15 +127,15 @@ JOINT_WORK = with_rows(
         ("rows", "i8"),  # in the equations: those of the constraints, and of coordinates with laws
         ("held", "i8", (6,)),  # 1 for a coordinate that is constrained to `goal`
         ("goal", "f8", (6,)),
-        ("turn", "f8", (4,)),  # goal of a free rotation
         ("goal_rate", "f8", (6,)),
-        ("drive", "f8", (6,)),  # what constrains coordinates to that
         ("law", "f8", (6,)),  # what the laws ask for, by coordinate
         ("half", "f8", (6,)),  # the part of it that acts at the second knot as well
         ("rotor", "f8", (6,)),  # momenta of rotors that leave the interval
         ("rate", "f8", (6,)),  # of the coordinates over the interval
         ("before", "f8", (6,)),  # of a tree: rates of the coordinates in the interval before
         ("asked", "f8", (6,)),  # right-hand sides of its rows in the last linear solve
+        ("turn", "f8", (4,)),  # goal of a free rotation
+        ("drive", "f8", (6,)),  # what keeps coordinates at their goals
     ],
     A=6,  # derivative of `law` by the rates of the coordinates
 )

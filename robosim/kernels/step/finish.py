@@ -10,7 +10,7 @@ from robosim.kernels.contact.active_set import ground_gap
 from robosim.kernels.equations.algebra import assign, fill, rotate_back
 from robosim.kernels.equations.arcs import add_changes
 from robosim.kernels.equations.chart_rows import change_chart
-from robosim.kernels.equations.joint import is_chart
+from robosim.kernels.equations.joint import is_chart, is_driven
 from robosim.kernels.solve.status import CONVERGED
 from robosim.kernels.step.start import start_interval
 from robosim.kernels.step.velocities import find_velocities
@@ -56,7 +56,8 @@ def commit(scheme, model, state, system, work, dt, shows, info):
         w, knot = work.joints[j], state.joints[j]
         assign(w.rotor, knot.rotor)
         assign(w.impulse, knot.impulse)
-        assign(w.drive, knot.drive)
+        if is_driven(model.joints[j]):
+            assign(w.drive, knot.drive)
         if j >= scheme.first_multiplier(model):
             for row in range(w.rows, 6):
                 knot.impulse[row] = 0.0
