@@ -279,6 +279,30 @@ def derivatives_row(on, q, v, a, by_q, by_v, M):
 
 
 @kernel
+def spatial_row(on, q, v, a, origin, columns, motions):
+    """What moves the tree, without gravity, about a point (3,) that stays, in world axes.
+
+    Of each column S, S' and S'' (nv, 3, 6) as `turn` and `turn2` are; of each link its twist and
+    the rate of that (nb, 2, 6).
+    """
+    nb = on.tree.links.shape[0]
+    for i in range(6):
+        on.spatial[nb].a[i] = 0.0
+    place_columns(on, q)
+    for i in range(3):
+        origin[i] = on.places[0].p[i]
+    for b in range(nb):
+        move_columns(on.tree.charts, on, b, q, v, a)
+        for i in range(6):
+            motions[b, 0, i], motions[b, 1, i] = on.spatial[b].v[i], on.spatial[b].a[i]
+    for k in range(columns.shape[0]):
+        way = on.ways[k]
+        for i in range(6):
+            columns[k, 0, i], columns[k, 1, i] = way.S[i], way.turn[i]
+            columns[k, 2, i] = way.turn2[i]
+
+
+@kernel
 def add_gyroscopic_slope(on, k, v, by_v):
     """by_v += derivative of omega x (A omega) of a free rotation's rotors A."""
     c = on.tree.coordinates

@@ -9,7 +9,7 @@ from robosim.kernels.compiler.recursion import load_recursion
 from robosim.kernels.equations.vectors import not_finite, row_of
 from robosim.kernels.recursive.articulated import forward_row, hybrid_row
 from robosim.kernels.recursive.composite import centroidal_row, find_center, mass_row
-from robosim.kernels.recursive.derivatives import derivatives_row
+from robosim.kernels.recursive.derivatives import derivatives_row, spatial_row
 from robosim.kernels.recursive.joints import place_links
 from robosim.kernels.recursive.mass_inverse import mass_inverse_row
 from robosim.kernels.recursive.motion import (
@@ -131,6 +131,20 @@ def inverse_derivatives(address, q, v, a, by_q, by_v, mass):
         derivatives_row(
             on, q[row_of(q, i)], v[row_of(v, i)], a[row_of(a, i)], by_q[i], by_v[i], mass[i]
         )
+    return 0
+
+
+@entry
+def spatial_motion(address, q, v, a, origin, columns, motions):
+    """Points (n, 3) that stay; columns (n, nv, 3, 6) and motions (n, nb, 2, 6) about them."""
+    on = load_recursion(address)
+    for i in range(columns.shape[0]):
+        if no_motion(on, q[row_of(q, i)], v[row_of(v, i)], a[row_of(a, i)]):
+            return NOT_A_STATE
+        spatial_row(
+            on, q[row_of(q, i)], v[row_of(v, i)], a[row_of(a, i)],
+            origin[i], columns[i], motions[i],
+        )  # fmt: skip
     return 0
 
 
