@@ -5,32 +5,41 @@
 J is split by its singular values, J = U S V^T, and those that are zero are left out: rows may
 depend on each other. What is left, V^T a = S^-1 U^T (c - J' v), has the multipliers S U^T lambda
 from the dual problem [Sueda, Eq. 2.123], and the least lambda of all that act alike follows.
+
+Limits and contacts push and never pull. Which of them do is the solution of [Sueda, Eq. 2.125], and
+what is left are equations. A contact that pushes is held, with friction without bound, and one that
+does not has no friction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.errors import ModelError, StateError
 from robosim.simulation.constraints import ConstraintRows, Constraints
+from robosim.simulation.independent import (
+    DEPENDENT,
+    Independent,
+    closed_rows,
+    contacts_that_push,
+    independent,
+    refuse_contradiction,
+    refuse_inconsistent,
+    refuse_open,
+)
 from robosim.simulation.lengths import Lengths
+from robosim.simulation.one_sided import ROUNDING, least_distance, least_push
 from robosim.simulation.recursion import Recursion
 from robosim.simulation.tree_dynamics import TreeDynamics, Wrenches
 from robosim.validation import Array, finite
 
-OPEN = 1e-3  # [m, sine of half an angle, or rad], how far from closed a state may be
-# Of the largest singular value, from where a smaller one counts as zero; where loops are open,
-# rows that depend on each other differ by about that much.
-DEPENDENT = 1e-8
-DEPENDENT_IF_OPEN = 3.0
-CONTRADICTION = 1e-3  # of the largest entry, how far rows may contradict each other
-INCONSISTENT = 1e-6  # of the terms of a row, how far given accelerations may violate it
 SHORT = 1e-7  # of the largest force, how much of the forces may be lacking
+CHEAP = 1e-4  # what multipliers cost beside efforts, to find which of them are zero
+PULL = "limits or contacts would have to pull, and "
 
 Maps = dict[str, Array]  # joint: its rows by the child's twist (k, 6)
 Solve = Callable[[Array, Array, Array, Array], tuple[Array, Array, Maps]]
@@ -57,8 +66,9 @@ class Multipliers:
         What keeps joints on their motions or given accelerations, beside tau and the joint's own
         spring, damper and rotor; along tendons of one length, so that a tension is negative.
     limit_forces : mapping of names to () [N m or N]
-        Along the coordinate or length: positive at a lower bound, unless it leaves the bound.
+        Along the coordinate or length: not negative at a lower bound, not positive at an upper one.
     contact_forces : mapping of names to (3,) [N], on the body, world axes
+        That of a contact point does not pull the body down.
     """
 
     names: tuple[str, ...]
@@ -68,18 +78,6 @@ class Multipliers:
     drive_forces: dict[str, Array]
     limit_forces: dict[str, Array]
     contact_forces: dict[str, Array]
-
-
-class Independent(NamedTuple):
-    """The part of the rows whose singular values are not zero."""
-
-    U: Array  # (m, r)
-    S: Array  # (r,)
-    V: Array  # (r, nv), orthonormal rows
-
-    def multipliers(self, forces: Array) -> Array:
-        """The least lambda (m,) with ``J^T lambda = V^T forces``, forces (r,)."""
-        return np.asarray(self.U @ (forces / self.S))
 
 
 class ConstrainedDynamics:
@@ -147,11 +145,12 @@ class ConstrainedDynamics:
             target = rows.acceleration - rows.bias
             if rate:
                 target -= 2 * rate * (rows.jacobian @ v - rows.rate) + rate**2 * rows.value
-            part = self._independent(constraints, rows)
-            wanted = (part.U.T @ target) / part.S
-            a, reactions = self._accelerate(q, force, part.V, wanted)
-            _refuse_contradiction(constraints, rows, a, target)
-            return a, part.multipliers(reactions), rows.on_child
+            refuse_open(constraints, rows)
+            kept = self._kept(constraints, rows, target, q, force)
+            part, a, reactions = self._equal(constraints, rows, target, kept, q, force)
+            multipliers = np.zeros(len(kept))
+            multipliers[kept] = part.multipliers(reactions, rows.sides[kept])
+            return a, multipliers, rows.on_child
 
         return self._each(constraints, solve, q, v, tau - needed, given, "accelerations")
 
@@ -181,28 +180,84 @@ class ConstrainedDynamics:
             target = rows.acceleration - rows.bias
             for one in driven:
                 target[one] = rows.jacobian[one] @ a
-            part = self._independent(constraints, rows)
-            _refuse_inconsistent(constraints, rows, part, a, target)
+            refuse_open(constraints, rows)
+            kept = closed_rows(constraints, rows, a, target)
+            refuse_inconsistent(constraints, rows, kept, a, target)
             ways = self._ways(constraints, q, drives)
-            tau = self._least(force, ways, costs, part.V)
-            return tau, part.multipliers(part.V @ (force - tau)), rows.on_child
+            return *self._least(rows, kept, force, ways, costs), rows.on_child
 
         return self._each(constraints, solve, q, v, forces, on.checked("a", a, on.a), "a")
 
-    def _independent(self, constraints: Constraints, rows: ConstraintRows) -> Independent:
-        """The rows of a state that is closed."""
-        open_by = np.abs(rows.value)
-        if open_by.max(initial=0.0) > OPEN:
-            worst = int(np.argmax(open_by))
-            raise StateError(
-                f"{constraints.names[worst]} is violated by {open_by[worst]:.3g} [m, sine of half "
-                f"an angle, or rad], which may be {OPEN} at most: `Simulation.set_state` closes "
-                "loops, and motions take the time into account"
-            )
-        U, S, V = np.linalg.svd(rows.jacobian, full_matrices=False)
-        least = max(DEPENDENT, DEPENDENT_IF_OPEN * float(open_by.max(initial=0.0)))
-        rank = int(np.sum(least * S.max(initial=0.0) < S))
-        return Independent(U[:, :rank], S[:rank], V[:rank])
+    def _kept(
+        self, constraints: Constraints, rows: ConstraintRows, target: Array, q: Array, force: Array
+    ) -> Array:
+        """Which rows (m,) are equations: all that are two-sided, and those that stay closed.
+
+        Contacts are held where they push, and let go where they lift, until none changes. One that
+        lifts where it is held and sinks where it is not slides without friction.
+        """
+        one = rows.sides != 0
+        if not one.any():
+            return ~one
+        contacts = contacts_that_push(constraints, rows)
+        held, tried = dict.fromkeys(contacts, True), []
+        while True:
+            tried.append(dict(held))
+            equal = ~one
+            for name, own in contacts.items():
+                equal[own[:-1]] = held.get(name, False)
+            closed, pushes = self._push(constraints, rows, target, equal, q, force)
+            held = {
+                name: bool(closed[contacts[name][-1]] if on else pushes[contacts[name][-1]])
+                for name, on in held.items()
+            }
+            if held == tried[-1]:
+                return np.where(one, closed, equal)
+            if held in tried:
+                held = {name: on for name, on in held.items() if on == tried[-1][name]}
+
+    def _push(
+        self,
+        constraints: Constraints,
+        rows: ConstraintRows,
+        target: Array,
+        equal: Array,
+        q: Array,
+        force: Array,
+    ) -> tuple[Array, Array]:
+        """Which one-sided rows (m,) stay closed, and which of them push, beside equal ones."""
+        one = np.flatnonzero(rows.sides)
+        part, a, _ = self._equal(constraints, rows, target, equal, q, force)
+        sides, J = rows.sides[one], rows.jacobian[one]
+        gaps = sides * (J @ a - target[one])
+        free = np.linalg.svd(part.V)[2][len(part.V) :]
+        inertia = free @ self._tree.mass_matrix(q) @ free.T
+        found = least_push(inertia, sides[:, None] * J, gaps, free)
+        if found is None:
+            names = ", ".join(constraints.names[k] for k in one)
+            raise StateError(f"the constraints contradict each other: {names} cannot all be kept")
+        change, multipliers = found
+        size = 1 + np.abs(J) @ np.abs(a + change) + np.abs(target[one])
+        closed, pushes = np.zeros((2, len(equal)), dtype=bool)
+        pushes[one] = multipliers > ROUNDING * multipliers.max(initial=0.0)
+        closed[one] = (gaps + sides * (J @ change) <= ROUNDING * size) | pushes[one]
+        return closed, pushes
+
+    def _equal(
+        self,
+        constraints: Constraints,
+        rows: ConstraintRows,
+        target: Array,
+        kept: Array,
+        q: Array,
+        force: Array,
+    ) -> tuple[Independent, Array, Array]:
+        """With some rows as equations: these, a (nv,), and the forces (r,) along V it takes."""
+        part = independent(rows, kept)
+        wanted = (part.U.T @ target[kept]) / part.S
+        a, reactions = self._accelerate(q, force, part.V, wanted)
+        refuse_contradiction(constraints, rows, kept, a, target)
+        return part, a, reactions
 
     def _accelerate(self, q: Array, force: Array, V: Array, wanted: Array) -> tuple[Array, Array]:
         """a (nv,) with ``V a = wanted``, and the forces (r,) along V that it takes."""
@@ -265,25 +320,67 @@ class ConstrainedDynamics:
                 way[:] = rates[k - robot.v_offsets[j]]
         return ways
 
-    def _least(self, force: Array, ways: Array, costs: Array, V: Array) -> Array:
-        """Generalized forces (nv,) of the least efforts that, with reactions along V, are enough.
+    def _least(
+        self, rows: ConstraintRows, kept: Array, force: Array, ways: Array, costs: Array
+    ) -> tuple[Array, Array]:
+        """Forces (nv,) of the least efforts that, with multipliers (m,) on their sides, are enough.
 
         Least is the sum of costs times squares of efforts.
         """
+        multipliers = np.zeros(len(kept))
+        while True:
+            part = independent(rows, kept)
+            tau = self._least_efforts(force, ways, costs, part.V)
+            found = part.multipliers(part.V @ (force - tau), rows.sides[kept])
+            wrong = rows.sides[kept] * found < -SHORT * np.abs(found).max(initial=0.0)
+            if not wrong.any():
+                multipliers[kept] = found
+                return tau, multipliers
+            idle = self._idle(rows, kept, force, ways, costs)
+            if not idle.any():
+                raise self._lacking(force - tau, PULL)
+            kept = np.logical_and(kept, np.logical_not(idle))
+
+    def _idle(
+        self, rows: ConstraintRows, kept: Array, force: Array, ways: Array, costs: Array
+    ) -> Array:
+        """Which one-sided rows (m,) have no force where none of them pulls.
+
+        Of efforts and multipliers of the least sum of squares, in which multipliers cost little.
+        """
+        J, sides = rows.jacobian[kept], rows.sides[kept]
+        one, n = np.flatnonzero(sides), len(costs)
+        K = np.vstack((ways / np.sqrt(costs)[:, None], J / CHEAP)).T
+        U, S, V = np.linalg.svd(K)
+        rank = int(np.sum(DEPENDENT * S.max(initial=0.0) < S))
+        z = ((U.T[:rank] @ force) / S[:rank]) @ V[:rank]
+        free = sides[one, None] * V[rank:].T[n + one]
+        found = least_distance(free, -sides[one] * z[n + one])
+        if found is None:
+            raise self._lacking(force, PULL)
+        idle = np.zeros(len(kept), dtype=bool)
+        idle[np.flatnonzero(kept)[one[found[1] > 0]]] = True
+        return idle
+
+    def _least_efforts(self, force: Array, ways: Array, costs: Array, V: Array) -> Array:
+        """Forces (nv,) of the least efforts that, with reactions along V, are enough."""
         scales = 1 / np.sqrt(costs)
         across = (ways - (ways @ V.T) @ V) * scales[:, None]
         needed = force - (V @ force) @ V
         efforts = scales * np.linalg.lstsq(across.T, needed, rcond=DEPENDENT)[0]
         tau = efforts @ ways
         lacking = needed - (tau - (V @ tau) @ V)
-        worst = int(np.argmax(np.abs(lacking))) if len(lacking) else 0
-        if len(lacking) and abs(lacking[worst]) > SHORT * (1 + np.abs(force).max()):
-            raise StateError(
-                "no efforts of the actuated coordinates give these accelerations: coordinate "
-                f"'{self.robot.v_names[worst]}' lacks {lacking[worst]:.6g} [N or N m]; more may "
-                "be actuated, or held by contacts"
-            )
+        if np.abs(lacking).max(initial=0.0) > SHORT * (1 + np.abs(force).max()):
+            raise self._lacking(lacking)
         return np.asarray(tau)
+
+    def _lacking(self, lacking: Array, why: str = "") -> StateError:
+        worst = int(np.argmax(np.abs(lacking)))
+        return StateError(
+            f"no efforts of the actuated coordinates give these accelerations: {why}coordinate "
+            f"'{self.robot.v_names[worst]}' lacks {lacking[worst]:.6g} [N or N m]; more may "
+            "be actuated, or held by contacts"
+        )
 
     def _each(
         self,
@@ -331,36 +428,6 @@ def _named(constraints: Constraints, rows: Array, maps: list[Maps]) -> Multiplie
         found["limit"],
         found["contact"],
     )
-
-
-def _refuse_contradiction(
-    constraints: Constraints, rows: ConstraintRows, a: Array, target: Array
-) -> None:
-    """Raise a StateError where no acceleration is what all rows want."""
-    size = np.abs(target - rows.jacobian @ a)
-    rounding = 1e-9 * (1 + np.abs(rows.jacobian) @ np.abs(a))
-    beyond = size - rounding - CONTRADICTION * np.abs(target).max(initial=0.0)
-    if beyond.max(initial=0.0) > 0:
-        worst = int(np.argmax(beyond))
-        raise StateError(
-            f"the constraints contradict each other: {constraints.names[worst]} would still "
-            f"accelerate by {size[worst]:.3g} [m/s^2 or rad/s^2]"
-        )
-
-
-def _refuse_inconsistent(
-    constraints: Constraints, rows: ConstraintRows, part: Independent, a: Array, target: Array
-) -> None:
-    """Raise a StateError where given accelerations are not what the rows want."""
-    left = part.U @ (part.U.T @ (rows.jacobian @ a - target))
-    size = np.abs(left) / (1 + np.abs(rows.jacobian) @ np.abs(a) + np.abs(target))
-    if size.max(initial=0.0) > INCONSISTENT:
-        worst = int(np.argmax(size))
-        raise StateError(
-            f"a violates {constraints.names[worst]} by {left[worst]:.3g} [m/s^2 or rad/s^2]; "
-            "`constrained_acceleration` has accelerations that do not, and takes those of some "
-            "joints"
-        )
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:

@@ -4,7 +4,8 @@
 
 Rows are joints that close loops, motions, couplings and tendons of one length and, where they are
 asked for, limits that are closed, points that are held, and joints whose accelerations are given.
-The right sides are zero but for motions and given accelerations.
+The right sides are zero but for motions and given accelerations. Limits, and contact points along
+the normal of the ground, are one-sided: they push and never pull.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class ConstraintRows(NamedTuple):
     bias: Array  # (m,), J' v
     rate: Array  # (m,), what J v is to be
     acceleration: Array  # (m,), what J a + J' v is to be
+    sides: Array  # (m,), 1 where that may be more and forces are not negative, -1 the other way
     on_child: dict[str, Array]  # joint: its rows by the child's twist at the joint's point (k, 6)
 
 
@@ -65,9 +67,10 @@ class Constraints:
     lengths : Lengths
         Of its tendons.
     limits : names of coordinates, of joints with one coordinate that close loops, of tendons
-        Each is held at its bound.
+        Each is at its bound, which pushes.
     contacts : names of contact points, or of frames
-        Each is held where it is; a point with a radius rolls there, on the ground z = 0.
+        Each is held where it is. A point pushes up; one with a radius rolls there, on the ground
+        z = 0. A frame is held both ways.
     given : names of joints of the tree
         Their accelerations are part of the state.
 
@@ -150,11 +153,12 @@ class Constraints:
         at = self._at(q, v, time, accelerations)
         found = [evaluate(at) for evaluate in self._evaluations]
         nothing = Linear(np.zeros(0), np.zeros((0, self.robot.nv)), np.zeros(0))
-        whole = stacked(nothing, *(linear for linear, _, _ in found))
-        rates = np.concatenate((nothing.value, *(rate for _, rate, _ in found)))
-        targets = np.concatenate((nothing.value, *(target for _, _, target in found)))
+        whole = stacked(nothing, *(one.linear for one in found))
+        rates, targets, sides = (
+            np.concatenate((nothing.value, *(one[k] for one in found))) for k in (1, 2, 3)
+        )
         on_child = {joint.name: at.relative(joint).on_child() for joint in self.robot.loop_joints}
-        return ConstraintRows(*whole, rates, targets, on_child)
+        return ConstraintRows(*whole, rates, targets, sides, on_child)
 
     def coordinate_rates(self, q: Array, joint: Joint) -> Array:
         """(joint.nv, nv): the velocities of a joint that closes a loop, by those of the tree."""
@@ -242,9 +246,9 @@ class Constraints:
                     element=f"contact '{name}'",
                 )
             fixed = self._on.fixed(robot.body_index(point.body), point.position)
-            return partial(_held, fixed, _down(point))
+            return partial(_held, fixed, _down(point), np.array((0.0, 0.0, 1.0)))
         try:
-            return partial(_held, self._on.frame(name), np.zeros(3))
+            return partial(_held, self._on.frame(name), np.zeros(3), np.zeros(3))
         except ModelError as error:
             reason = error.reason.replace("no frame", "no contact point or frame")
             known = tuple(dict.fromkeys((*points, *error.alternatives)))
@@ -255,6 +259,7 @@ class _Target(NamedTuple):
     linear: Linear
     rate: Array
     acceleration: Array
+    sides: Array
 
 
 Fixed = tuple[int, Array, Array]  # as of `Recursion.fixed`
@@ -319,9 +324,9 @@ class _State:
         return Linear(*(part[k : k + 1] for part in self._tendons))
 
 
-def _zero(linear: Linear) -> _Target:
+def _zero(linear: Linear, sides: Array | None = None) -> _Target:
     nothing = np.zeros(len(linear.value))
-    return _Target(linear, nothing, nothing)
+    return _Target(linear, nothing, nothing, nothing if sides is None else sides)
 
 
 def _loop(joint: Joint, at: _State) -> _Target:
@@ -331,28 +336,29 @@ def _loop(joint: Joint, at: _State) -> _Target:
 def _given(rows: slice, at: _State) -> _Target:
     J = np.eye(len(at.v))[rows]
     nothing = np.zeros(len(J))
-    return _Target(Linear(nothing, J, nothing), at.v[rows], at.accelerations[rows])
+    return _Target(Linear(nothing, J, nothing), at.v[rows], at.accelerations[rows], nothing)
 
 
 def _driven_in_tree(joint: Joint, q: slice, rows: slice, at: _State) -> _Target:
     J = np.eye(len(at.v))[rows]
     nothing = np.zeros(len(J))
     if at.time is None:
-        return _Target(Linear(nothing, J, nothing), at.v[rows], nothing)
+        return _Target(Linear(nothing, J, nothing), at.v[rows], nothing, nothing)
     there = course(joint, at.time)
     off = difference(joint, there.value, at.q[q])
-    return _Target(Linear(off, J, nothing), there.rates, there.accelerations)
+    return _Target(Linear(off, J, nothing), there.rates, there.accelerations, nothing)
 
 
 def _driven(joint: Joint, at: _State) -> _Target:
     coordinate, turns = at.coordinate(joint.name)
     if at.time is None:
         rate = coordinate.jacobian @ at.v
-        return _Target(coordinate._replace(value=np.zeros(1)), rate, coordinate.bias)
+        return _Target(coordinate._replace(value=np.zeros(1)), rate, coordinate.bias, np.zeros(1))
     there = course(joint, at.time)
     off = float(coordinate.value[0] - there.value[0])
     off = _unturned(off, 2 * np.pi if turns else 0.0)
-    return _Target(coordinate._replace(value=np.array((off,))), there.rates, there.accelerations)
+    coordinate = coordinate._replace(value=np.array((off,)))
+    return _Target(coordinate, there.rates, there.accelerations, np.zeros(1))
 
 
 def _coupled(coupling: Coupling, at: _State) -> _Target:
@@ -385,18 +391,20 @@ def _tendon_at_bound(k: int, tendon: Tendon, at: _State) -> _Target:
 
 def _at_bound(coordinate: Linear, bounds: tuple[float, float]) -> _Target:
     value = coordinate.value[0]
-    return _zero(_less(coordinate, min(bounds, key=lambda bound: abs(value - bound))))
+    bound = min(bounds, key=lambda bound: abs(value - bound))
+    side = float(bound == bounds[0]) - float(bound == bounds[1])
+    return _zero(_less(coordinate, bound), np.array((side,)))
 
 
 def _less(linear: Linear, by: float) -> Linear:
     return linear._replace(value=linear.value - by)
 
 
-def _held(fixed: Fixed, arm: Array, at: _State) -> _Target:
+def _held(fixed: Fixed, arm: Array, sides: Array, at: _State) -> _Target:
     """The point at the end of an arm that does not turn with the body: where the body rolls."""
     end = at.end(fixed)
     J = end.jacobian[:3] - cross_matrix(arm) @ end.jacobian[3:]
-    return _zero(Linear(np.zeros(3), J, end.bias[:3] + cross_matrix(end.bias[3:]) @ arm))
+    return _zero(Linear(np.zeros(3), J, end.bias[:3] + cross_matrix(end.bias[3:]) @ arm), sides)
 
 
 def _down(point: ContactPoint) -> Array:

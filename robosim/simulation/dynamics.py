@@ -97,11 +97,13 @@ class Dynamics(TreeDynamics):
             As of `hybrid_dynamics`: whatever drives these joints is among the multipliers. In the
             place of a joint's motion, if it has one.
         limits : names of coordinates, of joints with one coordinate that close loops, of tendons
-            These are at a bound and stay there. The sign of the multiplier tells whether the
-            bound pushes.
+            These are at a bound, which pushes or is left and never pulls [Sueda, Eq. 2.125]. Equal
+            bounds hold both ways.
         contacts : names of contact points or of frames
-            These points stay where they are, whatever force that takes; friction has no limit.
-            A contact point with a radius rolls on the ground.
+            Contact points push up or lift. Those that push stay where they are, as friction has no
+            limit; one with a radius rolls on the ground. A point that would lift where it is held,
+            and sink where it is let go, slides without friction. Frames stay where they are,
+            whatever force that takes.
         stabilization : float [1/s]
             w of Baumgarte's ``g'' + 2 w g' + w^2 g = 0``.
 
@@ -138,7 +140,8 @@ class Dynamics(TreeDynamics):
         """The least generalized forces (nv,) of actuators for accelerations a, with constraints.
 
         The inverse of `constrained_acceleration`. Of all efforts u of actuated coordinates that
-        give a together with constraints, those of the least ``sum of weight u^2``.
+        give a together with constraints, those of the least ``sum of weight u^2``. Limits and
+        contact points do not pull, and those that a leaves do nothing.
 
         Parameters
         ----------
@@ -162,7 +165,8 @@ class Dynamics(TreeDynamics):
         Raises
         ------
         StateError
-            For accelerations that constraints do not allow, or that no efforts give.
+            For accelerations that constraints do not allow, or that no efforts give; also where
+            limits or contact points would have to pull.
         ModelError
             For unknown names; for loops as of `constrained_acceleration`.
         """

@@ -12,8 +12,10 @@ import numpy as np
 from robosim.description.mechanism import Mechanism
 from robosim.description.springs import PointSpring, Potential
 from robosim.description.tendon import Tendon
-from robosim.errors import ModelError
 from robosim.simulation.kinematics import Kinematics
+from robosim.simulation.length_jets import MovingBodies, length_slopes
+from robosim.simulation.passive import curvature
+from robosim.simulation.recursion import Recursion
 from robosim.validation import Array
 
 
@@ -35,20 +37,6 @@ class Lengths:
         self.acts = bool(self._springs) or any(map(_acts, robot.tendons))
         self._lock = threading.Lock()
         self._kinematics: Kinematics | None = None
-
-    def refuse_derivatives(self, passive: bool) -> None:
-        """Refuse what has no derivatives here: inertia of tendons, and what acts if `passive`."""
-        tendons = self.robot.tendons
-        told = "has tendons with inertia, whose derivatives are not known"
-        names = [f"tendon '{tendon.name}'" for tendon in tendons if tendon.armature > 0]
-        if passive and not names:
-            told = "has forces whose derivatives are not known; passive=False leaves them out"
-            names = [f"tendon '{tendon.name}'" for tendon in tendons if _acts(tendon)]
-            names += [f"spring '{spring.name}'" for spring in self._springs]
-        if names:
-            raise ModelError(
-                f"{told}: {', '.join(names)}", element=f"mechanism '{self.robot.name}'"
-            )
 
     def _at(self, q: Array) -> Kinematics:
         if self._kinematics is None:
@@ -86,6 +74,36 @@ class Lengths:
             at = self._at(q)
             for element, length, row in self._rows(at):
                 out -= row * _tension(element, length, float(row @ v))
+        return out
+
+    def slopes(self, on: Recursion, passive: bool, q: Array, v: Array, a: Array) -> Array:
+        """Slopes (3, nv, nv) of the forces that hold all of it, by q along the tangent, v and a.
+
+        Of the inertia of tendons and, if `passive`, of what acts along lengths by itself.
+
+        Raises
+        ------
+        StateError
+            Where a path has no second derivatives.
+        """
+        out = np.zeros((3, self.robot.nv, self.robot.nv))
+        with self._lock:
+            at = MovingBodies(on, self._at(q), v)
+        elements: list[Tendon | PointSpring] = [*self.robot.tendons]
+        elements += self._springs if passive else ()
+        for element in elements:
+            mass = element.armature if isinstance(element, Tendon) else 0.0
+            if not (mass or (passive and _acts(element))):
+                continue
+            length, J, D, bias, bias_slopes = length_slopes(at, element)
+            force, by_length = mass * (J @ a + bias), mass * (a @ D + bias_slopes)
+            by_rate = mass * (v @ D + D @ v)
+            if passive:
+                force += _tension(element, length, float(J @ v))
+                by_length += _stiffness(element, length) * J + element.damping * (v @ D)
+                by_rate += element.damping * J
+            out += J[:, None] * np.stack((by_length, by_rate, mass * J))[:, None]
+            out[0] += force * D
         return out
 
     def energy(self, q: Array, v: Array) -> float:
@@ -136,6 +154,16 @@ def _tension(element: Tendon | PointSpring, length: float, rate: float) -> float
     if isinstance(element, PointSpring) and element.potential is not None:
         force += slope(element.potential, length)
     return force
+
+
+def _stiffness(element: Tendon | PointSpring, length: float) -> float:
+    """Slope of the tension by the length."""
+    low, high = np.broadcast_to(np.asarray(element.rest_length), (2,))
+    slack = low < high and low <= length <= high
+    slope = 0.0 if slack else element.stiffness
+    if isinstance(element, PointSpring) and element.potential is not None:
+        slope += float(curvature(element.potential, np.asarray(length)))
+    return slope
 
 
 def slope(potential: Potential, x: float) -> float:

@@ -131,15 +131,14 @@ class Recursion:
         others, and says what is wrong.
         """
         if not (
-            self._tree.charts is None
-            and type(q) is type(v) is type(a) is np.ndarray
+            type(q) is type(v) is type(a) is np.ndarray
             and q.dtype is v.dtype is a.dtype is FLOATS
             and q.shape == self._nq
             and v.shape == a.shape == self._nv
         ):
             return None
         if run not in self._prepared:
-            self._prepared.add(prepared(run))
+            self._prepared.add(prepared(run, self._tree.charts is not None))
         memory = self._free.pop() if self._free else self._memory()
         out = np.empty(self._nv)
         try:

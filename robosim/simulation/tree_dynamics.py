@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ModelError
 from robosim.kernels.recursive import entries
 from robosim.simulation.kinematics import (
     GRAVITY,
@@ -292,25 +291,29 @@ class TreeDynamics(Places):
 
         Raises
         ------
-        ModelError
-            For tendons with inertia; if `passive`, for `PointSpring` and tendons that act; for
-            joints that are rotation vectors or splines.
+        StateError
+            Where a tendon has no second derivatives: where it ends on what it bends around, or runs
+            at the middle of a sphere.
         """
         self._need_tree()
-        self._lengths.refuse_derivatives(passive)
-        for joint in self.robot.tree_joints:
-            if joint.own_chart is not None and not joint.own_chart.is_chain:
-                raise ModelError(
-                    f"is {joint.own_chart!r}, whose derivatives are not known",
-                    element=f"joint '{joint.name}'",
-                )
         given = (("q", q, self._q), ("v", v, self._v), ("a", a, self._a))
         square = self.robot.nv, self.robot.nv
-        by_q, by_v, M = self._on.call(entries.inverse_derivatives, given, (square, square, square))
+        slopes = self._on.call(entries.inverse_derivatives, given, (square, square, square))
+        return self._with_passive(q, v, a, slopes, passive)
+
+    def _with_passive(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, slopes: tuple[Array, ...], passive: bool
+    ) -> tuple[Array, Array, Array]:
+        """Slopes by q, v and a, with those of the inertia of tendons and of what is passive."""
+        by_q, by_v, by_a = slopes
         if passive and self._passive.acts:
             by_q = by_q + self._passive.slope(self._on.checked("q", q, self._q))
             by_v = by_v + np.diag(self._passive.damping)
-        return by_q, by_v, M
+        if self._lengths.inert or (passive and self._lengths.acts):
+            of_lengths = partial(self._lengths.slopes, self._on, passive)
+            beside = np.moveaxis(self._on.each(of_lengths, q, v, a), -3, 0)
+            by_q, by_v, by_a = by_q + beside[0], by_v + beside[1], by_a + beside[2]
+        return by_q, by_v, by_a
 
     def forward_derivatives(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, passive: bool = True
@@ -329,20 +332,41 @@ class TreeDynamics(Places):
 
         Raises
         ------
+        StateError
+            As `inverse_dynamics_derivatives`.
         ModelError
-            As `inverse_dynamics_derivatives`; if a joint moves nothing that has inertia.
+            If a joint moves nothing that has inertia.
         """
-        a = self.forward_acceleration(q, v, tau, passive=passive)
-        q, v = self._on.checked("q", q, self._q), self._on.checked("v", v, self._v)
-        by_q, by_v, by_tau = self._on.blocks(partial(self._solved_slopes, passive), q, v, a)
-        return by_q, by_v, by_tau
+        self._need_tree()
+        slopes = partial(self._forward_slopes, passive)
+        if max(map(np.ndim, (q, v, tau))) < 2:
+            return slopes(q, v, tau)
+        on = self._on
+        rows = (
+            on.checked("q", q, self._q),
+            on.checked("v", v, self._v),
+            on.checked("tau", tau, self._a),
+        )
+        by_q, by_v, inverse = on.blocks(slopes, *rows)
+        return by_q, by_v, inverse
 
-    def _solved_slopes(
-        self, passive: bool, q: Array, v: Array, a: Array
+    def _forward_slopes(
+        self, passive: bool, q: ArrayLike, v: ArrayLike, tau: ArrayLike
     ) -> tuple[Array, Array, Array]:
-        by_q, by_v, M = self.inverse_dynamics_derivatives(q, v, a, passive=passive)
-        inverse = np.asarray(np.linalg.inv(M), dtype=np.float64)
-        minus = np.negative(inverse, out=M)
+        if self._lengths.inert:
+            a = self.forward_acceleration(q, v, tau, passive=passive)
+            by_q, by_v, M = self.inverse_dynamics_derivatives(q, v, a, passive=passive)
+            inverse = np.asarray(np.linalg.inv(M))
+        else:
+            if passive and self._lengths.acts:
+                tau = self._on.checked("tau", tau, self._a)
+                tau = tau + self._on.each(self._lengths.forces, q, v)
+            given = (("q", q, self._q), ("v", v, self._v), ("tau", tau, self._a))
+            square = self.robot.nv, self.robot.nv
+            shapes, acts = ((self.robot.nv,), square, square, square), 1 if passive else 0
+            a, *slopes = self._on.call(entries.forward_slopes, given, shapes, (acts,))
+            by_q, by_v, inverse = self._with_passive(q, v, a, tuple(slopes), passive)
+        minus = -inverse
         return minus @ by_q, minus @ by_v, inverse
 
     def energy(self, q: ArrayLike, v: ArrayLike) -> Array:

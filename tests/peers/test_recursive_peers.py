@@ -269,6 +269,9 @@ def test_derivatives(pair):
         for measured, theirs_now in zip(slopes, expected, strict=True):
             # Rows of light links are large: in forces they count alike.
             close(M @ measured, M @ theirs_now, 1e-9)
+        inverse = pin.computeMinverse(*at, theirs.q)
+        inverse = np.triu(inverse) + np.triu(inverse, 1).T
+        close(slopes[2], theirs.T @ inverse @ theirs.T.T, 1e-10)
 
 
 MJCF = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -208,31 +209,43 @@ def test_springs_of_charts_give_what_they_have_taken(
     assert taken / (2 * STEP) == pytest.approx(force @ v, abs=1e-6)
 
 
-def test_derivatives_of_chains_of_hinges_slides_and_screws() -> None:
-    chain = [Joint("a", "composite", None, "a", chart=CHARTS["hinges"], child_position=(0, 0, 0.3)),
-             Joint("b", "screw", "a", "b", pitch=0.2, axis=(1, 0, 1), child_position=(0.1, 0, 0.2)),
-             Joint("c", "universal", "b", "c", child_position=(0, 0.1, 0.2))]  # fmt: skip
-    inertia = np.diag([0.01, 0.02, 0.015])
-    dynamics = Dynamics(Mechanism("chain", [Body(n, 1.0, inertia) for n in "abc"], chain))
-    q, v, a = RNG.normal(size=(3, dynamics.robot.nv))
+def slopes(f: Callable[[Array], Array], n: int) -> Array:
+    """Derivatives of f by n numbers at 0: differences of fourth order."""
+    h, units = 1e-4, np.eye(n)
+    ends = [[f(k * h * unit) for k in (2, 1, -1, -2)] for unit in units]
+    return np.stack([(8 * (b - c) - (a - d)) / (12 * h) for a, b, c, d in ends], axis=-1)
+
+
+def of_largest(measured: Array, expected: Array, part: float) -> None:
+    """Equal, in parts of the largest entry."""
+    np.testing.assert_allclose(measured, expected, rtol=0, atol=part * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("size", [1.0, 0.1, 1e-9])
+def test_derivatives_of_dynamics(moving: tuple[Dynamics, Array, Array, Array], size: float) -> None:
+    """With rotation vectors of all sizes, whose series are others when they are small."""
+    dynamics, q, v, a = moving
+    q = q.copy()
+    q[[name.startswith("ball") for name in dynamics.robot.q_names]] *= size
+
+    def forces(q: Array, v: Array) -> Array:
+        return dynamics.inverse_dynamics(q, v, a)
+
+    n = dynamics.robot.nv
     by_q, by_v, M = dynamics.inverse_dynamics_derivatives(q, v, a)
-    np.testing.assert_allclose(M, dynamics.mass_matrix(q), atol=1e-13)
-    for k, unit in enumerate(STEP * np.eye(len(v))):
-        change = dynamics.inverse_dynamics(q + unit, v, a) - dynamics.inverse_dynamics(
-            q - unit, v, a
-        )
-        np.testing.assert_allclose(by_q[:, k], change / (2 * STEP), atol=1e-7)
-        change = dynamics.inverse_dynamics(q, v + unit, a) - dynamics.inverse_dynamics(
-            q, v - unit, a
-        )
-        np.testing.assert_allclose(by_v[:, k], change / (2 * STEP), atol=1e-7)
+    of_largest(by_q, slopes(lambda d: forces(dynamics.integrate(q, d), v), n), 1e-9)
+    of_largest(by_v, slopes(lambda d: forces(q, v + d), n), 1e-9)
+    of_largest(M, dynamics.mass_matrix(q), 1e-13)
+    found = dynamics.forward_derivatives(q, v, forces(q, v))
+    inverse = np.linalg.inv(M)
+    for measured, expected in zip(found, (-inverse @ by_q, -inverse @ by_v, inverse), strict=True):
+        of_largest(measured, expected, 1e-9)
 
 
-def test_derivatives_of_splines_are_refused() -> None:
-    dynamics = Dynamics(tree())
-    q, v = dynamics.random(1), np.zeros(dynamics.robot.nv)
-    with pytest.raises(ModelError, match=r"joint 'ball'.*derivatives"):
-        dynamics.inverse_dynamics_derivatives(q, v, v)
+def test_a_single_state_of_charts_is_its_row(moving: tuple[Dynamics, Array, Array, Array]) -> None:
+    dynamics, q, v, a = moving
+    for call in (dynamics.inverse_dynamics, dynamics.forward_acceleration):
+        np.testing.assert_array_equal(call(q, v, a), call(q[None], v, a)[0])
 
 
 BALL = {"chart": ExponentialBall()}

@@ -310,14 +310,6 @@ class TestClosedForms:
         close(dynamics.constrained_acceleration(q, v, tau)[0], a, 1e-9)
         assert set(np.flatnonzero(tau)) <= {robot.v_names.index(name) for name in motors}
 
-    @pytest.mark.parametrize(("lower", "upper"), [(0.4, np.inf), (-np.inf, 0.4)])
-    def test_a_limit(self, lower, upper):
-        """Its force carries the weight; negative, so that an upper limit would leave it."""
-        robot = arm(lower=[lower], upper=[upper])
-        a, multipliers = Dynamics(robot).constrained_acceleration([0.4], [0], [3.0], limits="j")
-        np.testing.assert_allclose(a, 0, atol=1e-14)
-        assert multipliers.limit_forces["j"] == pytest.approx(G * np.cos(0.4) - 3, rel=1e-8)
-
     def test_a_ball_rolls_on_the_ground(self):
         """A solid sphere: 5/7 of the acceleration without friction, which has 2/7 of the push."""
         inertia = 0.4 * 3.0 * 0.2**2 * np.eye(3)

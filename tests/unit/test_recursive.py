@@ -207,10 +207,6 @@ class TestAgainstTheDenseOne:
     def test_derivatives_are_slopes(self, case, passive):
         """Central differences along the tangent; by a they are the mass matrix."""
         robot, dynamics, _, q, v, a = case
-        if any(tendon.armature for tendon in robot.tendons):
-            with pytest.raises(ModelError, match=r"tendons with inertia.*'terms', tendon 'path'"):
-                dynamics.inverse_dynamics_derivatives(q, v, a, passive=passive)
-            return
         by_q, by_v, M = dynamics.inverse_dynamics_derivatives(q, v, a, passive=passive)
         close(M, dynamics.mass_matrix(q))
         h, units = 1e-5, np.eye(robot.nv)
@@ -275,8 +271,6 @@ class TestAgainstTheDenseOne:
             "frame": lambda q, v, a, w: dynamics.frame_acceleration(q, v, a, name),
             "transposed": lambda q, v, a, w: dynamics.transposed(q, {name: w}),
         }
-        if any(tendon.armature for tendon in robot.tendons):
-            del calls["slopes"]
         for told, call in calls.items():
             many = call(Q, V, A, W)
             assert len(many) == 3

@@ -13,7 +13,6 @@ from robosim import (
     Dynamics,
     Joint,
     Mechanism,
-    ModelError,
     PointSpring,
     Potential,
     Simulation,
@@ -183,13 +182,3 @@ class TestDerivatives:
                 spread, dynamics.forward_derivatives(q[0], v[i], a[i]), strict=True
             ):
                 np.testing.assert_allclose(part[i], single, rtol=0, atol=1e-12 * np.abs(part).max())
-
-    def test_what_acts_along_lengths_is_refused(self):
-        robot = lengths(random_tree(np.random.default_rng(2), 4, kinds=("revolute", "prismatic")))
-        robot = replace(robot, tendons=(replace(robot.tendons[0], armature=0.0),))
-        state = np.array(robot.home), np.zeros(robot.nv), np.zeros(robot.nv)
-        told = "not known; passive=False leaves them out: tendon 'rope', spring 's', spring 't'"
-        for call in (Dynamics.inverse_dynamics_derivatives, Dynamics.forward_derivatives):
-            with pytest.raises(ModelError, match=told):
-                call(Dynamics(robot), *state)
-            assert np.isfinite(call(Dynamics(robot), *state, passive=False)).all()

@@ -36,9 +36,10 @@ CHART_FIELDS = [
     ("c_p", "f8", (3,)),
     ("c_l", "f8", (3,)),  # of that the slides that come before all else
     ("c_o", "f8", (3,)),  # and what the others give
-    ("c_S", "f8", (6, 6)),  # rows: columns of S, and of its rate
+    ("c_S", "f8", (6, 6)),  # rows: columns of S, of its rate, and of the rate of that
     ("c_T", "f8", (6, 6)),
-    # One factor: its motion, its G and the rate of that, its twist.
+    ("c_U", "f8", (6, 6)),
+    # One factor: its motion, its G and the rate of that, its twist and the rate of that.
     ("c_g", "f8", (4,)),
     ("c_h", "f8", (3,)),
     ("c_R", "f8", (3, 3)),
@@ -46,6 +47,7 @@ CHART_FIELDS = [
     ("c_G", "f8", (3, 3)),
     ("c_H", "f8", (3, 3)),
     ("c_W", "f8", (6,)),
+    ("c_V", "f8", (6,)),
     # What is nearest to a pose of the child: coordinates, what is left, rows across S and along it.
     ("c_q", "f8", (6,)),
     ("c_x", "f8", (6,)),

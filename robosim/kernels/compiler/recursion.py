@@ -13,7 +13,7 @@ CHARTED = kind_of(typeof(empty_recursion(charted=True)))  # of one with charts
 # and take what can be read as such. Otherwise they would be compiled anew for read-only memory.
 STATE = types.Array(types.float64, 1, "A", readonly=True)
 OUT = types.Array(types.float64, 1, "C")
-SINGLE = (types.int64, types.float64, types.int64, STATE, STATE, STATE, OUT)
+SINGLE = (types.float64, types.int64, STATE, STATE, STATE, OUT)
 
 
 @intrinsic
@@ -29,9 +29,11 @@ def load_recursion(typing_context, address):
     return TYPES[CHARTED if charted else KIND](address), generate
 
 
-def prepared(run):
-    """An entry for single states, compiled for all of them."""
-    if not run.signatures:
-        run.compile(SINGLE)
+def prepared(run, charted):
+    """An entry for single states, compiled for all of them, of robots with charts or without."""
+    address = types.UniTuple(types.int64, 1) if charted else types.int64
+    if (address, *SINGLE) not in run.signatures:
+        run.disable_compile(False)
+        run.compile((address, *SINGLE))
         run.disable_compile()
     return run

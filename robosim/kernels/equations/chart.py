@@ -1,12 +1,14 @@
-"""Joints that are charts: the pose Q(q) of the child in the joint frame, S and its rate.
+"""Joints that are charts: the pose Q(q) of the child in the joint frame, S and its rates.
 
 ``S = [Q^-1 dQ/dq]``, whose columns are twists of the child at its joint point, in its own axes. A
 factor g that follows turns (Q, S, S') to
 
-    Q g,    Ad(g^-1) S + G,    Ad(g^-1) S' + [Ad(g^-1) S, G v] + G',    G = [g^-1 dg/dq],
+    Q g,    Ad(g^-1) S + G,    Ad(g^-1) S' + [Ad(g^-1) S, w] + G',    G = [g^-1 dg/dq],  w = G v,
 
-as `robosim.description.charts` has it [Sueda, Algs. 3 and 4]. All are left in a SCRATCH record t:
-t.c_r and t.c_p are the pose, the rows of t.c_S and t.c_T the columns of S and of its rate.
+as `robosim.description.charts` has it [Sueda, Algs. 3 and 4], and with P the part of S' that is
+not G', S'' to ``Ad(g^-1) S'' + [Ad(g^-1) S' + P, w] + [Ad(g^-1) S, w'] + G''``. All are left in a
+SCRATCH record t: t.c_r and t.c_p are the pose, the rows of t.c_S, t.c_T and t.c_U the columns of S,
+S' and S''.
 """
 
 from math import cos, floor, sin, sqrt
@@ -16,17 +18,26 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.algebra import exponential, quaternion_product, rotation_matrix
 from robosim.kernels.equations.vectors import crossed, turned, turned_back
 
+THIRD = (-1.0, 3.0, -3.0, 1.0)  # derivatives of the weights of a cubic B-spline
 FRAME = 13  # numbers of a control frame of a curve: position, quaternion, twist to the next
 
 
 @kernel
 def follow_chart(charts, joint, q, v, t):
     """Pose and S of a joint's chart at its coordinates q (m,); S' at rates v (m,), unless None."""
+    follow_motion(charts, joint, q, v, None, t)
+
+
+@kernel
+def follow_motion(charts, joint, q, v, a, t):
+    """`follow_chart`, and S'' where the rates change by a (m,), unless None."""
     m = q.shape[0]
     for k in range(m):
         for i in range(6):
             t.c_S[k, i] = 0.0
             t.c_T[k, i] = 0.0
+            if a is not None:
+                t.c_U[k, i] = 0.0
     for i in range(3):
         t.c_p[i], t.c_r[1 + i], t.c_l[i] = 0.0, 0.0, 0.0
     t.c_r[0], leads = 1.0, True
@@ -38,16 +49,17 @@ def follow_chart(charts, joint, q, v, t):
             for i in range(3):
                 t.c_l[i], t.c_p[i] = t.c_p[i], 0.0
         if f.kind == ALONG:
-            go_along(m, f.twist, q[k], v, t)
-            add_along(m, k, k, f.twist, 1.0, 0.0, 0.0, 0.0, 0.0, v, t)
+            go_along(m, f.twist, q[k], v, a, t)
+            none = 0.0, 0.0, 0.0
+            add_along(m, k, k, f.twist, (1.0, 0.0), none, (0.0, 0.0, 0.0, 0.0), v, a, t)
         elif f.kind == FREE_TURN:
-            turn_free(m, k, q, v, t)
+            turn_free(m, k, q, v, a, t)
         elif f.kind == STAYS:
-            stay(m, numbers[at : at + 7], v, t)
+            stay(m, numbers[at : at + 7], v, a, t)
         elif f.kind == CURVE:
-            follow_curve(m, f, numbers, q, v, t)
+            follow_curve(m, f, numbers, q, v, a, t)
         else:
-            follow_surface(m, f, numbers, q, v, t)
+            follow_surface(m, f, numbers, q, v, a, t)
     for i in range(3):
         if leads:
             t.c_l[i], t.c_p[i] = t.c_p[i], 0.0
@@ -76,9 +88,9 @@ def slide_on(charts, joint, change, out):
 
 
 @kernel
-def go_along(m, twist, f, v, t):
-    """Q = Q g with g = exp(f twist), and S and S' as g turns them; S' unless v is None."""
-    a, b, c = twist[0], twist[1], twist[2]
+def go_along(m, twist, f, v, a, t):
+    """Q = Q g with g = exp(f twist), and S and its rates as g turns them."""
+    d, b, c = twist[0], twist[1], twist[2]
     x, y, z = twist[3], twist[4], twist[5]
     w = sqrt(x * x + y * y + z * z)
     g, h = t.c_g, t.c_h
@@ -87,22 +99,22 @@ def go_along(m, twist, f, v, t):
         half = 0.5 * w * f
         s = sin(half)
         g[0], g[1], g[2], g[3] = cos(half), s * x, s * y, s * z
-        along = a * x + b * y + c * z
-        a, b, c = a - along * x, b - along * y, c - along * z
-        e, i, j = crossed(x, y, z, a, b, c)
+        along = d * x + b * y + c * z
+        d, b, c = d - along * x, b - along * y, c - along * z
+        e, i, j = crossed(x, y, z, d, b, c)
         sine, cosine = 2.0 * s * cos(half) / w, 2.0 * s * s / w
-        h[0] = f * along * x + sine * a + cosine * e
+        h[0] = f * along * x + sine * d + cosine * e
         h[1] = f * along * y + sine * b + cosine * i
         h[2] = f * along * z + sine * c + cosine * j
     else:
         g[0], g[1], g[2], g[3] = 1.0, 0.0, 0.0, 0.0
-        h[0], h[1], h[2] = f * a, f * b, f * c
-    pass_factor(m, v, t)
+        h[0], h[1], h[2] = f * d, f * b, f * c
+    pass_factor(m, v, a, t)
 
 
 @kernel
-def pass_factor(m, v, t):
-    """Q = Q g for g of t.c_g and t.c_h; S and S' of the factors before, in axes that g moves."""
+def pass_factor(m, v, a, t):
+    """Q = Q g for g of t.c_g and t.c_h; S and its rates before, in axes that g moves."""
     r = t.c_r
     rotation_matrix(r, t.c_R)
     h = t.c_h
@@ -116,6 +128,8 @@ def pass_factor(m, v, t):
         move_twist(t.c_R, h, t.c_S[k])
         if v is not None:
             move_twist(t.c_R, h, t.c_T[k])
+        if a is not None:
+            move_twist(t.c_R, h, t.c_U[k])
 
 
 @kernel
@@ -128,22 +142,50 @@ def move_twist(R, p, twist):
 
 
 @kernel
-def add_along(m, k, l, twist, by_k, by_l, by_kk, by_kl, by_ll, v, t):  # noqa: E741
-    """S and S' += those of a motion along a twist, by its slopes along coordinates k and l.
+def add_along(m, k, l, twist, first, second, third, v, a, t):  # noqa: E741
+    """S and its rates += those of a motion along a twist, by its slopes along coordinates k and l.
 
-    For a single coordinate k and l are equal, and slopes by l are 0.
+    First derivatives by k and l, second ones by kk, kl and ll, third ones by kkk, kkl, kll and lll.
+    For a single coordinate k and l are equal, and derivatives by l are 0.
     """
-    S, T = t.c_S, t.c_T
+    S, T, U = t.c_S, t.c_T, t.c_U
     if v is not None:
-        rate = by_k * v[k] + by_l * v[l]
-        turn_columns(m, rate, twist, S, T)
-        first, second = by_kk * v[k] + by_kl * v[l], by_kl * v[k] + by_ll * v[l]
+        rate = first[0] * v[k] + first[1] * v[l]
+        by_k = second[0] * v[k] + second[1] * v[l]
+        by_l = second[1] * v[k] + second[2] * v[l]
+        change = 0.0
+        if a is not None:
+            change = first[0] * a[k] + first[1] * a[l] + by_k * v[k] + by_l * v[l]
+        turn_before(m, rate, twist, change, twist, a, t)
         for i in range(6):
-            T[k, i] += first * twist[i]
-            T[l, i] += second * twist[i]
+            T[k, i] += by_k * twist[i]
+            T[l, i] += by_l * twist[i]
+        if a is not None:
+            kk, kl, ll = v[k] * v[k], 2.0 * v[k] * v[l], v[l] * v[l]
+            by_k = third[0] * kk + third[1] * kl + third[2] * ll
+            by_l = third[1] * kk + third[2] * kl + third[3] * ll
+            by_k += second[0] * a[k] + second[1] * a[l]
+            by_l += second[1] * a[k] + second[2] * a[l]
+            for i in range(6):
+                U[k, i] += by_k * twist[i]
+                U[l, i] += by_l * twist[i]
     for i in range(6):
-        S[k, i] += by_k * twist[i]
-        S[l, i] += by_l * twist[i]
+        S[k, i] += first[0] * twist[i]
+        S[l, i] += first[1] * twist[i]
+
+
+@kernel
+def turn_before(m, rate, twist, change, other, a, t):
+    """S' and S'' of the factors before += their part of a factor's motion w = rate twist.
+
+    S'' unless a is None, with w' = change other.
+    """
+    if a is not None:
+        turn_columns(m, rate, twist, t.c_T, t.c_U)
+    turn_columns(m, rate, twist, t.c_S, t.c_T)
+    if a is not None:
+        turn_columns(m, rate, twist, t.c_T, t.c_U)
+        turn_columns(m, change, other, t.c_S, t.c_U)
 
 
 @kernel
@@ -161,17 +203,17 @@ def turn_columns(m, rate, twist, S, T):
 
 
 @kernel
-def stay(m, frame, v, t):
+def stay(m, frame, v, a, t):
     """Q = Q times a pose that stays, (7,): position, quaternion."""
     for i in range(3):
         t.c_h[i] = frame[i]
     for i in range(4):
         t.c_g[i] = frame[3 + i]
-    pass_factor(m, v, t)
+    pass_factor(m, v, a, t)
 
 
 @kernel
-def turn_free(m, k, q, v, t):
+def turn_free(m, k, q, v, a, t):
     """Q = Q exp([q]) for three coordinates from k on [Sueda, Eqs. 2.42 to 2.47].
 
     G is ``1 - b [q] + c [q]^2``, column by column.
@@ -181,10 +223,10 @@ def turn_free(m, k, q, v, t):
     b, c, db, dc = turn_factors(square, sqrt(square))
     exponential(q[k : k + 3], t.c_g)
     t.c_h[0], t.c_h[1], t.c_h[2] = 0.0, 0.0, 0.0
-    pass_factor(m, v, t)
-    G, H, W = t.c_G, t.c_H, t.c_W
+    pass_factor(m, v, a, t)
+    G, H, W, V = t.c_G, t.c_H, t.c_W, t.c_V
     for i in range(6):
-        W[i] = 0.0
+        W[i], V[i] = 0.0, 0.0
     for i in range(3):
         unit = 1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0
         d, e, f = crossed(x, y, z, unit[0], unit[1], unit[2])
@@ -208,13 +250,58 @@ def turn_free(m, k, q, v, t):
             H[i, 2] += c * (o + f)
             for n in range(3):
                 W[3 + n] += G[i, n] * v[k + i]
+                if a is not None:
+                    V[3 + n] += G[i, n] * a[k + i] + H[i, n] * v[k + i]
     if v is not None:
-        turn_columns(m, 1.0, W, t.c_S, t.c_T)
+        turn_before(m, 1.0, W, 1.0, V, a, t)
+    if a is not None:
+        bend_free(k, q, v, a, t.c_U)
     for i in range(3):
         for n in range(3):
             t.c_S[k + i, 3 + n] += G[i, n]
             if v is not None:
                 t.c_T[k + i, 3 + n] += H[i, n]
+
+
+@kernel
+def bend_free(k, q, v, a, U):
+    """U += G'' of a rotation vector, row by row."""
+    x, y, z, p, r, s = q[k], q[k + 1], q[k + 2], v[k], v[k + 1], v[k + 2]
+    d, e, f = a[k], a[k + 1], a[k + 2]
+    square, rate = x * x + y * y + z * z, x * p + y * r + z * s
+    b, c, db, dc = turn_factors(square, sqrt(square))
+    ddb, ddc = turn_curvatures(square, b, c, db, dc)
+    change = p * p + r * r + s * s + x * d + y * e + z * f
+    b1, c1 = db * rate, dc * rate
+    b2, c2 = ddb * rate * rate + db * change, ddc * rate * rate + dc * change
+    for i in range(3):
+        unit = 1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0
+        once = crossed(x, y, z, unit[0], unit[1], unit[2])
+        moved = crossed(p, r, s, unit[0], unit[1], unit[2])
+        pushed = crossed(d, e, f, unit[0], unit[1], unit[2])
+        twice = crossed(x, y, z, once[0], once[1], once[2])
+        left = crossed(p, r, s, once[0], once[1], once[2])
+        right = crossed(x, y, z, moved[0], moved[1], moved[2])
+        both = crossed(p, r, s, moved[0], moved[1], moved[2])
+        first = crossed(d, e, f, once[0], once[1], once[2])
+        last = crossed(x, y, z, pushed[0], pushed[1], pushed[2])
+        for n in range(3):
+            by_b = b2 * once[n] + 2.0 * b1 * moved[n] + b * pushed[n]
+            by_c = c2 * twice[n] + 2.0 * c1 * (left[n] + right[n])
+            U[k + i, 3 + n] += by_c - by_b + c * (first[n] + 2.0 * both[n] + last[n])
+
+
+@kernel
+def turn_curvatures(square, b, c, db, dc):
+    """Derivatives by x over x of the derivatives that `turn_factors` has."""
+    if square > 0.1:
+        return (c - b - 4.0 * db) / square, (db - 5.0 * dc) / square
+    y = square
+    ddb = 1 / 5987520 - y * (1 / 726485760 - y / 124540416000)
+    ddb = 1 / 90 - y * (1 / 1680 - y * (1 / 75600 - y * ddb))
+    ddc = 1 / 77837760 - y * (1 / 10897286400 - y / 2117187072000)
+    ddc = 1 / 630 - y * (1 / 15120 - y * (1 / 831600 - y * ddc))
+    return ddb, ddc
 
 
 @kernel
@@ -258,39 +345,46 @@ def weights(u):
 
 
 @kernel
-def follow_curve(m, factor, numbers, q, v, t):
+def follow_curve(m, factor, numbers, q, v, a, t):
     """Q = Q times the frame of a spline along one coordinate [Sueda, Eq. 2.67, Alg. 3]."""
     k, count = factor.first, factor.count[0]
     first = segment(q[k], count, factor.periodic)
     value, slope, curvature = weights(q[k] - first)
     at = factor.begin + FRAME * (first % count)
-    stay(m, numbers[at : at + 7], v, t)
+    stay(m, numbers[at : at + 7], v, a, t)
     # Cumulative: of the last one, of the last two, of the last three [Sueda, Eq. 2.65].
-    f, g, h = 1.0 - value[0], -slope[0], -curvature[0]
+    f, g, h, j = 1.0 - value[0], -slope[0], -curvature[0], -THIRD[0]
     for i in range(1, 4):
         at = factor.begin + FRAME * ((first + i - 1) % count) + 7
         twist = numbers[at : at + 6]
-        go_along(m, twist, f, v, t)
-        add_along(m, k, k, twist, g, 0.0, h, 0.0, 0.0, v, t)
+        go_along(m, twist, f, v, a, t)
+        add_along(m, k, k, twist, (g, 0.0), (h, 0.0, 0.0), (j, 0.0, 0.0, 0.0), v, a, t)
         if i < 3:
-            f, g, h = f - value[i], g - slope[i], h - curvature[i]
+            f, g, h, j = f - value[i], g - slope[i], h - curvature[i], j - THIRD[i]
 
 
 @kernel
-def follow_surface(m, factor, numbers, q, v, t):
+def follow_surface(m, factor, numbers, q, v, a, t):
     """Q = Q times one motion of a spline over two coordinates [Sueda, Eq. 2.71, Alg. 4]."""
     k = factor.first
     i, j = segment(q[k], factor.count[0], 0), segment(q[k + 1], factor.count[1], 0)
-    a, b, c = weights(q[k] - i)
-    d, e, f = weights(q[k + 1] - j)
+    b, c, d = weights(q[k] - i)
+    e, f, g = weights(q[k + 1] - j)
     value, by_k, by_l, by_kk, by_kl, by_ll = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    kkk, kkl, kll, lll = 0.0, 0.0, 0.0, 0.0
     for row in range(4):
         at = factor.begin + (i + row) * factor.count[1] + j
-        x, y, z = 0.0, 0.0, 0.0
+        x, y, z, w = 0.0, 0.0, 0.0, 0.0
         for column in range(4):
             control = numbers[at + column]
-            x, y, z = x + d[column] * control, y + e[column] * control, z + f[column] * control
-        value, by_k, by_kk = value + a[row] * x, by_k + b[row] * x, by_kk + c[row] * x
-        by_l, by_kl, by_ll = by_l + a[row] * y, by_kl + b[row] * y, by_ll + a[row] * z
-    go_along(m, factor.twist, value, v, t)
-    add_along(m, k, k + 1, factor.twist, by_k, by_l, by_kk, by_kl, by_ll, v, t)
+            x, y, z = x + e[column] * control, y + f[column] * control, z + g[column] * control
+            if a is not None:
+                w += THIRD[column] * control
+        value, by_k, by_kk = value + b[row] * x, by_k + c[row] * x, by_kk + d[row] * x
+        by_l, by_kl, by_ll = by_l + b[row] * y, by_kl + c[row] * y, by_ll + b[row] * z
+        if a is not None:
+            kkk, kkl = kkk + THIRD[row] * x, kkl + d[row] * y
+            kll, lll = kll + c[row] * z, lll + b[row] * w
+    go_along(m, factor.twist, value, v, a, t)
+    first, second = (by_k, by_l), (by_kk, by_kl, by_ll)
+    add_along(m, k, k + 1, factor.twist, first, second, (kkk, kkl, kll, lll), v, a, t)

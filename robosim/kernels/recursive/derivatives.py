@@ -3,16 +3,17 @@
 Spatial vectors are about one point that stays, in world axes: the place of the first link, so that
 numbers are as large as the robot, wherever it is. Derivatives by coordinates are along the
 tangent: of a free rotation, by turns of the child in its own axes, while the components of its
-velocity stay. A joint is its translations one after the other, then its rotations together; a chart
-is its hinges, slides and screws one after the other, and there are no others here.
+velocity stay. A joint is its translations one after the other, then its rotations together; all
+coordinates of a chart are together.
 """
 
 from robosim.compiled.kinds import ANY_CHART
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.vectors import crossed, dot6
+from robosim.kernels.equations.chart import follow_chart, follow_motion
+from robosim.kernels.equations.vectors import crossed, dot6, turned, turned_back
 from robosim.kernels.recursive.articulated import add_steiner, rotated_inertia
 from robosim.kernels.recursive.composite import column_momentum, mirror
-from robosim.kernels.recursive.joints import place_columns
+from robosim.kernels.recursive.joints import place_columns, turn_twist
 
 
 @kernel
@@ -41,20 +42,19 @@ def multiply_six(A, x, out):
 
 
 @kernel
-def move_columns(on, b, v, a):
+def move_columns(charts, on, b, q, v, a):
     """Columns of a joint about the origin, with what turns them; then twist and acceleration."""
     link, own, origin = on.tree.links[b], on.spatial[b], on.places[0].p
     above, p, begin = on.spatial[link.parent], on.places[b].p, link.v_begin
     for i in range(6):
         own.v[i], own.a[i] = above.v[i], above.a[i]
+    if charts is not None and link.kind == ANY_CHART:
+        move_on_chart(charts, on, b, q, v, a)
+        return
     for k in range(begin, begin + link.m_T):
         way, S = on.ways[k], on.columns[k].S
         for i in range(6):
             way.S[i] = S[i]
-        if on.tree.charts is not None and link.kind == ANY_CHART:
-            x, y, z = p[0] - origin[0], p[1] - origin[1], p[2] - origin[2]
-            x, y, z = crossed(x, y, z, S[3], S[4], S[5])
-            way.S[0], way.S[1], way.S[2] = S[0] + x, S[1] + y, S[2] + z
         turn_column(own, way)
         for i in range(6):
             way.rate[i] = way.turn[i]
@@ -75,6 +75,74 @@ def move_columns(on, b, v, a):
         cross_motion(own.v, way.S, way.rate)
         for i in range(6):
             own.a[i] += a[k] * way.S[i] + v[k] * way.rate[i]
+
+
+@kernel
+def move_on_chart(charts, on, b, q, v, a):
+    """`move_columns` of a chart, whose columns change in the axes of the child as well.
+
+    Moving one of them by dq changes what v is by S' dq, and what a is by (S'' + g x S) dq, with
+    gravity g as an acceleration of the world.
+    """
+    link, own, t = on.tree.links[b], on.spatial[b], on.scratch[0]
+    m, first, begin = link.m_T, link.q_begin, link.v_begin
+    end = begin + m
+    follow_motion(charts, link, q[first : first + m], v[begin:end], a[begin:end], t)
+    for k in range(m):
+        way = on.ways[begin + k]
+        place_twist(on, b, t.c_S[k], way.S)
+        place_twist(on, b, t.c_T[k], way.turn)
+        place_twist(on, b, t.c_U[k], way.turn2)
+        for i in range(6):
+            own.v[i] += v[begin + k] * way.S[i]
+    for k in range(begin, end):
+        way = on.ways[k]
+        cross_motion(own.v, way.S, way.rate)
+        for i in range(6):
+            way.rate[i] += way.turn[i]
+            t.f[i] = way.rate[i] + way.turn[i]
+            own.a[i] += a[k] * way.S[i] + v[k] * way.rate[i]
+        cross_motion(own.v, t.f, t.S_a[0])
+        for i in range(6):
+            way.turn[i] = way.rate[i]
+            way.turn2[i] += t.S_a[0, i]
+    for k in range(begin, end):
+        cross_motion(own.a, on.ways[k].S, t.f)
+        for i in range(6):
+            on.ways[k].turn2[i] += t.f[i]
+
+
+@kernel
+def place_twist(on, b, twist, out):
+    """out (6,) = a twist of a chart's child in its own axes, about the origin in world axes."""
+    place, origin = on.places[b], on.places[0].p
+    turn_twist(on.tree.links[b], place.R, twist, out)
+    x, y, z = place.p[0] - origin[0], place.p[1] - origin[1], place.p[2] - origin[2]
+    x, y, z = crossed(x, y, z, out[3], out[4], out[5])
+    out[0], out[1], out[2] = out[0] + x, out[1] + y, out[2] + z
+
+
+@kernel
+def add_bends(charts, on, b, q, by_q):
+    """by_q += what the force beyond a chart does along its columns as these change by q."""
+    if charts is None:
+        return
+    link, place, t = on.tree.links[b], on.places[b], on.scratch[0]
+    f, origin, m = on.spatial[b].f, on.places[0].p, link.m_T
+    x, y, z = place.p[0] - origin[0], place.p[1] - origin[1], place.p[2] - origin[2]
+    x, y, z = crossed(x, y, z, f[0], f[1], f[2])
+    # In axes of the child, about its joint point.
+    d, e, g = turned_back(place.R, f[0], f[1], f[2])
+    t.f[0], t.f[1], t.f[2] = turned(link.after, d, e, g)
+    x, y, z = turned_back(place.R, f[3] - x, f[4] - y, f[5] - z)
+    t.f[3], t.f[4], t.f[5] = turned(link.after, x, y, z)
+    unit = t.c_x[:m]
+    for k in range(m):
+        for i in range(m):
+            unit[i] = 1.0 if i == k else 0.0
+        follow_chart(charts, link, q[link.q_begin : link.q_begin + m], unit, t)
+        for i in range(m):
+            by_q[link.v_begin + i, link.v_begin + k] += dot6(t.c_T[i], t.f)
 
 
 @kernel
@@ -178,7 +246,7 @@ def derivatives_row(on, q, v, a, by_q, by_v, M):
         world.a[i] = -on.tree.gravity[i]
     place_columns(on, q)
     for b in range(nb):
-        move_columns(on, b, v, a)
+        move_columns(on.tree.charts, on, b, q, v, a)
         start_link(on, b)
     for i in range(M.shape[0]):
         for k in range(M.shape[0]):
@@ -187,10 +255,11 @@ def derivatives_row(on, q, v, a, by_q, by_v, M):
         b = nb - back
         link = links[b]
         middle, end = link.v_begin + link.m_T, link.v_begin + link.m_T + link.m_R
+        charted = link.kind == ANY_CHART
         for i in range(link.v_begin, end):
             answer_column(on, b, i)
             for k in range(link.v_begin, end):
-                together = k == i or (k >= middle and i >= middle)
+                together = k == i or charted or (k >= middle and i >= middle)
                 if together or k < i:
                     relate(on, i, k, 0 if together else 1, by_q, by_v, M)
             up = link.parent
@@ -202,9 +271,35 @@ def derivatives_row(on, q, v, a, by_q, by_v, M):
             M[i, i] += on.tree.coordinates[i].armature
         if link.gyro != 0:
             add_gyroscopic_slope(on, middle, v, by_v)
+        if charted:
+            add_bends(on.tree.charts, on, b, q, by_q)
         if link.parent != nb:
             pass_link(on, b, link.parent)
     mirror(M)
+
+
+@kernel
+def spatial_row(on, q, v, a, origin, columns, motions):
+    """What moves the tree, without gravity, about a point (3,) that stays, in world axes.
+
+    Of each column S, S' and S'' (nv, 3, 6) as `turn` and `turn2` are; of each link its twist and
+    the rate of that (nb, 2, 6).
+    """
+    nb = on.tree.links.shape[0]
+    for i in range(6):
+        on.spatial[nb].a[i] = 0.0
+    place_columns(on, q)
+    for i in range(3):
+        origin[i] = on.places[0].p[i]
+    for b in range(nb):
+        move_columns(on.tree.charts, on, b, q, v, a)
+        for i in range(6):
+            motions[b, 0, i], motions[b, 1, i] = on.spatial[b].v[i], on.spatial[b].a[i]
+    for k in range(columns.shape[0]):
+        way = on.ways[k]
+        for i in range(6):
+            columns[k, 0, i], columns[k, 1, i] = way.S[i], way.turn[i]
+            columns[k, 2, i] = way.turn2[i]
 
 
 @kernel

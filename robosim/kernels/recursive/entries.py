@@ -9,8 +9,9 @@ from robosim.kernels.compiler.recursion import load_recursion
 from robosim.kernels.equations.vectors import not_finite, row_of
 from robosim.kernels.recursive.articulated import forward_row, hybrid_row
 from robosim.kernels.recursive.composite import centroidal_row, find_center, mass_row
-from robosim.kernels.recursive.derivatives import derivatives_row
+from robosim.kernels.recursive.derivatives import derivatives_row, spatial_row
 from robosim.kernels.recursive.joints import place_links
+from robosim.kernels.recursive.mass_inverse import mass_inverse_row
 from robosim.kernels.recursive.motion import (
     energy_row,
     frame_jacobian_row,
@@ -130,6 +131,38 @@ def inverse_derivatives(address, q, v, a, by_q, by_v, mass):
         derivatives_row(
             on, q[row_of(q, i)], v[row_of(v, i)], a[row_of(a, i)], by_q[i], by_v[i], mass[i]
         )
+    return 0
+
+
+@entry
+def spatial_motion(address, q, v, a, origin, columns, motions):
+    """Points (n, 3) that stay; columns (n, nv, 3, 6) and motions (n, nb, 2, 6) about them."""
+    on = load_recursion(address)
+    for i in range(columns.shape[0]):
+        if no_motion(on, q[row_of(q, i)], v[row_of(v, i)], a[row_of(a, i)]):
+            return NOT_A_STATE
+        spatial_row(
+            on, q[row_of(q, i)], v[row_of(v, i)], a[row_of(a, i)],
+            origin[i], columns[i], motions[i],
+        )  # fmt: skip
+    return 0
+
+
+@entry
+def forward_slopes(address, passive, q, v, tau, a, by_q, by_v, inverse):
+    """Accelerations (n, nv); `inverse_derivatives` there; inverses (n, nv, nv) of mass matrices."""
+    on = load_recursion(address)
+    for i in range(inverse.shape[0]):
+        if no_motion(on, q[row_of(q, i)], v[row_of(v, i)], tau[row_of(tau, i)]):
+            return NOT_A_STATE
+        failed = forward_row(
+            on, 1.0, passive, None, None, q[row_of(q, i)], v[row_of(v, i)], tau[row_of(tau, i)],
+            on.pushed, on.points, on.wrenches, a[i],
+        )  # fmt: skip
+        if failed != 0:
+            return failed
+        derivatives_row(on, q[row_of(q, i)], v[row_of(v, i)], a[i], by_q[i], by_v[i], inverse[i])
+        mass_inverse_row(on, inverse[i])
     return 0
 
 
