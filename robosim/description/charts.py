@@ -343,8 +343,8 @@ class SplineSurface(Chart):
         return f"SplineSurface({n1} x {n2} controls)"
 
 
-def check_chart(chart: Chart, element: str) -> None:
-    """Raise a ModelError for a chart whose coordinates depend on each other wherever it is."""
+def is_independent(chart: Chart) -> bool:
+    """Whether there is a place where no coordinate of a chart moves it as others do."""
     lower, upper = chart.limits()
     begin = np.where(np.isfinite(lower), lower, -1.0)
     width = np.where(np.isfinite(upper), upper, 1.0) - begin
@@ -352,8 +352,14 @@ def check_chart(chart: Chart, element: str) -> None:
         # Of each coordinate another share, so that no symmetry hides it.
         q = begin + width * (share + 0.11 * np.arange(chart.nv)) % 1.0
         if np.linalg.svd(chart.columns(q), compute_uv=False)[-1] > DEPENDENT:
-            return
-    raise ModelError(f"the coordinates of {chart!r} depend on each other", element=element)
+            return True
+    return False
+
+
+def check_chart(chart: Chart, element: str) -> None:
+    """Raise a ModelError for a chart whose coordinates depend on each other wherever it is."""
+    if not is_independent(chart):
+        raise ModelError(f"the coordinates of {chart!r} depend on each other", element=element)
 
 
 def check_on_chart(chart: Chart, q: Array, joint: str) -> None:
