@@ -169,10 +169,10 @@ class Joint(Frozen):
             parent_position=frozen_array(self.parent_position, (3,), "parent_position", element),
             child_position=frozen_array(self.child_position, (3,), "child_position", element),
             offset=unit_quaternion(self.offset, "offset", element),
-            actuated=self._checked_actuated(element),
             via=tuple(self.via),
             coordinate_names=tuple(self.coordinate_names),
         )
+        self._set(actuated=self._checked_actuated(element))
         names = self.coordinate_names
         if names and (self.has_quaternion or len(names) != self.nv):
             raise ModelError(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from robosim.compiled.kinds import CONE, LIMIT, TURN
 from robosim.compiled.order import all_joints, driven_elements
+from robosim.description.charts import check_rank
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Tendon
@@ -22,7 +23,16 @@ from robosim.simulation.readings import Contact, contact_heights, min_gap
 
 
 def warn_of_start(robot: Mechanism, parts: Parts) -> None:
-    """Say before the first step what starts in the ground or beyond its limit."""
+    """Say before the first step what starts in the ground or beyond its limit.
+
+    Raises
+    ------
+    StateError
+        For a joint whose coordinates do not tell how it moves from there, as at a home.
+    """
+    for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
+        if joint.own_chart is not None:
+            check_rank(joint.own_chart, parts.state.q[start : start + joint.nq], joint.name)
     heights = contact_heights(robot, parts.state)
     if heights.min(initial=0.0) < -1e-9:
         name = robot.contacts[int(heights.argmin())].name
