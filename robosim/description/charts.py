@@ -375,11 +375,11 @@ def check_on_chart(chart: Chart, q: Array, joint: str) -> None:
     check_rank(chart, q, joint)
 
 
-def check_rank(chart: Chart, q: Array, joint: str) -> None:
-    """Raise a StateError for coordinates (nv,) at which S loses rank."""
+def check_rank(chart: Chart, q: Array, joint: str, whose: str = "") -> None:
+    """Raise a StateError, which begins with `whose`, for q (nv,) at which S loses rank."""
     if np.linalg.svd(chart.columns(q), compute_uv=False)[-1] < DEPENDENT:
         raise StateError(
-            f"at q = {q.tolist()} coordinates of joint '{joint}' ({chart!r}) move it alike, so "
+            f"{whose}at q = {q.tolist()} coordinates of joint '{joint}' ({chart!r}) move it alike, so "
             "that they do not tell how it moves (gimbal lock): start from others, by set_state or "
             "another home"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,17 +22,30 @@ from robosim.simulation.blame import user_level
 from robosim.simulation.readings import Contact, contact_heights, min_gap
 
 
+def refuse_start(robot: Mechanism, parts: Parts, whose: str = "") -> None:
+    """Raise a StateError for a joint whose coordinates do not tell how it moves from a start."""
+    for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
+        if joint.own_chart is not None:
+            q = parts.state.q[start : start + joint.nq]
+            check_rank(joint.own_chart, q, joint.name, whose)
+
+
+def refuse_starts(simulations: Iterable[Any]) -> None:
+    """`refuse_start` for those of several simulations that have taken no step."""
+    for i, sim in enumerate(simulations):
+        if sim.steps == 0:
+            refuse_start(sim.robot, sim.parts, f"state {i}: ")
+
+
 def warn_of_start(robot: Mechanism, parts: Parts) -> None:
     """Say before the first step what starts in the ground or beyond its limit.
 
     Raises
     ------
     StateError
-        For a joint whose coordinates do not tell how it moves from there, as at a home.
+        As of `refuse_start`.
     """
-    for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
-        if joint.own_chart is not None:
-            check_rank(joint.own_chart, parts.state.q[start : start + joint.nq], joint.name)
+    refuse_start(robot, parts)
     heights = contact_heights(robot, parts.state)
     if heights.min(initial=0.0) < -1e-9:
         name = robot.contacts[int(heights.argmin())].name

@@ -96,7 +96,11 @@ def test_every_frame_is_where_pinocchio_has_it(pair, seed):
     ours |= {frame.name: poses[robot.bodies[index].name] for index, frame in robot.frames()}
     every = {frame.name: frame for frame in robot.world_frames}
     every |= {frame.name: frame for _, frame in robot.frames()}
-    assert set(every) == names
+    # Bare links without mass between hinges are none here, which is told.
+    told = [text for text in robot.warnings if "no bodies or frames" in text]
+    gone = {name for text in told for name in text.rpartition(": ")[2].split(", ")}
+    assert set(every) == names - gone
+    assert gone <= names
     for name, frame in every.items():
         R, x = ours[name]
         theirs = data.oMf[model.getFrameId(name, pinocchio.FrameType.BODY)]
