@@ -1,7 +1,7 @@
 """Carriers: light bodies for what a file gives no mass, so that a step has a solution.
 
-Most links without mass need none: the joints before and behind a bare one are one `composite` joint.
-Such joints become chains again in files.
+Most links without mass need none: the joints before and behind a bare one are one `composite`
+joint. Such joints become chains again in files.
 """
 
 from __future__ import annotations

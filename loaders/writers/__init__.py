@@ -69,7 +69,7 @@ def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> tuple[str, ...]:
 
 
 def _refuse_charts(mechanism: Mechanism) -> None:
-    """Raise a SaveError for a chart that is no chain of hinges and slides, or that closes a loop."""
+    """Raise a SaveError for a chart that closes a loop, or is not made of hinges and slides."""
     for joint in mechanism.joints:
         closes = joint in mechanism.loop_joints
         if joint.own_chart is not None and (closes or not is_of_hinges_and_slides(joint)):

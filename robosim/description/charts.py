@@ -379,9 +379,9 @@ def check_rank(chart: Chart, q: Array, joint: str, whose: str = "") -> None:
     """Raise a StateError, which begins with `whose`, for q (nv,) at which S loses rank."""
     if np.linalg.svd(chart.columns(q), compute_uv=False)[-1] < DEPENDENT:
         raise StateError(
-            f"{whose}at q = {q.tolist()} coordinates of joint '{joint}' ({chart!r}) move it alike, so "
-            "that they do not tell how it moves (gimbal lock): start from others, by set_state or "
-            "another home"
+            f"{whose}at q = {q.tolist()} coordinates of joint '{joint}' ({chart!r}) move it alike, "
+            "so that they do not tell how it moves (gimbal lock): start from others, by set_state "
+            "or another home"
         )
 
 

@@ -60,12 +60,15 @@ def poses_at(robot, model, rng):
     import pinocchio
 
     q_ours, q_theirs = robot.neutral(), pinocchio.neutral(model)
-    for start, joint in zip(robot.q_offsets, robot.joints, strict=False):
-        if joint.nq != 1:
-            continue
-        index = model.getJointId(joint.name)
+    singles = (
+        (start + k, name)
+        for start, joint in zip(robot.q_offsets, robot.joints, strict=False)
+        for k, name in enumerate(joint.coordinate_names or (joint.name,) * (joint.nq == 1))
+    )
+    for place, name in singles:
+        index = model.getJointId(name)
         value = 0.0 if rng is None else rng.uniform(-1, 1)
-        q_ours[start] = value
+        q_ours[place] = value
         at = model.joints[index].idx_q
         if model.joints[index].nq == 1:
             q_theirs[at] = value

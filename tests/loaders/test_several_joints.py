@@ -49,7 +49,8 @@ PERSON = """
     <motor name="s" joint="shoulder1"/>
   </actuator>
   <tendon><fixed name="both"><joint joint="hip_y" coef="2"/><joint joint="knee" coef="-1"/></fixed>
-    <fixed name="one" stiffness="5" springlength="0"><joint joint="hip_x" coef="2"/></fixed></tendon>
+    <fixed name="one" stiffness="5" springlength="0"><joint joint="hip_x" coef="2"/></fixed>
+  </tendon>
   <equality><joint name="e" joint1="shoulder2" joint2="waist_x" polycoef=".1 .5 0 0 0"/></equality>
   <sensor><jointpos name="hip" joint="hip_z"/><jointvel name="rate" joint="hip_z"/>
     <tendonpos name="sum" tendon="both"/></sensor>
@@ -306,5 +307,5 @@ def test_charts_of_hinges_and_slides_are_written(tmp_path, joint, suffix):
 def test_a_screw_among_others_is_refused(tmp_path, chart):
     robot = Mechanism("m", [Body("a", 1.0, np.eye(3))],
                       [Joint("hip", "composite", None, "a", chart=chart)])  # fmt: skip
-    with pytest.raises(robosim.SaveError, match="'hip'.*'composite'.*Screw"):
+    with pytest.raises(robosim.SaveError, match=r"'hip'.*'composite'.*Screw"):
         robosim.save(robot, tmp_path / "m.xml")
