@@ -263,7 +263,7 @@ def test_driven_joints_follow_their_motions():
 
 
 def test_what_is_refused():
-    for bound in (0.0, -1.0, np.nan, 1e-9):
+    for bound in (0.0, -1.0, 1e-9):
         robot = one(velocity_limit=bound)
         Simulation(robot)  # nothing asks for it
         with pytest.raises(OptionError, match=r"leave room .* joint 'motor' is"):
