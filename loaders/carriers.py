@@ -1,16 +1,25 @@
-"""Carriers: light bodies for what a file gives no mass, so that a step has a solution."""
+"""Carriers: light bodies for what a file gives no mass, so that a step has a solution.
+
+Most links without mass need none: the joints before and behind a bare one are one `composite`
+joint. Such joints become chains again in files.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from robosim.description import chains
 from robosim.description.body import Body, Frame, Geometry
+from robosim.description.charts import MOST, is_independent
 from robosim.description.inertias import turnable
+from robosim.description.joint import Joint
 from robosim.description.massless import carried_by, idle_ends
 from robosim.description.mechanism import Mechanism
+from robosim.description.names import free_name
 
 # A carrier has this share of the mass and inertia of what it carries: in trees, in those that
 # touch the ground, and where bodies are tied to each other or to obstacles, by loops, gears or
@@ -78,3 +87,95 @@ def with_masses(mechanism: Mechanism, tied: bool, warnings: list[str]) -> Mechan
             f"them with massless='lock': {', '.join(ends)}"
         )
     return mechanism
+
+
+def united(mechanism: Mechanism, warnings: list[str]) -> Mechanism:
+    """The mechanism, with hinges and slides before and behind bare carriers as one joint each.
+
+    A carrier stays if something else is at it: a shape, a further frame, joint or spring. So does
+    one between joints that others follow or that follow others, that have safety limits, or whose
+    coordinates depend on each other.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    warnings : list of str
+        Gets a sentence on the links that are no frames any more.
+    """
+    coupled = {name for c in mechanism.couplings for name in (c.joint, c.source)}
+    single = {joint.name for joint in mechanism.tree_joints if _is_single(joint)} - coupled
+    bare = _bare(mechanism)
+    behind = {joint.parent: joint for joint in mechanism.tree_joints}
+    taken = {name for j in mechanism.joints for name in (j.name, *j.coordinate_names)}
+    waiting: dict[str | None, list[Joint]] = {}
+    joints: list[Joint] = []
+    gone: set[str] = set()
+    for joint in mechanism.tree_joints:
+        chain = [*waiting.pop(joint.parent, ()), joint]
+        both = joint.child in bare and {joint.name, behind[joint.child].name} <= single
+        if both and len(chain) < MOST:
+            waiting[joint.child] = chain
+        elif len(chain) > 1 and is_independent(chains.chart_of(chain)):
+            name = free_name("+".join(each.name for each in chain), taken)
+            taken.add(name)
+            joints.append(chains.united(chain, name))
+            gone |= {each.child for each in chain[:-1]}
+        else:
+            joints += chain
+    if gone:
+        warnings.append(
+            "the joints before and behind these links without mass are one, and the links no "
+            f"bodies or frames: {', '.join(sorted(gone))}"
+        )
+    return replace(
+        mechanism,
+        bodies=tuple(body for body in mechanism.bodies if body.name not in gone),
+        joints=(*joints, *mechanism.loop_joints),
+        excluded_pairs=tuple(p for p in mechanism.excluded_pairs if gone.isdisjoint(p)),
+    )
+
+
+def _is_single(joint: Joint) -> bool:
+    """Whether a joint is a hinge or slide of which a chart keeps everything."""
+    unlimited = not np.any(np.isfinite(np.array((joint.lower, joint.upper), dtype=float)))
+    told = joint.continuous in (None, joint.kind == "revolute" and unlimited)
+    plain = joint.motion is None and joint.safety is None
+    return joint.kind in ("revolute", "prismatic") and told and plain
+
+
+def _bare(mechanism: Mechanism) -> set[str]:
+    """Carriers that are nothing but a place between two joints."""
+    ends = Counter(end for joint in mechanism.joints for end in (joint.parent, joint.child))
+    ends.update(end for spring in mechanism.springs for end in (spring.parent, spring.child))
+    return {
+        body.name
+        for body in mechanism.bodies
+        if body.carrier
+        and (len(body.frames), ends[body.name]) == (1, 2)
+        and any(joint.parent == body.name for joint in mechanism.tree_joints)
+        and not (body.visuals or body.collisions)
+    }
+
+
+def taken_apart(mechanism: Mechanism) -> Mechanism:
+    """The mechanism, with chains of hinges and slides for all joints that are charts of these.
+
+    The coordinates stay as they are; the joints are called as the coordinates were.
+    """
+    taken = {body.name for body in mechanism.bodies}
+    taken |= {frame.name for _, frame in mechanism.frames()}
+    taken |= {frame.name for frame in mechanism.world_frames}
+    bodies = list(mechanism.bodies)
+    joints: list[Joint] = []
+    for start, joint in zip(mechanism.v_offsets, mechanism.tree_joints, strict=False):
+        if not chains.is_of_hinges_and_slides(joint):
+            joints.append(joint)
+            continue
+        names = mechanism.v_names[start : start + joint.nv]
+        between = [free_name(f"{name}_link", taken) for name in names[:-1]]
+        taken.update(between)
+        bodies += [massless(name, (Frame(name),), (), ()) for name in between]
+        joints += chains.taken_apart(joint, names, between)
+    if len(bodies) == len(mechanism.bodies):
+        return mechanism
+    return replace(mechanism, bodies=tuple(bodies), joints=(*joints, *mechanism.loop_joints))

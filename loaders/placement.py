@@ -77,8 +77,8 @@ def has_legs(mechanism: Mechanism) -> bool:
 
     A single chain of motors that its base alone holds up, as of an arm, has not: it tips over.
     """
-    actuated = [joint for joint in mechanism.joints if joint.actuated and joint.nv > 0]
-    if not actuated:
+    motors = sum(sum(joint.is_driven) for joint in mechanism.joints)
+    if not motors:
         return True
     poses = body_poses(mechanism.tree_joints, np.asarray(mechanism.home, dtype=float))
     weighed = sum((body.mass * poses[body.name][1] for body in mechanism.bodies), np.zeros(3))
@@ -91,7 +91,7 @@ def has_legs(mechanism: Mechanism) -> bool:
     level = min(found) + _LEVEL * (height - min(found))
     touching = zip(mechanism.contacts, found, strict=True)
     on_base_alone = all(contact.body == base for contact, z in touching if z <= level)
-    return not (branches == 1 and len(actuated) >= _ARM and on_base_alone)
+    return not (branches == 1 and motors >= _ARM and on_base_alone)
 
 
 def limits(joints: Sequence[Joint], couplings: Sequence[Coupling]) -> dict[str, Array]:
@@ -145,12 +145,13 @@ def following(mechanism: Mechanism, q: ArrayLike) -> Array:
 
 
 def in_stance(mechanism: Mechanism, stance: Stance) -> Array:
-    """Home (nq,) with the actuated joints moved to a stance."""
+    """Home (nq,) with the actuated coordinates moved to a stance."""
     q = np.array(mechanism.home, dtype=float)
     actuated = [
-        start
+        start + k
         for start, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False)
-        if joint.actuated and joint.nv > 0
+        for k, driven in enumerate(joint.is_driven)
+        if driven
     ]
     q[actuated] = stance.target
     return q

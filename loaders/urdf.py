@@ -173,8 +173,10 @@ def _build(
         mechanism = _with_contacts(mechanism, extensions.friction, options.friction)
         if mechanism.floating_base and not mechanism.contacts:
             warnings.append("has no collision geometry: the ground will not hold it")
-    mechanism = carriers.with_masses(mechanism, bool(options.self_collision), warnings)
     mechanism = _without_sunk_contacts(_at_home(mechanism, options), warnings)
+    mechanism = _with_semantics(mechanism, path, options.srdf, root, warnings)
+    mechanism = carriers.united(mechanism, warnings)
+    mechanism = carriers.with_masses(mechanism, bool(options.self_collision), warnings)
     unasked = options.floating_base is None and mechanism.floating_base and options.ground
     if unasked and not placement.has_legs(mechanism):
         warnings.append(
@@ -182,7 +184,6 @@ def _build(
             "with floating_base=False, on the command line with --fixed-base (True, or "
             "--floating-base, says that it moves without this warning)"
         )
-    mechanism = _with_semantics(mechanism, path, options.srdf, root, warnings)
     mechanism = _with_self_collision(mechanism, extensions, options.self_collision, warnings)
     if shapes.flat:
         listed = ", ".join(dict.fromkeys(shapes.flat))

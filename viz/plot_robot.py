@@ -28,17 +28,15 @@ def limits(log: Log, robot: Mechanism) -> dict[str, tuple[float, float]]:
     if (info.q, info.v, info.tau) != (log.info.q, log.info.v, log.info.tau):
         return {}
     found: dict[str, tuple[float, float]] = {}
-    places = robot.actuated
-    efforts = np.concatenate([np.full(joint.nv, joint.effort_limit) for joint in robot.joints])
-    for name, k in zip(info.tau, places, strict=True):
-        found[name] = (-float(efforts[k]), float(efforts[k]))
+    for name, effort in zip(info.tau, robot.effort_limits.tolist(), strict=True):
+        found[name] = (-effort, effort)
     for j, joint in enumerate(robot.tree_joints):
         if joint.has_quaternion:
             continue
         for k in range(joint.nv):
             lower, upper = float(np.asarray(joint.lower)[k]), float(np.asarray(joint.upper)[k])
             found[info.q[robot.q_offsets[j] + k]] = (lower, upper)
-            speed = joint.velocity_limit
+            speed = float(joint.per_coordinate("velocity_limit")[k])
             found[info.v[robot.v_offsets[j] + k]] = (-speed, speed)
     return found
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.loaders import placement
 from robosim.loaders.mjcf.notes import Notes
@@ -40,7 +41,7 @@ def at_home(
     if mechanism.stance is not None:
         q = placement.in_stance(mechanism, mechanism.stance)
     gap = placement.lowest_gap(mechanism.tree_joints, mechanism.contacts, q)
-    upward = _upward(mechanism)
+    upward = _upward(mechanism, q)
     if gap < 0 and upward is not None:
         index, sign = upward
         q[index] -= sign * gap
@@ -65,10 +66,10 @@ def _coupled(mechanism: Mechanism, q: Array) -> Array:
     return q
 
 
-def _upward(mechanism: Mechanism) -> tuple[int, float] | None:
+def _upward(mechanism: Mechanism, q: Array) -> tuple[int, float] | None:
     """(coordinate, sign) that moves the first joint's body, and all with it, straight up."""
     joint = mechanism.joints[0]
-    axes = quaternions.rotation_matrix(np.asarray(joint.offset)) @ joint.C_T
+    axes = quaternions.rotation_matrix(np.asarray(joint.offset)) @ _slides(joint, q[: joint.nq])
     rooted = [other for other in mechanism.tree_joints if other.parent is None]
     if len(rooted) > 1 and joint.kind != "floating":
         return None
@@ -76,6 +77,15 @@ def _upward(mechanism: Mechanism) -> tuple[int, float] | None:
         if abs(abs(axes[2, k]) - 1) < _LEVEL:
             return k, float(np.sign(axes[2, k]))
     return None
+
+
+def _slides(joint: Joint, q: Array) -> Array:
+    """Where each of the coordinates q (nq,) alone moves the child without a turn, (3, n)."""
+    if joint.own_chart is None:
+        return joint.C_T
+    S = joint.own_chart.columns(q)
+    moves = joint.own_chart.pose(q)[:3, :3] @ S[:3]
+    return np.where(np.any(S[3:], axis=0), 0.0, moves)
 
 
 def _sunk(mechanism: Mechanism, q: Array) -> set[str]:

@@ -1,8 +1,9 @@
 """MJCF joints, several on a body, to the generic joints of `robosim.joints`.
 
 The joints of a body act one after the other, the first one next to the parent. Slides across each
-other, and a hinge behind them that fits, are one joint here. What is left over needs a
-body in between, a carrier, for each further joint.
+other, and a hinge behind them that fits, are a joint of Table B.1; other hinges and slides are a
+chart of all of them. Where there is a ball joint among several, or where coordinates depend on each
+other, each joint of the table but the last needs a body of its own, a carrier.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.description.body import Body, Frame
+from robosim.description.chains import chart_of, united
+from robosim.description.charts import is_independent
 from robosim.description.inertias import turnable
 from robosim.description.joint import LEAST_TURN, Joint
 from robosim.description.names import free_name
@@ -194,6 +197,16 @@ def check_order(specs: Sequence[Spec], link: Link) -> None:
 
 def runs(specs: Sequence[Spec]) -> list[list[Spec]]:
     """The joints of a body, in groups that are one joint here each."""
+    found = _of_the_table(specs)
+    if len(found) < 2 or any(spec.type not in ("hinge", "slide") for spec in specs):
+        return found
+    if not is_independent(chart_of(_chain(found, None, "", Pose.identity(), np.zeros(3)))):
+        return found
+    return [list(specs)]
+
+
+def _of_the_table(specs: Sequence[Spec]) -> list[list[Spec]]:
+    """The joints of a body, in groups that are one joint of Table B.1 each."""
     found: list[list[Spec]] = []
     waiting = list(specs)
     while waiting:
@@ -250,6 +263,25 @@ def make_joint(
     center : (3,) [m]
         The child's centre of mass in the frame of the joints' body, which has its axes.
     """
+    chain = _chain(_of_the_table(run), parent, child, place, center)
+    return chain[0] if len(chain) == 1 else united(chain, _name(run))
+
+
+def _chain(
+    groups: Sequence[Sequence[Spec]], parent: str | None, child: str, place: Pose, center: Array
+) -> list[Joint]:
+    """Joints of the table one behind the other, as of `make_joint`, with nothing in between."""
+    found = []
+    for run in groups[:-1]:
+        found.append(_joint(run, parent, child, place, run[-1].anchor))
+        place = Pose(np.eye(3), -run[-1].anchor)
+    return [*found, _joint(groups[-1], parent, child, place, center)]
+
+
+def _joint(
+    run: Sequence[Spec], parent: str | None, child: str, place: Pose, center: Array
+) -> Joint:
+    """A joint of the table, as of `make_joint`."""
     turn = run[-1] if run[-1].type != "slide" else None
     slides = [spec for spec in run if spec.type == "slide"]
     kind = _KINDS[len(slides), "" if turn is None else turn.type]
@@ -272,7 +304,7 @@ def make_joint(
     elif len(slides) == 2:
         axis = np.cross(slides[0].axis, slides[1].axis)
     return Joint(
-        name="+".join(spec.name for spec in run),
+        name=_name(run),
         kind=kind,
         parent=parent,
         child=child,
@@ -282,11 +314,15 @@ def make_joint(
         offset=quaternions.from_matrix(place.R @ back),
         directions=[back.T @ spec.axis for spec in slides] if slides else None,
         coordinate_names=tuple(spec.name for spec in run) if len(run) > 1 else (),
-        effort_limit=min(spec.effort for spec in run),
+        effort_limit=[spec.effort for spec in run for _ in range(spec.nv)],
         largest_turn=run[-1].upper if run[-1].type == "ball" else np.inf,
         continuous=None if kind != "revolute" else not np.isfinite(run[0].lower),
         **acts,
     )
+
+
+def _name(run: Sequence[Spec]) -> str:
+    return "+".join(spec.name for spec in run)
 
 
 def _free_spring(stiffness: float, place: Pose) -> dict[str, Any]:

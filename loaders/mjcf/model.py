@@ -221,8 +221,8 @@ class _Model:
 
     def _driven(self, joint: Joint) -> Joint:
         """A joint with what actuators and equalities make of it."""
-        names = joint.coordinate_names or (joint.name,)
-        joint = replace(joint, actuated=not self.actuation.driven.isdisjoint(names))
+        names = joint.coordinate_names or (joint.name,) * joint.nv
+        joint = replace(joint, actuated=[name in self.actuation.driven for name in names])
         if joint.name in self.equalities.held:
             held = self.equalities.held[joint.name]
             return replace(joint, lower=(held,), upper=(held,))

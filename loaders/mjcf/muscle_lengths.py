@@ -45,11 +45,11 @@ class _Coordinates:
         self.lows *= -1
         self.balls: list[tuple[slice, float]] = []
         for joint, i, j in self._joints:
-            n = joint.C_T.shape[1]
-            for k in range(n if joint.has_quaternion else joint.nv):
+            n = joint.numbers
+            for k in range(n):
                 low, high = (float(np.asarray(side)[k]) for side in (joint.lower, joint.upper))
                 here = float(q0[i + k])
-                if k >= n and not np.isfinite(high - low):
+                if joint.units[k] == "rad" and not np.isfinite(high - low):
                     low, high = max(low, here - np.pi), min(high, here + np.pi)
                 self.zero[j + k] = here
                 self.lows[j + k], self.highs[j + k] = low, high
@@ -63,7 +63,7 @@ class _Coordinates:
         """Joint coordinates (nq,) at x (nv,)."""
         q = self._q0.copy()
         for joint, i, j in self._joints:
-            n = joint.C_T.shape[1] if joint.has_quaternion else joint.nv
+            n = joint.numbers
             q[i : i + n] = x[j : j + n]
             angle = float(np.linalg.norm(x[j + n : j + joint.nv]))
             if joint.has_quaternion and angle > 0:

@@ -8,8 +8,10 @@ from typing import Any
 
 from lxml import etree
 
+from robosim.description.chains import is_of_hinges_and_slides
 from robosim.description.mechanism import Mechanism
 from robosim.errors import SaveError
+from robosim.loaders import carriers
 from robosim.loaders.srdf import SUFFIX, beside
 from robosim.loaders.writers.mesh_files import MeshFiles
 from robosim.loaders.writers.mjcf import mjcf
@@ -44,6 +46,7 @@ def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> tuple[str, ...]:
         known = ", ".join(SUFFIXES)
         raise SaveError(f"{file}: unknown kind of model file '{file.suffix}' (known: {known})")
     _refuse_charts(mechanism)
+    mechanism = carriers.taken_apart(mechanism)
     lost = Lost()
     meshes = MeshFiles(file)
     semantics = None
@@ -66,9 +69,10 @@ def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> tuple[str, ...]:
 
 
 def _refuse_charts(mechanism: Mechanism) -> None:
-    """Raise a SaveError for a joint that is a chart, of the tree or of a loop."""
+    """Raise a SaveError for a chart that closes a loop, or is not made of hinges and slides."""
     for joint in mechanism.joints:
-        if joint.own_chart is not None:
+        closes = joint in mechanism.loop_joints
+        if joint.own_chart is not None and (closes or not is_of_hinges_and_slides(joint)):
             raise SaveError(
                 f"joint '{joint.name}': neither URDF nor MJCF is written with a joint of kind "
                 f"'{joint.kind}', which is {joint.own_chart!r}"

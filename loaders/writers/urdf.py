@@ -264,6 +264,8 @@ class _Writer:
                           joint.name)  # fmt: skip
         self._limit(element, joint, kind)
         self._acts(element, joint)
+        if len(set(joint.is_driven)) > 1:
+            self.lost.add("that only some coordinates have actuators", joint.name)
         if joint.safety is not None:
             names = ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity")
             told = dict(zip(names, map(text, joint.safety), strict=True))
@@ -278,7 +280,12 @@ class _Writer:
         note_joint(joint, self.lost)
 
     def _limit(self, element: etree._Element, joint: Joint, kind: str) -> None:
-        values = {"effort": joint.effort_limit, "velocity": joint.velocity_limit}
+        values: dict[str, float] = {}
+        for what, each in (("effort", joint.effort_limit), ("velocity", joint.velocity_limit)):
+            if np.ndim(each):
+                self.lost.add(f"{what} limits that differ between coordinates, now the least",
+                              joint.name)  # fmt: skip
+            values[what] = float(np.min(each))
         if kind in ("revolute", "prismatic"):
             low, high = self.limits[joint.name][:, 0].tolist()
             values |= {"lower": low, "upper": high}

@@ -31,7 +31,7 @@ from robosim.runtime.background import cores
 from robosim.runtime.handles import runner
 from robosim.runtime.lanes import suits_lanes
 from robosim.simulation import Simulation
-from robosim.simulation.diagnosis import warn_of_turn
+from robosim.simulation.diagnosis import refuse_starts, warn_of_turn
 from robosim.validation import count, read_only
 
 Array = NDArray[np.float64]
@@ -291,6 +291,7 @@ class BatchSimulation:
         steps, every = count("steps", steps), count("every", every)
         for i in self._lent:
             self._take_up(i)
+        refuse_starts(self._sims)
         control = controls(self.robot, self.n, controller, self.timestep)
         begin = self.time
         goals = control.targets(begin, steps, self.timestep) if targets is None else None

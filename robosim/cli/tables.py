@@ -126,11 +126,11 @@ def robot_dictionary(robot: Mechanism) -> dict[str, Any]:
                 "parent": joint.parent,
                 "child": joint.child,
                 "closes_loop": j >= len(robot.bodies),
-                "actuated": joint.actuated,
+                "actuated": _plain(joint.actuated),
                 "lower": [_finite(x) for x in np.asarray(joint.lower)],
                 "upper": [_finite(x) for x in np.asarray(joint.upper)],
-                "velocity_limit": _finite(joint.velocity_limit),
-                "effort_limit": _finite(joint.effort_limit),
+                "velocity_limit": _plain(joint.velocity_limit),
+                "effort_limit": _plain(joint.effort_limit),
             }
             for j, joint in enumerate(robot.joints)
         ],
@@ -213,11 +213,11 @@ def robot_tables(robot: Mechanism) -> list[Table]:
     for start, joint in zip(robot.q_offsets, robot.joints, strict=False):
         joints.add_row(
             escape(joint.name),
-            joint.kind if joint.actuated or joint.kind == "floating" else f"{joint.kind}, passive",
+            _kind(joint),
             escape(joint.parent or "the world"),
             escape(joint.child),
             _limits(joint),
-            f"{joint.effort_limit:.4g}" if math.isfinite(joint.effort_limit) else "",
+            _efforts(joint),
             " ".join(f"{value:.4g}" for value in home[start : start + joint.nq])
             if start < robot.nq
             else "closes a loop",
@@ -299,6 +299,25 @@ def _limits(joint: Joint) -> str:
     if not np.any(np.isfinite(lower) | np.isfinite(upper)):
         return ""
     return ", ".join(f"{a:.4g} to {b:.4g}" for a, b in zip(lower, upper, strict=True))
+
+
+def _kind(joint: Joint) -> str:
+    if joint.kind == "floating" or all(joint.is_driven):
+        return joint.kind
+    return f"{joint.kind}, {'partly ' if joint.actuated else ''}passive"
+
+
+def _efforts(joint: Joint) -> str:
+    each = np.atleast_1d(joint.effort_limit)
+    told = [f"{effort:.4g}" if math.isfinite(effort) else "-" for effort in each]
+    return ", ".join(told) if np.any(np.isfinite(each)) else ""
+
+
+def _plain(value: Any) -> Any:
+    """A value, or one for each coordinate, as JSON can hold it."""
+    if np.ndim(value):
+        return [_plain(each) for each in value]
+    return value if isinstance(value, bool) else _finite(value)
 
 
 def _finite(value: float) -> float | None:

@@ -338,8 +338,8 @@ class SplineSurface(Chart):
         return f"SplineSurface({n1} x {n2} controls)"
 
 
-def check_chart(chart: Chart, element: str) -> None:
-    """Raise a ModelError for a chart whose coordinates depend on each other wherever it is."""
+def is_independent(chart: Chart) -> bool:
+    """Whether there is a place where no coordinate of a chart moves it as others do."""
     lower, upper = chart.limits()
     begin = np.where(np.isfinite(lower), lower, -1.0)
     width = np.where(np.isfinite(upper), upper, 1.0) - begin
@@ -347,8 +347,14 @@ def check_chart(chart: Chart, element: str) -> None:
         # Of each coordinate another share, so that no symmetry hides it.
         q = begin + width * (share + 0.11 * np.arange(chart.nv)) % 1.0
         if np.linalg.svd(chart.columns(q), compute_uv=False)[-1] > DEPENDENT:
-            return
-    raise ModelError(f"the coordinates of {chart!r} depend on each other", element=element)
+            return True
+    return False
+
+
+def check_chart(chart: Chart, element: str) -> None:
+    """Raise a ModelError for a chart whose coordinates depend on each other wherever it is."""
+    if not is_independent(chart):
+        raise ModelError(f"the coordinates of {chart!r} depend on each other", element=element)
 
 
 def check_on_chart(chart: Chart, q: Array, joint: str) -> None:
@@ -361,10 +367,16 @@ def check_on_chart(chart: Chart, q: Array, joint: str) -> None:
             f"joint '{joint}' is beyond the end of its spline at q = {q.tolist()}: coordinate {k} "
             f"runs from {lower[k]:g} to {upper[k]:g}"
         )
+    check_rank(chart, q, joint)
+
+
+def check_rank(chart: Chart, q: Array, joint: str, whose: str = "") -> None:
+    """Raise a StateError, which begins with `whose`, for q (nv,) at which S loses rank."""
     if np.linalg.svd(chart.columns(q), compute_uv=False)[-1] < DEPENDENT:
         raise StateError(
-            f"at q = {q.tolist()} coordinates of joint '{joint}' ({chart!r}) move it alike, so "
-            "that they do not tell how it moves"
+            f"{whose}at q = {q.tolist()} coordinates of joint '{joint}' ({chart!r}) move it alike, "
+            "so that they do not tell how it moves (gimbal lock): start from others, by set_state "
+            "or another home"
         )
 
 

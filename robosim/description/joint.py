@@ -24,7 +24,7 @@ from robosim.description.charts import MOST, UNIVERSAL, Chart, Screw, check_char
 from robosim.description.selection import CHART_KINDS, Selection, selection
 from robosim.description.springs import Potential
 from robosim.errors import ModelError
-from robosim.validation import Array, Frozen, frozen_array, unit_quaternion
+from robosim.validation import Array, Frozen, frozen_array, read_only, unit_quaternion
 
 LEAST_TURN = 1e-4  # [rad]; below, the cosine of half of it has too few digits
 
@@ -74,7 +74,7 @@ class Joint(Frozen):
     lower, upper : (nv,) [rad or m]
         Limits of the coordinates, in the order translations, rotations. A joint whose limits are
         equal is held there; other limits nearer to each other than 1e-9 are moved that far apart.
-    velocity_limit, effort_limit : float [rad/s or m/s], [N m or N]
+    velocity_limit, effort_limit : float or (nv,) [rad/s or m/s], [N m or N]
         Of each coordinate. They act where a simulation (`velocity_limits=True`) or a controller
         (`PD(limit=)`) is asked to keep them.
     safety : SafetyLimits or None
@@ -96,8 +96,9 @@ class Joint(Frozen):
         Largest angle between the child's z axis and the joint frame's, of a free rotation.
     largest_turn : float [rad]
         Largest angle of a free rotation from its zero, about whatever axis.
-    actuated : bool
-        Whether the joint takes a torque or force from the controller.
+    actuated : bool or (nv,) of bool
+        Whether the joint takes a torque or force from the controller: along all coordinates, or
+        along some. One bool after all if these are alike, and always False of a floating joint.
     continuous : bool or None
         Whether the model file calls a hinge continuous, which Pinocchio keeps as (cos, sin). None,
         without a model file: one without limits is.
@@ -118,8 +119,8 @@ class Joint(Frozen):
     coordinate_names: tuple[str, ...] = ()
     lower: ArrayLike | None = None
     upper: ArrayLike | None = None
-    velocity_limit: float = np.inf
-    effort_limit: float = np.inf
+    velocity_limit: ArrayLike = np.inf
+    effort_limit: ArrayLike = np.inf
     safety: SafetyLimits | None = None
     damping: ArrayLike = 0.0
     friction: ArrayLike = 0.0
@@ -130,7 +131,7 @@ class Joint(Frozen):
     motion: Callable[[float], ArrayLike] | None = None
     cone: float = np.inf
     largest_turn: float = np.inf
-    actuated: bool = True
+    actuated: bool | Sequence[bool] = True
     continuous: bool | None = None
     via: tuple[str, ...] = ()
     chart: Chart | None = None
@@ -169,10 +170,10 @@ class Joint(Frozen):
             parent_position=frozen_array(self.parent_position, (3,), "parent_position", element),
             child_position=frozen_array(self.child_position, (3,), "child_position", element),
             offset=unit_quaternion(self.offset, "offset", element),
-            actuated=self.actuated and self.kind != "floating",
             via=tuple(self.via),
             coordinate_names=tuple(self.coordinate_names),
         )
+        self._set(actuated=self._checked_actuated(element))
         names = self.coordinate_names
         if names and (self.has_quaternion or len(names) != self.nv):
             raise ModelError(
@@ -286,7 +287,12 @@ class Joint(Frozen):
             raise ModelError(
                 f"motion must be a function of time, not {self.motion!r}", element=element
             )
-        for what in ("velocity_limit", "effort_limit", "cone", "largest_turn"):
+        for what in ("velocity_limit", "effort_limit"):
+            each = self.per_coordinate(what)
+            if self.nv:
+                alike = bool(np.all(each == each[0]))
+                self._set(**{what: float(each[0]) if alike else read_only(each)})
+        for what in ("cone", "largest_turn"):
             if not isinstance(getattr(self, what), Real):
                 raise ModelError(
                     f"{what} must be a number, not {getattr(self, what)!r}", element=element
@@ -305,6 +311,17 @@ class Joint(Frozen):
                 "choose a kind without a rotation",
                 element=element,
             )
+
+    def _checked_actuated(self, element: str) -> bool | tuple[bool, ...]:
+        given = self.actuated
+        if np.ndim(given) == 0:
+            return bool(given) and self.kind != "floating"
+        if np.shape(given) != (self.nv,):
+            raise ModelError(
+                f"actuated must be a bool or {self.nv} of them, not {given!r}", element=element
+            )
+        each = tuple(bool(one) and self.kind != "floating" for one in given)  # type: ignore[union-attr]
+        return each if len(set(each)) > 1 else any(each)
 
     def _check_potentials(self, element: str) -> None:
         given = self.potential
@@ -340,7 +357,7 @@ class Joint(Frozen):
                 )
 
     def per_coordinate(self, what: str) -> Array:
-        """`stiffness`, `damping`, ... for each of the joint's velocities, (nv,)."""
+        """`stiffness`, `effort_limit`, ... for each of the joint's velocities, (nv,)."""
         element = f"joint '{self.name}'"
         try:
             values = np.array(getattr(self, what), dtype=float)
@@ -350,8 +367,10 @@ class Joint(Frozen):
                 f"{what} must be a number or {self.nv} of them, not {getattr(self, what)!r}",
                 element=element,
             ) from None
-        if not np.all(np.isfinite(values)):
-            raise ModelError(f"{what} must be finite, not {getattr(self, what)}", element=element)
+        wrong = np.isnan(values) if what.endswith("_limit") else ~np.isfinite(values)
+        if np.any(wrong):
+            told = "a number" if what.endswith("_limit") else "finite"
+            raise ModelError(f"{what} must be {told}, not {getattr(self, what)}", element=element)
         return values
 
     def _limit(self, value: ArrayLike | None, default: Array, what: str, element: str) -> Array:
@@ -404,7 +423,13 @@ class Joint(Frozen):
     @property
     def is_limited_in_velocity(self) -> bool:
         """Whether its coordinates have a limit of velocity, and no motion that leads them."""
-        return bool(np.isfinite(self.velocity_limit)) and self.motion is None
+        return bool(np.any(np.isfinite(self.velocity_limit))) and self.motion is None
+
+    @property
+    def is_driven(self) -> tuple[bool, ...]:
+        """Whether each of its nv coordinates takes a torque or force from the controller."""
+        each = self.actuated
+        return (each,) * self.nv if isinstance(each, bool) else tuple(each)
 
     @property
     def has_quaternion(self) -> bool:

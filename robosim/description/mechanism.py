@@ -412,8 +412,8 @@ class Mechanism(Frozen):
         indices = [
             start + k
             for start, joint in zip(self.v_offsets, self.joints, strict=False)
-            if joint.actuated
-            for k in range(joint.nv)
+            for k, driven in enumerate(joint.is_driven)
+            if driven
         ]
         return read_only(np.array(indices, dtype=np.int64))
 
@@ -430,8 +430,8 @@ class Mechanism(Frozen):
         The larger one of a range of MJCF that is not alike in both directions (`effort_ranges`).
         What a controller answers is not held against them; `PD(limit=)` is.
         """
-        joints = [joint for joint in self.joints if joint.actuated for _ in range(joint.nv)]
-        return read_only(np.array([joint.effort_limit for joint in joints], dtype=np.float64))
+        each = [joint.per_coordinate("effort_limit") for joint in self.joints]
+        return read_only(np.concatenate((*each, np.zeros(0)))[self.actuated])
 
     @property
     def nu(self) -> int:

@@ -20,7 +20,7 @@ from robosim import quaternions
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
 from robosim.peers.comparison import compare
-from robosim.peers.conversions import to_pinocchio
+from robosim.peers.conversions import count_joints, to_pinocchio
 from robosim.peers.libraries import Peer, open_peer
 
 Array = NDArray[np.float64]
@@ -161,9 +161,9 @@ def structure(robot: Mechanism, reference: str) -> Structure:
             bodies[body.frames[0].name] = Moving(
                 body.mass, -body.reference_position, np.asarray(body.inertia)
             )
-    count = len(moving)
+    count = count_joints(robot)
     if reference == "mujoco":  # which has no joint with several coordinates but these
-        parts = (joint.C_T.shape[1] + min(joint.C_R.shape[1], 1) for joint in moving)
+        parts = (joint.nv - 2 * joint.has_quaternion for joint in moving)
         free = sum(joint.kind == "floating" and joint.parent is None for joint in moving)
         count = sum(parts) - 3 * free
     frames = {}

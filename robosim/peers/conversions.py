@@ -7,7 +7,8 @@ world axes and the angular velocity in body axes. See docs/conventions.md for al
 Pinocchio visits the children of a link in the order of the names of their joints, fixed ones
 included; its quaternions are (x, y, z, w), its base velocity is in body axes, a continuous joint
 is (cos, sin), a planar one (x, y, cos, sin) with its velocity in the child's axes. MuJoCo differs
-in nothing but how many joints it makes of a planar one.
+in nothing but how many joints it makes of a planar one. Both have a joint for each coordinate of a
+chart of hinges and slides, called as the coordinate is.
 
 Neither library is imported.
 """
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim.description.chains import is_of_hinges_and_slides, taken_apart
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError, StateError
@@ -33,6 +35,19 @@ KINDS = {"Pinocchio": (*_SHARED_KINDS, "fixed_orientation"), "MuJoCo": _SHARED_K
 ROOT_JOINT = "root_joint"
 # Names of the joints that MuJoCo makes of a planar one.
 PLANAR_PARTS = ("_TX", "_TY", "_RZ")  # next to each other, in this order
+
+
+class _Own(NamedTuple):
+    """A joint that can move, or one of a chain that a chart stands for, and where it is here.
+
+    The names of all joints of the file that lead to its child from the root are its path; the
+    lexicographic order of paths is the depth-first one in which siblings go by name.
+    """
+
+    joint: Joint
+    q: slice
+    v: slice
+    path: tuple[str, ...]
 
 
 class _Slot(NamedTuple):
@@ -203,12 +218,27 @@ def _checked(name: str, value: ArrayLike, size: int) -> Array:
     return array
 
 
-def _ours(robot: Mechanism) -> Iterator[tuple[Joint, slice, slice]]:
+def _ours(robot: Mechanism) -> Iterator[_Own]:
     """Joints that can move, with their places in q and v."""
+    paths: dict[str | None, tuple[str, ...]] = {None: ()}
     for j, joint in enumerate(robot.tree_joints):
-        if joint.nv > 0:
-            q = slice(robot.q_offsets[j], robot.q_offsets[j + 1])
-            yield joint, q, slice(robot.v_offsets[j], robot.v_offsets[j + 1])
+        q, v = robot.q_offsets[j], robot.v_offsets[j]
+        path = (*paths[joint.parent], *joint.via)
+        if is_of_hinges_and_slides(joint):
+            names = robot.v_names[v : v + joint.nv]
+            for k, part in enumerate(taken_apart(joint, names, names[:-1])):
+                path = (*path, part.name)
+                yield _Own(part, slice(q + k, q + k + 1), slice(v + k, v + k + 1), path)
+        else:
+            path = (*path, joint.name)
+            if joint.nv > 0:
+                yield _Own(joint, slice(q, q + joint.nq), slice(v, v + joint.nv), path)
+        paths[joint.child] = path
+
+
+def count_joints(robot: Mechanism) -> int:
+    """Joints that can move, as peers have them: each of a chain that a chart stands for."""
+    return sum(1 for _ in _ours(robot))
 
 
 def _width(slots: list[_Slot], which: str) -> int:
@@ -225,31 +255,19 @@ def _moved(values: Array, slots: list[_Slot], source: str, target: str) -> Array
 def _pinocchio_slots(robot: Mechanism, model: Any) -> list[_Slot]:
     slots = []
     if model is not None:
-        for joint, q, v in _ours(robot):
+        for joint, q, v, _ in _ours(robot):
             theirs = _pinocchio_joint(joint, model)
             peer_q = slice(theirs.idx_q, theirs.idx_q + theirs.nq)
             slots.append(_Slot(joint, q, v, peer_q, slice(theirs.idx_v, theirs.idx_v + theirs.nv)))
         _refuse_others("Pinocchio", robot, model.nv)
         return slots
     refuse_loops("Pinocchio", robot)
-    paths = _paths(robot)
     begin_q = begin_v = 0
-    for joint, q, v in sorted(_ours(robot), key=lambda ours: paths[ours[0].child]):
+    for joint, q, v, _ in sorted(_ours(robot), key=lambda own: own.path):
         peer_q = slice(begin_q, begin_q + _pinocchio_nq(joint))
         slots.append(_Slot(joint, q, v, peer_q, slice(begin_v, begin_v + joint.nv)))
         begin_q, begin_v = peer_q.stop, begin_v + joint.nv
     return slots
-
-
-def _paths(robot: Mechanism) -> dict[str, tuple[str, ...]]:
-    """Body -> names of all joints of the file that lead to it from the root.
-
-    Their lexicographic order is the depth-first one in which siblings go by name.
-    """
-    paths: dict[str | None, tuple[str, ...]] = {None: ()}
-    for joint in robot.tree_joints:
-        paths[joint.child] = (*paths[joint.parent], *joint.via, joint.name)
-    return {body: path for body, path in paths.items() if body is not None}
 
 
 def _pinocchio_joint(joint: Joint, model: Any) -> Any:
@@ -362,7 +380,7 @@ def _mujoco_slots(robot: Mechanism, model: Any) -> list[_Slot]:
     if model is None:
         refuse_loops("MuJoCo", robot)
     slots = []
-    for joint, q, v in _ours(robot):
+    for joint, q, v, _ in _ours(robot):
         _refuse_kind("MuJoCo", joint)
         peer_q, peer_v = q, v
         if model is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from robosim.compiled.kinds import CONE, LIMIT, TURN
 from robosim.compiled.order import all_joints, driven_elements
+from robosim.description.charts import check_rank
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Tendon
@@ -21,8 +22,30 @@ from robosim.simulation.blame import user_level
 from robosim.simulation.readings import Contact, contact_heights, min_gap
 
 
+def refuse_start(robot: Mechanism, parts: Parts, whose: str = "") -> None:
+    """Raise a StateError for a joint whose coordinates do not tell how it moves from a start."""
+    for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
+        if joint.own_chart is not None:
+            q = parts.state.q[start : start + joint.nq]
+            check_rank(joint.own_chart, q, joint.name, whose)
+
+
+def refuse_starts(simulations: Iterable[Any]) -> None:
+    """`refuse_start` for those of several simulations that have taken no step."""
+    for i, sim in enumerate(simulations):
+        if sim.steps == 0:
+            refuse_start(sim.robot, sim.parts, f"state {i}: ")
+
+
 def warn_of_start(robot: Mechanism, parts: Parts) -> None:
-    """Say before the first step what starts in the ground or beyond its limit."""
+    """Say before the first step what starts in the ground or beyond its limit.
+
+    Raises
+    ------
+    StateError
+        As of `refuse_start`.
+    """
+    refuse_start(robot, parts)
     heights = contact_heights(robot, parts.state)
     if heights.min(initial=0.0) < -1e-9:
         name = robot.contacts[int(heights.argmin())].name

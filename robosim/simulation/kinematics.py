@@ -93,10 +93,13 @@ class Kinematics:
 
     def twists(self, v: ArrayLike) -> Array:
         """World twists (nb, 6) for joint velocities v (nv,): of the COM [m/s], angular [rad/s]."""
-        v = _shaped(v, "v", self.robot.nv)
-        pose, work = self._work.pose2, self._work
-        find_twists(self._model, pose, self._q, v, work, work.twists)
-        return np.array(self._work.twists["w"][:-1])
+        return self._twists(self._q, _shaped(v, "v", self.robot.nv))
+
+    def _twists(self, q: Array, v: Array) -> Array:
+        """Those where the poses are found for q."""
+        work = self._work
+        find_twists(self._model, work.pose2, q, v, work, work.twists)
+        return np.array(work.twists["w"][:-1])
 
     def jacobian(self) -> Array:
         """Jacobian (nb, 6, nv) of the world twists by the joint velocities; read-only."""
@@ -242,7 +245,7 @@ class Kinematics:
         find_poses(self._model, q, self._work, self._work.pose2)
         out = np.zeros(len(self.robot.tendons))
         measure_tendons(self._model, q, self._work, out)
-        twists = self.twists(v)
+        twists = self._twists(q, v)
         for k, record in enumerate(self._model.joints[len(self._model.joints) - len(out) :]):
             spans = range(record["span_begin"], record["span_end"])
             out[k] = sum(self._work.span2["w"][n] @ twists[self._model.spans["body"][n]]

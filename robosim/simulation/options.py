@@ -20,11 +20,11 @@ LEAST_SPEED = 1e-6  # [rad/s or m/s], the least limit of a velocity that leaves 
 def check_velocity_limits(robot: Mechanism) -> None:
     """Raise an OptionError for a limit of a joint's velocity that leaves it no motion."""
     for joint in robot.joints:
-        moves = joint.nv > 0 and joint.motion is None
-        if moves and not joint.velocity_limit >= LEAST_SPEED:
+        least = min(joint.per_coordinate("velocity_limit"), default=np.inf)
+        if joint.motion is None and least < LEAST_SPEED:
             raise OptionError(
                 f"velocity_limits=True needs limits that leave room (at least {LEAST_SPEED:g}); "
-                f"that of joint '{joint.name}' is {joint.velocity_limit:g}: give it another "
+                f"that of joint '{joint.name}' is {least:g}: give it another "
                 "velocity_limit, inf for none, or a kind that does not move"
             )
 

@@ -84,7 +84,8 @@ class Start:
         at_home = q is None
         q = checked_pose(robot, "q", home if q is None else q)
         for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
-            # A home may be where coordinates move alike: it is where others are set from.
+            # A home may be where coordinates move alike: it is where others are set from. A step
+            # from there is refused.
             if joint.own_chart is not None and not at_home:
                 check_on_chart(joint.own_chart, q[start : start + joint.nq], joint.name)
         v = checked("v", np.zeros(robot.nv) if v is None else v, robot.v_names)

@@ -43,7 +43,7 @@ def test_of_carriers_and_of_joints_of_several(tmp_path):
     slides = (
         '<joint name="x" type="slide" axis="1 0 0"/><joint name="y" type="slide" axis="0 1 0"/>'
     )
-    hinge = '<joint name="h"/><joint name="g" axis="0 1 0"/>'
+    hinge = '<joint name="h"/><joint name="g"/>'  # about the same axis, in need of a carrier
     inside = (
         f'<body name="a">{hinge}<geom size=".1"/></body><body name="a/carrier0">{slides}'
         '<geom size=".1"/><body><joint name="x+y"/><geom size=".1"/></body></body>'

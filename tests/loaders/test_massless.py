@@ -40,11 +40,76 @@ UNIVERSAL = (WORLD, link_xml("cross", ""), link("a", at="0 0 0"), joint("j1", "w
 
 def test_two_hinges_are_one_joint_of_two_axes(write):
     robot = robosim.load(write(*UNIVERSAL))
+    assert [body.name for body in robot.bodies] == ["a"]
+    assert [(joint.name, joint.kind) for joint in robot.joints] == [("j1+j2", "composite")]
+    assert robot.q_names == robot.actuated_names == ("j1", "j2")
+    with pytest.raises(ModelError, match="no frame 'cross'"):
+        robot.frame("cross")
     np.testing.assert_allclose(Kinematics(robot, [0, 0]).mass_matrix(), np.diag((0.02, 0.01)))
     assert (robot.nv, robot.total_mass) == (2, 1)
-    assert [body.carrier for body in robot.bodies] == [True, False]
-    (told,) = about(robot, "without mass between joints")
+    (told,) = about(robot, "no bodies or frames")
     assert told.endswith(": cross")
+
+
+def test_each_coordinate_keeps_what_its_joint_has(write, tmp_path):
+    """Limits, dampers, rotors and springs of the file; poses and passive joints of an SRDF."""
+    limits = [f'<limit lower="-{k}" upper="{k}" effort="{k + 1}" velocity="{k + 2}"/>' for k in
+              (1, 2)]  # fmt: skip
+    axis, damped = '<axis xyz="0 1 0"/>', '<dynamics damping="0.3" friction="0.4"/>'
+    parts = (
+        WORLD, link_xml("cross", ""), link("a", at="0 0 0"),
+        joint_xml("j1", "world", "cross", "revolute", f'<axis xyz="1 0 0"/>{limits[0]}'),
+        joint_xml("j2", "cross", "a", "prismatic", axis + limits[1] + damped),
+        '<gazebo reference="j1"><springStiffness>5</springStiffness><springReference>0.2'
+        '</springReference></gazebo><transmission name="t"><joint name="j2"/><actuator name="m">'
+        '<drake:rotor_inertia value="0.01"/></actuator></transmission>',
+    )  # fmt: skip
+    path = write(*parts)
+    path.with_suffix(".srdf").write_text(
+        '<robot name="test"><group_state name="bent" group="all"><joint name="j1" value="0.5"/>'
+        '<joint name="j2" value="-0.25"/></group_state><passive_joint name="j2"/></robot>'
+    )
+    robot = robosim.load(path)
+    (only,) = robot.joints
+    values = {what: only.per_coordinate(what).tolist() for what in (
+        "effort_limit", "velocity_limit", "damping", "friction", "armature", "stiffness", "rest")
+    }  # fmt: skip
+    assert values == {
+        "effort_limit": [2, 3], "velocity_limit": [3, 4], "damping": [0, 0.3],
+        "friction": [0, 0.4], "armature": [0, 0.01], "stiffness": [5, 0], "rest": [0.2, 0],
+    }  # fmt: skip
+    np.testing.assert_array_equal(only.lower, (-1, -2))
+    assert (only.units, only.is_driven) == (("rad", "m"), (True, False))
+    assert robot.actuated_names == ("j1",)
+    np.testing.assert_array_equal(robot.effort_limits, (2,))
+    np.testing.assert_array_equal(robot.configurations["bent"], (0.5, -0.25))
+
+
+@pytest.mark.parametrize("what", ["frame", "shape", "loop", "mimic", "source", "safety", "alike"])
+def test_a_link_stays_where_something_else_needs_it(write, what):
+    more = {
+        "mimic": '<mimic joint="j3" multiplier="2"/>',
+        "safety": '<safety_controller k_velocity="1"/>',
+    }
+    parts = [
+        WORLD,
+        link_xml("cross", SHAPE if what == "shape" else ""),
+        link("a", at="0 0 0"),
+        link("b"),
+        joint("j1", "world", "cross", more=more.get(what, "")),
+        joint("j2", "cross", "a", "0 1 0" if what == "alike" else "1 0 0"),
+        joint("j3", "world", "b", more=more["mimic"].replace("j3", "j2") * (what == "source")),
+    ]
+    if what == "frame":
+        parts += [link_xml("tool", ""), joint("f", "cross", "tool", kind="fixed")]
+    if what == "loop":
+        parts.append(
+            '<loop_joint name="pin" type="ball"><link1 link="cross"/><link2 link="b"/></loop_joint>'
+        )
+    robot = robosim.load(write(*parts))
+    assert [body.name for body in robot.bodies if body.carrier] == ["cross"]
+    assert not about(robot, "no bodies or frames")
+    assert robot.frame("tool" if what == "frame" else "cross")
 
 
 @pytest.mark.parametrize("slide", [False, True])
@@ -85,7 +150,8 @@ def test_three_in_a_row_and_branches(write):
         joint("j4", "y", "b", "0 1 0", origin="0 .5 0"),
     ]
     robot = robosim.load(write(*parts))
-    assert [body.name for body in robot.bodies if body.carrier] == ["x", "y"]
+    assert [body.name for body in robot.bodies if body.carrier] == ["y"]
+    assert [joint.name for joint in robot.joints] == ["j1+j2", "j3", "j4"]
     assert np.linalg.eigvalsh(Kinematics(robot).mass_matrix())[0] > 1e-3
     sim = Simulation(robot, 1e-3)
     energy = sim.energy()
@@ -195,7 +261,9 @@ def test_written_and_read_again(write, tmp_path, suffix):
     robot = robosim.load(write(*UNIVERSAL))
     robosim.save(robot, tmp_path / f"again{suffix}")
     again = robosim.load(tmp_path / f"again{suffix}")
-    assert [body.carrier for body in again.bodies] == [True, False]
+    assert [(joint.kind, joint.coordinate_names) for joint in again.joints] == [
+        ("composite", ("j1", "j2"))
+    ]
     np.testing.assert_allclose(
         Kinematics(again, [0.3, 0.2]).mass_matrix(),
         Kinematics(robot, [0.3, 0.2]).mass_matrix(),

@@ -32,11 +32,12 @@ def numbers(folder, world):
     path.write_text(f"<mujoco>{CLASSES}<worldbody>{world}</worldbody></mujoco>")
     robot = robosim.load(path)
     return {
-        joint.name: tuple(
-            float(joint.per_coordinate(name)[0])
+        coordinate: tuple(
+            float(joint.per_coordinate(name)[k])
             for name in ("damping", "armature", "friction", "stiffness")
         )
         for joint in robot.joints
+        for k, coordinate in enumerate(joint.coordinate_names or (joint.name,))
     }
 
 

@@ -11,7 +11,7 @@ from robosim import PeerError, StateError, quaternions
 from robosim.bodies import Body
 from robosim.comparison import random_state
 from robosim.conversions import velocity_drift_from_pinocchio, velocity_map_from_pinocchio
-from robosim.joints import Joint
+from robosim.joints import Composite, Hinge, Joint, Offset, Slide
 from robosim.mechanism import Mechanism
 
 A1_ROOT_AND_LEGS = 7 + 12
@@ -158,3 +158,46 @@ def test_joints_without_a_counterpart_are_refused():
     assert robosim.to_pinocchio(down, np.zeros(3)).shape == (4,)
     with pytest.raises(PeerError, match="MuJoCo takes z"):
         robosim.to_mujoco(down, np.zeros(3))
+
+
+def several(continuous=False):
+    """A universal joint and a hinge with a slide behind it, as of several joints of a file."""
+    limits = {} if continuous else {"lower": [-2.0, -2.0], "upper": [2.0, 2.0]}
+    chart = Composite(Hinge((0, 1, 0)), Offset((0, 0, 0.1)), Slide((1, 0, 1)))
+    joints = [
+        Joint("hip", "universal", None, "b", **limits),
+        Joint("leg", "composite", "b", "c", chart=chart, coordinate_names=("knee", "reach")),
+        Joint("arm", "revolute", "b", "d", lower=-1, upper=1),
+    ]
+    return Mechanism("several", [Body(name, 1.0, np.eye(3)) for name in "bcd"], joints)
+
+
+def test_charts_of_hinges_and_slides_are_chains():
+    """With a joint for each coordinate, siblings by name: the arm comes before the knee."""
+    q = [0.3, 0.4, 0.5, 0.6, 0.7]
+    found, v = robosim.to_pinocchio(several(), q, [1, 2, 3, 4, 5])
+    np.testing.assert_allclose(found, [0.3, 0.4, 0.7, np.cos(0.5), np.sin(0.5), 0.6])
+    np.testing.assert_array_equal(v, [1, 2, 5, 3, 4])
+    back, v = robosim.from_pinocchio(several(), found, v)
+    np.testing.assert_allclose(back, q)
+    np.testing.assert_array_equal(v, [1, 2, 3, 4, 5])
+    found = robosim.to_pinocchio(several(continuous=True), q)
+    np.testing.assert_allclose(found[:4], [np.cos(0.3), np.sin(0.3), np.cos(0.4), np.sin(0.4)])
+    np.testing.assert_array_equal(robosim.to_mujoco(several(), q), q)
+    np.testing.assert_array_equal(robosim.from_mujoco(several(), q), q)
+    T = velocity_map_from_pinocchio(several(), q)
+    np.testing.assert_array_equal(T @ [1, 2, 5, 3, 4], [1, 2, 3, 4, 5])
+
+
+@pytest.mark.parametrize(("peer", "suffix"), [("pinocchio", "urdf"), ("mujoco", "xml")])
+def test_written_charts_agree_with_peers(tmp_path, peer, suffix):
+    """Models found by name, coordinate by coordinate, in the file that they are written to.
+
+    MuJoCo refuses the links without mass of a URDF.
+    """
+    pytest.importorskip(peer)
+    robosim.save(several(), tmp_path / f"several.{suffix}")
+    robot = robosim.load(tmp_path / f"several.{suffix}")
+    assert [joint.kind for joint in robot.joints] == ["composite", "composite", "revolute"]
+    compared = robosim.compare(robot, peer, states=20)
+    assert all(row.ok for row in compared.rows), compared.rows

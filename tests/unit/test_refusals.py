@@ -52,7 +52,7 @@ def test_limits_are_numbers(what, value):
 
 @pytest.mark.parametrize("what", ["velocity_limit", "effort_limit", "cone"])
 def test_other_limits_are_numbers(what):
-    with pytest.raises(ModelError, match=f"joint 'hinge': {what} must be a number, not 'high'"):
+    with pytest.raises(ModelError, match=f"joint 'hinge': {what} must be a number.* not 'high'"):
         arm(**{what: "high"})
 
 

@@ -72,7 +72,7 @@ def _note_what_is_lost(document: Document, stance: Stance | None) -> None:
         lost.add("that the pose 'home' is the one to start from")
     for joint in mechanism.joints:
         note_joint(joint, lost, mjcf=True)
-        if np.isfinite(joint.velocity_limit):
+        if np.any(np.isfinite(joint.velocity_limit)):
             lost.add("velocity limits", joint.name)
         if joint.safety is not None:
             lost.add("safety limits", joint.name)

@@ -24,7 +24,9 @@ def write_actuators(document: Document) -> None:
         return
     actuators = child(document.root, "actuator")
     for joint in actuated:
-        for name in document.joints[joint.name]:
+        for driven, name in zip(joint.is_driven, document.joints[joint.name], strict=False):
+            if not driven:
+                continue
             if joint.has_quaternion and name == document.joints[joint.name][-1]:
                 for k, gear in enumerate(np.eye(3)):
                     motor = document.names["actuator"].made(f"{name}_{'xyz'[k]}")

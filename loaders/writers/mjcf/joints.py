@@ -85,7 +85,7 @@ def _acts(document: Document, joint: Joint, rows: slice, spring: bool = True) ->
         low, high = 0.0, joint.largest_turn
     if low != high and (np.isfinite(low) or np.isfinite(high)):
         told |= {"limited": "true", "range": text(np.clip((low, high), -1e9, 1e9))}
-    if joint.effort_limit == 0:
+    if joint.per_coordinate("effort_limit")[rows.start] == 0:
         document.lost.add("effort limits of zero", joint.name)
     efforts = _efforts(document, joint, rows.start)
     if efforts is not None:
@@ -99,5 +99,6 @@ def _efforts(document: Document, joint: Joint, row: int) -> tuple[float, float] 
     name = mechanism.v_names[mechanism.v_offsets[mechanism.body_index(joint.child)] + row]
     if name in mechanism.effort_ranges:
         return mechanism.effort_ranges[name]
-    limit, driven = joint.effort_limit, any(name in a.gears for a in mechanism.actuators)
+    limit = float(joint.per_coordinate("effort_limit")[row])
+    driven = any(name in a.gears for a in mechanism.actuators)
     return None if driven or not 0 < limit < np.inf else (-limit, limit)

@@ -75,9 +75,10 @@ def contact_records(
             friction = float(joint.per_coordinate("friction")[row])
             scale = _metres(joint, row, body)
             found += _coordinate_contacts(j, row, lower, upper, friction, body.mass, scale)
-            if velocity_limits and joint.is_limited_in_velocity:
+            speed = float(joint.per_coordinate("velocity_limit")[row])
+            if velocity_limits and np.isfinite(speed):
                 for sign in (1.0, -1.0):
-                    fastest = -sign * joint.velocity_limit
+                    fastest = -sign * speed
                     found.append(_on_coordinate(RATE, j, row, sign, fastest, body.mass, scale))
         if np.isfinite(joint.cone):
             cone = np.cos(joint.cone)

@@ -22,6 +22,7 @@ from robosim.kernels.equations.chart import follow_chart, turn_factors
 from robosim.kernels.equations.vectors import crossed, dot6
 
 MOST = 20  # iterations
+TURN = 1.0  # [rad], the most by which a coordinate turns the child in one of them
 NEAR = 1e-13  # of the coordinates
 TWO_PI = 2.0 * pi
 LONGEST = 1.5 * pi  # rotation vector; S has lost its rank at 2 pi
@@ -48,9 +49,16 @@ def find_on_chart(charts, joint, near, t):
         rotate_back(t.c_R, t.c_h, t.c_W[:3])
         log_pose(t.c_s, t.c_W, t.c_x)
         split_twists(m, t)
+        # Near where coordinates move the child alike, whole changes may end at others of the pose.
+        share = 1.0
+        for k in range(m):
+            S = t.c_S[k]
+            turn = sqrt(S[3] * S[3] + S[4] * S[4] + S[5] * S[5])
+            turn *= abs(dot6(t.c_K[6 - m + k], t.c_x))
+            share = min(share, TURN / max(turn, TURN))
         most = 0.0
         for k in range(m):
-            change = dot6(t.c_K[6 - m + k], t.c_x)
+            change = share * dot6(t.c_K[6 - m + k], t.c_x)
             q[k] += change
             most = max(most, abs(change) - NEAR * abs(q[k]))
         if not most > NEAR:
