@@ -77,7 +77,7 @@ def has_legs(mechanism: Mechanism) -> bool:
 
     A single chain of motors that its base alone holds up, as of an arm, has not: it tips over.
     """
-    motors = sum(sum(joint.is_driven) for joint in mechanism.joints)
+    motors = sum(sum(joint.has_motor) for joint in mechanism.joints)
     if not motors:
         return True
     poses = body_poses(mechanism.tree_joints, np.asarray(mechanism.home, dtype=float))
@@ -150,7 +150,7 @@ def in_stance(mechanism: Mechanism, stance: Stance) -> Array:
     actuated = [
         start + k
         for start, joint in zip(mechanism.q_offsets, mechanism.tree_joints, strict=False)
-        for k, driven in enumerate(joint.is_driven)
+        for k, driven in enumerate(joint.has_motor)
         if driven
     ]
     q[actuated] = stance.target

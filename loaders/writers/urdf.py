@@ -264,7 +264,7 @@ class _Writer:
                           joint.name)  # fmt: skip
         self._limit(element, joint, kind)
         self._acts(element, joint)
-        if len(set(joint.is_driven)) > 1:
+        if len(set(joint.has_motor)) > 1:
             self.lost.add("that only some coordinates have actuators", joint.name)
         if joint.safety is not None:
             names = ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity")

@@ -302,7 +302,7 @@ def _limits(joint: Joint) -> str:
 
 
 def _kind(joint: Joint) -> str:
-    if joint.kind == "floating" or all(joint.is_driven):
+    if joint.kind == "floating" or all(joint.has_motor):
         return joint.kind
     return f"{joint.kind}, {'partly ' if joint.actuated else ''}passive"
 

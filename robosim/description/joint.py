@@ -426,7 +426,7 @@ class Joint(Frozen):
         return bool(np.any(np.isfinite(self.velocity_limit))) and self.motion is None
 
     @property
-    def is_driven(self) -> tuple[bool, ...]:
+    def has_motor(self) -> tuple[bool, ...]:
         """Whether each of its nv coordinates takes a torque or force from the controller."""
         each = self.actuated
         return (each,) * self.nv if isinstance(each, bool) else tuple(each)

@@ -412,7 +412,7 @@ class Mechanism(Frozen):
         indices = [
             start + k
             for start, joint in zip(self.v_offsets, self.joints, strict=False)
-            for k, driven in enumerate(joint.is_driven)
+            for k, driven in enumerate(joint.has_motor)
             if driven
         ]
         return read_only(np.array(indices, dtype=np.int64))

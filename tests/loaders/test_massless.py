@@ -79,7 +79,7 @@ def test_each_coordinate_keeps_what_its_joint_has(write, tmp_path):
         "friction": [0, 0.4], "armature": [0, 0.01], "stiffness": [5, 0], "rest": [0.2, 0],
     }  # fmt: skip
     np.testing.assert_array_equal(only.lower, (-1, -2))
-    assert (only.units, only.is_driven) == (("rad", "m"), (True, False))
+    assert (only.units, only.has_motor) == (("rad", "m"), (True, False))
     assert robot.actuated_names == ("j1",)
     np.testing.assert_array_equal(robot.effort_limits, (2,))
     np.testing.assert_array_equal(robot.configurations["bent"], (0.5, -0.25))

@@ -68,7 +68,7 @@ def test_a_chain_is_one_joint_with_all_that_its_joints_have():
     np.testing.assert_array_equal(joint.damping, [0, 1, 2, 3, 0, 0])
     np.testing.assert_array_equal(joint.armature, [0, 0, 0, 0, 0.1, 0.2])
     np.testing.assert_array_equal(joint.rest, [0.5, 0, 0, 0, 0, 0])
-    assert joint.is_driven == (True, False, False, False, True, True)
+    assert joint.has_motor == (True, False, False, False, True, True)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_efforts_speeds_and_actuators_are_one_or_one_for_each_coordinate():
               actuated=(False, True))])  # fmt: skip
     (joint,) = robot.joints
     assert joint.velocity_limit == 3.0
-    assert joint.is_driven == joint.actuated == (False, True)
+    assert joint.has_motor == joint.actuated == (False, True)
     assert robot.actuated_names == ("j.q1",)
     np.testing.assert_array_equal(robot.effort_limits, (5,))
     assert Joint("j", "universal", None, "a", actuated=(True, True)).actuated is True

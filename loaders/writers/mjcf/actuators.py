@@ -24,7 +24,7 @@ def write_actuators(document: Document) -> None:
         return
     actuators = child(document.root, "actuator")
     for joint in actuated:
-        for driven, name in zip(joint.is_driven, document.joints[joint.name], strict=False):
+        for driven, name in zip(joint.has_motor, document.joints[joint.name], strict=False):
             if not driven:
                 continue
             if joint.has_quaternion and name == document.joints[joint.name][-1]:

@@ -148,6 +148,49 @@ def lu6_solve_vector(A, b):
 
 
 @kernel
+def lu(A, m):
+    """`lu6` of the first m rows and columns."""
+    for k in range(m):
+        pivot = A[k, k]
+        if not abs(pivot) > 1e-300:
+            return 1
+        inverse = 1.0 / pivot
+        A[k, k] = inverse
+        for i in range(k + 1, m):
+            factor = A[i, k] * inverse
+            A[i, k] = factor
+            for j in range(k + 1, m):
+                A[i, j] -= factor * A[k, j]
+    return 0
+
+
+@kernel
+def lu_solve_vector(A, b, m):
+    """The first m of b = A^-1 b in place, for A from `lu`."""
+    for i in range(1, m):
+        s = b[i]
+        for k in range(i):
+            s -= A[i, k] * b[k]
+        b[i] = s
+    for back in range(1, m + 1):
+        i = m - back
+        s = b[i]
+        for k in range(i + 1, m):
+            s -= A[i, k] * b[k]
+        b[i] = s * A[i, i]
+
+
+@kernel
+def lu_solve_matrix(A, B, m):
+    """The first m rows of B = A^-1 B in place, (m, 6), for A from `lu`."""
+    for i in range(1, m):
+        write_row(subtract_rows(A, i, 0, i, B, read_row(B[i])), B[i])
+    for back in range(1, m + 1):
+        i = m - back
+        write_row(scaled(A[i, i], subtract_rows(A, i, i + 1, m, B, read_row(B[i]))), B[i])
+
+
+@kernel
 def subtract_rows(A, i, first, last, B, row):
     """A row minus the sum of A[i, k] B[k] for k in first..last - 1."""
     for k in range(first, last):

@@ -9,14 +9,13 @@ from robosim.kernels.contact.kinematics import turn_vector, turned
 from robosim.kernels.equations.algebra import (
     dot,
     fill,
-    lu6,
-    lu6_solve_vector,
+    lu,
+    lu_solve_vector,
+    quaternion_back,
     quaternion_product,
     rotate,
 )
 from robosim.kernels.equations.chart import follow_chart, slide_on
-from robosim.kernels.equations.chart_rows import chart_jacobian
-from robosim.kernels.equations.joint import read_velocities
 from robosim.kernels.equations.vectors import dot6
 
 
@@ -28,9 +27,13 @@ def start_on_chart(charts, joint, poses, q, w):
     """
     if charts is not None:
         m, a, b = joint.m_T, poses[joint.parent], poses[joint.child]
+        # What w knows belongs to w.q2, which the last interval most often leads to.
+        known = dot(w.c_r[1:], w.c_r[1:]) + w.c_r[0] * w.c_r[0] > 0.5
         for k in range(m):
-            w.q1[k] = q[k]
-        follow_chart(charts, joint, w.q1[:m], None, w)
+            known = known and w.q2[k] == q[k]
+            w.q1[k], w.q2[k] = q[k], q[k]
+        if not known:
+            follow_chart(charts, joint, w.q2[:m], None, w)
         place_columns(m, b.R, w, w.Z1)
         quaternion_product(a.q, joint.offset, w.frame)
         turn_vector(w.frame, w.c_p, w.c_h)
@@ -100,25 +103,37 @@ def turn_column(q, P, c, between, out):
 
 
 @kernel
-def rates_on_chart(charts, joint, a, b, over, on, w, t, v):
-    """Rates at the second knot from world twists of the parent and the child, `over` and `on`."""
+def rates_on_chart(charts, joint, x, w, v):
+    """Rates at the second knot from the twist x (6,) of the reference against the parent."""
     if charts is not None:
-        n = 6 - joint.m_T
-        chart_jacobian(charts, joint, w.q2[: joint.m_T], a, b, n, 6, 0, t, t.S_a, t.S_b)
-        read_velocities(t.S_a, t.S_b, over, on, joint, v)
+        m = joint.m_T
+        for k in range(m):
+            w.c_W[k] = dot6(w.Z2[k], x)
+        if gather_columns(m, w.Z2, w) == 0:
+            lu_solve_vector(w.c_A, w.c_W, m)
+        for k in range(m):
+            v[joint.v_begin + k] = w.c_W[k]
+
+
+@kernel
+def apart_on_chart(charts, w, pose, t):
+    """How far a child is from where its coordinates lead, once started [m, sine of half angle]."""
+    worst = 0.0
+    if charts is not None:
+        quaternion_product(w.frame, w.c_r, w.c_s)
+        quaternion_back(w.c_s, pose.q, t.s)
+        for i in range(3):
+            worst = max(worst, abs(w.held[i]), abs(t.s[1 + i]))
+    return worst
 
 
 @kernel
 def gather_columns(m, Z, w):
     """w.c_A = factors of Z Z^T for the rows of Z (m, 6), 0 if they do not depend on each other."""
-    S = w.c_A
-    for n in range(6):
-        for i in range(6):
-            S[n, i] = 1.0 if n == i else 0.0
     for n in range(m):
         for i in range(m):
-            S[n, i] = dot6(Z[n], Z[i])
-    return lu6(S)
+            w.c_A[n, i] = dot6(Z[n], Z[i])
+    return lu(w.c_A, m)
 
 
 @kernel
@@ -129,7 +144,7 @@ def add_columns(m, along, Z, sign, w, out):
     for n in range(m):
         x[n] = along[n]
     if gather_columns(m, Z, w) == 0:
-        lu6_solve_vector(w.c_A, x)
+        lu_solve_vector(w.c_A, x, m)
     for n in range(m):
         for i in range(6):
             out[i] += sign * x[n] * Z[n, i]

@@ -34,7 +34,7 @@ from robosim.kernels.compiler.rows import (
     write_row,
 )
 from robosim.kernels.contact.answers import subtract_rows_answer
-from robosim.kernels.equations.algebra import fill, lu6, lu6_solve_matrix
+from robosim.kernels.equations.algebra import fill, lu, lu6, lu_solve_matrix
 from robosim.kernels.equations.body import angular_momentum_tangent
 from robosim.kernels.equations.joint import is_driven
 from robosim.kernels.solve.tree.loops import begin_loops, factor_loops, pass_joint
@@ -188,12 +188,9 @@ def reduced_ball_row(row, x, y, z, inverse, r2):
 def eliminate_coordinates(w, m, Z1, Z2, r1, r2, A, parent):
     """A body on a joint of any m coordinates."""
     D, U, W, S = w.D, w.U, w.W, w.S
-    for n in range(6):
-        for i in range(6):
-            U[n, i], W[n, i], S[n, i] = 0.0, 0.0, 0.0
-        S[n, n] = 1.0
     for n in range(m):
         for i in range(6):
+            U[n, i], W[n, i] = 0.0, 0.0
             for k in range(6):
                 U[n, i] += D[i, k] * Z2[n, k]
                 W[n, i] += Z1[n, k] * D[k, i]
@@ -202,9 +199,9 @@ def eliminate_coordinates(w, m, Z1, Z2, r1, r2, A, parent):
             S[n, i] = -A[n, i]
             for k in range(6):
                 S[n, i] += Z1[n, k] * U[i, k]
-    if lu6(S) != 0:
+    if lu(S, m) != 0:
         return 1
-    lu6_solve_matrix(S, W)
+    lu_solve_matrix(S, W, m)
     for n in range(m):
         for i in range(6):
             for k in range(6):

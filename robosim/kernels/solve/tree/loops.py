@@ -35,7 +35,7 @@ from robosim.kernels.compiler.rows import (
     sum_rows,
     write_row,
 )
-from robosim.kernels.equations.algebra import dot, fill, lu6, lu6_solve_matrix, lu6_solve_vector
+from robosim.kernels.equations.algebra import dot, fill, lu6, lu6_solve_matrix, lu_solve_vector
 from robosim.kernels.equations.joint import is_driven
 from robosim.kernels.solve.tree.residual import to_reference
 
@@ -137,7 +137,7 @@ def see_loop(b, joint, loops, w, arm, Z1, Z2, a1, a2, e):
                 if is_driven(joint):
                     fill(0.0, y)
                 else:
-                    lu6_solve_vector(w.S, y)
+                    lu_solve_vector(w.S, y, m)
             for k in range(m):
                 arm.u[k, i], arm.Y[k, i] = y[k], y[k]
     for i in range(e.rows):

@@ -9,6 +9,7 @@ from math import pi
 from robosim.compiled.kinds import HINGE
 from robosim.compiled.memory import FACTORED, PLACED
 from robosim.kernels.compiler.addresses import copy_record
+from robosim.kernels.compiler.charts import charts_of
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, pick
 from robosim.kernels.contact.turning import is_companion
@@ -23,6 +24,7 @@ from robosim.kernels.equations.joint import (
     read_velocities,
 )
 from robosim.kernels.solve.status import CONVERGED
+from robosim.kernels.solve.tree.charts import apart_on_chart
 from robosim.kernels.solve.tree.eliminate import (
     condense_at_reference,
     factor_joints,
@@ -432,7 +434,10 @@ def place_next(model, state, system, work, info):
         joint, w = model.joints[b], system.tree[b]
         a, child = system.pose1[joint.parent], system.pose1[b]
         start_joint(joint, system.pose1, state.q, system.tree[joint.parent].rho1, w, t)
-        if has_directions(joint):
+        if is_chart(joint):
+            apart = apart_on_chart(charts_of(joint), w, child, t)
+            info.violation = max(info.violation, apart)
+        elif has_directions(joint):
             joint_residual(joint, a, child, state.q, t, w.u)
             for k in range(6):
                 info.violation = max(info.violation, abs(w.u[k]))

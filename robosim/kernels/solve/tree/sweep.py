@@ -2,7 +2,13 @@
 
 from robosim.compiled.kinds import BALL, FREE, HINGE
 from robosim.kernels.compiler.jit import kernel, stage
-from robosim.kernels.equations.algebra import assign, dot, fill, lu6_solve_vector
+from robosim.kernels.equations.algebra import (
+    assign,
+    dot,
+    fill,
+    lu6_solve_vector,
+    lu_solve_vector,
+)
 from robosim.kernels.equations.joint import is_driven
 from robosim.kernels.solve.tree.loops import (
     add_rates,
@@ -99,7 +105,7 @@ def answer_wrench(b, joints, loops, rows, tree, border, arms, x, held):
         if law:
             add_laws(joint, x[joint.node].w, u)
         assign(u, s)
-        lu6_solve_vector(w.S, s)
+        lu_solve_vector(w.S, s, m)
         for row in range(m):
             size += s[row] * u[row]
         pass_on_others(f, s, m, w.U, r, w.passed)

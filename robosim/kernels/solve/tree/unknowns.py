@@ -38,7 +38,6 @@ from robosim.kernels.equations.joint import (
     is_chart,
     multiply_offset,
     own_rate,
-    relative_pose,
 )
 from robosim.kernels.solve.tree.charts import (
     go_on_chart,
@@ -201,8 +200,10 @@ def tree_rates(joint, w, a, b, twists, t, v):
     """Rates of a joint's coordinates at the second knot into v; those of most slides are in w.d."""
     first, over, on = joint.v_begin, twists[joint.parent].w, twists[joint.child].w
     if is_chart(joint):
-        relative_pose(joint, a, b, t)
-        rates_on_chart(charts_of(joint), joint, a, b, over, on, w, t, v)
+        relative_velocity(a, b, over, on, w, t)
+        for i in range(3):
+            t.f[i], t.f[3 + i] = t.y[i], on[3 + i] - over[3 + i]
+        rates_on_chart(charts_of(joint), joint, t.f, w, v)
         return
     if joint.kind == HINGE:
         v[first] = dot(w.a2, on[3:]) - dot(w.a2, over[3:])
@@ -211,12 +212,7 @@ def tree_rates(joint, w, a, b, twists, t, v):
         v[first + row] = w.d[row]
     if joint.m_T == 3:
         # What floats keeps its momentum, and so may change its rates.
-        for i in range(3):
-            t.arm[i] = b.x[i] - w.rho2[i] - a.x[i]
-        cross(on[3:], w.rho2, t.y)
-        cross(over[3:], t.arm, t.z)
-        for i in range(3):
-            t.y[i] = on[i] - t.y[i] - over[i] - t.z[i]
+        relative_velocity(a, b, over, on, w, t)
         for row in range(3):
             v[first + row] = dot(w.Z2[row, :3], t.y)
     for i in range(3):
@@ -228,6 +224,17 @@ def tree_rates(joint, w, a, b, twists, t, v):
         return
     for row in range(joint.m_T, joint.m_T + joint.m_R):
         v[first + row] = dot(w.Z2[row, 3:], t.w)
+
+
+@kernel
+def relative_velocity(a, b, over, on, w, t):
+    """t.y = velocity of a child's reference against the parent, for their world twists."""
+    for i in range(3):
+        t.arm[i] = b.x[i] - w.rho2[i] - a.x[i]
+    cross(on[3:], w.rho2, t.y)
+    cross(over[3:], t.arm, t.z)
+    for i in range(3):
+        t.y[i] = on[i] - t.y[i] - over[i] - t.z[i]
 
 
 @kernel
