@@ -40,7 +40,7 @@ def follow_motion(charts, joint, q, v, a, t):
                 t.c_U[k, i] = 0.0
     for i in range(3):
         t.c_p[i], t.c_r[1 + i], t.c_l[i] = 0.0, 0.0, 0.0
-    t.c_r[0], leads = 1.0, True
+    t.c_r[0], leads, before = 1.0, True, 0  # columns that factors have filled
     for n in range(joint.chart_begin, joint.chart_end):
         f, numbers = charts.factors[n], charts.numbers
         at, k = f.begin, f.first
@@ -49,17 +49,21 @@ def follow_motion(charts, joint, q, v, a, t):
             for i in range(3):
                 t.c_l[i], t.c_p[i] = t.c_p[i], 0.0
         if f.kind == ALONG:
-            go_along(m, f.twist, q[k], v, a, t)
+            go_along(before, f.twist, q[k], v, a, t)
             none = 0.0, 0.0, 0.0
-            add_along(m, k, k, f.twist, (1.0, 0.0), none, (0.0, 0.0, 0.0, 0.0), v, a, t)
+            add_along(before, k, k, f.twist, (1.0, 0.0), none, (0.0, 0.0, 0.0, 0.0), v, a, t)
+            before = max(before, k + 1)
         elif f.kind == FREE_TURN:
             turn_free(m, k, q, v, a, t)
+            before = max(before, k + 3)
         elif f.kind == STAYS:
-            stay(m, numbers[at : at + 7], v, a, t)
+            stay(before, numbers[at : at + 7], v, a, t)
         elif f.kind == CURVE:
             follow_curve(m, f, numbers, q, v, a, t)
+            before = max(before, k + 1)
         else:
             follow_surface(m, f, numbers, q, v, a, t)
+            before = max(before, k + 2)
     for i in range(3):
         if leads:
             t.c_l[i], t.c_p[i] = t.c_p[i], 0.0
