@@ -35,6 +35,7 @@ from robosim.version import __version__
 
 if TYPE_CHECKING:
     from robosim.batch import BatchSimulation
+    from robosim.derivatives import linearize
     from robosim.loaders import load
     from robosim.loaders.peers import compare
     from robosim.loaders.writers import convert, save
@@ -64,6 +65,7 @@ _LAZY = {
     "convert": "robosim.loaders.writers",
     "from_mujoco": "robosim.peers.conversions",
     "from_pinocchio": "robosim.peers.conversions",
+    "linearize": "robosim.derivatives",
     "load": "robosim.loaders",
     "save": "robosim.loaders.writers",
     "to_mujoco": "robosim.peers.conversions",
@@ -112,6 +114,7 @@ __all__ = [
     "convert",
     "from_mujoco",
     "from_pinocchio",
+    "linearize",
     "load",
     "save",
     "to_mujoco",
