@@ -35,7 +35,6 @@ from robosim.version import __version__
 
 if TYPE_CHECKING:
     from robosim.batch import BatchSimulation
-    from robosim.derivatives import linearize
     from robosim.loaders import load
     from robosim.loaders.peers import compare
     from robosim.loaders.writers import convert, save
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from robosim.peers.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
     from robosim.simulation import Simulation, StepInfo, warmup
     from robosim.simulation.dynamics import Dynamics
+    from robosim.simulation.linearization import linearize
     from robosim.simulation.readings import Contact
 
 # Started in a source tree, this folder hides the installed package, and with it the subpackages
@@ -65,7 +65,7 @@ _LAZY = {
     "convert": "robosim.loaders.writers",
     "from_mujoco": "robosim.peers.conversions",
     "from_pinocchio": "robosim.peers.conversions",
-    "linearize": "robosim.derivatives",
+    "linearize": "robosim.simulation.linearization",
     "load": "robosim.loaders",
     "save": "robosim.loaders.writers",
     "to_mujoco": "robosim.peers.conversions",

@@ -73,7 +73,10 @@ class DualStep:
     ) -> None:
         (nq, nv), rates = sizes, len(parts.model.coordinates)
         self.parts = DualParts(
-            *(widened(one) for one in (parts.model, parts.state, parts.memory, parts.loads)),
+            widened(parts.model),
+            widened(parts.state),
+            widened(parts.memory),
+            widened(parts.loads),
             widened(parts.work),
             parts.options,
             widened(parts.memory.guesses),

@@ -10,7 +10,7 @@ without an equation of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -32,8 +32,6 @@ from robosim.validation import Array
 if not PLAIN:
     from robosim.kernels.compiler.duals import DIRECTIONS
     from robosim.runtime.duals import DualStep, assign_numbers
-
-SAME = 1e-6  # how far q and v of both steps may be apart [m, rad; m/s, rad/s over 1e-3]
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ class Linearization:
     inputs, parameters : tuple of str
     contacts : tuple of ContactMode
         Of all that was in the step's equations.
-    margin : float [m/s]
+    margin : float or (n,) [m/s]
         The least of theirs; inf without any.
     """
 
@@ -92,7 +90,7 @@ class Linearization:
 
 
 def linearize(
-    sim: Simulation,
+    sim: Simulation | Sequence[Simulation],
     torques: ArrayLike | None = None,
     controller: PD | None = None,
     parameters: Sequence[str] = (),
@@ -102,8 +100,9 @@ def linearize(
 
     Parameters
     ----------
-    sim : Simulation
-        Stays as it is.
+    sim : Simulation, or BatchSimulation, or a sequence of simulations of one robot
+        Stays as it is. Of several all arrays have a row for each in front, and `contacts` is a
+        tuple for each.
     torques : (nu,) or (nv,) or None
         Held over the step; None takes those of the last step (`sim.torques`), or none with a
         controller.
@@ -127,11 +126,31 @@ def linearize(
             "derivatives of steps need numba's internals, which are switched off or of another "
             "version: unset ROBOSIM_PLAIN_NUMBA, or install a numba of the declared range"
         )
-    known = _LINEARIZERS.setdefault(sim.engine, {})
+    one = sim if isinstance(sim, Simulation) else sim[0]
+    known = _LINEARIZERS.setdefault(one.engine, {})
     key = contact_speed, tuple(parameters), controller is not None
-    if key not in known or known[key].model is not sim.engine.parts.model:
-        known[key] = Linearizer(sim, *key)
-    return known[key].at(sim, torques, controller)
+    if key not in known or known[key].model is not one.engine.parts.model:
+        known[key] = Linearizer(one, *key)
+    if isinstance(sim, Simulation):
+        return known[key].at(sim, torques, controller)
+    found = []
+    for each in (sim[i] for i in range(len(sim))):
+        if each.engine.parts.model is not one.engine.parts.model:
+            return stacked(
+                [linearize(sim[i], torques, controller, *key[1::-1]) for i in range(len(sim))]
+            )
+        found.append(known[key].at(each, torques, controller))
+    return stacked(found)
+
+
+def stacked(found: Sequence[Linearization]) -> Linearization:
+    """Several, with a row for each in front."""
+    arrays: dict[str, Any] = {
+        name: np.stack([getattr(one, name) for one in found])
+        for name in ("q", "v", "A", "B", "P", "margin")
+    }
+    contacts: Any = tuple(one.contacts for one in found)
+    return replace(found[0], contacts=contacts, **arrays)
 
 
 class Linearizer:
@@ -222,13 +241,12 @@ class Linearizer:
             on.along[range(2 * nv, 2 * nv + robot.nu), columns] = 1.0
         if step.take(self._arc) != CONVERGED:
             raise ConvergenceError(
-                "the step was solved, but not with its derivatives",
-                time=twin.time - twin.timestep,
-                residual=np.inf,
-                iterations=int(on.info["iterations"][0]),
-                substeps=int(on.info["substeps"][0]),
-                body=robot.bodies[0].name,
-                hint="",
+                twin.time - twin.timestep,
+                float(on.info["residual"][0, 0]),
+                int(on.info["iterations"][0]),
+                int(on.info["substeps"][0]),
+                robot.bodies[int(on.info["worst_body"][0])].name,
+                "It was solved, but not with its derivatives: try a larger contact_speed.",
             )
         turns = tangent_by_rates(robot, on.ends[:nq])
         return np.hstack((on.slopes[:, :nq] @ turns.T, on.slopes[:, nq:]))

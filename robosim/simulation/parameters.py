@@ -7,17 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robosim.compiled.model import Model
 from robosim.description.body import Body
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
-from robosim.errors import OptionError
+from robosim.errors import ModelError, OptionError
 from robosim.simulation.engine import Engine
 
 # What can be named, and what it is.
 PARAMETERS = {
-    "mass:BODY": "mass of a body [kg], with its inertia as it is",
+    "mass:BODY": "mass of a body [kg], or of the body that has a frame; its inertia stays",
     "friction:BODY": "coefficient of all contacts of a body, points and shapes",
     "damping:JOINT": "damping of all coordinates of a joint",
     "stiffness:JOINT": "stiffness of all coordinates of a joint",
@@ -38,7 +39,7 @@ def slopes_of(robot: Mechanism, engine: Engine, names: tuple[str, ...]) -> list[
     """
     out = []
     for name in names:
-        value, varied = _parameter(robot, name)
+        value, varied = parameter(robot, name)
         step = STEP * max(abs(value), LEAST)
         low, high = (engine.model_of(varied(value + sign * step)) for sign in (-1.0, 1.0))
         out.append(_difference(low, high, 2 * step))
@@ -63,13 +64,18 @@ def _difference(low: Any, high: Any, over: float) -> Any:
     return out
 
 
-def _parameter(robot: Mechanism, name: str) -> tuple[float, Callable[[float], Mechanism]]:
+def parameter(robot: Mechanism, name: str) -> tuple[float, Callable[[float], Mechanism]]:
     """The value of a parameter, and the mechanism at another one."""
     kind, _, whose = name.partition(":")
     if kind in _OF_JOINTS:
         return _of_joints(robot, _OF_JOINTS[kind], whose, name)
     known = [body.name for body in robot.bodies]
-    if kind not in ("mass", "friction") or whose not in known:
+    if kind in ("mass", "friction"):
+        try:
+            whose = known[robot.body_or_frame(whose)[0]]
+        except ModelError:
+            whose = ""
+    if kind not in ("mass", "friction") or not whose:
         raise OptionError(
             f"there is no parameter '{name}'; they are {', '.join(PARAMETERS)}, with bodies "
             f"{', '.join(known)}"
@@ -116,7 +122,7 @@ def _of_joints(
 
         def scaled(value: float) -> Mechanism:
             return _with_joints(
-                robot, lambda j: replace(j, **{field: value * j.per_coordinate(field)})
+                robot, lambda j: _changed(j, field, value * j.per_coordinate(field))
             )
 
         return 1.0, scaled
@@ -125,9 +131,14 @@ def _of_joints(
         raise OptionError(f"'{name}' has no value: its coordinates have {values.tolist()}")
 
     def other(value: float) -> Mechanism:
-        return _with_joints(robot, lambda j: replace(j, **{field: value}) if j.name == whose else j)
+        return _with_joints(robot, lambda j: _changed(j, field, value) if j.name == whose else j)
 
     return float(values[0]), other
+
+
+def _changed(joint: Joint, field: str, value: ArrayLike) -> Joint:
+    changes: dict[str, Any] = {field: value}
+    return replace(joint, **changes)
 
 
 def _with_body(robot: Mechanism, name: str, change: Callable[[Body], Body]) -> Mechanism:

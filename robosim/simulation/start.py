@@ -174,7 +174,9 @@ class Start:
                 state.q[start + joint.numbers] = 1.0
         set_bodies(model, state, memory, work, self._arc)
 
-    def fixed(self, time: float, hold: Sequence[str] = ()) -> tuple[Array, Array, Array]:
+    def fixed(
+        self, time: float, hold: Sequence[str] = ()
+    ) -> tuple[NDArray[np.int64], Array, Array]:
         """Which coordinates motions and `hold` fix at a start, where, and how fast they are there.
 
         (velocities,) each: 1 or 0, coordinates, those of a free rotation as its vector, and rates.

@@ -124,9 +124,9 @@ for _function, _sign in COMPARISONS.items():
         return how(sign, *(number(builder, arg) for arg in args))
 
 
-for _function in (abs, math.fabs):
+for _size in (abs, math.fabs):
 
-    @lower_builtin(_function, Duals)
+    @lower_builtin(_size, Duals)
     def size(context, builder, signature, args):
         below = builder.fcmp_ordered("<", number(builder, args[0]), ir.Constant(DOUBLE, 0.0))
         return builder.select(below, builder.fneg(args[0]), args[0])
@@ -166,10 +166,10 @@ def cosine(context, builder, signature, args):
     return along(builder, args[0], value, builder.fneg(slope))
 
 
-for _function, _sign in ((math.asin, 1.0), (math.acos, -1.0)):
+for _inverse, _slope in ((math.asin, 1.0), (math.acos, -1.0)):
 
-    @lower_builtin(_function, Duals)
-    def inverse(context, builder, signature, args, function=_function, sign=_sign):
+    @lower_builtin(_inverse, Duals)
+    def inverse(context, builder, signature, args, function=_inverse, sign=_slope):
         x = number(builder, args[0])
         square = builder.fsub(ir.Constant(DOUBLE, 1.0), builder.fmul(x, x))
         across = scalar(context, builder, math.sqrt, square)
