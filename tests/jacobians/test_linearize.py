@@ -23,8 +23,8 @@ from robosim.simulation.parameters import parameter
 SMOOTH = 1e-3  # contact_speed [m/s]: gaps of closed contacts are wider than the differences
 
 
-def simulation(robot, dt=1e-3, **options):
-    return Simulation(robot, dt, tolerance=1e-13, **options)
+def simulation(robot, dt=1e-3, tolerance=1e-13, **options):
+    return Simulation(robot, dt, tolerance=tolerance, **options)
 
 
 def by_differences(sim, step, controller=None):
@@ -189,7 +189,7 @@ def test_a_loop():
 @pytest.mark.slow
 def test_the_solver_of_graphs():
     robot = builders.chain(3, "revolute")
-    sim = simulation(robot, 2e-3, solver="ldu")
+    sim = simulation(robot, 2e-3, 1e-12, solver="ldu")
     sim.set_state([0.3, 0.5, -0.4], [1.0, 2.0, -1.0])
     sim.run(0.1)
     compare(sim, 1e-6)
@@ -202,7 +202,7 @@ def test_a_box_on_an_obstacle(seconds):
     body = Body("box", 1.0, 0.01 * np.eye(3), collisions=(box,))
     robot = Mechanism("box", (body,), (Joint("free", "floating", None, "box"),))
     robot = robot.with_contacts([HalfSpace()], ground=False)
-    sim = simulation(robot, contact_speed=SMOOTH)
+    sim = simulation(robot, tolerance=1e-12, contact_speed=SMOOTH)
     q, v = np.array(robot.home), np.zeros(6)
     q[2], v[0] = 0.05, 1.0
     sim.set_state(q, v)
