@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from robosim.peers.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
     from robosim.simulation import Simulation, StepInfo, warmup
     from robosim.simulation.dynamics import Dynamics
+    from robosim.simulation.linearization import linearize
     from robosim.simulation.readings import Contact
 
 # Started in a source tree, this folder hides the installed package, and with it the subpackages
@@ -64,6 +65,7 @@ _LAZY = {
     "convert": "robosim.loaders.writers",
     "from_mujoco": "robosim.peers.conversions",
     "from_pinocchio": "robosim.peers.conversions",
+    "linearize": "robosim.simulation.linearization",
     "load": "robosim.loaders",
     "save": "robosim.loaders.writers",
     "to_mujoco": "robosim.peers.conversions",
@@ -112,6 +114,7 @@ __all__ = [
     "convert",
     "from_mujoco",
     "from_pinocchio",
+    "linearize",
     "load",
     "save",
     "to_mujoco",

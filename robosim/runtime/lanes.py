@@ -234,7 +234,7 @@ def widen(values: Sequence[Any], kind: Lanes) -> Any:
             wide[name] = np.stack(columns, axis=-1) if is_float else columns[0]
         return wide
     if first.dtype == np.float64:
-        wide = in_lines(np.zeros(first.shape, _vector(kind)))
+        wide = in_lines(np.zeros(first.shape, vector_of(kind)))
         wide["value"] = np.stack(values, axis=-1)
         return wide
     return in_lines(first)
@@ -247,7 +247,8 @@ def in_lanes(dtype: np.dtype[Any], kind: Lanes) -> tuple[np.dtype[Any], Any]:
     return _LANED[dtype, kind]
 
 
-def _vector(kind: Lanes) -> np.dtype[Any]:
+def vector_of(kind: Lanes) -> np.dtype[Any]:
+    """A float of lanes in memory."""
     return np.dtype([("value", "f8", (kind.width,))])
 
 
@@ -258,7 +259,7 @@ def laned_type(value: Any, kind: Lanes) -> Any:
     if not isinstance(value, np.ndarray):
         return typeof(value)
     known = dict(made for (_, of), made in _LANED.items() if of == kind)
-    known[_vector(kind)] = kind
+    known[vector_of(kind)] = kind
     if value.dtype in known:
         return types.Array(known[value.dtype], value.ndim, "C")
     return typeof(value)

@@ -107,6 +107,13 @@ class Engine:
         self.limbs: Limbs | None = None
         self.hand_over(self.parts)
 
+    def model_of(self, robot: Mechanism) -> Model:
+        """The model of a mechanism that differs from this one's in its numbers alone."""
+        facets, tree = self.parts.model.facets, self.parts.model.tree
+        return compile_model(
+            robot, 0 if facets is None else len(facets), tree, self._velocity_limits
+        )
+
     def copied(self, torques: Array, state: State | None = None) -> Engine:
         """An engine in the same state, after the same torques (nv,); see `Simulation.copy`."""
         self.refuse_if_busy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,18 +81,10 @@ def contacts(
     for reading in readings[:count]:
         body, other, slot = int(reading["body"]), int(reading["other"]), int(reading["slot"])
         position = reading["position"].copy()
-        if other < len(robot.bodies):
-            name = robot.bodies[other].name
-        elif slot < model.n_ground:
-            name = GROUND
-        else:
-            assert model.collision is not None
-            ends = model.collision.pairs["slot_end"]
-            name = obstacle_name(scene[int(np.searchsorted(ends, slot, side="right"))][0][1])
         found.append(
             Contact(
                 robot.bodies[body].name,
-                name,
+                other_name(robot, model, scene, other, slot),
                 read_only(position),
                 read_only(reading["normal"].copy()),
                 float(reading["gap"]),
@@ -102,6 +95,17 @@ def contacts(
             )
         )
     return found
+
+
+def other_name(robot: Mechanism, model: Model, scene: Sequence[Any], other: int, slot: int) -> str:
+    """What a body touches in a slot, among `Mechanism.touching_shapes`."""
+    if other < len(robot.bodies):
+        return robot.bodies[other].name
+    if slot < model.n_ground:
+        return GROUND
+    assert model.collision is not None
+    ends = model.collision.pairs["slot_end"]
+    return obstacle_name(scene[int(np.searchsorted(ends, slot, side="right"))][0][1])
 
 
 def limit_forces(model: Model, state: State, guesses: Guesses, interval: float) -> Array:

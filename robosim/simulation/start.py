@@ -175,12 +175,15 @@ class Start:
                 state.q[start + joint.numbers] = 1.0
         set_bodies(model, state, memory, work, self._arc)
 
-    def _project(self, hold: Sequence[str], time: float, signs: Array, *, from_tree: bool) -> None:
-        """Satisfy all constraints from where the bodies are, or else from near the tree's q."""
-        model, state, memory, loads, work, _ = self._engine.parts
-        robot = self._engine.robot
-        tree_v, asked = state.v[: robot.nv].copy(), state.q[: robot.nq].copy()
-        motion = self._motions.at(time, 0, 1)[0]
+    def fixed(
+        self, time: float, hold: Sequence[str] = ()
+    ) -> tuple[NDArray[np.int64], Array, Array]:
+        """Which coordinates motions and `hold` fix at a start, where, and how fast they are there.
+
+        (velocities,) each: 1 or 0, coordinates, those of a free rotation as its vector, and rates.
+        """
+        model, state = self._engine.parts.model, self._engine.parts.state
+        robot, motion = self._engine.robot, self._motions.at(time, 0, 1)[0]
         held = np.zeros(len(model.coordinates), dtype=np.int64)
         goal, rate = np.zeros(len(held)), state.v.copy()
         for name in hold:
@@ -192,6 +195,14 @@ class Start:
             values, rates = motion[place].T
             held[v], rate[v] = 1, rates[: v.stop - v.start]
             goal[v] = goal_of(element, values) if isinstance(element, Joint) else values
+        return held, goal, rate
+
+    def _project(self, hold: Sequence[str], time: float, signs: Array, *, from_tree: bool) -> None:
+        """Satisfy all constraints from where the bodies are, or else from near the tree's q."""
+        model, state, memory, loads, work, _ = self._engine.parts
+        robot = self._engine.robot
+        tree_v, asked = state.v[: robot.nv].copy(), state.q[: robot.nq].copy()
+        held, goal, rate = self.fixed(time, hold)
         wanted = Wanted(tree_v, time, held, goal, signs)
         left = self._close(held, goal)
         if not from_tree:
@@ -209,7 +220,7 @@ class Start:
             parts = model, state, memory, loads, work
             if start_projected(*parts, held, rate, self._arc) != CONVERGED:
                 raise StateError("velocities cannot be projected: the mechanism is singular here")
-        self._check_rates(motion)
+        self._check_rates(self._motions.at(time, 0, 1)[0])
         self._check_springs()
 
     def _rates_of(self, element: Joint | Tendon) -> tuple[int, int]:

@@ -36,8 +36,8 @@ LAYERS = {
     # Names that users know, of what lies below; nothing here imports them.
     "documented": (
         "actuators", "bodies", "collision", "comparison", "conformance", "controllers",
-        "conversions", "dynamics", "elements", "joints", "mechanism", "muscles", "readout",
-        "sensors", "tendons",
+        "conversions", "derivatives", "dynamics", "elements", "joints", "mechanism", "muscles",
+        "readout", "sensors", "tendons",
     ),
 }  # fmt: skip
 ORDER = list(LAYERS)

@@ -2,7 +2,7 @@
 
 A new version of numba may take away what the modules of this folder import. Those in `plain/` then
 stand for the ones of the same names here. They use nothing of numba but what it documents: kernels
-are slower, differ in their last digits, and take no steps in lanes.
+are slower, differ in their last digits, and take no steps in lanes or with derivatives.
 """
 
 import os
@@ -12,7 +12,8 @@ from importlib import import_module
 from pathlib import Path
 
 SWITCH = "ROBOSIM_PLAIN_NUMBA"
-PRIVATE = "events", "jit", "lanes", "parts", "rows"  # each has another of its name in `plain/`
+# Each has another of its name in `plain/`.
+PRIVATE = "duals", "events", "jit", "lanes", "parts", "rows"
 
 
 def is_plain() -> bool:

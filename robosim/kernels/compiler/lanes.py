@@ -36,6 +36,8 @@ DOUBLE, INDEX, TRUTH = ir.DoubleType(), ir.IntType(32), ir.IntType(1)
 class Lanes(types.Type):
     """`width` floats, one for each state or limb."""
 
+    fuses = True  # whether a product of two is one of their numbers
+
     def __init__(self, name, width):
         self.width = width
         super().__init__(f"{name}{width}")
@@ -43,6 +45,16 @@ class Lanes(types.Type):
     @property
     def bitwidth(self):
         return 8 * WORD * self.width
+
+    @property
+    def truth(self):
+        """The type of a comparison of two of them."""
+        return Mask(self)
+
+    @staticmethod
+    def number(builder, value):
+        """What is compared of one."""
+        return value
 
     def can_convert_from(self, typingctx, other):
         return Conversion.promote if isinstance(other, (types.Float, types.Integer)) else None
@@ -206,7 +218,7 @@ COMPARISONS = {
     operator.ne: "!=",
 }
 for _function, _sign in COMPARISONS.items():
-    declare(_function, (2,), Mask)
+    declare(_function, (2,), lambda kind: kind.truth)
 
     @lower_builtin(_function, Lanes, Lanes)
     def compare(context, builder, signature, args, sign=_sign):
@@ -233,7 +245,7 @@ for _one, _name in UNARY.items():
 
 
 declare(operator.neg, (1,))
-declare(math.isfinite, (1,), Mask)
+declare(math.isfinite, (1,), lambda kind: kind.truth)
 
 
 @lower_builtin(operator.neg, Lanes)
@@ -271,9 +283,11 @@ for _one, _sign in ((max, ">"), (min, "<")):
 
     @lower_builtin(_one, types.VarArg(Lanes))
     def extreme(context, builder, signature, args, sign=_sign):
+        number = signature.args[0].number
         out = args[0]
         for value in args[1:]:
-            out = builder.select(builder.fcmp_ordered(sign, value, out), value, out)
+            beyond = builder.fcmp_ordered(sign, number(builder, value), number(builder, out))
+            out = builder.select(beyond, value, out)
         return out
 
 

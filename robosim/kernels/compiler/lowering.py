@@ -79,7 +79,7 @@ class KernelLower(Lower):
         self._uses = Counter(var.name for one in statements for var in one.list_vars())
 
     def lower_binop(self, resty, expr, op):
-        kind = resty == types.float64 or isinstance(resty, Lanes)
+        kind = resty == types.float64 or (isinstance(resty, Lanes) and resty.fuses)
         if kind and op in SUMS | DIFFERENCES and has_fma(self.library.codegen):
             for product, other in ((expr.lhs, expr.rhs), (expr.rhs, expr.lhs)):
                 found = self._blk_local_varmap.get(product.name)

@@ -12,6 +12,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from robosim.compiled.arrays import LINE, WORD
+from robosim.kernels.compiler.duals import Duals, product
 from robosim.kernels.compiler.lanes import DOUBLE, INDEX, Lanes, lanes_among, spread
 from robosim.kernels.compiler.lowering import add_product
 
@@ -88,6 +89,16 @@ def chosen(builder, row, order):
     return builder.shuffle_vector(row, NOTHING, order)
 
 
+def products(context, builder, element):
+    """Functions (a, b) and (a, b, c) of llvm values: a b and a b + c."""
+    if isinstance(element, Duals):
+        return (
+            lambda a, b: product(builder, a, b),
+            lambda a, b, c: builder.fadd(product(builder, a, b), c),
+        )
+    return builder.fmul, add_product(context, builder)
+
+
 @intrinsic
 def row_of(typing_context, a, b, c, d, e, f):
     """The row of six numbers."""
@@ -131,7 +142,7 @@ def scaled(typing_context, factor, row):
 
     def generate(context, builder, signature, args):
         factors = repeated(builder, args[0])
-        return each(builder, builder.fmul, factors, args[1])
+        return each(builder, products(context, builder, row.element)[0], factors, args[1])
 
     return row(row.element, row), generate
 
@@ -142,7 +153,7 @@ def add_scaled(typing_context, row, factor, other):
 
     def generate(context, builder, signature, args):
         factors = repeated(builder, args[1])
-        fused = add_product(context, builder)
+        fused = products(context, builder, row.element)[1]
         return each(builder, fused, factors, args[2], args[0])
 
     return row(row, row.element, row), generate
@@ -163,23 +174,23 @@ def shifted(typing_context, row, x, y, z):
     """row + (0, r x its first three) for r = (x, y, z): a row of a matrix times X2."""
 
     def generate(context, builder, signature, args):
-        fused = add_product(context, builder)
+        fused = products(context, builder, row.element)[1]
         nothing = zero(args[1].type)
         x, y, z = args[1:]
         before, after = [nothing] * 3 + [y, z, x], [nothing] * 3 + [z, x, y]
-        row = args[0]
-        if row.type == EIGHT:
+        first = args[0]
+        if first.type == EIGHT:
 
             def turned(order):
-                return chosen(builder, row, (0, 1, 2, *order, 6, 7))
+                return chosen(builder, first, (0, 1, 2, *order, 6, 7))
 
-            out = fused(pack(builder, before), turned((2, 0, 1)), row)
+            out = fused(pack(builder, before), turned((2, 0, 1)), first)
             return fused(builder.fneg(pack(builder, after)), turned((1, 2, 0)), out)
-        first = [builder.extract_value(row, k) for k in range(SIZE)]
-        out = first[:3]
+        values = [builder.extract_value(first, k) for k in range(SIZE)]
+        out = values[:3]
         for k, (i, j) in enumerate(((2, 1), (0, 2), (1, 0))):
-            value = fused(before[3 + k], first[i], first[3 + k])
-            out.append(fused(builder.fneg(after[3 + k]), first[j], value))
+            value = fused(before[3 + k], values[i], values[3 + k])
+            out.append(fused(builder.fneg(after[3 + k]), values[j], value))
         return pack(builder, out)
 
     return row(row, row.element, row.element, row.element), generate

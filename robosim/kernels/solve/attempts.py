@@ -1,6 +1,7 @@
 """Attempts at a step's equations, from a warm start to ever more careful ones."""
 
 from robosim.compiled.memory import FACTORED
+from robosim.kernels.compiler.duals import are_duals
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.compiler.lanes import most_of_limbs, pick, somewhere
 from robosim.kernels.contact.active_set import admit_entered, admit_reached, choose_contacts
@@ -78,7 +79,7 @@ def solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa
 @kernel
 def solve_any(scheme, model, state, memory, loads, work, options, dt, info):
     """Solve the equations from where the unknowns are, in the shortest way; returns a status."""
-    if info.attempt == WARM and work.active[0] == 0:
+    if info.attempt == WARM and work.active[0] == 0 and not are_duals(info.residual):
         status = scheme.solve_untouched(model, state, memory, loads, work, options, dt, info)
         if status == CONVERGED:
             return status

@@ -9,6 +9,7 @@ from math import inf, isfinite, sqrt
 
 from robosim.compiled.kinds import DRY
 from robosim.compiled.memory import FACTORED
+from robosim.kernels.compiler.duals import are_duals
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import (
     everywhere,
@@ -326,11 +327,14 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         kappa_end = final_barrier(least, work, options)
         mean, largest, _ = complementarity(model, system, work, 0.0)
         solved = is_solved(scheme, model, system, work, options, merit, largest, kappa_end)
-        # The tolerance would spoil order four: one more iteration leaves next to nothing of it.
-        polishes = info.order == 4 and not touches and not polished
-        if solved and not polishes and (n > 0 or not touches):
+        # The tolerance would spoil order four: one more iteration leaves next to nothing of it. And
+        # derivatives are those of the solution where a last iteration has its own factors.
+        polishes = (info.order == 4 and not touches) or are_duals(merit)
+        if solved and (polished or not polishes) and (n > 0 or not touches):
             return CONVERGED
         polished = solved
+        if are_duals(merit) and solved:
+            stale, jump = True, False
         goes_on = n < WARM_LIMIT or (nears and everywhere(merit < TAIL))
         if attempt <= HOP and touches and not goes_on:
             return OUT_OF_ITERATIONS

@@ -2,6 +2,7 @@
 
 from robosim.compiled.memory import FACTORED
 from robosim.compiled.records.joint import COMPLIANCE
+from robosim.kernels.compiler.duals import are_duals
 from robosim.kernels.compiler.jit import entry, kernel
 from robosim.kernels.equations.algebra import (
     clear_rows,
@@ -111,7 +112,8 @@ def close_loops(model, state, system, work, held, goal, max_iterations):
     load_poses(model, state, work.pose2)
     worst = constraint_residual(model, state, work, held, goal)
     for iteration in range(max_iterations):
-        if worst < 1e-14:
+        # Derivatives are those of the solution after an iteration of their own.
+        if worst < 1e-14 and (iteration > 0 or not are_duals(worst)):
             break
         # From far away that may lead nowhere; then what is large is allowed.
         yields = iteration < max_iterations // 2

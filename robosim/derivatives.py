@@ -1,0 +1,8 @@
+"""Derivatives of a simulation's steps: by state, torques and parameters."""
+
+from __future__ import annotations
+
+from robosim.simulation.linearization import ContactMode, Linearization, linearize
+from robosim.simulation.parameters import PARAMETERS
+
+__all__ = ["PARAMETERS", "ContactMode", "Linearization", "linearize"]

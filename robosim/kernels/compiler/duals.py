@@ -1,0 +1,259 @@
+"""Numbers with their derivatives in some directions, in one vector register.
+
+A kernel that is compiled for records whose floats are `duals` (`robosim.kernels.compiler.lanes.
+laned`) computes, beside each number, how the number changes along up to `DIRECTIONS` changes of
+what the kernel was given: the first element of a vector is the number, the others its derivatives.
+What a kernel decides, it decides by the numbers alone. So all kernels can be compiled for duals,
+and take the same way as for plain floats.
+
+Where a function has no derivative, one of the two sides counts; that of a root of zero is zero.
+"""
+
+import math
+import operator
+
+from llvmlite import ir
+from numba import types
+from numba.core import typing
+from numba.core.datamodel import register_default
+from numba.core.imputils import lower_builtin, lower_cast
+from numba.extending import intrinsic
+
+from robosim.kernels.compiler.lanes import (
+    COMPARISONS,
+    DOUBLE,
+    INDEX,
+    TRUTH,
+    UNARY,
+    Lanes,
+    LanesModel,
+    call_llvm,
+    reordered,
+    spread,
+)
+
+DIRECTIONS = 7  # with the number one register of eight, or two of four
+
+
+class Duals(Lanes):
+    """A float and its derivatives."""
+
+    fuses = False
+
+    @property
+    def truth(self):
+        return types.boolean
+
+    @staticmethod
+    def number(builder, value):
+        return number(builder, value)
+
+
+register_default(Duals)(LanesModel)
+duals = Duals("duals", DIRECTIONS + 1)
+FIRST = ir.Constant(INDEX, 0)
+
+
+def number(builder, dual):
+    """The number itself."""
+    return builder.extract_element(dual, FIRST)
+
+
+def with_number(builder, dual, value):
+    """The derivatives of a dual beside another number."""
+    return builder.insert_element(dual, value, FIRST)
+
+
+def times(builder, value, dual):
+    """All that is in a dual times a float."""
+    return builder.fmul(spread(builder, value, dual.type.count), dual)
+
+
+def product(builder, a, b):
+    """a b of two duals."""
+    count = a.type.count
+    slopes = with_number(builder, a, ir.Constant(DOUBLE, 0.0))
+    out = builder.fadd(
+        builder.fmul(reordered(builder, a, [0] * count), b),
+        builder.fmul(reordered(builder, b, [0] * count), slopes),
+    )
+    return with_number(builder, out, builder.fmul(number(builder, a), number(builder, b)))
+
+
+def along(builder, dual, value, slope):
+    """A function's value beside its slope times the derivatives of its argument."""
+    return with_number(builder, times(builder, slope, dual), value)
+
+
+def unless_zero(builder, divisor, value):
+    """A float, or zero where a divisor is."""
+    nothing = ir.Constant(DOUBLE, 0.0)
+    return builder.select(builder.fcmp_unordered("!=", divisor, nothing), value, nothing)
+
+
+@lower_cast(types.Float, Duals)
+@lower_cast(types.Integer, Duals)
+def cast_number(context, builder, source, target, value):
+    constant = ir.Constant(ir.VectorType(DOUBLE, target.width), [0.0] * target.width)
+    return with_number(builder, constant, context.cast(builder, value, source, types.float64))
+
+
+for _function in (operator.mul, operator.imul):
+
+    @lower_builtin(_function, Duals, Duals)
+    def multiply(context, builder, signature, args):
+        return product(builder, *args)
+
+
+for _function in (operator.truediv, operator.itruediv):
+
+    @lower_builtin(_function, Duals, Duals)
+    def divide(context, builder, signature, args):
+        a, b = args
+        below = number(builder, b)
+        value = builder.fdiv(number(builder, a), below)
+        slopes = builder.fsub(a, times(builder, value, b))
+        return along(builder, slopes, value, builder.fdiv(ir.Constant(DOUBLE, 1.0), below))
+
+
+for _function, _sign in COMPARISONS.items():
+
+    @lower_builtin(_function, Duals, Duals)
+    def compare(context, builder, signature, args, sign=_sign):
+        how = builder.fcmp_unordered if sign == "!=" else builder.fcmp_ordered
+        return how(sign, *(number(builder, arg) for arg in args))
+
+
+for _size in (abs, math.fabs):
+
+    @lower_builtin(_size, Duals)
+    def size(context, builder, signature, args):
+        below = builder.fcmp_ordered("<", number(builder, args[0]), ir.Constant(DOUBLE, 0.0))
+        return builder.select(below, builder.fneg(args[0]), args[0])
+
+
+def scalar(context, builder, function, *args):
+    """What a function makes of plain floats."""
+    signature = typing.signature(types.float64, *([types.float64] * len(args)))
+    return context.get_function(function, signature)(builder, list(args))
+
+
+@lower_builtin(math.sqrt, Duals)
+def root(context, builder, signature, args):
+    value = scalar(context, builder, math.sqrt, number(builder, args[0]))
+    slope = builder.fdiv(ir.Constant(DOUBLE, 0.5), value)
+    return along(builder, args[0], value, unless_zero(builder, value, slope))
+
+
+@lower_builtin(math.floor, Duals)
+def whole(context, builder, signature, args):
+    constant = ir.Constant(args[0].type, [0.0] * args[0].type.count)
+    below = number(builder, call_llvm(builder, UNARY[math.floor], args[0]))
+    return with_number(builder, constant, below)
+
+
+@lower_builtin(math.sin, Duals)
+def sine(context, builder, signature, args):
+    x = number(builder, args[0])
+    value, slope = (scalar(context, builder, one, x) for one in (math.sin, math.cos))
+    return along(builder, args[0], value, slope)
+
+
+@lower_builtin(math.cos, Duals)
+def cosine(context, builder, signature, args):
+    x = number(builder, args[0])
+    value, slope = (scalar(context, builder, one, x) for one in (math.cos, math.sin))
+    return along(builder, args[0], value, builder.fneg(slope))
+
+
+for _inverse, _slope in ((math.asin, 1.0), (math.acos, -1.0)):
+
+    @lower_builtin(_inverse, Duals)
+    def inverse(context, builder, signature, args, function=_inverse, sign=_slope):
+        x = number(builder, args[0])
+        square = builder.fsub(ir.Constant(DOUBLE, 1.0), builder.fmul(x, x))
+        across = scalar(context, builder, math.sqrt, square)
+        slope = builder.fdiv(ir.Constant(DOUBLE, sign), across)
+        value = scalar(context, builder, function, x)
+        return along(builder, args[0], value, unless_zero(builder, across, slope))
+
+
+@lower_builtin(math.atan2, Duals, Duals)
+def angle(context, builder, signature, args):
+    y, x = (number(builder, arg) for arg in args)
+    square = builder.fadd(builder.fmul(x, x), builder.fmul(y, y))
+    slopes = builder.fsub(times(builder, x, args[0]), times(builder, y, args[1]))
+    one = builder.fdiv(ir.Constant(DOUBLE, 1.0), square)
+    value = scalar(context, builder, math.atan2, y, x)
+    return along(builder, slopes, value, unless_zero(builder, square, one))
+
+
+@lower_builtin(operator.mod, Duals, Duals)
+def remainder(context, builder, signature, args):
+    a, b = (number(builder, arg) for arg in args)
+    value = scalar(context, builder, operator.mod, a, b)
+    turns = builder.fdiv(builder.fsub(a, value), b)
+    return with_number(builder, builder.fsub(args[0], times(builder, turns, args[1])), value)
+
+
+@lower_builtin(operator.pow, Duals, Duals)
+def power(context, builder, signature, args):
+    a, b = (number(builder, arg) for arg in args)
+    value = scalar(context, builder, operator.pow, a, b)
+    slope = unless_zero(builder, a, builder.fdiv(builder.fmul(b, value), a))
+    positive = builder.fcmp_ordered(">", a, ir.Constant(DOUBLE, 0.0))
+    base = builder.select(positive, a, ir.Constant(DOUBLE, 1.0))
+    by_exponent = builder.fmul(value, scalar(context, builder, math.log, base))
+    slopes = builder.fadd(times(builder, slope, args[0]), times(builder, by_exponent, args[1]))
+    return with_number(builder, slopes, value)
+
+
+@lower_builtin(math.isfinite, Duals)
+def finite(context, builder, signature, args):
+    return builder.fcmp_ordered(
+        "<",
+        scalar(context, builder, abs, number(builder, args[0])),
+        ir.Constant(DOUBLE, math.inf),
+    )
+
+
+@intrinsic
+def slope(typing_context, dual, k):
+    """The derivative in direction k."""
+
+    def generate(context, builder, signature, args):
+        at = builder.add(args[1], ir.Constant(args[1].type, 1))
+        return builder.extract_element(args[0], at)
+
+    return types.float64(dual, types.int64), generate
+
+
+@intrinsic
+def with_slope(typing_context, dual, k, value):
+    """A dual with another derivative in direction k."""
+
+    def generate(context, builder, signature, args):
+        at = builder.add(args[1], ir.Constant(args[1].type, 1))
+        return builder.insert_element(args[0], args[2], at)
+
+    return dual(dual, types.int64, types.float64), generate
+
+
+@intrinsic
+def number_of(typing_context, dual):
+    """The number itself."""
+
+    def generate(context, builder, signature, args):
+        return number(builder, args[0])
+
+    return types.float64(dual), generate
+
+
+@intrinsic
+def are_duals(typing_context, value):
+    """Whether a number has derivatives, which is known when a kernel is compiled."""
+
+    def generate(context, builder, signature, args):
+        return ir.Constant(TRUTH, int(value == duals))
+
+    return types.boolean(value), generate

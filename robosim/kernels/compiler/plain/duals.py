@@ -1,0 +1,9 @@
+"""By plain numba no number carries derivatives: steps are not linearized there."""
+
+from robosim.kernels.compiler.jit import kernel
+
+
+@kernel
+def are_duals(value):
+    """Whether a number has derivatives: none has."""
+    return False

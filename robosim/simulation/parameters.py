@@ -1,0 +1,150 @@
+"""Parameters of a mechanism by name, and what of its model changes with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim.compiled.model import Model
+from robosim.description.body import Body
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.errors import ModelError, OptionError
+from robosim.simulation.engine import Engine
+
+# What can be named, and what it is.
+PARAMETERS = {
+    "mass:BODY": "mass of a body [kg], or of the body that has a frame; its inertia stays",
+    "friction:BODY": "coefficient of all contacts of a body, points and shapes",
+    "damping:JOINT": "damping of all coordinates of a joint",
+    "stiffness:JOINT": "stiffness of all coordinates of a joint",
+    "armature:JOINT": "rotor inertia of all coordinates of a joint",
+    "dry_friction:JOINT": "dry friction of all coordinates of a joint",
+    "damping": "a factor of the damping of all joints; so with the others of joints",
+}
+_OF_JOINTS = {"damping": "damping", "stiffness": "stiffness", "armature": "armature"}
+_OF_JOINTS["dry_friction"] = "friction"
+STEP = 1e-4  # of a value, in the differences of what follows from it
+LEAST = 1e-3  # value below which steps are parts of this
+
+
+def slopes_of(robot: Mechanism, engine: Engine, names: tuple[str, ...]) -> list[Model]:
+    """Derivatives of a model's numbers by parameters, in models of the same shape.
+
+    Central differences: most numbers depend on a parameter linearly, none strongly.
+    """
+    out = []
+    for name in names:
+        value, varied = parameter(robot, name)
+        step = STEP * max(abs(value), LEAST)
+        low, high = (engine.model_of(varied(value + sign * step)) for sign in (-1.0, 1.0))
+        out.append(_difference(low, high, 2 * step))
+    return out
+
+
+def _difference(low: Any, high: Any, over: float) -> Any:
+    if isinstance(low, tuple):
+        parts = (_difference(a, b, over) for a, b in zip(low, high, strict=True))
+        return type(low)(*parts)
+    if not isinstance(low, np.ndarray):
+        return low
+    out = np.zeros_like(low)
+    if low.dtype.names:
+        for name in low.dtype.names:
+            if low.dtype[name].base == np.float64:
+                with np.errstate(invalid="ignore"):  # of infinite limits
+                    change = (high[name] - low[name]) / over
+                out[name] = np.where(np.isfinite(change), change, 0.0)
+    elif low.dtype == np.float64:
+        out[...] = (high - low) / over
+    return out
+
+
+def parameter(robot: Mechanism, name: str) -> tuple[float, Callable[[float], Mechanism]]:
+    """The value of a parameter, and the mechanism at another one."""
+    kind, _, whose = name.partition(":")
+    if kind in _OF_JOINTS:
+        return _of_joints(robot, _OF_JOINTS[kind], whose, name)
+    known = [body.name for body in robot.bodies]
+    if kind in ("mass", "friction"):
+        try:
+            whose = known[robot.body_or_frame(whose)[0]]
+        except ModelError:
+            whose = ""
+    if kind not in ("mass", "friction") or not whose:
+        raise OptionError(
+            f"there is no parameter '{name}'; they are {', '.join(PARAMETERS)}, with bodies "
+            f"{', '.join(known)}"
+        )
+    if kind == "mass":
+
+        def heavier(value: float) -> Mechanism:
+            return _with_body(robot, whose, lambda body: replace(body, mass=value))
+
+        return float(robot.body(whose).mass), heavier
+    points = [point for point in robot.contacts if point.body == whose]
+    shapes = robot.body(whose).collisions
+    coefficients = {point.friction for point in points} | {shape.friction for shape in shapes}
+    if len(coefficients) != 1:
+        raise OptionError(
+            f"'{name}' has no value: the contacts of '{whose}' have the coefficients "
+            f"{sorted(coefficients)}"
+        )
+
+    def rougher(value: float) -> Mechanism:
+        def rough(body: Body) -> Body:
+            return replace(
+                body, collisions=tuple(replace(s, friction=value) for s in body.collisions)
+            )
+
+        contacts = tuple(
+            replace(point, friction=value) if point.body == whose else point
+            for point in robot.contacts
+        )
+        return replace(_with_body(robot, whose, rough), contacts=contacts)
+
+    return float(coefficients.pop()), rougher
+
+
+def _of_joints(
+    robot: Mechanism, field: str, whose: str, name: str
+) -> tuple[float, Callable[[float], Mechanism]]:
+    names = [joint.name for joint in robot.joints]
+    if whose and whose not in names:
+        raise OptionError(
+            f"there is no parameter '{name}': no joint '{whose}' ({', '.join(names)})"
+        )
+    if not whose:
+
+        def scaled(value: float) -> Mechanism:
+            return _with_joints(
+                robot, lambda j: _changed(j, field, value * j.per_coordinate(field))
+            )
+
+        return 1.0, scaled
+    values = robot.joints[names.index(whose)].per_coordinate(field)
+    if not len(values) or np.ptp(values) > 0:
+        raise OptionError(f"'{name}' has no value: its coordinates have {values.tolist()}")
+
+    def other(value: float) -> Mechanism:
+        return _with_joints(robot, lambda j: _changed(j, field, value) if j.name == whose else j)
+
+    return float(values[0]), other
+
+
+def _changed(joint: Joint, field: str, value: ArrayLike) -> Joint:
+    changes: dict[str, Any] = {field: value}
+    return replace(joint, **changes)
+
+
+def _with_body(robot: Mechanism, name: str, change: Callable[[Body], Body]) -> Mechanism:
+    bodies = tuple(change(body) if body.name == name else body for body in robot.bodies)
+    return replace(robot, bodies=bodies)
+
+
+def _with_joints(robot: Mechanism, change: Callable[[Joint], Joint]) -> Mechanism:
+    return replace(robot, joints=tuple(change(joint) for joint in robot.joints))

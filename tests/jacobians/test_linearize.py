@@ -1,0 +1,210 @@
+"""Derivatives of steps beside central differences, and where they are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robosim
+from robosim import (
+    Body,
+    Geometry,
+    HalfSpace,
+    Joint,
+    Mechanism,
+    OptionError,
+    Simulation,
+    linearize,
+)
+from robosim.controllers import PD
+from robosim.models import builders
+from robosim.simulation.parameters import parameter
+
+SMOOTH = 1e-3  # contact_speed [m/s]: gaps of closed contacts are wider than the differences
+
+
+def simulation(robot, dt=1e-3, tolerance=1e-13, **options):
+    return Simulation(robot, dt, tolerance=tolerance, **options)
+
+
+def by_differences(sim, step, controller=None):
+    """(2 nv, 2 nv + nu) by central differences; torques by a thousand steps."""
+    robot, nv, tangent = sim.robot, sim.robot.nv, sim.dynamics
+    q, v, tau, one = sim.q, sim.v, sim.torques.copy(), sim.copy()
+
+    def end(dx, du):
+        one.set_state(tangent.integrate(q, dx[:nv]), v + dx[nv:], time=sim.time)
+        if controller is not None:
+            one.run(one.timestep, controller)
+        else:
+            forces = tau.copy()
+            forces[robot.actuated] += du
+            one.step(forces)
+        return one.q, one.v
+
+    sizes = [step] * (2 * nv) + [1e3 * step] * (0 if controller else robot.nu)
+    columns = []
+    for k, size in enumerate(sizes):
+        along = np.zeros(2 * nv + robot.nu)
+        along[k] = size
+        low, high = (end(sign * along[: 2 * nv], sign * along[2 * nv :]) for sign in (-1, 1))
+        columns.append(
+            np.concatenate((tangent.difference(low[0], high[0]), high[1] - low[1])) / (2 * size)
+        )
+    return np.array(columns).T
+
+
+def compare(sim, step, controller=None, within=1e-5):
+    found = linearize(sim, controller=controller)
+    expected = by_differences(sim, step, controller)
+    matrix = found.A if controller else np.hstack((found.A, found.B))
+    off = np.abs(matrix - expected).max(axis=0) / np.maximum(np.abs(expected).max(axis=0), 1e-2)
+    assert off.max() < within
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_tree_that_is_free(seed):
+    rng = np.random.default_rng(seed)
+    robot = builders.chain(4, "revolute")
+    sim = simulation(robot, 5e-3)
+    sim.set_state(rng.normal(size=robot.nq), rng.normal(size=robot.nv))
+    sim.step(rng.normal(size=robot.nu))
+    found = compare(sim, 1e-6)
+    assert found.contacts == ()
+    assert found.margin == np.inf
+    twin = sim.copy()
+    twin.set_state(sim.q, sim.v)
+    twin.step(sim.torques)
+    np.testing.assert_allclose(found.q, twin.q, rtol=0, atol=1e-14)
+    assert found.inputs == tuple(robot.actuated_names)
+
+
+@pytest.mark.parametrize(("controller", "seconds"), [("stand", 0.2), ("trot", 0.437)])
+def test_the_a1_on_its_feet(a1, controller, seconds):
+    sim = simulation(a1, contact_speed=SMOOTH)
+    sim.run(seconds, controller)
+    found = compare(sim, 1e-8, within=1e-4)
+    assert {one.mode for one in found.contacts} & {"stick", "slide"}
+
+
+def test_the_a1_that_lands(a1):
+    sim = simulation(a1, contact_speed=SMOOTH)
+    q = np.array(a1.home)
+    q[2] += 0.05
+    sim.set_state(q)
+    sim.run(0.11, "stand")
+    compare(sim, 1e-8, within=1e-4)
+
+
+@pytest.mark.parametrize("implicit", [False, True], ids=["held", "servo"])
+def test_the_closed_loop(a1, implicit):
+    sim = simulation(a1, contact_speed=SMOOTH)
+    sim.run(0.2, "stand")
+    pd = PD(a1, sim.q[7:], 50.0, 1.0, implicit=implicit)
+    found = compare(sim, 1e-8, pd, within=1e-4)
+    assert np.abs(found.A - linearize(sim).A).max() > 1e-3
+
+
+def test_limits():
+    robot = builders.chain(3, "revolute")
+    limited = [Joint(j.name, j.kind, j.parent, j.child, axis=j.axis, lower=-0.5, upper=0.5,
+                     parent_position=j.parent_position, child_position=j.child_position)
+               for j in robot.joints]  # fmt: skip
+    robot = Mechanism("limited", robot.bodies, limited)
+    sim = simulation(robot, 2e-3, contact_speed=SMOOTH)
+    sim.set_state([0.4, 0.49, -0.3], [3.0, 3.0, 0.0])
+    modes = set()
+    for _ in range(60):
+        sim.step()
+        found = linearize(sim)
+        modes |= {(one.other, one.mode) for one in found.contacts}
+        if found.contacts and found.margin > 1e-3:
+            compare(sim, 1e-8, within=1e-4)
+    assert ("limit", "closed") in modes
+
+
+def test_parameters(a1):
+    names = ("mass:FR_calf", "friction:FR_foot", "damping:FR_hip_joint", "armature:FR_hip_joint")
+    sim = simulation(a1, contact_speed=SMOOTH)
+    sim.run(0.437, "trot")
+    found = linearize(sim, parameters=names)
+    assert found.parameters == names
+    for k, name in enumerate(names):
+        value, varied = parameter(a1, name)
+        ends = []
+        for change in (-1e-6, 1e-6):
+            one = simulation(varied(value + change), contact_speed=SMOOTH)
+            one.set_state(sim.q, sim.v)
+            one.step(sim.torques)
+            ends.append(np.concatenate((one.q, one.v)))
+        by_value = (ends[1] - ends[0])[a1.nq :] / 2e-6
+        size = max(np.abs(by_value).max(), 1e-6)
+        assert np.abs(found.P[a1.nv :, k] - by_value).max() < 1e-3 * size, name
+    assert np.abs(found.P).max(axis=0).min() > 0
+
+
+def test_how_far_a_block_slides():
+    """v^2 / (2 mu g) to where friction stops it: the derivative by mu is summed over the steps."""
+    mu, speed, g = 0.4, 1.0, 9.81
+    robot = builders.cube(edge=0.2, friction=mu)
+    sim = simulation(robot, contact_speed=1e-4)
+    v = np.zeros(robot.nv)
+    v[0] = speed
+    sim.set_state(None, v)
+    names = ("friction:" + robot.bodies[0].name,)
+    change = np.zeros(2 * robot.nv)
+    for _ in range(1000):
+        found = linearize(sim, parameters=names)
+        change = found.A @ change + found.P[:, 0]
+        sim.step()
+    assert sim.q[0] == pytest.approx(speed**2 / (2 * mu * g), rel=1e-2)
+    assert change[0] == pytest.approx(-(speed**2) / (2 * mu**2 * g), rel=1e-2)
+
+
+def test_a_batch_and_what_is_refused(a1):
+    batch = robosim.BatchSimulation(a1, 2, 1e-3)
+    batch.run(0.02, "stand")
+    found = linearize(batch)
+    assert found.A.shape == (2, 2 * a1.nv, 2 * a1.nv)
+    np.testing.assert_array_equal(found.A[0], linearize(batch[0]).A)
+    for name in ("mass:nobody", "colour:trunk", "damping:nothing"):
+        with pytest.raises(OptionError, match=name):
+            linearize(batch[0], parameters=(name,))
+    with pytest.raises(OptionError, match="contact_speed"):
+        linearize(batch[0], contact_speed=0.0)
+
+
+@pytest.mark.slow
+def test_a_loop():
+    robot = builders.three_link_loop()
+    sim = simulation(robot, 2e-3)
+    v = np.zeros(robot.nv)
+    v[0] = 1.0
+    sim.set_state(None, v)
+    sim.run(0.1)
+    compare(sim, 1e-6)
+
+
+@pytest.mark.slow
+def test_the_solver_of_graphs():
+    robot = builders.chain(3, "revolute")
+    sim = simulation(robot, 2e-3, 1e-12, solver="ldu")
+    sim.set_state([0.3, 0.5, -0.4], [1.0, 2.0, -1.0])
+    sim.run(0.1)
+    compare(sim, 1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.05, 0.5], ids=["slides", "rests"])
+def test_a_box_on_an_obstacle(seconds):
+    box = Geometry("box", (0.2, 0.3, 0.1), friction=0.5)
+    body = Body("box", 1.0, 0.01 * np.eye(3), collisions=(box,))
+    robot = Mechanism("box", (body,), (Joint("free", "floating", None, "box"),))
+    robot = robot.with_contacts([HalfSpace()], ground=False)
+    sim = simulation(robot, tolerance=1e-12, contact_speed=SMOOTH)
+    q, v = np.array(robot.home), np.zeros(6)
+    q[2], v[0] = 0.05, 1.0
+    sim.set_state(q, v)
+    sim.run(seconds)
+    compare(sim, 1e-8, within=1e-4)
