@@ -40,6 +40,11 @@ def slopes_of(robot: Mechanism, engine: Engine, names: tuple[str, ...]) -> list[
     out = []
     for name in names:
         value, varied = parameter(robot, name)
+        if value == 0.0:
+            raise OptionError(
+                f"'{name}' is zero, and what is zero is not part of the equations: give it a "
+                "small value to have derivatives by it"
+            )
         step = STEP * max(abs(value), LEAST)
         low, high = (engine.model_of(varied(value + sign * step)) for sign in (-1.0, 1.0))
         out.append(_difference(low, high, 2 * step))

@@ -4,7 +4,7 @@ A kernel that is compiled for records whose floats are `duals` (`robosim.kernels
 laned`) computes, beside each number, how the number changes along up to `DIRECTIONS` changes of
 what the kernel was given: the first element of a vector is the number, the others its derivatives.
 What a kernel decides, it decides by the numbers alone. So all kernels can be compiled for duals,
-and take the same way as for plain floats.
+and take the same way as for plain floats. Only equal are duals if their derivatives are, too.
 
 Where a function has no derivative, one of the two sides counts; that of a root of zero is zero.
 """
@@ -27,6 +27,7 @@ from robosim.kernels.compiler.lanes import (
     UNARY,
     Lanes,
     LanesModel,
+    any_of,
     call_llvm,
     reordered,
     spread,
@@ -120,8 +121,11 @@ for _function, _sign in COMPARISONS.items():
 
     @lower_builtin(_function, Duals, Duals)
     def compare(context, builder, signature, args, sign=_sign):
-        how = builder.fcmp_unordered if sign == "!=" else builder.fcmp_ordered
-        return how(sign, *(number(builder, arg) for arg in args))
+        if sign in ("==", "!="):
+            # What is left out where a number is zero has to stay where it has derivatives.
+            differ = any_of(builder, builder.fcmp_unordered("!=", *args))
+            return differ if sign == "!=" else builder.not_(differ)
+        return builder.fcmp_ordered(sign, *(number(builder, arg) for arg in args))
 
 
 for _size in (abs, math.fabs):

@@ -286,7 +286,7 @@ def add_tree_forces(joints, poses, forces, scale, second, tree, t, impulses):
         size = 0.0
         for row in range(joint.m_T + joint.m_R):
             size += abs(forces[joint.v_begin + row])
-        if somewhere(size > 0.0):
+        if somewhere(size != 0.0):
             for row in range(joint.m_T + joint.m_R):
                 t.f[row] = scale * forces[joint.v_begin + row]
             push_coordinates(joint, poses[b], t.f, second, tree, impulses)
