@@ -65,7 +65,8 @@ class Linearization:
     Attributes
     ----------
     q, v : (nq,), (nv,)
-        Where the step leads.
+        Where the step leads, with contacts that are exactly as smooth as `contact_speed` asks for;
+        those of the simulation are at most that smooth.
     A : (2 nv, 2 nv)
     B : (2 nv, nu)
         By the torques of the actuated coordinates (`inputs`), held over the step.
@@ -190,6 +191,8 @@ class Linearizer:
         full = check_torques(robot, forces, "linearize was given")
         q, v = self._solve(sim, full, controller)
         rows = self._along(self._dual, q, v, full, controller)
+        ends = self._dual.parts.ends
+        q_end, v_end = ends[: robot.nq].copy(), ends[robot.nq :].copy()
         base = 2 * robot.nv
         P = np.zeros((base, len(self.parameters)))
         dual = self._by_parameters
@@ -205,8 +208,8 @@ class Linearizer:
             P[:, begin : begin + len(chosen)] = found[: len(chosen)].T
         modes = contact_modes(self._twin)
         return Linearization(
-            self._twin.q,
-            self._twin.v,
+            q_end,
+            v_end,
             np.ascontiguousarray(rows[:base].T),
             np.ascontiguousarray(rows[base:].T),
             P,

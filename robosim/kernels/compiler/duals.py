@@ -254,6 +254,31 @@ def number_of(typing_context, dual):
 
 
 @intrinsic
+def is_settled(typing_context, dual, before):
+    """Whether the derivatives of a dual are what they were before, to 1e-9 of the largest.
+
+    Those of plain floats always are.
+    """
+    if not isinstance(dual, Duals):
+        return types.boolean(dual, before), lambda *_: ir.Constant(TRUTH, 1)
+
+    def generate(context, builder, signature, args):
+        def largest(vector):
+            out = ir.Constant(DOUBLE, 0.0)
+            for k in range(1, vector.type.count):
+                one = builder.extract_element(vector, ir.Constant(INDEX, k))
+                out = builder.select(builder.fcmp_ordered(">", one, out), one, out)
+            return out
+
+        change = call_llvm(builder, "fabs", builder.fsub(*args))
+        size = call_llvm(builder, "fabs", args[0])
+        allowed = builder.fmul(ir.Constant(DOUBLE, 1e-9), largest(size))
+        return builder.fcmp_ordered("<=", largest(change), allowed)
+
+    return types.boolean(dual, before), generate
+
+
+@intrinsic
 def are_duals(typing_context, value):
     """Whether a number has derivatives, which is known when a kernel is compiled."""
 

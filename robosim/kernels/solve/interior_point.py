@@ -9,7 +9,7 @@ from math import inf, isfinite, sqrt
 
 from robosim.compiled.kinds import DRY
 from robosim.compiled.memory import FACTORED
-from robosim.kernels.compiler.duals import are_duals
+from robosim.kernels.compiler.duals import are_duals, is_settled
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import (
     everywhere,
@@ -53,6 +53,7 @@ FINE = 0.01  # part of the residual that factors may leave to be used again besi
 STUCK = 5  # other steps in a row that gain next to nothing, and are the last
 FREE = 0.9  # part of a step that leaves the cones so late that it needs no jump
 LOOSE = 1e-2  # [m/s], residual below which jumps start, and up to which they may land
+LEVEL = 1e-6  # part of the barrier by which products may differ where derivatives are taken
 REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
 
 
@@ -320,19 +321,23 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
     jump, length, nears = jumps(attempt), 1.0, False
     least = least_impulse(model, options, dt)
     far, short, whole, stuck, polished = 0, 0, 0, 0, False
+    kappa_before = final_barrier(least, work, options)
     for n in range(options.max_iterations):
         info.residual = merit
         if not isfinite(merit):
             return NOT_FINITE
         kappa_end = final_barrier(least, work, options)
-        mean, largest, _ = complementarity(model, system, work, 0.0)
+        mean, largest, smallest = complementarity(model, system, work, 0.0)
         solved = is_solved(scheme, model, system, work, options, merit, largest, kappa_end)
         # The tolerance would spoil order four: one more iteration leaves next to nothing of it. And
-        # derivatives are those of the solution where a last iteration has its own factors.
+        # derivatives are those of the solution where a last iteration has its own factors. With
+        # contacts that is where all products are at the barrier, which follows the impulses.
         polishes = (info.order == 4 and not touches) or are_duals(merit)
-        if solved and (polished or not polishes) and (n > 0 or not touches):
+        level = not are_duals(merit) or largest - smallest <= LEVEL * kappa_end
+        level = level and is_settled(kappa_end, kappa_before)
+        if solved and ((polished and level) or not polishes) and (n > 0 or not touches):
             return CONVERGED
-        polished = solved
+        polished, kappa_before = solved, kappa_end
         if are_duals(merit) and solved:
             stale, jump = True, False
         goes_on = n < WARM_LIMIT or (nears and everywhere(merit < TAIL))

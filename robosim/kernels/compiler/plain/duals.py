@@ -7,3 +7,9 @@ from robosim.kernels.compiler.jit import kernel
 def are_duals(value):
     """Whether a number has derivatives: none has."""
     return False
+
+
+@kernel
+def is_settled(value, before):
+    """Whether derivatives are what they were before: there are none."""
+    return True
