@@ -169,7 +169,7 @@ def test_how_far_a_block_slides():
 
 def test_a_batch_and_what_is_refused(a1):
     batch = robosim.BatchSimulation(a1, 2, 1e-3)
-    batch.rollout(20, "stand")
+    batch.rollout(20)
     found = linearize(batch)
     assert found.A.shape == (2, 2 * a1.nv, 2 * a1.nv)
     np.testing.assert_array_equal(found.A[0], linearize(batch[0]).A)
