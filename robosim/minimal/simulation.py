@@ -222,7 +222,8 @@ class MinimalSimulation(Runs):
         ):
             raise StateError(
                 "a simulation can go to the state of a MinimalSimulation of the same robot (one "
-                f"Mechanism for both), with the same timestep, gravity and options, not to {other!r}"
+                "Mechanism for both), with the same timestep, gravity and options, not to "
+                f"{other!r}"
             )
         if other is not self:
             self.engine.restore(other.engine)

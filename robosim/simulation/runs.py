@@ -115,4 +115,5 @@ class Runs:
         every = count("every", every)
         # Rows of one chunk follow those of another as if it were one.
         size = -(-size // every) * every
-        return self._running.stream(self, control, size, left, every)
+        # Formulations are what inherits from this.
+        return self._running.stream(self, control, size, left, every)  # type: ignore[arg-type]

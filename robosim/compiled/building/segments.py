@@ -119,13 +119,12 @@ def _factors(joint: Joint) -> list[Factor]:
         if before is not same:
             found.append((None, before, -1, 0))
         return found or [(None, same, -1, 0)]
-    for k in range(joint.C_T.shape[1]):
-        found.append((np.concatenate((joint.C_T[:, k], np.zeros(3))), same, k, 0))
-    first = joint.C_T.shape[1]
-    axes = np.eye(3) if joint.has_quaternion else joint.C_R
-    for k in range(joint.C_R.shape[1]):
+    slides, first = joint.C_T.T, joint.C_T.shape[1]
+    spins = np.eye(3) if joint.has_quaternion else joint.C_R.T
+    found += [(np.append(d, np.zeros(3)), same, k, 0) for k, d in enumerate(slides)]
+    for k, axis in enumerate(spins):
         place = k + 1 if joint.has_quaternion else 0
-        found.append((np.concatenate((np.zeros(3), axes[:, k])), same, first + k, place))
+        found.append((np.append(np.zeros(3), axis), same, first + k, place))
     return found or [(None, same, -1, 0)]
 
 
