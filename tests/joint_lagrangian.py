@@ -51,9 +51,7 @@ def simulation_for_tests(
     for body in robot.bodies:
         root = rng.normal(size=(6, 6))
         drag[body.name] = 0.2 * root @ root.T + 0.1 * rng.normal(size=(6, 6))
-    sim = MinimalSimulation(
-        robot, timestep, GRAVITY, integrator=integrator, order=order, drag=drag
-    )
+    sim = MinimalSimulation(robot, timestep, GRAVITY, integrator=integrator, order=order, drag=drag)
     sim.set_state(q, v)
     for body in robot.bodies:
         sim.apply_wrench(body.name, rng.normal(size=3), rng.normal(size=3))
@@ -189,5 +187,3 @@ def residual(sim: MinimalSimulation, x: Array) -> tuple[Array, Array]:
     rows, ends = np.zeros(x.shape), np.zeros(x.shape[1])
     rows[:, v], ends[v] = work.residual[moving].T, work.ends[moving]
     return rows, ends
-
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,6 +30,7 @@ from robosim.runtime.notice import CompileNotice
 from robosim.simulation.given import check_time, checked, checked_pose
 from robosim.simulation.loads import Held, wrench_about
 from robosim.simulation.motions import Motions
+from robosim.simulation.readings import Contact, contact_positions
 from robosim.simulation.running import Running
 from robosim.simulation.runs import Runs
 from robosim.simulation.views import BodyState
@@ -165,7 +166,11 @@ class MinimalSimulation(Runs):
         self._running = Running(engine, held, Motions(self.robot, engine.timestep))
 
     def set_state(
-        self, q: ArrayLike | None = None, v: ArrayLike | None = None, time: float = 0.0
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        time: float = 0.0,
+        hold: Sequence[str] = (),
     ) -> None:
         """Put the robot at joint coordinates q (nq,), moving at v (nv,): a start.
 
@@ -176,6 +181,8 @@ class MinimalSimulation(Runs):
         v : (nv,) or None
             At rest if None.
         time : float [s]
+        hold : names of joints
+            Kept exactly as given, as all joints are here.
 
         Raises
         ------
@@ -193,6 +200,8 @@ class MinimalSimulation(Runs):
                 check_on_chart(joint.own_chart, q[start : start + joint.nq], joint.name)
         v = checked("v", np.zeros(robot.nv) if v is None else v, robot.v_names)
         check_time(time)
+        for name in hold:
+            robot.joint_index(name)
         self.engine.start(q, v, float(time))
 
     def copy(self) -> MinimalSimulation:
@@ -296,6 +305,9 @@ class MinimalSimulation(Runs):
     @property
     def state(self) -> BodyState:
         """The bodies at the knot, and joint coordinates; read-only copies."""
+        return BodyState(Bodies(self._bodies(), self.q, self.v))  # type: ignore[arg-type]
+
+    def _bodies(self) -> NDArray[np.void]:
         n, engine = len(self.robot.bodies), self.engine
         axes = np.empty((n, 3, 3))
         bodies = np.zeros(n, dtype=BODY)
@@ -303,7 +315,7 @@ class MinimalSimulation(Runs):
         engine.calls.bodies(engine.address, x, axes, v, omega)
         bodies["x"], bodies["v"], bodies["omega"] = x, v, omega
         bodies["q"] = [quaternions.from_matrix(R) for R in axes]
-        return BodyState(Bodies(bodies, self.q, self.v))  # type: ignore[arg-type]
+        return bodies
 
     def energy(self) -> float:
         """Kinetic and potential energy at the knot [J], of bodies, rotors and springs.
@@ -317,6 +329,28 @@ class MinimalSimulation(Runs):
         out = np.empty(6)
         self.engine.calls.momentum(self.engine.address, out)
         return out[:3].copy(), out[3:].copy()
+
+    @property
+    def lanes(self) -> bool:
+        """False: limbs are not taken side by side."""
+        return False
+
+    @property
+    def fourth_order_steps(self) -> int:
+        """Steps of order four, as `robosim.Simulation` counts them."""
+        return self.steps if self.order == 4 else 0
+
+    def contact_positions(self) -> Array:
+        """Where contacts that are ignored would touch, (nc, 3) [m], world."""
+        return contact_positions(self.robot, Bodies(self._bodies(), self.q, self.v))  # type: ignore[arg-type]
+
+    def contact_forces(self) -> Array:
+        """Zero, (nc, 3) [N]: no contact acts."""
+        return np.zeros((len(self.robot.contacts), 3))
+
+    def contacts(self, ground: bool = True) -> list[Contact]:
+        """None, as no contact acts."""
+        return []
 
     def constraint_violation(self) -> float:
         """Zero: joints are held by the choice of coordinates."""
