@@ -11,20 +11,29 @@ from random_mechanisms import multiply, random_body, random_coordinates, random_
 
 from robosim import Mechanism, MinimalSimulation, se3
 from robosim.compiled.minimal import Minimal
+from robosim.joints import Composite, Hinge, Slide
 from robosim.quaternions import from_axis_angle
 from robosim.simulation.kinematics import Kinematics
 
 Array = NDArray[np.float64]
 GRAVITY = np.array([0.3, -0.4, -9.0])
+BASE = Composite(Slide((1, 0, 0)), Slide((0, 1, 0)), Hinge((0, 0, 1)), Hinge((0, 1, 0)))
 KINDS = ("universal", "spherical", "cylindrical", "fixed", "screw", "planar_free_orientation")
 
 
-def robot_for_tests(seed: int = 5) -> tuple[Mechanism, Array, Array]:
-    """A branched tree on a floating base, with springs, dampers and rotors; q, v."""
+def robot_for_tests(seed: int = 5, free: bool = True) -> tuple[Mechanism, Array, Array]:
+    """A branched tree with springs, dampers and rotors, and q, v.
+
+    `free` on a floating base and with other free rotations, else without any.
+    """
     rng = np.random.default_rng(seed)
     bodies = tuple(random_body(rng, f"b{i}") for i in range(len(KINDS) + 1))
     joints = [random_joint(rng, "j0", "floating", None, "b0")]
+    if not free:
+        joints[0] = replace(joints[0], kind="composite", chart=BASE, lower=None, upper=None)
     for i, kind in enumerate(KINDS, start=1):
+        if not free:
+            kind = {"spherical": "revolute", "planar_free_orientation": "planar"}.get(kind, kind)
         joint = random_joint(rng, f"j{i}", kind, f"b{(i - 1) // 2}", f"b{i}")
         if kind == "screw":
             joint = replace(joint, pitch=0.2)
@@ -93,6 +102,19 @@ def axes_of(x: Array) -> Array:
     return np.column_stack((back_z @ back_y[:, 0], back_z[:, 1], np.eye(3)[:, 2]))
 
 
+def turn_of(x: Array) -> Array:
+    """Rotation (3, 3) by turns x about x, y and z."""
+    turns = [se3.exp(np.append(np.zeros(3), x[k] * np.eye(3)[k]))[:3, :3] for k in range(3)]
+    return np.asarray(turns[0] @ turns[1] @ turns[2])
+
+
+def angles_of(R: Array) -> Array:
+    """The turns x (3,) that a rotation is of."""
+    return np.array(
+        [np.arctan2(-R[1, 2], R[2, 2]), np.arcsin(R[0, 2]), np.arctan2(-R[0, 1], R[0, 0])]
+    )
+
+
 class Written:
     """The Lagrangian of a robot, and the discrete ones."""
 
@@ -137,10 +159,20 @@ class Written:
         return action - 0.5 * self.dt * (self.potential(q1) + self.potential(q2))
 
     def by_points(self, x: Array, w: Array, b: Array) -> float:
-        """L_d of [Fan2018, Eq. 4] of control points x (s + 1, nv), weights w, rates b."""
-        action = 0.0
+        """L_d of [Fan2018, Eq. 4] of control points x (s + 1, nv), weights w, rates b.
+
+        The points are given in charts at q; those of free rotations are taken at the first point.
+        """
+        x, start, action = x.copy(), np.zeros(x.shape[1]), 0.0
+        for joint, first in zip(self.robot.tree_joints, self.robot.v_offsets, strict=False):
+            if joint.has_quaternion:
+                own = slice(first + joint.numbers, first + joint.nv)
+                start[own] = x[0, own]
+                turns = [turn_of(point) for point in x[:, own]]
+                x[:, own] = [angles_of(turns[0].T @ turn) for turn in turns]
+        begin = moved(self.robot, self.q, start)
         for point, rates, weight in zip(x, b @ x / self.dt, w, strict=True):
-            q = moved(self.robot, self.q, point)
+            q = moved(self.robot, begin, point)
             v = velocities(self.robot, point, rates)
             action += weight * self.dt * (self.kinetic(q, v) - self.potential(q))
         return action

@@ -88,16 +88,24 @@ def coordinate_force(coordinate, pieces, q, rate):
 
 
 @kernel
+def held_torque(on, i, a):
+    """The held torque of a free rotation, of which i is the third hinge, at control point a.
+
+    Held in child axes; returned in world axes.
+    """
+    link, tau = on.model.segments[i], on.loads.tau
+    x, y, z = turned(link.after, tau[link.v - 2], tau[link.v - 1], tau[link.v])
+    return turned(on.work.nodes[a, i].R, x, y, z)
+
+
+@kernel
 def held_force(on, i, a):
-    """The held force along the coordinate of link i at control point a; turns in child axes."""
-    segments, tau = on.model.segments, on.loads.tau
-    link = segments[i]
+    """The held force along the coordinate of link i at control point a."""
+    link = on.model.segments[i]
     if link.turn == 0:
-        return tau[link.v]
-    last, v = i + 3 - link.turn, link.v + 1 - link.turn
-    third, S = on.work.nodes[a, last], on.work.nodes[a, i].S
-    x, y, z = turned(segments[last].after, tau[v], tau[v + 1], tau[v + 2])
-    x, y, z = turned(third.R, x, y, z)
+        return on.loads.tau[link.v]
+    x, y, z = held_torque(on, i + 3 - link.turn, a)
+    S = on.work.nodes[a, i].S
     return S[3] * x + S[4] * y + S[5] * z
 
 

@@ -5,10 +5,13 @@ put together as one elimination: the motion of a link is z = (dv_0 .. dv_s, eta_
 answers by f = (dmu_0 .. dmu_s, dGamma_0 .. dGamma_(s-1)), where d is the variation as the link
 itself sees it [Fan2018, Eqs. C.15, C.16]. So S does not vary, and what is passed on to the parent
 is seen from there: H has -ad(S)^T mu and -ad(S)^T Gamma by the coordinate.
+
+Of free rotations the direction leaves out what `balance_rotation` adds, which is small of the order
+of the turn's square: there iterations converge linearly, at that rate.
 """
 
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.vectors import dot6
+from robosim.kernels.equations.vectors import crossed, dot6
 from robosim.kernels.minimal.elimination import clear_answers, factor_tree, solve_tree
 from robosim.kernels.minimal.forces import (
     add_drag,
@@ -16,10 +19,17 @@ from robosim.kernels.minimal.forces import (
     drags,
     forces_along,
     held_answer,
+    held_torque,
     servo_impulse,
 )
-from robosim.kernels.minimal.place import add_inertia, momentum_of, move_segment, place_segment
-from robosim.kernels.minimal.twists import bracket_back, world_answer
+from robosim.kernels.minimal.place import (
+    add_inertia,
+    hinges_torque,
+    momentum_of,
+    move_segment,
+    place_segment,
+)
+from robosim.kernels.minimal.twists import bracket, bracket_back, world_answer
 
 
 @kernel
@@ -79,6 +89,50 @@ def find_residual(on):
             servo, _ = servo_impulse(on, i, work.x[s, i])
             work.residual[i, 0] += on.state.p[segments[i].v] + servo
             work.ends[i] = impulse_along(on, i, s)
+        if segments[i].turn == 3:
+            balance_rotation(on, i)
+
+
+@kernel
+def balance_rotation(on, i):
+    """First rows of a free rotation, whose third hinge is i: its chart begins where it is.
+
+    So a turn of the first control point turns the chart. The derivative of the discrete Lagrangian
+    by it is that by a turn of all, less those by the other points, which stay where they are. In
+    the axes of the chart, which are those of the child at the beginning.
+    """
+    work, link, dt = on.work, on.model.segments[i], on.options.dt
+    first, t, last = i - 2, work.chords[i], work.x.shape[0] - 1
+    parent = on.model.segments[first].parent
+    for k in range(3):
+        j = first + k
+        servo, _ = servo_impulse(on, j, work.x[last, j])
+        work.residual[j, 0] = on.state.p[link.v - 2 + k] + servo
+    for a in range(last + 1):
+        own, part = work.nodes[a, first], on.model.rule.w[a] * dt
+        x, y, z = held_torque(on, i, a)
+        x, y, z = part * x, part * y, part * z
+        if a > 0:
+            d, e, f = left_at(on, i, a)
+            d, e, f = hinges_torque(work.nodes, a, i, d, e, f)
+            x, y, z = x - d, y - e, z - f
+        for k in range(3):
+            S = t.z[0]
+            S[3], S[4], S[5] = own.T[0, k], own.T[1, k], own.T[2, k]
+            S[0], S[1], S[2] = crossed(own.p[0], own.p[1], own.p[2], S[3], S[4], S[5])
+            bracket(work.nodes[a, parent].V, S, t.z[1])
+            total = part * dot6(t.z[1], own.mu) + dot6(S, own.f)
+            work.residual[first + k, 0] += total + S[3] * x + S[4] * y + S[5] * z
+
+
+@kernel
+def left_at(on, i, a):
+    """Rows of three hinges up to i at a control point after the first, or momenta at the last."""
+    if a + 1 == on.work.x.shape[0]:
+        ends = on.work.ends
+        return ends[i - 2], ends[i - 1], ends[i]
+    r = on.work.residual
+    return r[i - 2, a], r[i - 1, a], r[i, a]
 
 
 @kernel

@@ -159,3 +159,15 @@ def from_axis(angle, axis, out):
     """out (4,) = a turn about one of the three axes."""
     out[0], out[1], out[2], out[3] = cos(0.5 * angle), 0.0, 0.0, 0.0
     out[1 + axis] = sin(0.5 * angle)
+
+
+@kernel
+def hinges_torque(nodes, a, i, x, y, z):
+    """The torque, in world axes, that has x, y, z along the three hinges up to link i at point a."""
+    A, B, C = nodes[a, i - 2].S, nodes[a, i - 1].S, nodes[a, i].S
+    d, e, f = crossed(B[3], B[4], B[5], C[3], C[4], C[5])
+    per = 1.0 / (A[3] * d + A[4] * e + A[5] * f)
+    g, h, j = crossed(C[3], C[4], C[5], A[3], A[4], A[5])
+    k, l, m = crossed(A[3], A[4], A[5], B[3], B[4], B[5])  # noqa: E741
+    x, y, z = per * x, per * y, per * z
+    return x * d + y * g + z * k, x * e + y * h + z * l, x * f + y * j + z * m

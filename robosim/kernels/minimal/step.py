@@ -5,7 +5,7 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.vectors import crossed, turned, turned_back
 from robosim.kernels.minimal import galerkin, group
 from robosim.kernels.minimal.knot import find_accelerations, find_velocities, settle
-from robosim.kernels.minimal.place import turn_on
+from robosim.kernels.minimal.place import hinges_torque, turn_on
 from robosim.kernels.solve.status import CONVERGED, NOT_FINITE, OUT_OF_ITERATIONS, SINGULAR
 
 HALVINGS = 8  # of a direction that makes the residual larger
@@ -120,31 +120,51 @@ def solve_step(on, info):
 def add_rest(on):
     """Add the impulses that are left of the equations to the momenta at the end.
 
-    So they do not get lost, and momentum is conserved to rounding whatever the tolerance. Those of
-    a free rotation and of slides before it act on the child as a wrench that stays in world axes.
+    So they do not get lost, and momentum is conserved to rounding whatever the tolerance. What is
+    left of a free rotation, and of slides before it, acts on the child as wrenches that stay in
+    world axes.
     """
     work, segments = on.work, on.model.segments
     last = work.x.shape[0] - 1
     for i in range(segments.shape[0]):
-        link, rest = segments[i], on.work.acceleration
-        rest[i] = 0.0
-        for a in range(work.residual.shape[1]):
-            rest[i] += work.residual[i, a]
+        link, rest = segments[i], work.residual[i]
         if link.turn == 0:
-            work.ends[i] += rest[i]
+            for a in range(last):
+                work.ends[i] += rest[a]
         elif link.turn == 3:
-            a, b, c = turned(link.after, rest[i - 2], rest[i - 1], rest[i])
-            a, b, c = turned(work.nodes[0, i].R, a, b, c)
-            d, e, f, x, y, z = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-            for j in range(max(0, i - 5), i - 2):
-                if segments[j].owner == link.owner:
-                    S, way = work.nodes[0, j].S, work.x[last, j]
-                    d, e, f = d + rest[j] * S[0], e + rest[j] * S[1], f + rest[j] * S[2]
-                    x, y, z = x + way * S[0], y + way * S[1], z + way * S[2]
-            x, y, z = crossed(x, y, z, d, e, f)
+            # In child axes at the knot; at the other points along the hinges as they are there.
+            x, y, z = turned(link.after, work.residual[i - 2, 0], work.residual[i - 1, 0], rest[0])
+            x, y, z = turned(work.nodes[0, i].R, x, y, z)
+            for a in range(1, last):
+                r = work.residual
+                d, e, f = hinges_torque(work.nodes, a, i, r[i - 2, a], r[i - 1, a], r[i, a])
+                x, y, z = x + d, y + e, z + f
+            d, e, f = slides_moment(on, i)
             for j in range(i - 2, i + 1):
                 S = work.nodes[last, j].S
-                work.ends[j] += S[3] * (a - x) + S[4] * (b - y) + S[5] * (c - z)
+                work.ends[j] += S[3] * (x - d) + S[4] * (y - e) + S[5] * (z - f)
+
+
+@kernel
+def slides_moment(on, i):
+    """Moment, about where they are, of what is left at the end of slides before a free rotation.
+
+    Impulses of control points act where the slides had led by then.
+    """
+    work, segments = on.work, on.model.segments
+    last = work.x.shape[0] - 1
+    u, v, w = 0.0, 0.0, 0.0
+    for a in range(last):
+        d, e, f, x, y, z = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for j in range(max(0, i - 5), i - 2):
+            if segments[j].owner == segments[i].owner:
+                S, rest, way = work.nodes[0, j].S, work.residual[j, a], work.x[last, j]
+                way -= work.x[a, j]
+                d, e, f = d + rest * S[0], e + rest * S[1], f + rest * S[2]
+                x, y, z = x + way * S[0], y + way * S[1], z + way * S[2]
+        x, y, z = crossed(x, y, z, d, e, f)
+        u, v, w = u + x, v + y, w + z
+    return u, v, w
 
 
 @kernel
@@ -167,27 +187,13 @@ def move_on(on):
 
 @kernel
 def turn_momentum(on, i):
-    """Momentum of a free rotation in child axes, from that along its three hinges.
-
-    Those are p_x = E^T p for their axes E in child axes; i is the third.
-    """
+    """Momentum of a free rotation in child axes, from that along its three hinges up to i."""
     work, link = on.work, on.model.segments[i]
     last = work.x.shape[0] - 1
-    third, after = work.nodes[last, i], link.after
-    a, b, c = work.nodes[last, i - 2].S, work.nodes[last, i - 1].S, third.S
-    # Axes of the hinges in child axes: rows of a system.
-    d, e, f = turned_back(third.R, a[3], a[4], a[5])
-    d, e, f = turned_back(after, d, e, f)
-    g, h, j = turned_back(third.R, b[3], b[4], b[5])
-    g, h, j = turned_back(after, g, h, j)
-    k, l, m = turned_back(third.R, c[3], c[4], c[5])  # noqa: E741
-    k, l, m = turned_back(after, k, l, m)  # noqa: E741
-    x, y, z = work.ends[i - 2], work.ends[i - 1], work.ends[i]
-    per = 1.0 / (d * (h * m - j * l) - e * (g * m - j * k) + f * (g * l - h * k))
+    x, y, z = hinges_torque(work.nodes, last, i, work.ends[i - 2], work.ends[i - 1], work.ends[i])
+    x, y, z = turned_back(work.nodes[last, i].R, x, y, z)
     p, v = on.state.p, link.v - 2
-    p[v] = per * (x * (h * m - j * l) - e * (y * m - j * z) + f * (y * l - h * z))
-    p[v + 1] = per * (d * (y * m - j * z) - x * (g * m - j * k) + f * (g * z - y * k))
-    p[v + 2] = per * (d * (h * z - y * l) - e * (g * z - y * k) + x * (g * l - h * k))
+    p[v], p[v + 1], p[v + 2] = turned_back(link.after, x, y, z)
 
 
 @kernel
