@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.compiled.arrays import assign_all, copied
-from robosim.compiled.minimal import Minimal, Options, Tree, make_minimal
+from robosim.compiled.minimal import RIQN, Minimal, Options, Tree, make_minimal
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, ModelError, StateError
 from robosim.minimal.calls import Calls, calls_of
@@ -18,6 +18,12 @@ from robosim.simulation.engine import BUSY
 from robosim.validation import Array
 
 BODY = np.dtype([("x", "f8", (3,)), ("q", "f8", (4,)), ("v", "f8", (3,)), ("omega", "f8", (3,))])
+
+
+HINT = (
+    "integrator='riqn' does not know the slopes of forces: stiff servos and dampers and large "
+    "timesteps want integrator='newton'."
+)
 
 
 class Silence:
@@ -160,4 +166,5 @@ class Engine:
             int(info["iterations"]),
             1,
             self.robot.bodies[int(info["worst_body"])].name,
+            HINT if self.parts.options.method == RIQN else "",
         )

@@ -79,20 +79,18 @@ def factor_mass(on):
     for i in range(n):
         link, per = on.model.segments[i], e.L[i, 0, 0]
         if link.v >= 0:
-            if not (per > 0.0 and per * SINGULAR * turning(link, e.N[i], e.A[i, 0]) < 1.0):
+            if not (per > 0.0 and per * SINGULAR * at_the_most(e.N[i], e.A[i, 0]) < 1.0):
                 return 1 + i
             on.work.scale[i] = sqrt(per / link.beyond) if link.beyond > 0.0 else sqrt(per)
     return 0
 
 
 @kernel
-def turning(link, N, S):
-    """What an inertia would be along a twist S at the most."""
-    total = 0.0
-    for i in range(6):
-        for k in range(6):
-            total += abs(S[i] * N[i, k] * S[k])
-    return total
+def at_the_most(N, S):
+    """What an inertia would be along a twist S if nothing of it were lost or eliminated."""
+    move = S[0] * S[0] + S[1] * S[1] + S[2] * S[2]
+    turn = S[3] * S[3] + S[4] * S[4] + S[5] * S[5]
+    return (N[0, 0] + N[1, 1] + N[2, 2]) * move + (N[3, 3] + N[4, 4] + N[5, 5]) * turn
 
 
 @kernel

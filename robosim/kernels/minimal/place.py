@@ -163,7 +163,7 @@ def from_axis(angle, axis, out):
 
 @kernel
 def hinges_torque(nodes, a, i, x, y, z):
-    """The torque, in world axes, that has x, y, z along the three hinges up to link i at point a."""
+    """The torque in world axes that has x, y, z along the three hinges up to link i at point a."""
     A, B, C = nodes[a, i - 2].S, nodes[a, i - 1].S, nodes[a, i].S
     d, e, f = crossed(B[3], B[4], B[5], C[3], C[4], C[5])
     per = 1.0 / (A[3] * d + A[4] * e + A[5] * f)
