@@ -156,9 +156,7 @@ def test_the_a1_stands_on_nothing(a1: Mechanism) -> None:
             "contact 'tip': can touch the ground",
         ),
         (
-            lambda: replace(
-                chain(2, "revolute"), couplings=(Coupling("follow", "j1", "j0", 2.0),)
-            ),
+            lambda: replace(chain(2, "revolute"), couplings=(Coupling("follow", "j1", "j0", 2.0),)),
             {},
             "joint 'j1': is coupled to 'j0'",
         ),
