@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 TIMESTEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06)
-SCHEMES = {
+SCHEMES: dict[str, dict[str, Any]] = {
     "trapezoidal, Newton": {"integrator": "galerkin", "order": 2},
     "group, Newton": {"integrator": "newton"},
     "group, RIQN": {"integrator": "riqn"},

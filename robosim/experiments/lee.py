@@ -158,11 +158,11 @@ def run_convergence(setup: Setup) -> Result:
             "residual_m_per_s": rows[integrator],
             "iterations_mean": float(log.iterations.mean()),
         }
-    rates = {}
-    for timestep, row in rows["riqn"].items():
+    rates: dict[str, float] = {}
+    for label, row in rows["riqn"].items():
         kept = [r for r in row if r > 1e-3 * FLOOR]
         ratios = [after / before for before, after in pairwise(kept)]
-        rates[timestep] = float(np.median(ratios)) if ratios else 0.0
+        rates[label] = float(np.median(ratios)) if ratios else 0.0
     ours["riqn"]["contraction"] = rates
     newton = max(len(row) for row in rows["newton"].values())
     targets = (
@@ -170,7 +170,7 @@ def run_convergence(setup: Setup) -> Result:
         Target("contraction of RIQN at 0.001 s", rates["0.001"], 5e-3),
         Target("iterations of Newton's method to 1e-10 m/s, most", newton, 9),
     )
-    told = ", ".join(f"{rate:.2g} at {timestep} s" for timestep, rate in rates.items())
+    told = ", ".join(f"{rate:.2g} at {label} s" for label, rate in rates.items())
     sentence = (
         f"RIQN converges linearly, by factors of {told}; Newton's method quadratically, in at most "
         f"{newton} iterations from where the chain is. In a run at 1 ms they take "
