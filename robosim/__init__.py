@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from robosim.loaders.peers import compare
     from robosim.loaders.writers import convert, save
     from robosim.log import Log
+    from robosim.minimal import MinimalSimulation
     from robosim.peers.comparison import Comparison
     from robosim.peers.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
     from robosim.simulation import Simulation, StepInfo, warmup
@@ -59,6 +60,7 @@ _LAZY = {
     "Contact": "robosim.simulation.readings",
     "Dynamics": "robosim.simulation.dynamics",
     "Log": "robosim.log",
+    "MinimalSimulation": "robosim.minimal",
     "Simulation": "robosim.simulation",
     "StepInfo": "robosim.simulation",
     "compare": "robosim.loaders.peers",
@@ -92,6 +94,7 @@ __all__ = [
     "Log",
     "LogError",
     "Mechanism",
+    "MinimalSimulation",
     "ModelError",
     "OptionError",
     "PeerError",

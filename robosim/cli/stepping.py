@@ -14,9 +14,11 @@ from robosim.errors import OptionError, RobosimError
 
 if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
+    from robosim.minimal import MinimalSimulation
     from robosim.simulation import Simulation
 
 STEPPING = "Stepping"
+FORMULATIONS = ("maximal", "newton", "riqn", "galerkin")
 _CONTROLLER = "stand, trot, zero, or module:function"
 
 Timestep = Annotated[float, typer.Option(help="Seconds from one step to the next.", metavar="H")]
@@ -31,8 +33,28 @@ Controller = Annotated[
 Order = Annotated[
     int,
     typer.Option(
-        help="2, or 4 while no contact, limit or servo acts: some seven times the time.",
+        help="2, or 4 while no contact, limit or servo acts: some seven times the time; any even "
+        "order with --formulation galerkin.",
         metavar="N",
+        rich_help_panel=STEPPING,
+    ),
+]
+Formulation = Annotated[
+    str,
+    typer.Option(
+        help="maximal; or newton, riqn, galerkin: integrators in joint coordinates, without "
+        "contacts, limits and loops.",
+        metavar="NAME",
+        rich_help_panel=STEPPING,
+    ),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="With these formulations, leave out what they do not have: contacts, limits or "
+        "friction; may be given several times.",
+        metavar="WHAT",
+        show_default=False,
         rich_help_panel=STEPPING,
     ),
 ]
@@ -108,6 +130,8 @@ class Stepping:
     q: Q = None
     v: V = None
     drop: Drop = 0.0
+    formulation: Formulation = "maximal"
+    ignore: Ignore = None
     order: Order = 2
     friction_cone: FrictionCone = "second_order"
     facets: Facets = None
@@ -126,18 +150,37 @@ class Stepping:
         options = self.implicit, self.effort_limits, q
         return arguments.controller(name, robot, timestep, *options)
 
-    def start(self, robot: Mechanism, timestep: float, lanes: bool = False) -> Simulation:
+    def start(self, robot: Mechanism, timestep: float, lanes: bool = False) -> Any:
         """The simulation at its start, with its kernels compiled."""
         if self.facets is not None and self.friction_cone != "linearized":
             raise OptionError("--facets is for --friction-cone linearized")
-        if self.velocity_limits and not any(j.is_limited_in_velocity for j in robot.joints):
-            arguments.remark("note: no joint has a velocity limit for --velocity-limits to keep")
+        if self.formulation not in FORMULATIONS:
+            raise OptionError(
+                f"--formulation must be one of {', '.join(FORMULATIONS)}, not {self.formulation!r}"
+            )
         # Before there is anything to compile.
         state = start_state(robot, self.pose, self.q or (), self.v or (), self.drop)
+        make = self._maximal if self.formulation == "maximal" else self._minimal
+        sim = make(robot, timestep, lanes)
+        if state is not None:
+            sim.set_state(**state)
+        from robosim.simulation import FEWEST_IN_LANES
 
-        from robosim.simulation import FEWEST_IN_LANES, Simulation
+        # Compiles what this robot needs; a step that fails is told once it is its turn.
+        with suppress(RobosimError):
+            sim.copy().run((FEWEST_IN_LANES + 1) * timestep if sim.lanes else timestep)
+        return sim
 
-        sim = Simulation(
+    def _maximal(self, robot: Mechanism, timestep: float, lanes: bool) -> Simulation:
+        """A simulation in maximal coordinates."""
+        if self.ignore:
+            raise OptionError("--ignore is for --formulation newton, riqn or galerkin")
+        if self.velocity_limits and not any(j.is_limited_in_velocity for j in robot.joints):
+            arguments.remark("note: no joint has a velocity limit for --velocity-limits to keep")
+
+        from robosim.simulation import Simulation
+
+        return Simulation(
             robot,
             timestep,
             order=self.order,
@@ -148,9 +191,23 @@ class Stepping:
             impossible_inertia=self.impossible_inertia,
             velocity_limits=self.velocity_limits,
         )
-        if state is not None:
-            sim.set_state(**state)
-        # Compiles what this robot needs; a step that fails is told once it is its turn.
-        with suppress(RobosimError):
-            sim.copy().run((FEWEST_IN_LANES + 1) * timestep if sim.lanes else timestep)
-        return sim
+
+    def _minimal(self, robot: Mechanism, timestep: float, lanes: bool) -> MinimalSimulation:
+        """One in joint coordinates."""
+        for option, given in (
+            ("--lanes", lanes),
+            ("--friction-cone", self.friction_cone != "second_order"),
+            ("--velocity-limits", self.velocity_limits),
+        ):
+            if given:
+                raise OptionError(f"{option} is for --formulation maximal")
+
+        from robosim.minimal import MinimalSimulation
+
+        return MinimalSimulation(
+            robot,
+            timestep,
+            integrator=self.formulation,
+            order=self.order,
+            ignore=self.ignore or (),
+        )

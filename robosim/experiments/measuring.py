@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.errors import ConvergenceError
-from robosim.simulation import Simulation
+from robosim.simulation.formulation import Formulation
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class Samples(NamedTuple):
     failure: str
 
 
-def sample(sim: Simulation, seconds: float, every: int, *reads: Callable[[], Any]) -> Samples:
+def sample(sim: Formulation, seconds: float, every: int, *reads: Callable[[], Any]) -> Samples:
     """Run ours for some time and read at the start and after every `every` steps.
 
     A step that could not be solved ends the run and is told in `failure`.
@@ -68,7 +68,7 @@ def sample(sim: Simulation, seconds: float, every: int, *reads: Callable[[], Any
     )
 
 
-def stepper(sim: Simulation, steps: int) -> Callable[[], bool]:
+def stepper(sim: Formulation, steps: int) -> Callable[[], bool]:
     """A function that takes some steps and says whether they could be solved."""
 
     def take() -> bool:

@@ -17,9 +17,11 @@ from robosim.experiments import (
     convergence,
     damping,
     drop,
+    fan,
     four_bar,
     friction,
     graphs,
+    lee,
     loops,
     pendulums,
     redmax,
@@ -46,6 +48,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     whip.WHIP,
     redmax.SPLINES,
     redmax.HYBRID,
+    lee.ENERGY,
+    lee.CONVERGENCE,
+    fan.NEWTON,
+    fan.SIMPSON,
+    fan.INTEGRATORS_BESIDE,
 )
 
 

@@ -23,6 +23,7 @@ from robosim.runtime.handles import Handle, Parts, Runner, begin_compiling, runn
 from robosim.runtime.limbs import Limbs, find_lanes
 from robosim.simulation.checkpoint import DUE, FIRST_STAY, Counters, assign_parts, copied_parts
 from robosim.simulation.diagnosis import failure
+from robosim.simulation.notices import Notices
 from robosim.validation import Array
 
 LONGEST_STAY = 1000  # twice as many steps each time, up to these
@@ -69,6 +70,8 @@ class Engine:
         The limbs that are taken side by side.
     limbs : Limbs or None
         None before steps that are worth it.
+    notices : Notices
+        Of its runs.
     """
 
     handle: Handle
@@ -105,6 +108,7 @@ class Engine:
         self.is_busy = self._stepping.locked  # as an attribute, as each step asks
         self._is_fourth = self.parts.options.order == 4
         self.limbs: Limbs | None = None
+        self.notices = Notices(self)
         self.hand_over(self.parts)
 
     def model_of(self, robot: Mechanism) -> Model:
@@ -157,6 +161,11 @@ class Engine:
         # What the last step took stays, as nothing is read from it before the next one.
         last = self.counters.last, self.counters.last_is_first
         self.counters.assign(Counters(time, last=last[0], last_is_first=last[1]))
+
+    @property
+    def timestep(self) -> float:
+        """Length of a step [s]."""
+        return self.parts.options.dt
 
     @property
     def time(self) -> float:

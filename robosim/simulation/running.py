@@ -5,22 +5,52 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from numbers import Real
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, OptionError
 from robosim.log import Chunk
 from robosim.log.columns import STEP, worst_of
 from robosim.runtime.handles import Handle, Run, make_run
+from robosim.simulation.checkpoint import Counters
 from robosim.simulation.controllers import PD, Compiled, Controller
-from robosim.simulation.diagnosis import FAR, warn_of_overlap, warn_of_start, warn_of_turn
-from robosim.simulation.engine import Engine
+from robosim.simulation.diagnosis import FAR
 from robosim.simulation.formulation import Formulation
 from robosim.simulation.loads import Held
 from robosim.simulation.motions import Motions
-from robosim.simulation.readings import contacts
 from robosim.validation import Array
+
+
+class Noticing(Protocol):
+    """What an engine has to say of a run; see `robosim.simulation.notices.Notices`."""
+
+    def of_start(self) -> None: ...
+    def of_steps(self, infos: NDArray[np.void], first: bool) -> None: ...
+
+
+class Stepped(Protocol):
+    """What takes steps, in whatever coordinates; see `robosim.simulation.engine.Engine`."""
+
+    @property
+    def robot(self) -> Mechanism: ...
+    @property
+    def timestep(self) -> float: ...
+    @property
+    def time(self) -> float: ...
+    @property
+    def counters(self) -> Counters: ...
+    @property
+    def notices(self) -> Noticing: ...
+
+    single: Handle
+
+    def is_busy(self) -> bool: ...
+    def refuse_if_busy(self) -> None: ...
+    def advance(self, run: Handle, begin: int, end: int) -> None: ...
+    def advance_once(self, run: Handle) -> None: ...
 
 
 class Running:
@@ -28,15 +58,14 @@ class Running:
 
     Parameters
     ----------
-    engine : Engine
+    engine : Stepped
     held : Held
     motions : Motions
     """
 
-    def __init__(self, engine: Engine, held: Held, motions: Motions) -> None:
+    def __init__(self, engine: Stepped, held: Held, motions: Motions) -> None:
         self._engine, self._held, self._motions = engine, held, motions
         self._asking = False  # whether a controller has been called and has not answered yet
-        self._told_of_turn = False
         engine.single = self._handle(1)
 
     def refuse_if_busy(self) -> None:
@@ -56,7 +85,7 @@ class Running:
             self.refuse_if_busy()
         counters, single = engine.counters, engine.single
         if counters.steps == 0:
-            warn_of_start(engine.robot, engine.parts)
+            engine.notices.of_start()
         held.hold(tau, "step(tau) was given")
         if held.controlled:
             held.control_by(None)
@@ -65,26 +94,9 @@ class Running:
         engine.advance_once(single)
         info = single.values.infos.item(0)
         _, iterations, substeps, order, _, residual, _, violation, gap, turn, _ = info
-        if counters.steps == 1:
-            self._warn_of_overlap(gap)
-        if turn < FAR:
-            self._warn_of_turn(single.values.infos)
+        if counters.steps == 1 or turn < FAR:
+            engine.notices.of_steps(single.values.infos, counters.steps == 1)
         return iterations, residual, "converged", substeps, violation, gap, order
-
-    def _warn_of_overlap(self, gap: float) -> None:
-        """After the first step, which has ended at this gap."""
-        robot, parts = self._engine.robot, self._engine.parts
-        if gap < -1e-9 and parts.model.collision is not None:
-            values = parts.model, parts.state, parts.memory, parts.work
-            found = contacts(robot, *values, self._engine.last_interval)
-            warn_of_overlap([contact for contact in found if not contact.is_point])
-
-    def _warn_of_turn(self, infos: NDArray[np.void]) -> None:
-        """Say once, after steps that these are of, that a body turns far in one of them."""
-        if not self._told_of_turn:
-            engine = self._engine
-            begin = engine.time - engine.parts.options.dt * len(infos)
-            self._told_of_turn = warn_of_turn(engine.robot, engine.parts, infos, begin)
 
     def steps_of(self, seconds: float) -> int | None:
         """Number of steps of some time, None for infinite ones."""
@@ -92,7 +104,7 @@ class Running:
             raise OptionError(f"seconds must be a number that is not negative, not {seconds!r}")
         if not np.isfinite(seconds):
             return None
-        timestep = self._engine.parts.options.dt
+        timestep = self._engine.timestep
         steps = round(seconds / timestep)
         if steps == 0 and seconds > 0:
             raise OptionError(f"{seconds!r} s are too short for a step of {timestep:g} s")
@@ -104,14 +116,14 @@ class Running:
         """Samples of runs of `sim`, which controllers in Python are asked with."""
         engine, held, counters = self._engine, self._held, self._engine.counters
         if counters.steps == 0:
-            warn_of_start(engine.robot, engine.parts)
+            engine.notices.of_start()
         while left is None or left > 0:
             n = size if left is None else min(size, left)
             begin = counters.steps
             error: Exception | None = None
             targets, address = None, 0
             if isinstance(control, PD) and control.motion is not None:
-                targets = control.targets(engine.time + engine.parts.options.dt * np.arange(n))
+                targets = control.targets(engine.time + engine.timestep * np.arange(n))
             if isinstance(control, Compiled):
                 address = control.address
             gains = None if control is None or isinstance(control, Compiled) else held.gains
@@ -127,9 +139,7 @@ class Running:
             except Exception as raised:
                 error = raised
             done = counters.steps - begin
-            if begin == 0 and done:
-                self._warn_of_overlap(float(handle.values.infos["gap"][0]))
-            self._warn_of_turn(handle.values.infos[:done])
+            engine.notices.of_steps(handle.values.infos[:done], begin == 0)
             if done:
                 yield self._chunk(handle.values, begin, done)
             if error is not None:
@@ -164,7 +174,7 @@ class Running:
         steps = np.arange(begin, begin + done, every, dtype=float)
         rows = len(steps)
         return Chunk(
-            self._engine.counters.start_time + self._engine.parts.options.dt * steps,
+            self._engine.counters.start_time + self._engine.timestep * steps,
             run.q[:rows],
             run.v[:rows],
             run.tau[:rows, self._engine.robot.actuated],

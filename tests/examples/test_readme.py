@@ -22,11 +22,12 @@ def snippets(path: Path) -> list[str]:
 README = snippets(ROOT / "README.md")
 BUILDING = snippets(ROOT / "docs/building.md")
 DYNAMICS = snippets(ROOT / "docs/dynamics.md")
-SNIPPETS = [*README, "\n".join(BUILDING), "\n".join(DYNAMICS)]
+INTEGRATORS = snippets(ROOT / "docs/integrators.md")
+SNIPPETS = [*README, "\n".join(BUILDING), "\n".join(DYNAMICS), *INTEGRATORS]
 
 
 def test_there_are_some() -> None:
-    assert (len(README), len(BUILDING), len(DYNAMICS)) == (3, 4, 6)
+    assert (len(README), len(BUILDING), len(DYNAMICS), len(INTEGRATORS)) == (3, 5, 6, 1)
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))

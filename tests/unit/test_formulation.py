@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import inspect
 
-from robosim import Simulation
+import pytest
+
+from robosim import MinimalSimulation, Simulation
 from robosim.models.builders import double_pendulum
 from robosim.simulation.formulation import Formulation
 
-
-def swinging() -> Simulation:
-    sim = Simulation(double_pendulum())
-    sim.set_state([1.0, 0.5])
-    return sim
+FORMULATIONS = [Simulation, MinimalSimulation]
 
 
-def test_simulation_is_a_formulation():
+@pytest.mark.parametrize("kind", FORMULATIONS)
+def test_each_is_a_formulation(kind):
     """All names are there, and methods take what the protocol says, by the same names."""
-    assert isinstance(swinging(), Formulation)
+    assert isinstance(kind(double_pendulum()), Formulation)
     asked = inspect.getmembers(Formulation, inspect.isfunction)
     methods = {name: call for name, call in asked if not name.startswith("_")}
     assert {"set_state", "step", "run", "stream", "energy", "copy", "restore"} <= methods.keys()
     for name, method in methods.items():
-        given = inspect.signature(getattr(Simulation, name)).parameters
+        given = inspect.signature(getattr(kind, name)).parameters
         assert inspect.signature(method).parameters.keys() <= given.keys(), name

@@ -28,6 +28,7 @@ LAYERS = {
     "runtime": ("runtime",),
     "log": ("log",),
     "simulation": ("simulation", "overlaps"),
+    "minimal": ("minimal",),
     "batch": ("batch",),
     "peers": ("peers",),
     "files and views": ("loaders", "models", "viz"),

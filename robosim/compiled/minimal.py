@@ -1,0 +1,158 @@
+"""What integrators in joint coordinates work on: parameters, state, loads, scratch memory."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.compiled.arrays import aligned
+from robosim.compiled.records.graph import ROW
+from robosim.compiled.records.joint import MOTION, SERVO
+from robosim.compiled.records.minimal import BASE, CHORD, NODE
+from robosim.validation import Array
+
+RIQN, NEWTON, GALERKIN = 0, 1, 2  # what finds the root; the last is a scheme of its own
+POSITION, VELOCITY, EULER, ACCELERATION = 0, 1, 2, 3  # guesses of the next configuration
+
+
+class Rule(NamedTuple):
+    """Control points of a Galerkin integrator, at the points of Lobatto's quadrature."""
+
+    c: Array  # (s + 1,) where they are in a step, 0 to 1
+    w: Array  # (s + 1,) weights
+    b: Array  # (s + 1, s + 1) rates times the timestep, by control points
+    a: Array  # (s + 1, s + 1) w[j] b[j, i]
+
+
+class Tree(NamedTuple):
+    """The parameters of a robot, read-only."""
+
+    segments: NDArray[np.void]  # (n,) SEGMENT
+    coordinates: NDArray[np.void]  # (nv,) COORDINATE
+    pieces: NDArray[np.void]  # PIECE of all potentials
+    gravity: Array  # (3,) [m/s^2]
+    rule: Rule | None  # None for the scheme of second order on the group
+
+
+class State(NamedTuple):
+    """The knot."""
+
+    q: Array  # (nq,)
+    v: Array  # (nv,) velocities, from p
+    p: Array  # (nv,) momenta conjugate to v
+
+
+class Loads(NamedTuple):
+    """What acts over a step, as `robosim.compiled.loads.Loads` has it."""
+
+    tau: Array  # (nv,)
+    servos: NDArray[np.void]  # (nv,) SERVO
+    motion: NDArray[np.void]  # (0,) MOTION
+    external: NDArray[np.void]  # (nb,) ROW, wrenches on the bodies, world
+
+
+class Elimination(NamedTuple):
+    """A linear system over a tree, to be solved from the leaves to the root and back.
+
+    Each link has s unknowns dx and m numbers that tell its motion, z = z_parent + B^T dx, and
+    answers motions by f = N z + l, of which its rows take A f + C z.
+    """
+
+    N: Array  # (n + 1, m, m), of a link and all beyond it
+    A: Array  # (n, s, m)
+    B: Array  # (n, s, m)
+    C: Array  # (n, s, m)
+    H: Array  # (n, s, m) what unknowns add to f as the parent sees it
+    L: Array  # (n, s, s) rows by the link's own unknowns; the inverse of the whole
+    X: Array  # (n, s, m) unknowns by the motion of the parent
+    r: Array  # (n, s) what is left of the rows
+    l: Array  # (n + 1, m)  # noqa: E741
+    z: Array  # (n + 1, m)
+    dx: Array  # (n, s)
+
+
+class Work(NamedTuple):
+    """Scratch memory, but for what a knot has left: bases, nodes[0] and the factors of its mass."""
+
+    bases: NDArray[np.void]  # (n,) BASE
+    nodes: NDArray[np.void]  # (s + 1, n + 1) NODE; the world is the last link
+    chords: NDArray[np.void]  # (n,) CHORD
+    origin: Array  # (3,) the point that the knot's wrenches are about, world
+    mass: Elimination  # m = 6, s = 1
+    step: Elimination
+    x: Array  # (s + 1, n) coordinates at the control points
+    rates: Array  # (s + 1, n)
+    tried: Array  # (s + 1, n)
+    residual: Array  # (n, s) impulses
+    scale: Array  # (n,) of an impulse as a velocity
+    ends: Array  # (n,) momenta along the links' coordinates at the end of the step
+    acceleration: Array  # (n,) of the links' coordinates at the knot
+    quaternion: Array  # (3, 4)
+
+
+class Options(NamedTuple):
+    """How steps are taken."""
+
+    dt: float
+    tolerance: float  # [m/s]
+    max_iterations: int
+    method: int
+    guess: int
+
+
+class Minimal(NamedTuple):
+    """What the kernels of one simulation work on."""
+
+    model: Tree
+    state: State
+    loads: Loads
+    work: Work
+    options: Options
+
+
+def make_elimination(n: int, m: int, s: int) -> Elimination:
+    """Memory for n links."""
+    return Elimination(
+        N=np.zeros((n + 1, m, m)),
+        A=np.zeros((n, s, m)),
+        B=np.zeros((n, s, m)),
+        C=np.zeros((n, s, m)),
+        H=np.zeros((n, s, m)),
+        L=np.zeros((n, s, s)),
+        X=np.zeros((n, s, m)),
+        r=np.zeros((n, s)),
+        l=np.zeros((n + 1, m)),
+        z=np.zeros((n + 1, m)),
+        dx=np.zeros((n, s)),
+    )
+
+
+def make_minimal(tree: Tree, nq: int, nb: int, options: Options) -> Minimal:
+    """Memory for a robot at no state yet."""
+    n, nv = len(tree.segments), len(tree.coordinates)
+    s = 1 if tree.rule is None else len(tree.rule.c) - 1
+    m = 6 if tree.rule is None else 6 * (2 * s + 1)
+    nodes = aligned((s + 1, n + 1), NODE)
+    nodes["R"][:, n] = np.eye(3)
+    servos = np.zeros(nv, dtype=SERVO)
+    servos["limit"] = np.inf
+    work = Work(
+        bases=aligned(n, BASE),
+        nodes=nodes,
+        chords=aligned(n, CHORD),
+        origin=np.zeros(3),
+        mass=make_elimination(n, 6, 1),
+        step=make_elimination(n, m, s),
+        x=np.zeros((s + 1, n)),
+        rates=np.zeros((s + 1, n)),
+        tried=np.zeros((s + 1, n)),
+        residual=np.zeros((n, s)),
+        scale=np.zeros(n),
+        ends=np.zeros(n),
+        acceleration=np.zeros(n),
+        quaternion=np.zeros((3, 4)),
+    )
+    loads = Loads(np.zeros(nv), servos, np.zeros(0, dtype=MOTION), np.zeros(nb, dtype=ROW))
+    return Minimal(tree, State(np.zeros(nq), np.zeros(nv), np.zeros(nv)), loads, work, options)

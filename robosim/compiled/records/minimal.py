@@ -1,0 +1,57 @@
+"""Records of integrators in joint coordinates: a tree of links that have one coordinate each.
+
+A joint of m coordinates is m links in a row, of which the last has the body. Its frame is at the
+body's centre of mass, along its principal axes of inertia. Twists are (velocity, angular velocity),
+wrenches (force, moment).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+SEGMENT = np.dtype(  # a link of one coordinate x, 0 at the beginning of a step: base exp(x S)
+    [
+        ("parent", "i8"),  # link, or n for the world
+        ("body", "i8"),  # that it moves with, -1 for none
+        ("owner", "i8"),  # body of its joint
+        ("v", "i8"),  # its velocity among those of the robot, -1 if it does not move
+        ("q", "i8"),  # its coordinate; of a free rotation its quaternion
+        ("turn", "i8"),  # 1, 2, 3 for the three hinges of a free rotation, else 0
+        ("R", "f8", (3, 3)),  # its frame in the parent's where its coordinate is zero
+        ("p", "f8", (3,)),
+        ("S", "f8", (6,)),  # twist by its coordinate, in its own axes
+        ("after", "f8", (3, 3)),  # of the third hinge: axes of the body in the link's
+        ("mass", "f8"),
+        ("beyond", "f8"),  # mass of this link and all beyond it
+        ("moments", "f8", (3,)),
+        ("drag", "f8", (6, 6)),  # wrench = -drag twist, at the centre of mass, in the link's axes
+    ]
+)
+
+BASE = np.dtype([("R", "f8", (3, 3)), ("p", "f8", (3,))])  # of a link's frame in the parent's
+
+# A link at a control point; world axes about a point that stays over the step.
+NODE = np.dtype(
+    [
+        ("R", "f8", (3, 3)),
+        ("p", "f8", (3,)),
+        ("T", "f8", (3, 3)),  # R before the link's own motion
+        ("S", "f8", (6,)),
+        ("rate", "f8", (6,)),  # of S
+        ("V", "f8", (6,)),  # twist
+        ("acc", "f8", (6,)),  # its rate at no acceleration of the coordinates
+        ("mu", "f8", (6,)),  # momentum of the link and all beyond it
+        ("f", "f8", (6,)),  # impulse on the link and all beyond it
+        ("own", "f8", (6,)),  # impulse on the link alone
+    ]
+)
+
+CHORD = np.dtype(  # of a link's motion over a step, in its frame at the beginning
+    [
+        ("x", "f8", (6,)),  # logarithm of the motion
+        ("z", "f8", (5, 6)),  # momentum in the mean, and powers of ad(x)^T of it
+        ("c", "f8", (4,)),  # factors of ad^2 and ad^4, and their slopes by the square of the angle
+        ("D", "f8", (6, 6)),
+        ("E", "f8", (6, 6)),
+    ]
+)

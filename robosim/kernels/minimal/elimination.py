@@ -1,0 +1,184 @@
+"""Linear systems over a tree, link by link: see `robosim.compiled.minimal.Elimination`.
+
+A link's motion z = z_parent + B^T dx is answered by f = N z + l, and its rows are
+
+    r + A f + C z + L dx = 0,
+
+so that dx = X z_parent + y, and its parent has N + H^T X and l + H^T y more. With one coordinate
+for each link and m = 6 this is the articulated-body algorithm [Featherstone1983], where A and B
+differ for a matrix that is not symmetric; otherwise [Fan2018, Algorithm B.2].
+"""
+
+from robosim.kernels.compiler.jit import kernel
+
+SINGULAR = 1e-13
+
+
+@kernel
+def clear_answers(on):
+    """No answers of any link yet."""
+    for i in range(on.N.shape[0]):
+        N = on.N[i]
+        for j in range(N.shape[0]):
+            for k in range(N.shape[1]):
+                N[j, k] = 0.0
+
+
+@kernel
+def invert(L):
+    """L = L^-1 (s, s), by Gauss and Jordan with pivots of rows; False if it has none."""
+    s = L.shape[0]
+    if s == 1:
+        pivot = L[0, 0]
+        L[0, 0] = 1.0 / pivot
+        return pivot != 0.0 and pivot == pivot
+    swaps = 0  # base s digits: which row each column took
+    factor = 1
+    for k in range(s):
+        best = k
+        for i in range(k + 1, s):
+            if abs(L[i, k]) > abs(L[best, k]):
+                best = i
+        pivot = L[best, k]
+        if not abs(pivot) > 0.0:
+            return False
+        swaps += best * factor
+        factor *= s
+        if best != k:
+            for j in range(s):
+                L[k, j], L[best, j] = L[best, j], L[k, j]
+        per = 1.0 / pivot
+        L[k, k] = 1.0
+        for j in range(s):
+            L[k, j] *= per
+        for i in range(s):
+            if i != k:
+                part = L[i, k]
+                L[i, k] = 0.0
+                for j in range(s):
+                    L[i, j] -= part * L[k, j]
+    for k in range(s - 1, -1, -1):
+        factor //= s
+        best = swaps // factor
+        swaps -= best * factor
+        if best != k:
+            for i in range(s):
+                L[i, k], L[i, best] = L[i, best], L[i, k]
+    return True
+
+
+@kernel
+def eliminate_link(on, i, parent):
+    """Take link i out; N of it and of all beyond it is complete. False where L has no inverse."""
+    N, A, B, C, H, L, X = on.N[i], on.A[i], on.B[i], on.C[i], on.H[i], on.L[i], on.X[i]
+    s, m = A.shape
+    for a in range(s):
+        for k in range(m):
+            row, column = C[a, k], H[a, k]
+            for j in range(m):
+                row += A[a, j] * N[j, k]
+                column += N[k, j] * B[a, j]
+            X[a, k], H[a, k] = row, column
+    for a in range(s):
+        for g in range(s):
+            for k in range(m):
+                L[a, g] += X[a, k] * B[g, k]
+    if not invert(L):
+        return False
+    for k in range(m):
+        # The rows' answers are replaced by the unknowns', column by column.
+        for g in range(s):
+            C[g, k] = 0.0
+            for a in range(s):
+                C[g, k] -= L[g, a] * X[a, k]
+        for g in range(s):
+            X[g, k] = C[g, k]
+    above = on.N[parent]
+    for j in range(m):
+        for k in range(m):
+            total = N[j, k]
+            for g in range(s):
+                total += H[g, j] * X[g, k]
+            above[j, k] += total
+    return True
+
+
+@kernel
+def pass_answer(on, i, parent):
+    """The same for a link that does not move."""
+    N, above = on.N[i], on.N[parent]
+    for j in range(N.shape[0]):
+        for k in range(N.shape[1]):
+            above[j, k] += N[j, k]
+
+
+@kernel
+def factor_tree(segments, on):
+    """Take all links out; 0, or 1 + the link that has no answer."""
+    n = segments.shape[0]
+    for up in range(1, n + 1):
+        i = n - up
+        link = segments[i]
+        if link.v < 0:
+            pass_answer(on, i, link.parent)
+        elif not eliminate_link(on, i, link.parent):
+            return 1 + i
+    return 0
+
+
+@kernel
+def solve_tree(segments, on):
+    """dx from r, after `factor_tree`."""
+    n, m = segments.shape[0], on.N.shape[1]
+    for i in range(n + 1):
+        for k in range(m):
+            on.l[i, k] = 0.0
+    for up in range(1, n + 1):
+        i = n - up
+        link = segments[i]
+        own, above = on.l[i], on.l[link.parent]
+        if link.v >= 0:
+            leave_unknowns(on.A[i], on.L[i], on.r[i], own, on.dx[i])
+            add_unknowns(on.H[i], on.dx[i], above)
+        for k in range(m):
+            above[k] += own[k]
+    for k in range(m):
+        on.z[n, k] = 0.0
+    for i in range(n):
+        link = segments[i]
+        own, above = on.z[i], on.z[link.parent]
+        for k in range(m):
+            own[k] = above[k]
+        if link.v >= 0:
+            take_motion(on.X[i], above, on.dx[i])
+            add_unknowns(on.B[i], on.dx[i], own)
+
+
+@kernel
+def leave_unknowns(A, L, r, f, y):
+    """y = -L (r + A f)."""
+    s, m = A.shape
+    for g in range(s):
+        y[g] = 0.0
+    for a in range(s):
+        total = r[a]
+        for k in range(m):
+            total += A[a, k] * f[k]
+        for g in range(s):
+            y[g] -= L[g, a] * total
+
+
+@kernel
+def add_unknowns(H, y, out):
+    """out += H^T y."""
+    for g in range(H.shape[0]):
+        for k in range(H.shape[1]):
+            out[k] += H[g, k] * y[g]
+
+
+@kernel
+def take_motion(X, z, dx):
+    """dx += X z."""
+    for g in range(X.shape[0]):
+        for k in range(X.shape[1]):
+            dx[g] += X[g, k] * z[k]

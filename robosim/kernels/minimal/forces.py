@@ -1,0 +1,136 @@
+"""What acts on links and along coordinates at a control point."""
+
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.joint_forces import potential_slope, servo_torque
+from robosim.kernels.equations.vectors import crossed, turned
+from robosim.kernels.minimal.twists import link_twist, world_wrench
+
+
+@kernel
+def add_held_wrench(model, loads, link, own, scale, out):
+    """out += scale times gravity and the held wrench of a link's body, about the origin."""
+    if link.body < 0:
+        return
+    g, m, w = model.gravity, link.mass, loads.external[link.body].w
+    a, b, c = m * g[0] + w[0], m * g[1] + w[1], m * g[2] + w[2]
+    d, e, f = crossed(own.p[0], own.p[1], own.p[2], a, b, c)
+    out[0] += scale * a
+    out[1] += scale * b
+    out[2] += scale * c
+    out[3] += scale * (d + w[3])
+    out[4] += scale * (e + w[4])
+    out[5] += scale * (f + w[5])
+
+
+@kernel
+def held_answer(model, loads, link, own, scale, N):
+    """N (6, 6) += scale times what turns do to the held wrench, as seen by the link itself.
+
+    The link's axes turn, and the wrench, which does not, turns back in them.
+    """
+    if link.body < 0:
+        return
+    g, m, w, p = model.gravity, link.mass, loads.external[link.body].w, own.p
+    a, b, c = scale * (m * g[0] + w[0]), scale * (m * g[1] + w[1]), scale * (m * g[2] + w[2])
+    for k in range(3):
+        x, y, z = 1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2)
+        d, e, f = crossed(a, b, c, x, y, z)
+        h, i, j = crossed(p[0], p[1], p[2], d, e, f)
+        x, y, z = crossed(scale * w[3], scale * w[4], scale * w[5], x, y, z)
+        N[0, 3 + k] += d
+        N[1, 3 + k] += e
+        N[2, 3 + k] += f
+        N[3, 3 + k] += h + x
+        N[4, 3 + k] += i + y
+        N[5, 3 + k] += j + z
+
+
+@kernel
+def drag_wrench(link, twist, scale, out):
+    """out = -scale drag twist, both in the link's axes."""
+    for i in range(6):
+        total = 0.0
+        for k in range(6):
+            total += link.drag[i, k] * twist[k]
+        out[i] = -scale * total
+
+
+@kernel
+def add_drag(link, own, t, scale, out):
+    """out += scale times the drag of a link that moves by its twist V; t is scratch."""
+    link_twist(own.R, own.p, own.V, t.x)
+    drag_wrench(link, t.x, scale, t.z[0])
+    world_wrench(own.R, own.p, t.z[0], t.z[1])
+    for k in range(6):
+        out[k] += t.z[1, k]
+
+
+@kernel
+def drags(link):
+    """Whether a link has drag."""
+    total = 0.0
+    for i in range(6):
+        for k in range(6):
+            total += abs(link.drag[i, k])
+    return total > 0.0
+
+
+@kernel
+def coordinate_force(coordinate, pieces, q, rate):
+    """Force of spring, damper and potential along a coordinate; its slopes by q and by the rate."""
+    force = -coordinate.stiffness * (q - coordinate.rest) - coordinate.damping * rate
+    slope = -coordinate.stiffness
+    if coordinate.piece_end > coordinate.piece_begin:
+        first, second = potential_slope(pieces, coordinate.piece_begin, coordinate.piece_end, q)
+        force -= first
+        slope -= second
+    return force, slope, -coordinate.damping
+
+
+@kernel
+def held_torque(on, i, a):
+    """The held torque of a free rotation, of which i is the third hinge, at control point a.
+
+    Held in child axes; returned in world axes.
+    """
+    link, tau = on.model.segments[i], on.loads.tau
+    x, y, z = turned(link.after, tau[link.v - 2], tau[link.v - 1], tau[link.v])
+    return turned(on.work.nodes[a, i].R, x, y, z)
+
+
+@kernel
+def held_force(on, i, a):
+    """The held force along the coordinate of link i at control point a."""
+    link = on.model.segments[i]
+    if link.turn == 0:
+        return on.loads.tau[link.v]
+    x, y, z = held_torque(on, i + 3 - link.turn, a)
+    S = on.work.nodes[a, i].S
+    return S[3] * x + S[4] * y + S[5] * z
+
+
+@kernel
+def forces_along(on, i, a, x, rate):
+    """All forces along the coordinate of link i at a control point but servos, and two slopes."""
+    link = on.model.segments[i]
+    held = held_force(on, i, a)
+    if link.turn != 0:
+        return held, 0.0, 0.0
+    force, slope, damping = coordinate_force(
+        on.model.coordinates[link.v], on.model.pieces, on.state.q[link.q] + x, rate
+    )
+    return force + held, slope, damping
+
+
+@kernel
+def servo_impulse(on, i, x):
+    """What the servo of link i gives over a step to x, all at its beginning; its slope by x."""
+    link, dt = on.model.segments[i], on.options.dt
+    if link.turn != 0:
+        servo = on.loads.servos[link.v]
+        # A damper alone: about axes that are the child's at the beginning.
+        torque, free, droop = servo_torque(servo, 0.0, x / dt)
+        return dt * torque, -free * servo.kd - droop
+    servo = on.loads.servos[link.v]
+    torque, free, droop = servo_torque(servo, on.state.q[link.q] + x, x / dt)
+    return dt * torque, -free * (dt * servo.kp + servo.kd) - droop

@@ -1,0 +1,85 @@
+"""Many steps in one call, with what drives them, and what is read at a knot."""
+
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.vectors import crossed, turned_back
+from robosim.kernels.minimal.knot import find_momenta, move_at_knot, settle
+from robosim.kernels.minimal.step import step
+from robosim.kernels.recursive.passive import potential_value
+from robosim.kernels.solve.status import CONVERGED
+from robosim.kernels.step.run import apply_controls, servo_torques
+
+
+@kernel
+def run_steps(on, run, begin, end):
+    """Take steps `begin` to `end` of a run; returns the step that failed, or `end`."""
+    for k in range(begin, end):
+        apply_controls(on.state, on.loads, on.options, run, k)
+        if step(on, run.infos[k]) != CONVERGED:
+            return k
+        servo_torques(run, k, on.state, on.loads, on.options.dt)
+    return end
+
+
+@kernel
+def start(on):
+    """Momenta from the velocities of a state that has been set; 0, or 1 + a link."""
+    failed = settle(on)
+    if failed == 0:
+        find_momenta(on)
+    return failed
+
+
+@kernel
+def energy(on):
+    """Kinetic and potential energy [J] at the knot."""
+    move_at_knot(on)
+    total, g, origin = 0.0, on.model.gravity, on.work.origin
+    for k in range(on.state.v.shape[0]):
+        total += 0.5 * on.state.p[k] * on.state.v[k]
+    for i in range(on.model.segments.shape[0]):
+        link, own = on.model.segments[i], on.work.nodes[0, i]
+        for k in range(3):
+            total -= link.mass * g[k] * (own.p[k] + origin[k])
+        if link.v >= 0 and link.turn == 0:
+            c, x = on.model.coordinates[link.v], on.state.q[link.q]
+            total += 0.5 * c.stiffness * (x - c.rest) ** 2
+            if c.piece_end > c.piece_begin:
+                total += potential_value(on.model.pieces, c.piece_begin, c.piece_end, x)
+    return total
+
+
+@kernel
+def momentum(on, out):
+    """out (6,) = linear and angular momentum about the world's origin."""
+    move_at_knot(on)
+    n = on.model.segments.shape[0]
+    total, o = on.work.nodes[0, n].mu, on.work.origin
+    a, b, c = crossed(o[0], o[1], o[2], total[0], total[1], total[2])
+    for k in range(3):
+        out[k] = total[k]
+    out[3], out[4], out[5] = total[3] + a, total[4] + b, total[5] + c
+
+
+@kernel
+def read_bodies(on, x, R, v, omega):
+    """Places (nb, 3), axes (nb, 3, 3), velocities (nb, 3) and angular ones of all bodies.
+
+    World axes, but angular velocities in body axes.
+    """
+    move_at_knot(on)
+    for i in range(on.model.segments.shape[0]):
+        link, own = on.model.segments[i], on.work.nodes[0, i]
+        if link.body < 0:
+            continue
+        b, V = link.body, own.V
+        d, e, f = crossed(V[3], V[4], V[5], own.p[0], own.p[1], own.p[2])
+        v[b, 0], v[b, 1], v[b, 2] = V[0] + d, V[1] + e, V[2] + f
+        d, e, f = turned_back(own.R, V[3], V[4], V[5])
+        omega[b, 0], omega[b, 1], omega[b, 2] = turned_back(link.after, d, e, f)
+        for j in range(3):
+            x[b, j] = own.p[j] + on.work.origin[j]
+            for k in range(3):
+                total = 0.0
+                for m in range(3):
+                    total += own.R[j, m] * link.after[m, k]
+                R[b, j, k] = total

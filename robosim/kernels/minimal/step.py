@@ -1,0 +1,219 @@
+"""A step: guess, iterations, and the knot that it leads to."""
+
+from robosim.compiled.minimal import ACCELERATION, EULER, POSITION, RIQN
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.vectors import crossed, turned, turned_back
+from robosim.kernels.minimal import galerkin, group
+from robosim.kernels.minimal.knot import find_accelerations, find_velocities, settle
+from robosim.kernels.minimal.place import hinges_torque, turn_on
+from robosim.kernels.solve.status import CONVERGED, NOT_FINITE, OUT_OF_ITERATIONS, SINGULAR
+
+HALVINGS = 8  # of a direction that makes the residual larger
+
+
+@kernel
+def find_residual(rule, on):
+    """The residual of either scheme, of which that on the group has no rule of control points."""
+    if rule is None:
+        group.find_residual(on)
+    else:
+        galerkin.find_residual(on)
+
+
+@kernel
+def find_direction(rule, on):
+    """The direction of either scheme, by the method that is asked for; 0, or a fault."""
+    if rule is None:
+        if on.options.method == RIQN:
+            return group.find_impulsive_direction(on)
+        return group.find_direction(on)
+    return galerkin.find_direction(on)
+
+
+@kernel
+def time_of(rule, a):
+    """Time of control point a over the timestep."""
+    if rule is None:
+        return 1.0
+    return rule.c[a]
+
+
+@kernel
+def guess_points(on):
+    """work.x: where the coordinates may be at the control points after the first."""
+    work, guess, dt = on.work, on.options.guess, on.options.dt
+    if guess >= EULER:
+        find_accelerations(on)
+    last = work.x.shape[0] - 1
+    for a in range(1, last + 1):
+        time = dt * time_of(on.model.rule, a)
+        for i in range(work.x.shape[1]):
+            link = on.model.segments[i]
+            x = 0.0
+            if link.v >= 0 and guess != POSITION:
+                x = time * on.state.v[link.v]
+                if guess == EULER:
+                    x += time * time * work.acceleration[i]
+                elif guess == ACCELERATION:
+                    x += 0.5 * time * time * work.acceleration[i]
+            work.x[a, i] = x
+
+
+@kernel
+def largest(on):
+    """The largest residual as a velocity [m/s], and its link; inf where it is not a number."""
+    worst, where = 0.0, 0
+    for i in range(on.work.residual.shape[0]):
+        for a in range(on.work.residual.shape[1]):
+            value = abs(on.work.residual[i, a]) * on.work.scale[i]
+            if not value <= worst:
+                worst, where = value, i
+                if not value < 1e300:
+                    return 1e300, i
+    return worst, where
+
+
+@kernel
+def go_on(on, part):
+    """work.x = work.tried + part of the direction."""
+    work = on.work
+    for a in range(1, work.x.shape[0]):
+        for i in range(work.x.shape[1]):
+            step = work.step.dx[i, a - 1] if on.model.segments[i].v >= 0 else 0.0
+            work.x[a, i] = work.tried[a, i] + part * step
+
+
+@kernel
+def solve_step(on, info):
+    """Find work.x from where it is; returns a status."""
+    work = on.work
+    find_residual(on.model.rule, on)
+    residual, where = largest(on)
+    iterations = 0
+    status = OUT_OF_ITERATIONS
+    while True:
+        info.iterations, info.residual = iterations, residual
+        info.worst_body = on.model.segments[where].owner
+        if residual <= on.options.tolerance:
+            return CONVERGED
+        if not residual < 1e300:
+            return NOT_FINITE
+        if iterations >= on.options.max_iterations:
+            return status
+        if find_direction(on.model.rule, on) != 0:
+            return SINGULAR
+        for a in range(work.x.shape[0]):
+            for i in range(work.x.shape[1]):
+                work.tried[a, i] = work.x[a, i]
+        before, part = residual, 1.0
+        for _ in range(HALVINGS):
+            go_on(on, part)
+            find_residual(on.model.rule, on)
+            residual, where = largest(on)
+            if residual < 2.0 * before:
+                break
+            part *= 0.5
+        iterations += 1
+
+
+@kernel
+def add_rest(on):
+    """Add the impulses that are left of the equations to the momenta at the end.
+
+    So they do not get lost, and momentum is conserved to rounding whatever the tolerance. What is
+    left of a free rotation, and of slides before it, acts on the child as wrenches that stay in
+    world axes.
+    """
+    work, segments = on.work, on.model.segments
+    last = work.x.shape[0] - 1
+    for i in range(segments.shape[0]):
+        link, rest = segments[i], work.residual[i]
+        if link.turn == 0:
+            for a in range(last):
+                work.ends[i] += rest[a]
+        elif link.turn == 3:
+            # In child axes at the knot; at the other points along the hinges as they are there.
+            x, y, z = turned(link.after, work.residual[i - 2, 0], work.residual[i - 1, 0], rest[0])
+            x, y, z = turned(work.nodes[0, i].R, x, y, z)
+            for a in range(1, last):
+                r = work.residual
+                d, e, f = hinges_torque(work.nodes, a, i, r[i - 2, a], r[i - 1, a], r[i, a])
+                x, y, z = x + d, y + e, z + f
+            d, e, f = slides_moment(on, i)
+            for j in range(i - 2, i + 1):
+                S = work.nodes[last, j].S
+                work.ends[j] += S[3] * (x - d) + S[4] * (y - e) + S[5] * (z - f)
+
+
+@kernel
+def slides_moment(on, i):
+    """Moment, about where they are, of what is left at the end of slides before a free rotation.
+
+    Impulses of control points act where the slides had led by then.
+    """
+    work, segments = on.work, on.model.segments
+    last = work.x.shape[0] - 1
+    u, v, w = 0.0, 0.0, 0.0
+    for a in range(last):
+        d, e, f, x, y, z = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for j in range(max(0, i - 5), i - 2):
+            if segments[j].owner == segments[i].owner:
+                S, rest, way = work.nodes[0, j].S, work.residual[j, a], work.x[last, j]
+                way -= work.x[a, j]
+                d, e, f = d + rest * S[0], e + rest * S[1], f + rest * S[2]
+                x, y, z = x + way * S[0], y + way * S[1], z + way * S[2]
+        x, y, z = crossed(x, y, z, d, e, f)
+        u, v, w = u + x, v + y, w + z
+    return u, v, w
+
+
+@kernel
+def move_on(on):
+    """The state at the end of the step that work.x and work.ends are of."""
+    work, state, segments = on.work, on.state, on.model.segments
+    last = work.x.shape[0] - 1
+    for i in range(segments.shape[0]):
+        link = segments[i]
+        if link.v < 0:
+            continue
+        if link.turn == 0:
+            state.q[link.q] += work.x[last, i]
+            state.p[link.v] = work.ends[i]
+        elif link.turn == 3:
+            x, y, z = work.x[last, i - 2], work.x[last, i - 1], work.x[last, i]
+            turn_on(x, y, z, work.quaternion, state.q[link.q : link.q + 4])
+            turn_momentum(on, i)
+
+
+@kernel
+def turn_momentum(on, i):
+    """Momentum of a free rotation in child axes, from that along its three hinges up to i."""
+    work, link = on.work, on.model.segments[i]
+    last = work.x.shape[0] - 1
+    x, y, z = hinges_torque(work.nodes, last, i, work.ends[i - 2], work.ends[i - 1], work.ends[i])
+    x, y, z = turned_back(work.nodes[last, i].R, x, y, z)
+    p, v = on.state.p, link.v - 2
+    p[v], p[v + 1], p[v + 2] = turned_back(link.after, x, y, z)
+
+
+@kernel
+def begin_knot(on):
+    """Place the knot, and find its velocities from its momenta; 0, or a status."""
+    if settle(on) != 0:
+        return SINGULAR
+    find_velocities(on)
+    return CONVERGED
+
+
+@kernel
+def step(on, info):
+    """Take one step from a knot that is placed; a status. The state stays where it fails."""
+    info.substeps, info.order = 1, 2 * (on.work.x.shape[0] - 1)
+    info.gap, info.turn, info.turner, info.violation = 1e400, 1.0, -1.0, 0.0
+    guess_points(on)
+    info.status = solve_step(on, info)
+    if info.status == CONVERGED:
+        add_rest(on)
+        move_on(on)
+        info.status = begin_knot(on)
+    return info.status

@@ -1,0 +1,170 @@
+"""What takes the steps of one simulation in joint coordinates."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.compiled.arrays import assign_all, copied
+from robosim.compiled.minimal import RIQN, Minimal, Options, Tree, make_minimal
+from robosim.description.mechanism import Mechanism
+from robosim.errors import ControllerError, ConvergenceError, ModelError, StateError
+from robosim.minimal.calls import Calls, calls_of
+from robosim.runtime.handles import Handle
+from robosim.simulation.checkpoint import Counters
+from robosim.simulation.engine import BUSY
+from robosim.validation import Array
+
+BODY = np.dtype([("x", "f8", (3,)), ("q", "f8", (4,)), ("v", "f8", (3,)), ("omega", "f8", (3,))])
+
+
+HINT = (
+    "integrator='riqn' does not know the slopes of forces: stiff servos and dampers and large "
+    "timesteps want integrator='newton'."
+)
+
+
+class Silence:
+    """No notices of runs."""
+
+    def of_start(self) -> None:
+        """Nothing is said."""
+
+    def of_steps(self, infos: NDArray[np.void], first: bool) -> None:
+        """Nothing is said."""
+
+
+class Engine:
+    """Takes the steps of one simulation; see `robosim.simulation.running.Stepped`.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    tree : Tree
+    options : Options
+
+    Attributes
+    ----------
+    parts : Minimal
+        What kernels work on.
+    single : Handle
+        A run of one step.
+    counters : Counters
+    """
+
+    single: Handle
+
+    def __init__(self, robot: Mechanism, tree: Tree, options: Options) -> None:
+        self.robot = robot
+        self.counters = Counters()
+        self._begin(make_minimal(tree, robot.nq, len(robot.bodies), options))
+
+    def _begin(self, parts: Minimal) -> None:
+        self.parts = parts
+        self.notices = Silence()
+        self._handle = Handle(parts)
+        self._stepping = threading.Lock()
+        self.is_busy = self._stepping.locked
+
+    def copied(self) -> Engine:
+        """An engine in the same state, to the last bit."""
+        self.refuse_if_busy()
+        other = object.__new__(Engine)
+        other.__dict__.update(self.__dict__)
+        other.counters = self.counters.copied(np.zeros(0))
+        mine = self.parts
+        state, loads, work = copied((mine.state, mine.loads, mine.work))
+        other._begin(Minimal(mine.model, state, loads, work, mine.options))
+        return other
+
+    def restore(self, other: Engine) -> None:
+        """Go to the state of another engine of the same robot and options."""
+        theirs, mine = other.parts, self.parts
+        assign_all((theirs.state, theirs.loads, theirs.work), (mine.state, mine.loads, mine.work))
+        self.counters.assign(other.counters.copied(np.zeros(0)))
+
+    @property
+    def calls(self) -> Calls:
+        """Compiled entries, for the address of `parts`."""
+        return calls_of(self._handle.kind, self.single.kind)
+
+    @property
+    def address(self) -> int:
+        """Of `parts`, for entries."""
+        return self._handle.address
+
+    @property
+    def timestep(self) -> float:
+        """Length of a step [s]."""
+        return self.parts.options.dt
+
+    @property
+    def time(self) -> float:
+        """Time of the present knot [s]."""
+        return self.counters.start_time + self.counters.steps * self.timestep
+
+    def refuse_if_busy(self) -> None:
+        """Raise a StateError while another thread takes steps."""
+        if self.is_busy():
+            raise StateError(BUSY)
+
+    def start(self, q: Array, v: Array, time: float) -> None:
+        """Begin at coordinates (nq,) and velocities (nv,).
+
+        Raises
+        ------
+        ModelError
+            Where a coordinate moves nothing that has inertia; everything stays as it was.
+        """
+        state = self.parts.state
+        before = copied(state)
+        state.q[:], state.v[:] = q, v
+        if failed := self.calls.start(self.address):
+            assign_all(before, state)
+            link = self.parts.model.segments[failed - 1]
+            name = self.robot.v_names[int(link["v"])]
+            raise ModelError(
+                "the mass matrix has no inverse: this coordinate moves nothing that has mass or "
+                "inertia; give the links beyond it an inertia, or the joint an armature",
+                element=f"coordinate '{name}'",
+            )
+        self.parts.loads.external["w"] = 0.0
+        self.counters.assign(Counters(time))
+
+    def advance(self, run: Handle, begin: int, end: int) -> None:
+        """Take steps `begin` to `end` of a run in compiled code."""
+        if not self._stepping.acquire(False):
+            raise StateError(BUSY)
+        try:
+            reached = self.calls.run(self.address, run.address, begin, end)
+        finally:
+            self._stepping.release()
+        counters, infos = self.counters, run.values.infos
+        counters.steps += reached - begin
+        if reached > begin:
+            counters.last = infos, reached - 1
+        if reached < end:
+            raise self._failure(infos[reached])
+
+    def advance_once(self, run: Handle) -> None:
+        """Take the only step of a run."""
+        self.advance(run, 0, 1)
+
+    def _failure(self, info: np.void) -> Exception:
+        """What a step that was not solved is told by."""
+        tau = self.parts.loads.tau
+        for k in np.flatnonzero(~np.isfinite(tau)):
+            return ControllerError(
+                f"the controller gave {tau[k]} for '{self.robot.v_names[k]}' at {self.time:.6g} s"
+            )
+        residual = float(info["residual"])
+        return ConvergenceError(
+            self.time,
+            residual if residual < 1e300 else np.inf,
+            int(info["iterations"]),
+            1,
+            self.robot.bodies[int(info["worst_body"])].name,
+            HINT if self.parts.options.method == RIQN else "",
+        )

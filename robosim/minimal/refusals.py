@@ -1,0 +1,107 @@
+"""What integrators in joint coordinates do not take, refused by name before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import numpy as np
+
+from robosim.description.inertias import unturnable
+from robosim.description.joint import Joint
+from robosim.description.massless import idle_ends
+from robosim.description.mechanism import Mechanism
+from robosim.errors import ModelError, OptionError
+
+IGNORABLE = ("contacts", "limits", "friction")
+INSTEAD = "use robosim.Simulation, which has it"
+
+
+def check_robot(robot: Mechanism, ignore: Collection[str]) -> None:
+    """Refuse what the equations do not have; contacts, limits and dry friction unless ignored.
+
+    Raises
+    ------
+    OptionError
+        For names that are not in IGNORABLE.
+    ModelError
+        With the element that is not taken.
+    """
+    if isinstance(ignore, str) or not set(ignore) <= set(IGNORABLE):
+        raise OptionError(f"ignore takes names among {', '.join(IGNORABLE)}, not {ignore!r}")
+    for element, what, name in _resisting(robot):
+        if name not in ignore:
+            raise ModelError(
+                f"{what}, which minimal coordinates do not have: leave it out by "
+                f"ignore=({name!r},), or {INSTEAD}",
+                element=element,
+            )
+    for element, what in _constraining(robot):
+        raise ModelError(
+            f"{what}, which minimal coordinates do not have: {INSTEAD}", element=element
+        )
+    for joint in robot.tree_joints:
+        if what := _turning(joint):
+            raise ModelError(
+                f"{what}, which minimal coordinates do not have: {INSTEAD}",
+                element=f"joint '{joint.name}'",
+            )
+    for body in unturnable(robot):
+        raise ModelError(
+            "inertia must be positive definite to be simulated; its principal moments are "
+            f"{body.principal_moments.tolist()}: correct it, or use "
+            "robosim.Simulation(robot, impossible_inertia='ball')",
+            element=f"body '{body.name}'",
+        )
+    for name in idle_ends(robot):
+        raise ModelError(
+            "has no mass, but hangs on a moving joint: give it an <inertial>, or use "
+            "robosim.Simulation(robot, massless='lock')",
+            element=f"link '{name}'",
+        )
+
+
+def _resisting(robot: Mechanism) -> Iterator[tuple[str, str, str]]:
+    """What acts by inequalities: (element, what of it, name in IGNORABLE)."""
+    rigid = robot.rigid_groups
+    for contact in robot.contacts:
+        if rigid[contact.body] is not None:
+            yield f"contact '{contact.name}'", "can touch the ground", "contacts"
+    for (a, _), (b, _) in robot.touching_shapes():
+        names = [None if i is None else robot.bodies[i].name for i in (a, b)]
+        other = "an obstacle" if None in names else f"body '{names[1]}'"
+        first = next(name for name in names if name is not None)
+        yield f"body '{first}'", f"can touch {other}", "contacts"
+    for joint in robot.tree_joints:
+        angles = (joint.cone, joint.largest_turn)
+        bounds = np.concatenate((np.asarray(joint.lower), np.asarray(joint.upper), angles))
+        if np.any(np.isfinite(bounds)):
+            yield f"joint '{joint.name}'", "has limits", "limits"
+        if np.any(joint.per_coordinate("friction") > 0):
+            yield f"joint '{joint.name}'", "has dry friction", "friction"
+
+
+def _constraining(robot: Mechanism) -> Iterator[tuple[str, str]]:
+    """What makes coordinates depend on each other or on time, or acts between points."""
+    for joint in robot.loop_joints:
+        yield f"joint '{joint.name}'", "closes a loop"
+    for coupling in robot.couplings:
+        yield f"joint '{coupling.joint}'", f"is coupled to '{coupling.source}'"
+    for joint in robot.joints:
+        if joint.motion is not None:
+            yield f"joint '{joint.name}'", "is driven along a motion"
+    for tendon in robot.tendons:
+        yield f"tendon '{tendon.name}'", "is a tendon"
+    for spring in robot.springs:
+        yield f"spring '{spring.name}'", "acts between points"
+
+
+def _turning(joint: Joint) -> str:
+    """What is not taken of a joint itself, or nothing."""
+    if joint.own_chart is not None and not joint.own_chart.is_chain:
+        return "is a chart by a rotation vector or a spline"
+    if joint.has_quaternion:
+        free = slice(joint.numbers, None)
+        for name in ("stiffness", "damping", "armature"):
+            if np.any(joint.per_coordinate(name)[free] != 0):
+                return f"has {name} of a free rotation"
+    return ""

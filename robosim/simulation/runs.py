@@ -1,0 +1,119 @@
+"""Steps and runs, as every formulation has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from numpy.typing import ArrayLike
+
+from robosim.description.mechanism import Mechanism
+from robosim.errors import OptionError
+from robosim.log import Chunk, Log
+from robosim.simulation.controllers import Controller, resolve
+from robosim.simulation.running import Running, progress_bar
+from robosim.simulation.step_info import StepInfo
+from robosim.validation import count
+
+CHUNK_STEPS = 1000
+
+
+class Runs:
+    """What drives a simulation, of which the formulation has `_running`."""
+
+    robot: Mechanism
+    _running: Running
+
+    @property
+    def timestep(self) -> float:
+        """Length of a step [s]; another one needs another simulation."""
+        raise NotImplementedError
+
+    @property
+    def steps(self) -> int:
+        """Steps done since the state was set."""
+        raise NotImplementedError
+
+    def step(self, tau: ArrayLike | None = None) -> StepInfo:
+        """Advance by one timestep under torques held over it.
+
+        Parameters
+        ----------
+        tau : (nu,) joint torques, or (nv,) generalized forces, or None for none [N m, N]
+
+        Raises
+        ------
+        ConvergenceError
+            If the equations could not be solved; the state is left where it was.
+        ControllerError
+            For a wrong shape or a value that is not finite.
+        """
+        # As StepInfo(...) does, in half of its time.
+        return tuple.__new__(StepInfo, self._running.step(tau))
+
+    def run(
+        self,
+        seconds: float,
+        controller: str | Controller | None = None,
+        progress: bool = False,
+        every: int = 1,
+    ) -> Log:
+        """Simulate for some time and return the log.
+
+        Parameters
+        ----------
+        seconds : float [s]
+        controller : callable(sim) -> torques (nu,) or a PD, or the name of a built-in one, or None
+        progress : bool
+            Whether to show a progress bar on stderr.
+        every : int
+            Steps from one sample of the log to the next. The motion does not depend on it. In
+            maximal coordinates, where nothing touches and no torques act, steps that are not
+            logged take two thirds of the time, as nobody asks for the velocities at their ends.
+
+        Raises
+        ------
+        ConvergenceError, ControllerError
+            From the step that failed; the simulation stays at the knot before it.
+        """
+        chunks = []
+        total = self._running.steps_of(seconds)
+        if total is None:
+            raise OptionError("a run needs a finite time; `stream` can go on for ever")
+        before = self.steps
+        with progress_bar(total, progress) as advance:
+            for chunk in self.stream(seconds, controller, every=every):
+                chunks.append(chunk)
+                advance(self.steps - before)
+                before = self.steps
+        return Log.from_chunks(self.robot, self.timestep * every, chunks)
+
+    def stream(
+        self,
+        seconds: float,
+        controller: str | Controller | None = None,
+        chunk_steps: int | None = None,
+        every: int = 1,
+    ) -> Iterator[Chunk]:
+        """Simulate for some time, a piece at a time: memory stays bounded however long it runs.
+
+        Parameters
+        ----------
+        seconds, controller : as for `run`; infinite seconds go on for ever
+        chunk_steps : int or None
+            Steps per chunk, or more to have whole multiples of `every`.
+        every : int
+            As for `run`.
+
+        Yields
+        ------
+        Chunk
+            Samples since the last one. If a step fails, what was done before it is yielded first.
+        """
+        left = self._running.steps_of(seconds)
+        control = None if controller is None else resolve(self.robot, controller, self.timestep)
+        size = CHUNK_STEPS if chunk_steps is None else count("chunk_steps", chunk_steps)
+        every = count("every", every)
+        # Rows of one chunk follow those of another as if it were one.
+        size = -(-size // every) * every
+        # Formulations are what inherits from this.
+        return self._running.stream(self, control, size, left, every)  # type: ignore[arg-type]
