@@ -50,6 +50,11 @@ class Chart:
         turns = {factor.first for factor in self.factors() if factor.kind == "turn"}
         return tuple(any(k - i in turns for i in range(3)) for k in range(self.nv))
 
+    @property
+    def is_chain(self) -> bool:
+        """Whether each factor moves along a coordinate of its own, by hinges, slides and screws."""
+        return all(factor.kind in ("along", "stays") for factor in self.factors())
+
     def limits(self) -> tuple[Array, Array]:
         """Where the chart begins and ends, (nv,) and (nv,)."""
         return np.full(self.nv, -np.inf), np.full(self.nv, np.inf)
