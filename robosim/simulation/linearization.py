@@ -219,6 +219,10 @@ class Linearizer:
             min((one.margin for one in modes), default=np.inf),
         )
 
+    def repeat(self) -> bool:
+        """The compiled part of the last linearization once more; whether it was solved."""
+        return self._dual.take(self._arc) == CONVERGED
+
     def _along(
         self, step: DualStep, q: Array, v: Array, full: Array, controller: PD | None
     ) -> Array:

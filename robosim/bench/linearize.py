@@ -1,0 +1,123 @@
+"""Derivatives of a step beside the step itself, and beside MuJoCo's differences.
+
+MuJoCo's robot has no actuators here, so that it has fewer columns to find than ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import robosim
+from robosim.bench.case import Case, Setup
+from robosim.bench.measure import Contender, ours, race
+from robosim.bench.report import OURS, Report, Row
+from robosim.experiments.experiment import Target
+from robosim.models.builders import chain
+from robosim.peers.mujoco_run import MuJoCoRun, Settings
+from robosim.simulation import Simulation
+from robosim.simulation.linearization import Linearizer, linearize
+
+STEPS, CENTRED, FORWARD = 12.0, 10.0, 5.0  # of our own; times as fast as MuJoCo's differences
+EPSILON = 1e-6  # of these
+
+
+def run_linearize(setup: Setup) -> Report:
+    """The A1 on its feet, and a chain of hinges that is free."""
+    rows: list[Row] = list(setup.missing("mujoco"))
+    targets: list[Target] = []
+    calls = setup.choose(200, 40)
+    standing = Simulation(robosim.load("a1"))
+    standing.run(0.2, "stand")
+    free = chain(10)
+    swinging = Simulation(free)
+    swinging.set_state(np.linspace(0.1, 1.0, free.nq), np.ones(free.nv))
+    for told, sim in (("A1 standing", standing), ("10 hinges", swinging)):
+        setup.note(told)
+        rows += _race(told, sim, calls, setup, targets)
+    return Report(tuple(rows), tuple(targets))
+
+
+def _race(
+    told: str, sim: Simulation, calls: int, setup: Setup, targets: list[Target]
+) -> tuple[Row, ...]:
+    linearize(sim)
+    inner = Linearizer(sim, None, (), False)
+    inner.at(sim, None, None)
+    field = [
+        ours(sim, "stand" if sim.robot.contacts else None, 500, told=f"{told}: a step"),
+        Contender(OURS, f"{told}: linearize", calls, _repeated(calls, partial(linearize, sim))),
+        Contender(OURS, f"{told}: its compiled part", calls, _repeated(calls, inner.repeat)),
+    ]
+    if setup.has("mujoco"):
+        field += [_differences(sim, told, calls, centred) for centred in (True, False)]
+        field.append(_mujoco_step(sim, told))
+    raced = race(field, setup.repetitions)
+    us = [row.timing.median if row.timing else np.nan for row in raced]
+    figures = [{}, {"own steps": us[1] / us[0]}, {"own steps": us[2] / us[0]}]
+    if setup.has("mujoco"):
+        figures += [{"times ours": us[3] / us[1]}, {"times ours": us[4] / us[1]}, {}]
+    if sim.robot.contacts:
+        targets.append(Target(f"{told}: linearize in own steps", us[1] / us[0], STEPS))
+        if setup.has("mujoco"):
+            for k, least, how in ((3, CENTRED, "centred"), (4, FORWARD, "forward")):
+                name = f"{told}: mjd_transitionFD, {how}, over linearize"
+                targets.append(Target(name, us[k] / us[1], least, at_least=True))
+    return tuple(
+        replace(row, figures={**row.figures, **more})
+        for row, more in zip(raced, figures, strict=True)
+    )
+
+
+def _repeated(calls: int, what: Callable[[], Any]) -> Callable[[], bool]:
+    def run() -> bool:
+        for _ in range(calls):
+            what()
+        return True
+
+    return run
+
+
+def _differences(sim: Simulation, told: str, calls: int, centred: bool) -> Contender:
+    """mjd_transitionFD of the same robot in the same state."""
+    import mujoco
+
+    peer = _peer(sim)
+    model, data = peer.model, peer.data
+    nv, nu = model.nv, model.nu
+    A, B = np.zeros((2 * nv, 2 * nv)), np.zeros((2 * nv, nu))
+
+    def call() -> None:
+        mujoco.mjd_transitionFD(model, data, EPSILON, centred, A, B if nu else None, None, None)
+
+    how = "centred" if centred else "forward"
+    return Contender("MuJoCo", f"{told}: mjd_transitionFD, {how}", calls, _repeated(calls, call))
+
+
+def _mujoco_step(sim: Simulation, told: str) -> Contender:
+    import mujoco
+
+    peer = _peer(sim)
+    start = partial(peer.set_state, sim.q, sim.v)
+    step = partial(mujoco.mj_step, peer.model, peer.data)
+    return Contender("MuJoCo", f"{told}: a step", 200, _repeated(200, step), start)
+
+
+def _peer(sim: Simulation) -> MuJoCoRun:
+    peer = MuJoCoRun(sim.robot, sim.timestep, Settings())
+    peer.set_state(sim.q, sim.v)
+    return peer
+
+
+CASES = (
+    Case(
+        "linearize",
+        "a step to first order, beside MuJoCo's differences",
+        ("mujoco",),
+        run_linearize,
+    ),
+)
