@@ -1,4 +1,7 @@
-"""Derivatives of steps beside central differences, and where they are known."""
+"""Derivatives of steps beside central differences, and where they are known.
+
+Kernels are compiled once more for numbers that have derivatives, for some minutes.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,8 @@ from robosim import (
 from robosim.controllers import PD
 from robosim.models import builders
 from robosim.simulation.parameters import parameter
+
+pytestmark = pytest.mark.slow
 
 SMOOTH = 1e-3  # contact_speed [m/s]: gaps of closed contacts are wider than the differences
 
@@ -182,7 +187,6 @@ def test_a_batch_and_what_is_refused(a1):
         linearize(batch[0], contact_speed=0.0)
 
 
-@pytest.mark.slow
 def test_a_loop():
     robot = builders.three_link_loop()
     sim = simulation(robot, 2e-3)
@@ -193,7 +197,6 @@ def test_a_loop():
     compare(sim, 1e-7)
 
 
-@pytest.mark.slow
 def test_the_solver_of_graphs():
     robot = builders.chain(3, "revolute")
     sim = simulation(robot, 2e-3, 1e-12, solver="ldu")
@@ -202,7 +205,6 @@ def test_the_solver_of_graphs():
     compare(sim, 1e-7)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.05, 0.5], ids=["slides", "rests"])
 def test_a_box_on_an_obstacle(seconds):
     box = Geometry("box", (0.2, 0.3, 0.1), friction=0.5)
