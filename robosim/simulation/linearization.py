@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.compiled.kinds import CONE, DRY, LIMIT, RATE, TURN
+from robosim.compiled.model import Model
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError, OptionError
 from robosim.kernels.compiler import PLAIN
@@ -130,13 +131,13 @@ def linearize(
     one = sim if isinstance(sim, Simulation) else sim[0]
     known = _LINEARIZERS.setdefault(one.engine, {})
     key = contact_speed, tuple(parameters), controller is not None
-    if key not in known or known[key].model is not one.engine.parts.model:
+    if key not in known:
         known[key] = Linearizer(one, *key)
     if isinstance(sim, Simulation):
         return known[key].at(sim, torques, controller)
     found = []
     for each in (sim[i] for i in range(len(sim))):
-        if each.engine.parts.model is not one.engine.parts.model:
+        if each.robot is not one.robot:
             return stacked(
                 [linearize(sim[i], torques, controller, *key[1::-1]) for i in range(len(sim))]
             )
@@ -160,8 +161,7 @@ class Linearizer:
     def __init__(
         self, sim: Simulation, contact_speed: float | None, parameters: tuple[str, ...], pd: bool
     ) -> None:
-        self.model, self.parameters = sim.engine.parts.model, parameters
-        self._twin = sim.copy()
+        self.parameters, self._twin = parameters, sim.copy()
         engine = self._twin.engine
         if contact_speed is not None:
             if not contact_speed > 0.0:
@@ -174,13 +174,25 @@ class Linearizer:
             robot.loop_joints or robot.couplings or len(engine.parts.loads.motion) > 0
         )
         self._arc = sim.timestep if engine.parts.options.order == 2 else 0.0
-        gains = self._twin.held.no_gains.copy() if pd else self._twin.held.no_gains[:0]
-        parts, sizes = engine.parts, (robot.nq, robot.nv)
-        self._dual = DualStep(parts, sizes, 2 * robot.nv + robot.nu, gains, self._closes)
-        # Parameters by themselves, as it is the model that changes with them.
-        self._by_parameters: DualStep | None = None
-        if parameters:
-            self._by_parameters = DualStep(parts, sizes, DIRECTIONS, gains, self._closes)
+        held = self._twin.held
+        self._gains = held.no_gains.copy() if pd else held.no_gains[:0]
+        # By what steps are solved with: another solver, or blocks of other pairs of bodies.
+        self._steps: dict[int, tuple[Model, DualStep, DualStep | None]] = {}
+        self._last: DualStep | None = None
+
+    def _step(self) -> tuple[Model, DualStep, DualStep | None]:
+        """The step of the model that the twin has just been stepped by, and that of parameters.
+
+        The latter is by itself, as it is the model that changes with them.
+        """
+        parts, robot = self._twin.parts, self._twin.robot
+        known = self._steps.get(id(parts.model))
+        if known is None:
+            sizes, rest = (robot.nq, robot.nv), (self._gains, self._closes)
+            found = DualStep(parts, sizes, 2 * robot.nv + robot.nu, *rest)
+            other = DualStep(parts, sizes, DIRECTIONS, *rest) if self.parameters else None
+            known = self._steps[id(parts.model)] = parts.model, found, other
+        return known
 
     def at(
         self, sim: Simulation, torques: ArrayLike | None, controller: PD | None
@@ -190,18 +202,19 @@ class Linearizer:
         forces = sim.torques if torques is None and controller is None else torques
         full = check_torques(robot, forces, "linearize was given")
         q, v = self._solve(sim, full, controller)
-        rows = self._along(self._dual, q, v, full, controller)
-        ends = self._dual.parts.ends
+        model, step, dual = self._step()
+        self._last = step
+        rows = self._along(step, q, v, full, controller)
+        ends = step.parts.ends
         q_end, v_end = ends[: robot.nq].copy(), ends[robot.nq :].copy()
         base = 2 * robot.nv
         P = np.zeros((base, len(self.parameters)))
-        dual = self._by_parameters
         for begin in range(0, len(self.parameters), DIRECTIONS):
             assert dual is not None
             chosen = self._slopes[begin : begin + DIRECTIONS]
-            assign_numbers(self.model, dual.parts.model)
+            assign_numbers(model, dual.parts.model)
             for k, slopes in enumerate(chosen):
-                assign_numbers(self.model, dual.parts.model, slopes, k)
+                assign_numbers(model, dual.parts.model, slopes, k)
             contacts = dual.parts.model.contacts
             dual.parts.work.slots[: len(contacts)] = contacts
             found = self._along(dual, q, v, full, controller)
@@ -221,7 +234,8 @@ class Linearizer:
 
     def repeat(self) -> bool:
         """The compiled part of the last linearization once more; whether it was solved."""
-        return self._dual.take(self._arc) == CONVERGED
+        assert self._last is not None
+        return self._last.take(self._arc) == CONVERGED
 
     def _along(
         self, step: DualStep, q: Array, v: Array, full: Array, controller: PD | None
@@ -241,7 +255,7 @@ class Linearizer:
         on.begins[:] = 0.0
         on.begins[:nq], on.begins[nq : nq + nv] = q, v
         on.begins[nq + nv : nq + nv + len(full)] = full
-        if step is self._dual:
+        if step is self._last:
             on.along[:nv, :nq] = rates_by_tangent(robot, q).T
             on.along[range(nv, 2 * nv), range(nq, nq + nv)] = 1.0
             columns = nq + nv + np.asarray(robot.actuated, dtype=np.int64)
@@ -262,15 +276,22 @@ class Linearizer:
         """Take the step in plain numbers, for what its solution is guessed from; q and v before."""
         twin, robot = self._twin, sim.robot
         q, v = sim.q, sim.v
-        twin.set_state(q, v, time=sim.time)
         if self._closes:
-            # As it has closed loops.
+            # As it closes loops.
+            twin.set_state(q, v, time=sim.time)
             q, v = twin.q, twin.v
             self._fixed = twin.start.fixed(sim.time)
+        else:
+            twin.start.place(q, v, sim.time)
         begin = twin.parts.state.joints["mid"].copy()
         twin.parts.loads.external["w"] = sim.parts.loads.external["w"]
         if controller is None:
-            twin.step(full[: robot.nv])
+            # Without a look at how the step begins, which is where another one has ended.
+            engine = twin.engine
+            twin.held.hold(full[: robot.nv], "linearize was given")
+            if self._closes:
+                engine.single.values.motions[:] = twin.motions_ahead(1)
+            engine.advance_once(engine.single)
         else:
             twin.run(twin.timestep, controller)
         # The rates that the step has found, as guesses are made: none is left to be found.
