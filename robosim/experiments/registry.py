@@ -51,6 +51,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     lee.ENERGY,
     lee.CONVERGENCE,
     fan.NEWTON,
+    fan.GROWTH,
     fan.SIMPSON,
     fan.INTEGRATORS_BESIDE,
 )

@@ -240,6 +240,24 @@ def test_a_step_that_fails_leaves_the_knot(integrator: str, order: int) -> None:
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("integrator", ["newton", "riqn", "galerkin"])
+def test_what_turns_too_far_is_no_motion(integrator: str) -> None:
+    """On the group four radians a step look like two the other way round; charts end earlier."""
+    fast = MinimalSimulation(pendulum(), 0.1, integrator=integrator)
+    fast.set_state(None, [40.0])
+    if integrator == "galerkin":
+        fast.run(1.0)
+        assert fast.q[0] == pytest.approx(40.0)
+    else:
+        with pytest.raises(ConvergenceError):
+            fast.step()
+    tumbling = MinimalSimulation(top(), 0.1, integrator=integrator)
+    speed = 30.0 if integrator == "galerkin" else 20.0
+    tumbling.set_state(None, [0.0, 0.0, 0.0, 0.0, speed, 0.0])
+    with pytest.raises(ConvergenceError):
+        tumbling.step()
+
+
 def test_what_is_no_state_is_refused() -> None:
     """Values by their names, and other simulations."""
     sim = MinimalSimulation(pendulum(), 1e-2)

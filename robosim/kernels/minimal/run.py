@@ -10,14 +10,14 @@ from robosim.kernels.step.run import apply_controls, servo_torques
 
 
 @kernel
-def run_steps(on, run, begin, end):
-    """Take steps `begin` to `end` of a run; returns the step that failed, or `end`."""
-    for k in range(begin, end):
+def run_steps(on, run, done, end):
+    """Take steps done[0] to `end` of a run; leaves done[0] at the step that failed, or at `end`."""
+    for k in range(done[0], end):
         apply_controls(on.state, on.loads, on.options, run, k)
         if step(on, run.infos[k]) != CONVERGED:
-            return k
+            return
         servo_torques(run, k, on.state, on.loads, on.options.dt)
-    return end
+        done[0] = k + 1
 
 
 @kernel

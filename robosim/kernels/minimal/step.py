@@ -6,9 +6,17 @@ from robosim.kernels.equations.vectors import crossed, turned, turned_back
 from robosim.kernels.minimal import galerkin, group
 from robosim.kernels.minimal.knot import find_accelerations, find_velocities, settle
 from robosim.kernels.minimal.place import hinges_torque, turn_on
-from robosim.kernels.solve.status import CONVERGED, NOT_FINITE, OUT_OF_ITERATIONS, SINGULAR
+from robosim.kernels.solve.status import (
+    CONVERGED,
+    NOT_FINITE,
+    OUT_OF_ITERATIONS,
+    SINGULAR,
+    TURNS_FAR,
+)
 
 HALVINGS = 8  # of a direction that makes the residual larger
+FARTHEST = 2.5  # [rad] that a body may turn in a step on the group
+STEEPEST = 1.3  # [rad] of the second hinge of a free rotation
 
 
 @kernel
@@ -206,12 +214,38 @@ def begin_knot(on):
 
 
 @kernel
+def follows(rule, on):
+    """Whether a solution is a motion that the equations tell from others.
+
+    On the group a body must not turn so far that the logarithm takes the other way round. The
+    chart of a free rotation must not be near its singularity, a quarter of a turn of the second
+    hinge.
+    """
+    work, segments = on.work, on.model.segments
+    last, n = work.x.shape[0] - 1, segments.shape[0]
+    for k in range(6):
+        work.nodes[last, n].acc[k] = 0.0
+    for i in range(n):
+        link, own = segments[i], work.nodes[last, i]
+        turn = own.acc
+        for k in range(3, 6):
+            turn[k] = work.nodes[last, link.parent].acc[k] + work.x[last, i] * own.S[k]
+        if link.turn == 2 and abs(work.x[last, i]) > STEEPEST:
+            return False
+        if rule is None and turn[3] ** 2 + turn[4] ** 2 + turn[5] ** 2 > FARTHEST**2:
+            return False
+    return True
+
+
+@kernel
 def step(on, info):
     """Take one step from a knot that is placed; a status. The state stays where it fails."""
     info.substeps, info.order = 1, 2 * (on.work.x.shape[0] - 1)
     info.gap, info.turn, info.turner, info.violation = 1e400, 1.0, -1.0, 0.0
     guess_points(on)
     info.status = solve_step(on, info)
+    if info.status == CONVERGED and not follows(on.model.rule, on):
+        info.status = TURNS_FAR
     if info.status == CONVERGED:
         add_rest(on)
         move_on(on)
