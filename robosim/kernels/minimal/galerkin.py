@@ -19,7 +19,7 @@ from robosim.kernels.minimal.forces import (
     drags,
     forces_along,
     held_answer,
-    held_torque,
+    rotation_torque,
     servo_impulse,
 )
 from robosim.kernels.minimal.place import (
@@ -110,7 +110,7 @@ def balance_rotation(on, i):
         work.residual[j, 0] = on.state.p[link.v - 2 + k] + servo
     for a in range(last + 1):
         own, part = work.nodes[a, first], on.model.rule.w[a] * dt
-        x, y, z = held_torque(on, i, a)
+        x, y, z = rotation_torque(on, i, a)
         x, y, z = part * x, part * y, part * z
         if a > 0:
             d, e, f = left_at(on, i, a)

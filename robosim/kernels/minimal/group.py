@@ -35,6 +35,7 @@ def find_residual(on):
     for k in range(6):
         work.nodes[0, n].f[k] = work.nodes[1, n].f[k] = 0.0
     for i in range(n):
+        work.rates[0, i] = work.rates[1, i] = work.x[1, i] / dt
         link, chord = segments[i], work.chords[i]
         begin, end = work.nodes[0, i], work.nodes[1, i]
         place_segment(link, work.bases[i], work.nodes[1, link.parent], end, work.x[1, i])
@@ -72,7 +73,7 @@ def along_coordinate(on, i):
     """Residual of a link's coordinate and its momentum at the end, from the sums of impulses."""
     work, link, dt = on.work, on.model.segments[i], on.options.dt
     x = work.x[1, i]
-    rate, half = x / dt, 0.5 * dt
+    rate, half = work.rates[1, i], 0.5 * dt
     rotor = on.model.coordinates[link.v].armature * rate
     before, _, _ = forces_along(on, i, 0, 0.0, rate)
     after, _, _ = forces_along(on, i, 1, x, rate)
@@ -100,8 +101,7 @@ def factor_step(on):
         if link.v >= 0:
             coordinate = on.model.coordinates[link.v]
             _, slope = servo_impulse(on, i, work.x[1, i])
-            damping = 0.0 if link.turn != 0 else 0.5 * coordinate.damping
-            e.L[i, 0, 0] = coordinate.armature / dt + damping - slope
+            e.L[i, 0, 0] = coordinate.armature / dt + 0.5 * coordinate.damping - slope
     return factor_tree(segments, e)
 
 

@@ -189,7 +189,7 @@ def move_on(on):
             state.p[link.v] = work.ends[i]
         elif link.turn == 3:
             x, y, z = work.x[last, i - 2], work.x[last, i - 1], work.x[last, i]
-            turn_on(x, y, z, work.quaternion, state.q[link.q : link.q + 4])
+            turn_on(x, y, z, work.quaternion[0:3], state.q[link.q : link.q + 4])
             turn_momentum(on, i)
 
 
