@@ -86,6 +86,7 @@ class Work(NamedTuple):
     rates: Array  # (s + 1, n)
     tried: Array  # (s + 1, n)
     residual: Array  # (n, s) impulses
+    size: Array  # (n,) of the terms of the residual
     scale: Array  # (n,) of an impulse as a velocity
     ends: Array  # (n,) momenta along the links' coordinates at the end of the step
     acceleration: Array  # (n,) of the links' coordinates at the knot
@@ -149,6 +150,7 @@ def make_minimal(tree: Tree, nq: int, nb: int, options: Options) -> Minimal:
         rates=np.zeros((s + 1, n)),
         tried=np.zeros((s + 1, n)),
         residual=np.zeros((n, s)),
+        size=np.zeros(n),
         scale=np.zeros(n),
         ends=np.zeros(n),
         acceleration=np.zeros(n),

@@ -50,6 +50,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     redmax.HYBRID,
     lee.ENERGY,
     lee.CONVERGENCE,
+    lee.TIMING,
     fan.NEWTON,
     fan.GROWTH,
     fan.SIMPSON,

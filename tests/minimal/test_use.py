@@ -284,6 +284,18 @@ def test_what_turns_too_far_is_no_motion(integrator: str) -> None:
         tumbling.step()
 
 
+@pytest.mark.parametrize("integrator", ["newton", "riqn", "galerkin"])
+def test_long_chains_are_solved_to_rounding(integrator: str) -> None:
+    """Of a hundred links the terms are so large that rounding is above the tolerance."""
+    robot = chain(100, "revolute")
+    sim = MinimalSimulation(robot, 1e-3, integrator=integrator, tolerance=1e-12)
+    sim.set_state(np.full(100, 0.01))
+    before = sim.energy()
+    log = sim.run(0.1)
+    assert log.iterations.max() <= 10
+    assert sim.energy() == pytest.approx(before, rel=1e-6)
+
+
 def test_what_is_no_state_is_refused() -> None:
     """Values by their names, and other simulations."""
     sim = MinimalSimulation(pendulum(), 1e-2)

@@ -15,6 +15,7 @@ from robosim.kernels.solve.status import (
 )
 
 HALVINGS = 8  # of a direction that makes the residual larger
+ROUNDING = 1e-14  # of the terms of a residual, that may be left of it
 FARTHEST = 2.5  # [rad] that a body may turn in a step on the group
 STEEPEST = 1.3  # [rad] of the second hinge of a free rotation
 
@@ -69,16 +70,23 @@ def guess_points(on):
 
 @kernel
 def largest(on):
-    """The largest residual as a velocity [m/s], and its link; inf where it is not a number."""
-    worst, where = 0.0, 0
-    for i in range(on.work.residual.shape[0]):
-        for a in range(on.work.residual.shape[1]):
-            value = abs(on.work.residual[i, a]) * on.work.scale[i]
-            if not value <= worst:
-                worst, where = value, i
-                if not value < 1e300:
-                    return 1e300, i
-    return worst, where
+    """The largest residual as a velocity [m/s], its link, and whether all are small enough.
+
+    That is within the tolerance, or within what rounding leaves of the numbers that it is the sum
+    of. 1e300 where one is not a number.
+    """
+    work = on.work
+    worst, where, solved = 0.0, 0, True
+    for i in range(work.residual.shape[0]):
+        for a in range(work.residual.shape[1]):
+            rest = abs(work.residual[i, a])
+            if not rest * work.scale[i] < 1e300:
+                return 1e300, i, False
+            if rest * work.scale[i] > worst:
+                worst, where = rest * work.scale[i], i
+            if rest * work.scale[i] > on.options.tolerance and rest > ROUNDING * work.size[i]:
+                solved = False
+    return worst, where, solved
 
 
 @kernel
@@ -96,13 +104,13 @@ def solve_step(on, info):
     """Find work.x from where it is; returns a status."""
     work = on.work
     find_residual(on.model.rule, on)
-    residual, where = largest(on)
+    residual, where, solved = largest(on)
     iterations = 0
     status = OUT_OF_ITERATIONS
     while True:
         info.iterations, info.residual = iterations, residual
         info.worst_body = on.model.segments[where].owner
-        if residual <= on.options.tolerance:
+        if solved:
             return CONVERGED
         if not residual < 1e300:
             return NOT_FINITE
@@ -117,7 +125,7 @@ def solve_step(on, info):
         for _ in range(HALVINGS):
             go_on(on, part)
             find_residual(on.model.rule, on)
-            residual, where = largest(on)
+            residual, where, solved = largest(on)
             if residual < 2.0 * before:
                 break
             part *= 0.5
