@@ -135,7 +135,7 @@ def residuals(timestep: float, integrator: str) -> list[float]:
         )
         sim.set_state(q, v)
         try:
-            sim.step()
+            found.append(sim.step().residual)
         except ConvergenceError as error:
             found.append(error.residual)
         if found[-1] < FLOOR:
