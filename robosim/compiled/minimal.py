@@ -86,10 +86,11 @@ class Work(NamedTuple):
     rates: Array  # (s + 1, n)
     tried: Array  # (s + 1, n)
     residual: Array  # (n, s) impulses
+    size: Array  # (n,) of the terms of the residual
     scale: Array  # (n,) of an impulse as a velocity
     ends: Array  # (n,) momenta along the links' coordinates at the end of the step
     acceleration: Array  # (n,) of the links' coordinates at the knot
-    quaternion: Array  # (3, 4)
+    quaternion: Array  # (4, 4)
 
 
 class Options(NamedTuple):
@@ -149,10 +150,11 @@ def make_minimal(tree: Tree, nq: int, nb: int, options: Options) -> Minimal:
         rates=np.zeros((s + 1, n)),
         tried=np.zeros((s + 1, n)),
         residual=np.zeros((n, s)),
+        size=np.zeros(n),
         scale=np.zeros(n),
         ends=np.zeros(n),
         acceleration=np.zeros(n),
-        quaternion=np.zeros((3, 4)),
+        quaternion=np.zeros((4, 4)),
     )
     loads = Loads(np.zeros(nv), servos, np.zeros(0, dtype=MOTION), np.zeros(nb, dtype=ROW))
     return Minimal(tree, State(np.zeros(nq), np.zeros(nv), np.zeros(nv)), loads, work, options)

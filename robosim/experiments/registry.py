@@ -50,7 +50,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     redmax.HYBRID,
     lee.ENERGY,
     lee.CONVERGENCE,
+    lee.TIMING,
     fan.NEWTON,
+    fan.GROWTH,
     fan.SIMPSON,
     fan.INTEGRATORS_BESIDE,
 )

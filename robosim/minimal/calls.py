@@ -20,7 +20,7 @@ Call = Callable[..., Any]
 class Calls(NamedTuple):
     """Entries, each of the address of a `Minimal` first."""
 
-    run: Call  # (address, run's address, begin, end): the step that failed, or end
+    run: Call  # (run's address, done (1,), end): from done to the step that failed, or end
     start: Call  # (): momenta at a state that has been set; 0, or 1 + a segment
     settle: Call  # (): the knot of a state with momenta; 0, or a status
     energy: Call  # ()
@@ -44,8 +44,8 @@ def calls_of(kind: int, run_kind: int) -> Calls:
 def _make(kind: int, run_kind: int) -> Calls:
     @entry
     @named(kind, run_kind)
-    def run_minimal(address, run, begin, end):  # type: ignore[no-untyped-def]
-        return running.run_steps(load(address, kind), load(run, run_kind), begin, end)
+    def run_minimal(address, run, done, end):  # type: ignore[no-untyped-def]
+        running.run_steps(load(address, kind), load(run, run_kind), done, end)
 
     @entry
     @named(kind)

@@ -11,6 +11,7 @@ from robosim.compiled.arrays import assign_all, copied
 from robosim.compiled.minimal import RIQN, Minimal, Options, Tree, make_minimal
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, ModelError, StateError
+from robosim.kernels.solve.status import TURNS_FAR
 from robosim.minimal.calls import Calls, calls_of
 from robosim.runtime.handles import Handle
 from robosim.simulation.checkpoint import Counters
@@ -20,7 +21,7 @@ from robosim.validation import Array
 BODY = np.dtype([("x", "f8", (3,)), ("q", "f8", (4,)), ("v", "f8", (3,)), ("omega", "f8", (3,))])
 
 
-HINT = (
+SLOPES = (
     "integrator='riqn' does not know the slopes of forces: stiff servos and dampers and large "
     "timesteps want integrator='newton'."
 )
@@ -137,20 +138,27 @@ class Engine:
         """Take steps `begin` to `end` of a run in compiled code."""
         if not self._stepping.acquire(False):
             raise StateError(BUSY)
+        counters, infos, done = self.counters, run.values.infos, np.array([begin])
         try:
-            reached = self.calls.run(self.address, run.address, begin, end)
+            self.calls.run(self.address, run.address, done, end)
         finally:
+            # An interrupt is raised when compiled code returns, with the steps done.
+            reached = int(done[0])
+            counters.steps += reached - begin
+            if reached > begin:
+                counters.last = infos, reached - 1
             self._stepping.release()
-        counters, infos = self.counters, run.values.infos
-        counters.steps += reached - begin
-        if reached > begin:
-            counters.last = infos, reached - 1
         if reached < end:
             raise self._failure(infos[reached])
 
     def advance_once(self, run: Handle) -> None:
         """Take the only step of a run."""
         self.advance(run, 0, 1)
+
+    def _hint(self, status: int) -> str:
+        if status == TURNS_FAR:
+            return "A body turns farther than a step follows: it needs a smaller timestep."
+        return SLOPES if self.parts.options.method == RIQN else ""
 
     def _failure(self, info: np.void) -> Exception:
         """What a step that was not solved is told by."""
@@ -166,5 +174,5 @@ class Engine:
             int(info["iterations"]),
             1,
             self.robot.bodies[int(info["worst_body"])].name,
-            HINT if self.parts.options.method == RIQN else "",
+            self._hint(int(info["status"])),
         )

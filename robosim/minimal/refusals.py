@@ -101,7 +101,8 @@ def _turning(joint: Joint) -> str:
         return "is a chart by a rotation vector or a spline"
     if joint.has_quaternion:
         free = slice(joint.numbers, None)
-        for name in ("stiffness", "damping", "armature"):
-            if np.any(joint.per_coordinate(name)[free] != 0):
-                return f"has {name} of a free rotation"
+        if np.any(joint.per_coordinate("armature")[free] != 0):
+            return "has armature of a free rotation"
+        if np.ptp(joint.per_coordinate("stiffness")[free]) > 0:
+            return "has springs of a free rotation that differ from axis to axis"
     return ""

@@ -81,7 +81,8 @@ class MinimalSimulation(Runs):
         "acceleration", by half of the acceleration, which is the nearest.
     tolerance : float [m/s]
         Largest residual: an impulse along a coordinate as a velocity, of the inertia that hangs on
-        this and of the mass beyond it.
+        this and of the mass beyond it. Where that is less than rounding leaves of the equations'
+        terms, as in long chains, what rounding leaves.
     max_iterations : int
     ignore : names among "contacts", "limits", "friction"
         What the robot has and this simulation leaves out.

@@ -81,6 +81,25 @@ def test_torques_of_a_free_rotation_are_in_child_axes(integrator: str, order: in
 
 
 @pytest.mark.parametrize(("integrator", "order"), INTEGRATORS)
+def test_springs_and_dampers_of_a_free_rotation(integrator: str, order: int) -> None:
+    """A ball turns back about whatever axis, as about a hinge: against the closed form."""
+    ball = Body("ball", 1.0, np.diag([0.3, 0.3, 0.3]))
+    joint = Joint("j", "spherical", None, "ball", stiffness=2.0, damping=0.2)
+    sim = MinimalSimulation(
+        Mechanism("ball", (ball,), (joint,)), 2e-3, integrator=integrator, order=order
+    )
+    axis = np.array([2.0, -1.0, 2.0]) / 3.0
+    sim.set_state([np.cos(0.4), *(np.sin(0.4) * axis)])
+    assert sim.energy() == pytest.approx(0.5 * 2.0 * 0.8**2, rel=1e-13)
+    sim.run(1.5)
+    decay = 0.2 / 0.6
+    rate = np.sqrt(2.0 / 0.3 - decay**2)
+    angle = 0.8 * np.exp(-decay * 1.5) * (np.cos(1.5 * rate) + decay / rate * np.sin(1.5 * rate))
+    expected = [np.cos(angle / 2), *(np.sin(angle / 2) * axis)]
+    np.testing.assert_allclose(sim.q, expected, rtol=0, atol={2: 3e-5, 4: 1e-9, 6: 1e-9}[order])
+
+
+@pytest.mark.parametrize(("integrator", "order"), INTEGRATORS)
 def test_controllers_agree(integrator: str, order: int) -> None:
     """A PD in the compiled loop, as a callable, and as compiled code, gives the same motion."""
     robot = chain(3, "revolute")
@@ -175,10 +194,17 @@ def test_the_a1_stands_on_nothing(a1: Mechanism) -> None:
         ),
         (
             lambda: replace(
-                chain(2), joints=tuple(replace(j, stiffness=1.0) for j in chain(2).joints)
+                chain(2), joints=tuple(replace(j, armature=1.0) for j in chain(2).joints)
             ),
             {},
-            "joint 'j0': has stiffness of a free rotation",
+            "joint 'j0': has armature of a free rotation",
+        ),
+        (
+            lambda: replace(
+                chain(2), joints=tuple(replace(j, stiffness=(1, 2, 1)) for j in chain(2).joints)
+            ),
+            {},
+            "joint 'j0': has springs of a free rotation that differ",
         ),
         (
             lambda: replace(pendulum(), bodies=(Body("body", 1.0, np.diag([1.0, 1.0, 0.0])),)),
@@ -238,6 +264,36 @@ def test_a_step_that_fails_leaves_the_knot(integrator: str, order: int) -> None:
     assert caught.value.body in {body.name for body in robot.bodies}
     for one, other in zip(before, (sim.q, sim.v, sim.p), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("integrator", ["newton", "riqn", "galerkin"])
+def test_what_turns_too_far_is_no_motion(integrator: str) -> None:
+    """On the group four radians a step look like two the other way round; charts end earlier."""
+    fast = MinimalSimulation(pendulum(), 0.1, integrator=integrator)
+    fast.set_state(None, [40.0])
+    if integrator == "galerkin":
+        fast.run(1.0)
+        assert fast.q[0] == pytest.approx(40.0)
+    else:
+        with pytest.raises(ConvergenceError):
+            fast.step()
+    tumbling = MinimalSimulation(top(), 0.1, integrator=integrator)
+    speed = 30.0 if integrator == "galerkin" else 20.0
+    tumbling.set_state(None, [0.0, 0.0, 0.0, 0.0, speed, 0.0])
+    with pytest.raises(ConvergenceError):
+        tumbling.step()
+
+
+@pytest.mark.parametrize("integrator", ["newton", "riqn", "galerkin"])
+def test_long_chains_are_solved_to_rounding(integrator: str) -> None:
+    """Of a hundred links the terms are so large that rounding is above the tolerance."""
+    robot = chain(100, "revolute")
+    sim = MinimalSimulation(robot, 1e-3, integrator=integrator, tolerance=1e-12)
+    sim.set_state(np.full(100, 0.01))
+    before = sim.energy()
+    log = sim.run(0.1)
+    assert log.iterations.max() <= 10
+    assert sim.energy() == pytest.approx(before, rel=1e-6)
 
 
 def test_what_is_no_state_is_refused() -> None:

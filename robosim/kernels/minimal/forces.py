@@ -1,8 +1,9 @@
 """What acts on links and along coordinates at a control point."""
 
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.joint_forces import potential_slope, servo_torque
-from robosim.kernels.equations.vectors import crossed, turned
+from robosim.kernels.equations.joint_forces import half_log, potential_slope, servo_torque
+from robosim.kernels.equations.vectors import crossed, turned, turned_back
+from robosim.kernels.minimal.place import turn_on
 from robosim.kernels.minimal.twists import link_twist, world_wrench
 
 
@@ -88,38 +89,50 @@ def coordinate_force(coordinate, pieces, q, rate):
 
 
 @kernel
-def held_torque(on, i, a):
-    """The held torque of a free rotation, of which i is the third hinge, at control point a.
+def rotation_torque(on, i, a):
+    """Torque of a free rotation, of which i is the third hinge, at control point a; world axes.
 
-    Held in child axes; returned in world axes.
+    What is held in child axes, a damper for each of these, and a spring that is alike in all.
     """
-    link, tau = on.model.segments[i], on.loads.tau
-    x, y, z = turned(link.after, tau[link.v - 2], tau[link.v - 1], tau[link.v])
-    return turned(on.work.nodes[a, i].R, x, y, z)
-
-
-@kernel
-def held_force(on, i, a):
-    """The held force along the coordinate of link i at control point a."""
-    link = on.model.segments[i]
-    if link.turn == 0:
-        return on.loads.tau[link.v]
-    x, y, z = held_torque(on, i + 3 - link.turn, a)
-    S = on.work.nodes[a, i].S
-    return S[3] * x + S[4] * y + S[5] * z
+    work, link, c = on.work, on.model.segments[i], on.model.coordinates
+    tau, R, v = on.loads.tau, work.nodes[a, i].R, link.v
+    x, y, z = tau[v - 2], tau[v - 1], tau[v]
+    if c[v - 2].damping != 0.0 or c[v - 1].damping != 0.0 or c[v].damping != 0.0:
+        d, e, f = 0.0, 0.0, 0.0
+        for j in range(i - 2, i + 1):
+            S, rate = work.nodes[a, j].S, work.rates[a, j]
+            d, e, f = d + rate * S[3], e + rate * S[4], f + rate * S[5]
+        d, e, f = turned_back(R, d, e, f)
+        d, e, f = turned_back(link.after, d, e, f)
+        x, y, z = x - c[v - 2].damping * d, y - c[v - 1].damping * e, z - c[v].damping * f
+    if c[v].stiffness != 0.0:
+        t, r = work.quaternion[0:3], work.quaternion[3]
+        for k in range(4):
+            r[k] = on.state.q[link.q + k]
+        turn_on(work.x[a, i - 2], work.x[a, i - 1], work.x[a, i], t, r)
+        force = 2.0 * c[v].stiffness * half_log(r)
+        x, y, z = x - force * r[1], y - force * r[2], z - force * r[3]
+    x, y, z = turned(link.after, x, y, z)
+    return turned(R, x, y, z)
 
 
 @kernel
 def forces_along(on, i, a, x, rate):
-    """All forces along the coordinate of link i at a control point but servos, and two slopes."""
+    """All forces along the coordinate of link i at a control point but servos, and two slopes.
+
+    Slopes of a free rotation leave out that its hinges turn each other.
+    """
     link = on.model.segments[i]
-    held = held_force(on, i, a)
+    coordinate = on.model.coordinates[link.v]
     if link.turn != 0:
-        return held, 0.0, 0.0
+        d, e, f = rotation_torque(on, i + 3 - link.turn, a)
+        S = on.work.nodes[a, i].S
+        along = S[3] * d + S[4] * e + S[5] * f
+        return along, -coordinate.stiffness, -coordinate.damping
     force, slope, damping = coordinate_force(
-        on.model.coordinates[link.v], on.model.pieces, on.state.q[link.q] + x, rate
+        coordinate, on.model.pieces, on.state.q[link.q] + x, rate
     )
-    return force + held, slope, damping
+    return force + on.loads.tau[link.v], slope, damping
 
 
 @kernel

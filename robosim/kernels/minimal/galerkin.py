@@ -19,7 +19,7 @@ from robosim.kernels.minimal.forces import (
     drags,
     forces_along,
     held_answer,
-    held_torque,
+    rotation_torque,
     servo_impulse,
 )
 from robosim.kernels.minimal.place import (
@@ -29,7 +29,7 @@ from robosim.kernels.minimal.place import (
     move_segment,
     place_segment,
 )
-from robosim.kernels.minimal.twists import bracket, bracket_back, world_answer
+from robosim.kernels.minimal.twists import bracket, bracket_back, size6, world_answer
 
 
 @kernel
@@ -80,7 +80,7 @@ def find_residual(on):
     find_rates(on)
     place_points(on)
     for i in range(segments.shape[0]):
-        work.ends[i] = 0.0
+        work.ends[i] = work.size[i] = 0.0
         for a in range(s):
             work.residual[i, a] = 0.0
         if segments[i].v >= 0:
@@ -88,6 +88,9 @@ def find_residual(on):
                 work.residual[i, a] = impulse_along(on, i, a)
             servo, _ = servo_impulse(on, i, work.x[s, i])
             work.residual[i, 0] += on.state.p[segments[i].v] + servo
+            work.size[i] = abs(on.state.p[segments[i].v]) + abs(servo)
+            for a in range(s + 1):
+                work.size[i] += size6(work.nodes[a, i].S, work.nodes[a, i].mu)
             work.ends[i] = impulse_along(on, i, s)
         if segments[i].turn == 3:
             balance_rotation(on, i)
@@ -110,7 +113,7 @@ def balance_rotation(on, i):
         work.residual[j, 0] = on.state.p[link.v - 2 + k] + servo
     for a in range(last + 1):
         own, part = work.nodes[a, first], on.model.rule.w[a] * dt
-        x, y, z = held_torque(on, i, a)
+        x, y, z = rotation_torque(on, i, a)
         x, y, z = part * x, part * y, part * z
         if a > 0:
             d, e, f = left_at(on, i, a)

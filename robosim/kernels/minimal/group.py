@@ -9,7 +9,10 @@ with sums over all that hangs on a joint. Only mu depends on the unknowns, and S
 derivative is that of mu between S_1 and S_2, a matrix for an elimination.
 """
 
+from math import sqrt
+
 from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.algebra import dot
 from robosim.kernels.equations.vectors import dot6
 from robosim.kernels.minimal.elimination import clear_answers, factor_tree, solve_tree
 from robosim.kernels.minimal.forces import (
@@ -21,7 +24,9 @@ from robosim.kernels.minimal.forces import (
 )
 from robosim.kernels.minimal.logarithm import chord_answer, chord_momentum, find_chord
 from robosim.kernels.minimal.place import place_segment
-from robosim.kernels.minimal.twists import world_answer, world_wrench
+from robosim.kernels.minimal.twists import size6, world_answer, world_wrench
+
+PLACING = 0.1  # what rounding leaves of a sum of positions, over what it leaves of other terms
 
 
 @kernel
@@ -34,7 +39,13 @@ def find_residual(on):
     n = segments.shape[0]
     for k in range(6):
         work.nodes[0, n].f[k] = work.nodes[1, n].f[k] = 0.0
+    for k in range(2):
+        work.nodes[0, n].acc[k] = 0.0
     for i in range(n):
+        far = dot(work.nodes[0, i].p, work.nodes[0, i].p)
+        moved = (segments[i].mass / dt) ** 2 * far
+        work.nodes[0, i].acc[0], work.nodes[0, i].acc[1] = moved, moved * far
+        work.rates[0, i] = work.rates[1, i] = work.x[1, i] / dt
         link, chord = segments[i], work.chords[i]
         begin, end = work.nodes[0, i], work.nodes[1, i]
         place_segment(link, work.bases[i], work.nodes[1, link.parent], end, work.x[1, i])
@@ -58,13 +69,29 @@ def find_residual(on):
     for up in range(1, n + 1):
         i = n - up
         link, begin, end = segments[i], work.nodes[0, i], work.nodes[1, i]
-        work.residual[i, 0] = work.ends[i] = 0.0
+        work.residual[i, 0] = work.ends[i] = work.size[i] = 0.0
         if link.v >= 0:
             along_coordinate(on, i)
+            work.size[i] += placing_error(begin)
         above, beyond = work.nodes[0, link.parent], work.nodes[1, link.parent]
+        for k in range(2):
+            above.acc[k] += begin.acc[k]
         for k in range(6):
             above.f[k] += begin.f[k]
             beyond.f[k] += end.f[k]
+
+
+@kernel
+def placing_error(begin):
+    """By how much a residual is larger than its terms, for rounding: positions have digits too.
+
+    Those of m p / dt and their moments, of which begin.acc has the sums of squares over all that
+    hangs on a link.
+    """
+    S, acc = begin.S, begin.acc
+    move = S[0] * S[0] + S[1] * S[1] + S[2] * S[2]
+    turn = S[3] * S[3] + S[4] * S[4] + S[5] * S[5]
+    return PLACING * sqrt(move * acc[0] + turn * acc[1])
 
 
 @kernel
@@ -72,7 +99,7 @@ def along_coordinate(on, i):
     """Residual of a link's coordinate and its momentum at the end, from the sums of impulses."""
     work, link, dt = on.work, on.model.segments[i], on.options.dt
     x = work.x[1, i]
-    rate, half = x / dt, 0.5 * dt
+    rate, half = work.rates[1, i], 0.5 * dt
     rotor = on.model.coordinates[link.v].armature * rate
     before, _, _ = forces_along(on, i, 0, 0.0, rate)
     after, _, _ = forces_along(on, i, 1, x, rate)
@@ -80,6 +107,7 @@ def along_coordinate(on, i):
     begin, end = work.nodes[0, i], work.nodes[1, i]
     leaves = dot6(begin.S, begin.f) + rotor
     work.residual[i, 0] = on.state.p[link.v] - leaves + half * before + servo
+    work.size[i] = abs(on.state.p[link.v]) + abs(servo) + size6(begin.S, begin.f)
     work.ends[i] = dot6(end.S, end.f) + rotor + half * after
 
 
@@ -100,8 +128,7 @@ def factor_step(on):
         if link.v >= 0:
             coordinate = on.model.coordinates[link.v]
             _, slope = servo_impulse(on, i, work.x[1, i])
-            damping = 0.0 if link.turn != 0 else 0.5 * coordinate.damping
-            e.L[i, 0, 0] = coordinate.armature / dt + damping - slope
+            e.L[i, 0, 0] = coordinate.armature / dt + 0.5 * coordinate.damping - slope
     return factor_tree(segments, e)
 
 

@@ -124,6 +124,7 @@ def find_accelerations(on):
         link, own = on.model.segments[i], nodes[0, i]
         above = nodes[0, link.parent]
         rate = on.state.v[link.v] if link.v >= 0 else 0.0
+        on.work.rates[0, i], on.work.x[0, i] = rate, 0.0
         for k in range(6):
             own.acc[k] = above.acc[k] + rate * own.rate[k]
         # d/dt (M V) = M V' - ad(V)^T M V.

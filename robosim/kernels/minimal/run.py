@@ -1,6 +1,7 @@
 """Many steps in one call, with what drives them, and what is read at a knot."""
 
 from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.equations.joint_forces import half_log
 from robosim.kernels.equations.vectors import crossed, turned_back
 from robosim.kernels.minimal.knot import find_momenta, move_at_knot, settle
 from robosim.kernels.minimal.step import step
@@ -10,14 +11,14 @@ from robosim.kernels.step.run import apply_controls, servo_torques
 
 
 @kernel
-def run_steps(on, run, begin, end):
-    """Take steps `begin` to `end` of a run; returns the step that failed, or `end`."""
-    for k in range(begin, end):
+def run_steps(on, run, done, end):
+    """Take steps done[0] to `end` of a run; leaves done[0] at the step that failed, or at `end`."""
+    for k in range(done[0], end):
         apply_controls(on.state, on.loads, on.options, run, k)
         if step(on, run.infos[k]) != CONVERGED:
-            return k
+            return
         servo_torques(run, k, on.state, on.loads, on.options.dt)
-    return end
+        done[0] = k + 1
 
 
 @kernel
@@ -40,12 +41,23 @@ def energy(on):
         link, own = on.model.segments[i], on.work.nodes[0, i]
         for k in range(3):
             total -= link.mass * g[k] * (own.p[k] + origin[k])
-        if link.v >= 0 and link.turn == 0:
+        if link.turn == 3:
+            total += turned_spring(on.model.coordinates[link.v], on.state.q, link.q)
+        elif link.v >= 0 and link.turn == 0:
             c, x = on.model.coordinates[link.v], on.state.q[link.q]
             total += 0.5 * c.stiffness * (x - c.rest) ** 2
             if c.piece_end > c.piece_begin:
                 total += potential_value(on.model.pieces, c.piece_begin, c.piece_end, x)
     return total
+
+
+@kernel
+def turned_spring(coordinate, q, at):
+    """Energy of the spring of a free rotation, whose quaternion begins at `at`."""
+    r = q[at : at + 4]
+    half = half_log(r)
+    square = r[1] * r[1] + r[2] * r[2] + r[3] * r[3]
+    return 2.0 * coordinate.stiffness * half * half * square
 
 
 @kernel

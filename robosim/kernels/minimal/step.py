@@ -6,9 +6,18 @@ from robosim.kernels.equations.vectors import crossed, turned, turned_back
 from robosim.kernels.minimal import galerkin, group
 from robosim.kernels.minimal.knot import find_accelerations, find_velocities, settle
 from robosim.kernels.minimal.place import hinges_torque, turn_on
-from robosim.kernels.solve.status import CONVERGED, NOT_FINITE, OUT_OF_ITERATIONS, SINGULAR
+from robosim.kernels.solve.status import (
+    CONVERGED,
+    NOT_FINITE,
+    OUT_OF_ITERATIONS,
+    SINGULAR,
+    TURNS_FAR,
+)
 
 HALVINGS = 8  # of a direction that makes the residual larger
+ROUNDING = 1e-14  # of the terms of a residual, that may be left of it
+FARTHEST = 2.5  # [rad] that a body may turn in a step on the group
+STEEPEST = 1.3  # [rad] of the second hinge of a free rotation
 
 
 @kernel
@@ -61,16 +70,23 @@ def guess_points(on):
 
 @kernel
 def largest(on):
-    """The largest residual as a velocity [m/s], and its link; inf where it is not a number."""
-    worst, where = 0.0, 0
-    for i in range(on.work.residual.shape[0]):
-        for a in range(on.work.residual.shape[1]):
-            value = abs(on.work.residual[i, a]) * on.work.scale[i]
-            if not value <= worst:
-                worst, where = value, i
-                if not value < 1e300:
-                    return 1e300, i
-    return worst, where
+    """The largest residual as a velocity [m/s], its link, and whether all are small enough.
+
+    That is within the tolerance, or within what rounding leaves of the numbers that it is the sum
+    of. 1e300 where one is not a number.
+    """
+    work = on.work
+    worst, where, solved = 0.0, 0, True
+    for i in range(work.residual.shape[0]):
+        for a in range(work.residual.shape[1]):
+            rest = abs(work.residual[i, a])
+            if not rest * work.scale[i] < 1e300:
+                return 1e300, i, False
+            if rest * work.scale[i] > worst:
+                worst, where = rest * work.scale[i], i
+            if rest * work.scale[i] > on.options.tolerance and rest > ROUNDING * work.size[i]:
+                solved = False
+    return worst, where, solved
 
 
 @kernel
@@ -88,13 +104,13 @@ def solve_step(on, info):
     """Find work.x from where it is; returns a status."""
     work = on.work
     find_residual(on.model.rule, on)
-    residual, where = largest(on)
+    residual, where, solved = largest(on)
     iterations = 0
     status = OUT_OF_ITERATIONS
     while True:
         info.iterations, info.residual = iterations, residual
         info.worst_body = on.model.segments[where].owner
-        if residual <= on.options.tolerance:
+        if solved:
             return CONVERGED
         if not residual < 1e300:
             return NOT_FINITE
@@ -109,7 +125,7 @@ def solve_step(on, info):
         for _ in range(HALVINGS):
             go_on(on, part)
             find_residual(on.model.rule, on)
-            residual, where = largest(on)
+            residual, where, solved = largest(on)
             if residual < 2.0 * before:
                 break
             part *= 0.5
@@ -181,7 +197,7 @@ def move_on(on):
             state.p[link.v] = work.ends[i]
         elif link.turn == 3:
             x, y, z = work.x[last, i - 2], work.x[last, i - 1], work.x[last, i]
-            turn_on(x, y, z, work.quaternion, state.q[link.q : link.q + 4])
+            turn_on(x, y, z, work.quaternion[0:3], state.q[link.q : link.q + 4])
             turn_momentum(on, i)
 
 
@@ -206,12 +222,38 @@ def begin_knot(on):
 
 
 @kernel
+def follows(rule, on):
+    """Whether a solution is a motion that the equations tell from others.
+
+    On the group a body must not turn so far that the logarithm takes the other way round. The
+    chart of a free rotation must not be near its singularity, a quarter of a turn of the second
+    hinge.
+    """
+    work, segments = on.work, on.model.segments
+    last, n = work.x.shape[0] - 1, segments.shape[0]
+    for k in range(6):
+        work.nodes[last, n].acc[k] = 0.0
+    for i in range(n):
+        link, own = segments[i], work.nodes[last, i]
+        turn = own.acc
+        for k in range(3, 6):
+            turn[k] = work.nodes[last, link.parent].acc[k] + work.x[last, i] * own.S[k]
+        if link.turn == 2 and abs(work.x[last, i]) > STEEPEST:
+            return False
+        if rule is None and turn[3] ** 2 + turn[4] ** 2 + turn[5] ** 2 > FARTHEST**2:
+            return False
+    return True
+
+
+@kernel
 def step(on, info):
     """Take one step from a knot that is placed; a status. The state stays where it fails."""
     info.substeps, info.order = 1, 2 * (on.work.x.shape[0] - 1)
     info.gap, info.turn, info.turner, info.violation = 1e400, 1.0, -1.0, 0.0
     guess_points(on)
     info.status = solve_step(on, info)
+    if info.status == CONVERGED and not follows(on.model.rule, on):
+        info.status = TURNS_FAR
     if info.status == CONVERGED:
         add_rest(on)
         move_on(on)

@@ -25,6 +25,15 @@ def bracket_back(x, f, out):
 
 
 @kernel
+def size6(a, b):
+    """Sum of the sizes of what a . b is the sum of."""
+    total = 0.0
+    for i in range(6):
+        total += abs(a[i] * b[i])
+    return total
+
+
+@kernel
 def screw(S, x):
     """exp(x S): its rotation row by row and its translation, 12 numbers."""
     a, b, c = S[3], S[4], S[5]
