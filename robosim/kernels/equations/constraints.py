@@ -111,7 +111,7 @@ def place_directions(way, w):
 
 @kernel
 def keeps_closed(first, model, work, most):
-    """Whether no joint from the `first` on yields to its impulses by more than `most`.
+    """Whether no joint from the `first` on, and no coupling, yields by more than `most`.
 
     Redundant constraints with vast impulses that balance each other are a solution of the equations
     with compliance, but of no others.
@@ -120,4 +120,7 @@ def keeps_closed(first, model, work, most):
         for row in range(model.joints[j].n_T + model.joints[j].n_R):
             if somewhere(abs(work.joints[j].g[row]) > abs(most)):
                 return False
+    for n in range(model.couplings.shape[0]):
+        if somewhere(abs(work.couplings[n].g) > abs(most)):
+            return False
     return True
