@@ -102,6 +102,8 @@ def value_at(element: Joint | Tendon, time: float) -> Array:
     what = f"the motion of joint '{element.name}'"
     try:
         given = element.motion(time)
+        if given is None:
+            raise TypeError("it returns nothing")
         value = np.asarray(given, dtype=float)
     except Exception as error:
         raise StateError(

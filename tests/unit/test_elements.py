@@ -53,7 +53,7 @@ BAD = [
         {"kind": "cylindrical", "potential": potential()},
         "potential must be one for each",
     ),
-    (joint, {"kind": "spherical", "motion": np.sin}, r"a motion needs .* single .* 'spherical'"),
+    (joint, {"kind": "fixed", "motion": np.sin}, r"a 'fixed' joint has no motion"),
     (joint, {"motion": 0.5}, r"motion must be a function of time, not 0.5"),
     (joint, {"cone": 1.0}, r"a cone is for joints with a free rotation"),
     (joint, {"kind": "spherical", "cone": 4.0}, r"between 0 and pi; not 4.0"),

@@ -19,7 +19,7 @@ from robosim import (
     Simulation,
     StateError,
 )
-from robosim.quaternions import conjugate, multiply, rotation_vector
+from robosim.quaternions import conjugate, from_rotation_vector, multiply, rotation_vector
 
 ACROSS = (0.0, 1.0, 0.0)
 
@@ -208,16 +208,19 @@ def test_a_spring_between_points_needs_a_direction():
     sim.set_state([1e-3])
 
 
-@pytest.mark.parametrize(
-    ("state", "message"),
-    [
-        ({"hold": ["nobody"]}, "no joint 'nobody'"),
-        ({"hold": ["ball"]}, "cannot hold joint 'ball'"),
-    ],
-)
-def test_what_cannot_be_held(state, message):
-    body = Body("b", 1.0, np.eye(3))
-    joints = (Joint("ball", "spherical", None, "b"), Joint("again", "spherical", None, "b"))
-    sim = Simulation(Mechanism("m", (body,), joints))
-    with pytest.raises((StateError, ModelError), match=message):
-        sim.set_state(**state)
+def test_a_free_rotation_that_is_held_and_a_name_that_is_none():
+    bodies = (Body("a", 1.0, np.eye(3)), Body("b", 1.0, np.eye(3)))
+    joints = (
+        Joint("ball", "spherical", None, "a"),
+        Joint("hinge", "revolute", "a", "b", (0, 0, 1)),
+        Joint("pin", "revolute", None, "b", (0, 0, 1)),
+    )
+    sim = Simulation(Mechanism("m", bodies, joints))
+    turn = from_rotation_vector((0.0, 0.0, 0.7))
+    # The pin has no room for a turn about x.
+    sim.set_state([*from_rotation_vector((1e-3, 0.0, 0.7)), 0.2])
+    assert abs(sim.q[1]) < 1e-12
+    sim.set_state([*turn, 0.2], hold=["ball"])
+    np.testing.assert_allclose(sim.q[:4], turn, rtol=0, atol=1e-14)
+    with pytest.raises(ModelError, match="no joint 'nobody'"):
+        sim.set_state(hold=["nobody"])

@@ -60,7 +60,7 @@ def end_at(on, begin, count):
             on.slopes[begin + k, nq + i] = slope(v[i], k)
 
 
-@kernel
+@stage
 def linearized_step(scheme, on, solver, arc):
     """Start at on.state.q and v, and take a step under on.loads.tau and a PD.
 
