@@ -289,7 +289,7 @@ class Linearizer:
             # Without a look at how the step begins, which is where another one has ended.
             engine = twin.engine
             twin.held.hold(full[: robot.nv], "linearize was given")
-            if self._closes:
+            if len(twin.parts.loads.motion):
                 engine.single.values.motions[:] = twin.motions_ahead(1)
             engine.advance_once(engine.single)
         else:

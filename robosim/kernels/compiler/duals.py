@@ -29,6 +29,7 @@ from robosim.kernels.compiler.lanes import (
     LanesModel,
     any_of,
     call_llvm,
+    declare,
     reordered,
     spread,
 )
@@ -210,6 +211,14 @@ def power(context, builder, signature, args):
     by_exponent = builder.fmul(value, scalar(context, builder, math.log, base))
     slopes = builder.fadd(times(builder, slope, args[0]), times(builder, by_exponent, args[1]))
     return with_number(builder, slopes, value)
+
+
+declare(int, (1,), lambda kind: types.int64)
+
+
+@lower_builtin(int, Duals)
+def truncated(context, builder, signature, args):
+    return builder.fptosi(number(builder, args[0]), ir.IntType(64))
 
 
 @lower_builtin(math.isfinite, Duals)

@@ -53,7 +53,7 @@ FINE = 0.01  # part of the residual that factors may leave to be used again besi
 STUCK = 5  # other steps in a row that gain next to nothing, and are the last
 FREE = 0.9  # part of a step that leaves the cones so late that it needs no jump
 LOOSE = 1e-2  # [m/s], residual below which jumps start, and up to which they may land
-LEVEL = 1e-6  # part of the barrier by which products may differ where derivatives are taken
+LEVEL = 1e-6  # part of the barrier by which products may be off it where derivatives are taken
 REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
 
 
@@ -333,7 +333,8 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         # derivatives are those of the solution where a last iteration has its own factors. With
         # contacts that is where all products are at the barrier, which follows the impulses.
         polishes = (info.order == 4 and not touches) or are_duals(merit)
-        level = not are_duals(merit) or largest - smallest <= LEVEL * kappa_end
+        uneven = max(largest - kappa_end, kappa_end - smallest) if touches else 0.0
+        level = not are_duals(merit) or uneven <= LEVEL * kappa_end
         level = level and is_settled(kappa_end, kappa_before)
         if solved and ((polished and level) or not polishes) and (n > 0 or not touches):
             return CONVERGED
