@@ -338,7 +338,7 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         level = level and is_settled(kappa_end, kappa_before)
         if solved and ((polished and level) or not polishes) and (n > 0 or not touches):
             return CONVERGED
-        polished, kappa_before = solved, kappa_end
+        polished, kappa_before = solved and level, kappa_end
         if are_duals(merit) and solved:
             stale, jump = True, False
         goes_on = n < WARM_LIMIT or (nears and everywhere(merit < TAIL))
