@@ -121,12 +121,18 @@ def linearize(
     ConvergenceError
         If the step cannot be solved.
     OptionError
-        For an unknown parameter, or if kernels are compiled by plain numba.
+        For an unknown parameter, for what is no simulation in maximal coordinates, or if kernels
+        are compiled by plain numba.
     """
     if PLAIN:
         raise OptionError(
             "derivatives of steps need numba's internals, which are switched off or of another "
             "version: unset ROBOSIM_PLAIN_NUMBA, or install a numba of the declared range"
+        )
+    if not (isinstance(sim, Simulation) or hasattr(sim, "__getitem__")):
+        raise OptionError(
+            "linearize takes a Simulation, a BatchSimulation or a sequence of simulations, not "
+            f"{type(sim).__name__}"
         )
     one = sim if isinstance(sim, Simulation) else sim[0]
     known = _LINEARIZERS.setdefault(one.engine, {})

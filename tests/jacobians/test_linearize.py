@@ -181,6 +181,8 @@ def test_a_batch_and_what_is_refused(a1):
     for name in ("mass:nobody", "colour:trunk", "damping:nothing"):
         with pytest.raises(OptionError, match=name):
             linearize(batch[0], parameters=(name,))
+    with pytest.raises(OptionError, match="not MinimalSimulation"):
+        linearize(robosim.MinimalSimulation(builders.chain(2)))
     with pytest.raises(OptionError, match="is zero"):
         linearize(batch[0], parameters=("damping:FR_hip_joint",))
     with pytest.raises(OptionError, match="contact_speed"):
