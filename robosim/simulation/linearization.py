@@ -175,6 +175,7 @@ class Linearizer:
             options = engine.parts.options._replace(contact_speed=float(contact_speed))
             engine.hand_over(engine.parts._replace(options=options))
         robot = sim.robot
+        self._tangent = Tangent(robot)
         self._slopes = slopes_of(robot, engine, parameters)
         self._closes = bool(
             robot.loop_joints or robot.couplings or len(engine.parts.loads.motion) > 0
@@ -262,7 +263,7 @@ class Linearizer:
         on.begins[:nq], on.begins[nq : nq + nv] = q, v
         on.begins[nq + nv : nq + nv + len(full)] = full
         if step is self._last:
-            on.along[:nv, :nq] = rates_by_tangent(robot, q).T
+            on.along[:nv, :nq] = self._tangent.rates(q).T
             on.along[range(nv, 2 * nv), range(nq, nq + nv)] = 1.0
             columns = nq + nv + np.asarray(robot.actuated, dtype=np.int64)
             on.along[range(2 * nv, 2 * nv + robot.nu), columns] = 1.0
@@ -275,7 +276,7 @@ class Linearizer:
                 robot.bodies[int(on.info["worst_body"][0])].name,
                 "It was solved, but not with its derivatives: try a larger contact_speed.",
             )
-        turns = tangent_by_rates(robot, on.ends[:nq])
+        turns = self._tangent.velocities(on.ends[:nq])
         return np.hstack((on.slopes[:, :nq] @ turns.T, on.slopes[:, nq:]))
 
     def _solve(self, sim: Simulation, full: Array, controller: PD | None) -> tuple[Array, Array]:
@@ -310,30 +311,34 @@ class Linearizer:
 _LINEARIZERS: WeakKeyDictionary[Engine, dict[Any, Linearizer]] = WeakKeyDictionary()
 
 
-def rates_by_tangent(robot: Mechanism, q: Array) -> Array:
-    """(nq, nv): rates of q by the velocities of the tree."""
-    out = np.zeros((robot.nq, robot.nv))
-    for joint, at, v in zip(robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False):
-        n = joint.numbers
-        out[range(at, at + n), range(v, v + n)] = 1.0
-        if joint.has_quaternion:
-            w, x, y, z = 0.5 * q[at + n : at + n + 4]
-            rates = ((-x, -y, -z), (w, -z, y), (z, w, -x), (-y, x, w))
-            out[at + n : at + n + 4, v + n : v + n + 3] = rates
-    return out
+class Tangent:
+    """Between rates of q (nq,) and the velocities of the tree (nv,)."""
 
+    def __init__(self, robot: Mechanism) -> None:
+        self._plain = np.zeros((robot.nv, robot.nq))
+        turns: list[tuple[int, int]] = []
+        for joint, at, v in zip(robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False):
+            n = joint.numbers
+            self._plain[range(v, v + n), range(at, at + n)] = 1.0
+            if joint.has_quaternion:
+                turns.append((v + n, at + n))
+        self._turns = tuple(turns)
 
-def tangent_by_rates(robot: Mechanism, q: Array) -> Array:
-    """(nv, nq): velocities of the tree by rates of q."""
-    out = np.zeros((robot.nv, robot.nq))
-    for joint, at, v in zip(robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False):
-        n = joint.numbers
-        out[range(v, v + n), range(at, at + n)] = 1.0
-        if joint.has_quaternion:
-            w, x, y, z = 2.0 * q[at + n : at + n + 4]
-            rates = ((-x, w, z, -y), (-y, -z, w, x), (-z, y, -x, w))
-            out[v + n : v + n + 3, at + n : at + n + 4] = rates
-    return out
+    def rates(self, q: Array) -> Array:
+        """(nq, nv): rates of q by velocities."""
+        out = self._plain.T.copy()
+        for v, at in self._turns:
+            w, x, y, z = 0.5 * q[at : at + 4]
+            out[at : at + 4, v : v + 3] = (-x, -y, -z), (w, -z, y), (z, w, -x), (-y, x, w)
+        return out
+
+    def velocities(self, q: Array) -> Array:
+        """(nv, nq): velocities by rates of q."""
+        out = self._plain.copy()
+        for v, at in self._turns:
+            w, x, y, z = 2.0 * q[at : at + 4]
+            out[v : v + 3, at : at + 4] = (-x, w, z, -y), (-y, -z, w, x), (-z, y, -x, w)
+        return out
 
 
 def contact_modes(sim: Simulation) -> tuple[ContactMode, ...]:
