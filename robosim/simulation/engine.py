@@ -180,11 +180,11 @@ class Engine:
     @property
     def last_interval(self) -> float:
         """Length of the last interval [s], or what stands for it where forces are means over it."""
-        last, timestep = self.counters.last, self.parts.options.dt
-        if last is None:
-            return timestep
+        timestep = self.parts.options.dt
         # Parts of a step, of order four too, are intervals of their own.
         part = abs(float(self.parts.state.last_dt[0]))
+        if self.counters.last is None or part == 0.0:
+            return timestep  # nothing has been stepped since the start
         # A start gives the first interval only its own half of the impulses at its knot.
         return part * (0.5 if self.counters.last_is_first and part == timestep else 1.0)
 

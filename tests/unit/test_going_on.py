@@ -348,3 +348,12 @@ def test_a_limit_that_cannot_be_kept_is_named():
         pytest.raises(robosim.ConvergenceError, match=r"Joint 'elbow' is at .* lower limit of 0.2"),
     ):
         sim.run(3.0)
+
+
+def test_a_start_after_steps_has_no_forces_yet() -> None:
+    sim = robosim.Simulation(robosim.load("a1"))
+    sim.run(0.01, "stand")
+    with np.errstate(all="raise"):
+        sim.set_state(sim.q, 0.0 * sim.v)
+        assert not np.any(sim.contact_forces())
+        assert sim.engine.last_interval == sim.timestep
