@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robosim.errors import ConvergenceError
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.measuring import residuals_by_iteration
 from robosim.models.builders import chain
 from robosim.simulation import Simulation
 
@@ -25,20 +25,14 @@ def residuals(n: int) -> list[float]:
     q, v = np.zeros(n), np.zeros(n)
     q[0], v[0] = np.pi / 3, 1.0
     q[1::2], q[2::2], v[1::2], v[2::2] = 0.5, -0.5, -1.0, 1.0
-    found: list[float] = []
-    for count in range(1, MOST + 1):
+
+    def of(most: int) -> Simulation:
         # No residual is ever below this tolerance, so that all iterations are made and told.
-        sim = Simulation(
-            chain(n), timestep=DT, tolerance=1e-300, max_iterations=count, max_substeps=1
+        return Simulation(
+            chain(n), timestep=DT, tolerance=1e-300, max_iterations=most, max_substeps=1
         )
-        sim.set_state(q, v)
-        try:
-            found.append(sim.step().residual)
-        except ConvergenceError as error:
-            found.append(error.residual)
-        if found[-1] < FLOOR:
-            break
-    return found
+
+    return residuals_by_iteration(of, (q, v), MOST, FLOOR)
 
 
 def run_newton(setup: Setup) -> Result:

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.errors import ConvergenceError
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import exponent, largest, shortest_us, stepper, trend
+from robosim.experiments.measuring import (
+    exponent,
+    largest,
+    residuals_by_iteration,
+    shortest_us,
+    stepper,
+    trend,
+)
 from robosim.minimal import MinimalSimulation
 from robosim.models.builders import chain
 from robosim.simulation.dynamics import Dynamics
@@ -123,9 +129,9 @@ def _energy_at(sim: MinimalSimulation, q: Array, v: Array) -> float:
 def residuals(timestep: float, integrator: str) -> list[float]:
     """Residual [m/s] after 0, 1, 2, ... iterations of a step of ten links from where they are."""
     q, v = start(LINKS), np.linspace(1.0, -1.0, LINKS)
-    found: list[float] = []
-    for most in range(1, MOST + 1):
-        sim = MinimalSimulation(
+
+    def of(most: int) -> MinimalSimulation:
+        return MinimalSimulation(
             chain(LINKS),
             timestep,
             integrator=integrator,
@@ -133,14 +139,8 @@ def residuals(timestep: float, integrator: str) -> list[float]:
             tolerance=1e-300,
             max_iterations=most,
         )
-        sim.set_state(q, v)
-        try:
-            found.append(sim.step().residual)
-        except ConvergenceError as error:
-            found.append(error.residual)
-        if found[-1] < FLOOR:
-            break
-    return found
+
+    return residuals_by_iteration(of, (q, v), MOST, FLOOR)
 
 
 def run_convergence(setup: Setup) -> Result:

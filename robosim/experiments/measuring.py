@@ -117,3 +117,23 @@ def exponent(x: ArrayLike, y: ArrayLike) -> float:
 def largest(values: ArrayLike) -> float:
     """Largest magnitude; nan if one of the values is."""
     return float(np.max(np.abs(np.asarray(values, dtype=float))))
+
+
+def residuals_by_iteration(
+    made: Callable[[int], Formulation], start: tuple[Array, Array], most: int, floor: float
+) -> list[float]:
+    """Residuals of the first step of `made(k)`, of k iterations, for k = 1 to `most`.
+
+    They end with the first one below the floor.
+    """
+    found: list[float] = []
+    for count in range(1, most + 1):
+        sim = made(count)
+        sim.set_state(*start)
+        try:
+            found.append(sim.step().residual)
+        except ConvergenceError as error:
+            found.append(error.residual)
+        if found[-1] < floor:
+            break
+    return found
