@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -239,18 +239,6 @@ class MinimalSimulation(Runs):
             self.engine.restore(other.engine)
             self.held.control_by(None)
             self.held.release_servos()
-
-    def __copy__(self) -> MinimalSimulation:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> MinimalSimulation:
-        return self.copy()
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError(
-            "a MinimalSimulation cannot be pickled, as compiled code holds on to its memory: hand "
-            "over the model's path, q, v and time, and let the other process make its own"
-        )
 
     @property
     def timestep(self) -> float:

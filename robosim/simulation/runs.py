@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
@@ -32,6 +33,22 @@ class Runs:
     def steps(self) -> int:
         """Steps done since the state was set."""
         raise NotImplementedError
+
+    def copy(self) -> Self:
+        """A simulation of the same robot in the same state that goes its own way."""
+        raise NotImplementedError
+
+    def __copy__(self) -> Self:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.copy()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            f"a {type(self).__name__} cannot be pickled, as compiled code holds on to its memory: "
+            "hand over the model's path, q, v and time, and let the other process make its own"
+        )
 
     def step(self, tau: ArrayLike | None = None) -> StepInfo:
         """Advance by one timestep under torques held over it.

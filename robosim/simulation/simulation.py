@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -219,18 +218,6 @@ class Simulation(Knot, Runs):
                 "a simulation can go to the state of a Simulation of the same robot (one Mechanism "
                 f"for both), with the same timestep, gravity and options, not to {other!r}"
             )
-
-    def __copy__(self) -> Simulation:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Simulation:
-        return self.copy()
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError(
-            "a Simulation cannot be pickled, as compiled code holds on to its memory: hand over "
-            "the model's path, q, v and time, and let the other process make its own"
-        )
 
     @property
     def solver(self) -> str:
