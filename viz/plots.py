@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError, OptionError
 from robosim.log import Log
+from robosim.viz.plot_extra import ACROSS, MOST, draw_extra, panels, rows_of
 from robosim.viz.plot_robot import contact_phases, draw_limits
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ def plot_log(
     out: str | Path | None = None,
     joints: str | None = None,
     robot: Mechanism | None = None,
+    columns: str | None = None,
 ) -> Figure:
     """Draw a log; no display is needed.
 
@@ -47,6 +50,7 @@ def plot_log(
     torque, and a last row for a floating base: height, tilt, the smallest gap to the ground, and
     when which bodies touch it. Limits that a joint comes near are dashed.
     Joints are grouped by what their names share, as the hips, thighs and calves of four legs.
+    What was logged beside the motion (`also`) has panels below.
 
     Parameters
     ----------
@@ -58,6 +62,9 @@ def plot_log(
     robot : Mechanism or None
         Of the limits and contacts. None: the one that the log was made of; one that was read from a
         file has none, and is drawn without.
+    columns : str, optional
+        A regular expression: of what was logged beside the motion, only columns in whose names it
+        is found are drawn. Without it, all that are not zero, at most 24 panels of them.
 
     Returns
     -------
@@ -68,7 +75,7 @@ def plot_log(
     LogError
         If the log has no samples, or the picture cannot be written.
     OptionError
-        If `joints` is no regular expression or no joint matches it, or for the format.
+        If `joints` or `columns` is no regular expression or nothing matches it, or for the format.
     """
     from matplotlib.figure import Figure
 
@@ -81,25 +88,35 @@ def plot_log(
         for quantity in QUANTITIES
         if any(name.endswith(f".{quantity}") for names in chosen.values() for name in names)
     ]
-    rows = len(quantities) + (1 if log.info.floating_base else 0)
-    width = max(PANEL[0] * len(groups), 2.6 * PANEL[0])
-    height = PANEL[1] * rows + 1.0
-    figure = Figure(figsize=(width, height), layout="constrained")
+    extra = panels(log, columns) if log.info.extra or columns is not None else {}
+    shown = dict(islice(extra.items(), None if columns is not None else MOST))
+    floating = log.info.floating_base
+    heights = [n for n in (len(quantities), int(floating), rows_of(shown)) if n]
+    across = max(len(groups), min(ACROSS, len(shown)) if shown else 0)
+    figure = Figure(
+        figsize=(max(PANEL[0] * across, 2.6 * PANEL[0]), PANEL[1] * sum(heights) + 1.0),
+        layout="constrained",
+    )
     figure.get_layout_engine().set(h_pad=0.06, w_pad=0.06)  # type: ignore[union-attr, call-arg]
-    figure.suptitle(_title(log), fontsize=13)
-    parts: Any = figure.subfigures(
-        2 if rows > len(quantities) and quantities else 1,
-        1,
-        height_ratios=[len(quantities), 1] if rows > len(quantities) and quantities else None,
-        squeeze=False,
-    )[:, 0]
+    hidden = len(extra) - len(shown)
+    rest = f"; {hidden} more panels: choose by columns" if hidden else ""
+    figure.suptitle(_title(log) + rest, fontsize=13)
+    parts: Any = iter(
+        figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
+        if heights
+        else ()
+    )
     robot = log.robot if robot is None else robot
     if quantities:
-        axes = _draw_joints(parts[0], log, groups, chosen, quantities)
+        axes = _draw_joints(next(parts), log, groups, chosen, quantities)
         if robot is not None:
             draw_limits(axes, log, robot)
-    if log.info.floating_base:
-        _draw_base(parts[-1], log, robot)
+    if floating:
+        _draw_base(next(parts), log, robot)
+    if shown:
+        draw_extra(
+            next(parts), log, shown, lambda ax, names, labels: _draw(ax, log, names, labels, labels)
+        )
     if out is not None:
         _save(figure, Path(out))
     return figure

@@ -86,6 +86,15 @@ def plot(
             show_default=False,
         ),
     ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            help="Of what was logged with --also, draw only columns whose name matches this "
+            "regular expression.",
+            metavar="REGEX",
+            show_default=False,
+        ),
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -119,7 +128,7 @@ def plot(
             robot = robot_of(run)
     stem = log.with_suffix("") if log.suffix == ".partial" else log
     target = stem.with_suffix(".png") if out_file is None else out_file
-    plot_log(run, target, joints, robot)
+    plot_log(run, target, joints, robot, columns)
     out.print(f"drawn: {target}", markup=False, soft_wrap=True)
     if show:
         typer.launch(str(target))

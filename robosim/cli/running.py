@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from robosim.log import Chunk, LogWriter, RunStatistics
+    from robosim.log.channels import Also
     from robosim.simulation import Simulation
     from robosim.viz import Recorder, Viewer
 
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 class _Timed:
     """A simulation whose stream takes the time that it spends on stepping, without compiling."""
 
-    def __init__(self, sim: Simulation) -> None:
+    def __init__(self, sim: Simulation, also: Also | None) -> None:
         self._sim = sim
+        self._also = () if also is None else also
         self.wall_seconds = 0.0  # of the newest chunk
 
     def __getattr__(self, name: str) -> Any:
@@ -34,7 +36,7 @@ class _Timed:
     def stream(self, *args: Any, **options: Any) -> Iterator[Chunk]:
         from robosim.runtime.notice import CompileNotice
 
-        chunks = self._sim.stream(*args, **options)
+        chunks = self._sim.stream(*args, also=self._also, **options)
         while True:
             start, compiling = time.perf_counter(), CompileNotice.seconds
             chunk = next(chunks, None)
@@ -56,6 +58,7 @@ def run(
     writer: LogWriter | None = None,
     viewer: Viewer | None = None,
     recorder: Recorder | None = None,
+    also: Also | None = None,
     quiet: bool = False,
 ) -> KeyboardInterrupt | ConvergenceError | ControllerError | None:
     """Run to the end, or to what is returned: ctrl-C, or a step or controller that failed.
@@ -64,7 +67,7 @@ def run(
     itself is returned, so that it can be reported together with what was done until then. The
     log is closed in any case.
     """
-    timed = _Timed(sim)
+    timed = _Timed(sim, also)
     steps = round(seconds / sim.timestep) if math.isfinite(seconds) else None
     try:
         with _progress(steps, quiet) as advance, writer or ExitStack():

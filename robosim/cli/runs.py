@@ -46,6 +46,15 @@ def simulate(
     every: Annotated[
         int, typer.Option(help="Steps from one sample of the log to the next.", metavar="N", min=1)
     ] = 1,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Log beside the motion: sensors, contacts, frames, joint_wrenches, or one of a "
+            "kind, as frame:FR_foot; may be given several times.",
+            metavar="WHAT",
+            show_default=False,
+        ),
+    ] = None,
     lanes: Annotated[
         bool,
         typer.Option(
@@ -72,13 +81,14 @@ def simulate(
     of the simulation that returns torques: --controller mymodule:myfunction.
     """
     from robosim.log import LogWriter, RunStatistics
+    from robosim.log.channels import Also, channels_of
     from robosim.log.files import check_log_path
 
     check_seconds(seconds)
     if log is not None:
         check_log_path(log)
-    elif every != 1:
-        raise OptionError("--every is for --log FILE")
+    elif every != 1 or also:
+        raise OptionError(f"--{'also' if also else 'every'} is for --log FILE")
     watching.check()
     for option, value in (("port", watching.port), ("host", watching.host)):
         if value is not None and not view:
@@ -86,6 +96,7 @@ def simulate(
     robot = loading.load(model)
     for warning in robot.warnings:
         remark(f"warning: {warning}")
+    logged = Also(channels_of(robot, also or ()), every)
     timestep = stepping.timestep
     control = stepping.controls(stepping.controller, robot, timestep)
     sim = stepping.start(robot, timestep, lanes)
@@ -106,7 +117,9 @@ def simulate(
         statistics = RunStatistics(sim)
         writer = None
         if log is not None:
-            writer = LogWriter(log, sim.robot, timestep, steps=steps, every=every)
+            writer = LogWriter(
+                log, sim.robot, timestep, steps=steps, every=every, also=also or ()
+            )
         stopped = run(
             sim,
             control,
@@ -116,6 +129,7 @@ def simulate(
             writer=writer,
             viewer=viewer,
             recorder=recorder,
+            also=logged,
             quiet=as_json,
         )
         watching.save(recorder)

@@ -1,7 +1,7 @@
 """What a sample of a log consists of, and what its columns are called.
 
-The columns are ``time``, the coordinates, the velocities, the torques and four numbers about the
-step. A column's name says what it holds, so that a log can be taken apart again from the names
+The columns are ``time``, the coordinates, the velocities, the torques, four numbers about the
+step, and what else was asked for (`robosim.log.channels`). A column's name says what it holds, so that a log can be taken apart again from the names
 alone, as a CSV file demands: ``base_x`` to ``base_qz`` and ``<joint>.position`` make q,
 ``base_vx`` to ``base_wz`` and ``<joint>.velocity`` make v, ``<joint>.torque`` makes tau.
 """
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
+from robosim.log.channels import EFFORTS, Also
 from robosim.version import __version__
 
 Array = NDArray[np.float64]
@@ -29,6 +30,8 @@ INTEGERS = ("iterations", "substeps")
 STEP = (*INTEGERS, "violation", "gap")
 # Of the steps from one sample to the next, a sample has the worst.
 WORST = {name: np.minimum if name == "gap" else np.maximum for name in STEP}
+KNOT = ("t", "q", "v", "tau", "extra")
+NO_EXTRA = np.zeros((0, 0))
 
 
 class Chunk(NamedTuple):
@@ -50,6 +53,8 @@ class Chunk(NamedTuple):
         Largest violation of a joint at the end of the step.
     gap : (n,) [m]
         Smallest distance of a contact from the ground at the end of the step.
+    extra : (n, m)
+        What else is logged, read at the knot at t; (0, 0) where nothing else is.
     """
 
     t: Array
@@ -60,23 +65,20 @@ class Chunk(NamedTuple):
     substeps: NDArray[np.int64]
     violation: Array
     gap: Array
+    extra: Array = NO_EXTRA
 
     def thinned(self, every: int) -> Self:
         """Its first sample and each `every`-th after it, with the worst of the steps between."""
         if every == 1 or len(self.t) == 0:
             return self
         worst = {name: worst_of(name, getattr(self, name), every) for name in STEP}
-        knots = {name: getattr(self, name)[::every] for name in ("t", "q", "v", "tau")}
+        knots = {name: getattr(self, name)[::every] for name in KNOT}
         return self._replace(**knots, **worst)
 
 
 def worst_of(name: str, steps: NDArray[Any], every: int) -> NDArray[Any]:
     """The worst of each `every` steps, and of what is left of them, in a column of `STEP`."""
     return steps if every == 1 else WORST[name].reduceat(steps, np.arange(0, len(steps), every))
-
-
-# Of what acts along a coordinate, by the coordinate's unit.
-EFFORTS = {"m": "N", "rad": "N m", "1": "J"}
 
 
 def effort_units(robot: Mechanism) -> list[str]:
@@ -106,6 +108,8 @@ class LogInfo:
         Of the robosim that wrote it.
     ended : str
         "complete", or why the run ended before its time; empty if the file does not say (CSV).
+    extra : tuple of str
+        The names of the columns of what else is logged.
     """
 
     robot: str
@@ -116,9 +120,16 @@ class LogInfo:
     units: Mapping[str, str] = field(default_factory=dict)
     version: str = __version__
     ended: str = "complete"
+    extra: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, robot: Mechanism, timestep: float, version: str = __version__) -> LogInfo:
+    def of(
+        cls,
+        robot: Mechanism,
+        timestep: float,
+        version: str = __version__,
+        also: Also | None = None,
+    ) -> LogInfo:
         """Of a log of `robot` with samples `timestep` [s] apart, as that robosim writes it."""
         q_units: list[str] = []
         v_units: list[str] = []
@@ -135,7 +146,11 @@ class LogInfo:
         units = dict(zip((*q, *v), (*q_units, *v_units), strict=True))
         units |= dict(zip(tau, effort_units(robot), strict=True))
         units |= {"time": "s", "iterations": "1", "substeps": "1", "violation": "m", "gap": "m"}
-        return cls(robot.name, float(timestep), tuple(q), tuple(v), tuple(tau), units, version)
+        extra: tuple[str, ...] = ()
+        if also is not None:
+            extra, units = also.columns, units | also.units
+        columns = tuple(q), tuple(v), tuple(tau)
+        return cls(robot.name, float(timestep), *columns, units, version, extra=extra)
 
     @classmethod
     def from_names(cls, names: Sequence[str], metadata: str | None = None) -> LogInfo:
@@ -151,7 +166,7 @@ class LogInfo:
             raise LogError(f"no column '{missing[0]}': not a log of robosim")
         try:
             says: dict[str, Any] = json.loads(metadata) if metadata else {}
-            return cls(
+            info = cls(
                 robot=str(says.get("robot", "")),
                 timestep=float(says.get("timestep", np.nan)),
                 q=tuple(n for n in names if n in BASE_POSE or n.endswith(POSITION)),
@@ -161,13 +176,14 @@ class LogInfo:
                 version=str(says.get("version", "")),
                 ended=str(says.get("ended", "")),
             )
+            return replace(info, extra=tuple(n for n in names if n not in info.names))
         except (ValueError, TypeError, AttributeError):
             raise LogError("its metadata cannot be understood") from None
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all columns, in their order."""
-        return ("time", *self.q, *self.v, *self.tau, *STEP)
+        return ("time", *self.q, *self.v, *self.tau, *STEP, *self.extra)
 
     @property
     def floating_base(self) -> bool:
@@ -199,7 +215,9 @@ class LogInfo:
             If the chunk is of another robot.
         """
         n = len(chunk.t)
-        widths = {"q": len(self.q), "v": len(self.v), "tau": len(self.tau)}
+        widths = {name: len(getattr(self, name)) for name in ("q", "v", "tau")}
+        if self.extra or chunk.extra.size:
+            widths["extra"] = len(self.extra)
         for name, width in widths.items():
             shape = np.shape(getattr(chunk, name))
             if shape != (n, width):
@@ -215,4 +233,5 @@ class LogInfo:
             np.ascontiguousarray(chunk.substeps, dtype=np.int64),
             np.ascontiguousarray(chunk.violation, dtype=np.float64),
             np.ascontiguousarray(chunk.gap, dtype=np.float64),
+            *np.ascontiguousarray(chunk.extra.T[: len(self.extra)], dtype=np.float64),
         ]

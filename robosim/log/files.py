@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -21,6 +22,7 @@ import numpy as np
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
 from robosim.log import formats
+from robosim.log.channels import Also, channels_of
 from robosim.log.columns import Chunk, LogInfo
 from robosim.validation import count
 
@@ -210,6 +212,8 @@ class LogWriter(TableWriter):
     every : int
         Samples that come for each one that is kept, the first, which has the worst of all of their
         steps: a log of a fraction of the size.
+    also : str or sequence of str
+        What the samples have beside the motion, as `Simulation.stream` was asked for.
 
     Raises
     ------
@@ -226,10 +230,12 @@ class LogWriter(TableWriter):
         *,
         steps: int | None = None,
         every: int = 1,
+        also: str | Sequence[str] = (),
     ) -> None:
         self._every = count("every", every)
         kept = None if steps is None else -(-steps // every)
-        super().__init__(path, LogInfo.of(robot, timestep * every), steps=kept)
+        info = LogInfo.of(robot, timestep * every, also=Also(channels_of(robot, also)))
+        super().__init__(path, info, steps=kept)
         self._waiting: Chunk | None = None  # fewer than `every` samples
 
     def write(self, chunk: Chunk) -> None:

@@ -239,4 +239,5 @@ def _assemble(arrays: dict[str, Any], info: LogInfo) -> tuple[LogInfo, Chunk]:
         substeps=integers("substeps"),
         violation=floats("violation"),
         gap=floats("gap"),
+        **({"extra": table(info.extra)} if info.extra else {}),
     )

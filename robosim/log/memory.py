@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
+from robosim.log.channels import Also, channels_of
 from robosim.log.columns import Array, Chunk, LogInfo
 from robosim.log.files import TableWriter, read_samples
 
@@ -37,14 +38,24 @@ class Log:
     robot: Mechanism | None = None
 
     @classmethod
-    def from_chunks(cls, robot: Mechanism, timestep: float, chunks: Iterable[Chunk]) -> Log:
-        """Of a run of `robot` that came in chunks, in order, with samples `timestep` [s] apart."""
-        info = LogInfo.of(robot, timestep)
+    def from_chunks(
+        cls,
+        robot: Mechanism,
+        timestep: float,
+        chunks: Iterable[Chunk],
+        also: str | Sequence[str] = (),
+    ) -> Log:
+        """Of a run of `robot` that came in chunks, in order, with samples `timestep` [s] apart.
+
+        `also` is what the run was asked for beside the motion, as `Simulation.run` takes it.
+        """
+        info = LogInfo.of(robot, timestep, also=Also(channels_of(robot, also)))
         parts = list(chunks)
         if not parts:
             none, zero = np.zeros(0), np.zeros(0, dtype=np.int64)
             q, v, tau = (np.zeros((0, len(names))) for names in (info.q, info.v, info.tau))
-            return cls(info, Chunk(none, q, v, tau, zero, zero, none, none), robot=robot)
+            extra = np.zeros((0, len(info.extra)))
+            return cls(info, Chunk(none, q, v, tau, zero, zero, none, none, extra), robot=robot)
         columns = zip(*parts, strict=True)
         return cls(info, Chunk._make(np.concatenate(pieces) for pieces in columns), robot=robot)
 
@@ -90,7 +101,7 @@ class Log:
         """
         if name not in self.names:
             raise LogError(f"no column '{name}' (known: {', '.join(self.names)})")
-        for group in ("q", "v", "tau"):
+        for group in ("q", "v", "tau", "extra"):
             names = getattr(self.info, group)
             if name in names:
                 values: Array = getattr(self.samples, group)[:, names.index(name)]
@@ -134,6 +145,11 @@ class Log:
     def tau(self) -> Array:
         """Torques held over the step from each sample, (n, nu) [N m or N]."""
         return self.samples.tau
+
+    @property
+    def extra(self) -> Mapping[str, Array]:
+        """What else was logged: each column (n,) by its name; units are in ``info.units``."""
+        return {name: self.column(name) for name in self.info.extra}
 
     @property
     def iterations(self) -> NDArray[np.int64]:

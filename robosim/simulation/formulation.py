@@ -7,13 +7,14 @@ them; `tests/unit/test_formulation.py` holds it to that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, Self, runtime_checkable
 
 from numpy.typing import ArrayLike
 
 from robosim.description.mechanism import Mechanism
 from robosim.log import Chunk, Log
+from robosim.log.channels import Also
 from robosim.validation import Array
 
 
@@ -51,7 +52,12 @@ class Formulation(Protocol):
     ) -> None: ...
     def step(self, tau: ArrayLike | None = None) -> Any: ...
     def run(
-        self, seconds: float, controller: Any = None, progress: bool = False, every: int = 1
+        self,
+        seconds: float,
+        controller: Any = None,
+        progress: bool = False,
+        every: int = 1,
+        also: str | Sequence[str] = (),
     ) -> Log: ...
     def stream(
         self,
@@ -59,6 +65,7 @@ class Formulation(Protocol):
         controller: Any = None,
         chunk_steps: int | None = None,
         every: int = 1,
+        also: str | Sequence[str] | Also = (),
     ) -> Iterator[Chunk]: ...
     def energy(self) -> float: ...
     def momentum(self) -> tuple[Array, Array]: ...

@@ -17,12 +17,13 @@ from robosim.compiled.order import all_joints, contact_order
 from robosim.compiled.records.contact import CONTACT_READING
 from robosim.compiled.state import State
 from robosim.compiled.workspace import Workspace
-from robosim.description.body import lowest_arms
+from robosim.description.body import ContactPoint, lowest_arms
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import obstacle_name
 from robosim.description.springs import PointSpring
 from robosim.kernels.contact.readout import pair_gaps, read_contacts
+from robosim.log.channels import contact_link, shape_link
 from robosim.runtime.handles import Parts
 from robosim.validation import read_only
 
@@ -49,6 +50,9 @@ class Contact:
     is_point : bool
         Whether it is one of ``robot.contacts`` with the ground.
     moment : (3,) [N m], of torsional and rolling friction on the body, world; a mean as the force
+    link, other_link : str
+        Of which links the two shapes are that touch: frames of the bodies, as links that were
+        merged into one body are; for what is no body, as `other`.
     """
 
     body: str
@@ -60,6 +64,8 @@ class Contact:
     velocity: Array
     is_point: bool
     moment: Array
+    link: str
+    other_link: str
 
 
 def contacts(
@@ -77,10 +83,11 @@ def contacts(
             return np.zeros(3)
         return np.asarray(bodies["v"][body] + np.cross(spins[body], p - bodies["x"][body]))
 
-    found = []
+    found, points = [], [robot.contacts[k] for k in contact_order(robot)]
     for reading in readings[:count]:
         body, other, slot = int(reading["body"]), int(reading["other"]), int(reading["slot"])
         position = reading["position"].copy()
+        link, other_link = _links(robot, model, scene, points, (body, other, slot))
         found.append(
             Contact(
                 robot.bodies[body].name,
@@ -92,9 +99,39 @@ def contacts(
                 read_only(motion(body, position) - motion(other, position)),
                 slot < model.n_ground,
                 read_only(reading["moment"] / interval),
+                link,
+                other_link,
             )
         )
     return found
+
+
+def _links(
+    robot: Mechanism,
+    model: Model,
+    scene: Sequence[Any],
+    points: Sequence[ContactPoint],
+    touching: tuple[int, int, int],
+) -> tuple[str, str]:
+    """The links that touch: (body, other, slot); for the world, what `other_name` calls it."""
+    body, other, slot = touching
+    if slot < model.n_ground:
+        point = points[slot]
+        return contact_link(robot, point.body, point.name), GROUND
+    sides = dict(_pair(model, scene, slot))
+    found = [
+        shape_link(robot, robot.bodies[k].name, sides[k].name)
+        if k < len(robot.bodies)
+        else other_name(robot, model, scene, k, slot)
+        for k in (body, other)
+    ]
+    return found[0], found[1]
+
+
+def _pair(model: Model, scene: Sequence[Any], slot: int) -> Any:
+    """The two (body, shape) of a slot, among `Mechanism.touching_shapes`."""
+    assert model.collision is not None
+    return scene[int(np.searchsorted(model.collision.pairs["slot_end"], slot, side="right"))]
 
 
 def other_name(robot: Mechanism, model: Model, scene: Sequence[Any], other: int, slot: int) -> str:
@@ -103,9 +140,7 @@ def other_name(robot: Mechanism, model: Model, scene: Sequence[Any], other: int,
         return robot.bodies[other].name
     if slot < model.n_ground:
         return GROUND
-    assert model.collision is not None
-    ends = model.collision.pairs["slot_end"]
-    return obstacle_name(scene[int(np.searchsorted(ends, slot, side="right"))][0][1])
+    return obstacle_name(_pair(model, scene, slot)[0][1])
 
 
 def limit_forces(model: Model, state: State, guesses: Guesses, interval: float) -> Array:

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, OptionError
 from robosim.log import Chunk
+from robosim.log.channels import Also
 from robosim.log.columns import STEP, worst_of
 from robosim.runtime.handles import Handle, Run, make_run
+from robosim.simulation.channel_reader import ChannelReader, Felt
 from robosim.simulation.checkpoint import Counters
 from robosim.simulation.controllers import PD, Compiled, Controller
 from robosim.simulation.diagnosis import FAR
@@ -111,9 +113,16 @@ class Running:
         return steps
 
     def stream(
-        self, sim: Formulation, control: Controller | None, size: int, left: int | None, every: int
+        self,
+        sim: Formulation,
+        control: Controller | None,
+        size: int,
+        left: int | None,
+        every: int,
+        also: Also,
     ) -> Iterator[Chunk]:
         """Samples of runs of `sim`, which controllers in Python are asked with."""
+        read = ChannelReader(sim, also) if also.channels else None
         engine, held, counters = self._engine, self._held, self._engine.counters
         if counters.steps == 0:
             engine.notices.of_start()
@@ -128,31 +137,42 @@ class Running:
                 address = control.address
             gains = None if control is None or isinstance(control, Compiled) else held.gains
             handle = self._handle(n, targets, address, every, gains)
+            felt = None if read is None else Felt(read, begin, n, every)
             try:
                 if control is None or isinstance(control, PD | Compiled):
                     self.refuse_if_busy()
+                    if felt is not None:
+                        felt.note(0)  # before what drove the last step is forgotten
                     held.hold(None, "")
                     held.control_by(control if isinstance(control, PD) else None)
-                    engine.advance(handle, 0, n)
+                    for first, end in ((0, n),) if felt is None else felt.pieces():
+                        if felt is not None and first:
+                            felt.note(first)
+                        engine.advance(handle, first, end)
                 else:
-                    self._controlled_steps(sim, control, handle, n)
+                    self._controlled_steps(sim, control, handle, n, felt)
             except Exception as raised:
                 error = raised
             done = counters.steps - begin
             engine.notices.of_steps(handle.values.infos[:done], begin == 0)
             if done:
-                yield self._chunk(handle.values, begin, done)
+                chunk = self._chunk(handle.values, begin, done)
+                yield chunk if felt is None else chunk._replace(extra=felt.rows[: len(chunk.t)])
             if error is not None:
                 raise error
             if left is not None:
                 left -= n
 
-    def _controlled_steps(self, sim: Formulation, control: Controller, run: Handle, n: int) -> None:
+    def _controlled_steps(
+        self, sim: Formulation, control: Controller, run: Handle, n: int, felt: Felt | None
+    ) -> None:
         """Steps with a controller in Python, which is asked before every one."""
         engine, held = self._engine, self._held
         source = f"controller '{getattr(control, '__name__', type(control).__name__)}' returned"
         for k in range(n):
             self.refuse_if_busy()
+            if felt is not None:
+                felt.note(k)
             self._asking = True
             try:
                 answer = control(sim)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
 from robosim.log import Chunk, Log
+from robosim.log.channels import Also, channels_of
 from robosim.simulation.controllers import Controller, resolve
 from robosim.simulation.running import Running, progress_bar
 from robosim.simulation.step_info import StepInfo
@@ -73,6 +74,7 @@ class Runs:
         controller: str | Controller | None = None,
         progress: bool = False,
         every: int = 1,
+        also: str | Sequence[str] = (),
     ) -> Log:
         """Simulate for some time and return the log.
 
@@ -86,6 +88,10 @@ class Runs:
             Steps from one sample of the log to the next. The motion does not depend on it. In
             maximal coordinates, where nothing touches and no torques act, steps that are not
             logged take two thirds of the time, as nobody asks for the velocities at their ends.
+        also : str or sequence of str
+            What to log beside the motion, read at each sample's knot: "sensors", "contacts",
+            "frames", "joint_wrenches", or one of a kind, such as "frame:FR_foot". The motion does
+            not depend on it. `Log.extra` has the columns.
 
         Raises
         ------
@@ -98,11 +104,11 @@ class Runs:
             raise OptionError("a run needs a finite time; `stream` can go on for ever")
         before = self.steps
         with progress_bar(total, progress) as advance:
-            for chunk in self.stream(seconds, controller, every=every):
+            for chunk in self.stream(seconds, controller, every=every, also=also):
                 chunks.append(chunk)
                 advance(self.steps - before)
                 before = self.steps
-        return Log.from_chunks(self.robot, self.timestep * every, chunks)
+        return Log.from_chunks(self.robot, self.timestep * every, chunks, also)
 
     def stream(
         self,
@@ -110,6 +116,7 @@ class Runs:
         controller: str | Controller | None = None,
         chunk_steps: int | None = None,
         every: int = 1,
+        also: str | Sequence[str] | Also = (),
     ) -> Iterator[Chunk]:
         """Simulate for some time, a piece at a time: memory stays bounded however long it runs.
 
@@ -118,8 +125,8 @@ class Runs:
         seconds, controller : as for `run`; infinite seconds go on for ever
         chunk_steps : int or None
             Steps per chunk, or more to have whole multiples of `every`.
-        every : int
-            As for `run`.
+        every, also : as for `run`
+            An `Also` may be read less often.
 
         Yields
         ------
@@ -133,4 +140,5 @@ class Runs:
         # Rows of one chunk follow those of another as if it were one.
         size = -(-size // every) * every
         # Formulations are what inherits from this.
-        return self._running.stream(self, control, size, left, every)  # type: ignore[arg-type]
+        also = also if isinstance(also, Also) else Also(channels_of(self.robot, also))
+        return self._running.stream(self, control, size, left, every, also)  # type: ignore[arg-type]

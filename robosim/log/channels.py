@@ -1,0 +1,240 @@
+"""What a log can have beside the motion: sensors, contacts, frames, wrenches of joints.
+
+Channels are asked for by a word, ``sensors``, ``contacts``, ``frames`` or ``joint_wrenches``, for
+all of the kind, or one at a time, as in ``frame:FR_foot``. A channel is some columns, which are
+named after what they are of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from robosim.description.mechanism import Mechanism
+from robosim.description.sensor import Sensor
+from robosim.errors import ModelError, OptionError
+
+SENSOR, CONTACT, FRAME, JOINT_WRENCH = "sensor", "contact", "frame", "joint_wrench"
+KINDS = (SENSOR, CONTACT, FRAME, JOINT_WRENCH)
+# For all of a kind.
+WORDS = {
+    "sensors": SENSOR,
+    "contacts": CONTACT,
+    "frames": FRAME,
+    "joint_wrenches": JOINT_WRENCH,
+}
+
+VECTOR, QUATERNION = (".x", ".y", ".z"), (".w", ".x", ".y", ".z")
+FORCE = tuple(f".contact_f{axis}" for axis in "xyz")
+WRENCH = tuple(f".{part}{axis}" for part in "fm" for axis in "xyz")
+POSE = (*(f".p{axis}" for axis in "xyz"), *(f".q{axis}" for axis in "wxyz"))
+TWIST = tuple(f".{part}{axis}" for part in "vw" for axis in "xyz")
+SCALAR = ".value"
+
+# What the columns of a kind of sensor are called, and their unit; the rest is sums of coordinates.
+SENSORS: dict[str, tuple[tuple[str, ...], str]] = {
+    "ballquat": (QUATERNION, "1"),
+    "ballangvel": (VECTOR, "rad/s"),
+    "framepos": (VECTOR, "m"),
+    "framequat": (QUATERNION, "1"),
+    "framexaxis": (VECTOR, "1"),
+    "frameyaxis": (VECTOR, "1"),
+    "framezaxis": (VECTOR, "1"),
+    "framelinvel": (VECTOR, "m/s"),
+    "frameangvel": (VECTOR, "rad/s"),
+    "velocimeter": (VECTOR, "m/s"),
+    "gyro": (VECTOR, "rad/s"),
+    "accelerometer": (VECTOR, "m/s^2"),
+    "framelinacc": (VECTOR, "m/s^2"),
+    "frameangacc": (VECTOR, "rad/s^2"),
+    "subtreecom": (VECTOR, "m"),
+    "subtreelinvel": (VECTOR, "m/s"),
+    "subtreeangmom": (VECTOR, "kg m^2/s"),
+    "force": (VECTOR, "N"),
+    "torque": (VECTOR, "N m"),
+    "touch": ((SCALAR,), "N"),
+    "clock": ((SCALAR,), "s"),
+}
+# Of an effort along a coordinate, by the coordinate's unit.
+EFFORTS = {"m": "N", "rad": "N m", "1": "J"}
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Some columns of a log, of one thing.
+
+    Attributes
+    ----------
+    kind : str
+        One of `KINDS`.
+    name : str
+        Of the sensor, link, frame or joint.
+    units : mapping of str to str
+        The unit of each column, in the order of the columns.
+    """
+
+    kind: str
+    name: str
+    units: dict[str, str]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return tuple(self.units)
+
+
+class Also(NamedTuple):
+    """What is logged beside the motion, and how often that is read.
+
+    Attributes
+    ----------
+    channels : tuple of Channel
+    every : int
+        Steps from one reading to the next, a multiple of those between samples. Samples between
+        have nan.
+    """
+
+    channels: tuple[Channel, ...]
+    every: int = 1
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return tuple(name for channel in self.channels for name in channel.columns)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The unit of each column."""
+        return {name: unit for channel in self.channels for name, unit in channel.units.items()}
+
+
+def channels_of(robot: Mechanism, also: str | Sequence[str]) -> tuple[Channel, ...]:
+    """The channels that are asked for, each once, in the order asked for.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    also : str or sequence of str
+        "sensors", "contacts", "frames", "joint_wrenches", or one of a kind, as "frame:FR_foot".
+
+    Raises
+    ------
+    OptionError
+        For something else, or where two columns would have the same name.
+    ModelError
+        For a sensor, link, frame or joint that the robot does not have.
+    """
+    asked = (also,) if isinstance(also, str) else tuple(also)
+    found: dict[tuple[str, str], Channel] = {}
+    for word in asked:
+        kind, colon, name = str(word).partition(":")
+        if word in WORDS:
+            kind, names = WORDS[word], _names(robot, WORDS[word])
+        elif colon and kind in KINDS:
+            names = (name,)
+        else:
+            known = ", ".join(f"'{word}'" for word in WORDS)
+            raise OptionError(
+                f"also takes {known}, or one of a kind, such as 'frame:NAME', not {word!r}"
+            )
+        for name in names:
+            found[kind, name] = Channel(kind, name, MAKERS[kind](robot, name))
+    _refuse_twice(found.values())
+    return tuple(found.values())
+
+
+def _refuse_twice(channels: Iterable[Channel]) -> None:
+    """Raise an OptionError where two columns would have the same name."""
+    taken: dict[str, Channel] = {}
+    for channel in channels:
+        for column in channel.columns:
+            other = taken.setdefault(column, channel)
+            if other is not channel:
+                raise OptionError(
+                    f"{channel.kind} '{channel.name}' and {other.kind} '{other.name}' would both "
+                    f"be logged as '{column}': log one of the two"
+                )
+
+
+def contact_links(robot: Mechanism) -> tuple[str, ...]:
+    """The links that can touch something, in the order of the robot's frames."""
+    touching = {contact_link(robot, point.body, point.name) for point in robot.contacts}
+    for pair in robot.touching_shapes():
+        touching |= {
+            shape_link(robot, robot.bodies[index].name, shape.name)
+            for index, shape in pair
+            if index is not None
+        }
+    order = [frame.name for body in robot.bodies for frame in body.frames]
+    return tuple(sorted(touching, key=order.index))
+
+
+def contact_link(robot: Mechanism, body: str, point: str) -> str:
+    """The link of a contact point, which is named "<link>/<what>"; otherwise its body."""
+    return shape_link(robot, body, point.rpartition("/")[0])
+
+
+def shape_link(robot: Mechanism, body: str, shape: str) -> str:
+    """The link of a shape of a body, which bears the link's name; otherwise the body's frame."""
+    frames = [frame.name for frame in robot.body(body).frames]
+    return shape if shape in frames else frames[0]
+
+
+def _names(robot: Mechanism, kind: str) -> tuple[str, ...]:
+    """All that a robot has of a kind."""
+    if kind == SENSOR:
+        return tuple(sensor.name for sensor in robot.sensors)
+    if kind == CONTACT:
+        return contact_links(robot)
+    if kind == FRAME:
+        return tuple(frame.name for body in robot.bodies for frame in body.frames)
+    return tuple(joint.name for joint in robot.joints)
+
+
+def _sensor(robot: Mechanism, name: str) -> dict[str, str]:
+    sensor = robot.sensor(name)
+    if sensor.kind not in SENSORS:
+        return {f"{name}{SCALAR}": _sum_unit(robot, sensor)}
+    suffixes, unit = SENSORS[sensor.kind]
+    return {f"{name}{suffix}": unit for suffix in suffixes}
+
+
+def _sum_unit(robot: Mechanism, sensor: Sensor) -> str:
+    """The unit of a sum of coordinates, rates or efforts; "" where they are of several."""
+    along = [unit for joint in robot.tree_joints for unit in joint.units]
+    units = dict(zip(robot.v_names, along, strict=True))
+    units |= {tendon.name: "m" for tendon in robot.tendons}
+    of = {units.get(name, "") for name in sensor.of}
+    unit = of.pop() if len(of) == 1 else ""
+    if sensor.kind.endswith("frc"):
+        return EFFORTS.get(unit, "")
+    return f"{unit}/s" if unit and sensor.kind.endswith("vel") else unit
+
+
+def _contact(robot: Mechanism, name: str) -> dict[str, str]:
+    known = contact_links(robot)
+    if name not in known:
+        robot.body_or_frame(name)
+        raise ModelError(f"link '{name}' touches nothing", alternatives=known)
+    return {f"{name}{suffix}": "N" for suffix in FORCE}
+
+
+def _frame(robot: Mechanism, name: str) -> dict[str, str]:
+    robot.frame(name)
+    units = ("m",) * 3 + ("1",) * 4 + ("m/s",) * 3 + ("rad/s",) * 3
+    return {f"{name}{suffix}": unit for suffix, unit in zip((*POSE, *TWIST), units, strict=True)}
+
+
+def _joint_wrench(robot: Mechanism, name: str) -> dict[str, str]:
+    robot.joint_index(name)
+    units = ("N",) * 3 + ("N m",) * 3
+    return {f"{name}{suffix}": unit for suffix, unit in zip(WRENCH, units, strict=True)}
+
+
+MAKERS: dict[str, Callable[[Mechanism, str], dict[str, str]]] = {
+    SENSOR: _sensor,
+    CONTACT: _contact,
+    FRAME: _frame,
+    JOINT_WRENCH: _joint_wrench,
+}

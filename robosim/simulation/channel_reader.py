@@ -1,0 +1,229 @@
+"""What a log has beside the motion, read of a simulation at its knots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from robosim import quaternions
+from robosim.description.mechanism import Mechanism
+from robosim.errors import OptionError
+from robosim.log.channels import CONTACT, FRAME, JOINT_WRENCH, SENSOR, WORDS, Also
+from robosim.simulation import sensors
+from robosim.simulation.formulation import Formulation
+from robosim.validation import Array
+
+# What has to be asked of a simulation for a kind of channel.
+NEEDS = {SENSOR: "sensor", CONTACT: "contacts", JOINT_WRENCH: "joint_wrenches", FRAME: "state"}
+
+
+class Knot:
+    """A simulation at one knot, of which nothing is asked twice; see `sensors.Readable`."""
+
+    def __init__(self, sim: Any) -> None:
+        self._sim = sim
+        self.robot: Mechanism = sim.robot
+
+    @cached_property
+    def state(self) -> Any:
+        return self._sim.state
+
+    @cached_property
+    def turns(self) -> Array:
+        """(nb, 3, 3), body to world."""
+        return quaternions.rotation_matrix(self.state.q)
+
+    @cached_property
+    def q(self) -> Array:
+        return np.asarray(self._sim.q)
+
+    @cached_property
+    def v(self) -> Array:
+        return np.asarray(self._sim.v)
+
+    @cached_property
+    def torques(self) -> Array:
+        return np.asarray(self._sim.torques)
+
+    @property
+    def gravity(self) -> Array:
+        return np.asarray(self._sim.gravity)
+
+    @property
+    def time(self) -> float:
+        return float(self._sim.time)
+
+    @cached_property
+    def _accelerations(self) -> Array:
+        return np.asarray(self._sim.accelerations())
+
+    def accelerations(self) -> Array:
+        return self._accelerations
+
+    @cached_property
+    def _contacts(self) -> Sequence[Any]:
+        found: Sequence[Any] = self._sim.contacts()
+        return found
+
+    def contacts(self) -> Sequence[Any]:
+        return self._contacts
+
+    def wrench(self, body: str) -> Array:
+        return np.asarray(self._sim.wrench(body))
+
+    @cached_property
+    def _joint_wrenches(self) -> Mapping[str, Array]:
+        found: Mapping[str, Array] = self._sim.joint_wrenches()
+        return found
+
+    def joint_wrenches(self) -> Mapping[str, Array]:
+        return self._joint_wrenches
+
+
+class ChannelReader:
+    """Reads all channels of a log at the present knot of a simulation.
+
+    Parameters
+    ----------
+    sim : Formulation
+    also : Also
+
+    Raises
+    ------
+    OptionError
+        For channels that this formulation does not have.
+    """
+
+    def __init__(self, sim: Formulation, also: Also) -> None:
+        self.sim, self.every, self.width = sim, also.every, len(also.columns)
+        self._parts: list[tuple[Callable[[Knot], Array], slice]] = []
+        begin = 0
+        # Neighbours of a kind are read together.
+        for kind, names, width in _runs(also):
+            if not hasattr(sim, NEEDS[kind]):
+                word = next(word for word, known in WORDS.items() if known == kind)
+                raise OptionError(
+                    f"{type(sim).__name__} has no {word.replace('_', ' ')} to log: use "
+                    "robosim.Simulation, which has them"
+                )
+            self._parts.append((READERS[kind](sim.robot, names), slice(begin, begin + width)))
+            begin += width
+
+    def __call__(self, row: Array) -> None:
+        """Fill a row (width,)."""
+        knot = Knot(self.sim)
+        for read, columns in self._parts:
+            row[columns] = read(knot)
+
+
+class Felt:
+    """What is read in a run of n steps.
+
+    Parameters
+    ----------
+    read : ChannelReader
+    begin, n, every : int
+        Steps since the start before the run, steps of the run, and from one sample to the next.
+
+    Attributes
+    ----------
+    rows : (samples, m)
+        nan where nothing is read.
+    """
+
+    def __init__(self, read: ChannelReader, begin: int, n: int, every: int) -> None:
+        self._read, self._n, self._every = read, n, every
+        self._steps = [k for k in range(0, n, every) if (begin + k) % read.every == 0]
+        self._wanted = set(self._steps)
+        self.rows = np.full((-(-n // every), read.width), np.nan)
+
+    def note(self, k: int) -> None:
+        """Read at the knot before step k of the run, if that is wanted."""
+        if k in self._wanted:
+            self._read(self.rows[k // self._every])
+
+    def pieces(self) -> Iterator[tuple[int, int]]:
+        """The run from one reading to the next: (first step, end)."""
+        bounds = sorted({0, *self._steps, self._n})
+        yield from zip(bounds, bounds[1:], strict=False)
+
+
+def _runs(also: Also) -> Iterator[tuple[str, list[str], int]]:
+    """(kind, names, number of columns) of neighbours of a kind."""
+    kind, names, width = "", [], 0
+    for channel in also.channels:
+        if names and channel.kind != kind:
+            yield kind, names, width
+            names, width = [], 0
+        kind = channel.kind
+        names = [*names, channel.name]
+        width += len(channel.columns)
+    if names:
+        yield kind, names, width
+
+
+def _of_sensors(robot: Mechanism, names: Sequence[str]) -> Callable[[Knot], Array]:
+    chosen = [robot.sensor(name) for name in names]
+
+    def read(knot: Knot) -> Array:
+        return np.concatenate([np.atleast_1d(sensors.read(knot, sensor)) for sensor in chosen])
+
+    return read
+
+
+def _of_contacts(robot: Mechanism, names: Sequence[str]) -> Callable[[Knot], Array]:
+    """The force on each link, of all that touches it; world axes."""
+    index = {name: k for k, name in enumerate(names)}
+
+    def read(knot: Knot) -> Array:
+        forces = np.zeros((len(names), 3))
+        for contact in knot.contacts():
+            if (k := index.get(contact.link)) is not None:
+                forces[k] += contact.force
+            if (k := index.get(contact.other_link)) is not None:
+                forces[k] -= contact.force
+        return forces.ravel()
+
+    return read
+
+
+def _of_frames(robot: Mechanism, names: Sequence[str]) -> Callable[[Knot], Array]:
+    """Position, orientation, velocity of the origin and angular velocity; world axes."""
+    found = [robot.frame(name) for name in names]
+    bodies = [index for index, _ in found]
+    arms = np.array([frame.position for _, frame in found], dtype=float)
+    # (n, 4, 4): a body's quaternion to that of the frame.
+    turns = np.array([
+        np.array([quaternions.multiply(unit, frame.quaternion) for unit in np.eye(4)]).T
+        for _, frame in found
+    ])  # fmt: skip
+
+    def read(knot: Knot) -> Array:
+        state, R = knot.state, knot.turns[bodies]
+        away = np.einsum("nij,nj->ni", R, arms)
+        spins = np.einsum("nij,nj->ni", R, state.omega[bodies])
+        places = state.x[bodies] + away
+        axes = np.einsum("nij,nj->ni", turns, state.q[bodies])
+        velocities = state.v[bodies] + np.cross(spins, away)
+        return np.hstack((places, axes, velocities, spins)).ravel()
+
+    return read
+
+
+def _of_joint_wrenches(robot: Mechanism, names: Sequence[str]) -> Callable[[Knot], Array]:
+    def read(knot: Knot) -> Array:
+        found = knot.joint_wrenches()
+        return np.concatenate([found[name] for name in names])
+
+    return read
+
+
+READERS: dict[str, Callable[[Mechanism, Sequence[str]], Callable[[Knot], Array]]] = {
+    SENSOR: _of_sensors,
+    CONTACT: _of_contacts,
+    FRAME: _of_frames,
+    JOINT_WRENCH: _of_joint_wrenches,
+}
