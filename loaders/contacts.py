@@ -12,6 +12,7 @@ from robosim.description import contact_points as described
 from robosim.description.body import Body, ContactPoint
 from robosim.description.contact_points import DEFAULT_FRICTION, LinkShape, link_of, link_shapes
 from robosim.description.mechanism import Mechanism
+from robosim.description.poses import body_poses
 from robosim.errors import LoadError
 from robosim.loaders import placement, solids
 from robosim.loaders.hulls import simplified_hull
@@ -111,7 +112,7 @@ def feet(mechanism: Mechanism) -> dict[str, str]:
     named = {link: "has the name of a foot" for link in links if _FOOT_NAMES.search(link)}
     if named or not mechanism.floating_base or not links:
         return named
-    poses = placement.body_poses(mechanism.tree_joints, np.asarray(mechanism.home))
+    poses = body_poses(mechanism.tree_joints, np.asarray(mechanism.home))
     lowest = dict.fromkeys(links, np.inf)
     bodies, highest = {}, -np.inf
     heights = placement.heights(poses, mechanism.contacts)

@@ -7,33 +7,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim import quaternions
 from robosim.description.body import Body, ContactPoint, lowest_arms
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism, Stance
+from robosim.description.poses import body_poses
 from robosim.description.springs import Coupling
 
 Array = NDArray[np.float64]
 _ARM = 3  # motors from which on a chain is taken for an arm
 _LEVEL = 0.05  # of the height of the centre of mass: what touches the ground, or nearly does
-
-
-def body_poses(joints: Sequence[Joint], q: Array) -> dict[str | None, tuple[Array, Array]]:
-    """Body -> (R_wb (3, 3), centre of mass (3,) in the world) at joint coordinates q (nq,)."""
-    poses: dict[str | None, tuple[Array, Array]] = {None: (np.eye(3), np.zeros(3))}
-    start = 0
-    for joint in joints:
-        if joint.child in poses:
-            break  # The others close loops.
-        R_a, x_a = poses[joint.parent]
-        R_wj = R_a @ quaternions.rotation_matrix(np.asarray(joint.offset))
-        point = x_a + R_a @ np.asarray(joint.parent_position)
-        own = q[start : start + joint.nq]
-        point = point + R_wj @ joint.translation(own)
-        R_wb = R_wj @ joint.rotation(own)
-        poses[joint.child] = (R_wb, point - R_wb @ np.asarray(joint.child_position))
-        start += joint.nq
-    return poses
 
 
 def lowest_gap(joints: Sequence[Joint], contacts: Sequence[ContactPoint], q: ArrayLike) -> float:

@@ -22,6 +22,7 @@ from robosim import quaternions, safe_xml
 from robosim.description.body import Body, Frame
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
+from robosim.description.poses import body_poses
 from robosim.errors import LoadError, ModelError
 from robosim.loaders import (
     carriers,
@@ -299,7 +300,7 @@ def _with_loops(
 def _places(mechanism: Mechanism) -> dict[str, Place]:
     """Where each link is, in its body and with all joints at zero."""
     zero = placement.following(mechanism, mechanism.neutral())
-    poses = placement.body_poses(mechanism.tree_joints, zero)
+    poses = body_poses(mechanism.tree_joints, zero)
     found = {}
     frames: list[tuple[str | None, Frame]] = [(None, frame) for frame in mechanism.world_frames]
     frames += [(mechanism.bodies[k].name, frame) for k, frame in mechanism.frames()]

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from robosim.description import above
 from robosim.description.body import Body, ContactPoint, Frame, Geometry
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism, Stance
@@ -124,6 +125,13 @@ __all__ = [
     "to_pinocchio",
     "warmup",
 ]
+
+
+def _urdf_text(robot: Mechanism, beside: Path) -> str:
+    return import_module("robosim.loaders.writers.text").urdf_text(robot, beside)  # type: ignore[no-any-return]
+
+
+above.urdf_text = _urdf_text
 
 
 def __getattr__(name: str) -> Any:

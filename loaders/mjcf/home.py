@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from robosim import quaternions
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
+from robosim.description.poses import body_poses
 from robosim.loaders import placement
 from robosim.loaders.mjcf.notes import Notes
 from robosim.loaders.options import LoadOptions
@@ -90,7 +91,7 @@ def _slides(joint: Joint, q: Array) -> Array:
 
 def _sunk(mechanism: Mechanism, q: Array) -> set[str]:
     """Bodies with contact points below the ground."""
-    poses = placement.body_poses(mechanism.tree_joints, q)
+    poses = body_poses(mechanism.tree_joints, q)
     heights = placement.heights(poses, mechanism.contacts)
     touching = zip(mechanism.contacts, heights, strict=True)
     return {contact.body for contact, height in touching if height < -_SUNK}

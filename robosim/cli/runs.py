@@ -38,7 +38,7 @@ def simulate(
     log: Annotated[
         Path | None,
         typer.Option(
-            help="Write the run as it goes: .parquet, .csv or .npz.",
+            help="Write the run as it goes: .parquet, .csv, .npz or .mcap.",
             metavar="FILE",
             show_default=False,
         ),
@@ -117,9 +117,7 @@ def simulate(
         statistics = RunStatistics(sim)
         writer = None
         if log is not None:
-            writer = LogWriter(
-                log, sim.robot, timestep, steps=steps, every=every, also=also or ()
-            )
+            writer = LogWriter(log, sim.robot, timestep, steps=steps, every=every, also=also or ())
         stopped = run(
             sim,
             control,

@@ -7,10 +7,12 @@ named after what they are of.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from robosim.description.body import ContactPoint
+from robosim.description.contact_points import link_of
 from robosim.description.mechanism import Mechanism
 from robosim.description.sensor import Sensor
 from robosim.errors import ModelError, OptionError
@@ -25,6 +27,7 @@ WORDS = {
     "joint_wrenches": JOINT_WRENCH,
 }
 
+# No two kinds share a suffix, and a name's last dot is before it: all columns differ.
 VECTOR, QUATERNION = (".x", ".y", ".z"), (".w", ".x", ".y", ".z")
 FORCE = tuple(f".contact_f{axis}" for axis in "xyz")
 WRENCH = tuple(f".{part}{axis}" for part in "fm" for axis in "xyz")
@@ -121,7 +124,7 @@ def channels_of(robot: Mechanism, also: str | Sequence[str]) -> tuple[Channel, .
     Raises
     ------
     OptionError
-        For something else, or where two columns would have the same name.
+        For something else.
     ModelError
         For a sensor, link, frame or joint that the robot does not have.
     """
@@ -140,26 +143,12 @@ def channels_of(robot: Mechanism, also: str | Sequence[str]) -> tuple[Channel, .
             )
         for name in names:
             found[kind, name] = Channel(kind, name, MAKERS[kind](robot, name))
-    _refuse_twice(found.values())
     return tuple(found.values())
-
-
-def _refuse_twice(channels: Iterable[Channel]) -> None:
-    """Raise an OptionError where two columns would have the same name."""
-    taken: dict[str, Channel] = {}
-    for channel in channels:
-        for column in channel.columns:
-            other = taken.setdefault(column, channel)
-            if other is not channel:
-                raise OptionError(
-                    f"{channel.kind} '{channel.name}' and {other.kind} '{other.name}' would both "
-                    f"be logged as '{column}': log one of the two"
-                )
 
 
 def contact_links(robot: Mechanism) -> tuple[str, ...]:
     """The links that can touch something, in the order of the robot's frames."""
-    touching = {contact_link(robot, point.body, point.name) for point in robot.contacts}
+    touching = {contact_link(robot, point) for point in robot.contacts}
     for pair in robot.touching_shapes():
         touching |= {
             shape_link(robot, robot.bodies[index].name, shape.name)
@@ -170,13 +159,13 @@ def contact_links(robot: Mechanism) -> tuple[str, ...]:
     return tuple(sorted(touching, key=order.index))
 
 
-def contact_link(robot: Mechanism, body: str, point: str) -> str:
-    """The link of a contact point, which is named "<link>/<what>"; otherwise its body."""
-    return shape_link(robot, body, point.rpartition("/")[0])
+def contact_link(robot: Mechanism, point: ContactPoint) -> str:
+    """The link of a contact point, if it has the name of one; otherwise its body."""
+    return shape_link(robot, point.body, link_of(point))
 
 
 def shape_link(robot: Mechanism, body: str, shape: str) -> str:
-    """The link of a shape of a body, which bears the link's name; otherwise the body's frame."""
+    """The link of a shape of a body, if it has the name of one; otherwise the body's own frame."""
     frames = [frame.name for frame in robot.body(body).frames]
     return shape if shape in frames else frames[0]
 

@@ -1,9 +1,10 @@
 """What a sample of a log consists of, and what its columns are called.
 
 The columns are ``time``, the coordinates, the velocities, the torques, four numbers about the
-step, and what else was asked for (`robosim.log.channels`). A column's name says what it holds, so that a log can be taken apart again from the names
-alone, as a CSV file demands: ``base_x`` to ``base_qz`` and ``<joint>.position`` make q,
-``base_vx`` to ``base_wz`` and ``<joint>.velocity`` make v, ``<joint>.torque`` makes tau.
+step, and what else was asked for (`robosim.log.channels`). A column's name says what it holds, so
+that a log can be taken apart again from the names alone, as a CSV file demands: ``base_x`` to
+``base_qz`` and ``<joint>.position`` make q, ``base_vx`` to ``base_wz`` and ``<joint>.velocity``
+make v, ``<joint>.torque`` makes tau.
 """
 
 from __future__ import annotations

@@ -19,9 +19,10 @@ from typing import BinaryIO, Self
 
 import numpy as np
 
+from robosim.description import above
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError
-from robosim.log import formats
+from robosim.log import formats, mcap
 from robosim.log.channels import Also, channels_of
 from robosim.log.columns import Chunk, LogInfo
 from robosim.validation import count
@@ -29,10 +30,10 @@ from robosim.validation import count
 if sys.platform != "win32":
     import fcntl
 
-SUFFIXES = (".parquet", ".csv", ".npz")
+SUFFIXES = (".parquet", ".csv", ".npz", ".mcap")
 PARTIAL = ".partial"
 # Bytes for each number while a log is written: the stream and the file that is made of it.
-BYTES = {".parquet": 16, ".npz": 16, ".csv": 20}
+BYTES = {".parquet": 16, ".npz": 16, ".csv": 20, ".mcap": 40}
 
 Read = tuple[LogInfo, Chunk, str | None]  # of a file; and a note, of what a reader should know
 
@@ -57,6 +58,8 @@ def check_log_path(path: str | Path) -> str:
         raise LogError(
             f"{path}: a log cannot be of the format '{path.suffix}' (known: {', '.join(SUFFIXES)})"
         )
+    if suffix == ".mcap":
+        mcap.check_mcap()
     if path.is_dir():
         raise LogError(f"{path}: is a directory")
     if not path.parent.is_dir():
@@ -65,14 +68,27 @@ def check_log_path(path: str | Path) -> str:
 
 
 class TableWriter:
-    """A log file of the columns that `info` names; see `LogWriter`."""
+    """A log file of the columns that `info` names, of a robot; see `LogWriter`."""
 
-    def __init__(self, path: str | Path, info: LogInfo, *, steps: int | None = None) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        info: LogInfo,
+        robot: Mechanism | None = None,
+        *,
+        steps: int | None = None,
+    ) -> None:
         self.path = Path(path)
+        self._robot = robot
         self.partial = partial_path(path)
         self.info = info
         self.rows = 0
         self._suffix = check_log_path(self.path)
+        self._model = ""
+        if self._suffix == ".mcap":
+            if robot is None:
+                raise LogError(f"{path}: has the robot's frames, too: say which, save(path, robot)")
+            self._model = above.urdf_text(robot, self.path)
         if steps is not None:
             self._check_space(steps)
         self._open = True
@@ -155,6 +171,9 @@ class TableWriter:
         try:
             if self._suffix == ".parquet":
                 formats.write_parquet(self.partial, aside, info)
+            elif self._suffix == ".mcap":
+                assert self._robot is not None
+                mcap.write_mcap(self.partial, aside, info, self._robot, self._model)
             else:
                 formats.write_npz(self.partial, aside, info)
             with open(aside, "rb+") as file:
@@ -202,7 +221,7 @@ class LogWriter(TableWriter):
     Parameters
     ----------
     path : str or Path
-        Its suffix says the format: .parquet, .csv or .npz.
+        Its suffix says the format: .parquet, .csv, .npz or .mcap.
     robot : Mechanism
         Whose coordinates name the columns.
     timestep : float [s]
@@ -220,6 +239,10 @@ class LogWriter(TableWriter):
     LogError
         For another suffix, a directory that is not there or cannot be written to, a disk that
         is too full, or a log that another run is writing.
+    OptionError, ModelError
+        For what `also` cannot be.
+    SaveError
+        If an .mcap file's robot cannot be described as URDF.
     """
 
     def __init__(
@@ -235,7 +258,7 @@ class LogWriter(TableWriter):
         self._every = count("every", every)
         kept = None if steps is None else -(-steps // every)
         info = LogInfo.of(robot, timestep * every, also=Also(channels_of(robot, also)))
-        super().__init__(path, info, steps=kept)
+        super().__init__(path, info, robot, steps=kept)
         self._waiting: Chunk | None = None  # fewer than `every` samples
 
     def write(self, chunk: Chunk) -> None:
@@ -308,6 +331,8 @@ def _read(path: Path, suffix: str, note: str | None, partial: bool = False) -> R
             info, samples = formats.read_arrow(path)
         elif suffix == ".parquet":
             info, samples = formats.read_parquet(path)
+        elif suffix == ".mcap":
+            info, samples = mcap.read_mcap(path)
         else:
             info, samples = formats.read_npz(path)
     except LogError as error:

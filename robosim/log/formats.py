@@ -201,18 +201,18 @@ def read_npz(path: Path) -> tuple[LogInfo, Chunk]:
     with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
         metadata = str(archive[METADATA]) if METADATA in archive else None
         arrays = {name: archive[name] for name in archive if name != METADATA}
-    return _assemble(arrays, LogInfo.from_names(list(arrays), metadata))
+    return assembled(arrays, LogInfo.from_names(list(arrays), metadata))
 
 
 def _samples(table: pa.Table) -> tuple[LogInfo, Chunk]:
     metadata = (table.schema.metadata or {}).get(METADATA.encode())
     names = [str(name) for name in table.column_names]
     info = LogInfo.from_names(names, metadata.decode() if metadata else None)
-    return _assemble({name: table.column(name).to_numpy() for name in info.names}, info)
+    return assembled({name: table.column(name).to_numpy() for name in info.names}, info)
 
 
-def _assemble(arrays: dict[str, Any], info: LogInfo) -> tuple[LogInfo, Chunk]:
-    """Arrays of their own, as those given may lie in a mapped file."""
+def assembled(arrays: dict[str, Any], info: LogInfo) -> tuple[LogInfo, Chunk]:
+    """Samples of columns by their names: arrays of their own, as those may lie in a mapped file."""
     n = len(arrays["time"])
 
     def floats(name: str) -> np.ndarray:

@@ -73,16 +73,21 @@ class Log:
             warnings.warn(log.note, stacklevel=2)
         return log
 
-    def save(self, path: str | Path) -> None:
-        """Write to a file, its format by its suffix: .parquet, .csv or .npz.
+    def save(self, path: str | Path, robot: Mechanism | None = None) -> None:
+        """Write to a file, its format by its suffix: .parquet, .csv, .npz or .mcap.
+
+        An .mcap file has the robot's frames and its model, too. A log that was read from a file
+        does not know its robot, so it has to be given.
 
         Raises
         ------
         LogError
             For another suffix, or if the file cannot be written.
+        SaveError
+            If an .mcap file's robot cannot be described as URDF.
         """
         rows = 65536
-        writer = TableWriter(path, self.info, steps=len(self))
+        writer = TableWriter(path, self.info, robot or self.robot, steps=len(self))
         try:
             for start in range(0, len(self), rows):
                 writer.write(Chunk._make(part[start : start + rows] for part in self.samples))

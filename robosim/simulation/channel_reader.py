@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -147,8 +148,7 @@ class Felt:
 
     def pieces(self) -> Iterator[tuple[int, int]]:
         """The run from one reading to the next: (first step, end)."""
-        bounds = sorted({0, *self._steps, self._n})
-        yield from zip(bounds, bounds[1:], strict=False)
+        return pairwise(sorted({0, *self._steps, self._n}))
 
 
 def _runs(also: Also) -> Iterator[tuple[str, list[str], int]]:

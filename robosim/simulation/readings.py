@@ -116,8 +116,7 @@ def _links(
     """The links that touch: (body, other, slot); for the world, what `other_name` calls it."""
     body, other, slot = touching
     if slot < model.n_ground:
-        point = points[slot]
-        return contact_link(robot, point.body, point.name), GROUND
+        return contact_link(robot, points[slot]), GROUND
     sides = dict(_pair(model, scene, slot))
     found = [
         shape_link(robot, robot.bodies[k].name, sides[k].name)

@@ -13,9 +13,9 @@ from robosim import Body, Frame, Joint, Mechanism, Simulation, StateError, quate
 from robosim.actuators import torques
 from robosim.batch import BatchSimulation
 from robosim.controllers import PD
+from robosim.description.poses import body_poses
 from robosim.dynamics import Kinematics
 from robosim.joints import Composite, Euler, Hinge, Offset, Screw, Slide
-from robosim.loaders.placement import body_poses
 
 # Half a person: hips and a shoulder of several hinges, whose anchors and references differ.
 PERSON = """

@@ -7,9 +7,9 @@ import pytest
 
 from robosim import Body, Joint, Mechanism, Potential, quaternions
 from robosim.description.chains import is_of_hinges_and_slides, taken_apart, united
+from robosim.description.poses import body_poses
 from robosim.errors import ModelError
 from robosim.joints import Composite, Euler, ExponentialBall, Hinge, Offset, Screw, Slide
-from robosim.loaders.placement import body_poses
 
 RNG = np.random.default_rng(3)
 

@@ -14,8 +14,8 @@ from test_viz_realtime import FakeViewer
 import robosim
 from robosim import Simulation, StateError, quaternions
 from robosim.controllers import BUILT_IN, trot
+from robosim.description.poses import body_poses
 from robosim.joints import Composite, Hinge, Slide, SplineCurve
-from robosim.loaders.placement import body_poses
 from robosim.log import Chunk
 from robosim.viz import Recorder, live
 from robosim.viz.commands import FIELDS, parse

@@ -8,7 +8,7 @@ from lxml import etree
 from robosim import quaternions
 from robosim.description.body import Frame, Geometry
 from robosim.description.mechanism import Mechanism
-from robosim.loaders.placement import body_poses
+from robosim.description.poses import body_poses
 from robosim.loaders.writers.mesh_files import MeshFiles
 from robosim.loaders.writers.mjcf.names import Names, joint_names
 from robosim.loaders.writers.parts import (

@@ -1,0 +1,15 @@
+"""What descriptions are asked for and layers above them do; the package puts it here.
+
+So no layer imports a higher one: `robosim/__init__.py` knows all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from robosim.description.mechanism import Mechanism
+
+# The URDF of a mechanism as text; meshes that it refers to and that are nowhere yet are written
+# into a folder beside a file.
+urdf_text: Callable[[Mechanism, Path], str]

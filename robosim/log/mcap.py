@@ -1,0 +1,110 @@
+"""Logs as MCAP files of ROS 2 messages, for Foxglove, PlotJuggler, `ros2 bag` and the like.
+
+A sample becomes messages of its time (`robosim.log.ros_topics`), and all of its columns once more
+on `SAMPLES`, from which `read_mcap` reads the log back. No ROS is needed, neither to write nor to
+read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robosim.description.mechanism import Mechanism
+from robosim.errors import LogError
+from robosim.log.columns import INTEGERS, Chunk, LogInfo
+from robosim.log.formats import METADATA, arrow_batches, assembled
+from robosim.log.ros_messages import Message, definition, full_name, stamp
+from robosim.log.ros_topics import SAMPLES, fixed_frames, topics_of
+
+MODEL = "/robot_description"
+
+
+def check_mcap() -> None:
+    """Raise a LogError where the packages are missing that read and write MCAP files."""
+    if find_spec("mcap") is None or find_spec("mcap_ros2") is None:
+        raise LogError('an .mcap file needs two more packages: pip install "robosim[mcap]"')
+
+
+def write_mcap(stream: Path, target: Path, info: LogInfo, robot: Mechanism, model: str) -> None:
+    """Make an MCAP file of an Arrow stream, with a robot's frames and its model as URDF."""
+    from mcap_ros2.writer import Writer
+
+    topics = topics_of(robot, info)
+    with open(target, "wb") as file:
+        writer = Writer(file)
+        schemas: dict[str, Any] = {}
+
+        def write(topic: str, kind: str, message: Message, time: int) -> None:
+            if kind not in schemas:
+                schemas[kind] = writer.register_msgdef(full_name(kind), definition(kind))
+            writer.write_message(topic, schemas[kind], message, time)
+
+        begun = False
+        for batch in _shown(stream):
+            columns = {name: batch.column(name).to_numpy() for name in info.names}
+            for k in range(len(batch)):
+                row = {name: float(column[k]) for name, column in columns.items()}
+                time = round(1e9 * row["time"])
+                if not begun:
+                    write(MODEL, "std_msgs/String", {"data": model}, time)
+                    write(
+                        "/tf_static", "tf2_msgs/TFMessage", fixed_frames(robot, stamp(time)), time
+                    )
+                    begun = True
+                for topic in topics:
+                    write(topic.name, topic.kind, topic.message(row, stamp(time)), time)
+        said = {"metadata": info.metadata(), "columns": json.dumps(info.names)}
+        writer.add_metadata(METADATA, said)
+        writer.finish()
+
+
+def _shown(stream: Path) -> Iterator[Any]:
+    """The batches of a stream, with a bar where someone waits at a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    total = sum(len(batch) for batch in arrow_batches(stream))
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("writing messages", total=total)
+        for batch in arrow_batches(stream):
+            yield batch
+            bar.advance(task, len(batch))
+
+
+def read_mcap(path: Path) -> tuple[LogInfo, Chunk]:
+    """The log that an MCAP file was written of.
+
+    Raises
+    ------
+    LogError
+        Without the packages that read it, or where it is no log of robosim.
+    """
+    check_mcap()
+    from mcap.exceptions import McapError
+    from mcap.reader import make_reader
+    from mcap_ros2.decoder import DecoderFactory
+
+    try:
+        with open(path, "rb") as file:
+            reader = make_reader(file, decoder_factories=[DecoderFactory()])
+            said = next((m.metadata for m in reader.iter_metadata() if m.name == METADATA), None)
+            if said is None:
+                raise LogError("has no samples of robosim")
+            names = json.loads(said["columns"])
+            rows = [
+                list(message.data) for *_, message in reader.iter_decoded_messages(topics=[SAMPLES])
+            ]
+    except McapError as error:
+        raise LogError(f"damaged, or not a log: {error or type(error).__name__}") from None
+    table = np.array(rows, dtype=float).reshape(len(rows), len(names))
+    info = LogInfo.from_names(names, said["metadata"])
+    columns = {name: table[:, k] for k, name in enumerate(names)}
+    columns |= {name: columns[name].astype(np.int64) for name in INTEGERS}
+    return assembled(columns, info)
