@@ -99,8 +99,8 @@ def stepping(
 
     def run() -> bool:
         try:
-            whole = {"chunk_steps": steps, "every": every or steps}
-            for _ in sim.stream(steps * sim.timestep, controller, **whole):
+            seconds = steps * sim.timestep
+            for _ in sim.stream(seconds, controller, steps, every=every or steps):
                 pass
         except ConvergenceError:
             return False

@@ -55,9 +55,8 @@ def our_episodes(
     def run() -> bool:
         for controller in followed:
             sim.set_state(q)
-            whole = {"chunk_steps": steps, "every": steps}
             try:
-                for _ in sim.stream(steps * timestep, controller, **whole):
+                for _ in sim.stream(steps * timestep, controller, steps, every=steps):
                     pass
             except ConvergenceError:
                 pass  # told as an episode lost

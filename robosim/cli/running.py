@@ -27,7 +27,7 @@ class _Timed:
 
     def __init__(self, sim: Simulation, also: Also | None) -> None:
         self._sim = sim
-        self._also = () if also is None else also
+        self._also: dict[str, Any] = {} if also is None else {"also": also}
         self.wall_seconds = 0.0  # of the newest chunk
 
     def __getattr__(self, name: str) -> Any:
@@ -36,7 +36,7 @@ class _Timed:
     def stream(self, *args: Any, **options: Any) -> Iterator[Chunk]:
         from robosim.runtime.notice import CompileNotice
 
-        chunks = self._sim.stream(*args, also=self._also, **options)
+        chunks = self._sim.stream(*args, **options, **self._also)
         while True:
             start, compiling = time.perf_counter(), CompileNotice.seconds
             chunk = next(chunks, None)

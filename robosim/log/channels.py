@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from robosim.description.body import ContactPoint
+from robosim.description.body import ContactPoint, Geometry
 from robosim.description.contact_points import link_of
 from robosim.description.mechanism import Mechanism
 from robosim.description.sensor import Sensor
@@ -153,7 +153,7 @@ def contact_links(robot: Mechanism) -> tuple[str, ...]:
         touching |= {
             shape_link(robot, robot.bodies[index].name, shape.name)
             for index, shape in pair
-            if index is not None
+            if index is not None and isinstance(shape, Geometry)
         }
     order = [frame.name for body in robot.bodies for frame in body.frames]
     return tuple(sorted(touching, key=order.index))

@@ -154,7 +154,7 @@ class Log:
     @property
     def extra(self) -> Mapping[str, Array]:
         """What else was logged: each column (n,) by its name; units are in ``info.units``."""
-        return {name: self.column(name) for name in self.info.extra}
+        return dict(zip(self.info.extra, self.samples.extra.T, strict=True))
 
     @property
     def iterations(self) -> NDArray[np.int64]:

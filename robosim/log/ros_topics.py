@@ -54,11 +54,11 @@ def _header(stamp: Message, frame: str) -> Message:
     return {"stamp": stamp, "frame_id": frame}
 
 
-def _vector(values: Sequence[float]) -> Message:
+def _vector(values: Sequence[float] | Array) -> Message:
     return dict(zip("xyz", map(float, values), strict=True))
 
 
-def _quaternion(values: Sequence[float]) -> Message:
+def _quaternion(values: Sequence[float] | Array) -> Message:
     """From (w, x, y, z)."""
     return dict(zip("wxyz", map(float, values), strict=True))
 

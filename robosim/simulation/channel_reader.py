@@ -153,7 +153,8 @@ class Felt:
 
 def _runs(also: Also) -> Iterator[tuple[str, list[str], int]]:
     """(kind, names, number of columns) of neighbours of a kind."""
-    kind, names, width = "", [], 0
+    kind, width = "", 0
+    names: list[str] = []
     for channel in also.channels:
         if names and channel.kind != kind:
             yield kind, names, width
