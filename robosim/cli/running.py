@@ -36,7 +36,8 @@ class _Timed:
     def stream(self, *args: Any, **options: Any) -> Iterator[Chunk]:
         from robosim.runtime.notice import CompileNotice
 
-        chunks = self._sim.stream(*args, **options, **self._also)
+        begin: Any = self._sim.stream
+        chunks = begin(*args, **options, **self._also)
         while True:
             start, compiling = time.perf_counter(), CompileNotice.seconds
             chunk = next(chunks, None)
