@@ -6,9 +6,9 @@ from robosim.simulation.controllers import (
     BUILT_IN,
     GAINS,
     PD,
-    Array,
     Compiled,
     Controller,
+    Gait,
     Motion,
     check_torques,
     holds_over,
@@ -17,6 +17,7 @@ from robosim.simulation.controllers import (
     trot,
     zero,
 )
+from robosim.validation import Array
 
 __all__ = [
     "BUILT_IN",
@@ -25,6 +26,7 @@ __all__ = [
     "Array",
     "Compiled",
     "Controller",
+    "Gait",
     "Motion",
     "check_torques",
     "holds_over",

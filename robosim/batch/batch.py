@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.batch.controls import by_state, by_step, controls
+from robosim.batch.given import Index, apart, chosen_states, robots_of, rows_of
 from robosim.batch.group import Group
 from robosim.batch.rollout import Rollout
 from robosim.batch.runs import Runs
-from robosim.compiled.arrays import LINE, WORD, aligned
 from robosim.compiled.state import State
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError, StateError
@@ -35,7 +35,6 @@ from robosim.simulation.diagnosis import refuse_starts, warn_of_turn
 from robosim.validation import count, read_only
 
 Array = NDArray[np.float64]
-Index = int | Sequence[int] | NDArray[Any] | None
 # Parts of the work that each thread takes in turn, so that none waits long for the others.
 PARTS_PER_THREAD = 4
 
@@ -75,7 +74,7 @@ class BatchSimulation:
         lanes: bool = True,
         **options: Any,
     ) -> None:
-        robots = _robots(robot, n)
+        robots = robots_of(robot, n)
         if n is not None and len(robots) != n:
             raise OptionError(f"n is {n}, but there are {len(robots)} robots")
         self.threads = count("threads", cores() if threads is None else threads)
@@ -83,7 +82,7 @@ class BatchSimulation:
         first = Simulation(robots[0], timestep, gravity, **options)
         self.robot = first.robot
         # The states lie beside each other, so that they are read together.
-        parts: list[Any] = [_rows(self.n, array) for array in first.parts.state]
+        parts: list[Any] = [apart(self.n, array) for array in first.parts.state]
         self._states = State(*parts)
         self._sims: list[Simulation] = []
         made = {id(robots[0]): first}
@@ -96,7 +95,7 @@ class BatchSimulation:
         self._parts = np.array([sim.engine.handle.address for sim in self._sims])
         self.lanes = bool(lanes)
         self._groups: dict[int, Group] = {}
-        self._memory: dict[tuple[int, int, bool, bool], Runs] = {}
+        self._memory: dict[tuple[int, int, tuple[bool, bool], bool], Runs] = {}
         self._recent: tuple[Runs, NDArray[np.int64]] | None = None
         self._told_of_turn = False
         self._lent: set[int] = set()  # states whose simulations somebody may step alone
@@ -162,7 +161,7 @@ class BatchSimulation:
         StateError
             If it is of another robot, or has other options.
         """
-        chosen = self._chosen(index)
+        chosen = chosen_states(index, self.n)
         for i in chosen:
             self._sims[i].check_alike(simulation)
         for i in chosen:
@@ -215,16 +214,11 @@ class BatchSimulation:
         StateError
             As for a single simulation, with the number of the state.
         """
-        chosen = self._chosen(index)
-        rows: list[Any] = []
-        for name, value, width in (("q", q, self.robot.nq), ("v", v, self.robot.nv)):
-            array = None if value is None else np.asarray(value, dtype=float)
-            if array is not None and array.shape not in ((width,), (len(chosen), width)):
-                raise StateError(
-                    f"{name} must have shape ({width},) or ({len(chosen)}, {width}), "
-                    f"not {array.shape}"
-                )
-            rows.append([array] * len(chosen) if array is None or array.ndim == 1 else array)
+        chosen = chosen_states(index, self.n)
+        rows = [
+            rows_of(name, value, width, len(chosen))
+            for name, value, width in (("q", q, self.robot.nq), ("v", v, self.robot.nv))
+        ]
         for i, q_i, v_i in zip(chosen, *rows, strict=True):
             try:
                 self._alone(int(i), anew=True).set_state(q_i, v_i, time)
@@ -232,19 +226,22 @@ class BatchSimulation:
                 raise StateError(f"state {i}: {error}") from error
             self._begin(i)
 
-    def _chosen(self, index: Index) -> list[int]:
-        """The numbers of states that are meant."""
-        if index is None:
-            return list(range(self.n))
-        given = np.atleast_1d(np.asarray(index))
-        if given.dtype == bool:
-            if given.shape != (self.n,):
-                raise StateError(f"a mask of states must have shape ({self.n},), not {given.shape}")
-            return np.flatnonzero(given).tolist()
-        for i in given.tolist():
-            if not (isinstance(i, int) and -self.n <= i < self.n):
-                raise StateError(f"there is no state {i!r} among {self.n}")
-        return [i % self.n for i in given.tolist()]
+    def place(self, q: ArrayLike | None = None, gap: float = 0.01, *, index: Index = None) -> None:
+        """Set states down at rest: lowest contacts a gap [m] away; see `Simulation.place`.
+
+        Parameters
+        ----------
+        q : (nq,) for all, (n, nq), or None for the home pose
+        gap : float [m]
+        index : as for `set_state`
+        """
+        chosen = chosen_states(index, self.n)
+        for i, q_i in zip(chosen, rows_of("q", q, self.robot.nq, len(chosen)), strict=True):
+            try:
+                self._alone(i, anew=True).place(q_i, gap)
+            except StateError as error:
+                raise StateError(f"state {i}: {error}") from error
+            self._begin(i)
 
     def _begin(self, i: int) -> None:
         """Go on from where state i has been put."""
@@ -274,7 +271,8 @@ class BatchSimulation:
         torques : (nu,), (n, nu), (steps, nu) or (n, steps, nu), or None
             [N m or N], held over each step. Of equal n and steps, (n, nu) is meant.
         controller : PD, sequence of n PD, a jitted function, a name, or None
-            As for `Simulation.run`; compiled ones only.
+            As for `Simulation.run`; compiled ones only. A `Gait` may have a row of parameters for
+            each state.
         targets : as torques, or None
             In place of those of the PD [rad or m].
         kp, kd : (nu,) or (n, nu), or None
@@ -294,11 +292,11 @@ class BatchSimulation:
         refuse_starts(self._sims)
         control = controls(self.robot, self.n, controller, self.timestep)
         begin = self.time
-        goals = control.targets(begin, steps, self.timestep) if targets is None else None
+        goals, rates = control.moving_targets(begin, steps, self.timestep)
         if targets is not None:
             goals = by_step("targets", targets, self.robot, self.n, steps)
         forces = None if torques is None else by_step("torques", torques, self.robot, self.n, steps)
-        moving = goals is not None and goals.shape[1] > 1
+        moving = goals is not None and goals.shape[1] > 1, rates is not None
         memory = self._memory_for(steps, moving, forces is not None, every)
         gains = memory.gains
         gains[:] = control.gains
@@ -307,8 +305,10 @@ class BatchSimulation:
                 gains[name] = by_state(name, value, self.robot, self.n)
         if goals is not None:
             gains["target"] = goals[:, 0]
-            if moving:
+            if moving[0]:
                 memory.targets[:] = goals
+        if rates is not None:
+            memory.rates[:] = rates
         memory.torques[:] = 0.0
         if forces is not None:
             memory.torques[:, :, self.robot.actuated] = forces
@@ -330,14 +330,14 @@ class BatchSimulation:
         )
         return self._read(memory, steps, begin, done)
 
-    def _memory_for(self, steps: int, targets: bool, torques: bool, every: int) -> Runs:
-        key = (steps, every, targets, torques)
+    def _memory_for(self, steps: int, moving: tuple[bool, bool], torques: bool, every: int) -> Runs:
+        key = (steps, every, moving, torques)
         if key not in self._memory:
             # One of each kind is kept, for the loops that ask for the same over and over.
             self._memory = {
                 other: kept for other, kept in self._memory.items() if other[2:] != key[2:]
             }
-            self._memory[key] = Runs(self._sims, steps, targets, torques, every)
+            self._memory[key] = Runs(self._sims, steps, moving, torques, every)
         return self._memory[key]
 
     def _run(self, memory: Runs, steps: int, done: NDArray[np.int64]) -> None:
@@ -480,21 +480,3 @@ class BatchSimulation:
             iterations[i, k:] = 0
         t = begin[:, None] + self.timestep * knots
         return Rollout(t, q, v, tau, gap, violation, iterations, done, failed)
-
-
-def _rows(n: int, like: NDArray[Any]) -> NDArray[Any]:
-    """Memory (n, *like.shape), each row in cache lines that it shares with no other."""
-    width = -(-like.nbytes // (WORD * LINE)) * LINE
-    memory = aligned(n * width, np.dtype(np.float64))
-    return np.ndarray((n, *like.shape), like.dtype, memory, 0, (WORD * width, *like.strides))
-
-
-def _robots(robot: Mechanism | Sequence[Mechanism], n: int | None) -> list[Mechanism]:
-    """One robot for each state."""
-    if isinstance(robot, Mechanism):
-        return [robot] * (1 if n is None else count("n", n))
-    if not (isinstance(robot, Sequence) and all(isinstance(one, Mechanism) for one in robot)):
-        raise OptionError(f"robot must be a Mechanism or a sequence of them, not {robot!r}")
-    if len(robot) == 0:
-        raise OptionError("a batch needs a robot at least")
-    return list(robot)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError
 from robosim.simulation.controllers import PD, Compiled, resolve, zero
+from robosim.simulation.gaits import Gait
 from robosim.validation import Array
 
 
@@ -22,26 +23,54 @@ class Controls(NamedTuple):
     gains : (n or 1, nu) GAINS
     compiled : Compiled or None
         What gives torques beside them; its code has to be kept as long as steps are taken with it.
-    moving : PD or None
-        The one whose targets are a function of time.
+    moving : tuple of PD
+        Those whose targets or velocities are functions of time: one for all states, or one for
+        each. Empty where none is.
     """
 
     gains: NDArray[np.void]
     compiled: Compiled | None
-    moving: PD | None
+    moving: tuple[PD, ...]
 
     @property
     def address(self) -> int:
         """Where the code of the compiled controller is, or 0."""
         return 0 if self.compiled is None else self.compiled.address
 
-    def targets(self, times: Array, steps: int, timestep: float) -> Array | None:
-        """Moving targets (n, steps, nu) of states that begin at these times (n,) [s], or None."""
-        if self.moving is None:
-            return None
+    def moving_targets(
+        self, times: Array, steps: int, timestep: float
+    ) -> tuple[Array | None, Array | None]:
+        """Targets and velocities (n, steps, nu) of states that begin at these times (n,) [s].
+
+        None of what does not move.
+        """
+        if not self.moving:
+            return None, None
         ahead = timestep * np.arange(steps)
-        starts, which = np.unique(times, return_inverse=True)
-        return np.stack([self.moving.targets(start + ahead) for start in starts])[which]
+        if len(self.moving) == 1:
+            starts, which = np.unique(times, return_inverse=True)
+            found = [self.moving[0].moving(start + ahead) for start in starts]
+        else:
+            which = np.arange(len(times))
+            pairs = zip(self.moving, times, strict=True)
+            found = [pd.moving(start + ahead) for pd, start in pairs]
+        return _stacked([goals for goals, _ in found], which, self, "target"), _stacked(
+            [rates for _, rates in found], which, self, "velocity"
+        )
+
+
+def _stacked(
+    found: Sequence[Array | None], which: NDArray[np.int64], control: Controls, what: str
+) -> Array | None:
+    """(n, steps, nu) of what some move along; of those that do not, what their gains hold."""
+    rows = [one for one in found if one is not None]
+    if not rows:
+        return None
+    held = [np.broadcast_to(gains[what], rows[0].shape) for gains in control.gains]
+    if len(held) != len(found):
+        held *= len(found)
+    filled = [still if one is None else one for one, still in zip(found, held, strict=True)]
+    return np.asarray(np.stack(filled)[which])
 
 
 def controls(robot: Mechanism, n: int, controller: Any, timestep: float) -> Controls:
@@ -52,21 +81,29 @@ def controls(robot: Mechanism, n: int, controller: Any, timestep: float) -> Cont
     ControllerError
         For one that is not compiled.
     """
+    if isinstance(controller, Gait) and controller.n is not None:
+        if controller.n != n:
+            raise ControllerError(
+                f"the gait has {controller.n} rows of parameters, and the batch {n} states"
+            )
+        controller = controller.each()
     if isinstance(controller, Sequence) and not isinstance(controller, str):
         if len(controller) != n or not all(isinstance(pd, PD) for pd in controller):
             raise ControllerError(f"a sequence of controllers must be {n} PD")
-        if any(pd.motion is not None for pd in controller):
-            raise ControllerError("targets of several PD are given as `targets`, for all steps")
-        return Controls(np.stack([pd.gains for pd in controller]), None, None)
+        if any(isinstance(pd, Gait) and pd.n is not None for pd in controller):
+            raise ControllerError("a gait in a sequence must have one row of parameters")
+        moves = any(pd.moves for pd in controller)
+        gains = np.stack([pd.gains for pd in controller])
+        return Controls(gains, None, tuple(controller) if moves else ())
     control = resolve(robot, controller, timestep)
     if isinstance(control, Compiled):
-        return Controls(zero(robot).gains[None], control, None)
+        return Controls(zero(robot).gains[None], control, ())
     if not isinstance(control, PD):
         raise ControllerError(
             "a batch takes controllers that are compiled: a PD, or a function that numba has "
             "jitted; for one in Python, take a step at a time with `torques`"
         )
-    return Controls(control.gains[None], None, None if control.motion is None else control)
+    return Controls(control.gains[None], None, (control,) if control.moves else ())
 
 
 def by_step(name: str, value: ArrayLike, robot: Mechanism, n: int, steps: int) -> Array:

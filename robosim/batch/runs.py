@@ -16,14 +16,20 @@ class Runs:
     """What drives the states over some steps and what they leave, and a handle to it for each."""
 
     def __init__(
-        self, sims: Sequence[Simulation], steps: int, targets: bool, torques: bool, every: int
+        self,
+        sims: Sequence[Simulation],
+        steps: int,
+        moving: tuple[bool, bool],
+        torques: bool,
+        every: int,
     ) -> None:
         n, robot = len(sims), sims[0].robot
         loads = sims[0].parts.loads
         rates, forces = robot.v_offsets[-1], len(loads.tau)
         driven = len(loads.motion)
         self.gains = np.zeros((n, robot.nu), dtype=GAINS)
-        self.targets = np.zeros((n, steps if targets else 0, robot.nu))
+        self.targets = np.zeros((n, steps if moving[0] else 0, robot.nu))
+        self.rates = np.zeros((n, steps if moving[1] else 0, robot.nu))
         self.torques = np.zeros((n, steps if torques else 1, forces))
         self.motions = np.zeros((n, steps + 1 if driven else 0, driven, 2))
         self.controllers = np.zeros((n, 1), dtype=np.int64)
@@ -32,7 +38,8 @@ class Runs:
         self.q, self.v = np.empty((n, rows, robot.nq)), np.empty((n, rows, robot.nv))
         self.tau = np.empty((n, rows, rates))
         self.infos = np.zeros((n, steps), dtype=INFO)
-        drive = (self.gains, self.targets, self.torques, self.motions, self.controllers)
+        aims = self.gains, self.targets, self.rates
+        drive = (*aims, self.torques, self.motions, self.controllers)
         apart = np.full((n, 1), every)
         left = (self.starts, apart, self.q, self.v, self.tau, self.infos)
         self.handles = [Handle(Run(*(array[i] for array in (*drive, *left)))) for i in range(n)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robosim import quaternions
 from robosim.description.mechanism import Mechanism
@@ -68,17 +69,31 @@ class Falls:
         """Look at the samples of a chunk."""
         if not self.watches or self.fell is not None or len(chunk.t) == 0:
             return
-        turned = quaternions.rotation_matrix(chunk.q[:, 3:7]) @ self._home.T
-        over, heights = turned[:, 2, 2] < 0, self._heights(chunk.q[:, :7])
-        least = -np.inf if self.height is None else LEAST_PART * self.height
-        fallen = np.flatnonzero(over | (heights < least))
+        over, low = self._over(chunk.q), self._low(chunk.q)
+        fallen = np.flatnonzero(over | low)
         if len(fallen):
             n = int(fallen[0])
             self.fell = {
                 "time": float(chunk.t[n]),
                 "how": "upside down" if over[n] else "low",
-                "height": float(heights[n]),
+                "height": float(self._heights(chunk.q[n : n + 1, :7])[0]),
             }
+
+    def fallen(self, q: Array) -> NDArray[np.bool_]:
+        """Whether the robot has fallen in each pose (n, nq); never of what cannot fall."""
+        if not self.watches:
+            return np.zeros(len(q), dtype=bool)
+        return np.asarray(self._over(q) | self._low(q))
+
+    def _over(self, q: Array) -> NDArray[np.bool_]:
+        """Whether the base is upside down, (n,)."""
+        turned = quaternions.rotation_matrix(q[:, 3:7]) @ self._home.T
+        return np.asarray(turned[:, 2, 2] < 0)
+
+    def _low(self, q: Array) -> NDArray[np.bool_]:
+        """Whether the base is near the ground, (n,)."""
+        least = -np.inf if self.height is None else LEAST_PART * self.height
+        return self._heights(q[:, :7]) < least
 
     def _heights(self, q: Array) -> Array:
         """Of the base's centre of mass over z = 0 (n,), at poses of its frame (n, 7)."""

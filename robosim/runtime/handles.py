@@ -52,6 +52,7 @@ class Run(NamedTuple):
 
     gains: NDArray[np.void]  # (nu,) GAINS of robosim.controllers, zeros for none
     targets: Array  # (n, nu) of the gains; without rows those in the gains
+    rates: Array  # (n, nu) velocities of the gains; the same
     torques: Array  # (n or 1, rates), what acts besides; one row for all steps
     motions: Array  # (n + 1, nd, 2) values and rates of the driven coordinates at the knots
     controller: NDArray[np.int64]  # (1,) address of a compiled controller, or 0
@@ -69,6 +70,7 @@ def make_run(
     gains: NDArray[np.void],
     torques: Array,
     targets: Array | None = None,
+    rates_of_targets: Array | None = None,
     motions: Array | None = None,
     controller: int = 0,
     start: float = 0.0,
@@ -80,6 +82,7 @@ def make_run(
     return Run(
         gains,
         np.zeros((0, len(gains))) if targets is None else targets,
+        np.zeros((0, len(gains))) if rates_of_targets is None else rates_of_targets,
         torques,
         np.zeros((0, 0, 2)) if motions is None else motions,
         np.array([controller]),

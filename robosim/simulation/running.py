@@ -130,13 +130,13 @@ class Running:
             n = size if left is None else min(size, left)
             begin = counters.steps
             error: Exception | None = None
-            targets, address = None, 0
-            if isinstance(control, PD) and control.motion is not None:
-                targets = control.targets(engine.time + engine.timestep * np.arange(n))
+            moving, address = None, 0
+            if isinstance(control, PD):
+                moving = control.moving(engine.time + engine.timestep * np.arange(n))
             if isinstance(control, Compiled):
                 address = control.address
             gains = None if control is None or isinstance(control, Compiled) else held.gains
-            handle = self._handle(n, targets, address, every, gains)
+            handle = self._handle(n, moving, address, every, gains)
             felt = None if read is None else Felt(read, begin, n, every)
             try:
                 if control is None or isinstance(control, PD | Compiled):
@@ -181,8 +181,7 @@ class Running:
             if isinstance(answer, PD):
                 held.hold(None, "")
                 held.control_by(answer)
-                if answer.motion is not None:
-                    held.gains["target"] = answer.targets([engine.time])[0]
+                answer.aim(held.gains, engine.time)
             else:
                 held.hold(answer, source)
                 held.control_by(None)
@@ -204,7 +203,7 @@ class Running:
     def _handle(
         self,
         n: int,
-        targets: Array | None = None,
+        moving: tuple[Array | None, Array | None] | None = None,
         controller: int = 0,
         every: int = 1,
         gains: NDArray[np.void] | None = None,
@@ -219,7 +218,8 @@ class Running:
             motions = self._motions.at(counters.start_time, counters.steps, n + 1)
         widths = robot.nq, robot.nv, held.rates
         gains = held.no_gains[:0] if gains is None else gains
-        drive = gains, held.torques, targets, motions, controller, self._engine.time, every
+        goals = (None, None) if moving is None else moving
+        drive = gains, held.torques, *goals, motions, controller, self._engine.time, every
         return Handle(make_run(n, widths, *drive))
 
 

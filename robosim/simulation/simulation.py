@@ -20,6 +20,7 @@ from robosim.simulation.loads import Held, wrench_about
 from robosim.simulation.massless import simulated
 from robosim.simulation.motions import Motions
 from robosim.simulation.options import check_velocity_limits, checked
+from robosim.simulation.placing import place
 from robosim.simulation.running import Running
 from robosim.simulation.runs import CHUNK_STEPS, Runs
 from robosim.simulation.start import Start
@@ -166,6 +167,24 @@ class Simulation(Knot, Runs):
         self._running = Running(engine, held, self._motions)
         self.start = Start(engine, held, self._motions)
         self.state = BodyState(engine.parts.state)
+
+    def place(self, q: ArrayLike | None = None, gap: float = 0.01) -> None:
+        """Set the robot down at rest: its lowest contact a gap [m] above what it may touch.
+
+        Parameters
+        ----------
+        q : (nq,) or None
+            The robot's home pose if None; only the height of the base differs then.
+        gap : float [m]
+
+        Raises
+        ------
+        ModelError
+            For a robot without a floating base.
+        StateError
+            As `set_state`, or where there is nothing below to touch.
+        """
+        place(self, q, gap)
 
     def copy(self, state: State | None = None) -> Simulation:
         """A simulation of the same robot in the same state that goes its own way.

@@ -32,6 +32,7 @@ LAYERS = {
     "batch": ("batch",),
     "peers": ("peers",),
     "files and views": ("loaders", "models", "viz"),
+    "learning": ("learning",),
     "package": ("__init__",),
     "programs": ("cli", "bench", "experiments", "__main__"),
     # Names that users know, of what lies below; nothing here imports them.

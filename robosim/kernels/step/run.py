@@ -70,6 +70,9 @@ def apply_controls(state, loads, options, run, k):
     if run.targets.shape[0] > 0:
         for n in range(run.gains.shape[0]):
             run.gains[n].target = run.targets[k, n]
+    if run.rates.shape[0] > 0:
+        for n in range(run.gains.shape[0]):
+            run.gains[n].velocity = run.rates[k, n]
     if run.controller[0] != 0:
         call_controller(
             run.controller[0], run.start[0] + k * options.dt, state.q, state.v, loads.tau

@@ -1,0 +1,59 @@
+"""What a batch is given, checked: robots, which states, and values for these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim.compiled.arrays import LINE, WORD, aligned
+from robosim.description.mechanism import Mechanism
+from robosim.errors import OptionError, StateError
+from robosim.validation import count
+
+Index = int | Sequence[int] | NDArray[Any] | None
+
+
+def rows_of(name: str, value: ArrayLike | None, width: int, n: int) -> Sequence[Any]:
+    """A row (width,) for each of n states, of one for all or of one for each, or None."""
+    if value is None:
+        return [None] * n
+    array = np.asarray(value, dtype=float)
+    if array.shape not in ((width,), (n, width)):
+        raise StateError(f"{name} must have shape ({width},) or ({n}, {width}), not {array.shape}")
+    return [array] * n if array.ndim == 1 else list(array)
+
+
+def chosen_states(index: Index, n: int) -> list[int]:
+    """The numbers of the states, of n, that are meant."""
+    if index is None:
+        return list(range(n))
+    given = np.atleast_1d(np.asarray(index))
+    if given.dtype == bool:
+        if given.shape != (n,):
+            raise StateError(f"a mask of states must have shape ({n},), not {given.shape}")
+        return np.flatnonzero(given).tolist()
+    for i in given.tolist():
+        if not (isinstance(i, int) and -n <= i < n):
+            raise StateError(f"there is no state {i!r} among {n}")
+    return [i % n for i in given.tolist()]
+
+
+def apart(n: int, like: NDArray[Any]) -> NDArray[Any]:
+    """Memory (n, *like.shape), each row in cache lines that it shares with no other."""
+    width = -(-like.nbytes // (WORD * LINE)) * LINE
+    memory = aligned(n * width, np.dtype(np.float64))
+    return np.ndarray((n, *like.shape), like.dtype, memory, 0, (WORD * width, *like.strides))
+
+
+def robots_of(robot: Mechanism | Sequence[Mechanism], n: int | None) -> list[Mechanism]:
+    """One robot for each state."""
+    if isinstance(robot, Mechanism):
+        return [robot] * (1 if n is None else count("n", n))
+    if not (isinstance(robot, Sequence) and all(isinstance(one, Mechanism) for one in robot)):
+        raise OptionError(f"robot must be a Mechanism or a sequence of them, not {robot!r}")
+    if len(robot) == 0:
+        raise OptionError("a batch needs a robot at least")
+    return list(robot)

@@ -1,0 +1,111 @@
+"""What differs from episode to episode: masses, friction, pushes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from robosim.description.mechanism import Mechanism
+from robosim.errors import OptionError
+from robosim.validation import Array, count
+
+
+def with_friction(robot: Mechanism, friction: float) -> Mechanism:
+    """A robot all of whose contacts and shapes have this Coulomb coefficient."""
+    bodies = tuple(
+        replace(body, collisions=tuple(replace(s, friction=friction) for s in body.collisions))
+        for body in robot.bodies
+    )
+    points = tuple(replace(point, friction=friction) for point in robot.contacts)
+    return replace(robot, bodies=bodies, contacts=points)
+
+
+def with_masses(robot: Mechanism, factors: Sequence[float]) -> Mechanism:
+    """A robot whose bodies have these times their masses and inertias."""
+    bodies = tuple(
+        replace(body, mass=float(f) * body.mass, inertia=float(f) * np.asarray(body.inertia))
+        for f, body in zip(factors, robot.bodies, strict=True)
+    )
+    return replace(robot, bodies=bodies)
+
+
+class Push(NamedTuple):
+    """A force on the base for some time.
+
+    Attributes
+    ----------
+    begin : float [s]
+    force : (3,) [N], world
+    """
+
+    begin: float
+    force: Array
+
+
+class Drawn(NamedTuple):
+    """One draw: the robot, and how it is pushed."""
+
+    robot: Mechanism
+    push: Push | None
+
+
+@dataclass(frozen=True)
+class Domain:
+    """From what robots and pushes are drawn, uniformly, anew for each episode.
+
+    Attributes
+    ----------
+    mass : (least, most)
+        Factors of the masses and inertias of bodies, of each by itself.
+    friction : (least, most) or None
+        Coulomb coefficient of all contacts; None: as the robot has it.
+    push : float [N]
+        Largest force on the base, level, in a direction and from an instant that are drawn.
+    push_seconds : float [s]
+        How long it pushes.
+    draws : int
+        Draws on which each gait is tried.
+    worst : bool
+        Whether a gait's value is its least over the draws; otherwise the mean.
+
+    Raises
+    ------
+    OptionError
+        For ranges that are none.
+    """
+
+    mass: tuple[float, float] = (1.0, 1.0)
+    friction: tuple[float, float] | None = None
+    push: float = 0.0
+    push_seconds: float = 0.1
+    draws: int = 4
+    worst: bool = False
+
+    def __post_init__(self) -> None:
+        for name, given, low in (("mass", self.mass, 1e-6), ("friction", self.friction, 0.0)):
+            if given is None:
+                continue
+            pair = np.asarray(given, dtype=float)
+            if pair.shape != (2,) or not np.all(np.isfinite(pair)) or not low <= pair[0] <= pair[1]:
+                raise OptionError(f"{name} must be (least, most), not {given!r}")
+        for name, value in (("push", self.push), ("push_seconds", self.push_seconds)):
+            if not (np.isfinite(value) and value >= 0):
+                raise OptionError(f"{name} must be zero or more, not {value!r}")
+        count("draws", self.draws)
+
+    def draw(self, robot: Mechanism, seconds: float, random: np.random.Generator) -> Drawn:
+        """A robot for an episode of that length [s], and how it is pushed."""
+        factors = random.uniform(*self.mass, size=len(robot.bodies))
+        if self.mass != (1.0, 1.0):
+            robot = with_masses(robot, factors.tolist())
+        if self.friction is not None:
+            robot = with_friction(robot, float(random.uniform(*self.friction)))
+        size, angle = random.uniform(0.0, self.push), random.uniform(0.0, 2 * np.pi)
+        begin = random.uniform(0.0, max(0.0, seconds - self.push_seconds))
+        if self.push == 0:
+            return Drawn(robot, None)
+        force = size * np.array([np.cos(angle), np.sin(angle), 0.0])
+        return Drawn(robot, Push(float(begin), force))

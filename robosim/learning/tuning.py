@@ -1,0 +1,170 @@
+"""The largest scale, or the best gains, with which all runs stay within their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robosim.errors import OptionError
+from robosim.validation import Array
+
+
+class Run(NamedTuple):
+    """What a run came to.
+
+    Attributes
+    ----------
+    name : str
+    t : (n,) [s]
+    loads : (n,), what is to stay within the limit, such as a torque; its size counts
+    """
+
+    name: str
+    t: Array
+    loads: Array
+
+    @property
+    def peak(self) -> tuple[float, float]:
+        """The largest load, infinite if one is not a number, and its instant [s]."""
+        sizes = np.nan_to_num(np.abs(np.asarray(self.loads, dtype=float)), nan=np.inf)
+        k = int(np.argmax(sizes))
+        return float(sizes[k]), float(self.t[k])
+
+
+class Tuned(NamedTuple):
+    """What was found.
+
+    Attributes
+    ----------
+    value : float, or whatever is tuned over
+    load : float
+        The largest one there.
+    run : str
+        In which run that was.
+    time : float [s]
+        And when.
+    tried : tuple of (value, load)
+        All that was simulated, in order.
+    """
+
+    value: Any
+    load: float
+    run: str
+    time: float
+    tried: tuple[tuple[Any, float], ...]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.value!r}: largest load {self.load:.6g}, in run '{self.run}' at "
+            f"{self.time:.6g} s; {len(self.tried)} values tried"
+        )
+
+
+def tune(
+    run: Callable[[Any], Sequence[Run] | Run],
+    *,
+    limit: float,
+    over: Sequence[Any],
+    tolerance: float = 1e-3,
+    score: Callable[[Any, float], float] | None = None,
+) -> Tuned:
+    """Find what keeps all given runs within a limit.
+
+    Parameters
+    ----------
+    run : callable(value) -> Run, or a sequence of them
+        Simulates with a value.
+    limit : float
+        That the largest load of every run may have.
+    over : (least, most), or a sequence of values
+        Two numbers without `score` are the ends of a range, in which the largest scale is found by
+        bisection: loads are taken to grow with it. Otherwise all of the values are tried.
+    tolerance : float
+        Of the scale, relative to the range.
+    score : callable(value, load) -> float, or None
+        Of values within the limit, the one with the highest score is taken; None: the last one.
+
+    Returns
+    -------
+    Tuned
+        With the run and the instant that set the limit.
+
+    Raises
+    ------
+    OptionError
+        Where no value keeps within the limit, or for a limit or range that is none.
+    """
+    if not (np.isfinite(limit) and limit > 0):
+        raise OptionError(f"limit must be a positive number, not {limit!r}")
+    values = list(over)
+    if not values:
+        raise OptionError("over must be (least, most), or values to try")
+    tried: list[tuple[Any, float]] = []
+
+    def simulated(value: Any) -> Tuned:
+        found = run(value)
+        runs = [found] if isinstance(found, Run) else list(found)
+        if not runs or not all(isinstance(one, Run) for one in runs):
+            raise OptionError(f"run({value!r}) must return a Run, or several, not {found!r}")
+        for one in runs:
+            if np.shape(one.t) != np.shape(one.loads) or np.size(one.loads) == 0:
+                raise OptionError(
+                    f"run '{one.name}' has loads of shape {np.shape(one.loads)} for times of shape "
+                    f"{np.shape(one.t)}"
+                )
+        peaks = [(*one.peak, one.name) for one in runs]
+        load, time, name = max(peaks, key=lambda peak: peak[0])
+        tried.append((value, load))
+        return Tuned(value, load, name, time, ())
+
+    if len(values) == 2 and score is None:
+        best = _bisected(simulated, values, limit, tolerance)
+    else:
+        best = _best(simulated, values, limit, score)
+    return best._replace(tried=tuple(tried))
+
+
+def _refuse(found: Tuned, limit: float) -> None:
+    raise OptionError(
+        f"no value keeps within {limit:g}: at {found.value!r}, run '{found.run}' has "
+        f"{found.load:.6g} at {found.time:.6g} s; widen `over`, or raise `limit`"
+    )
+
+
+def _bisected(
+    simulated: Callable[[Any], Tuned], ends: Sequence[Any], limit: float, tolerance: float
+) -> Tuned:
+    low, high = (float(end) for end in ends)
+    if not (np.isfinite(low) and np.isfinite(high) and low < high and tolerance > 0):
+        raise OptionError(f"over must be (least, most) in this order, not {tuple(ends)!r}")
+    best = simulated(low)
+    if not best.load <= limit:
+        _refuse(best, limit)
+    top = simulated(high)
+    if top.load <= limit:
+        return top
+    within = tolerance * (high - low)
+    while high - low > within:
+        found = simulated(0.5 * (low + high))
+        if found.load <= limit:
+            best, low = found, found.value
+        else:
+            high = found.value
+    return best
+
+
+def _best(
+    simulated: Callable[[Any], Tuned],
+    values: Sequence[Any],
+    limit: float,
+    score: Callable[[Any, float], float] | None,
+) -> Tuned:
+    found = [simulated(value) for value in values]
+    allowed = [one for one in found if one.load <= limit]
+    if not allowed:
+        _refuse(min(found, key=lambda one: one.load), limit)
+    if score is None:
+        return allowed[-1]
+    return max(allowed, key=lambda one: score(one.value, one.load))

@@ -1,0 +1,96 @@
+"""Controllers that hold a pose, or nothing at all."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim.description.mechanism import Mechanism
+from robosim.errors import ModelError, OptionError
+from robosim.simulation.pd import PD
+from robosim.simulation.standing import carried_inertia, home_inertia
+from robosim.validation import Array
+
+
+def zero(robot: Mechanism, timestep: float | None = None) -> PD:
+    """No torques at all, whatever the timestep."""
+    return PD(robot, 0.0, 0.0, 0.0)
+
+
+def stand(
+    robot: Mechanism,
+    timestep: float | None = None,
+    *,
+    q: ArrayLike | None = None,
+    implicit: bool | None = None,
+) -> PD:
+    """Hold a standing pose: the robot's stance if it has one, or else its home pose.
+
+    For robots without a stance the gains are those of a critically damped spring of 5 Hz, from
+    the inertia that each joint carries: of what hangs on it, or, if that has feet below it, of
+    its share of the rest of the robot.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    timestep : float [s] or None
+        Of the simulation. Where torques that are held over it would be unstable (see
+        `holds_over`), the gains are implicit ones.
+    q : (nq,) or None
+        A pose to hold instead of home, for robots without a stance.
+    implicit : bool or None
+        Whether they are, whatever the timestep. None: as `timestep` needs it, or not if that is
+        None as well.
+
+    Raises
+    ------
+    ModelError
+        If the robot has no actuated joint.
+    OptionError
+        For a timestep that is not positive.
+    """
+    if robot.nu == 0:
+        raise ModelError("has no actuated joint to stand with", element=f"robot '{robot.name}'")
+    if timestep is not None and not (np.isfinite(timestep) and timestep > 0):
+        raise OptionError(f"timestep must be a positive number, not {timestep!r}")
+    if robot.stance is not None:
+        known = robot.stance
+        target, kp, kd = np.asarray(known.target), np.asarray(known.kp), np.asarray(known.kd)
+    else:
+        gains = zero(robot).gains
+        ours = gains["v_index"] < robot.nv  # the tree leads the joints that close its loops
+        pose = np.asarray(robot.home if q is None else q, dtype=float)
+        carried = np.zeros(robot.nu)
+        carried[ours] = carried_inertia(robot, pose)[gains["v_index"][ours]]
+        frequency = 2 * np.pi * 5.0
+        target, kp, kd = np.zeros(robot.nu), carried * frequency**2, 2 * carried * frequency
+        target[ours] = pose[gains["q_index"][ours]]
+    pd = PD(robot, target, kp, kd)
+    if implicit is None:
+        implicit = timestep is not None and not holds_over(pd, home_inertia(robot), timestep)
+    pd.gains["implicit"] = implicit
+    return pd
+
+
+def holds_over(pd: PD, inertia: Array, timestep: float) -> bool:
+    """Whether a PD is stable with its torques held over the timestep.
+
+    Of a free motion with eigenvector v and factor z per step, the integrator leaves
+    ``m (z-1)^2 + h d (z-1) + h^2 k (z+1)/2 = 0`` with m, d, k the quadratic forms in v of inertia,
+    kd and kp. Its roots are within the unit circle if ``h d < 2 m`` and ``h k < 2 d``: if h times
+    the largest eigenvalue of ``M^-1 kd`` is below 2, and h kp below 2 kd joint by joint. Contacts
+    and loops only add to the inertia.
+
+    Parameters
+    ----------
+    pd : PD
+    inertia : (nv, nv), mass matrix of the tree with its rotors
+    timestep : float [s]
+    """
+    g = pd.gains[pd.gains["v_index"] < len(inertia)]
+    columns = np.zeros((len(inertia), len(g)))
+    columns[g["v_index"], np.arange(len(g))] = np.sqrt(g["kd"])
+    fastest = np.linalg.eigvalsh(columns.T @ np.linalg.solve(inertia, columns)).max(initial=0.0)
+    active = (g["kp"] != 0.0) | (g["kd"] != 0.0)
+    stiff = np.any(timestep * g["kp"][active] >= 2 * g["kd"][active])
+    return bool(timestep * fastest < 2 and not stiff)

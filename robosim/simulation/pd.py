@@ -1,0 +1,212 @@
+"""PD control of joints, which the compiled loop knows: targets, gains, limits of motors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim.description.mechanism import Mechanism
+from robosim.errors import ControllerError
+
+if TYPE_CHECKING:
+    from robosim.simulation.formulation import Formulation
+
+Array = NDArray[np.float64]
+Motion = Callable[[Array], Array]  # from times (n,) [s] to targets (n, nu)
+
+GAINS = np.dtype(
+    [
+        ("q_index", "i8"),
+        ("v_index", "i8"),
+        ("target", "f8"),
+        ("kp", "f8"),
+        ("kd", "f8"),
+        ("velocity", "f8"),
+        ("limit", "f8"),  # of the torque at standstill, either way
+        ("speed", "f8"),  # at which none is left of it along the motion, inf if all is
+        ("implicit", "i8"),
+    ]
+)
+
+
+class PD:
+    """Joint PD control: tau = kp (target - q) + kd (velocity - v).
+
+    A controller of one's own may return one as well: it then holds for that step.
+
+    The torques are computed at the beginning of each step and held over it, as a digital
+    controller does, which is unstable where the gains are too stiff for the timestep. Implicit
+    ones are part of the step's equations, with q at its end and v over it: that of a servo with
+    a fast loop of its own, stable at any timestep. What it gives over a step acts at its beginning.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    target : (nu,) [rad or m], in the order of ``robot.actuated``; or a function of time
+        From times (n,) [s] to targets (n, nu): those of the steps that begin there. It is called
+        once for many steps.
+    kp, kd : (nu,) or float [N m/rad, N m s/rad; N/m, N s/m]
+    velocity : (nu,) or float [rad/s or m/s]; or a function of time, as of the target
+        With kp = 0 it makes a velocity servo.
+    limit : (nu,) or float [N m or N], or None
+        The largest torque that it gives, either way; ``robot.effort_limits`` has those of the
+        joints. None: as much as the gains ask for.
+    speed : (nu,) or float [rad/s or m/s], or None
+        Speed without load of motors, which have a limit: along the motion, the largest torque falls
+        linearly from `limit` at standstill to zero at this speed, and is zero beyond it. Against
+        the motion a motor brakes with all of its limit. None: the limit is the same at all speeds.
+    implicit : bool
+
+    Raises
+    ------
+    ControllerError
+        For a wrong shape, a value that is not finite, a limit below zero, a speed that is not
+        positive or of a motor without a limit, or a kp for a joint with a quaternion, which can
+        only be damped.
+    """
+
+    def __init__(
+        self,
+        robot: Mechanism,
+        target: ArrayLike | Motion,
+        kp: ArrayLike,
+        kd: ArrayLike,
+        *,
+        velocity: ArrayLike | Motion = 0.0,
+        limit: ArrayLike | None = None,
+        speed: ArrayLike | None = None,
+        implicit: bool = False,
+    ) -> None:
+        owner: dict[int, int] = {}
+        for j, joint in enumerate(robot.joints):
+            owner.update(dict.fromkeys(range(robot.v_offsets[j], robot.v_offsets[j] + joint.nv), j))
+        self.gains = np.zeros(robot.nu, dtype=GAINS)
+        self.gains["v_index"] = robot.actuated
+        self.gains["implicit"] = implicit
+        self.gains["q_index"] = [
+            v - robot.v_offsets[owner[v]] + robot.q_offsets[owner[v]] for v in robot.actuated
+        ]
+        self.motion = target if callable(target) else None
+        self.velocity_motion = velocity if callable(velocity) else None
+        for name, value in (
+            ("target", self.targets(np.zeros(1))[0] if callable(target) else target),
+            ("kp", kp),
+            ("kd", kd),
+            ("velocity", self.velocities(np.zeros(1))[0] if callable(velocity) else velocity),
+        ):
+            values = _numbers(value)
+            if values.shape not in ((), (robot.nu,)) or not np.all(np.isfinite(values)):
+                raise ControllerError(
+                    f"{name} must be a finite number or {robot.nu} of them, not {value!r}"
+                )
+            self.gains[name] = values
+        limits = _numbers(np.inf if limit is None else limit)
+        if limits.shape not in ((), (robot.nu,)) or not np.all(limits >= 0.0):
+            raise ControllerError(
+                f"limit must be None, or a torque of zero or more or {robot.nu} of them, "
+                f"not {limit!r}"
+            )
+        self.gains["limit"] = limits
+        speeds = _numbers(np.inf if speed is None else speed)
+        if speeds.shape not in ((), (robot.nu,)) or not np.all(speeds > 0.0):
+            raise ControllerError(
+                f"speed must be None, or a positive speed or {robot.nu} of them, not {speed!r}"
+            )
+        self.gains["speed"] = speeds
+        for k in np.flatnonzero(np.isfinite(self.gains["speed"]) & np.isinf(self.gains["limit"])):
+            raise ControllerError(
+                f"the motor of '{robot.actuated_names[k]}' has a speed, but no limit of its torque "
+                "that could fall towards it: give it a limit"
+            )
+        for v in self.gains["v_index"][self.gains["kp"] != 0.0]:
+            joint = robot.joints[owner[v]]
+            if joint.has_quaternion and v >= robot.v_offsets[owner[v]] + joint.C_T.shape[1]:
+                raise ControllerError(
+                    f"PD control needs joints with single coordinates; joint '{joint.name}' is "
+                    f"'{joint.kind}'"
+                )
+
+    def begin_at(self, time: float) -> None:
+        """Let a gait set in at this time [s] of the simulation, as one that takes over there."""
+
+    @property
+    def moves(self) -> bool:
+        """Whether its target or velocity is a function of time."""
+        return self.motion is not None or self.velocity_motion is not None
+
+    def targets(self, times: ArrayLike) -> Array:
+        """Targets (n, nu) of the steps that begin at times (n,) [s].
+
+        Raises
+        ------
+        ControllerError
+            If the function of time gives another shape, or what is not finite.
+        """
+        return self._along("target", self.motion, times)
+
+    def velocities(self, times: ArrayLike) -> Array:
+        """Velocities (n, nu) of the steps that begin at times (n,) [s]; raises as `targets`."""
+        return self._along("velocity", self.velocity_motion, times)
+
+    def moving(self, times: ArrayLike) -> tuple[Array | None, Array | None]:
+        """`targets` and `velocities` at times (n,) [s], None of what is no function of time."""
+        return (
+            None if self.motion is None else self.targets(times),
+            None if self.velocity_motion is None else self.velocities(times),
+        )
+
+    def aim(self, gains: NDArray[np.void], time: float) -> None:
+        """Put what it moves along at this time [s] into gains (nu,)."""
+        for name, found in zip(("target", "velocity"), self.moving([time]), strict=True):
+            if found is not None:
+                gains[name] = found[0]
+
+    def _along(self, what: str, motion: Motion | None, times: ArrayLike) -> Array:
+        times = np.asarray(times, dtype=np.float64)
+        if motion is None:
+            return np.tile(self.gains[what], (len(times), 1))
+        found = np.asarray(motion(times), dtype=float)
+        if found.shape != (len(times), len(self.gains)) or not np.all(np.isfinite(found)):
+            raise ControllerError(
+                f"the {what}'s function of time must give finite numbers of shape "
+                f"({len(times)}, {len(self.gains)}) for {len(times)} times, not {found.shape}"
+            )
+        return found
+
+    def __call__(self, sim: Formulation) -> Array:
+        """Torques (nu,) for the simulation's present state; for one that is not implicit."""
+        if self.gains["implicit"].any():
+            raise ControllerError(
+                "an implicit PD is part of the step: hand it to run() or stream() itself"
+            )
+        g = self.gains
+        self.aim(g, sim.time)
+        state = sim.state
+        rates = state.joint_v[g["v_index"]]
+        asked = g["kp"] * (g["target"] - state.joint_q[g["q_index"]])
+        asked += g["kd"] * (g["velocity"] - rates)
+        return motor_torques(g, asked, rates)
+
+
+def motor_torques(gains: NDArray[np.void], asked: Array, rates: Array) -> Array:
+    """What motors give (n,) of torques that are asked for (n,), at rates (n,).
+
+    As `robosim.kernels.equations.joint_forces.motor_torque` has it.
+    """
+    limit, ends = gains["limit"], np.isfinite(gains["speed"])
+    droop = np.divide(limit, gains["speed"], out=np.zeros(len(gains)), where=ends)
+    most, least = (
+        np.maximum(limit - droop * np.maximum(way * rates, 0.0), 0.0) for way in (1.0, -1.0)
+    )
+    return np.asarray(np.clip(asked, -least, most))
+
+
+def _numbers(value: Any) -> Array:
+    """A value as numbers, nan if it is none."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        return np.full((), np.nan)

@@ -1,0 +1,64 @@
+"""Robots put down so that they nearly touch."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim.description.mechanism import Mechanism
+from robosim.errors import ModelError, OptionError, StateError
+from robosim.simulation.given import checked_pose
+from robosim.validation import Array
+
+NEAR = 1e-9  # [m] from the gap that is asked for
+TRIES = 200
+REACH = 10.0  # [m] in which shapes are looked for
+
+
+class Placeable(Protocol):
+    """What is asked of a simulation."""
+
+    @property
+    def robot(self) -> Mechanism: ...
+    def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None: ...
+    def min_gap(self, within: float = 0.1) -> float: ...
+
+
+def place(sim: Placeable, q: ArrayLike | None, gap: float) -> Array:
+    """Set a robot down at rest with its lowest contact a gap [m] away; returns q (nq,).
+
+    The base goes straight up or down, all other coordinates stay. Going down by the distance that
+    is left never leads past what is below.
+
+    Raises
+    ------
+    ModelError
+        For a robot without a floating base.
+    OptionError
+        For a gap that is not positive.
+    StateError
+        For what `set_state` refuses, or where there is nothing below to touch.
+    """
+    robot = sim.robot
+    if not robot.floating_base:
+        raise ModelError(
+            "its base is fixed, so it cannot be placed: use set_state",
+            element=f"robot '{robot.name}'",
+        )
+    if not (np.isfinite(gap) and gap > 0):
+        raise OptionError(f"gap must be a positive number, not {gap!r}")
+    pose = np.array(checked_pose(robot, "q", np.asarray(robot.home) if q is None else q))
+    for _ in range(TRIES):
+        sim.set_state(pose)
+        left = sim.min_gap(REACH) - gap
+        if abs(left) <= NEAR:
+            return pose
+        if not np.isfinite(left):
+            break
+        pose[2] -= left
+    raise StateError(
+        f"robot '{robot.name}' finds nothing to stand {gap:g} m above, within {REACH:g} m: give it "
+        "contacts and ground or an obstacle below it"
+    )
