@@ -45,6 +45,7 @@ BUILT: dict[str, ModelInfo] = {
         ("knee_spline", "a hanging leg of two rods, its knee a spline that rolls and slides"),
         ("spinning_top", "a disc on a stem, its tip held by a ball joint"),
         ("minitaur", "quadruped of 6 kg, each leg a closed loop driven by two motors"),
+        ("exoskeleton", "an arm in an exoskeleton, cuffs on springs, two closed loops"),
         ("cube", "a free cube of 0.5 m and 1 kg"),
         ("sphere", "a free ball of 0.25 m radius and 1 kg"),
         ("free_body", "a free rigid body with three different moments of inertia"),

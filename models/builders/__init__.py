@@ -14,6 +14,7 @@ from robosim.models.builders.chains import (
     universal_chain,
 )
 from robosim.models.builders.charted import knee_frame, knee_spline, screw
+from robosim.models.builders.exoskeleton import exoskeleton, rehabilitation
 from robosim.models.builders.legged import minitaur, minitaur_legs
 from robosim.models.builders.linkages import (
     double_four_bar,
@@ -38,12 +39,14 @@ __all__ = [
     "double_four_bar",
     "double_four_bar_start",
     "double_pendulum",
+    "exoskeleton",
     "free_body",
     "knee_frame",
     "knee_spline",
     "minitaur",
     "minitaur_legs",
     "pendulum",
+    "rehabilitation",
     "rhombus",
     "scissor_lift",
     "screw",
