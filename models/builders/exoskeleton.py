@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robosim import quaternions
 from robosim.description.body import Body, Frame, Geometry
@@ -80,6 +83,9 @@ def exoskeleton(patient: str | None = "healthy", scale: float = 1.0) -> Mechanis
     check_positive(element, scale=scale)
     level = quaternions.from_matrix(np.array([[0.0, 1, 0], [0, 0, 1], [1, 0, 0]]))
     s, e = MIDDLE
+    elbow: dict[str, float] = {}
+    if patient == "spastic":
+        elbow = {"stiffness": SPASTIC[0], "damping": SPASTIC[1], "rest": e}
     bodies = [_link(name) for name in ("sFE_unit", "sIE_unit", "eFE_unit")]
     joints = [
         _joint("sFE", "revolute", None, SHOULDER, "sFE_unit", level),
@@ -105,11 +111,7 @@ def exoskeleton(patient: str | None = "healthy", scale: float = 1.0) -> Mechanis
                 (0, 0, UPPER),
                 "lower_arm",
                 _TO,
-                **(
-                    {"stiffness": SPASTIC[0], "damping": SPASTIC[1], "rest": e}
-                    if patient == "spastic"
-                    else {}
-                ),
+                **elbow,
             ),
             _cuff("upper_cuff", "sIE_unit", (0, 0, 0.155 - UPPER), "upper_arm", (0, 1, 0)),
             _cuff("lower_cuff", "eFE_unit", (0, 0.125, 0), "lower_arm", (0, 0, 1)),
@@ -200,11 +202,12 @@ def _joint(
     parent: str | None,
     point: tuple[float, float, float],
     child: str,
-    offset: object,
-    **options: float,
+    offset: ArrayLike,
+    **options: Any,
 ) -> Joint:
     """A joint at a point of the parent's frame and the origin of the child's, about its z axis."""
-    axis = {} if kind in ("fixed", "spherical") else {"axis": (0.0, 0.0, 1.0)}
+    if kind == "revolute":
+        options["axis"] = (0.0, 0.0, 1.0)
     return Joint(
         name,
         kind,
@@ -214,9 +217,8 @@ def _joint(
         child_position=-_center(child),
         offset=offset,
         actuated=name in ("sFE", "eFE"),
-        **axis,
         **options,
-    )  # type: ignore[arg-type]
+    )
 
 
 def _cuff(

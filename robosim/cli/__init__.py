@@ -12,13 +12,14 @@ import warnings
 from robosim.cli.application import app, err
 
 # Imported for the commands that they add to the application.
-from robosim.cli import catalogue, convert, runs, viewing, results, reproduce, bench  # isort: skip
+from robosim.cli import catalogue, convert, runs, viewing, results, learn, reproduce, bench  # isort: skip
 
 __all__ = [
     "app",
     "bench",
     "catalogue",
     "convert",
+    "learn",
     "main",
     "reproduce",
     "results",

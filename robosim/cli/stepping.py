@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
     from robosim.minimal import MinimalSimulation
     from robosim.simulation import Simulation
+    from robosim.simulation.gaits import Gait
 
 STEPPING = "Stepping"
 FORMULATIONS = ("maximal", "newton", "riqn", "galerkin")
@@ -27,6 +29,15 @@ Controller = Annotated[
     typer.Option(
         help=f"{_CONTROLLER}; by default a robot with actuators and a floating base stands.",
         metavar="NAME",
+        show_default=False,
+    ),
+]
+GaitFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--gait",
+        help="Walk by a gait that robosim learn has written, from where it begins.",
+        metavar="WALK.json",
         show_default=False,
     ),
 ]
@@ -130,6 +141,7 @@ class Stepping:
     q: Q = None
     v: V = None
     drop: Drop = 0.0
+    gait: GaitFile = None
     formulation: Formulation = "maximal"
     ignore: Ignore = None
     order: Order = 2
@@ -143,6 +155,8 @@ class Stepping:
 
     def controls(self, name: str | None, robot: Mechanism, timestep: float) -> Any:
         """The controller of that name, as the options want it."""
+        if self.gait is not None:
+            return self._walking(name, robot, timestep)
         q = None
         if self.pose is not None or self.q:
             state = start_state(robot, self.pose, self.q or (), (), 0.0)
@@ -161,8 +175,10 @@ class Stepping:
         # Before there is anything to compile.
         state = start_state(robot, self.pose, self.q or (), self.v or (), self.drop)
         make = self._maximal if self.formulation == "maximal" else self._minimal
-        sim = make(robot, timestep, lanes)
-        if state is not None:
+        sim: Any = make(robot, timestep, lanes)
+        if self.gait is not None and state is None:
+            sim.place(self._walking(None, robot, timestep).pose())
+        elif state is not None:
             sim.set_state(**state)
         from robosim.simulation import FEWEST_IN_LANES
 
@@ -170,6 +186,23 @@ class Stepping:
         with suppress(RobosimError):
             sim.copy().run((FEWEST_IN_LANES + 1) * timestep if sim.lanes else timestep)
         return sim
+
+    def _walking(self, name: str | None, robot: Mechanism, timestep: float) -> Gait:
+        """The gait of a file."""
+        from robosim.learning import Learned
+        from robosim.simulation.controllers import Gait
+
+        if name is not None:
+            raise OptionError(f"--gait is a controller by itself: leave out --controller {name}")
+        if self.formulation != "maximal":
+            raise OptionError("--gait is for --formulation maximal, which has contacts")
+        assert self.gait is not None
+        found = Learned.load(self.gait)
+        if found.robot != robot.name:
+            raise OptionError(f"{self.gait} is a gait of '{found.robot}', not of '{robot.name}'")
+        limits = self.effort_limits or bool(found.options["effort_limits"])
+        legs = found.options["legs"]
+        return Gait.of(robot, found.parameters, legs=legs, timestep=timestep, effort_limits=limits)
 
     def _maximal(self, robot: Mechanism, timestep: float, lanes: bool) -> Simulation:
         """A simulation in maximal coordinates."""

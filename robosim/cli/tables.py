@@ -15,7 +15,10 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Term
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from robosim.experiments.experiment import Target
+    from robosim.learning import Learned
 
 
 def plain_table(*headings: str, title: str | None = None) -> Table:
@@ -323,3 +326,24 @@ def _plain(value: Any) -> Any:
 def _finite(value: float) -> float | None:
     """The value as JSON can hold it: no limit is None."""
     return float(value) if math.isfinite(value) else None
+
+
+def learned_table(found: Learned, files: Mapping[str, Path]) -> Table:
+    """How far a search for a gait has come."""
+    table = plain_table("", "")
+    table.show_header = False
+
+    def row(what: str, told: str) -> None:
+        table.add_row(f"[dim]{what}[/dim]", escape(told))
+
+    row("robot", found.robot)
+    row("episodes", f"{len(found.values)} of {found.values.shape[1]} learners")
+    row("best distance", f"{found.distance:.2f} m in {found.options['seconds']:g} s")
+    if len(found.values):
+        low, middle, high = np.quantile(found.curves[-1], (0.25, 0.5, 0.75))
+        row("all learners", f"median {middle:.2f} m, half of them {low:.2f} to {high:.2f} m")
+    row("falls", f"{found.fell}, and {found.failed} runs that could not be solved")
+    row("parameters", ", ".join(f"{k} {v:.4f}" for k, v in found.named.items()))
+    for what, file in files.items():
+        row(what, str(file))
+    return table

@@ -17,6 +17,7 @@ from robosim.experiments import (
     convergence,
     damping,
     drop,
+    exoskeleton,
     fan,
     four_bar,
     friction,
@@ -26,6 +27,7 @@ from robosim.experiments import (
     pendulums,
     redmax,
     spheres,
+    walking,
     whip,
 )
 from robosim.experiments.experiment import Experiment, Result, Setup, Target, plain
@@ -55,6 +57,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     fan.GROWTH,
     fan.SIMPSON,
     fan.INTEGRATORS_BESIDE,
+    walking.LEARNING,
+    exoskeleton.EXOSKELETON,
+    walking.ROBUSTNESS,
 )
 
 

@@ -76,6 +76,11 @@ class Learned:
         return cls(robot, start, 0.0, np.zeros((0, learners)), 0, 0, each, options)
 
     @property
+    def named(self) -> dict[str, float]:
+        """The parameters by their names."""
+        return dict(zip(PARAMETERS, self.parameters.tolist(), strict=True))
+
+    @property
     def curves(self) -> Array:
         """(episodes, learners) [m]: the best of each learner so far, 0 before anything is."""
         return np.maximum.accumulate(np.fmax(np.nan_to_num(self.values, nan=0.0), 0.0), axis=0)
@@ -111,7 +116,7 @@ class Learned:
             "format": FORMAT,
             "version": self.version,
             "robot": self.robot,
-            "parameters": dict(zip(PARAMETERS, self.parameters.tolist(), strict=True)),
+            "parameters": self.named,
             "distance": self.distance,
             "complete": self.complete,
             "fell": self.fell,

@@ -17,6 +17,7 @@ from robosim.learning.domain import Domain, Drawn, with_friction
 from robosim.learning.learned import Learned
 from robosim.learning.search import RandomSearch
 from robosim.log.falls import Falls
+from robosim.simulation import Simulation
 from robosim.simulation.controllers import Gait
 from robosim.simulation.gaits import PARAMETERS, standing_gait
 from robosim.validation import Array, count
@@ -103,6 +104,17 @@ def walk(
                 x[i] = out.q[i, row, 0]
                 fell[i] = out.t[i, row] if len(down) else np.nan
     return Walks(x - begin, fell, failed)
+
+
+def walker(robot: Mechanism, learned: Learned) -> tuple[Simulation, Gait]:
+    """A simulation that stands where the best gait begins, on its ground, and the gait."""
+    options = learned.options
+    ground = robot if options["friction"] is None else with_friction(robot, options["friction"])
+    how = {key: options[key] for key in ("legs", "effort_limits", "timestep")}
+    gait = Gait.of(ground, learned.parameters, **how)
+    sim = Simulation(ground, options["timestep"])
+    sim.place(gait.pose(), options["gap"])
+    return sim, gait
 
 
 class _Walkers:
@@ -209,6 +221,8 @@ def learn_gait(
     if resume is not None:
         if resume.robot != robot.name:
             raise OptionError(f"the result is of robot '{resume.robot}', not '{robot.name}'")
+        if resume.search is None:
+            raise OptionError("another search than RandomSearch cannot be resumed from a result")
         options, found = dict(resume.options), resume
         search, learners = RandomSearch.from_state(resume.search), resume.values.shape[1]
         domain = None if options["domain"] is None else Domain(**options["domain"])

@@ -1,0 +1,136 @@
+"""``robosim learn``: a quadruped learns to walk."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from robosim.cli import arguments
+from robosim.cli.application import INTERRUPTED, app, err, out, remark, show
+from robosim.cli.hints import proposed
+from robosim.cli.loading import Loading
+from robosim.cli.options import with_options
+from robosim.cli.tables import learned_table
+from robosim.errors import OptionError
+
+if TYPE_CHECKING:
+    from robosim.description.mechanism import Mechanism
+    from robosim.learning import Learned
+
+
+@app.command()
+@with_options
+def learn(
+    model: arguments.Model,
+    loading: Loading,
+    *,
+    out_stem: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Write the gait as WALK.json, the learning curve as WALK.png and a page that "
+            "shows the best as WALK.html.",
+            metavar="WALK",
+            show_default=False,
+        ),
+    ] = None,
+    episodes: Annotated[int, typer.Option(help="Tries of each learner.", metavar="N", min=1)] = 100,
+    learners: Annotated[int, typer.Option(help="Side by side.", metavar="N", min=1)] = 16,
+    seconds: Annotated[float, typer.Option(help="Of a try.", metavar="S")] = 10.0,
+    seed: Annotated[int, typer.Option(help="Of the random numbers.", metavar="N", min=0)] = 0,
+    timestep: Annotated[
+        float, typer.Option(help="Seconds from one step to the next.", metavar="H")
+    ] = 1e-3,
+    effort_limits: Annotated[
+        bool,
+        typer.Option("--effort-limits", help="Keep torques within the joints' effort limits."),
+    ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on from WALK.json, with the options that it was begun with.",
+        ),
+    ] = False,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            help="By default as many as there are cores.",
+            metavar="N",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
+    as_json: arguments.Json = False,
+    context: typer.Context,
+) -> None:
+    """Let a quadruped learn to walk: a random search for the gait that leads farthest.
+
+    [bold]Example:[/bold] robosim learn a1 --friction 0.2 --out walk
+
+    Each learner tries variations of its best gait, from the feet 1 cm above the ground. Ctrl-C
+    ends the search and keeps what was found. [Bruedigam2023, Algorithm 7]
+    """
+    from robosim.learning import Learned, learn_gait
+
+    if resume and out_stem is None:
+        raise OptionError("--resume goes on from --out WALK")
+    files = _files(out_stem)
+    robot = loading.load(model)
+    for warning in robot.warnings:
+        remark(f"warning: {warning}")
+    found = learn_gait(
+        robot,
+        learners=learners,
+        episodes=episodes,
+        seconds=seconds,
+        friction=loading.friction,
+        effort_limits=effort_limits,
+        seed=seed,
+        timestep=timestep,
+        threads=threads,
+        progress=err.is_terminal and not as_json,
+        resume=Learned.load(files["gait"]) if resume else None,
+    )
+    if files:
+        found.save(files["gait"])
+        found.plot(files["curve"])
+        _show_best(found, robot, files["page"])
+    told = {**found.to_dict(), "files": {name: str(file) for name, file in files.items()}}
+    if as_json:
+        typer.echo(json.dumps(told, indent=2, allow_nan=False))
+    else:
+        show(learned_table(found, files))
+        if files:
+            watch = proposed(context, "simulate", model, "--gait", str(files["gait"]), "--view")
+            if resume and found.options["friction"] is not None:
+                watch += f" --friction {found.options['friction']:g}"
+            out.print(f"to see it live: {watch}", markup=False, soft_wrap=True)
+    if not found.complete:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _files(stem: Path | None) -> dict[str, Path]:
+    """The files that are written, by what they are; none without a stem."""
+    if stem is None:
+        return {}
+    if not stem.absolute().parent.is_dir():
+        raise OptionError(f"--out {stem}: the directory does not exist")
+    # A name that ends in one of the suffixes means the same.
+    base = stem.with_suffix("") if stem.suffix in (".json", ".png", ".html") else stem
+    ends = {"gait": ".json", "curve": ".png", "page": ".html"}
+    return {what: base.with_name(base.name + end) for what, end in ends.items()}
+
+
+def _show_best(found: Learned, robot: Mechanism, page: Path) -> None:
+    """A page of the best gait."""
+    from robosim.learning.walking import walker
+    from robosim.viz import Recorder, live
+
+    sim, gait = walker(robot, found)
+    recorder = Recorder(sim.robot, fps=30)
+    live(sim, gait, found.options["seconds"], recorder=recorder, speed=float("inf"))
+    recorder.save(page)
