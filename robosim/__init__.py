@@ -35,7 +35,7 @@ from robosim.errors import (
 from robosim.version import __version__
 
 if TYPE_CHECKING:
-    from robosim.batch import BatchSimulation
+    from robosim.batch import BatchSimulation, warmup
     from robosim.loaders import load
     from robosim.loaders.peers import compare
     from robosim.loaders.writers import convert, save
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from robosim.minimal import MinimalSimulation
     from robosim.peers.comparison import Comparison
     from robosim.peers.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
-    from robosim.simulation import Simulation, StepInfo, warmup
+    from robosim.simulation import Simulation, StepInfo
     from robosim.simulation.dynamics import Dynamics
     from robosim.simulation.linearization import linearize
     from robosim.simulation.readings import Contact
@@ -73,7 +73,7 @@ _LAZY = {
     "save": "robosim.loaders.writers",
     "to_mujoco": "robosim.peers.conversions",
     "to_pinocchio": "robosim.peers.conversions",
-    "warmup": "robosim.simulation",
+    "warmup": "robosim.batch",
 }
 
 __all__ = [

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
         BodyState,
         Simulation,
         StepInfo,
-        warmup,
     )
 
-__all__ = ["CHUNK_STEPS", "FEWEST_IN_LANES", "BodyState", "Simulation", "StepInfo", "warmup"]
+__all__ = ["CHUNK_STEPS", "FEWEST_IN_LANES", "BodyState", "Simulation", "StepInfo"]
 
 
 def __getattr__(name: str) -> Any:

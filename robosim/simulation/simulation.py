@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from robosim import quaternions
 from robosim.compiled.building.loops import is_tree_with_loops
 from robosim.compiled.state import State
-from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError, StateError
 from robosim.runtime.notice import CompileNotice
@@ -28,7 +27,7 @@ from robosim.simulation.step_info import StepInfo
 from robosim.simulation.views import BodyState
 from robosim.validation import Array
 
-__all__ = ["CHUNK_STEPS", "FEWEST_IN_LANES", "BodyState", "Simulation", "StepInfo", "warmup"]
+__all__ = ["CHUNK_STEPS", "FEWEST_IN_LANES", "BodyState", "Simulation", "StepInfo"]
 
 
 class Simulation(Knot, Runs):
@@ -358,14 +357,3 @@ class Simulation(Knot, Runs):
         if point is None:
             point = x + quaternions.rotation_matrix(q) @ np.asarray(frame.position)
         parts.loads.external["w"][index] = wrench_about(x, force, torque, point)
-
-
-def warmup() -> None:
-    """Compile every kernel of a step now, rather than in the first one."""
-    from robosim.description.body import Body, ContactPoint
-
-    bodies = (Body("a", 1.0, np.eye(3)), Body("b", 1.0, np.eye(3)))
-    joints = (Joint("base", "floating", None, "a"), Joint("hinge", "revolute", "a", "b"))
-    tiny = Mechanism("warmup", bodies, joints, (ContactPoint("point", "a", (0.0, 0.0, 0.0)),))
-    sim = Simulation(tiny)
-    sim.step()

@@ -155,8 +155,10 @@ def test_velocities_may_move_as_targets_do():
 
 @pytest.mark.parametrize("ground", [True, False])
 def test_a_robot_is_placed_above_what_it_may_touch(ground):
-    obstacles = () if ground else (robosim.HalfSpace(normal=(0.0, np.sin(0.2), np.cos(0.2))),)
-    robot = robosim.load("a1", ground=ground, obstacles=obstacles)
+    robot = builders.cube()
+    if not ground:
+        slope = robosim.HalfSpace(normal=(0.0, np.sin(0.2), np.cos(0.2)))
+        robot = robot.with_contacts([slope], ground=False)
     sim = Simulation(robot)
     for lift in (-0.05, 0.4):
         q = np.array(robot.home)

@@ -153,6 +153,25 @@ def test_warming_up_is_enough():
     assert run(textwrap.dedent(code)).stdout.split() == ["1", "1", "2"]
 
 
+def test_warming_up_for_a_robot_compiles_the_other_solver_and_the_lanes():
+    """No kernel is compiled any more when a step goes over to it, or when a batch is stepped."""
+    code = """
+        import robosim, numpy as np
+        from robosim.models.builders import double_pendulum
+        from robosim.runtime.notice import CompileNotice
+        robot = double_pendulum()
+        robosim.warmup(robot, batch=True)
+        spent = CompileNotice.seconds
+        sim = robosim.Simulation(robot)
+        sim.run(0.002)
+        sim.engine.switch("ldu")
+        sim.run(0.002)
+        robosim.BatchSimulation(robot, 9).rollout(2, np.zeros(robot.nu))
+        print(CompileNotice.seconds == spent)
+    """
+    assert run(textwrap.dedent(code)).stdout.split() == ["True"]
+
+
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.name)
 def test_kernel_modules_hold_kernels_only(path):
     """Every function compiled, no loops or calls at import, constants that are true literals."""

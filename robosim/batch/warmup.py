@@ -1,0 +1,56 @@
+"""Kernels compiled before they are needed."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from robosim.batch.batch import BatchSimulation
+from robosim.description.body import Body, ContactPoint
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.errors import RobosimError
+from robosim.kernels.compiler.lanes import WIDTH
+from robosim.simulation import Simulation
+
+
+def warmup(robot: Mechanism | None = None, *, batch: bool = False, **options: Any) -> None:
+    """Compile what steps need now, rather than in the first one: for a minute, once.
+
+    Parameters
+    ----------
+    robot : Mechanism or None
+        That is going to be simulated. With it the solver is compiled, too, that takes over where
+        the first one cannot solve a step. None: what most robots need.
+    batch : bool
+        Whether states are going to be stepped together in a `BatchSimulation`, too.
+    **options
+        Of `Simulation`, as far as they change what is compiled, such as `friction_cone`.
+
+    Raises
+    ------
+    ModelError, OptionError
+        As `Simulation` does.
+    """
+    both = robot is not None and options.get("solver", "auto") == "auto"
+    robot = _tiny() if robot is None else robot
+    sims = [Simulation(robot, **options)]
+    if both and sims[0].engine.solver == "articulated":
+        sims.append(Simulation(robot, **{**options, "solver": "ldu"}))
+    with warnings.catch_warnings(), suppress(RobosimError):
+        warnings.simplefilter("ignore")  # what a start is warned of is told where it is used
+        for sim in sims:
+            sim.run(2 * sim.timestep, "zero")
+            sim.step(np.zeros(robot.nu))
+        if batch:
+            BatchSimulation(robot, WIDTH, **options).rollout(2, controller="zero")
+
+
+def _tiny() -> Mechanism:
+    """A robot that has what most have: a floating base, a hinge, a contact."""
+    bodies = (Body("a", 1.0, np.eye(3)), Body("b", 1.0, np.eye(3)))
+    joints = (Joint("base", "floating", None, "a"), Joint("hinge", "revolute", "a", "b"))
+    return Mechanism("warmup", bodies, joints, (ContactPoint("point", "a", (0.0, 0.0, 0.0)),))
