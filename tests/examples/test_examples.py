@@ -41,6 +41,11 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("path.png",),
         r"(panda|chain.*): \d+ times faster(.|\n)*largest error 0\.[01]\d mrad",
     ),
+    "17_learning_to_walk": (("walk.json", "walk.png"), r"best of 20 tries: 0\.\d+ m in 2 s"),
+    "18_exoskeleton": (
+        ("exoskeleton.png",),
+        r"spastic: 6\.86 N m(.|\n)*largest scale: 0\.21\d(.|\n)*open by \d+e-1\d m",
+    ),
 }
 OPTIONS = {"07_live_view": ("--seconds", "1")}
 
