@@ -1,4 +1,4 @@
-"""What derivatives of steps have in common, whatever the coordinates are that steps are taken in."""
+"""What derivatives of steps have in common, in whatever coordinates steps are taken."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Linearizer(ABC):
 
     @abstractmethod
     def steps(self) -> tuple[Any, Taken, Taken | None]:
-        """The model of the step that has been solved, and the same step in numbers with derivatives.
+        """The model of the step that has been solved, and this step with derivatives.
 
         The last one is of parameters: by itself, as it is the model that changes with them.
         """
