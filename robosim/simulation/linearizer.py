@@ -156,8 +156,8 @@ class Linearizer(ABC):
             on.begins[: len(q) + len(v)] = *q, *v
             on.begins[len(q) + len(v) :][: len(full)] = full
             self.take(of)
-            turns = self._tangent.velocities(on.ends[: robot.nq])
-            return np.hstack((on.slopes[:, : robot.nq] @ turns.T, on.slopes[:, robot.nq :]))
+            turned = self._tangent.velocities(on.ends[: robot.nq], on.slopes[:, : robot.nq])
+            return np.hstack((turned, on.slopes[:, robot.nq :]))
 
         along = step.parts.along
         along[: robot.nv, : robot.nq] = self._tangent.rates(q).T
@@ -198,27 +198,32 @@ class Tangent:
     """Between rates of q (nq,) and the velocities of the tree (nv,)."""
 
     def __init__(self, robot: Mechanism) -> None:
-        self._plain = np.zeros((robot.nv, robot.nq))
+        self._shape = robot.nq, robot.nv
+        plain: list[tuple[int, int]] = []
         turns: list[tuple[int, int]] = []
         for joint, at, v in zip(robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False):
             n = joint.numbers
-            self._plain[range(v, v + n), range(at, at + n)] = 1.0
+            plain += zip(range(v, v + n), range(at, at + n), strict=True)
             if joint.has_quaternion:
                 turns.append((v + n, at + n))
+        self._v, self._q = np.array(plain, dtype=np.int64).reshape(-1, 2).T
         self._turns = tuple(turns)
 
     def rates(self, q: Array) -> Array:
         """(nq, nv): rates of q by velocities."""
-        out = self._plain.T.copy()
+        out = np.zeros(self._shape)
+        out[self._q, self._v] = 1.0
         for v, at in self._turns:
             w, x, y, z = 0.5 * q[at : at + 4]
             out[at : at + 4, v : v + 3] = (-x, -y, -z), (w, -z, y), (z, w, -x), (-y, x, w)
         return out
 
-    def velocities(self, q: Array) -> Array:
-        """(nv, nq): velocities by rates of q."""
-        out = self._plain.copy()
+    def velocities(self, q: Array, rates: Array) -> Array:
+        """Velocities (n, nv) of rates of q (n, nq)."""
+        out = np.empty((len(rates), self._shape[1]))
+        out[:, self._v] = rates[:, self._q]
         for v, at in self._turns:
             w, x, y, z = 2.0 * q[at : at + 4]
-            out[v : v + 3, at : at + 4] = (-x, w, z, -y), (-y, -z, w, x), (-z, y, -x, w)
+            turn = np.array(((-x, w, z, -y), (-y, -z, w, x), (-z, y, -x, w)))
+            out[:, v : v + 3] = rates[:, at : at + 4] @ turn.T
         return out

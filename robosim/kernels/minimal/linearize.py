@@ -14,7 +14,7 @@ from robosim.kernels.solve.status import CONVERGED, OUT_OF_ITERATIONS
 from robosim.kernels.step.linearize import begin_at, end_at
 from robosim.kernels.step.run import control
 
-SETTLED = 1e-11  # derivatives of the residual, over those at first, that need no correction
+SETTLED = 1e-10  # derivatives of the residual, over those at first, that need no correction
 AT_MOST = 1e-7  # that may be left where corrections do not help any more
 ROUNDING = 1e-11  # over the terms of the residual, that may be left of derivatives that are zero
 
