@@ -38,9 +38,7 @@ def run_growth(setup: Setup) -> Result:
     apart = 0.0
     for n in counts:
         setup.note(f"{n} links")
-        sim = MinimalSimulation(
-            chain(n), DT, integrator="galerkin", order=4, tolerance=1e-10
-        )
+        sim = MinimalSimulation(chain(n), DT, integrator="galerkin", order=4, tolerance=1e-10)
         sim.set_state(*rng.uniform(-np.pi / 2, np.pi / 2, size=(2, n)))
         # Another one's work is where automatic differentiation begins.
         twin = sim.copy()

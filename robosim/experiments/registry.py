@@ -13,6 +13,7 @@ import numpy as np
 import robosim
 from robosim.errors import OptionError, RobosimError
 from robosim.experiments import (
+    agreement,
     chains,
     convergence,
     damping,
@@ -61,6 +62,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     walking.LEARNING,
     exoskeleton.EXOSKELETON,
     walking.ROBUSTNESS,
+    agreement.AGREEMENT,
 )
 
 

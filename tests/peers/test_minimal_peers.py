@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import branched
 import numpy as np
 import pytest
 
 import robosim
-from robosim import Body, Joint, Mechanism, MinimalSimulation, Simulation
-from robosim.conversions import velocity_drift_from_pinocchio, velocity_map_from_pinocchio
-from robosim.simulation.linearizer import Tangent
+from robosim import Mechanism, MinimalSimulation, Simulation
+from robosim.experiments.measuring import integrated
+from robosim.models.builders import chain
+from robosim.peers.pinocchio_run import accelerations
 
 pytestmark = pytest.mark.peer
 EVERYTHING = ("contacts", "limits", "friction")
@@ -55,57 +55,21 @@ def in_the_air(tmp_path: Path) -> Mechanism:
 
 
 def of_balls(tmp_path: Path) -> Mechanism:
-    """Links that hang on each other by ball joints."""
-    bodies = [Body(f"b{i}", 1.0, np.diag([0.021, 0.022, 0.004])) for i in range(3)]
-    joints = [
-        Joint(
-            f"j{i}",
-            "spherical",
-            None if i == 0 else f"b{i - 1}",
-            f"b{i}",
-            parent_position=(0.0, 0.0, 0.0 if i == 0 else -0.25),
-            child_position=(0.0, 0.0, 0.25),
-        )
-        for i in range(3)
-    ]
-    return Mechanism("balls", bodies, joints)
-
-
-def model_of(robot: Mechanism) -> Any:
-    """Pinocchio's model of a robot, from its file, or else of its chain of ball joints."""
-    pin = pytest.importorskip("pinocchio")
-    if robot.source is not None:
-        if not robot.floating_base:
-            return pin.buildModelFromUrdf(str(robot.source))
-        return pin.buildModelFromUrdf(str(robot.source), pin.JointModelFreeFlyer())
-    model, before = pin.Model(), np.zeros(3)
-    for k, (joint, body) in enumerate(zip(robot.joints, robot.bodies, strict=True)):
-        at = pin.SE3(np.eye(3), np.asarray(joint.parent_position) - before)
-        model.addJoint(k, pin.JointModelSpherical(), at, joint.name)
-        before = np.asarray(joint.child_position)
-        inertia = pin.Inertia(body.mass, -before, np.asarray(body.inertia))
-        model.appendBodyToJoint(k + 1, inertia, pin.SE3.Identity())
-    return model
+    """Rods that hang on each other by ball joints."""
+    return chain(3, "spherical", radius=0.2)
 
 
 def limit(robot: Mechanism, q: np.ndarray, v: np.ndarray, seconds: float) -> np.ndarray:
-    """q and v after some time, by Pinocchio's articulated bodies under a method of order eight."""
-    pinocchio = pytest.importorskip("pinocchio")
-    integrate = pytest.importorskip("scipy.integrate")
-    model, tangent, nq = model_of(robot), Tangent(robot), robot.nq
-    data = model.createData()
+    """q and v after some time, by Pinocchio's articulated bodies under a method of order eight.
 
-    def rate(t: float, y: np.ndarray) -> np.ndarray:
-        q, v = y[:nq], y[nq:]
-        q_pin, v_pin = robosim.to_pinocchio(robot, q, v, model=model)
-        T = velocity_map_from_pinocchio(robot, q, model=model)
-        a = T @ pinocchio.aba(model, data, q_pin, v_pin, np.zeros(model.nv))
-        a = a + velocity_drift_from_pinocchio(robot, q, v, model=model)
-        return np.concatenate((tangent.rates(q) @ v, a))
-
-    start = np.concatenate((q, v))
-    found = integrate.solve_ivp(rate, (0, seconds), start, "DOP853", rtol=1e-13, atol=1e-13)
-    return np.asarray(found.y[:, -1])
+    Where the robot has a file, it is Pinocchio that reads it.
+    """
+    pin = pytest.importorskip("pinocchio")
+    model = None
+    if robot.source is not None:
+        free = (pin.JointModelFreeFlyer(),) if robot.floating_base else ()
+        model = pin.buildModelFromUrdf(str(robot.source), *free)
+    return integrated(robot, accelerations(robot, model), q, v, seconds)
 
 
 @pytest.mark.parametrize("make", [swinging, in_the_air, of_balls])
