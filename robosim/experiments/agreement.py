@@ -83,7 +83,7 @@ def limit(robot: Mechanism) -> Array:
 def transition(sim: Formulation, steps: int) -> Array:
     """(2 nv, 2 nv + nu): q and v after some steps by those before, and by torques held over all."""
     nv, nu = sim.robot.nv, sim.robot.nu
-    A, B, torques = np.eye(2 * nv), np.zeros((2 * nv, nu)), np.linspace(-1.0, 1.0, nu)
+    A, B, torques = np.eye(2 * nv), np.zeros((2 * nv, nu)), np.linspace(-0.1, 0.1, nu)
     for _ in range(steps):
         found = linearize(sim, torques)  # type: ignore[arg-type]
         A, B = found.A @ A, found.A @ B + found.B

@@ -47,7 +47,7 @@ class Linearizable(Formulation, Protocol):
 
 
 def linearize(
-    sim: Simulation | Sequence[Simulation],
+    sim: Simulation | Linearizable | Sequence[Simulation] | Sequence[Linearizable],
     torques: ArrayLike | None = None,
     controller: PD | None = None,
     parameters: Sequence[str] = (),
@@ -57,7 +57,7 @@ def linearize(
 
     Parameters
     ----------
-    sim : Simulation, or BatchSimulation, or a sequence of simulations of one robot
+    sim : Simulation, MinimalSimulation, BatchSimulation, or a sequence of simulations of one robot
         Stays as it is. Of several all arrays have a row for each in front, and `contacts` is a
         tuple for each.
     torques : (nu,) or (nv,) or None
@@ -69,15 +69,18 @@ def linearize(
         See `robosim.derivatives.PARAMETERS`.
     contact_speed : float or None [m/s]
         Smooths contacts: the slack of one that is closed. Derivatives are those of the problem
-        relaxed so; None takes the simulation's own, which is next to none.
+        relaxed so; None takes the simulation's own, which is next to none. Not for a
+        MinimalSimulation, in which nothing touches.
 
     Raises
     ------
     ConvergenceError
         If the step cannot be solved.
     OptionError
-        For an unknown parameter, for what is no simulation in maximal coordinates, or if kernels
-        are compiled by plain numba.
+        For an unknown parameter, or one that is not part of the equations, for what is no
+        simulation, or if kernels are compiled by plain numba.
+    ControllerError
+        For torques of a wrong shape, or a PD for another robot.
     """
     if PLAIN:
         raise OptionError(
