@@ -34,6 +34,9 @@ ORDERS = {
 SECONDS, STEPS = 0.1, (10, 20, 40)
 WITHIN = 0.1  # of orders
 ROUNDING = 1e-11  # errors that tell no order
+# Derivatives of `Simulation` begin anew at each q and v. Where hinges turn with their bodies, that
+# is not quite the run: what it loses is of the square of the timestep, in each step.
+MEETING = {"double pendulum": 2, "three ball joints": 2, "A1 in the air": 1}
 LINEAR = ("newton", "galerkin, order 2", "galerkin, order 4")  # beside `Simulation`
 
 
@@ -95,7 +98,7 @@ def run_agreement(setup: Setup) -> Result:
     """Errors at the end of a motion, and how far derivatives are from those of `Simulation`."""
     steps = setup.choose(STEPS, STEPS[:2])
     # Kernels of `Simulation` with derivatives take minutes to compile.
-    derived = setup.choose(("double pendulum", "A1 in the air"), ())
+    derived = setup.choose(tuple(MEETING), ())
     timesteps = [SECONDS / n for n in steps]
     errors: dict[str, dict[str, list[float]]] = {}
     derivatives: dict[str, dict[str, list[float]]] = {}
@@ -132,8 +135,8 @@ def run_agreement(setup: Setup) -> Result:
                abs(orders[told][name] - order), WITHIN)
         for told in errors for name, order in ORDERS.items()
     ) + tuple(
-        Target(f"|order - 2| at which A and B of {name} and Simulation meet, {told}",
-               abs(order - 2.0), WITHIN)
+        Target(f"order at which A and B of {name} and Simulation meet, {told}",
+               order, MEETING[told] - WITHIN, at_least=True)
         for told, row in meeting.items() for name, order in row.items()
     )  # fmt: skip
     reference = "Pinocchio's aba" if pinocchio_run.available() else "Dynamics"
@@ -141,24 +144,25 @@ def run_agreement(setup: Setup) -> Result:
         f"{told}: " + ", ".join(f"{name} {order:.2f}" for name, order in row.items())
         for told, row in orders.items()
     )
-    if meeting:
-        apart = [order for row in meeting.values() for order in row.values()]
+    for told, row in meeting.items():
         sentence += (
-            f". A and B of both kinds of simulations meet at orders between {min(apart):.2f} and "
-            f"{max(apart):.2f}"
+            f". A and B of Simulation and of the others meet at orders {min(row.values()):.2f} to "
+            f"{max(row.values()):.2f}, {told}"
         )
 
     def draw(figure: Figure) -> None:
-        axes = panels(figure, 1, len(errors) + len(derivatives), width=4.0)[0]
+        shown = [(told, "error", rows) for told, rows in errors.items()]
+        shown += [(told, "A and B from Simulation's", rows) for told, rows in derivatives.items()]
+        axes = panels(figure, len(shown) // len(errors), len(errors), width=4.4).reshape(-1)
         colours = dict(zip(ORDERS, (COLOURS["ours"], *OTHERS), strict=False))
-        titles = [*errors, *(f"A and B, {told}" for told in derivatives)]
-        for axis, title, rows in zip(
-            axes, titles, (*errors.values(), *derivatives.values()), strict=True
-        ):
+        for axis, (told, label, rows) in zip(axes, shown, strict=True):
             for name, row in rows.items():
-                axis.loglog(timesteps, row, "o-", color=colours[name], label=name)
-            label = "from Simulation" if title.startswith("A and B") else "error"
-            finish(axis, "timestep [s]", label, title)
+                # The root that RIQN finds is Newton's.
+                line = "x:" if name == "newton" else "o-"
+                axis.loglog(timesteps, row, line, color=colours[name], label=name)
+            axis.set_xticks(timesteps, [f"{1e3 * h:g}" for h in timesteps])
+            axis.minorticks_off()
+            finish(axis, "timestep [ms]", label, told)
         figure.tight_layout()
 
     return Result(
