@@ -54,7 +54,8 @@ class MinimalDualStep:
     def __init__(self, parts: Minimal, directions: int, gains: NDArray[np.void]) -> None:
         state, loads, work = parts.state, parts.loads, parts.work
         nq, nv, width = len(state.q), len(state.v), len(state.q) + 2 * len(state.v)
-        wide = widened(work._replace(mass=None, step=None))
+        # Without the eliminations, whose factors are large.
+        wide = widened(work._replace(mass=None, step=None))  # type: ignore[arg-type]
         self.parts = MinimalDuals(
             widened(parts.model),
             widened(state),

@@ -66,7 +66,7 @@ class MinimalLinearizer(Linearizer):
         )
         self._twin = engine.copied()
         parts, robot = self._twin.parts, engine.robot
-        self._held = held.beside(parts.loads)
+        self._held = held.beside(parts.loads)  # type: ignore[arg-type]
         self._gains = self._held.gains if pd else self._held.no_gains[:0]
         self._info = np.zeros(1, dtype=INFO)
         self._step = MinimalDualStep(parts, 2 * robot.nv + robot.nu, self._gains)

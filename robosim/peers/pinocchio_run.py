@@ -35,8 +35,11 @@ def model_of(robot: Mechanism) -> Any:
     import pinocchio as pin
 
     conversions.refuse_loops("Pinocchio", robot)
-    model, index = pin.Model(), {None: 0}
-    after = {None: np.zeros(3)}  # places of joints in their children, from the centre of mass
+    model = pin.Model()
+    index: dict[str | None, int] = {None: 0}
+    after: dict[str | None, Array] = {
+        None: np.zeros(3)
+    }  # places of joints in their children, from the centre of mass
     for joint, body in zip(robot.tree_joints, robot.bodies, strict=True):
         kind = _kind(pin, joint)
         turn = quaternions.rotation_matrix(np.asarray(joint.offset, dtype=float))

@@ -92,9 +92,10 @@ def linearize(
     if contact_speed is not None and not contact_speed > 0.0:
         raise OptionError(f"contact_speed must be positive, not {contact_speed!r} m/s")
     given = contact_speed, tuple(parameters), controller is not None
-    if _is_simulation(sim):
-        return _linearizer_of(sim, *given).at(sim, torques, controller)
-    sims = [sim[i] for i in range(len(sim))] if hasattr(sim, "__getitem__") else []
+    one: Any = sim
+    if _is_simulation(one):
+        return _linearizer_of(one, *given).at(one, torques, controller)
+    sims = [one[i] for i in range(len(one))] if hasattr(one, "__getitem__") else []
     if not sims or not all(map(_is_simulation, sims)):
         raise OptionError(
             "linearize takes a Simulation, a MinimalSimulation, a BatchSimulation or a sequence of "
