@@ -95,7 +95,7 @@ def linearize(
     one: Any = sim
     if _is_simulation(one):
         return _linearizer_of(one, *given).at(one, torques, controller)
-    sims = [one[i] for i in range(len(one))] if hasattr(one, "__getitem__") else []
+    sims = [one[i] for i in range(len(one))] if hasattr(one, "__getitem__") else None
     if not sims or not all(map(_is_simulation, sims)):
         raise OptionError(
             "linearize takes a Simulation, a MinimalSimulation, a BatchSimulation or a sequence of "
