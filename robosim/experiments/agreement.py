@@ -163,7 +163,6 @@ def run_agreement(setup: Setup) -> Result:
             axis.set_xticks(timesteps, [f"{1e3 * h:g}" for h in timesteps])
             axis.minorticks_off()
             finish(axis, "timestep [ms]", label, told)
-        figure.tight_layout()
 
     return Result(
         {
