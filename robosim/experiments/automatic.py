@@ -2,7 +2,8 @@
 
 Kernels are compiled for numbers that have derivatives in seven directions. Nothing is known of the
 tree: all control points are directions of their own, and matrices are dense. [Fan2018, Section 5.2]
-tells of O(n^2), O(n^3) and O(n^3) for the equations, the direction and the linearization.
+tells of O(n^2), O(n^3) and O(n^3) for the equations, the direction and the linearization. Here only
+the dense solve is O(n^3), and the linearization leaves out the velocities at the end.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def run_growth(setup: Setup) -> Result:
         f"{name} n^{growth['ours'][name]:.2f} and n^{growth['automatic'][name]:.2f}"
         for name in WHAT
     )
-    faster = ", ".join(f"{theirs[name][-1] / ours[name][-1]:.0f}" for name in WHAT)
+    faster = ", ".join(f"{theirs[name][-1] / ours[name][-1]:.3g}" for name in WHAT)
     sentence = (
         f"From {counts[last[0]]} to {counts[-1]} links the times of the Simpson integrator, ours "
         f"and by automatic differentiation, grow as: {told}. At {counts[-1]} links the latter take "
