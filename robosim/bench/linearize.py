@@ -20,7 +20,7 @@ from robosim.experiments.experiment import Target
 from robosim.models.builders import chain
 from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.simulation import Simulation
-from robosim.simulation.linearization import Linearizer, linearize
+from robosim.simulation.linearization import MaximalLinearizer, linearize
 
 STEPS, CENTRED, FORWARD = 12.0, 10.0, 5.0  # of our own; times as fast as MuJoCo's differences
 EPSILON = 1e-6  # of these
@@ -46,7 +46,7 @@ def _race(
     told: str, sim: Simulation, calls: int, setup: Setup, targets: list[Target]
 ) -> tuple[Row, ...]:
     linearize(sim)
-    inner = Linearizer(sim, None, (), False)
+    inner = MaximalLinearizer(sim, None, (), False)
     inner.at(sim, None, None)
     field = [
         ours(sim, "stand" if sim.robot.contacts else None, 500, told=f"{told}: a step"),

@@ -13,6 +13,7 @@ import numpy as np
 import robosim
 from robosim.errors import OptionError, RobosimError
 from robosim.experiments import (
+    agreement,
     chains,
     convergence,
     damping,
@@ -22,6 +23,7 @@ from robosim.experiments import (
     four_bar,
     friction,
     graphs,
+    growth,
     lee,
     loops,
     pendulums,
@@ -54,12 +56,13 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     lee.CONVERGENCE,
     lee.TIMING,
     fan.NEWTON,
-    fan.GROWTH,
+    growth.GROWTH,
     fan.SIMPSON,
     fan.INTEGRATORS_BESIDE,
     walking.LEARNING,
     exoskeleton.EXOSKELETON,
     walking.ROBUSTNESS,
+    agreement.AGREEMENT,
 )
 
 

@@ -29,6 +29,7 @@ class Calls(NamedTuple):
     residual: Call  # (): at work.x
     direction: Call  # (): Newton's or RIQN's, after `residual`; 0, or 1 + a segment
     guess: Call  # (): work.x
+    solve: Call  # (gains, infos (1,)): a step from q and v with factors at its solution; a status
 
 
 _CALLS: dict[tuple[int, int], Calls] = {}
@@ -89,6 +90,11 @@ def _make(kind: int, run_kind: int) -> Calls:
     def minimal_guess(address):  # type: ignore[no-untyped-def]
         stepping.guess_points(load(address, kind))
 
+    @entry
+    @named(kind)
+    def minimal_solve(address, gains, infos):  # type: ignore[no-untyped-def]
+        return running.factored_step(load(address, kind), gains, infos[0])
+
     return Calls(
         run_minimal,
         start_minimal,
@@ -99,4 +105,5 @@ def _make(kind: int, run_kind: int) -> Calls:
         minimal_residual,
         minimal_direction,
         minimal_guess,
+        minimal_solve,
     )

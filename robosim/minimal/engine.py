@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,8 @@ class Engine:
     Parameters
     ----------
     robot : Mechanism
-    tree : Tree
+    model_of : function
+        From a mechanism that differs from the robot in its numbers alone, or from this, to a Tree.
     options : Options
 
     Attributes
@@ -57,10 +59,12 @@ class Engine:
 
     single: Handle
 
-    def __init__(self, robot: Mechanism, tree: Tree, options: Options) -> None:
-        self.robot = robot
+    def __init__(
+        self, robot: Mechanism, model_of: Callable[[Mechanism], Tree], options: Options
+    ) -> None:
+        self.robot, self.model_of = robot, model_of
         self.counters = Counters()
-        self._begin(make_minimal(tree, robot.nq, len(robot.bodies), options))
+        self._begin(make_minimal(model_of(robot), robot.nq, len(robot.bodies), options))
 
     def _begin(self, parts: Minimal) -> None:
         self.parts = parts
@@ -149,7 +153,7 @@ class Engine:
                 counters.last = infos, reached - 1
             self._stepping.release()
         if reached < end:
-            raise self._failure(infos[reached])
+            raise self.failure(infos[reached])
 
     def advance_once(self, run: Handle) -> None:
         """Take the only step of a run."""
@@ -160,7 +164,7 @@ class Engine:
             return "A body turns farther than a step follows: it needs a smaller timestep."
         return SLOPES if self.parts.options.method == RIQN else ""
 
-    def _failure(self, info: np.void) -> Exception:
+    def failure(self, info: np.void) -> Exception:
         """What a step that was not solved is told by."""
         tau = self.parts.loads.tau
         for k in np.flatnonzero(~np.isfinite(tau)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,6 +38,7 @@ from robosim.simulation.views import BodyState
 from robosim.validation import Array, count, finite, read_only
 
 if TYPE_CHECKING:
+    from robosim.minimal.linearization import MinimalLinearizer
     from robosim.simulation.dynamics import Dynamics
 
 METHODS = {"riqn": RIQN, "newton": NEWTON, "galerkin": GALERKIN}
@@ -152,12 +154,12 @@ class MinimalSimulation(Runs):
             METHODS[integrator],
             GUESSES[guess],
         )
-        tree = compile_tree(robot, weight, drags, stages)
+        model_of = partial(compile_tree, gravity=weight, drags=drags, stages=stages)
         # What another one has to share for this one to go on from its state.
         numbers = {name: value.tobytes() for name, value in drags.items()}
         self._asked_for = options, order, weight.tobytes(), numbers
         self._dynamics: Dynamics | None = None
-        engine = Engine(robot, tree, options)
+        engine = Engine(robot, model_of, options)
         self._own(engine, Held(robot, engine.parts.loads))  # type: ignore[arg-type]
         self.set_state()
 
@@ -225,11 +227,7 @@ class MinimalSimulation(Runs):
             If it is of another robot, or has other options.
         """
         self._running.refuse_if_busy()
-        if (
-            not isinstance(other, MinimalSimulation)
-            or other.robot is not self.robot
-            or other._asked_for != self._asked_for
-        ):
+        if not self.is_like(other):
             raise StateError(
                 "a simulation can go to the state of a MinimalSimulation of the same robot (one "
                 "Mechanism for both), with the same timestep, gravity and options, not to "
@@ -344,6 +342,22 @@ class MinimalSimulation(Runs):
     def constraint_violation(self) -> float:
         """Zero: joints are held by the choice of coordinates."""
         return 0.0
+
+    def linearizer(
+        self, contact_speed: float | None, parameters: tuple[str, ...], pd: bool
+    ) -> MinimalLinearizer:
+        """What `robosim.linearize` takes derivatives by, for all simulations that are like it.
+
+        Raises
+        ------
+        OptionError
+            For a contact_speed, and for parameters of contacts and dry friction, which are not
+            part of the equations.
+        """
+        from robosim.minimal.linearization import MinimalLinearizer, check_derivatives
+
+        check_derivatives(contact_speed, parameters)
+        return MinimalLinearizer(self.engine, self.held, parameters, pd)
 
     def apply_wrench(
         self,

@@ -94,12 +94,9 @@ class DualStep:
             widened(np.zeros(1, dtype=INFO)),
         )
         handle = Handle(self.parts)
-        kinds = [laned_type(part, duals) for part in self.parts]
-        digest = hashlib.sha256(f"{duals} {handle.kind}".encode()).digest()
-        kind = int.from_bytes(digest[:7], "little")
-        TYPES.setdefault(kind, types.NamedTuple(kinds, DualParts))
+        kind, dual = kind_of_duals(handle)
         if kind not in _RUNNERS:
-            info = kinds[DualParts._fields.index("info")].dtype
+            info = dual.types[DualParts._fields.index("info")].dtype
             others = types.int64, types.float64
             _RUNNERS[kind] = solver(kind, info).given_to(_make_runner(kind), others)
         self._handle, self._run = handle, _RUNNERS[kind]
@@ -107,6 +104,14 @@ class DualStep:
     def take(self, arc: float) -> int:
         """Take the step along all directions; returns its status."""
         return int(self._run(self._handle.address, arc))
+
+
+def kind_of_duals(handle: Handle) -> tuple[int, types.NamedTuple]:
+    """The kind and the type by which kernels see values whose floats have derivatives."""
+    dual = laned_type(handle.values, duals)
+    digest = hashlib.sha256(f"{duals} {handle.kind}".encode()).digest()
+    kind = int.from_bytes(digest[:7], "little")
+    return kind, TYPES.setdefault(kind, dual)
 
 
 _RUNNERS: dict[int, Any] = {}

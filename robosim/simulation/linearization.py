@@ -10,8 +10,8 @@ without an equation of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,12 +19,12 @@ from numpy.typing import ArrayLike
 
 from robosim.compiled.kinds import CONE, DRY, LIMIT, RATE, TURN
 from robosim.compiled.model import Model
-from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError, OptionError
 from robosim.kernels.compiler import PLAIN
 from robosim.kernels.solve.status import CONVERGED
-from robosim.simulation.controllers import PD, check_torques
-from robosim.simulation.engine import Engine
+from robosim.simulation.controllers import PD
+from robosim.simulation.formulation import Formulation
+from robosim.simulation.linearizer import ContactMode, Linearization, Linearizer
 from robosim.simulation.parameters import slopes_of
 from robosim.simulation.readings import other_name
 from robosim.simulation.simulation import Simulation
@@ -35,64 +35,19 @@ if not PLAIN:
     from robosim.runtime.duals import DualStep, assign_numbers
 
 
-@dataclass(frozen=True)
-class ContactMode:
-    """How a contact, a limit or dry friction was in the step.
+class Linearizable(Formulation, Protocol):
+    """A formulation that has derivatives of its steps."""
 
-    Attributes
-    ----------
-    body, other : str
-        Two bodies, or a body and an obstacle or "ground"; of coordinates the name and "limit",
-        "velocity limit" or "friction".
-    mode : str
-        "open", "stick" or "slide"; of limits "open" or "closed".
-    margin : float [m/s]
-        How far the mode is from another one: the smallest change of a velocity, or of an impulse
-        over the mass that it acts on, that leads there.
-    """
-
-    body: str
-    other: str
-    mode: str
-    margin: float
-
-
-@dataclass(frozen=True)
-class Linearization:
-    """A step to first order: ``dx' = A dx + B du + P dp`` for ``x = (q, v)`` in the tangent.
-
-    The tangent (nv,) is that of `Dynamics.difference`: free rotations in child axes.
-
-    Attributes
-    ----------
-    q, v : (nq,), (nv,)
-        Where the step leads, with contacts that are exactly as smooth as `contact_speed` asks for;
-        those of the simulation are at most that smooth.
-    A : (2 nv, 2 nv)
-    B : (2 nv, nu)
-        By the torques of the actuated coordinates (`inputs`), held over the step.
-    P : (2 nv, np)
-        By the `parameters`.
-    inputs, parameters : tuple of str
-    contacts : tuple of ContactMode
-        Of all that was in the step's equations.
-    margin : float or (n,) [m/s]
-        The least of theirs; inf without any.
-    """
-
-    q: Array
-    v: Array
-    A: Array
-    B: Array
-    P: Array
-    inputs: tuple[str, ...]
-    parameters: tuple[str, ...]
-    contacts: tuple[ContactMode, ...]
-    margin: float
+    @property
+    def engine(self) -> Any: ...
+    def is_like(self, other: object) -> bool: ...
+    def linearizer(
+        self, contact_speed: float | None, parameters: tuple[str, ...], pd: bool
+    ) -> Linearizer: ...
 
 
 def linearize(
-    sim: Simulation | Sequence[Simulation],
+    sim: Simulation | Linearizable | Sequence[Simulation] | Sequence[Linearizable],
     torques: ArrayLike | None = None,
     controller: PD | None = None,
     parameters: Sequence[str] = (),
@@ -102,7 +57,7 @@ def linearize(
 
     Parameters
     ----------
-    sim : Simulation, or BatchSimulation, or a sequence of simulations of one robot
+    sim : Simulation, MinimalSimulation, BatchSimulation, or a sequence of simulations of one robot
         Stays as it is. Of several all arrays have a row for each in front, and `contacts` is a
         tuple for each.
     torques : (nu,) or (nv,) or None
@@ -114,41 +69,65 @@ def linearize(
         See `robosim.derivatives.PARAMETERS`.
     contact_speed : float or None [m/s]
         Smooths contacts: the slack of one that is closed. Derivatives are those of the problem
-        relaxed so; None takes the simulation's own, which is next to none.
+        relaxed so; None takes the simulation's own, which is next to none. Not for a
+        MinimalSimulation, in which nothing touches.
 
     Raises
     ------
     ConvergenceError
         If the step cannot be solved.
     OptionError
-        For an unknown parameter, for what is no simulation in maximal coordinates, or if kernels
-        are compiled by plain numba.
+        For an unknown parameter, or one that is not part of the equations, for what is no
+        simulation, or if kernels are compiled by plain numba.
+    ControllerError
+        For torques of a wrong shape, or a PD for another robot.
     """
     if PLAIN:
         raise OptionError(
             "derivatives of steps need numba's internals, which are switched off or of another "
             "version: unset ROBOSIM_PLAIN_NUMBA, or install a numba of the declared range"
         )
-    if not (isinstance(sim, Simulation) or hasattr(sim, "__getitem__")):
+    if not (controller is None or isinstance(controller, PD)):
+        raise OptionError(f"controller must be a PD or None, not {type(controller).__name__}")
+    if contact_speed is not None and not contact_speed > 0.0:
+        raise OptionError(f"contact_speed must be positive, not {contact_speed!r} m/s")
+    given = contact_speed, tuple(parameters), controller is not None
+    one: Any = sim
+    if _is_simulation(one):
+        return _linearizer_of(one, *given).at(one, torques, controller)
+    sims = [one[i] for i in range(len(one))] if hasattr(one, "__getitem__") else None
+    if not sims or not all(map(_is_simulation, sims)):
         raise OptionError(
-            "linearize takes a Simulation, a BatchSimulation or a sequence of simulations, not "
-            f"{type(sim).__name__}"
+            "linearize takes a Simulation, a MinimalSimulation, a BatchSimulation or a sequence of "
+            f"simulations, not {type(sim).__name__}{' without any' if sims == [] else ''}"
         )
-    one = sim if isinstance(sim, Simulation) else sim[0]
-    known = _LINEARIZERS.setdefault(one.engine, {})
-    key = contact_speed, tuple(parameters), controller is not None
-    if key not in known:
-        known[key] = Linearizer(one, *key)
-    if isinstance(sim, Simulation):
-        return known[key].at(sim, torques, controller)
+    first = sims[0]
     found = []
-    for each in (sim[i] for i in range(len(sim))):
-        if each.robot is not one.robot:
-            return stacked(
-                [linearize(sim[i], torques, controller, *key[1::-1]) for i in range(len(sim))]
-            )
-        found.append(known[key].at(each, torques, controller))
+    for each in sims:
+        # What is of the same robot and options shares memory.
+        linearizer = _linearizer_of(first if first.is_like(each) else each, *given)
+        found.append(linearizer.at(each, torques, controller))
     return stacked(found)
+
+
+def _is_simulation(value: Any) -> bool:
+    return isinstance(value, Simulation) or hasattr(value, "linearizer")
+
+
+def _linearizer_of(
+    sim: Any, contact_speed: float | None, parameters: tuple[str, ...], pd: bool
+) -> Linearizer:
+    known = _LINEARIZERS.setdefault(sim.engine, {})
+    key = contact_speed, parameters, pd
+    if key not in known:
+        if isinstance(sim, Simulation):
+            known[key] = MaximalLinearizer(sim, *key)
+        else:
+            known[key] = sim.linearizer(*key)
+    return known[key]
+
+
+_LINEARIZERS: WeakKeyDictionary[Any, dict[Any, Linearizer]] = WeakKeyDictionary()
 
 
 def stacked(found: Sequence[Linearization]) -> Linearization:
@@ -161,22 +140,19 @@ def stacked(found: Sequence[Linearization]) -> Linearization:
     return replace(found[0], contacts=contacts, **arrays)
 
 
-class Linearizer:
-    """Memory for the derivatives of a simulation's steps."""
+class MaximalLinearizer(Linearizer):
+    """Memory for the derivatives of a `Simulation`'s steps."""
 
     def __init__(
         self, sim: Simulation, contact_speed: float | None, parameters: tuple[str, ...], pd: bool
     ) -> None:
-        self.parameters, self._twin = parameters, sim.copy()
+        self._twin = sim.copy()
         engine = self._twin.engine
         if contact_speed is not None:
-            if not contact_speed > 0.0:
-                raise OptionError(f"contact_speed must be positive, not {contact_speed!r} m/s")
             options = engine.parts.options._replace(contact_speed=float(contact_speed))
             engine.hand_over(engine.parts._replace(options=options))
         robot = sim.robot
-        self._tangent = Tangent(robot)
-        self._slopes = slopes_of(robot, engine, parameters)
+        super().__init__(robot, parameters, slopes_of(robot, engine.model_of, parameters))
         self._closes = bool(
             robot.loop_joints or robot.couplings or len(engine.parts.loads.motion) > 0
         )
@@ -185,14 +161,10 @@ class Linearizer:
         self._gains = held.no_gains.copy() if pd else held.no_gains[:0]
         # By what steps are solved with: another solver, or blocks of other pairs of bodies.
         self._steps: dict[int, tuple[Model, DualStep, DualStep | None]] = {}
-        self._last: DualStep | None = None
 
-    def _step(self) -> tuple[Model, DualStep, DualStep | None]:
-        """The step of the model that the twin has just been stepped by, and that of parameters.
-
-        The latter is by itself, as it is the model that changes with them.
-        """
-        parts, robot = self._twin.parts, self._twin.robot
+    def steps(self) -> tuple[Model, DualStep, DualStep | None]:
+        """See `Linearizer`; of the model that the twin has just been stepped by."""
+        parts, robot = self._twin.parts, self.robot
         known = self._steps.get(id(parts.model))
         if known is None:
             sizes, rest = (robot.nq, robot.nv), (self._gains, self._closes)
@@ -201,87 +173,40 @@ class Linearizer:
             known = self._steps[id(parts.model)] = parts.model, found, other
         return known
 
-    def at(
-        self, sim: Simulation, torques: ArrayLike | None, controller: PD | None
-    ) -> Linearization:
-        """The step from where the simulation is."""
-        robot = sim.robot
-        forces = sim.torques if torques is None and controller is None else torques
-        full = check_torques(robot, forces, "linearize was given")
-        q, v = self._solve(sim, full, controller)
-        model, step, dual = self._step()
-        self._last = step
-        rows = self._along(step, q, v, full, controller)
-        ends = step.parts.ends
-        q_end, v_end = ends[: robot.nq].copy(), ends[robot.nq :].copy()
-        base = 2 * robot.nv
-        P = np.zeros((base, len(self.parameters)))
-        for begin in range(0, len(self.parameters), DIRECTIONS):
-            assert dual is not None
-            chosen = self._slopes[begin : begin + DIRECTIONS]
-            assign_numbers(model, dual.parts.model)
-            for k, slopes in enumerate(chosen):
-                assign_numbers(model, dual.parts.model, slopes, k)
-            contacts = dual.parts.model.contacts
-            dual.parts.work.slots[: len(contacts)] = contacts
-            found = self._along(dual, q, v, full, controller)
-            P[:, begin : begin + len(chosen)] = found[: len(chosen)].T
-        modes = contact_modes(self._twin)
-        return Linearization(
-            q_end,
-            v_end,
-            np.ascontiguousarray(rows[:base].T),
-            np.ascontiguousarray(rows[base:].T),
-            P,
-            tuple(robot.actuated_names),
-            self.parameters,
-            modes,
-            min((one.margin for one in modes), default=np.inf),
-        )
-
     def repeat(self) -> bool:
         """The compiled part of the last linearization once more; whether it was solved."""
-        assert self._last is not None
-        return self._last.take(self._arc) == CONVERGED
+        return self.steps()[1].take(self._arc) == CONVERGED
 
-    def _along(
-        self, step: DualStep, q: Array, v: Array, full: Array, controller: PD | None
-    ) -> Array:
-        """Changes (n, 2 nv) of where the step leads along its directions."""
+    def take(self, step: DualStep) -> None:
+        """See `Linearizer`."""
         twin, on = self._twin, step.parts
-        robot, nq, nv = twin.robot, twin.robot.nq, twin.robot.nv
         assign_numbers(twin.parts.memory.guesses, on.guesses)
         assign_numbers(twin.parts.loads, on.loads)
-        if controller is not None:
-            on.gains[:] = controller.gains
         if self._closes:
             held, goal, rate = self._fixed
             on.held[:] = held
             assign_numbers(goal, on.goal)
             assign_numbers(rate, on.rate)
-        on.begins[:] = 0.0
-        on.begins[:nq], on.begins[nq : nq + nv] = q, v
-        on.begins[nq + nv : nq + nv + len(full)] = full
-        if step is self._last:
-            on.along[:nv, :nq] = self._tangent.rates(q).T
-            on.along[range(nv, 2 * nv), range(nq, nq + nv)] = 1.0
-            columns = nq + nv + np.asarray(robot.actuated, dtype=np.int64)
-            on.along[range(2 * nv, 2 * nv + robot.nu), columns] = 1.0
+        if step is self.steps()[2]:
+            contacts = on.model.contacts
+            on.work.slots[: len(contacts)] = contacts
         if step.take(self._arc) != CONVERGED:
             raise ConvergenceError(
                 twin.time - twin.timestep,
                 float(on.info["residual"][0, 0]),
                 int(on.info["iterations"][0]),
                 int(on.info["substeps"][0]),
-                robot.bodies[int(on.info["worst_body"][0])].name,
+                self.robot.bodies[int(on.info["worst_body"][0])].name,
                 "It was solved, but not with its derivatives: try a larger contact_speed.",
             )
-        turns = self._tangent.velocities(on.ends[:nq])
-        return np.hstack((on.slopes[:, :nq] @ turns.T, on.slopes[:, nq:]))
 
-    def _solve(self, sim: Simulation, full: Array, controller: PD | None) -> tuple[Array, Array]:
-        """Take the step in plain numbers, for what its solution is guessed from; q and v before."""
-        twin, robot = self._twin, sim.robot
+    def modes(self) -> tuple[ContactMode, ...]:
+        """See `Linearizer`."""
+        return contact_modes(self._twin)
+
+    def solve(self, sim: Simulation, full: Array, controller: PD | None) -> tuple[Array, Array]:
+        """See `Linearizer`; for what the solution is guessed from."""
+        twin, robot = self._twin, self.robot
         q, v = sim.q, sim.v
         if self._closes:
             # As it closes loops.
@@ -306,39 +231,6 @@ class Linearizer:
         guesses["slope"] = (twin.parts.state.joints["mid"] - begin) / (0.5 * twin.timestep)
         guesses["missed"] = 0.0
         return q, v
-
-
-_LINEARIZERS: WeakKeyDictionary[Engine, dict[Any, Linearizer]] = WeakKeyDictionary()
-
-
-class Tangent:
-    """Between rates of q (nq,) and the velocities of the tree (nv,)."""
-
-    def __init__(self, robot: Mechanism) -> None:
-        self._plain = np.zeros((robot.nv, robot.nq))
-        turns: list[tuple[int, int]] = []
-        for joint, at, v in zip(robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False):
-            n = joint.numbers
-            self._plain[range(v, v + n), range(at, at + n)] = 1.0
-            if joint.has_quaternion:
-                turns.append((v + n, at + n))
-        self._turns = tuple(turns)
-
-    def rates(self, q: Array) -> Array:
-        """(nq, nv): rates of q by velocities."""
-        out = self._plain.T.copy()
-        for v, at in self._turns:
-            w, x, y, z = 0.5 * q[at : at + 4]
-            out[at : at + 4, v : v + 3] = (-x, -y, -z), (w, -z, y), (z, w, -x), (-y, x, w)
-        return out
-
-    def velocities(self, q: Array) -> Array:
-        """(nv, nq): velocities by rates of q."""
-        out = self._plain.copy()
-        for v, at in self._turns:
-            w, x, y, z = 2.0 * q[at : at + 4]
-            out[v : v + 3, at : at + 4] = (-x, w, z, -y), (-y, -z, w, x), (-z, y, -x, w)
-        return out
 
 
 def contact_modes(sim: Simulation) -> tuple[ContactMode, ...]:

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robosim.compiled.model import Model
 from robosim.description.body import Body
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, OptionError
-from robosim.simulation.engine import Engine
 
 # What can be named, and what it is.
 PARAMETERS = {
@@ -32,7 +30,9 @@ STEP = 1e-4  # of a value, in the differences of what follows from it
 LEAST = 1e-3  # value below which steps are parts of this
 
 
-def slopes_of(robot: Mechanism, engine: Engine, names: tuple[str, ...]) -> list[Model]:
+def slopes_of(
+    robot: Mechanism, model_of: Callable[[Mechanism], Any], names: tuple[str, ...]
+) -> list[Any]:
     """Derivatives of a model's numbers by parameters, in models of the same shape.
 
     Central differences: most numbers depend on a parameter linearly, none strongly.
@@ -46,7 +46,7 @@ def slopes_of(robot: Mechanism, engine: Engine, names: tuple[str, ...]) -> list[
                 "small value to have derivatives by it"
             )
         step = STEP * max(abs(value), LEAST)
-        low, high = (engine.model_of(varied(value + sign * step)) for sign in (-1.0, 1.0))
+        low, high = (model_of(varied(value + sign * step)) for sign in (-1.0, 1.0))
         out.append(_difference(low, high, 2 * step))
     return out
 

@@ -24,6 +24,7 @@ class Runs:
 
     robot: Mechanism
     _running: Running
+    _asked_for: tuple[Any, ...]  # options, as they have to be alike for a state to be taken over
 
     @property
     def timestep(self) -> float:
@@ -38,6 +39,14 @@ class Runs:
     def copy(self) -> Self:
         """A simulation of the same robot in the same state that goes its own way."""
         raise NotImplementedError
+
+    def is_like(self, other: object) -> bool:
+        """Whether another one is of the same robot, one Mechanism for both, and options."""
+        return (
+            isinstance(other, type(self))
+            and other.robot is self.robot
+            and other._asked_for == self._asked_for
+        )
 
     def __copy__(self) -> Self:
         return self.copy()

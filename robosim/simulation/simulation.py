@@ -227,11 +227,7 @@ class Simulation(Knot, Runs):
 
     def check_alike(self, other: object) -> None:
         """Refuse a simulation that this one cannot go on from; see `restore`."""
-        if (
-            not isinstance(other, Simulation)
-            or other.robot is not self.robot
-            or other._asked_for != self._asked_for
-        ):
+        if not self.is_like(other):
             raise StateError(
                 "a simulation can go to the state of a Simulation of the same robot (one Mechanism "
                 f"for both), with the same timestep, gravity and options, not to {other!r}"

@@ -87,6 +87,30 @@ def test_a_tree_that_is_free(seed):
     assert found.inputs == tuple(robot.actuated_names)
 
 
+def test_joint_coordinates_have_the_same_derivatives():
+    """Those of `MinimalSimulation` meet ours with the square of the timestep."""
+    robot = builders.chain(4, "revolute")
+    rng = np.random.default_rng(7)
+    q, v, tau = rng.normal(size=(3, robot.nv))
+    for integrator, order in (("newton", 2), ("galerkin", 2), ("galerkin", 4)):
+        apart = []
+        for dt in (4e-3, 2e-3):
+            options = {"integrator": integrator, "order": order}
+            sims = simulation(robot, dt), robosim.MinimalSimulation(robot, dt, **options)
+            changes = []
+            for sim in sims:
+                # Over the same time, as many steps as it takes.
+                sim.set_state(q, v)
+                A, B = np.eye(2 * robot.nv), np.zeros((2 * robot.nv, robot.nu))
+                for _ in range(round(0.04 / dt)):
+                    found = linearize(sim, tau)
+                    A, B = found.A @ A, found.A @ B + found.B
+                    sim.step(tau)
+                changes.append(np.hstack((A, B)))
+            apart.append(np.abs(changes[0] - changes[1]).max())
+        assert np.log2(apart[0] / apart[1]) == pytest.approx(2.0, abs=0.1), integrator
+
+
 @pytest.mark.parametrize(("controller", "seconds"), [("stand", 0.2), ("trot", 0.437)])
 def test_the_a1_on_its_feet(a1, controller, seconds):
     sim = simulation(a1, contact_speed=SMOOTH)
@@ -181,8 +205,8 @@ def test_a_batch_and_what_is_refused(a1):
     for name in ("mass:nobody", "colour:trunk", "damping:nothing"):
         with pytest.raises(OptionError, match=name):
             linearize(batch[0], parameters=(name,))
-    with pytest.raises(OptionError, match="not MinimalSimulation"):
-        linearize(robosim.MinimalSimulation(builders.chain(2)))
+    with pytest.raises(OptionError, match="not Mechanism"):
+        linearize(a1)
     with pytest.raises(OptionError, match="is zero"):
         linearize(batch[0], parameters=("damping:FR_hip_joint",))
     with pytest.raises(OptionError, match="contact_speed"):

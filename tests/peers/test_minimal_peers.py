@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import branched
@@ -11,7 +13,9 @@ import pytest
 
 import robosim
 from robosim import Mechanism, MinimalSimulation, Simulation
-from robosim.conversions import velocity_drift_from_pinocchio, velocity_map_from_pinocchio
+from robosim.experiments.measuring import integrated
+from robosim.models.builders import chain
+from robosim.peers.pinocchio_run import accelerations
 
 pytestmark = pytest.mark.peer
 EVERYTHING = ("contacts", "limits", "friction")
@@ -39,40 +43,64 @@ def test_simulation_and_minimal_simulation_meet(a1: Mechanism) -> None:
     assert np.log2(differences[0] / differences[1]) == pytest.approx(2.0, abs=0.1)
 
 
-def test_pinocchio_integrated_finely_is_the_limit(tmp_path: Path) -> None:
-    """Its articulated-body algorithm under a Runge-Kutta method of order eight."""
-    pinocchio = pytest.importorskip("pinocchio")
-    integrate = pytest.importorskip("scipy.integrate")
+def swinging(tmp_path: Path) -> Mechanism:
+    """Branches of hinges, slides and planar joints."""
     file = branched.write(tmp_path, branched.TURNED_OVER)
-    loaded = robosim.load(file, floating_base=False)
+    return robosim.load(file, floating_base=False)
+
+
+def in_the_air(tmp_path: Path) -> Mechanism:
+    """The A1 without a ground."""
+    return robosim.load("a1", ground=False)
+
+
+def of_balls(tmp_path: Path) -> Mechanism:
+    """Rods that hang on each other by ball joints."""
+    return chain(3, "spherical", radius=0.2)
+
+
+def limit(robot: Mechanism, q: np.ndarray, v: np.ndarray, seconds: float) -> np.ndarray:
+    """q and v after some time, by Pinocchio's articulated bodies under a method of order eight.
+
+    Where the robot has a file, it is Pinocchio that reads it.
+    """
+    pin = pytest.importorskip("pinocchio")
+    model = None
+    if robot.source is not None:
+        free = (pin.JointModelFreeFlyer(),) if robot.floating_base else ()
+        model = pin.buildModelFromUrdf(str(robot.source), *free)
+    return integrated(robot, accelerations(robot, model), q, v, seconds)
+
+
+@pytest.mark.parametrize("make", [swinging, in_the_air, of_balls])
+def test_pinocchio_integrated_finely_is_the_limit_of_all(
+    make: Callable[[Path], Mechanism], tmp_path: Path
+) -> None:
+    """Maximal coordinates, the group and Galerkin: each at its order, so to each other too."""
+    loaded = make(tmp_path)
     # Pinocchio's algorithm has no dampers.
     robot = replace(loaded, joints=tuple(replace(j, damping=0.0) for j in loaded.joints))
-    model = pinocchio.buildModelFromUrdf(str(file))
-    data, n = model.createData(), robot.nv
-    assert robot.nq == n
-
-    def rate(t: float, y: np.ndarray) -> np.ndarray:
-        q, v = robosim.to_pinocchio(robot, y[:n], y[n:], model=model)
-        T = velocity_map_from_pinocchio(robot, y[:n], model=model)
-        a = T @ pinocchio.aba(model, data, q, v, np.zeros(model.nv))
-        a = a + velocity_drift_from_pinocchio(robot, y[:n], y[n:], model=model)
-        return np.concatenate((y[n:], a))
-
-    rng = np.random.default_rng(6)
-    start = np.concatenate((np.array(robot.home), rng.normal(size=n)))
+    q, v = np.array(robot.home, dtype=float), np.random.default_rng(6).normal(size=robot.nv)
     seconds = 0.1
-    exact = integrate.solve_ivp(rate, (0, seconds), start, "DOP853", rtol=1e-13, atol=1e-13)
-    for integrator, order, steps in (("newton", 2, 40), ("galerkin", 4, 10), ("galerkin", 6, 4)):
-        errors = []
-        for n_steps in (steps, 2 * steps):
-            found = ends(
-                lambda h, i=integrator, o=order: MinimalSimulation(
-                    robot, h, integrator=i, order=o, tolerance=1e-12, ignore=EVERYTHING
-                ),
-                start[:n],
-                start[n:],
-                seconds,
-                n_steps,
-            )
-            errors.append(np.abs(found - exact.y[:, -1]).max())
-        assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.25)
+    exact = limit(robot, q, v, seconds)
+
+    def minimal(integrator: str, order: int) -> Callable[[float], MinimalSimulation]:
+        options = {"integrator": integrator, "order": order, "tolerance": 1e-12}
+        return lambda h: MinimalSimulation(robot, h, ignore=EVERYTHING, **options)
+
+    for integrator, order, steps, within in (
+        ("maximal", 2, 40, 0.1),
+        ("riqn", 2, 40, 0.1),
+        ("newton", 2, 40, 0.1),
+        ("galerkin", 2, 40, 0.1),
+        ("galerkin", 4, 10, 0.25),
+        ("galerkin", 6, 4, 0.25),
+    ):
+        if integrator == "maximal":
+            make_one = partial(Simulation, robot, tolerance=1e-12)
+        else:
+            make_one = minimal(integrator, order)
+        coarse, fine = (
+            np.abs(ends(make_one, q, v, seconds, n) - exact).max() for n in (steps, 2 * steps)
+        )
+        assert np.log2(coarse / fine) == pytest.approx(order, abs=within), (integrator, order)

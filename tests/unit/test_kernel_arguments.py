@@ -227,7 +227,8 @@ def clashes(function: Function, functions: dict[tuple[str, str], Function]) -> I
 def compiled() -> dict[tuple[str, str], Function]:
     compiler = ROOT / "kernels" / "compiler"
     kernels = [one for one in (ROOT / "kernels").rglob("*.py") if compiler not in one.parents]
-    functions = functions_of([*sorted(kernels), ROOT / "experiments" / "graphs.py"], True)
+    experiments = [ROOT / "experiments" / f"{name}.py" for name in ("automatic", "graphs")]
+    functions = functions_of([*sorted(kernels), *experiments], True)
     assert len(functions) > 300
     add_calls(functions)
     return functions

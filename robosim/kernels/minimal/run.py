@@ -4,10 +4,17 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.joint_forces import half_log
 from robosim.kernels.equations.vectors import crossed, turned_back
 from robosim.kernels.minimal.knot import find_momenta, move_at_knot, settle
-from robosim.kernels.minimal.step import step
+from robosim.kernels.minimal.step import (
+    add_rest,
+    begin_knot,
+    factor_step,
+    find_points,
+    move_on,
+    step,
+)
 from robosim.kernels.recursive.passive import potential_value
-from robosim.kernels.solve.status import CONVERGED
-from robosim.kernels.step.run import apply_controls, servo_torques
+from robosim.kernels.solve.status import CONVERGED, SINGULAR
+from robosim.kernels.step.run import apply_controls, control, servo_torques
 
 
 @kernel
@@ -28,6 +35,27 @@ def start(on):
     if failed == 0:
         find_momenta(on)
     return failed
+
+
+@kernel
+def factored_step(on, gains, info):
+    """A step from a start at the state's q and v, under the torques that are held and a PD.
+
+    Its solution stays in work.x, with the factors there of the derivative of the equations, and
+    those of the mass matrix where it ends. Returns a status.
+    """
+    if start(on) != 0:
+        info.status = SINGULAR
+        return info.status
+    control(gains, on.state, on.loads)
+    info.status = find_points(on, info)
+    if info.status == CONVERGED and factor_step(on.model.rule, on) != 0:
+        info.status = SINGULAR
+    if info.status == CONVERGED:
+        add_rest(on)
+        move_on(on)
+        info.status = begin_knot(on)
+    return info.status
 
 
 @kernel

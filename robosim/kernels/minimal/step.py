@@ -4,6 +4,7 @@ from robosim.compiled.minimal import ACCELERATION, EULER, POSITION, RIQN
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.vectors import crossed, turned, turned_back
 from robosim.kernels.minimal import galerkin, group
+from robosim.kernels.minimal.elimination import solve_tree
 from robosim.kernels.minimal.knot import find_accelerations, find_velocities, settle
 from robosim.kernels.minimal.place import hinges_torque, turn_on
 from robosim.kernels.solve.status import (
@@ -37,6 +38,32 @@ def find_direction(rule, on):
             return group.find_impulsive_direction(on)
         return group.find_direction(on)
     return galerkin.find_direction(on)
+
+
+@kernel
+def factor_step(rule, on):
+    """Factors of the derivative of the residual that is there, exact for all methods; or a fault.
+
+    In work.step, for `correct`.
+    """
+    if rule is None:
+        return group.factor_step(on)
+    return galerkin.factor_step(on)
+
+
+@kernel
+def correct(rule, on):
+    """work.x += Newton's direction, by the factors that are in work.step."""
+    work, segments = on.work, on.model.segments
+    for i in range(segments.shape[0]):
+        for a in range(work.residual.shape[1]):
+            # Those on the group are of the derivative of what is subtracted there.
+            work.step.r[i, a] = -work.residual[i, a] if rule is None else work.residual[i, a]
+    solve_tree(segments, work.step)
+    for i in range(segments.shape[0]):
+        if segments[i].v >= 0:
+            for a in range(work.residual.shape[1]):
+                work.x[a + 1, i] += work.step.dx[i, a]
 
 
 @kernel
@@ -246,14 +273,21 @@ def follows(rule, on):
 
 
 @kernel
-def step(on, info):
-    """Take one step from a knot that is placed; a status. The state stays where it fails."""
+def find_points(on, info):
+    """Find the coordinates at the control points of a step from a knot that is placed; a status."""
     info.substeps, info.order = 1, 2 * (on.work.x.shape[0] - 1)
     info.gap, info.turn, info.turner, info.violation = 1e400, 1.0, -1.0, 0.0
     guess_points(on)
-    info.status = solve_step(on, info)
-    if info.status == CONVERGED and not follows(on.model.rule, on):
-        info.status = TURNS_FAR
+    status = solve_step(on, info)
+    if status == CONVERGED and not follows(on.model.rule, on):
+        status = TURNS_FAR
+    return status
+
+
+@kernel
+def step(on, info):
+    """Take one step from a knot that is placed; a status. The state stays where it fails."""
+    info.status = find_points(on, info)
     if info.status == CONVERGED:
         add_rest(on)
         move_on(on)

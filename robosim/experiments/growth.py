@@ -1,0 +1,141 @@
+"""Times of a Galerkin integrator by links, beside automatic differentiation: [Fan2018, Fig. 2]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.compiled.records.step import INFO
+from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
+from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.measuring import exponent, shortest_us
+from robosim.minimal import MinimalSimulation
+from robosim.models.builders import chain
+from robosim.simulation.linearization import linearize
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+WHAT = {"residual": 1.0, "direction": 1.0, "linearization": 2.0}  # exponents of ours
+WITHIN, LONG = 0.15, 16  # of these; links from which on exponents are fitted
+DT = 0.01  # [s]
+
+
+def run_growth(setup: Setup) -> Result:
+    """[Fan2018, Fig. 2]: equations, direction and linearization of the Simpson integrator."""
+    from robosim.experiments.automatic import Automatic
+
+    counts = setup.choose((1, 2, 4, 8, 16, 32, 64, 128), (2, 4))
+    rounds = setup.choose(7, 2)
+    rng = np.random.default_rng(4)
+    ours: dict[str, list[float]] = {name: [] for name in WHAT}
+    theirs: dict[str, list[float]] = {name: [] for name in WHAT}
+    apart = 0.0
+    for n in counts:
+        setup.note(f"{n} links")
+        sim = MinimalSimulation(chain(n), DT, integrator="galerkin", order=4, tolerance=1e-10)
+        sim.set_state(*rng.uniform(-np.pi / 2, np.pi / 2, size=(2, n)))
+        # Another one's work is where automatic differentiation begins.
+        twin = sim.copy()
+        calls, address, work = twin.engine.calls, twin.engine.address, twin.engine.parts.work
+        automatic = Automatic(twin)
+        calls.guess(address)
+        calls.residual(address)
+        apart = max(apart, _apart(work.residual, automatic.residual()))
+        calls.direction(address)
+        apart = max(apart, _apart(work.step.dx, automatic.direction()))
+        # Its steps end elsewhere, with the solution in its work.
+        calls.solve(address, twin.held.no_gains[:0], np.zeros(1, dtype=INFO))
+        points = automatic.linearization()[1::2]
+        points[:, :n] += np.eye(n)
+        found = linearize(sim)
+        apart = max(apart, _apart(np.hstack((found.A, found.B))[:n], points))
+        calls, address = sim.engine.calls, sim.engine.address
+        calls.guess(address)
+        calls.residual(address)
+        each = max(1, 2000 // n)
+        took = shortest_us(
+            [
+                _many(partial(calls.residual, address), each),
+                _many(partial(calls.direction, address), each),
+            ],
+            each,
+            rounds,
+        )
+        few = max(1, 400 // n)
+        took += shortest_us([_many(partial(linearize, sim), few)], few, rounds)
+        for name, time in zip(WHAT, took, strict=True):
+            ours[name].append(time)
+        few = max(1, 100 // n)
+        for name in WHAT:
+            run = _many(getattr(automatic, name), few)
+            theirs[name] += shortest_us([run], few, min(rounds, 3))
+    last = [k for k, n in enumerate(counts) if n >= LONG] or list(range(len(counts)))
+    growth = {
+        who: {
+            name: exponent([counts[k] for k in last], [times[k] for k in last])
+            for name, times in rows.items()
+        }
+        for who, rows in (("ours", ours), ("automatic", theirs))
+    }
+    targets = (
+        *(
+            Target(f"|exponent - {power:.0f}| of the {name}'s time",
+                   abs(growth["ours"][name] - power), WITHIN)
+            for name, power in WHAT.items()
+        ),
+        Target("from automatic differentiation, relative", apart, 1e-7),
+    )  # fmt: skip
+    told = ", ".join(
+        f"{name} n^{growth['ours'][name]:.2f} and n^{growth['automatic'][name]:.2f}"
+        for name in WHAT
+    )
+    faster = ", ".join(f"{theirs[name][-1] / ours[name][-1]:.3g}" for name in WHAT)
+    sentence = (
+        f"From {counts[last[0]]} to {counts[-1]} links the times of the Simpson integrator, ours "
+        f"and by automatic differentiation, grow as: {told}. At {counts[-1]} links the latter take "
+        f"{faster} times as long."
+    )
+
+    def draw(figure: Figure) -> None:
+        axes = panels(figure, 1, 3)[0]
+        for axis, name in zip(axes, WHAT, strict=True):
+            axis.loglog(counts, ours[name], "o-", color=COLOURS["ours"], label="recursive")
+            axis.loglog(counts, theirs[name], "s-", color=OTHERS[0], label="automatic")
+            finish(axis, "links", "time [us]", name)
+
+    parameters = {"links": counts, "timestep_s": DT, "order": 4, "fitted_from_links": LONG}
+    return Result(
+        parameters,
+        {"us": ours, "us_automatic": theirs, "exponent": growth},
+        {},
+        targets,
+        sentence,
+        draw,
+    )
+
+
+def _apart(ours: Array, theirs: Array) -> float:
+    return float(np.abs(ours - theirs).max() / np.abs(theirs).max())
+
+
+def _many(call: Callable[[], Any], times: int) -> Callable[[], bool]:
+    def take() -> bool:
+        for _ in range(times):
+            call()
+        return True
+
+    return take
+
+
+GROWTH = Experiment(
+    ("fan-5.2",),
+    "times of the Simpson integrator by links, beside automatic differentiation",
+    "equations and Newton direction grow linearly, and the linearization with the square",
+    run_growth,
+)

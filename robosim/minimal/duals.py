@@ -1,0 +1,100 @@
+"""Steps in joint coordinates with derivatives beside every number."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.compiled.minimal import Elimination, Minimal, Options
+from robosim.kernels.compiler.addresses import load
+from robosim.kernels.compiler.cache import named
+from robosim.kernels.compiler.jit import entry
+from robosim.kernels.minimal.linearize import linearized_steps
+from robosim.runtime.duals import kind_of_duals, widened
+from robosim.runtime.handles import Handle
+from robosim.validation import Array
+
+
+class MinimalDuals(NamedTuple):
+    """What a step with derivatives works on; but for the last ones see `Minimal` and `DualParts`.
+
+    Of the eliminations only the right-hand sides have derivatives: their factors are those of the
+    step in plain numbers.
+    """
+
+    model: Any
+    state: Any
+    loads: Any
+    work: Any
+    options: Options
+    nq: int
+    nv: int
+    begins: Array
+    along: Array
+    ends: Array
+    slopes: Array
+    gains: NDArray[np.void]
+    solution: Array  # (s + 1, n) coordinates at the control points of the step in plain numbers
+    velocities: Array  # (nv,) at its end
+
+
+class MinimalDualStep:
+    """A step from a start at q and v, along some directions of these and of torques.
+
+    Parameters
+    ----------
+    parts : Minimal
+        Where the same step has been taken, by `Calls.solve`.
+    directions : int
+    gains : GAINS of a PD that acts
+    """
+
+    def __init__(self, parts: Minimal, directions: int, gains: NDArray[np.void]) -> None:
+        state, loads, work = parts.state, parts.loads, parts.work
+        nq, nv, width = len(state.q), len(state.v), len(state.q) + 2 * len(state.v)
+        # Without the eliminations, whose factors are large.
+        wide = widened(work._replace(mass=None, step=None))  # type: ignore[arg-type]
+        self.parts = MinimalDuals(
+            widened(parts.model),
+            widened(state),
+            widened(loads),
+            wide._replace(mass=_sides(work.mass), step=_sides(work.step)),
+            parts.options,
+            nq,
+            nv,
+            np.zeros(width),
+            np.zeros((directions, width)),
+            np.zeros(nq + nv),
+            np.zeros((directions, nq + nv)),
+            gains.copy(),
+            work.x,
+            state.v,
+        )
+        self._handle = Handle(self.parts)
+        kind, _ = kind_of_duals(self._handle)
+        if kind not in _RUNNERS:
+            _RUNNERS[kind] = _make_runner(kind)
+        self._run = _RUNNERS[kind]
+
+    def take(self) -> int:
+        """Take the step along all directions; returns its status."""
+        return int(self._run(self._handle.address))
+
+
+def _sides(of: Elimination) -> Elimination:
+    """The same factors, with right-hand sides that have derivatives."""
+    return of._replace(r=widened(of.r), l=widened(of.l), z=widened(of.z), dx=widened(of.dx))
+
+
+_RUNNERS: dict[int, Any] = {}
+
+
+def _make_runner(kind: int) -> Any:
+    @entry
+    @named(kind)
+    def run_linearized_minimal(address):  # type: ignore[no-untyped-def]
+        return linearized_steps(load(address, kind))
+
+    return run_linearized_minimal
