@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from robosim.batch.batch import BatchSimulation
 from robosim.batch.rollout import Rollout
-from robosim.batch.warmup import warmup
+from robosim.batch.warming import warmup
 
 __all__ = ["BatchSimulation", "Rollout", "warmup"]

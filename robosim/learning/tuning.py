@@ -105,8 +105,9 @@ def tune(
 
     def simulated(value: Any) -> Tuned:
         found = run(value)
-        several = isinstance(found, Sequence) and not isinstance(found, Run)
-        runs = list(found) if several else [found]
+        runs: list[Any] = [found]
+        if isinstance(found, Sequence) and not isinstance(found, Run):
+            runs = list(found)
         if not runs or not all(isinstance(one, Run) for one in runs):
             raise OptionError(f"run({value!r}) must return a Run, or several, not {found!r}")
         for one in runs:
