@@ -16,39 +16,21 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.description import checks
 from robosim.description.actuator import Actuator
 from robosim.description.body import Body, ContactPoint, Frame, Geometry
+from robosim.description.composing import Composable
 from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape, as_obstacles, obstacle_name
 from robosim.description.order import coordinate_names, tree_order
 from robosim.description.rigid import rigid_groups
 from robosim.description.sensor import Sensor
 from robosim.description.springs import Coupling, PointSpring
+from robosim.description.stance import Stance
 from robosim.description.tendon import Tendon
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, parts, read_only
 
 
 @dataclass(frozen=True, eq=False)
-class Stance(Frozen):
-    """Joint targets and PD gains that a robot is known to stand with.
-
-    Attributes
-    ----------
-    target : (nu,) [rad or m]
-    kp, kd : (nu,) [N m/rad, N m s/rad]
-    """
-
-    target: ArrayLike
-    kp: ArrayLike
-    kd: ArrayLike
-
-    def __post_init__(self) -> None:
-        shape = np.shape(self.target)
-        for what in ("target", "kp", "kd"):
-            self._set(**{what: frozen_array(getattr(self, what), shape, what, "stance")})
-
-
-@dataclass(frozen=True, eq=False)
-class Mechanism(Frozen):
+class Mechanism(Composable, Frozen):
     """Bodies connected by joints, with contact points; belongs to no simulation.
 
     Bodies and joints are put in tree order: joint i leads to body i, and a parent comes before

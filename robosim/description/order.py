@@ -13,7 +13,9 @@ from robosim.errors import ModelError
 def tree_order(
     bodies: Sequence[Body], joints: Sequence[Joint], element: str
 ) -> tuple[tuple[Body, ...], tuple[Joint, ...]]:
-    """Depth-first order from the world, children in the order given; then the loops' joints.
+    """The order given, if parents come before their children; else depth first. Loops come last.
+
+    Depth first is from the world, children in the order given.
 
     Raises
     ------
@@ -35,6 +37,10 @@ def tree_order(
                 "has no joint to the world or to another body; add a 'floating' one",
                 element=f"body '{body.name}'",
             )
+    by_name = {body.name: body for body in bodies}
+    given = list(into.values())
+    if _parents_first(given):
+        return tuple(by_name[joint.child] for joint in given), (*given, *loops)
     order: list[Joint] = []
     stack = list(reversed(children.get(None, [])))
     while stack:
@@ -49,8 +55,16 @@ def tree_order(
             "a body the first one given must lead there from the world; the others close loops",
             element=element,
         )
-    by_name = {body.name: body for body in bodies}
     return tuple(by_name[joint.child] for joint in order), (*order, *loops)
+
+
+def _parents_first(joints: Sequence[Joint]) -> bool:
+    placed: set[str | None] = {None}
+    for joint in joints:
+        if joint.parent not in placed:
+            return False
+        placed.add(joint.child)
+    return True
 
 
 def coordinate_names(

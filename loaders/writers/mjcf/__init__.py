@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from lxml import etree
 
-from robosim.description.mechanism import Mechanism, Stance
+from robosim.description.mechanism import Mechanism
+from robosim.description.stance import Stance
 from robosim.loaders.placement import in_stance
 from robosim.loaders.writers.mesh_files import MeshFiles
 from robosim.loaders.writers.mjcf.actuators import write_actuators
