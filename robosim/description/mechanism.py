@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.description import checks
+from robosim.description import checks, links, overview
 from robosim.description.actuator import Actuator
 from robosim.description.body import Body, ContactPoint, Frame, Geometry
 from robosim.description.composing import Composable
@@ -29,7 +29,7 @@ from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, parts, read_only
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Mechanism(Composable, Frozen):
     """Bodies connected by joints, with contact points; belongs to no simulation.
 
@@ -55,8 +55,9 @@ class Mechanism(Composable, Frozen):
     obstacles : tuple of HalfSpace, HeightField, TriangleMesh or Geometry
         Things of the world that the bodies' collision geometry cannot pass, in world coordinates.
     contact_pairs : tuple of pairs of names
-        Bodies whose collision geometries cannot pass each other. The name of a frame, as of a
-        link that was merged, stands for the body that has the frame; below as well.
+        Bodies whose collision geometries cannot pass each other. The name of a link that was
+        merged stands for the body that it is part of, here and in all parts: what these place on
+        the link, they place in its frame.
     self_collision : bool
         Whether that holds for all pairs of bodies without a joint between them.
     excluded_pairs : tuple of pairs of names
@@ -129,9 +130,17 @@ class Mechanism(Composable, Frozen):
         for what, kind in kinds.items():
             self._set(**{what: parts(getattr(self, what), kind, what, element)})
         self._set(obstacles=as_obstacles(self.obstacles))
+        merged = links.links_of(self.bodies, self.world_frames)
         self._set(
-            actuators=tuple(self.actuators),
-            sensors=tuple(self.sensors),
+            joints=tuple(links.on_parent(joint, merged) for joint in self.joints),
+            contacts=tuple(links.contact_on(contact, merged) for contact in self.contacts),
+            springs=tuple(links.between(spring, merged) for spring in self.springs),
+            tendons=tuple(links.tendon_on(tendon, merged) for tendon in self.tendons),
+            actuators=tuple(
+                one if one.place is None else replace(one, place=links.place_on(one.place, merged))
+                for one in self.actuators
+            ),
+            sensors=tuple(links.sensor_on(sensor, merged) for sensor in self.sensors),
             effort_ranges={k: (float(a), float(b)) for k, (a, b) in self.effort_ranges.items()},
             contact_pairs=self._pairs(self.contact_pairs),
             excluded_pairs=self._pairs(self.excluded_pairs),
@@ -152,6 +161,13 @@ class Mechanism(Composable, Frozen):
                 for name, q in self.configurations.items()
             },
         )
+
+    def __repr__(self) -> str:
+        return overview.line(self)
+
+    def _repr_html_(self) -> str:
+        """What `robosim info` prints, as a notebook shows it."""
+        return overview.html(self)
 
     def _pairs(self, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """With the names of bodies in place of those of their frames."""
@@ -188,6 +204,7 @@ class Mechanism(Composable, Frozen):
         checks.check_couplings(self.couplings, self.joints)
 
     def _check_coordinates(self) -> None:
+        """What is about coordinates, by their names."""
         for joint in self.loop_joints:
             if joint.motion is not None and joint.nv != 1:
                 raise ModelError(
@@ -195,7 +212,6 @@ class Mechanism(Composable, Frozen):
                     "tree's: drive joints of the tree, or let this one come first",
                     element=f"joint '{joint.name}'",
                 )
-        """What is about coordinates, by their names."""
         q_names, v_names, bodies, tendons = self.q_names, self.v_names, self.bodies, self.tendons
         checks.check_tendons(tendons, q_names, v_names, bodies)
         checks.check_actuators(self.actuators, q_names, v_names, tendons, bodies)
@@ -319,7 +335,8 @@ class Mechanism(Composable, Frozen):
         if any(frame.name == name for frame in self.world_frames):
             raise ModelError(f"frame '{name}' is fixed to the world: see world_frames")
         if name not in self._frame_index:
-            raise ModelError(f"no frame '{name}'", alternatives=tuple(self._frame_index))
+            known = tuple(self._frame_index)
+            raise ModelError(f"no frame '{name}'", alternatives=known, wanted=name)
         return self._frame_index[name]
 
     def body_or_frame(self, name: str) -> tuple[int, Frame]:
@@ -340,7 +357,8 @@ class Mechanism(Composable, Frozen):
             if not error.alternatives:
                 raise
             known = dict.fromkeys((*self._body_index, *error.alternatives))
-            raise ModelError(f"no body or frame '{name}'", alternatives=tuple(known)) from None
+            told = f"no body or frame '{name}'"
+            raise ModelError(told, alternatives=tuple(known), wanted=name) from None
 
     def body(self, name: str) -> Body:
         """The body of that name, or with the frame of that name, or ModelError."""
