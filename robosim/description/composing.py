@@ -219,14 +219,13 @@ def _solid_body(shape: Geometry, mass: float) -> Body:
 
 
 def _with_obstacle(robot: W, obstacle: AnyShape, contact: str | Iterable[Pair]) -> W:
-    name = obstacle_name(obstacle)
-    for what, names in _named(robot).items():
-        if what in ("body or frame", "obstacle") and name in names:
-            raise ModelError(
-                f"there is one of this name already: give it another, or a prefix, as in "
-                f"add(..., prefix='{_free_prefix(robot, 'second')}')",
-                element=f"{what} '{name}'",
-            )
+    name, what = obstacle_name(obstacle), "body, frame or obstacle"
+    if name in _named(robot)[what]:
+        raise ModelError(
+            "there is one of this name already: give the new one another name, or a prefix, as in "
+            f"prefix='{_free_prefix(robot, 'second')}'",
+            element=f"{what} '{name}'",
+        )
     whole = changed(robot, obstacles=(*robot.obstacles, obstacle))
     return with_contact(whole, Side.of(robot), Side(obstacles=(name,)), contact, ())
 
@@ -237,7 +236,10 @@ def _named(robot: Whole) -> dict[str, set[str]]:
     frames |= {frame.name for frame in robot.world_frames}
     coordinates = {*robot.q_names, *robot.v_names, *robot.actuated_names}
     return {
-        "body or frame": {body.name for body in robot.bodies} | frames,
+        # An excluded pair may name any of them.
+        "body, frame or obstacle": {body.name for body in robot.bodies}
+        | frames
+        | {obstacle_name(obstacle) for obstacle in robot.obstacles},
         "joint, coordinate or tendon": {joint.name for joint in robot.joints}
         | {tendon.name for tendon in robot.tendons}
         | coordinates,
@@ -247,7 +249,6 @@ def _named(robot: Whole) -> dict[str, set[str]]:
         "actuator": {actuator.name for actuator in robot.actuators},
         "sensor": {sensor.name for sensor in robot.sensors},
         "configuration": set(robot.configurations),
-        "obstacle": {obstacle_name(obstacle) for obstacle in robot.obstacles},
     }
 
 
@@ -256,9 +257,6 @@ def _check_names(first: Whole, second: Whole, prefix: str, mount: Joint | None =
     ours, theirs = _named(first), _named(second)
     if mount is not None:
         theirs["joint, coordinate or tendon"].add(mount.name)
-    # An excluded pair may name either.
-    theirs["body or frame"] |= theirs["obstacle"]
-    ours["body or frame"] |= ours["obstacle"]
     for what, names in ours.items():
         same = sorted(names & theirs[what])
         if same:

@@ -60,7 +60,7 @@ def changes(robot: Whole, E: Array, onto: Onto | None = None) -> dict[str, Any]:
     if onto is None and np.array_equal(E, np.eye(4)):
         return {}
     there = Onto(None, E) if onto is None else onto
-    free = [free_base(robot, joint) for joint in robot.tree_joints]
+    free = [free_base(joint) for joint in robot.tree_joints]
     joints = [
         joint if is_free else _joint(joint, there)
         for joint, is_free in zip(robot.tree_joints, free, strict=True)
@@ -113,7 +113,7 @@ def _at(part: Frame | Geometry, E: Array) -> Any:
     return placed(part, E)
 
 
-def free_base(robot: Whole, joint: Joint) -> bool:
+def free_base(joint: Joint) -> bool:
     """Whether a joint lets a body move freely in the world, and nothing acts along it."""
     if joint.kind != "floating" or joint.parent is not None or joint.motion is not None:
         return False
@@ -121,15 +121,7 @@ def free_base(robot: Whole, joint: Joint) -> bool:
     bounded = np.isfinite(np.array((joint.lower, joint.upper), dtype=float))
     if joint.resists or np.any(bounded) or any(joint.potentials):
         return False
-    if any(np.any(joint.per_coordinate(what)) for what in acts):
-        return False
-    start = robot.v_offsets[robot.joints.index(joint)]
-    own = set(robot.v_names[start : start + joint.nv])
-    start = robot.q_offsets[robot.joints.index(joint)]
-    own |= set(robot.q_names[start : start + joint.nq])
-    named = {name for actuator in robot.actuators for name in actuator.gears}
-    named |= {getattr(item, "coordinate", "") for t in robot.tendons for item in t.path}
-    return own.isdisjoint(named)
+    return not any(np.any(joint.per_coordinate(what)) for what in acts)
 
 
 def _moved_base(joint: Joint, q: Array, E: Array) -> Array:

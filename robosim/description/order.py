@@ -22,7 +22,6 @@ def tree_order(
     ModelError
         For a body that no joint leads to from the world; names the element.
     """
-    children: dict[str | None, list[Joint]] = {}
     into: dict[str, Joint] = {}
     loops: list[Joint] = []
     for joint in joints:
@@ -30,7 +29,6 @@ def tree_order(
             loops.append(joint)
             continue
         into[joint.child] = joint
-        children.setdefault(joint.parent, []).append(joint)
     for body in bodies:
         if body.name not in into:
             raise ModelError(
@@ -41,12 +39,7 @@ def tree_order(
     given = list(into.values())
     if _parents_first(given):
         return tuple(by_name[joint.child] for joint in given), (*given, *loops)
-    order: list[Joint] = []
-    stack = list(reversed(children.get(None, [])))
-    while stack:
-        joint = stack.pop()
-        order.append(joint)
-        stack.extend(reversed(children.get(joint.child, [])))
+    order = depth_first(given)
     if len(order) < len(bodies):
         reached = {joint.name for joint in order}
         cycle = [j.name for j in into.values() if j.name not in reached]
@@ -56,6 +49,20 @@ def tree_order(
             element=element,
         )
     return tuple(by_name[joint.child] for joint in order), (*order, *loops)
+
+
+def depth_first(joints: Iterable[Joint]) -> list[Joint]:
+    """Joints of a tree that lead from the world, depth first, children in the order given."""
+    children: dict[str | None, list[Joint]] = {}
+    for joint in joints:
+        children.setdefault(joint.parent, []).append(joint)
+    order: list[Joint] = []
+    stack = list(reversed(children.get(None, [])))
+    while stack:
+        joint = stack.pop()
+        order.append(joint)
+        stack.extend(reversed(children.get(joint.child, [])))
+    return order
 
 
 def _parents_first(joints: Sequence[Joint]) -> bool:
