@@ -186,7 +186,8 @@ def test_all_elements_beside_each_other(rig):
     p, turn = (0.5, 3.0, 0.1), from_axis_angle((0, 0, 1), 0.4)
     both = rig.add(rig, p, turn, prefix="b/")
     check_kept(rig, rig, both, transformation(p, turn))
-    cord, sum_ = both.tendons[2:]
+    tendons = {tendon.name: tendon for tendon in both.tendons}
+    cord, sum_ = tendons["b/cord"], tendons["b/sum"]
     assert [item.body for item in cord.path] == [None, "b/base"]
     np.testing.assert_allclose(
         cord.path[0].position, transformation(p, turn)[:3] @ [0.3, 0, 1.2, 1], atol=1e-15
@@ -194,7 +195,7 @@ def test_all_elements_beside_each_other(rig):
     assert [term.coordinate for term in sum_.path] == ["b/swing", "b/wave"]
     assert [list(actuator.gears) for actuator in both.actuators[2:]] == [["b/swing"], ["b/cord"]]
     assert both.sensor("b/angle").of == {"b/wave": 1.0}
-    assert both.sensor("b/load").bodies == ("b/hand",)
+    assert both.sensor("b/load").bodies == ("b/base", "b/hand")
 
 
 def test_each_of_two_moves_as_alone(rig):
