@@ -14,11 +14,11 @@ from robosim.description import above
 from robosim.description.body import Body, ContactPoint, Frame, Geometry
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
-from robosim.description.stance import Stance
 from robosim.description.obstacles import HalfSpace, HeightField, TriangleMesh
 from robosim.description.place import Place
 from robosim.description.sensor import Sensor, Zone
 from robosim.description.springs import Coupling, PointSpring, Potential
+from robosim.description.stance import Stance
 from robosim.description.tendon import Tendon
 from robosim.description.touching import find_overlaps_by
 from robosim.errors import (

@@ -116,8 +116,8 @@ def _theirs(file: Path, steps: int, told: str, settings: dict[str, Any]) -> Cont
         return bool(np.isfinite(data.qpos).all())
 
     slip = slip_of(lambda: float(data.body("capsule").xpos[2]), run, steps)
-    more = {"errors": {SLIP: slip}, "note": f"MuJoCo {mujoco.__version__}"}
-    return Contender("MuJoCo", told, 100, lambda: run(100), **more)
+    version = f"MuJoCo {mujoco.__version__}"
+    return Contender("MuJoCo", told, 100, lambda: run(100), errors={SLIP: slip}, note=version)
 
 
 CASES = (

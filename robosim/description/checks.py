@@ -80,7 +80,9 @@ def check_pairs(
         for body in pair:
             if body not in known:
                 raise ModelError(
-                    f"body '{body}' does not exist", element=element, alternatives=tuple(known),
+                    f"body '{body}' does not exist",
+                    element=element,
+                    alternatives=tuple(known),
                     wanted=body,
                 )
         if pair[0] == pair[1]:
@@ -102,7 +104,9 @@ def check_couplings(couplings: Sequence[Coupling], joints: Sequence[Joint]) -> N
             element = f"coupling '{coupling.name}'"
             if name not in kinds:
                 raise ModelError(
-                    f"joint '{name}' does not exist", element=element, alternatives=tuple(kinds),
+                    f"joint '{name}' does not exist",
+                    element=element,
+                    alternatives=tuple(kinds),
                     wanted=name,
                 )
             if kinds[name].nv != 1:
@@ -195,11 +199,18 @@ def check_sensors(
         element = f"sensor '{sensor.name}'"
         for body in (sensor.place.body, sensor.reference.body, *sensor.bodies):
             if body is not None and body not in names:
-                raise ModelError(f"body '{body}' does not exist", element=element, alternatives=names,
-                                 wanted=body)
+                raise ModelError(
+                    f"body '{body}' does not exist",
+                    element=element,
+                    alternatives=names,
+                    wanted=body,
+                )
         known = balls if sensor.kind.startswith("ball") else coordinates
         for name in sensor.of:
             if name not in known:
                 raise ModelError(
-                    f"there is no coordinate '{name}'", element=element, alternatives=known, wanted=name
+                    f"there is no coordinate '{name}'",
+                    element=element,
+                    alternatives=known,
+                    wanted=name,
                 )

@@ -67,11 +67,11 @@ class Composable:
         ModelError
             For a name that both have, a pose that is none, or pairs of names that are not there.
         """
-        E = _given_pose(position, quaternion, "add")
+        E = _given_pose(position, quaternion, "add", prefix)
         if isinstance(other, AnyShape) and mass is None:
             shape = moved_obstacle(named(other, prefix + obstacle_name(other)), E)
             return _with_obstacle(self, shape, contact)
-        second = renamed(_as_mechanism(self, other, mass), _checked_prefix(prefix))
+        second = renamed(_as_mechanism(self, other, mass, prefix), prefix)
         _check_names(self, second, prefix)
         whole = _joined(self, second, changes(second, E), second.tree_joints)
         return with_contact(whole, Side.of(self), Side.of(second), contact, ())
@@ -118,13 +118,13 @@ class Composable:
         ModelError
             As for `add`; for a frame that is not there, or a root that cannot be told or mounted.
         """
-        E = _given_pose(position, quaternion, "attach")
+        E = _given_pose(position, quaternion, "attach", prefix)
         if isinstance(other, AnyShape) and mass is None:
             raise ModelError(
                 "a shape needs a mass to be attached; an obstacle is added to the world",
                 element=f"geometry '{obstacle_name(other)}'",
             )
-        second = renamed(_as_mechanism(self, other, mass), _checked_prefix(prefix))
+        second = renamed(_as_mechanism(self, other, mass, prefix), prefix)
         _check_names(self, second, prefix)
         parent, frame = _frame(self, to)
         root, at = _root(second, kind)
@@ -158,19 +158,19 @@ class Composable:
         return with_contact(whole, Side.of(self), Side.of(second), contact, touching)
 
 
-def _given_pose(position: ArrayLike, quaternion: ArrayLike, element: str) -> Array:
+def _given_pose(position: ArrayLike, quaternion: ArrayLike, element: str, prefix: str) -> Array:
+    """The pose (4, 4) that is given; refuses a prefix that is none as well."""
+    if not isinstance(prefix, str):
+        raise ModelError(f"prefix must be text, such as 'second/', not {prefix!r}", element=element)
     p = frozen_array(position, (3,), "position", element)
     return pose(p, unit_quaternion(quaternion, "quaternion", element))
 
 
-def _checked_prefix(prefix: str) -> str:
-    if not isinstance(prefix, str):
-        raise ModelError(f"prefix must be text, such as 'second/', not {prefix!r}")
-    return prefix
+def _as_mechanism(like: W, part: W | Body | AnyShape, mass: float | None, prefix: str) -> W:
+    """A mechanism as it is, and a body or a shape with a mass as one that moves freely.
 
-
-def _as_mechanism(like: W, part: W | Body | AnyShape, mass: float | None) -> W:
-    """A mechanism as it is, and a body or a shape with a mass as one that moves freely."""
+    The joint of that is called as those of robots are where the prefix tells them apart.
+    """
     if isinstance(part, type(like)):
         if mass is not None:
             raise ModelError("mass is for a shape; a mechanism has masses", element=part.name)
@@ -188,8 +188,9 @@ def _as_mechanism(like: W, part: W | Body | AnyShape, mass: float | None) -> W:
     from robosim.description.contact_points import contact_points
 
     friction = {shape.name or part.name: shape.friction for shape in part.collisions}
+    fresh = prefix and all(joint.name != f"{prefix}floating_base" for joint in like.joints)
     base = Joint(
-        f"{part.name}/floating_base",
+        "floating_base" if fresh else f"{part.name}/floating_base",
         "floating",
         None,
         part.name,
@@ -318,9 +319,7 @@ def _root(robot: Whole, kind: str) -> tuple[Joint | None, Array]:
     return joints[0], _body_pose(robot, body.name) @ pose(frame.position, frame.quaternion)
 
 
-def _with_mount(
-    robot: Whole, fields: dict[str, Any], root: Joint, mount: Joint
-) -> dict[str, Any]:
+def _with_mount(robot: Whole, fields: dict[str, Any], root: Joint, mount: Joint) -> dict[str, Any]:
     """Fields of a mechanism whose joint between root and world is another one."""
     fields = {what: fields.get(what, getattr(robot, what)) for what in
               ("joints", "home", "configurations", "warnings", *fields)}  # fmt: skip

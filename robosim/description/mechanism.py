@@ -34,7 +34,7 @@ class Mechanism(Composable, Frozen):
     """Bodies connected by joints, with contact points; belongs to no simulation.
 
     Bodies and joints are put in tree order: joint i leads to body i, and a parent comes before
-    its children. A joint into a body that an earlier one leads to closes a loop; those follow
+    its children. Joints that are given so stay in their order; others are put depth first. A joint into a body that an earlier one leads to closes a loop; those follow
     behind the tree's. Coordinates q and velocities v are those of the tree's joints, in that
     order; a loop makes them depend on each other. A joint holds,
     in q, its translations (m), then its angle (rad) or its quaternion (w, x, y, z), child to

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html as web
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ class Section(NamedTuple):
 
     title: str
     headings: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
 
 
 def line(robot: Whole) -> str:

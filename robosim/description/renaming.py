@@ -91,7 +91,7 @@ def _body(body: Body, prefix: str) -> Body:
     )
 
 
-def _ends(part: Any, prefix: str) -> dict[str, str | None]:
+def _ends(part: Any, prefix: str) -> dict[str, Any]:
     parent = None if part.parent is None else prefix + part.parent
     return {"parent": parent, "child": prefix + part.child}
 

@@ -81,7 +81,8 @@ def solid(shape: Geometry) -> Solid:
         case "capsule":
             found = capsule(size[0], size[1] / 2)
         case _:
-            assert shape.vertices is not None and shape.faces is not None
+            assert shape.vertices is not None
+            assert shape.faces is not None
             closed = is_closed(shape.vertices, shape.faces)
             found = enclosed(shape.vertices, shape.faces) if closed else convex_hull(shape.vertices)
     if not found.volume > 0:

@@ -160,9 +160,7 @@ def _name(joined: Whole, name: str, obstacles: Collection[str], element: str) ->
         ) from None
 
 
-def _touching(
-    joined: W, first: Side, second: Side, wanted: Sequence[Pair], everything: bool
-) -> W:
+def _touching(joined: W, first: Side, second: Side, wanted: Sequence[Pair], everything: bool) -> W:
     """With pairs that touch, and obstacles of each that leave out bodies of the other."""
     obstacles = {*first.obstacles, *second.obstacles}
     every = [pair for pair in _all_pairs(joined, first, second) if pair[0] in obstacles]
@@ -205,7 +203,9 @@ def _without_overlaps(joined: W, wanted: Sequence[Pair]) -> W:
     probe = changed(
         joined,
         joints=joined.tree_joints,
-        **dict.fromkeys(("contacts", "springs", "couplings", "tendons", "actuators", "sensors"), ()),
+        **dict.fromkeys(
+            ("contacts", "springs", "couplings", "tendons", "actuators", "sensors"), ()
+        ),
         effort_ranges={},
         stance=None,
         obstacles=tuple(one for one in joined.obstacles if obstacle_name(one) in kept),
@@ -250,7 +250,8 @@ def _near(joined: Whole, wanted: Sequence[Pair]) -> list[Pair]:
 def _balls(body: Body, R: Array, x: Array) -> Array:
     """Centre (3,) and radius of a sphere around each collision shape of a body, world, (n, 4)."""
     found = [
-        (*(x + R @ centre), radius) for centre, radius in (_ball(shape) for shape in body.collisions)
+        (*(x + R @ centre), radius)
+        for centre, radius in (_ball(shape) for shape in body.collisions)
     ]
     return np.array(found).reshape(-1, 4)
 

@@ -92,7 +92,9 @@ def test_random_trees_on_random_trees(tmp_path_factory, seed, n, m, suffix):
     assert again.total_mass == pytest.approx(robot.total_mass, rel=1e-12)
     at = {name: rng.uniform(-1, 1) for name in robot.q_names}
     states = [np.array([at[name] for name in one.q_names]) for one in (robot, again)]
-    poses, others = (body_poses(r.tree_joints, q) for r, q in zip((robot, again), states, strict=True))
+    poses, others = (
+        body_poses(r.tree_joints, q) for r, q in zip((robot, again), states, strict=True)
+    )
     np.testing.assert_allclose(center(again, states[1]), center(robot, states[0]), atol=1e-8)
     for body in robot.bodies:
         if body.name not in (to, "b/b0"):

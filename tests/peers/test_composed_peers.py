@@ -32,7 +32,8 @@ def joint(name, parent, child, kind="revolute", xyz="0 0 0.2", axis="0 1 0", rpy
 
 
 ARM = "".join((
-    link("base", 2.0), link("upper", 1.0), link("lower", 0.8), link("flange", 0.1), link("cam", 0.2),
+    link("base", 2.0), link("upper", 1.0), link("lower", 0.8), link("flange", 0.1),
+    link("cam", 0.2),
     joint("shoulder", "base", "upper", axis="0 0 1"),
     joint("elbow", "upper", "lower", rpy="0.5 0 0.2"),
     joint("wrist", "lower", "flange", kind="fixed", xyz="0.01 0 0.3", rpy="0.1 0.2 0"),
@@ -133,6 +134,4 @@ def test_coordinates_without_a_model_are_those_of_the_file_that_is_written(tmp_p
         robosim.to_mujoco(robot, q), robosim.to_mujoco(robot, q, model=model)
     )
     assert robosim.to_mujoco(robot, q).tolist() == [0.0, 1.0, 3.0, 4.0, 2.0]
-    np.testing.assert_array_equal(
-        robosim.from_mujoco(robot, robosim.to_mujoco(robot, q)), q
-    )
+    np.testing.assert_array_equal(robosim.from_mujoco(robot, robosim.to_mujoco(robot, q)), q)

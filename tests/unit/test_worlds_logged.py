@@ -36,7 +36,8 @@ def test_bases_of_several_robots_are_called_alike():
                       *(f"{name}.position" for name in arm))  # fmt: skip
     assert info.v == (*TWIST, *(f"second/{name}" for name in TWIST),
                       *(f"{name}.velocity" for name in arm))  # fmt: skip
-    assert info.units["second/base_x"] == "m" and info.units["second/base_wz"] == "rad/s"
+    assert info.units["second/base_x"] == "m"
+    assert info.units["second/base_wz"] == "rad/s"
     assert LogInfo.from_names(info.names).q == info.q
     assert LogInfo.from_names(info.names).v == info.v
 
@@ -49,7 +50,8 @@ def test_other_free_joints_keep_their_names():
     assert "b/base_x" in LogInfo.of(two, 1e-3).q
     scene = chain(1).add(two, (5, 0, 0), prefix="s/")
     names = LogInfo.of(scene, 1e-3).q
-    assert {"s/base_x", "s/b/base_x"} <= set(names) and "base_x" not in names
+    assert {"s/base_x", "s/b/base_x"} <= set(names)
+    assert "base_x" not in names
     behind = chain(1).add(cube, (5, 0, 0))
     assert "floating_base.x.position" in LogInfo.of(behind, 1e-3).q
 
@@ -84,7 +86,8 @@ def test_models_are_added_from_the_shell(tmp_path):
     names = [body["name"] for body in told["bodies"]]
     assert names[1:4] == ["cube/cube", "cube2/cube", "a1/base"]
     home = told["home"]
-    assert home["cube/floating_base.x"] == 0.5 and home["cube/floating_base.z"] == 0.55
+    assert home["cube/floating_base.x"] == 0.5
+    assert home["cube/floating_base.z"] == 0.55
     assert home["cube2/floating_base.qz"] == pytest.approx(np.sqrt(0.5))
     assert home["a1/floating_base.qz"] == pytest.approx(np.sin(0.75))
     log = tmp_path / "run.csv"

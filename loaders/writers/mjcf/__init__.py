@@ -77,6 +77,12 @@ def _note_what_is_lost(document: Document, stance: Stance | None) -> None:
             lost.add("velocity limits", joint.name)
         if joint.safety is not None:
             lost.add("safety limits", joint.name)
-    kept = ("self-collision", "excluded pairs", "pairs of bodies that touch", "tendons", "obstacles",
-            "actuators, whose joints are driven by torques")  # fmt: skip
+    kept = (
+        "self-collision",
+        "excluded pairs",
+        "pairs of bodies that touch",
+        "tendons",
+        "obstacles",
+        "actuators, whose joints are driven by torques",
+    )
     note_rest(mechanism, lost, kept)
