@@ -156,6 +156,30 @@ def test_random_mechanisms_beside_each_other(seed, n, m, loops):
     assert both.joints[len(both.bodies) :] == (*a.loop_joints, *both.joints[-len(b.loop_joints) :])
 
 
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 4), st.integers(0, 1))
+def test_random_mechanisms_on_each_other(seed, n, m, loops):
+    """Loops stay as closed as they were, wherever the root is put."""
+    (a, qa, _), (b, qb, _) = (
+        random_mechanism(seed, n, loops, 0),
+        random_mechanism(seed + 1, m, 1, 0),
+    )
+    rng = np.random.default_rng(seed)
+    p, turn, to = rng.normal(size=3), random_quaternion(rng), f"b{rng.integers(0, n)}"
+    a, b = replace(a, home=qa), replace(b, home=qb)
+    both = a.attach(b, to, p, turn, prefix="b/", kind="spherical")
+    before, other, found = poses(a), poses(b), poses(both)
+    moved = before[to] @ transformation(p, turn) @ se3.inverse(other["b0"])
+    expected = before | {f"b/{name}": moved @ pose for name, pose in other.items()}
+    for name, pose in expected.items():
+        np.testing.assert_allclose(found[name], pose, atol=1e-12)
+    assert both.q_names == (*a.q_names, *(f"b/mount.q{k}" for k in "wxyz"),
+                            *(f"b/{name}" for name in b.q_names[7:]))  # fmt: skip
+    assert [joint.name for joint in both.loop_joints] == [
+        *(joint.name for joint in a.loop_joints), *(f"b/{joint.name}" for joint in b.loop_joints)
+    ]  # fmt: skip
+
+
 def check_kept(a, b, both, E):
     """All of both is there, first the one's, then the other's, which is moved by E."""
     for what in ("bodies", "tree_joints", "loop_joints", "contacts", "springs", "couplings",
