@@ -37,10 +37,11 @@ class Mechanism(Composable, Frozen):
     its children. Joints that are given so stay in their order; others are put depth first. A joint
     into a body that an earlier one leads to closes a loop; those follow behind the tree's.
     Coordinates q and velocities v are those of the tree's joints, in that order; a loop makes them
-    depend on each other. A joint holds, in q, its translations (m), then its angle (rad) or its quaternion (w, x, y, z), child to
-    joint frame; in v, the rate of the translations in the parent's joint axes and the angular
-    velocity in the child's axes. A floating base is thus: position of the reference frame in the
-    world, quaternion; velocity of that point in world axes, angular velocity in body axes.
+    depend on each other. A joint holds, in q, its translations (m), then its angle (rad) or its
+    quaternion (w, x, y, z), child to joint frame; in v, the rate of the translations in the
+    parent's joint axes and the angular velocity in the child's axes. A floating base is thus:
+    position of the reference frame in the world, quaternion; velocity of that point in world axes,
+    angular velocity in body axes.
 
     Attributes
     ----------
