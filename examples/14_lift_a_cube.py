@@ -1,7 +1,10 @@
-"""An arm with a gripper lifts a cube from a table and holds it for ten seconds.
+"""An arm with a gripper lifts a cube from a table and holds it for ten seconds: lift.parquet.
 
-python examples/14_lift_a_cube.py
+Run as python examples/14_lift_a_cube.py [FOLDER]
 """
+
+import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -9,7 +12,6 @@ import robosim
 from robosim import Body, Geometry, Joint, Mechanism
 
 LINK, REACH, GRIP = 0.4, 0.5, 20.0  # upper and lower arm, and to the cube [m]; of a finger [N]
-FINGERS = ("gripper/left/pad", "gripper/right/pad")
 
 
 def world() -> Mechanism:
@@ -46,19 +48,14 @@ def control(sim: robosim.Simulation) -> np.ndarray:
     return np.array((*sim.dynamics.inverse_dynamics(sim.q, sim.v, a)[:3], GRIP, GRIP))
 
 
-sim, felt = robosim.Simulation(world(), timestep=2e-3), []
+sim = robosim.Simulation(world(), timestep=2e-3)
 sim.set_state([*angles(0.0), *sim.q[3:]])
-sim.run(2.0, control)
-while sim.time < 12.0:
-    sim.step(control(sim))
-    pressed = dict.fromkeys(FINGERS, 0.0)
-    for contact in sim.contacts():
-        for finger in pressed.keys() & {contact.body, contact.other}:
-            pressed[finger] += contact.force @ contact.normal
-    palm, R = sim.frame("gripper/palm")
-    felt.append((*pressed.values(), *R.T @ (sim.frame("cube")[0] - palm)))
-left, right = np.mean(felt, axis=0)[:2]
-slip = np.linalg.norm(np.subtract(felt[-1], felt[0])[2:]) / 10
-print(f"{sim.robot}\nthe cube is {sim.frame('cube')[0][2] - 0.2:.3f} m over the table")
-print(f"the fingers press with {left:.2f} and {right:.2f} N, and it slips by {slip:.0e} m/s")
+sim.run(3.0, control)
+log = sim.run(10.0, control, also=("contacts", "frame:cube", "frame:gripper/palm"))
+log.save(Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "lift.parquet")
+left, right = (log.column(f"gripper/{side}/pad.contact_fy") for side in ("left", "right"))
+away = np.array([log.column(f"cube.p{k}") - log.column(f"gripper/palm.p{k}") for k in "xyz"])
+slip = np.linalg.norm(away[:, -1] - away[:, 0]) / (log.t[-1] - log.t[0])
+print(f"{sim.robot}\nthe cube is {log.column('cube.pz')[-1] - 0.2:.3f} m over the table")
+print(f"on the fingers: {left.mean():.2f} and {right.mean():.2f} N; slip: {slip:.0e} m/s")
 print(f"the wrist carries {sim.joint_wrenches()['gripper/mount'][2]:.3f} N")
