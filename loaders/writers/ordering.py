@@ -33,6 +33,7 @@ def in_file_order(mechanism: Mechanism) -> Mechanism:
         home=sorted_pose(mechanism.home),
         configurations={name: sorted_pose(q) for name, q in mechanism.configurations.items()},
         stance=None,
+        as_given=False,
     )
     if mechanism.stance is None:
         return found

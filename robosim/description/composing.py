@@ -390,6 +390,7 @@ def _joined(first: W, second: Whole, fields: dict[str, Any], others: Sequence[Jo
         effort_ranges={**first.effort_ranges, **second.effort_ranges},
         home=home,
         configurations=configurations,
+        as_given=True,
         self_collision=False,
         stance=None,
         source=None,

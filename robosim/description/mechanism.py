@@ -34,8 +34,8 @@ class Mechanism(Composable, Frozen):
     """Bodies connected by joints, with contact points; belongs to no simulation.
 
     Bodies and joints are put in tree order: joint i leads to body i, and a parent comes before
-    its children. Joints that are given so stay in their order; others are put depth first. A joint
-    into a body that an earlier one leads to closes a loop; those follow behind the tree's.
+    its children, depth first. A joint into a body that an earlier one leads to closes a loop;
+    those follow behind the tree's.
     Coordinates q and velocities v are those of the tree's joints, in that order; a loop makes them
     depend on each other. A joint holds, in q, its translations (m), then its angle (rad) or its
     quaternion (w, x, y, z), child to joint frame; in v, the rate of the translations in the
@@ -83,6 +83,9 @@ class Mechanism(Composable, Frozen):
         What `Simulation.sensor` reads by name.
     stance : Stance or None
         What it is known to stand with.
+    as_given : bool
+        Whether the tree stays in the order given, if parents come before their children, as what
+        is put together of several mechanisms does.
     world_frames : tuple of Frame
     world_visuals : tuple of Geometry
         Of links without mass that are fixed to the world, and so are part of no body: where they
@@ -117,6 +120,7 @@ class Mechanism(Composable, Frozen):
     sensors: tuple[Sensor, ...] = ()
     tendons: tuple[Tendon, ...] = ()
     effort_ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    as_given: bool = False
 
     def __post_init__(self) -> None:
         kinds = {
@@ -147,7 +151,7 @@ class Mechanism(Composable, Frozen):
             excluded_pairs=self._pairs(self.excluded_pairs),
         )
         self._check_parts(element)
-        bodies, joints = tree_order(self.bodies, self.joints, element)
+        bodies, joints = tree_order(self.bodies, self.joints, element, self.as_given)
         self._set(bodies=bodies, joints=joints)
         self._check_coordinates()
         noticed = [body.impossible_inertia() for body in self.bodies]

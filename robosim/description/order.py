@@ -11,11 +11,11 @@ from robosim.errors import ModelError
 
 
 def tree_order(
-    bodies: Sequence[Body], joints: Sequence[Joint], element: str
+    bodies: Sequence[Body], joints: Sequence[Joint], element: str, as_given: bool = False
 ) -> tuple[tuple[Body, ...], tuple[Joint, ...]]:
-    """The order given, if parents come before their children; else depth first. Loops come last.
+    """Depth-first order from the world, children in the order given; then the loops' joints.
 
-    Depth first is from the world, children in the order given.
+    `as_given`: the tree as it is given instead, if parents come before their children.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def tree_order(
             )
     by_name = {body.name: body for body in bodies}
     given = list(into.values())
-    if _parents_first(given):
+    if as_given and _parents_first(given):
         return tuple(by_name[joint.child] for joint in given), (*given, *loops)
     order = depth_first(given)
     if len(order) < len(bodies):
