@@ -135,7 +135,7 @@ def test_a_joint_may_name_a_link_as_its_parent():
     robot = two()
     robot = replace(robot, bodies=(*robot.bodies, Body("c", 1.0, np.eye(3))),
                     joints=(*robot.joints, more), home=None)  # fmt: skip
-    joint = robot.joints[2]
+    joint = robot.joints[robot.joint_index("j")]
     assert joint.parent == "a"
     np.testing.assert_allclose(joint.parent_position, P + R @ AT, atol=1e-15)
     np.testing.assert_allclose(joint.offset, multiply(TIP.quaternion, TURN), atol=1e-15)
