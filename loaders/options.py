@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from robosim.description.contact_points import DEFAULT_FRICTION
-from robosim.description.mechanism import Mechanism, Stance
+from robosim.description.mechanism import Mechanism
+from robosim.description.stance import Stance
 
 
 @dataclass(frozen=True)

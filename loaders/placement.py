@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim.description.body import Body, ContactPoint, lowest_arms
 from robosim.description.joint import Joint
-from robosim.description.mechanism import Mechanism, Stance
+from robosim.description.mechanism import Mechanism
 from robosim.description.poses import body_poses
 from robosim.description.springs import Coupling
+from robosim.description.stance import Stance
 
 Array = NDArray[np.float64]
 _ARM = 3  # motors from which on a chain is taken for an arm

@@ -9,7 +9,8 @@ import re
 
 import numpy as np
 
-from robosim.description.mechanism import Mechanism, Stance
+from robosim.description.mechanism import Mechanism
+from robosim.description.stance import Stance
 
 # Robot name -> rows of: pattern of joint names, angle [rad], kp, kd.
 _STANCES: dict[str, tuple[tuple[str, float, float, float], ...]] = {

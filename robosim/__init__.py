@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 from robosim.description import above
 from robosim.description.body import Body, ContactPoint, Frame, Geometry
 from robosim.description.joint import Joint
-from robosim.description.mechanism import Mechanism, Stance
+from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import HalfSpace, HeightField, TriangleMesh
 from robosim.description.place import Place
 from robosim.description.sensor import Sensor, Zone
 from robosim.description.springs import Coupling, PointSpring, Potential
+from robosim.description.stance import Stance
 from robosim.description.tendon import Tendon
+from robosim.description.touching import find_overlaps_by
 from robosim.errors import (
     ControllerError,
     ConvergenceError,
@@ -53,6 +55,15 @@ if TYPE_CHECKING:
 _SOURCE_TREE = Path(__file__).resolve().parent.parent
 if (_SOURCE_TREE / "pyproject.toml").is_file() and (_SOURCE_TREE / "loaders").is_dir():
     __path__.append(str(_SOURCE_TREE))
+
+
+def _overlapping_pairs(robot: Mechanism) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = import_module("robosim.overlaps").overlapping_pairs(robot)
+    return found
+
+
+# Descriptions ask for what overlaps, which the kernels of a simulation tell.
+find_overlaps_by(_overlapping_pairs)
 
 # Imported on first use, so that building and loading a model does not wait for numba.
 _LAZY = {

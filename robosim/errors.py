@@ -6,8 +6,12 @@ some, the values that would be accepted, so that a message can be acted on witho
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from pathlib import Path
+
+MOST_LISTED = 12  # names that a message lists; of more, those that are nearest to a wrong one
+NEAREST = 5
 
 
 class RobosimError(Exception):
@@ -29,6 +33,8 @@ class ModelError(RobosimError, ValueError):
         The line of the element in that file, from 1.
     alternatives : tuple of str
         Values that would have been accepted.
+    wanted : str or None
+        The name that is not among these; a message proposes those of many that are like it.
     """
 
     def __init__(
@@ -39,8 +45,10 @@ class ModelError(RobosimError, ValueError):
         file: str | Path | None = None,
         line: int | None = None,
         alternatives: Sequence[str] = (),
+        wanted: str | None = None,
     ) -> None:
         self.reason = reason
+        self.wanted = wanted
         self.element = element
         self.file = Path(file) if file is not None else None
         self.line = line
@@ -51,6 +59,9 @@ class ModelError(RobosimError, ValueError):
         line = None if self.line is None else f"line {self.line}"
         where = ": ".join(str(p) for p in (self.file, line, self.element) if p is not None)
         text = f"{where}: {self.reason}" if where else self.reason
+        if self.wanted is not None and len(self.alternatives) > MOST_LISTED:
+            close = nearest(self.wanted, self.alternatives)
+            return f"{text} (nearest of {len(self.alternatives)}: {', '.join(close)})"
         if self.alternatives:
             text += f" (known: {', '.join(self.alternatives)})"
         return text
@@ -63,7 +74,21 @@ class ModelError(RobosimError, ValueError):
             file=file,
             line=self.line if line is None else line,
             alternatives=self.alternatives,
+            wanted=self.wanted,
         )
+
+
+def nearest(wanted: str, names: Sequence[str]) -> list[str]:
+    """The few of many names that are most like another one, the nearest first."""
+    lower = {name: name.lower() for name in names}
+    matcher = difflib.SequenceMatcher(b=wanted.lower(), autojunk=False)
+
+    def likeness(name: str) -> tuple[bool, float]:
+        matcher.set_seq1(lower[name])
+        # A name without its prefix, or a part of a name, is meant more often than a similar word.
+        return wanted.lower() in lower[name], matcher.ratio()
+
+    return sorted(dict.fromkeys(names), key=likeness, reverse=True)[:NEAREST]
 
 
 class LoadError(ModelError):

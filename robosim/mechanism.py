@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from robosim.description.mechanism import Mechanism, Stance
+from robosim.description.mechanism import Mechanism
+from robosim.description.stance import Stance
 
 __all__ = ["Mechanism", "Stance"]

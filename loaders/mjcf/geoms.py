@@ -5,15 +5,17 @@ Sizes are MuJoCo's: radii and half lengths.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.description import solids
+from robosim.description.solids import Solid
 from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.friction import Friction, geom_friction
-from robosim.loaders.mjcf.mesh_inertia import MassProperties
 from robosim.loaders.mjcf.meshes import Mesh, Meshes
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.orientation import Pose, from_to, pose
@@ -189,49 +191,17 @@ def _inertial(geom: Geom, compiler: Compiler) -> Inertial | None:
     return Inertial(mass, p + R @ properties.center, (inertia + inertia.T) / 2)
 
 
-def _about_origin(volume: float, xx: float, yy: float, zz: float) -> MassProperties:
-    return MassProperties(volume, np.zeros(3), np.diag((xx, yy, zz)))
+def _about_origin(volume: float, xx: float, yy: float, zz: float) -> Solid:
+    return Solid(volume, np.zeros(3), np.diag((xx, yy, zz)))
 
 
-def _sphere(size: Array) -> MassProperties:
-    return _ellipsoid(size[[0, 0, 0]])
-
-
-def _ellipsoid(size: Array) -> MassProperties:
-    volume = 4 / 3 * np.pi * float(np.prod(size))
-    squares = size**2
-    return _about_origin(volume, *(volume * (squares.sum() - squares) / 5))
-
-
-def _box(size: Array) -> MassProperties:
-    volume = 8 * float(np.prod(size))
-    squares = size**2
-    return _about_origin(volume, *(volume * (squares.sum() - squares) / 3))
-
-
-def _cylinder(size: Array) -> MassProperties:
-    radius, half = size[:2]
-    volume = 2 * np.pi * radius**2 * half
-    across = volume * (radius**2 / 4 + half**2 / 3)
-    return _about_origin(volume, across, across, volume * radius**2 / 2)
-
-
-def _capsule(size: Array) -> MassProperties:
-    radius, half = size[:2]
-    tube, ball = _cylinder(size), _sphere(size)
-    # Each half of the ball has its centre 3/8 of a radius beyond the end of the tube.
-    moved = ball.volume * (half**2 + 3 / 4 * half * radius)
-    inertia = tube.inertia + ball.inertia + np.diag((moved, moved, 0.0))
-    return MassProperties(tube.volume + ball.volume, np.zeros(3), inertia)
-
-
-def _sphere_shell(geom: Geom) -> MassProperties:
+def _sphere_shell(geom: Geom) -> Solid:
     radius = geom.size[0]
     area = 4 * np.pi * radius**2
     return _about_origin(area, *(3 * [2 / 3 * area * radius**2]))
 
 
-def _box_shell(geom: Geom) -> MassProperties:
+def _box_shell(geom: Geom) -> Solid:
     area, moments = 0.0, np.zeros(3)
     for axis in range(3):
         # The two faces across an axis, each a plate at the distance of half the edge.
@@ -245,30 +215,30 @@ def _box_shell(geom: Geom) -> MassProperties:
     return _about_origin(area, *moments)
 
 
-def _tube(radius: float, half: float) -> MassProperties:
+def _tube(radius: float, half: float) -> Solid:
     area = 4 * np.pi * radius * half
     across = area * (radius**2 / 2 + half**2 / 3)
     return _about_origin(area, across, across, area * radius**2)
 
 
-def _cylinder_shell(geom: Geom) -> MassProperties:
+def _cylinder_shell(geom: Geom) -> Solid:
     radius, half = geom.size[:2]
     tube, lids = _tube(radius, half), 2 * np.pi * radius**2
     across = lids * (radius**2 / 4 + half**2)
     inertia = tube.inertia + np.diag((across, across, lids * radius**2 / 2))
-    return MassProperties(tube.volume + lids, np.zeros(3), inertia)
+    return Solid(tube.volume + lids, np.zeros(3), inertia)
 
 
-def _capsule_shell(geom: Geom) -> MassProperties:
+def _capsule_shell(geom: Geom) -> Solid:
     radius, half = geom.size[:2]
     tube, ball = _tube(radius, half), _sphere_shell(geom)
     # Each half of the sphere has its centre half a radius beyond the end of the tube.
     moved = ball.volume * (half**2 + half * radius)
     inertia = tube.inertia + ball.inertia + np.diag((moved, moved, 0.0))
-    return MassProperties(tube.volume + ball.volume, np.zeros(3), inertia)
+    return Solid(tube.volume + ball.volume, np.zeros(3), inertia)
 
 
-def _ellipsoid_shell(geom: Geom) -> MassProperties:
+def _ellipsoid_shell(geom: Geom) -> Solid:
     """Of the thin shell between an ellipsoid and the one that is longer by the same everywhere.
 
     As MuJoCo has it, with Thomsen's formula for the area.
@@ -282,12 +252,12 @@ def _ellipsoid_shell(geom: Geom) -> MassProperties:
     return _about_origin(area, *(area / products.sum() * grown / 5))
 
 
-_SOLIDS = {
-    "sphere": _sphere,
-    "capsule": _capsule,
-    "ellipsoid": _ellipsoid,
-    "cylinder": _cylinder,
-    "box": _box,
+_SOLIDS: dict[str, Callable[[Array], Solid]] = {
+    "sphere": lambda size: solids.ellipsoid(size[[0, 0, 0]]),
+    "capsule": lambda size: solids.capsule(*size[:2]),
+    "ellipsoid": solids.ellipsoid,
+    "cylinder": lambda size: solids.cylinder(*size[:2]),
+    "box": solids.box,
 }
 _SHELLS = {
     "sphere": _sphere_shell,

@@ -10,11 +10,11 @@ model file says what MuJoCo makes of it: up to 1e-7 of the largest moment are lo
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
+
+from robosim.description.solids import Solid
 
 Array = NDArray[np.float64]
 WAYS = ("convex", "exact", "legacy", "shell")
@@ -23,16 +23,10 @@ _DIAGONAL = 1e-7
 _TURNS = 500
 
 
-class MassProperties(NamedTuple):
-    """At unit density: volume (or area), its centre (3,), inertia (3, 3) about the centre."""
-
-    volume: float
-    center: Array
-    inertia: Array
-
-
-def mass_properties(vertices: Array, faces: NDArray[np.int64], way: str) -> MassProperties:
+def mass_properties(vertices: Array, faces: NDArray[np.int64], way: str) -> Solid:
     """Of a mesh with vertices (n, 3) and faces (m, 3), counterclockwise seen from outside.
+
+    At unit density; of a shell the volume is an area.
 
     Raises
     ------
@@ -51,7 +45,7 @@ def mass_properties(vertices: Array, faces: NDArray[np.int64], way: str) -> Mass
     middle = areas @ centroids / areas.sum()
     if way == "shell":
         inertia = _second_moment(corners - middle, areas / 12)
-        return MassProperties(float(areas.sum()), middle, about_principal_axes(inertia))
+        return Solid(float(areas.sum()), middle, about_principal_axes(inertia))
     parts = _parts(centroids - middle, normals, way)
     if not parts.sum() > 0:
         raise ValueError(f"its volume is {parts.sum():.3g}, not positive: is it inside out?")
@@ -59,7 +53,7 @@ def mass_properties(vertices: Array, faces: NDArray[np.int64], way: str) -> Mass
     # Once more from the centre, as it is not the same for tetrahedra that all count as positive.
     parts = _parts(centroids - center, normals, way)
     inertia = _second_moment(corners - center, parts / 20)
-    return MassProperties(float(parts.sum()), center, about_principal_axes(inertia))
+    return Solid(float(parts.sum()), center, about_principal_axes(inertia))
 
 
 def _parts(arms: Array, normals: Array, way: str) -> Array:

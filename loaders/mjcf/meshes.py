@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions, safe_xml
+from robosim.description.solids import Solid
 from robosim.errors import LoadError
 from robosim.loaders.meshes import MeshCache
 from robosim.loaders.mjcf.compiler import Compiler
@@ -18,7 +19,6 @@ from robosim.loaders.mjcf.defaults import Defaults
 from robosim.loaders.mjcf.files import Files, stem
 from robosim.loaders.mjcf.mesh_inertia import (
     WAYS,
-    MassProperties,
     hull_faces,
     mass_properties,
 )
@@ -49,7 +49,7 @@ class Mesh:
     way: str
 
     @cached_property
-    def mass_properties(self) -> MassProperties:
+    def mass_properties(self) -> Solid:
         """At unit density.
 
         Raises

@@ -15,6 +15,7 @@ from robosim.loaders import carriers
 from robosim.loaders.srdf import SUFFIX, beside
 from robosim.loaders.writers.mesh_files import MeshFiles
 from robosim.loaders.writers.mjcf import mjcf
+from robosim.loaders.writers.ordering import in_file_order
 from robosim.loaders.writers.parts import Lost
 from robosim.loaders.writers.srdf import srdf
 from robosim.loaders.writers.urdf import urdf
@@ -46,7 +47,7 @@ def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> tuple[str, ...]:
         known = ", ".join(SUFFIXES)
         raise SaveError(f"{file}: unknown kind of model file '{file.suffix}' (known: {known})")
     _refuse_charts(mechanism)
-    mechanism = carriers.taken_apart(mechanism)
+    mechanism = carriers.taken_apart(in_file_order(mechanism))
     lost = Lost()
     meshes = MeshFiles(file)
     semantics = None

@@ -8,7 +8,8 @@ import numpy as np
 
 from robosim.description.body import Body, Geometry
 from robosim.description.joint import Joint
-from robosim.description.mechanism import Mechanism, Stance
+from robosim.description.mechanism import Mechanism
+from robosim.description.stance import Stance
 from robosim.errors import ModelError
 from robosim.models.builders.parts import (
     BLUE,

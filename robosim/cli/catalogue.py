@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from robosim.cli import arguments
 from robosim.cli.application import app, remark, show
-from robosim.cli.loading import Loading
+from robosim.cli.loading import World
 from robosim.cli.options import with_options
 from robosim.cli.tables import contacts_table, plain_table, robot_dictionary, robot_tables
 
@@ -50,7 +50,7 @@ def models(as_json: arguments.Json = False) -> None:
 @with_options
 def info(
     model: arguments.Model,
-    loading: Loading,
+    loading: World,
     contacts: Annotated[
         bool,
         typer.Option("--contacts", help="Tell which contact points each link has, and why."),

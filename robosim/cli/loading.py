@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import robosim
+from robosim.cli.adding import Added, addition, with_added
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
 
@@ -162,6 +163,24 @@ class Loading(Files):
             return robot
         contacts = tuple(replace(point, friction=self.friction) for point in robot.contacts)
         return replace(robot, contacts=contacts)
+
+
+@dataclass(frozen=True)
+class World(Loading):
+    """The same, and what stands beside it."""
+
+    add: Added = None
+
+    def load(self, model: str, **options: Any) -> Mechanism:
+        """The robot that the options of the command line ask for, and what is added to it."""
+        wanted = [addition(text) for text in self.add or ()]
+        robot = super().load(model, **options)
+        for one in wanted:
+            other = robosim.load(
+                one.model, ground=not self.no_ground, package_dirs=self.package_dir or None
+            )
+            robot = with_added(robot, other, one)
+        return robot
 
 
 def _argument(text: str) -> tuple[str, str]:

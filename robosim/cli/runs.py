@@ -13,7 +13,7 @@ import typer
 from robosim.cli import arguments
 from robosim.cli.application import INTERRUPTED, app, out, remark, show
 from robosim.cli.hints import proposed
-from robosim.cli.loading import Loading
+from robosim.cli.loading import World
 from robosim.cli.options import with_options
 from robosim.cli.running import interruptible, run
 from robosim.cli.stepping import STEPPING, Stepping
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @with_options
 def simulate(
     model: arguments.Model,
-    loading: Loading,
+    loading: World,
     *,
     seconds: Annotated[float, typer.Option(help="Seconds to simulate.", metavar="S")] = 10.0,
     stepping: Stepping,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -69,7 +69,7 @@ def start_state(
         For names that the robot has not, and values that are no finite numbers.
     """
     # Here, as logs take long to import.
-    from robosim.log.columns import BASE_POSE, BASE_TWIST
+    from robosim.log.columns import base_columns
 
     if not math.isfinite(drop):
         raise OptionError(f"--drop must be a finite number, not {drop}")
@@ -82,7 +82,7 @@ def start_state(
         raise OptionError(f"--from {pose}: '{robot.name}' has no such pose ({known})")
     positions = np.array(robot.home if pose is None else robot.poses[pose])
     names = robot.q_names
-    base = (BASE_POSE, BASE_TWIST) if robot.floating_base else ((), ())
+    base = base_columns(robot)
     given = _values("--q", q, names, base[0])
     for index, value in given.items():
         positions[index] = value
@@ -99,16 +99,17 @@ def start_state(
 
 
 def _values(
-    option: str, texts: Sequence[str], names: Sequence[str], base: Sequence[str]
+    option: str, texts: Sequence[str], names: Sequence[str], bases: Mapping[int, str]
 ) -> dict[int, float]:
-    """Index -> value of each NAME=VALUE; the first have other names in `base`, as in logs."""
+    """Index -> value of each NAME=VALUE; those of `bases` have other names there, as in logs."""
     found: dict[int, float] = {}
+    base = {name: index for index, name in bases.items()}
     for text in texts:
         name, equals, number = text.rpartition("=")
         if not equals or not name:
             raise OptionError(f"{option} takes NAME=VALUE, not '{text}'")
         if name not in names and name not in base:
-            known = (*base, *names[len(base) :])
+            known = [bases.get(index, own) for index, own in enumerate(names)]
             raise OptionError(f"{option} {text}: no such name ({_listed(known)})")
         unit = math.pi / 180 if number.endswith(_DEGREES) else 1.0
         try:
@@ -117,7 +118,7 @@ def _values(
             value = math.nan
         if not math.isfinite(value):
             raise OptionError(f"{option} {text}: '{number}' is no number")
-        found[names.index(name) if name in names else base.index(name)] = value
+        found[names.index(name) if name in names else base[name]] = value
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from robosim.description.joint import Joint
+from robosim.description import overview
 from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Term
 
@@ -188,82 +188,14 @@ def robot_dictionary(robot: Mechanism) -> dict[str, Any]:
 
 def robot_tables(robot: Mechanism) -> list[Table]:
     """What ``robosim info`` prints, one table after the other."""
-    base = "floating" if robot.floating_base else "fixed"
-    summary = plain_table("", "", title=escape(robot.name))
-    summary.show_header = False
-    for what, told in (
-        ("loaded from", robot.source or "a builder"),
-        ("base", base),
-        ("degrees of freedom", _freedom_told(robot)),
-        ("coordinates", str(robot.nq)),
-        ("mass", f"{robot.total_mass:.6g} kg in {len(robot.bodies)} bodies"),
-        ("contacts", _contacts_told(robot)),
-    ):
-        summary.add_row(f"[dim]{what}[/dim]", escape(told))
-
-    bodies = plain_table("body", "mass [kg]>", "moments of inertia [kg m^2]>", "merged links")
-    for body in robot.bodies:
-        moments = np.linalg.eigvalsh(np.asarray(body.inertia))
-        bodies.add_row(
-            escape(body.name),
-            f"{0.0 if body.carrier else body.mass:.6g}",
-            " ".join(f"{moment:.3g}" for moment in moments),
-            escape(", ".join(frame.name for frame in body.frames[1:])),
-        )
-
-    home = np.asarray(robot.home)
-    joints = plain_table("joint", "kind", "parent", "child", "limits", "effort>", "home")
-    for start, joint in zip(robot.q_offsets, robot.joints, strict=False):
-        joints.add_row(
-            escape(joint.name),
-            _kind(joint),
-            escape(joint.parent or "the world"),
-            escape(joint.child),
-            _limits(joint),
-            _efforts(joint),
-            " ".join(f"{value:.4g}" for value in home[start : start + joint.nq])
-            if start < robot.nq
-            else "closes a loop",
-        )
-    tables = [summary, bodies, joints]
-    if robot.springs:
-        springs = plain_table("spring", "parent", "child", "N/m>", "rest length [m]>", "N s/m>")
-        for spring in robot.springs:
-            springs.add_row(
-                escape(spring.name),
-                escape(spring.parent or "the world"),
-                escape(spring.child),
-                f"{spring.stiffness:.4g}",
-                f"{spring.rest_length:.4g}",
-                f"{spring.damping:.4g}",
-            )
-        tables.append(springs)
-    if robot.tendons:
-        tendons = plain_table("tendon", "over", "N/m>", "rest length [m]>", "N s/m>", "limits")
-        for tendon in robot.tendons:
-            over = [p.coordinate for p in tendon.path if isinstance(p, Term)]
-            over += dict.fromkeys(name or "the world" for name in tendon.bodies())
-            rest = dict.fromkeys(np.asarray(tendon.rest_length).tolist())
-            tendons.add_row(
-                escape(tendon.name),
-                escape(", ".join(over)),
-                f"{tendon.stiffness:.4g}",
-                " to ".join(f"{length:.4g}" for length in rest),
-                f"{tendon.damping:.4g}",
-                f"{tendon.lower:.4g} to {tendon.upper:.4g}",
-            )
-        tables.append(tendons)
-    if robot.couplings:
-        couplings = plain_table("coupling", "joint", "follows", "ratio>", "offset>")
-        for coupling in robot.couplings:
-            couplings.add_row(
-                escape(coupling.name),
-                escape(coupling.joint),
-                escape(coupling.source),
-                f"{coupling.ratio:.4g}",
-                f"{coupling.offset:.4g}",
-            )
-        tables.append(couplings)
+    tables = []
+    for section in overview.sections(robot):
+        table = plain_table(*map(escape, section.headings), title=escape(section.title) or None)
+        table.show_header = any(section.headings)
+        for first, *row in section.rows:
+            told = escape(first) if table.show_header else f"[dim]{escape(first)}[/dim]"
+            table.add_row(told, *map(escape, row))
+        tables.append(table)
     return tables
 
 
@@ -275,45 +207,6 @@ def contacts_table(links: list[dict[str, Any]]) -> Table:
             escape(link["link"]), escape(link["body"]), str(link["points"]), escape(link["why"])
         )
     return table
-
-
-def _freedom_told(robot: Mechanism) -> str:
-    told = f"{robot.nv}, of which {robot.nu} actuated"
-    match len(robot.loop_joints):
-        case 0:
-            return told
-        case 1:
-            return f"{told}; a closed loop takes some"
-        case n:
-            return f"{told}; {n} closed loops take some"
-
-
-def _contacts_told(robot: Mechanism) -> str:
-    if not robot.contacts:
-        return "none"
-    touching = {contact.body for contact in robot.contacts}
-    frictions = sorted({contact.friction for contact in robot.contacts})
-    told = " to ".join(f"{mu:.3g}" for mu in sorted({frictions[0], frictions[-1]}))
-    return f"{len(robot.contacts)} points of {len(touching)} bodies, friction {told}"
-
-
-def _limits(joint: Joint) -> str:
-    lower, upper = np.asarray(joint.lower), np.asarray(joint.upper)
-    if not np.any(np.isfinite(lower) | np.isfinite(upper)):
-        return ""
-    return ", ".join(f"{a:.4g} to {b:.4g}" for a, b in zip(lower, upper, strict=True))
-
-
-def _kind(joint: Joint) -> str:
-    if joint.kind == "floating" or all(joint.has_motor):
-        return joint.kind
-    return f"{joint.kind}, {'partly ' if joint.actuated else ''}passive"
-
-
-def _efforts(joint: Joint) -> str:
-    each = np.atleast_1d(joint.effort_limit)
-    told = [f"{effort:.4g}" if math.isfinite(effort) else "-" for effort in each]
-    return ", ".join(told) if np.any(np.isfinite(each)) else ""
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ import typer
 
 from robosim.cli import arguments
 from robosim.cli.application import app, err, out, remark
-from robosim.cli.loading import Files, Loading, PackageDirs
+from robosim.cli.loading import Files, PackageDirs, World
 from robosim.cli.options import with_options
 from robosim.cli.running import interruptible
 from robosim.cli.runs import check_seconds
@@ -29,7 +29,7 @@ Open = Annotated[bool, typer.Option("--open", help="Open the browser.", rich_hel
 @with_options
 def view(
     model: arguments.Model,
-    loading: Loading,
+    loading: World,
     stepping: Stepping,
     watching: Watching,
     seconds: Annotated[

@@ -26,22 +26,8 @@ def check_unique(what: str, names: Iterable[str]) -> None:
 def index_of(what: str, names: Sequence[str], name: str) -> int:
     """Where a name is among others, or a ModelError."""
     if name not in names:
-        raise ModelError(f"no {what} '{name}'", alternatives=names)
+        raise ModelError(f"no {what} '{name}'", alternatives=names, wanted=name)
     return names.index(name)
-
-
-def no_body(name: str | None, bodies: Sequence[Body]) -> str:
-    """What to say of a name that no body has; and where it is that of a frame, as of a merged link.
-
-    What is placed on a body is given in the axes of that body, which a frame does not have.
-    """
-    for body in bodies:
-        if any(frame.name == name for frame in body.frames):
-            return (
-                f"body '{name}' does not exist; it is a frame of body '{body.name}': name that "
-                "body, and give places in its axes (Place.of_frame has those of the frame)"
-            )
-    return f"body '{name}' does not exist"
 
 
 def check_ends(
@@ -55,9 +41,10 @@ def check_ends(
                 if body not in names and not (role == "parent" and body is None):
                     hint = "; the world is None" if (role, body) == ("parent", "world") else ""
                     raise ModelError(
-                        f"{role} {no_body(body, bodies).removeprefix('body ')}{hint}",
+                        f"{role} '{body}' does not exist{hint}",
                         element=f"{what} '{element.name}'",
                         alternatives=names,
+                        wanted=str(body),
                     )
     for joint in joints:
         if joint.parent == joint.child:
@@ -70,9 +57,10 @@ def check_contacts(contacts: Sequence[ContactPoint], bodies: Sequence[Body]) -> 
     for contact in contacts:
         if contact.body not in names:
             raise ModelError(
-                no_body(contact.body, bodies),
+                f"body '{contact.body}' does not exist",
                 element=f"contact '{contact.name}'",
                 alternatives=names,
+                wanted=contact.body,
             )
 
 
@@ -92,7 +80,10 @@ def check_pairs(
         for body in pair:
             if body not in known:
                 raise ModelError(
-                    f"body '{body}' does not exist", element=element, alternatives=tuple(known)
+                    f"body '{body}' does not exist",
+                    element=element,
+                    alternatives=tuple(known),
+                    wanted=body,
                 )
         if pair[0] == pair[1]:
             raise ModelError("a body cannot touch itself", element=element)
@@ -113,7 +104,10 @@ def check_couplings(couplings: Sequence[Coupling], joints: Sequence[Joint]) -> N
             element = f"coupling '{coupling.name}'"
             if name not in kinds:
                 raise ModelError(
-                    f"joint '{name}' does not exist", element=element, alternatives=tuple(kinds)
+                    f"joint '{name}' does not exist",
+                    element=element,
+                    alternatives=tuple(kinds),
+                    wanted=name,
                 )
             if kinds[name].nv != 1:
                 raise ModelError(
@@ -141,9 +135,10 @@ def check_tendons(
             if name not in known:
                 told = f"{what} '{name}' does not exist"
                 raise ModelError(
-                    no_body(name, bodies) if what == "body" else told,
+                    told,
                     element=f"tendon '{tendon.name}'",
                     alternatives=known,
+                    wanted=name,
                 )
 
 
@@ -164,13 +159,15 @@ def check_actuators(
                     f"'{name}' is no coordinate of the joints and no tendon",
                     element=f"actuator '{actuator.name}'",
                     alternatives=sorted(known),
+                    wanted=name,
                 )
         body = None if actuator.place is None else actuator.place.body
         if body is not None and body not in names:
             raise ModelError(
-                no_body(body, bodies),
+                f"body '{body}' does not exist",
                 element=f"actuator '{actuator.name}'",
                 alternatives=names,
+                wanted=body,
             )
 
 
@@ -183,6 +180,7 @@ def check_effort_ranges(ranges: Mapping[str, tuple[float, float]], v_names: Sequ
                 "higher number",
                 element="effort_ranges",
                 alternatives=v_names,
+                wanted=name,
             )
 
 
@@ -201,10 +199,18 @@ def check_sensors(
         element = f"sensor '{sensor.name}'"
         for body in (sensor.place.body, sensor.reference.body, *sensor.bodies):
             if body is not None and body not in names:
-                raise ModelError(no_body(body, bodies), element=element, alternatives=names)
+                raise ModelError(
+                    f"body '{body}' does not exist",
+                    element=element,
+                    alternatives=names,
+                    wanted=body,
+                )
         known = balls if sensor.kind.startswith("ball") else coordinates
         for name in sensor.of:
             if name not in known:
                 raise ModelError(
-                    f"there is no coordinate '{name}'", element=element, alternatives=known
+                    f"there is no coordinate '{name}'",
+                    element=element,
+                    alternatives=known,
+                    wanted=name,
                 )

@@ -13,52 +13,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.description import checks
+from robosim.description import checks, links, overview
 from robosim.description.actuator import Actuator
 from robosim.description.body import Body, ContactPoint, Frame, Geometry
+from robosim.description.composing import Composable
 from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape, as_obstacles, obstacle_name
 from robosim.description.order import coordinate_names, tree_order
 from robosim.description.rigid import rigid_groups
 from robosim.description.sensor import Sensor
 from robosim.description.springs import Coupling, PointSpring
+from robosim.description.stance import Stance
 from robosim.description.tendon import Tendon
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, parts, read_only
 
 
-@dataclass(frozen=True, eq=False)
-class Stance(Frozen):
-    """Joint targets and PD gains that a robot is known to stand with.
-
-    Attributes
-    ----------
-    target : (nu,) [rad or m]
-    kp, kd : (nu,) [N m/rad, N m s/rad]
-    """
-
-    target: ArrayLike
-    kp: ArrayLike
-    kd: ArrayLike
-
-    def __post_init__(self) -> None:
-        shape = np.shape(self.target)
-        for what in ("target", "kp", "kd"):
-            self._set(**{what: frozen_array(getattr(self, what), shape, what, "stance")})
-
-
-@dataclass(frozen=True, eq=False)
-class Mechanism(Frozen):
+@dataclass(frozen=True, eq=False, repr=False)
+class Mechanism(Composable, Frozen):
     """Bodies connected by joints, with contact points; belongs to no simulation.
 
     Bodies and joints are put in tree order: joint i leads to body i, and a parent comes before
-    its children. A joint into a body that an earlier one leads to closes a loop; those follow
-    behind the tree's. Coordinates q and velocities v are those of the tree's joints, in that
-    order; a loop makes them depend on each other. A joint holds,
-    in q, its translations (m), then its angle (rad) or its quaternion (w, x, y, z), child to
-    joint frame; in v, the rate of the translations in the parent's joint axes and the angular
-    velocity in the child's axes. A floating base is thus: position of the reference frame in the
-    world, quaternion; velocity of that point in world axes, angular velocity in body axes.
+    its children, depth first. A joint into a body that an earlier one leads to closes a loop;
+    those follow behind the tree's.
+    Coordinates q and velocities v are those of the tree's joints, in that order; a loop makes them
+    depend on each other. A joint holds, in q, its translations (m), then its angle (rad) or its
+    quaternion (w, x, y, z), child to joint frame; in v, the rate of the translations in the
+    parent's joint axes and the angular velocity in the child's axes. A floating base is thus:
+    position of the reference frame in the world, quaternion; velocity of that point in world axes,
+    angular velocity in body axes.
 
     Attributes
     ----------
@@ -73,8 +56,9 @@ class Mechanism(Frozen):
     obstacles : tuple of HalfSpace, HeightField, TriangleMesh or Geometry
         Things of the world that the bodies' collision geometry cannot pass, in world coordinates.
     contact_pairs : tuple of pairs of names
-        Bodies whose collision geometries cannot pass each other. The name of a frame, as of a
-        link that was merged, stands for the body that has the frame; below as well.
+        Bodies whose collision geometries cannot pass each other. The name of a link that was
+        merged stands for the body that it is part of, here and in all parts: what these place on
+        the link, they place in its frame.
     self_collision : bool
         Whether that holds for all pairs of bodies without a joint between them.
     excluded_pairs : tuple of pairs of names
@@ -99,6 +83,9 @@ class Mechanism(Frozen):
         What `Simulation.sensor` reads by name.
     stance : Stance or None
         What it is known to stand with.
+    as_given : bool
+        Whether the tree stays in the order given, if parents come before their children, as what
+        is put together of several mechanisms does.
     world_frames : tuple of Frame
     world_visuals : tuple of Geometry
         Of links without mass that are fixed to the world, and so are part of no body: where they
@@ -133,6 +120,7 @@ class Mechanism(Frozen):
     sensors: tuple[Sensor, ...] = ()
     tendons: tuple[Tendon, ...] = ()
     effort_ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    as_given: bool = False
 
     def __post_init__(self) -> None:
         kinds = {
@@ -147,15 +135,23 @@ class Mechanism(Frozen):
         for what, kind in kinds.items():
             self._set(**{what: parts(getattr(self, what), kind, what, element)})
         self._set(obstacles=as_obstacles(self.obstacles))
+        merged = links.links_of(self.bodies, self.world_frames)
         self._set(
-            actuators=tuple(self.actuators),
-            sensors=tuple(self.sensors),
+            joints=tuple(links.on_parent(joint, merged) for joint in self.joints),
+            contacts=tuple(links.contact_on(contact, merged) for contact in self.contacts),
+            springs=tuple(links.between(spring, merged) for spring in self.springs),
+            tendons=tuple(links.tendon_on(tendon, merged) for tendon in self.tendons),
+            actuators=tuple(
+                one if one.place is None else replace(one, place=links.place_on(one.place, merged))
+                for one in self.actuators
+            ),
+            sensors=tuple(links.sensor_on(sensor, merged) for sensor in self.sensors),
             effort_ranges={k: (float(a), float(b)) for k, (a, b) in self.effort_ranges.items()},
             contact_pairs=self._pairs(self.contact_pairs),
             excluded_pairs=self._pairs(self.excluded_pairs),
         )
         self._check_parts(element)
-        bodies, joints = tree_order(self.bodies, self.joints, element)
+        bodies, joints = tree_order(self.bodies, self.joints, element, self.as_given)
         self._set(bodies=bodies, joints=joints)
         self._check_coordinates()
         noticed = [body.impossible_inertia() for body in self.bodies]
@@ -170,6 +166,13 @@ class Mechanism(Frozen):
                 for name, q in self.configurations.items()
             },
         )
+
+    def __repr__(self) -> str:
+        return overview.line(self)
+
+    def _repr_html_(self) -> str:
+        """What `robosim info` prints, as a notebook shows it."""
+        return overview.html(self)
 
     def _pairs(self, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """With the names of bodies in place of those of their frames."""
@@ -206,6 +209,7 @@ class Mechanism(Frozen):
         checks.check_couplings(self.couplings, self.joints)
 
     def _check_coordinates(self) -> None:
+        """What is about coordinates, by their names."""
         for joint in self.loop_joints:
             if joint.motion is not None and joint.nv != 1:
                 raise ModelError(
@@ -213,7 +217,6 @@ class Mechanism(Frozen):
                     "tree's: drive joints of the tree, or let this one come first",
                     element=f"joint '{joint.name}'",
                 )
-        """What is about coordinates, by their names."""
         q_names, v_names, bodies, tendons = self.q_names, self.v_names, self.bodies, self.tendons
         checks.check_tendons(tendons, q_names, v_names, bodies)
         checks.check_actuators(self.actuators, q_names, v_names, tendons, bodies)
@@ -337,7 +340,8 @@ class Mechanism(Frozen):
         if any(frame.name == name for frame in self.world_frames):
             raise ModelError(f"frame '{name}' is fixed to the world: see world_frames")
         if name not in self._frame_index:
-            raise ModelError(f"no frame '{name}'", alternatives=tuple(self._frame_index))
+            known = tuple(self._frame_index)
+            raise ModelError(f"no frame '{name}'", alternatives=known, wanted=name)
         return self._frame_index[name]
 
     def body_or_frame(self, name: str) -> tuple[int, Frame]:
@@ -358,7 +362,8 @@ class Mechanism(Frozen):
             if not error.alternatives:
                 raise
             known = dict.fromkeys((*self._body_index, *error.alternatives))
-            raise ModelError(f"no body or frame '{name}'", alternatives=tuple(known)) from None
+            told = f"no body or frame '{name}'"
+            raise ModelError(told, alternatives=tuple(known), wanted=name) from None
 
     def body(self, name: str) -> Body:
         """The body of that name, or with the frame of that name, or ModelError."""

@@ -11,16 +11,17 @@ from robosim.errors import ModelError
 
 
 def tree_order(
-    bodies: Sequence[Body], joints: Sequence[Joint], element: str
+    bodies: Sequence[Body], joints: Sequence[Joint], element: str, as_given: bool = False
 ) -> tuple[tuple[Body, ...], tuple[Joint, ...]]:
     """Depth-first order from the world, children in the order given; then the loops' joints.
+
+    `as_given`: the tree as it is given instead, if parents come before their children.
 
     Raises
     ------
     ModelError
         For a body that no joint leads to from the world; names the element.
     """
-    children: dict[str | None, list[Joint]] = {}
     into: dict[str, Joint] = {}
     loops: list[Joint] = []
     for joint in joints:
@@ -28,19 +29,17 @@ def tree_order(
             loops.append(joint)
             continue
         into[joint.child] = joint
-        children.setdefault(joint.parent, []).append(joint)
     for body in bodies:
         if body.name not in into:
             raise ModelError(
                 "has no joint to the world or to another body; add a 'floating' one",
                 element=f"body '{body.name}'",
             )
-    order: list[Joint] = []
-    stack = list(reversed(children.get(None, [])))
-    while stack:
-        joint = stack.pop()
-        order.append(joint)
-        stack.extend(reversed(children.get(joint.child, [])))
+    by_name = {body.name: body for body in bodies}
+    given = list(into.values())
+    if as_given and _parents_first(given):
+        return tuple(by_name[joint.child] for joint in given), (*given, *loops)
+    order = depth_first(given)
     if len(order) < len(bodies):
         reached = {joint.name for joint in order}
         cycle = [j.name for j in into.values() if j.name not in reached]
@@ -49,8 +48,30 @@ def tree_order(
             "a body the first one given must lead there from the world; the others close loops",
             element=element,
         )
-    by_name = {body.name: body for body in bodies}
     return tuple(by_name[joint.child] for joint in order), (*order, *loops)
+
+
+def depth_first(joints: Iterable[Joint]) -> list[Joint]:
+    """Joints of a tree that lead from the world, depth first, children in the order given."""
+    children: dict[str | None, list[Joint]] = {}
+    for joint in joints:
+        children.setdefault(joint.parent, []).append(joint)
+    order: list[Joint] = []
+    stack = list(reversed(children.get(None, [])))
+    while stack:
+        joint = stack.pop()
+        order.append(joint)
+        stack.extend(reversed(children.get(joint.child, [])))
+    return order
+
+
+def _parents_first(joints: Sequence[Joint]) -> bool:
+    placed: set[str | None] = {None}
+    for joint in joints:
+        if joint.parent not in placed:
+            return False
+        placed.add(joint.child)
+    return True
 
 
 def coordinate_names(

@@ -4,7 +4,8 @@ The columns are ``time``, the coordinates, the velocities, the torques, four num
 step, and what else was asked for (`robosim.log.channels`). A column's name says what it holds, so
 that a log can be taken apart again from the names alone, as a CSV file demands: ``base_x`` to
 ``base_qz`` and ``<joint>.position`` make q, ``base_vx`` to ``base_wz`` and ``<joint>.velocity``
-make v, ``<joint>.torque`` makes tau.
+make v, ``<joint>.torque`` makes tau. Of a robot that was added with a prefix, the base has the
+prefix as well: ``second/base_x``.
 """
 
 from __future__ import annotations
@@ -90,6 +91,29 @@ def effort_units(robot: Mechanism) -> list[str]:
     return [units[k] for k in robot.actuated]
 
 
+def base_columns(robot: Mechanism) -> tuple[dict[int, str], dict[int, str]]:
+    """What the entries of q, and of v, are called that are those of bases.
+
+    The base of the first robot if that floats, and of each that was added with a prefix: the first
+    joint of all that have the prefix, up to the last slash, if that floats.
+    """
+    found: tuple[dict[int, str], dict[int, str]] = ({}, {})
+    seen: set[str] = set()
+    for joint, q, v in zip(robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False):
+        first, slash, _ = joint.name.rpartition("/")
+        prefix = first + slash
+        fresh = prefix not in seen and (prefix or not seen)
+        seen.add(prefix)
+        if fresh and joint.kind == "floating" and joint.parent is None:
+            found[0].update({q + k: prefix + name for k, name in enumerate(BASE_POSE)})
+            found[1].update({v + k: prefix + name for k, name in enumerate(BASE_TWIST)})
+    return found
+
+
+def _is_base(name: str, columns: Sequence[str]) -> bool:
+    return name.rpartition("/")[2] in columns
+
+
 @dataclass(frozen=True)
 class LogInfo:
     """What a log says about itself beside its samples.
@@ -138,11 +162,9 @@ class LogInfo:
             q_units += joint.units[: joint.numbers]
             q_units += ["1"] * 4 if joint.has_quaternion else []
             v_units += [f"{unit}/s" for unit in joint.units]
-        q = [name + POSITION for name in robot.q_names]
-        v = [name + VELOCITY for name in robot.v_names]
-        if robot.floating_base:
-            q[: len(BASE_POSE)] = BASE_POSE
-            v[: len(BASE_TWIST)] = BASE_TWIST
+        bases = base_columns(robot)
+        q = [bases[0].get(k, name + POSITION) for k, name in enumerate(robot.q_names)]
+        v = [bases[1].get(k, name + VELOCITY) for k, name in enumerate(robot.v_names)]
         tau = [name + TORQUE for name in robot.actuated_names]
         units = dict(zip((*q, *v), (*q_units, *v_units), strict=True))
         units |= dict(zip(tau, effort_units(robot), strict=True))
@@ -170,8 +192,8 @@ class LogInfo:
             info = cls(
                 robot=str(says.get("robot", "")),
                 timestep=float(says.get("timestep", np.nan)),
-                q=tuple(n for n in names if n in BASE_POSE or n.endswith(POSITION)),
-                v=tuple(n for n in names if n in BASE_TWIST or n.endswith(VELOCITY)),
+                q=tuple(n for n in names if _is_base(n, BASE_POSE) or n.endswith(POSITION)),
+                v=tuple(n for n in names if _is_base(n, BASE_TWIST) or n.endswith(VELOCITY)),
                 tau=tuple(n for n in names if n.endswith(TORQUE)),
                 units=dict(says.get("units", {})),
                 version=str(says.get("version", "")),

@@ -28,6 +28,7 @@ from robosim.errors import OptionError, StateError
 from robosim.minimal.engine import BODY, Engine
 from robosim.minimal.refusals import check_robot
 from robosim.runtime.notice import CompileNotice
+from robosim.simulation.frames import Frames
 from robosim.simulation.given import check_time, checked, checked_pose
 from robosim.simulation.loads import Held, wrench_about
 from robosim.simulation.motions import Motions
@@ -59,7 +60,7 @@ class Bodies(NamedTuple):
     v: Array
 
 
-class MinimalSimulation(Runs):
+class MinimalSimulation(Frames, Runs):
     """Steps a tree with variational integrators in joint coordinates, O(n) in its joints.
 
     It has no contacts, limits, dry friction, loops, couplings, motions or tendons: it refuses them

@@ -15,7 +15,7 @@ Neither library is imported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.description.chains import is_of_hinges_and_slides, taken_apart
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
+from robosim.description.order import depth_first
 from robosim.errors import PeerError, StateError
 
 Array = NDArray[np.float64]
@@ -218,10 +219,12 @@ def _checked(name: str, value: ArrayLike, size: int) -> Array:
     return array
 
 
-def _ours(robot: Mechanism) -> Iterator[_Own]:
-    """Joints that can move, with their places in q and v."""
+def _ours(robot: Mechanism, order: Sequence[Joint] = ()) -> Iterator[_Own]:
+    """Joints that can move, with their places in q and v; in an order, or in that of the robot."""
     paths: dict[str | None, tuple[str, ...]] = {None: ()}
-    for j, joint in enumerate(robot.tree_joints):
+    at = {joint.child: j for j, joint in enumerate(robot.tree_joints)}
+    for joint in order or robot.tree_joints:
+        j = at[joint.child]
         q, v = robot.q_offsets[j], robot.v_offsets[j]
         path = (*paths[joint.parent], *joint.via)
         if is_of_hinges_and_slides(joint):
@@ -380,13 +383,14 @@ def _mujoco_slots(robot: Mechanism, model: Any) -> list[_Slot]:
     if model is None:
         refuse_loops("MuJoCo", robot)
     slots = []
-    for joint, q, v, _ in _ours(robot):
+    begin_q = begin_v = 0
+    for joint, q, v, _ in _ours(robot, depth_first(robot.tree_joints)):
         _refuse_kind("MuJoCo", joint)
-        peer_q, peer_v = q, v
+        peer_q, peer_v = slice(begin_q, begin_q + joint.nq), slice(begin_v, begin_v + joint.nv)
+        begin_q, begin_v = peer_q.stop, peer_v.stop
         if model is not None:
-            begin_q, begin_v = _mujoco_addresses(joint, model)
-            peer_q = slice(begin_q, begin_q + joint.nq)
-            peer_v = slice(begin_v, begin_v + joint.nv)
+            at_q, at_v = _mujoco_addresses(joint, model)
+            peer_q, peer_v = slice(at_q, at_q + joint.nq), slice(at_v, at_v + joint.nv)
         slots.append(_Slot(joint, q, v, peer_q, peer_v))
     if model is not None:
         _refuse_others("MuJoCo", robot, model.nv)

@@ -14,6 +14,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError, StateError
 from robosim.runtime.notice import CompileNotice
 from robosim.simulation.engine import FEWEST_IN_LANES, Engine
+from robosim.simulation.frames import Frames
 from robosim.simulation.knot import Knot
 from robosim.simulation.loads import Held, wrench_about
 from robosim.simulation.massless import simulated
@@ -30,7 +31,7 @@ from robosim.validation import Array
 __all__ = ["CHUNK_STEPS", "FEWEST_IN_LANES", "BodyState", "Simulation", "StepInfo"]
 
 
-class Simulation(Knot, Runs):
+class Simulation(Knot, Frames, Runs):
     """Steps a mechanism with the variational integrator.
 
     Parameters

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
+from numpy.typing import NDArray
 
 from robosim.description.mechanism import Mechanism
+from robosim.description.rigid import floating_bases
 from robosim.validation import Array
+
+if TYPE_CHECKING:
+    from robosim.simulation.kinematics import Kinematics
 
 
 def home_inertia(robot: Mechanism) -> Array:
@@ -33,13 +40,30 @@ def carried_inertia(robot: Mechanism, q: Array) -> Array:
     if robot.obstacles:
         touching |= [len(body.collisions) > 0 for body in robot.bodies]
     feet = touching & (below[:, touching].sum(axis=1) == 1)
-    if not robot.floating_base or not feet.any():
-        return carried
     masses = np.array([body.mass for body in robot.bodies])
+    bases = floating_bases(robot.tree_joints)
+    for base in dict.fromkeys(bases.values()):
+        # Of several robots each stands on its own feet.
+        own = np.array([bases.get(body.name) == base for body in robot.bodies])
+        if (feet & own).any():
+            _carry(robot, kinematics, own, feet & own, below, masses, carried)
+    return carried
+
+
+def _carry(
+    robot: Mechanism,
+    kinematics: Kinematics,
+    own: NDArray[np.bool_],
+    feet: NDArray[np.bool_],
+    below: NDArray[np.bool_],
+    masses: Array,
+    carried: Array,
+) -> None:
+    """Have the joints of one robot that stands carry their share of what is not below them."""
     J, inertias = kinematics.jacobian(), kinematics.inertias()
-    for b in range(1, len(index)):
+    for b in np.flatnonzero(own)[1:]:
         share = np.count_nonzero(feet & below[b]) / np.count_nonzero(feet)
-        rest = np.flatnonzero(~below[b])
+        rest = np.flatnonzero(own & ~below[b])
         for v in range(robot.v_offsets[b], robot.v_offsets[b + 1]):
             # As if all the rest turned with the child about the joint, which stands still.
             turn = J[b, 3:, v]
@@ -47,4 +71,3 @@ def carried_inertia(robot: Mechanism, q: Array) -> Array:
             whole = masses[rest] @ np.sum(moves**2, axis=1)
             whole += np.einsum("i,bij,j->", turn, inertias[rest], turn)
             carried[v] = max(carried[v], share * whole)
-    return carried

@@ -41,6 +41,10 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("path.png",),
         r"(panda|chain.*): \d+ times faster(.|\n)*largest error 0\.[01]\d mrad",
     ),
+    "14_lift_a_cube": (
+        ("lift.parquet",),
+        r"0\.1\d\d m over the table\n.*: 20\.00 and -20\.00 N; .*e-(09|1\d) m/s\n.* 8\.829 N",
+    ),
     "17_learning_to_walk": (("walk.json", "walk.png"), r"best of 20 tries: 0\.\d+ m in 2 s"),
     "18_exoskeleton": (
         ("exoskeleton.png",),

@@ -7,7 +7,8 @@ import pytest
 import trimesh
 
 from robosim import quaternions
-from robosim.loaders.solids import convex_hull, enclosed, is_closed
+from robosim.description.solids import convex_hull, enclosed
+from robosim.loaders.solids import is_closed
 
 TURN = quaternions.rotation_matrix(quaternions.from_rpy((0.3, -0.4, 0.5)))
 

@@ -140,6 +140,20 @@ class TestRecursive:
             assert max(field[0].errors.values(), default=0.0) < 1e-12
 
 
+class TestPinch:
+    def test_ours_does_not_slip_and_mujoco_does(self) -> None:
+        mujoco = pytest.importorskip("mujoco")
+        report = find("pinch").run(Setup(quick=True, peers=("mujoco",)))
+        ours, *others = (row.errors["slip [m/s]"] for row in report.rows)
+        assert ours < 1e-9
+        (target,) = report.targets
+        assert (target.measured, target.reached) == (ours, True)
+        # Each setting is better than the one before.
+        assert others == sorted(others, reverse=True)
+        assert min(others) > 1e-8
+        assert report.rows[1].note == f"MuJoCo {mujoco.__version__}"
+
+
 class TestInverseKinematics:
     @pytest.mark.parametrize(
         ("build", "ask"),

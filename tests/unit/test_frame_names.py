@@ -16,6 +16,7 @@ from robosim import (
     Geometry,
     Joint,
     Mechanism,
+    MinimalSimulation,
     ModelError,
     Place,
     PointSpring,
@@ -24,7 +25,8 @@ from robosim import (
     Tendon,
 )
 from robosim.actuators import Actuator
-from robosim.tendons import Point
+from robosim.quaternions import from_axis_angle, multiply, rotation_matrix
+from robosim.tendons import Point, Wrap
 
 TIP = Frame("tip", (0.1, 0.2, -0.3), (0.5, 0.5, 0.5, 0.5))
 
@@ -47,7 +49,7 @@ def test_a_frame_stands_for_its_body():
     index, frame = robot.body_or_frame("FL_calf")  # a body before the frame of its name
     assert np.any(robot.frame("FL_calf")[1].position)
     assert (index, *frame.position) == (robot.body_index("FL_calf"), 0, 0, 0)
-    with pytest.raises(ModelError, match=r"no body or frame 'nose' \(known: base, .*FL_foot"):
+    with pytest.raises(ModelError, match=r"no body or frame 'nose' \(nearest of \d+: "):
         robot.body("nose")
     fixed = replace(two(), world_frames=(Frame("post"),))
     with pytest.raises(ModelError, match="'post' is fixed to the world"):
@@ -92,19 +94,95 @@ def test_a_wrench_acts_at_the_origin_of_a_frame():
         sim.apply_wrench("nose")
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"contacts": (ContactPoint("c", "tip", (0, 0, 0)),)},
-        {"springs": (PointSpring("s", "tip", "b", stiffness=1.0),)},
-        {"springs": (PointSpring("s", "b", "tip", stiffness=1.0),)},
-        {"tendons": (Tendon("t", (Point("b"), Point("tip"))),)},
-        {"sensors": (Sensor("s", "framepos", place=Place("tip")),)},
-        {"actuators": (Actuator("a", {}, place=Place("tip")),)},
-    ],
-    ids=["contact", "spring's parent", "spring's child", "tendon", "sensor", "actuator"],
-)
-def test_what_is_placed_on_a_body_names_that_body(parts):
-    """A position in the axes of a body would mean another place in those of a frame."""
-    with pytest.raises(ModelError, match="'tip' does not exist; it is a frame of body 'a'"):
-        two(**parts)
+R, P = rotation_matrix(np.array(TIP.quaternion)), np.array(TIP.position)
+AT, ALONG = np.array((0.3, -0.1, 0.2)), np.array((0.0, 0.6, 0.8))
+TURN = from_axis_angle((1, 2, 3), 0.4)
+
+
+def test_what_is_placed_on_a_link_is_placed_in_its_frame():
+    tip = Place("tip", AT, TURN)
+    robot = two(
+        contacts=(ContactPoint("c", "tip", AT, axis=ALONG, surface_velocity=ALONG),),
+        springs=(PointSpring("s", "tip", "b", AT, stiffness=1.0),
+                 PointSpring("t", "b", "tip", (0, 0, 0), AT, stiffness=1.0)),
+        tendons=(Tendon("w", (Point("b"), Wrap("cylinder", "tip", 0.1, AT, TURN, Point("tip", AT)),
+                              Point("tip", AT))),),
+        sensors=(Sensor("f", "framepos", place=tip, reference=tip, bodies=("tip", "a", "b")),),
+        actuators=(Actuator("a", {}, place=tip),),
+    )  # fmt: skip
+    point, turn = P + R @ AT, multiply(TIP.quaternion, TURN)
+    wrap, end = robot.tendons[0].path[1:]
+    sensor = robot.sensors[0]
+    places = (robot.contacts[0], wrap, wrap.side, end, sensor.place, sensor.reference,
+              robot.actuators[0].place)  # fmt: skip
+    assert {place.body for place in places} == {"a"}
+    for place in places:
+        np.testing.assert_allclose(place.position, point, atol=1e-15)
+        if hasattr(place, "quaternion"):
+            np.testing.assert_allclose(place.quaternion, turn, atol=1e-15)
+    np.testing.assert_allclose(robot.contacts[0].axis, R @ ALONG, atol=1e-15)
+    np.testing.assert_allclose(robot.contacts[0].surface_velocity, R @ ALONG, atol=1e-15)
+    assert sensor.bodies == ("a", "b")
+    first, second = robot.springs
+    assert (first.parent, second.child) == ("a", "a")
+    np.testing.assert_allclose(first.parent_position, point, atol=1e-15)
+    np.testing.assert_allclose(second.child_position, point, atol=1e-15)
+    np.testing.assert_array_equal(replace(robot, name="again").springs[0].parent_position, point)
+
+
+def test_a_joint_may_name_a_link_as_its_parent():
+    more = Joint("j", "revolute", "tip", "c", parent_position=AT, offset=TURN)
+    robot = two()
+    robot = replace(robot, bodies=(*robot.bodies, Body("c", 1.0, np.eye(3))),
+                    joints=(*robot.joints, more), home=None)  # fmt: skip
+    joint = robot.joints[robot.joint_index("j")]
+    assert joint.parent == "a"
+    np.testing.assert_allclose(joint.parent_position, P + R @ AT, atol=1e-15)
+    np.testing.assert_allclose(joint.offset, multiply(TIP.quaternion, TURN), atol=1e-15)
+
+
+def test_a_link_of_the_world_stands_for_the_world():
+    post = Frame("post", TIP.position, TIP.quaternion)
+    robot = two(
+        world_frames=(post,),
+        sensors=(Sensor("f", "framepos", place=Place("a"), reference=Place("post", AT, TURN)),),
+        springs=(PointSpring("s", "post", "b", AT, stiffness=1.0),),
+    )
+    assert (robot.sensors[0].reference.body, robot.springs[0].parent) == (None, None)
+    np.testing.assert_allclose(robot.sensors[0].reference.position, P + R @ AT, atol=1e-15)
+    with pytest.raises(ModelError, match="contact 'c': body 'post' does not exist"):
+        replace(robot, contacts=(ContactPoint("c", "post", (0, 0, 0)),))
+
+
+def test_frames_of_a_simulation():
+    """As `Dynamics` has them, in both formulations; and those of the world."""
+    robot = replace(robosim.load("a1", ground=False), world_frames=(Frame("post", AT, TURN),))
+    rng, dynamics = np.random.default_rng(2), Dynamics(robot)
+    q, v = dynamics.random(rng), rng.normal(size=robot.nv)
+    for sim in (Simulation(robot), MinimalSimulation(robot, ignore=("limits", "friction"))):
+        sim.set_state(q, v)
+        for name in ("FL_foot", "trunk", "FL_calf"):
+            position, rotation = sim.frame(name)
+            expected = dynamics.frame(sim.q, name)
+            np.testing.assert_allclose(position, expected[0], atol=1e-12)
+            np.testing.assert_allclose(rotation, expected[1], atol=1e-12)
+            twist = dynamics.frame_velocity(sim.q, sim.v, name)
+            np.testing.assert_allclose(sim.frame_velocity(name), twist, atol=1e-9)
+        np.testing.assert_allclose(sim.frame("post")[0], AT)
+        np.testing.assert_allclose(sim.frame("post")[1], rotation_matrix(np.array(TURN)))
+        np.testing.assert_array_equal(sim.frame_velocity("post"), np.zeros(6))
+        with pytest.raises(ModelError, match=r"no frame 'FL_fot' \(nearest of \d+: FL_foot,"):
+            sim.frame("FL_fot")
+        with pytest.raises(ModelError, match="no frame 'nose'"):
+            sim.frame_velocity("nose")
+
+
+def test_many_names_are_not_all_listed():
+    error = ModelError("no x", alternatives=[f"name{k}" for k in range(40)], wanted="nam33")
+    assert str(error) == "no x (nearest of 40: name33, name3, name13, name23, name30)"
+    assert len(error.alternatives) == 40
+    assert str(error.in_file("a.urdf")) == f"a.urdf: {error}"
+    few = ModelError("no x", alternatives=("a", "b"), wanted="c")
+    assert str(few) == "no x (known: a, b)"
+    part = ModelError("no x", alternatives=[f"second/n{k}" for k in range(40)], wanted="n39")
+    assert str(part).startswith("no x (nearest of 40: second/n39, ")

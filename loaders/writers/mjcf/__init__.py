@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from lxml import etree
 
-from robosim.description.mechanism import Mechanism, Stance
+from robosim.description.mechanism import Mechanism
+from robosim.description.stance import Stance
 from robosim.loaders.placement import in_stance
 from robosim.loaders.writers.mesh_files import MeshFiles
 from robosim.loaders.writers.mjcf.actuators import write_actuators
@@ -76,6 +77,12 @@ def _note_what_is_lost(document: Document, stance: Stance | None) -> None:
             lost.add("velocity limits", joint.name)
         if joint.safety is not None:
             lost.add("safety limits", joint.name)
-    kept = ("self-collision", "excluded pairs", "tendons", "obstacles",
-            "actuators, whose joints are driven by torques")  # fmt: skip
+    kept = (
+        "self-collision",
+        "excluded pairs",
+        "pairs of bodies that touch",
+        "tendons",
+        "obstacles",
+        "actuators, whose joints are driven by torques",
+    )
     note_rest(mechanism, lost, kept)

@@ -6,6 +6,8 @@ joints move to the body that it carries.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 from lxml import etree
 
@@ -105,6 +107,7 @@ def _contents(document: Document, element: etree._Element, body: Body) -> None:
             ball = Geometry("sphere", size, contact.position, name=link_of(contact))
             shapes.append(("collision", ball))
     solid = {shape.name for shape in body.collisions}
+    paired = {name for pair in document.mechanism.contact_pairs for name in pair}
     for tag, shape in shapes:
         link = link_in(body, shape.name)
         R_f, p_f, inner = links[link]
@@ -112,13 +115,23 @@ def _contents(document: Document, element: etree._Element, body: Body) -> None:
         # What is called like its link has the name from there; solids come before what is seen.
         if shape.name not in ("", link) and (tag == "collision" or shape.name not in solid):
             inner[-1].set("name", document.names["geom"].own(shape.name))
+        if tag == "collision" and body.name in paired and shape in body.collisions:
+            if inner[-1].get("name") is None:
+                inner[-1].set("name", document.names["geom"].made(f"{link}_{shape.kind}"))
+            mu = document.friction_of.get(shape.name or link, shape.friction)
+            document.geoms.setdefault(body.name, []).append((str(inner[-1].get("name")), mu))
 
 
 def write_exclusions(document: Document) -> None:
-    """The pairs of bodies that may pass through each other."""
+    """The pairs of bodies that touch each other, and those that may pass through each other."""
+    if document.mechanism.self_collision or document.mechanism.contact_pairs:
+        contact = child(document.root, "contact")
+    for a, b in document.mechanism.contact_pairs:
+        for (one, mu_a), (other, mu_b) in product(*(document.geoms.get(x, ()) for x in (a, b))):
+            mu = text((min(mu_a, mu_b), min(mu_a, mu_b), 0.005, 0.0001, 0.0001))
+            child(contact, "pair", geom1=one, geom2=other, friction=mu)
     if not document.mechanism.self_collision:
         return
-    contact = child(document.root, "contact")
     apart = {(str(j.parent), j.child) for j in document.mechanism.joints if j.parent is not None}
     for a, b in dict.fromkeys((*document.mechanism.excluded_pairs, *sorted(apart))):
         if "world" in (a, b):  # where the ground is as well, which is not meant

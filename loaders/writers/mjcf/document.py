@@ -50,6 +50,8 @@ class Document:
         Those that collision geometry does not give when the file is read.
     elements : dict of body to element
         Of the bodies that have been written; None for the world.
+    geoms : dict of body to list of (str, float)
+        Names and friction of the solid geoms of bodies that are in contact pairs.
     """
 
     def __init__(self, mechanism: Mechanism, meshes: MeshFiles, lost: Lost) -> None:
@@ -69,6 +71,7 @@ class Document:
         floorless = mechanism.obstacles and not mechanism.contacts
         self.extra = extra_contacts(mechanism, Lost() if floorless else lost)
         self.elements: dict[str | None, etree._Element] = {None: self.world}
+        self.geoms: dict[str, list[tuple[str, float]]] = {}
         self._meshes: set[str] = set()  # that are assets already
 
     @staticmethod

@@ -1,0 +1,125 @@
+"""A capsule pinched between two pads at many times its weight: how fast it creeps out.
+
+The same MJCF file for all. Two pads on slides push with 20 N each on an upright capsule of 0.1 kg,
+friction 0.7, so that friction could hold 28 N, and the capsule weighs one.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import robosim
+from robosim.bench.case import Case, Setup
+from robosim.bench.measure import Contender, race
+from robosim.bench.report import OURS, Report
+from robosim.experiments.experiment import Target
+from robosim.simulation import Simulation
+
+TIMESTEP, SECONDS, SETTLED = 2e-3, 5.0, 1.0  # [s]
+FORCE, FRICTION = 20.0, 0.7  # [N] of each pad
+LARGEST = 1e-9  # slip of ours [m/s]
+SLIP = "slip [m/s]"
+MODEL = f"""<mujoco model="pinch">
+  <option timestep="{TIMESTEP}"/>
+  <default><geom friction="{FRICTION} 0.005 0.0001"/></default>
+  <worldbody>
+    <body name="left" pos="-0.03 0 0.3">
+      <joint name="left" type="slide" axis="1 0 0"/>
+      <geom name="left" type="box" size="0.01 0.02 0.03" mass="0.2"/>
+    </body>
+    <body name="right" pos="0.03 0 0.3">
+      <joint name="right" type="slide" axis="-1 0 0"/>
+      <geom name="right" type="box" size="0.01 0.02 0.03" mass="0.2"/>
+    </body>
+    <body name="capsule" pos="0 0 0.3">
+      <freejoint name="capsule"/>
+      <geom name="capsule" type="capsule" size="0.02 0.02" mass="0.1"/>
+    </body>
+  </worldbody>
+  <actuator>
+    <motor name="left" joint="left"/>
+    <motor name="right" joint="right"/>
+  </actuator>
+</mujoco>
+"""
+# Settings of MuJoCo by what they are called; the first are its defaults.
+THEIRS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "elliptic cone": {"cone": 1},
+    "elliptic cone, impratio 10": {"cone": 1, "impratio": 10.0},
+    "elliptic cone, impratio 10, noslip_iterations 10": {
+        "cone": 1,
+        "impratio": 10.0,
+        "noslip_iterations": 10,
+    },
+}
+
+
+def run_pinch(setup: Setup) -> Report:
+    """How far the capsule slips in four seconds, once it is gripped."""
+    rows = list(setup.missing("mujoco"))
+    steps = setup.choose(round(SECONDS / TIMESTEP), round(1.5 / TIMESTEP))
+    setup.note("ours")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "pinch.xml"
+        file.write_text(MODEL, encoding="utf-8")
+        mine, slip = _ours(file, steps)
+        contenders = [mine]
+        for told, settings in THEIRS.items() if setup.has("mujoco") else ():
+            setup.note(f"MuJoCo, {told}")
+            contenders.append(_theirs(file, steps, told, settings))
+    rows += race(contenders, setup.repetitions)
+    return Report(tuple(rows), (Target("our slip", slip, LARGEST, "m/s"),))
+
+
+def slip_of(height: Callable[[], float], run: Callable[[int], Any], steps: int) -> float:
+    """The speed [m/s] at which the capsule sinks from when it is gripped to the end."""
+    first = round(SETTLED / TIMESTEP)
+    run(first)
+    begin = height()
+    run(steps - first)
+    return abs(begin - height()) / ((steps - first) * TIMESTEP)
+
+
+def _ours(file: Path, steps: int) -> tuple[Contender, float]:
+    robot = robosim.load(file, self_collision=True)
+    sim, tau = Simulation(robot, TIMESTEP), np.full(robot.nu, FORCE)
+
+    def pushed(sim: Simulation) -> Any:
+        return tau
+
+    def run(count: int) -> bool:
+        for _ in sim.stream(count * TIMESTEP, pushed, count, count):
+            pass
+        return True
+
+    slip = slip_of(lambda: float(sim.frame("capsule")[0][2]), run, steps)
+    return Contender(OURS, "", 100, lambda: run(100), errors={SLIP: slip}), slip
+
+
+def _theirs(file: Path, steps: int, told: str, settings: dict[str, Any]) -> Contender:
+    import mujoco
+
+    model = mujoco.MjModel.from_xml_path(str(file))
+    for name, value in settings.items():
+        setattr(model.opt, name, value)
+    data = mujoco.MjData(model)
+    data.ctrl[:] = FORCE
+
+    def run(count: int) -> bool:
+        mujoco.mj_step(model, data, count)
+        return bool(np.isfinite(data.qpos).all())
+
+    slip = slip_of(lambda: float(data.body("capsule").xpos[2]), run, steps)
+    version = f"MuJoCo {mujoco.__version__}"
+    return Contender("MuJoCo", told, 100, lambda: run(100), errors={SLIP: slip}, note=version)
+
+
+CASES = (
+    Case("pinch", "a capsule pinched between two pads: how fast it slips", ("mujoco",), run_pinch),
+)

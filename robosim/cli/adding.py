@@ -1,0 +1,82 @@
+"""``--add``: models beside the one that a command is about."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+from robosim import quaternions
+from robosim.description.mechanism import Mechanism
+from robosim.errors import OptionError
+
+_DEGREES = "deg"
+
+Added = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--add",
+        help="Another model beside it: a name or a path, where its world is [m], and how it is "
+        "turned about z [rad, or with deg behind it]; may be given several times.",
+        metavar="MODEL@X,Y,Z[,YAW]",
+        show_default=False,
+        rich_help_panel="Loading",
+    ),
+]
+
+
+class Addition(NamedTuple):
+    """A model to add: its name or path, position (3,) [m] and turn about z [rad]."""
+
+    model: str
+    position: tuple[float, float, float]
+    yaw: float
+
+
+def addition(text: str) -> Addition:
+    """What one ``--add`` asks for.
+
+    Raises
+    ------
+    OptionError
+        For text that is not MODEL@X,Y,Z or MODEL@X,Y,Z,YAW.
+    """
+    model, at, place = text.rpartition("@")
+    values = place.split(",")
+    if not (model and at) or len(values) not in (3, 4):
+        raise OptionError(
+            f"--add takes MODEL@X,Y,Z or MODEL@X,Y,Z,YAW, as in cube@0.5,0,0.3; not '{text}'"
+        )
+    found = [_number(text, value) for value in values[:3]]
+    yaw = values[3] if len(values) == 4 else "0"
+    turn = _number(text, yaw.removesuffix(_DEGREES))
+    turn *= math.pi / 180 if yaw.endswith(_DEGREES) else 1.0
+    return Addition(model, (found[0], found[1], found[2]), turn)
+
+
+def _number(text: str, value: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise OptionError(f"--add {text}: '{value}' is no number")
+    return number
+
+
+def prefix_of(robot: Mechanism, model: str) -> str:
+    """What stands before the names of an added model: its name, and a number from the second on."""
+    base = Path(model).name.partition(".")[0].rpartition(":")[2]
+    names = [body.name for body in robot.bodies] + [frame.name for frame in robot.world_frames]
+    prefix, k = f"{base}/", 2
+    while any(name.startswith(prefix) for name in names):
+        prefix, k = f"{base}{k}/", k + 1
+    return prefix
+
+
+def with_added(robot: Mechanism, other: Mechanism, wanted: Addition) -> Mechanism:
+    """The robot with another model where `--add` puts it."""
+    turn = quaternions.from_axis_angle((0.0, 0.0, 1.0), wanted.yaw)
+    return robot.add(other, wanted.position, turn, prefix_of(robot, wanted.model))

@@ -1,0 +1,134 @@
+"""Parts that name a link where a body is asked for: placed on the body that the link is part of.
+
+What is given in axes of a body, from its centre of mass, is given in those of the link's frame,
+from its origin, where a link is named that was merged. A link of the world's stands for the world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim import quaternions
+from robosim.description.body import Body, ContactPoint, Frame
+from robosim.description.place import Place
+from robosim.description.sensor import Sensor
+from robosim.description.tendon import Point, Wrap
+from robosim.validation import Array
+
+
+class Link(NamedTuple):
+    """A body, or None for the world, and a frame on it."""
+
+    body: str | None
+    frame: Frame
+
+    def point(self, p: ArrayLike) -> Array:
+        """A point (3,) of the frame, in the body's axes."""
+        return np.asarray(self.frame.position) + self.axes(p)
+
+    def axes(self, direction: ArrayLike) -> Array:
+        """A vector (3,) of the frame, in the body's axes."""
+        R = quaternions.rotation_matrix(np.asarray(self.frame.quaternion))
+        return np.asarray(R @ np.asarray(direction))
+
+    def turn(self, q: ArrayLike) -> Array:
+        """A quaternion (4,) to the frame's axes, to the body's."""
+        return quaternions.multiply(self.frame.quaternion, q)
+
+
+Links = Mapping[str | None, Link]
+
+
+def links_of(bodies: Iterable[Body], world_frames: Iterable[Frame]) -> dict[str | None, Link]:
+    """The links that are no bodies, by their names."""
+    bodies = tuple(bodies)
+    found: dict[str | None, Link] = {frame.name: Link(None, frame) for frame in world_frames}
+    found |= {frame.name: Link(body.name, frame) for body in bodies for frame in body.frames}
+    for body in bodies:
+        found.pop(body.name, None)
+    return found
+
+
+def contact_on(contact: ContactPoint, links: Links) -> ContactPoint:
+    """A contact point on the body that its link is part of; none of the world's."""
+    link = links.get(contact.body)
+    if link is None or link.body is None:
+        return contact
+    return replace(
+        contact,
+        body=link.body,
+        position=link.point(contact.position),
+        axis=None if contact.axis is None else link.axes(contact.axis),
+        surface_velocity=link.axes(contact.surface_velocity),
+        surface_spin=link.axes(contact.surface_spin),
+    )
+
+
+def between(part: Any, links: Links) -> Any:
+    """A spring between the bodies that its links are part of."""
+    for end in ("parent", "child"):
+        link = links.get(getattr(part, end))
+        if link is not None and (link.body is not None or end == "parent"):
+            at = f"{end}_position"
+            part = replace(part, **{end: link.body, at: link.point(getattr(part, at))})
+    return part
+
+
+def on_parent(joint: Any, links: Links) -> Any:
+    """A joint on the body that the link which it calls its parent is part of."""
+    link = links.get(joint.parent)
+    if link is None:
+        return joint
+    at, offset = link.point(joint.parent_position), link.turn(joint.offset)
+    return replace(joint, parent=link.body, parent_position=at, offset=offset)
+
+
+def place_on(place: Place, links: Links) -> Place:
+    """A place on the body that its link is part of."""
+    link = links.get(place.body)
+    if link is None:
+        return place
+    return Place(link.body, link.point(place.position), link.turn(place.quaternion))
+
+
+def tendon_on(tendon: Any, links: Links) -> Any:
+    """A tendon over the bodies that its links are part of."""
+    if links.keys().isdisjoint(tendon.bodies()):
+        return tendon
+    return replace(tendon, path=tuple(_item(item, links) for item in tendon.path))
+
+
+def _item(item: Any, links: Links) -> Any:
+    if isinstance(item, Wrap) and item.side is not None:
+        item = replace(item, side=_item(item.side, links))
+    link = links.get(item.body) if isinstance(item, Point | Wrap) else None
+    if link is None:
+        return item
+    moved = {"body": link.body, "position": link.point(item.position)}
+    if isinstance(item, Wrap):
+        moved["quaternion"] = link.turn(item.quaternion)
+    return replace(item, **moved)
+
+
+def sensor_on(sensor: Sensor, links: Links) -> Sensor:
+    """A sensor on the bodies that its links are part of."""
+    names = {sensor.place.body, sensor.reference.body, *sensor.bodies}
+    if links.keys().isdisjoint(names):
+        return sensor
+    bodies = dict.fromkeys(_body(name, links) for name in sensor.bodies)
+    return replace(
+        sensor,
+        place=place_on(sensor.place, links),
+        reference=place_on(sensor.reference, links),
+        bodies=tuple(bodies),
+    )
+
+
+def _body(name: str, links: Links) -> str:
+    link = links.get(name)
+    return name if link is None or link.body is None else link.body

@@ -1,0 +1,183 @@
+"""A mechanism somewhere else: all that it has of the world, moved by a pose.
+
+A joint to the world moves with its anchor, and its coordinates stay. Only of a free base, which
+nothing holds or drives along its coordinates, the coordinates move: they are its pose in the world.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim import quaternions, se3
+from robosim.description.body import Frame, Geometry
+from robosim.description.joint import Joint
+from robosim.description.obstacles import AnyShape, HalfSpace, TriangleMesh
+from robosim.description.place import Place
+from robosim.description.tendon import Point, Tendon, Wrap
+from robosim.description.whole import Whole
+from robosim.validation import Array
+
+
+def pose(position: ArrayLike, quaternion: ArrayLike) -> Array:
+    """The transformation (4, 4) of a position (3,) [m] and a unit quaternion (4,)."""
+    return se3.transformation(quaternions.rotation_matrix(np.asarray(quaternion)), position)
+
+
+def placed(part: Any, E: Array) -> Any:
+    """Something with a position and a quaternion, moved by a transformation (4, 4)."""
+    turned = quaternions.multiply(quaternions.from_matrix(E[:3, :3]), part.quaternion)
+    return replace(part, position=_point(E, part.position), quaternion=turned)
+
+
+def _point(E: Array, p: ArrayLike) -> Array:
+    return np.asarray(E[:3, :3] @ np.asarray(p) + E[:3, 3])
+
+
+@dataclass(frozen=True)
+class Onto:
+    """A body of another mechanism that takes the place of the world.
+
+    Attributes
+    ----------
+    body : str or None, the world
+    E : (4, 4), from what was the world to the body's axes
+    """
+
+    body: str | None
+    E: Array
+
+
+def changes(robot: Whole, E: Array, onto: Onto | None = None) -> dict[str, Any]:
+    """The fields of a mechanism that change if its world moves by a transformation E (4, 4).
+
+    What is fixed to the world goes onto a body of another mechanism instead, where one is given,
+    except for obstacles, free bases and what sensors are relative to.
+    """
+    if onto is None and np.array_equal(E, np.eye(4)):
+        return {}
+    there = Onto(None, E) if onto is None else onto
+    free = [free_base(joint) for joint in robot.tree_joints]
+    joints = [
+        joint if is_free else _joint(joint, there)
+        for joint, is_free in zip(robot.tree_joints, free, strict=True)
+    ]
+    joints += [_joint(joint, there) for joint in robot.loop_joints]
+    springs = [
+        spring
+        if spring.parent is not None
+        else replace(spring, parent=there.body,
+                     parent_position=_point(there.E, spring.parent_position))
+        for spring in robot.springs
+    ]  # fmt: skip
+
+    def coordinates(q: ArrayLike) -> Array:
+        out = np.array(q, dtype=float)
+        for start, joint, is_free in zip(robot.q_offsets, robot.tree_joints, free, strict=False):
+            if is_free:
+                part = slice(start, start + joint.nq)
+                out[part] = _moved_base(joint, out[part], E)
+        return out
+
+    assert robot.home is not None
+    return {
+        "joints": tuple(joints),
+        "springs": tuple(springs),
+        "tendons": tuple(_tendon(tendon, there) for tendon in robot.tendons),
+        "actuators": tuple(
+            one if one.place is None else replace(one, place=_place(one.place, there))
+            for one in robot.actuators
+        ),
+        "sensors": tuple(
+            replace(
+                sensor,
+                place=_place(sensor.place, there),
+                reference=sensor.reference
+                if _is_the_world(sensor.reference)
+                else _place(sensor.reference, there),
+            )
+            for sensor in robot.sensors
+        ),
+        "obstacles": tuple(moved_obstacle(obstacle, E) for obstacle in robot.obstacles),
+        "world_frames": tuple(_at(frame, there.E) for frame in robot.world_frames),
+        "world_visuals": tuple(_at(shape, there.E) for shape in robot.world_visuals),
+        "home": coordinates(robot.home),
+        "configurations": {name: coordinates(q) for name, q in robot.configurations.items()},
+    }
+
+
+def _at(part: Frame | Geometry, E: Array) -> Any:
+    return placed(part, E)
+
+
+def free_base(joint: Joint) -> bool:
+    """Whether a joint lets a body move freely in the world, and nothing acts along it."""
+    if joint.kind != "floating" or joint.parent is not None or joint.motion is not None:
+        return False
+    acts = ("stiffness", "damping", "friction", "armature")
+    bounded = np.isfinite(np.array((joint.lower, joint.upper), dtype=float))
+    if joint.resists or np.any(bounded) or any(joint.potentials):
+        return False
+    return not any(np.any(joint.per_coordinate(what)) for what in acts)
+
+
+def _moved_base(joint: Joint, q: Array, E: Array) -> Array:
+    """Coordinates (7,) of a free base that is moved by E in the world."""
+    A = pose(joint.parent_position, joint.offset)
+    M = se3.transformation(joint.rotation(q), joint.translation(q))
+    there = se3.inverse(A) @ E @ A @ M
+    turn = quaternions.multiply(quaternions.from_matrix((se3.inverse(A) @ E @ A)[:3, :3]), q[3:])
+    return np.concatenate((joint.C_T.T @ there[:3, 3], turn))
+
+
+def _joint(joint: Joint, there: Onto) -> Joint:
+    if joint.parent is not None:
+        return joint
+    turn = quaternions.multiply(quaternions.from_matrix(there.E[:3, :3]), joint.offset)
+    at = _point(there.E, joint.parent_position)
+    return replace(joint, parent=there.body, parent_position=at, offset=turn)
+
+
+def _place(place: Place, there: Onto) -> Place:
+    return place if place.body is not None else replace(placed(place, there.E), body=there.body)
+
+
+def _is_the_world(place: Place) -> bool:
+    still = np.concatenate((np.zeros(3), quaternions.IDENTITY))
+    return place.body is None and np.array_equal((*place.position, *place.quaternion), still)  # type: ignore[misc]
+
+
+def _tendon(tendon: Tendon, there: Onto) -> Tendon:
+    if None not in tendon.bodies():
+        return tendon
+    return replace(tendon, path=tuple(_item(item, there) for item in tendon.path))
+
+
+def _item(item: Any, there: Onto) -> Any:
+    if isinstance(item, Wrap):
+        side = None if item.side is None else _item(item.side, there)
+        item = replace(item, side=side)
+        return item if item.body is not None else replace(placed(item, there.E), body=there.body)
+    if isinstance(item, Point) and item.body is None:
+        return replace(item, body=there.body, position=_point(there.E, item.position))
+    return item
+
+
+def moved_obstacle(obstacle: AnyShape, E: Array) -> AnyShape:
+    """An obstacle moved by a transformation (4, 4)."""
+    R = E[:3, :3]
+    if isinstance(obstacle, HalfSpace):
+        return replace(
+            obstacle,
+            normal=R @ np.asarray(obstacle.normal),
+            point=_point(E, obstacle.point),
+            surface_velocity=R @ np.asarray(obstacle.surface_velocity),
+            surface_spin=R @ np.asarray(obstacle.surface_spin),
+        )
+    if isinstance(obstacle, TriangleMesh):
+        return replace(obstacle, geometry=placed(obstacle.geometry, E))
+    moved_shape: AnyShape = placed(obstacle, E)
+    return moved_shape

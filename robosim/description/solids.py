@@ -1,0 +1,149 @@
+"""Volume, centre of mass and inertia of shapes: of primitives, and of what a mesh encloses."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, QhullError
+
+from robosim.description.body import Geometry
+from robosim.errors import ModelError
+
+Array = NDArray[np.float64]
+Faces = NDArray[np.int64]
+
+
+class Solid(NamedTuple):
+    """A body of density 1 kg/m^3.
+
+    Attributes
+    ----------
+    volume : float [m^3]; 0 for what has none, such as a flat mesh
+    center : (3,) [m], centre of mass
+    inertia : (3, 3) [kg m^2], about the centre of mass
+    """
+
+    volume: float
+    center: Array
+    inertia: Array
+
+
+def box(half: Array) -> Solid:
+    """A box with half edges (3,) [m]."""
+    volume, squares = 8 * float(np.prod(half)), np.square(half)
+    return _about_origin(volume, *(volume * (squares.sum() - squares) / 3))
+
+
+def ellipsoid(half: Array) -> Solid:
+    """An ellipsoid with half axes (3,) [m]."""
+    volume, squares = 4 / 3 * np.pi * float(np.prod(half)), np.square(half)
+    return _about_origin(volume, *(volume * (squares.sum() - squares) / 5))
+
+
+def cylinder(radius: float, half: float) -> Solid:
+    """A cylinder along z, of half its length [m]."""
+    volume = 2 * np.pi * radius**2 * half
+    across = volume * (radius**2 / 4 + half**2 / 3)
+    return _about_origin(volume, across, across, volume * radius**2 / 2)
+
+
+def capsule(radius: float, half: float) -> Solid:
+    """A capsule along z, of half the length [m] of its straight part."""
+    tube, ball = cylinder(radius, half), ellipsoid(np.full(3, radius))
+    # Each half of the ball has its centre 3/8 of a radius beyond the end of the tube.
+    moved = ball.volume * (half**2 + 3 / 4 * half * radius)
+    inertia = tube.inertia + ball.inertia + np.diag((moved, moved, 0.0))
+    return Solid(tube.volume + ball.volume, np.zeros(3), inertia)
+
+
+def _about_origin(volume: float, xx: float, yy: float, zz: float) -> Solid:
+    return Solid(volume, np.zeros(3), np.diag((xx, yy, zz)))
+
+
+def solid(shape: Geometry) -> Solid:
+    """What a shape encloses, in its own frame; of a mesh that is not closed, its convex hull.
+
+    Raises
+    ------
+    ModelError
+        For a shape without a volume.
+    """
+    size = shape.size
+    match shape.kind:
+        case "box":
+            found = box(np.array(size) / 2)
+        case "sphere":
+            found = ellipsoid(np.full(3, size[0]))
+        case "cylinder":
+            found = cylinder(size[0], size[1] / 2)
+        case "capsule":
+            found = capsule(size[0], size[1] / 2)
+        case _:
+            assert shape.vertices is not None
+            assert shape.faces is not None
+            closed = is_closed(shape.vertices, shape.faces)
+            found = enclosed(shape.vertices, shape.faces) if closed else convex_hull(shape.vertices)
+    if not found.volume > 0:
+        raise ModelError(
+            f"encloses no volume ({found.volume:.3g} m^3), so that it has no density",
+            element=f"geometry '{shape.name or shape.kind}'",
+        )
+    return found
+
+
+def is_closed(vertices: Array, faces: Faces) -> bool:
+    """Whether a mesh encloses a volume: each edge is passed once in either direction.
+
+    Vertices (n, 3) at the same place count as one.
+    """
+    if len(faces) == 0:
+        return False
+    # Distinct rows are found by sorting; as complex numbers they would not fit, as bytes they do.
+    rows = np.ascontiguousarray(vertices + 0.0).view(np.dtype((np.void, 24))).ravel()
+    _, same = np.unique(rows, return_inverse=True)
+    triangles = same[faces]
+    distinct = np.all(triangles != np.roll(triangles, 1, axis=1), axis=1)
+    triangles = triangles[distinct]  # those without area have no outside
+    n = len(vertices)
+    begins, ends = triangles.ravel(), np.roll(triangles, -1, axis=1).ravel()
+    there, back = np.sort(begins * n + ends), np.sort(ends * n + begins)
+    return bool(np.array_equal(there, back) and np.all(np.diff(there) > 0))
+
+
+def enclosed(vertices: Array, faces: Faces) -> Solid:
+    """What a closed mesh encloses, faces counterclockwise from outside.
+
+    Of a mesh that is inside out the volume is negative, of one with holes it means nothing.
+    """
+    # From the middle, so that a mesh far from its origin loses no digits.
+    middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
+    corners = (vertices - middle)[faces]
+    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
+    # Tetrahedra from the middle to each face: volume, then first and second moments over it.
+    volumes = np.einsum("mj,mj->m", a, np.cross(b, c)) / 6
+    volume = float(volumes.sum())
+    if volume == 0:
+        return Solid(0.0, middle, np.zeros((3, 3)))
+    sums = a + b + c
+    center = volumes @ sums / (4 * volume)
+    second = np.einsum("m,mi,mj->ij", volumes, sums, sums)
+    for corner in (a, b, c):
+        second += np.einsum("m,mi,mj->ij", volumes, corner, corner)
+    second = second / 20 - volume * np.outer(center, center)
+    inertia = np.trace(second) * np.eye(3) - second
+    return Solid(volume, middle + center, (inertia + inertia.T) / 2)
+
+
+def convex_hull(vertices: Array) -> Solid:
+    """What the convex hull of vertices (n, 3) encloses."""
+    try:
+        hull = ConvexHull(vertices)
+    except (QhullError, ValueError):
+        return Solid(0.0, vertices.mean(axis=0), np.zeros((3, 3)))
+    faces = hull.simplices.astype(np.int64)
+    a, b, c = (hull.points[faces[:, k]] for k in range(3))
+    inwards = np.einsum("mj,mj->m", np.cross(b - a, c - a), hull.equations[:, :3]) < 0
+    faces[inwards] = faces[inwards][:, ::-1]
+    return enclosed(vertices, faces)
