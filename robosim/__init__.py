@@ -20,7 +20,6 @@ from robosim.description.sensor import Sensor, Zone
 from robosim.description.springs import Coupling, PointSpring, Potential
 from robosim.description.stance import Stance
 from robosim.description.tendon import Tendon
-from robosim.description.touching import find_overlaps_by
 from robosim.errors import (
     ControllerError,
     ConvergenceError,
@@ -61,9 +60,6 @@ def _overlapping_pairs(robot: Mechanism) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = import_module("robosim.overlaps").overlapping_pairs(robot)
     return found
 
-
-# Descriptions ask for what overlaps, which the kernels of a simulation tell.
-find_overlaps_by(_overlapping_pairs)
 
 # Imported on first use, so that building and loading a model does not wait for numba.
 _LAZY = {
@@ -142,7 +138,7 @@ def _urdf_text(robot: Mechanism, beside: Path) -> str:
     return import_module("robosim.loaders.writers.text").urdf_text(robot, beside)  # type: ignore[no-any-return]
 
 
-above.urdf_text = _urdf_text
+above.urdf_text, above.overlapping_pairs = _urdf_text, _overlapping_pairs
 
 
 def __getattr__(name: str) -> Any:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-
-from robosim.description.mechanism import Mechanism
+from typing import Any
 
 # The URDF of a mechanism as text; meshes that it refers to and that are nowhere yet are written
 # into a folder beside a file.
-urdf_text: Callable[[Mechanism, Path], str]
+urdf_text: Callable[[Any, Path], str]
+# Pairs of names of a mechanism whose geometries overlap at home, which kernels of a simulation
+# find.
+overlapping_pairs: Callable[[Any], list[tuple[str, str]]]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from robosim import quaternions
+from robosim.description import above
 from robosim.description.body import Body, Geometry
 from robosim.description.obstacles import AnyShape, HalfSpace, obstacle_name
 from robosim.description.poses import body_poses
@@ -20,15 +20,6 @@ from robosim.validation import Array
 
 Pair = tuple[str, str]
 CHOICES = ("all", "none")
-
-# What finds the pairs of a mechanism that overlap at home lies above descriptions, as it asks the
-# kernels of a simulation. The package gives it (robosim/__init__.py).
-_finders: list[Callable[[Any], list[Pair]]] = []
-
-
-def find_overlaps_by(finder: Callable[[Any], list[Pair]]) -> None:
-    """Have `finder` tell the pairs of names of a mechanism whose geometries overlap at home."""
-    _finders[:] = [finder]
 
 
 @dataclass(frozen=True)
@@ -196,7 +187,7 @@ def _without_overlaps(joined: W, wanted: Sequence[Pair]) -> W:
     Obstacles count where a body is tied to the world, as it may have no way out of them.
     """
     near = _near(joined, wanted)
-    if not near or not _finders:
+    if not near:
         return joined
     bodies = {body.name for body in joined.bodies}
     kept = {pair[0] for pair in near}
@@ -214,7 +205,7 @@ def _without_overlaps(joined: W, wanted: Sequence[Pair]) -> W:
     )
     asked = set(map(frozenset, near))
     try:
-        found = [pair for pair in _finders[0](probe) if frozenset(pair) in asked]
+        found = [pair for pair in above.overlapping_pairs(probe) if frozenset(pair) in asked]
     except (ModelError, StateError) as error:
         told = f"contacts may overlap at home, where no simulation can start: {error}"
         return changed(joined, warnings=(*joined.warnings, told))
