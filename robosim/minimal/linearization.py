@@ -7,18 +7,21 @@ Algorithms 2 and 3], for all integrators alike. See `robosim.simulation.lineariz
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robosim.compiled.records.step import INFO
+from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError, OptionError
 from robosim.kernels.compiler import PLAIN
 from robosim.kernels.solve.status import CONVERGED
 from robosim.minimal.engine import Engine
 from robosim.simulation.checkpoint import Counters
 from robosim.simulation.controllers import PD
-from robosim.simulation.linearizer import ContactMode, Linearizer
+from robosim.simulation.linearizer import Linearization, Linearizer
 from robosim.simulation.loads import Held
 from robosim.simulation.parameters import slopes_of
 from robosim.validation import Array
@@ -64,6 +67,7 @@ class MinimalLinearizer(Linearizer):
         super().__init__(
             engine.robot, parameters, slopes_of(engine.robot, engine.model_of, parameters)
         )
+        self._tangent = Tangent(engine.robot)
         self._twin = engine.copied()
         parts, robot = self._twin.parts, engine.robot
         self._held = held.beside(parts.loads)  # type: ignore[arg-type]
@@ -72,8 +76,8 @@ class MinimalLinearizer(Linearizer):
         self._step = MinimalDualStep(parts, 2 * robot.nv + robot.nu, self._gains)
         self._other = MinimalDualStep(parts, DIRECTIONS, self._gains) if parameters else None
 
-    def solve(self, sim: Any, full: Array, controller: PD | None) -> tuple[Array, Array]:
-        """See `Linearizer`; it also leaves the factors."""
+    def _solve(self, sim: Any, full: Array, controller: PD | None) -> tuple[Array, Array]:
+        """Take the step in plain numbers, which leaves the factors; q and v that it begins with."""
         twin, q, v = self._twin, sim.q, sim.v
         state, loads = twin.parts.state, twin.parts.loads
         state.q[:], state.v[:] = q, v
@@ -87,12 +91,8 @@ class MinimalLinearizer(Linearizer):
             raise twin.failure(self._info[0])
         return q, v
 
-    def steps(self) -> tuple[Any, MinimalDualStep, MinimalDualStep | None]:
-        """See `Linearizer`."""
-        return self._twin.parts.model, self._step, self._other
-
-    def take(self, step: MinimalDualStep) -> None:
-        """See `Linearizer`."""
+    def _take(self, step: MinimalDualStep) -> None:
+        """Take a step from where its parts begin."""
         assign_numbers(self._twin.parts.loads, step.parts.loads)
         if step.take() != CONVERGED:
             info = self._info[0]
@@ -109,6 +109,87 @@ class MinimalLinearizer(Linearizer):
         """The compiled part of the last linearization once more; whether it was solved."""
         return self._step.take() == CONVERGED
 
-    def modes(self) -> tuple[ContactMode, ...]:
-        """None, as nothing touches."""
-        return ()
+    def at(self, sim: Any, torques: ArrayLike | None, controller: PD | None) -> Linearization:
+        """See `Linearizer`."""
+        robot, base = self.robot, 2 * self.robot.nv
+        full = self._forces(sim, torques, controller)
+        q, v = self._solve(sim, full, controller)
+
+        def changes(of: MinimalDualStep) -> Array:
+            on = of.parts
+            if controller is not None:
+                on.gains[:] = controller.gains
+                if controller.motion is not None:
+                    on.gains["target"] = controller.targets([sim.time])[0]
+            on.begins[:] = 0.0
+            on.begins[: len(q) + len(v)] = *q, *v
+            on.begins[len(q) + len(v) :][: len(full)] = full
+            self._take(of)
+            turned = self._tangent.velocities(on.ends[: robot.nq], on.slopes[:, : robot.nq])
+            return np.hstack((turned, on.slopes[:, robot.nq :]))
+
+        along = self._step.parts.along
+        along[: robot.nv, : robot.nq] = self._tangent.rates(q).T
+        along[range(robot.nv, base), range(robot.nq, robot.nq + robot.nv)] = 1.0
+        columns = robot.nq + robot.nv + np.asarray(robot.actuated, dtype=np.int64)
+        along[range(base, base + robot.nu), columns] = 1.0
+        rows = changes(self._step)
+        ends = self._step.parts.ends
+        return Linearization(
+            ends[: robot.nq].copy(),
+            ends[robot.nq :].copy(),
+            np.ascontiguousarray(rows[:base].T),
+            np.ascontiguousarray(rows[base:].T),
+            self._by_parameters(changes),
+            tuple(robot.actuated_names),
+            self.parameters,
+            tuple,  # no contacts, as nothing touches
+        )
+
+    def _by_parameters(self, changes: Callable[[MinimalDualStep], Array]) -> Array:
+        """(2 nv, np) by the parameters, as many at a time as there are directions."""
+        P = np.zeros((2 * self.robot.nv, len(self.parameters)))
+        for begin in range(0, len(self.parameters), DIRECTIONS):
+            assert self._other is not None
+            chosen = self._slopes[begin : begin + DIRECTIONS]
+            model = self._twin.parts.model
+            assign_numbers(model, self._other.parts.model)
+            for k, slopes in enumerate(chosen):
+                assign_numbers(model, self._other.parts.model, slopes, k)
+            P[:, begin : begin + len(chosen)] = changes(self._other)[: len(chosen)].T
+        return P
+
+
+class Tangent:
+    """Between rates of q (nq,) and the velocities of the tree (nv,)."""
+
+    def __init__(self, robot: Mechanism) -> None:
+        self._shape = robot.nq, robot.nv
+        plain: list[tuple[int, int]] = []
+        turns: list[tuple[int, int]] = []
+        for joint, at, v in zip(robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False):
+            n = joint.numbers
+            plain += zip(range(v, v + n), range(at, at + n), strict=True)
+            if joint.has_quaternion:
+                turns.append((v + n, at + n))
+        self._v, self._q = np.array(plain, dtype=np.int64).reshape(-1, 2).T
+        self._turns = tuple(turns)
+
+    def rates(self, q: Array) -> Array:
+        """(nq, nv): rates of q by velocities."""
+        out = np.zeros(self._shape)
+        out[self._q, self._v] = 1.0
+        for v, at in self._turns:
+            w, x, y, z = 0.5 * q[at : at + 4]
+            out[at : at + 4, v : v + 3] = (-x, -y, -z), (w, -z, y), (z, w, -x), (-y, x, w)
+        return out
+
+    def velocities(self, q: Array, rates: Array) -> Array:
+        """Velocities (n, nv) of rates of q (n, nq)."""
+        out = np.empty((len(rates), self._shape[1]))
+        out[:, self._v] = rates[:, self._q]
+        for v, at in self._turns:
+            w, x, y, z = 2.0 * q[at : at + 4]
+            turn = np.array(((-x, w, z, -y), (-y, -z, w, x), (-z, y, -x, w)))
+            out[:, v : v + 3] = rates[:, at : at + 4] @ turn.T
+        return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,17 +14,18 @@ from robosim.compiled.arrays import in_lines
 from robosim.compiled.memory import Guesses
 from robosim.compiled.model import Options
 from robosim.compiled.records.step import INFO
+from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler import PLAIN
 from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry
-from robosim.runtime.handles import Handle, Parts, scheme_of, solver
-from robosim.runtime.lanes import in_lanes, laned_type, vector_of
+from robosim.runtime.handles import INFO_TYPE, Handle, Parts, scheme_of, solver
+from robosim.runtime.lanes import in_lanes, laned_type, vector_of, words_between
 from robosim.validation import Array
 
 if not PLAIN:
     from robosim.kernels.compiler.duals import duals
-    from robosim.kernels.step.linearize import linearized_steps
+    from robosim.kernels.step.linearize import linearized_starts
 
 
 class DualParts(NamedTuple):
@@ -48,62 +50,168 @@ class DualParts(NamedTuple):
     rate: Any
     closes: bool  # whether loops, couplings or motions have to be closed at the start
     info: Any  # (1,) INFO
+    by_state: bool  # whether the first 2 nv directions are those of q, in the tangent, and v
+    places: NDArray[np.int64]  # (nv,) of a velocity the coordinate in q, -1 in free rotations
+    turns: NDArray[np.int64]  # (n, 2) of free rotations the place in v and in q
+    row: Array  # (4,) scratch
+    mid: Array  # (nj, 6) rates of the joints where the plain step begins
+    told: NDArray[np.void]  # (1,) INFO of the plain step
+    carried: NDArray[np.void]  # (n,) FIELD of what the plain step tells
+    touching: NDArray[np.void]  # (n,) FIELD of its first contact
+    featured: NDArray[np.void]  # (n,) FIELD of the first feature
+    sizes: NDArray[np.int64]  # (4,) bytes to the next: contacts, those of duals; features, theirs
+
+
+class Starts(NamedTuple):
+    """Where steps begin, and what has become of them; a row for each."""
+
+    begins: Array  # (n, nq + nv + velocities)
+    external: Array  # (n, nb + 1, 6) wrenches
+    targets: Array  # (n, nu) of a PD
+    solved: NDArray[np.int64]  # (n,) 1 where the plain step has been taken
+    status: NDArray[np.int64]  # (n,)
+    ends: Array  # (n, nq + nv)
+    changes: Array  # (n, directions, 2 nv) in the tangent
+    told: NDArray[np.void]  # (n, contacts) TOLD
+    count: NDArray[np.int64]  # (n,) how many of these there are
+
+
+TOLD = np.dtype(  # of a contact that was in the equations, see CONTACT and CONTACT_GUESS
+    [
+        *((name, "i8") for name in ("slot", "kind", "resists", "body", "other", "joint")),
+        *((name, "f8") for name in ("mass", "mu", "gamma", "s", "psi")),
+        ("friction", "f8"),  # how large its impulse is
+        ("step_back", "f8"),
+    ]
+)
 
 
 class DualStep:
-    """A step from a start at q and v, along some directions of these and of torques.
+    """Steps from starts at q and v, along some directions of these and of torques.
 
     Parameters
     ----------
-    parts : Parts
-        Of the simulation.
-    sizes : nq and nv of the tree
+    plain : Handle
+        Of the Parts of the simulation that takes the plain steps.
+    robot : Mechanism
     directions : int
+        Those of the state and of the actuated coordinates, or so many that do not change either.
     gains : GAINS of a PD that acts
     closes : bool
     """
 
     def __init__(
         self,
-        parts: Parts,
-        sizes: tuple[int, int],
-        directions: int,
+        plain: Handle,
+        robot: Mechanism,
+        directions: int | None,
         gains: NDArray[np.void],
         closes: bool,
     ) -> None:
-        (nq, nv), rates = sizes, len(parts.model.coordinates)
+        parts: Parts = plain.values
+        nq, nv, rates = robot.nq, robot.nv, len(parts.model.coordinates)
+        guesses = widened(parts.memory.guesses)
+        loads = widened(parts.loads)
+        count = 2 * nv + robot.nu if directions is None else directions
+        along = np.zeros((count, nq + nv + rates))
+        places, turns = tangent_places(robot)
+        if directions is None:
+            singles = np.flatnonzero(places >= 0)
+            along[singles, places[singles]] = 1.0
+            along[range(nv, 2 * nv), range(nq, nq + nv)] = 1.0
+            along[range(2 * nv, count), nq + nv + np.asarray(robot.actuated, dtype=np.int64)] = 1.0
+        narrow = parts.memory.guesses
+        # Contacts one by one, as most of them are not there.
+        rest = narrow._replace(contacts=narrow.contacts[:0], features=narrow.features[:0])
+        wide_rest = guesses._replace(contacts=guesses.contacts[:0], features=guesses.features[:0])
+        friction = 2 if parts.model.facets is None else len(parts.model.facets)
+        arrays = narrow.contacts, guesses.contacts, narrow.features, guesses.features
         self.parts = DualParts(
             widened(parts.model),
             widened(parts.state),
             widened(parts.memory),
-            widened(parts.loads),
+            loads,
             widened(parts.work),
             parts.options,
-            widened(parts.memory.guesses),
+            guesses,
             nq,
             nv,
-            np.zeros(nq + nv + len(parts.loads.tau)),
-            np.zeros((directions, nq + nv + len(parts.loads.tau))),
+            np.zeros(nq + nv + rates),
+            along,
             np.zeros(nq + nv),
-            np.zeros((directions, nq + nv)),
+            np.zeros((count, nq + nv)),
             gains.copy(),
             np.zeros(rates, dtype=np.int64),
             widened(np.zeros(rates)),
             widened(np.zeros(rates)),
             closes,
             widened(np.zeros(1, dtype=INFO)),
+            directions is None,
+            places,
+            turns,
+            np.zeros(4),
+            np.zeros((len(parts.model.joints), 6)),
+            np.zeros(1, dtype=INFO),
+            words_between(
+                (parts.loads.external, parts.loads.motion, *rest),
+                (loads.external, loads.motion, *wide_rest),
+                friction,
+                duals,
+            ),
+            words_between((narrow.contacts[:1],), (guesses.contacts[:1],), friction, duals),
+            words_between((narrow.features[:1],), (guesses.features[:1],), friction, duals),
+            np.array([array.strides[0] for array in arrays]),
         )
+        self._plain = plain
+        self._single: Handle | None = None
         handle = Handle(self.parts)
         kind, dual = kind_of_duals(handle)
-        if kind not in _RUNNERS:
-            info = dual.types[DualParts._fields.index("info")].dtype
-            others = types.int64, types.float64
-            _RUNNERS[kind] = solver(kind, info).given_to(_make_runner(kind), others)
-        self._handle, self._run = handle, _RUNNERS[kind]
+        self._handle, self._kind = handle, kind
+        self._info = dual.types[DualParts._fields.index("info")].dtype
 
-    def take(self, arc: float) -> int:
-        """Take the step along all directions; returns its status."""
-        return int(self._run(self._handle.address, arc))
+    def starts(self, n: int) -> Handle:
+        """Memory for some starts; of a single one it is there once."""
+        if n == 1 and self._single is not None:
+            return self._single
+        on, targets = self.parts, len(self.parts.gains)
+        made = Handle(
+            Starts(
+                np.zeros((n, len(on.begins))),
+                np.zeros((n, len(on.loads.external), 6)),
+                np.zeros((n, targets)),
+                np.zeros(n, dtype=np.int64),
+                np.zeros(n, dtype=np.int64),
+                np.zeros((n, len(on.ends))),
+                np.zeros((n, len(on.along), 2 * on.nv)),
+                np.empty((n, len(on.work.slots)), dtype=TOLD),
+                np.zeros(n, dtype=np.int64),
+            )
+        )
+        if n == 1:
+            self._single = made
+        return made
+
+    def take(self, starts: Handle, arc: float) -> None:
+        """Take the steps from all starts along all directions, up to the first that fails."""
+        kinds = self._plain.kind, self._kind, starts.kind
+        if kinds not in _RUNNERS:
+            solves = solver(self._plain.kind, INFO_TYPE), solver(self._kind, self._info)
+            others = (types.int64,) * 4 + (types.float64,)
+            runner = solves[1].given_to(_make_runner(*kinds), others)
+            _RUNNERS[kinds] = partial(runner, solves[0].address())
+        _RUNNERS[kinds](self._plain.address, self._handle.address, starts.address, arc)
+
+
+def tangent_places(robot: Mechanism) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """`places` and `turns` of DualParts."""
+    places = np.full(robot.nv, -1)
+    turns = []
+    for joint, at, v in zip(robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False):
+        n = joint.numbers
+        places[v : v + n] = range(at, at + n)
+        if joint.has_quaternion:
+            turns.append((v + n, at + n))
+    return places, np.array(turns, dtype=np.int64).reshape(-1, 2)
 
 
 def kind_of_duals(handle: Handle) -> tuple[int, types.NamedTuple]:
@@ -114,16 +222,24 @@ def kind_of_duals(handle: Handle) -> tuple[int, types.NamedTuple]:
     return kind, TYPES.setdefault(kind, dual)
 
 
-_RUNNERS: dict[int, Any] = {}
+_RUNNERS: dict[tuple[int, int, int], Any] = {}
 
 
-def _make_runner(kind: int) -> Any:
+def _make_runner(plain_kind: int, kind: int, starts_kind: int) -> Any:
     scheme = scheme_of(kind)
 
     @entry
-    @named(kind)
-    def run_linearized(solver, address, arc):  # type: ignore[no-untyped-def]
-        return linearized_steps(scheme, load(address, kind), (solver, address), arc)
+    @named(plain_kind, kind, starts_kind)
+    def run_linearized(solver, plain_solver, plain, address, starts, arc):  # type: ignore[no-untyped-def]
+        linearized_starts(
+            scheme,
+            load(plain, plain_kind),
+            load(address, kind),
+            load(starts, starts_kind),
+            (plain_solver, plain),
+            (solver, address),
+            arc,
+        )
 
     return run_linearized
 

@@ -129,7 +129,7 @@ class Handle:
 _KINDS: dict[Any, tuple[int, int]] = {}  # layout -> kind of its type, and the words that it needs
 _SOLVERS: dict[int, Apart] = {}
 _RUNNERS: dict[tuple[int, int], Runner] = {}
-_INFO = from_dtype(INFO)
+INFO_TYPE = from_dtype(INFO)
 ADDRESSES = types.Array(types.int64, 1, "C")
 
 
@@ -186,7 +186,7 @@ def _make_solver(kind: int) -> Any:
 
 def begin_compiling(parts: Handle) -> None:
     """Begin what takes the longest of compiling steps on these, beside whatever else is done."""
-    solver(parts.kind, _INFO)
+    solver(parts.kind, INFO_TYPE)
 
 
 def runner(parts: Handle, run: Handle) -> Runner:
@@ -199,7 +199,7 @@ def runner(parts: Handle, run: Handle) -> Runner:
     kinds = parts.kind, run.kind
     if kinds not in _RUNNERS:
         others = ADDRESSES, ADDRESSES, ADDRESSES, types.int64
-        _RUNNERS[kinds] = solver(parts.kind, _INFO).given_to(_make_runner(*kinds), others)
+        _RUNNERS[kinds] = solver(parts.kind, INFO_TYPE).given_to(_make_runner(*kinds), others)
     return _RUNNERS[kinds]
 
 

@@ -355,6 +355,19 @@ def lay_out(
     return tuple(found)
 
 
+def words_between(
+    values: Sequence[NDArray[Any]], wide: Sequence[NDArray[Any]], friction: int, kind: Lanes
+) -> NDArray[np.void]:
+    """(n,) FIELD of all words of some arrays, to go to the first of the lanes."""
+    every = (
+        (which, *words)
+        for which, parts in enumerate(zip(values, wide, strict=True))
+        for words in _words(*parts, None, friction)
+    )
+    merged = np.array(_merged(every, kind.width), dtype=np.int64).reshape(-1, 5)
+    return _fields([tuple(values)], tuple(wide), [Layout(*merged.T)], kind)[0]
+
+
 def _words(
     array: NDArray[Any], wide: NDArray[Any], rows: NDArray[np.int64] | None, friction: int
 ) -> Iterator[tuple[int, int, int, int]]:

@@ -10,21 +10,22 @@ without an equation of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from robosim.compiled.kinds import CONE, DRY, LIMIT, RATE, TURN
 from robosim.compiled.model import Model
+from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError, OptionError
 from robosim.kernels.compiler import PLAIN
 from robosim.kernels.solve.status import CONVERGED
 from robosim.simulation.controllers import PD
 from robosim.simulation.formulation import Formulation
-from robosim.simulation.linearizer import ContactMode, Linearization, Linearizer
+from robosim.simulation.linearizer import ContactMode, Linearization, Linearizer, stacked
 from robosim.simulation.parameters import slopes_of
 from robosim.simulation.readings import other_name
 from robosim.simulation.simulation import Simulation
@@ -32,7 +33,9 @@ from robosim.validation import Array
 
 if not PLAIN:
     from robosim.kernels.compiler.duals import DIRECTIONS
+    from robosim.kernels.step.linearize import UNSOLVED
     from robosim.runtime.duals import DualStep, assign_numbers
+    from robosim.runtime.handles import Handle
 
 
 class Linearizable(Formulation, Protocol):
@@ -102,12 +105,9 @@ def linearize(
             f"simulations, not {type(sim).__name__}{' without any' if sims == [] else ''}"
         )
     first = sims[0]
-    found = []
-    for each in sims:
-        # What is of the same robot and options shares memory.
-        linearizer = _linearizer_of(first if first.is_like(each) else each, *given)
-        found.append(linearizer.at(each, torques, controller))
-    return stacked(found)
+    if all(first.is_like(each) for each in sims):
+        return stacked(_linearizer_of(first, *given).of_all(sims, torques, controller))
+    return stacked([_linearizer_of(each, *given).at(each, torques, controller) for each in sims])
 
 
 def _is_simulation(value: Any) -> bool:
@@ -130,16 +130,6 @@ def _linearizer_of(
 _LINEARIZERS: WeakKeyDictionary[Any, dict[Any, Linearizer]] = WeakKeyDictionary()
 
 
-def stacked(found: Sequence[Linearization]) -> Linearization:
-    """Several, with a row for each in front."""
-    arrays: dict[str, Any] = {
-        name: np.stack([getattr(one, name) for one in found])
-        for name in ("q", "v", "A", "B", "P", "margin")
-    }
-    contacts: Any = tuple(one.contacts for one in found)
-    return replace(found[0], contacts=contacts, **arrays)
-
-
 class MaximalLinearizer(Linearizer):
     """Memory for the derivatives of a `Simulation`'s steps."""
 
@@ -147,126 +137,223 @@ class MaximalLinearizer(Linearizer):
         self, sim: Simulation, contact_speed: float | None, parameters: tuple[str, ...], pd: bool
     ) -> None:
         self._twin = sim.copy()
-        engine = self._twin.engine
+        engine, robot = self._twin.engine, sim.robot
         if contact_speed is not None:
             options = engine.parts.options._replace(contact_speed=float(contact_speed))
             engine.hand_over(engine.parts._replace(options=options))
-        robot = sim.robot
         super().__init__(robot, parameters, slopes_of(robot, engine.model_of, parameters))
+        self._inputs = tuple(robot.actuated_names)
         self._closes = bool(
             robot.loop_joints or robot.couplings or len(engine.parts.loads.motion) > 0
         )
         self._arc = sim.timestep if engine.parts.options.order == 2 else 0.0
         held = self._twin.held
-        self._gains = held.no_gains.copy() if pd else held.no_gains[:0]
+        self._gains = held.no_gains if pd else held.no_gains[:0]
         # By what steps are solved with: another solver, or blocks of other pairs of bodies.
-        self._steps: dict[int, tuple[Model, DualStep, DualStep | None]] = {}
+        self._by_model: dict[int, ByModel] = {}
+        self._last: tuple[DualStep, Handle] | None = None
 
-    def steps(self) -> tuple[Model, DualStep, DualStep | None]:
-        """See `Linearizer`; of the model that the twin has just been stepped by."""
-        parts, robot = self._twin.parts, self.robot
-        known = self._steps.get(id(parts.model))
-        if known is None:
-            sizes, rest = (robot.nq, robot.nv), (self._gains, self._closes)
-            found = DualStep(parts, sizes, 2 * robot.nv + robot.nu, *rest)
-            other = DualStep(parts, sizes, DIRECTIONS, *rest) if self.parameters else None
-            known = self._steps[id(parts.model)] = parts.model, found, other
-        return known
+    def at(
+        self, sim: Simulation, torques: ArrayLike | None, controller: PD | None
+    ) -> Linearization:
+        """See `Linearizer`."""
+        return self.of_all((sim,), torques, controller)[0]
+
+    def of_all(
+        self, sims: Sequence[Simulation], torques: ArrayLike | None, controller: PD | None
+    ) -> list[Linearization]:
+        """See `Linearizer`; in one call of compiled code where that can take all of a step."""
+        given = [self._given(sim, torques, controller) for sim in sims]
+        if self._closes:
+            return [self._one(one, controller) for one in given]
+        self._twin.engine.start_anew(given[0].time)
+        steps = self._steps()
+        starts = self._take(steps.by_state, given)
+        self._last = steps.by_state, starts
+        others = [self._take(other, given) for other in steps.by_parameters]
+        return [
+            self._told(starts, others, i)
+            if starts.values.status[i] == CONVERGED
+            else self._one(one, controller)
+            for i, one in enumerate(given)
+        ]
+
+    def end(
+        self, sim: Simulation, torques: ArrayLike | None, controller: PD | None
+    ) -> tuple[Array, Array, tuple[ContactMode, ...]]:
+        """Where the step leads, as `at` has it, and its contacts, without derivatives."""
+        given = self._given(sim, torques, controller)
+        if not self._closes:
+            self._twin.engine.start_anew(given.time)
+        starts = None if self._closes else self._take(self._steps().plain, (given,))
+        if starts is None or starts.values.status[0] != CONVERGED:
+            given, mid = self._solve(given, controller)
+            starts = self._take(self._steps().plain, (given,), mid)
+        ends, nq = starts.values.ends[0].copy(), self.robot.nq
+        return ends[:nq], ends[nq:], contact_modes(self.robot, *self._contacts(starts, 0))
 
     def repeat(self) -> bool:
-        """The compiled part of the last linearization once more; whether it was solved."""
-        return self.steps()[1].take(self._arc) == CONVERGED
-
-    def take(self, step: DualStep) -> None:
         """See `Linearizer`."""
-        twin, on = self._twin, step.parts
-        assign_numbers(twin.parts.memory.guesses, on.guesses)
-        assign_numbers(twin.parts.loads, on.loads)
-        if self._closes:
-            held, goal, rate = self._fixed
-            on.held[:] = held
-            assign_numbers(goal, on.goal)
-            assign_numbers(rate, on.rate)
-        if step is self.steps()[2]:
-            contacts = on.model.contacts
-            on.work.slots[: len(contacts)] = contacts
-        if step.take(self._arc) != CONVERGED:
+        assert self._last is not None
+        step, starts = self._last
+        step.take(starts, self._arc)
+        return bool(starts.values.status[0] == CONVERGED)
+
+    def _given(self, sim: Simulation, torques: ArrayLike | None, controller: PD | None) -> Given:
+        full, targets = self._forces(sim, torques, controller), self._gains["target"]
+        if controller is not None:
+            targets = controller.gains["target"]
+            if controller.motion is not None:
+                targets = controller.targets([sim.time])[0]
+            self._gains[:] = controller.gains
+        return Given(sim.q, sim.v, full, sim.parts.loads.external["w"], targets, sim.time)
+
+    def _one(self, given: Given, controller: PD | None) -> Linearization:
+        """One whose plain step takes more than compiled code: loops to close, another solver."""
+        given, mid = self._solve(given, controller)
+        steps = self._steps()
+        starts = self._take(steps.by_state, (given,), mid)
+        self._last = steps.by_state, starts
+        return self._told(starts, [self._take(one, (given,), mid) for one in steps.by_parameters])
+
+    def _steps(self) -> ByModel:
+        """What takes steps of the model that the twin is at."""
+        engine = self._twin.engine
+        parts = engine.parts
+        if id(parts.model) not in self._by_model:
+            make = partial(
+                DualStep, engine.handle, self.robot, gains=self._gains, closes=self._closes
+            )
+            others = []
+            for begin in range(0, len(self.parameters), DIRECTIONS):
+                other = make(directions=DIRECTIONS)
+                for k, slopes in enumerate(self._slopes[begin : begin + DIRECTIONS]):
+                    assign_numbers(parts.model, other.parts.model, slopes, k)
+                contacts = other.parts.model.contacts
+                other.parts.work.slots[: len(contacts)] = contacts
+                others.append(other)
+            by_state, plain = make(directions=None), make(directions=1)
+            self._by_model[id(parts.model)] = ByModel(parts.model, by_state, plain, others)
+        return self._by_model[id(parts.model)]
+
+    def _take(self, step: DualStep, given: Sequence[Given], mid: Array | None = None) -> Handle:
+        """Steps along all directions; those whose plain step has been taken begin with `mid`."""
+        starts, on = step.starts(len(given)), step.parts
+        values = starts.values
+        for i, one in enumerate(given):
+            at = 0
+            for part in one[:3]:
+                values.begins[i, at : at + len(part)] = part
+                at += len(part)
+            values.external[i], values.targets[i] = one.external, one.targets
+        on.gains[:] = self._gains
+        values.status[:] = values.solved[:] = 0
+        if mid is not None:
+            values.solved[:], on.mid[:] = 1, mid
+            if self._closes:
+                held, goal, rate = self._twin.start.fixed(given[0].time)
+                on.held[:] = held
+                assign_numbers(goal, on.goal)
+                assign_numbers(rate, on.rate)
+        step.take(starts, self._arc)
+        for i in np.flatnonzero((values.status != CONVERGED) & (values.status != UNSOLVED)):
+            info = on.info
             raise ConvergenceError(
-                twin.time - twin.timestep,
-                float(on.info["residual"][0, 0]),
-                int(on.info["iterations"][0]),
-                int(on.info["substeps"][0]),
-                self.robot.bodies[int(on.info["worst_body"][0])].name,
+                given[i].time,
+                float(info["residual"][0, 0]),
+                int(info["iterations"][0]),
+                int(info["substeps"][0]),
+                self.robot.bodies[int(info["worst_body"][0])].name,
                 "It was solved, but not with its derivatives: try a larger contact_speed.",
             )
+        return starts
 
-    def modes(self) -> tuple[ContactMode, ...]:
-        """See `Linearizer`."""
-        return contact_modes(self._twin)
+    def _contacts(self, starts: Handle, i: int) -> tuple[Model, NDArray[np.void]]:
+        """What the modes of contacts follow from."""
+        values = starts.values
+        return self._twin.parts.model, values.told[i, : values.count[i]].copy()
 
-    def solve(self, sim: Simulation, full: Array, controller: PD | None) -> tuple[Array, Array]:
-        """See `Linearizer`; for what the solution is guessed from."""
-        twin, robot = self._twin, self.robot
-        q, v = sim.q, sim.v
+    def _told(self, starts: Handle, others: Sequence[Handle], i: int = 0) -> Linearization:
+        """What a step along all directions has come to."""
+        robot, base, values = self.robot, 2 * self.robot.nv, starts.values
+        ends, changes = values.ends[i].copy(), values.changes[i].T.copy()
+        by = [np.zeros((base, 0)), *(other.values.changes[i].T for other in others)]
+        return Linearization(
+            ends[: robot.nq],
+            ends[robot.nq :],
+            changes[:, :base],
+            changes[:, base:],
+            np.hstack(by)[:, : len(self.parameters)],
+            self._inputs,
+            self.parameters,
+            partial(contact_modes, robot, *self._contacts(starts, i)),
+        )
+
+    def _solve(self, given: Given, controller: PD | None) -> tuple[Given, Array]:
+        """The plain step by itself; where it begins, loops closed, and the joints' rates there."""
+        twin = self._twin
         if self._closes:
-            # As it closes loops.
-            twin.set_state(q, v, time=sim.time)
-            q, v = twin.q, twin.v
-            self._fixed = twin.start.fixed(sim.time)
+            twin.set_state(given.q, given.v, time=given.time)
+            given = given._replace(q=twin.q, v=twin.v)
         else:
-            twin.start.place(q, v, sim.time)
+            twin.start.place(given.q, given.v, given.time)
         begin = twin.parts.state.joints["mid"].copy()
-        twin.parts.loads.external["w"] = sim.parts.loads.external["w"]
+        twin.parts.loads.external["w"] = given.external
         if controller is None:
             # Without a look at how the step begins, which is where another one has ended.
             engine = twin.engine
-            twin.held.hold(full[: robot.nv], "linearize was given")
+            twin.held.hold(given.torques[: self.robot.nv], "linearize was given")
             if len(twin.parts.loads.motion):
                 engine.single.values.motions[:] = twin.motions_ahead(1)
             engine.advance_once(engine.single)
         else:
             twin.run(twin.timestep, controller)
-        # The rates that the step has found, as guesses are made: none is left to be found.
-        guesses = twin.parts.memory.guesses.joints
-        guesses["slope"] = (twin.parts.state.joints["mid"] - begin) / (0.5 * twin.timestep)
-        guesses["missed"] = 0.0
-        return q, v
+        return given, begin
 
 
-def contact_modes(sim: Simulation) -> tuple[ContactMode, ...]:
-    """Modes of all contacts, limits and dry friction in the equations of the last step."""
-    parts, robot, last = sim.parts, sim.robot, sim.last_step
-    if last is None:
-        return ()
-    model, slots = parts.model, parts.work.slots
+class Given(NamedTuple):
+    """Where a step begins, and what acts over it."""
+
+    q: Array
+    v: Array
+    torques: Array  # of all coordinates
+    external: Array
+    targets: Array
+    time: float
+
+
+class ByModel(NamedTuple):
+    """Steps of a model along directions of the state, along none, and of its parameters."""
+
+    model: Model
+    by_state: DualStep
+    plain: DualStep
+    by_parameters: list[DualStep]
+
+
+def contact_modes(
+    robot: Mechanism, model: Model, told: NDArray[np.void]
+) -> tuple[ContactMode, ...]:
+    """Modes of all contacts, limits and dry friction in the equations of a step."""
     scene = robot.touching_shapes() if model.collision is not None else []
     found = []
-    for slot in np.flatnonzero(last.active):
-        contact, c = slots[slot], last.contacts[slot]
-        mass, kind = float(contact["mass"]), int(contact["kind"])
-        pushes, friction = float(c["gamma"]) / mass, 0.0
-        if model.facets is None:
-            friction = float(np.hypot(*c["beta"][:2]))
-        else:
-            friction = float(np.linalg.norm(c["beta"][: len(model.facets)] @ model.facets))
-        left = (float(contact["mu"]) * float(c["gamma"]) - friction) / mass
+    for slot, kind, resists, body, other, joint, *numbers in told.tolist():
+        mass, mu, gamma, s, psi, friction, step_back = numbers
+        pushes, left, inside = gamma / mass, (mu * gamma - friction) / mass, step_back < 0.0
         if kind in (LIMIT, RATE, CONE, TURN):
-            name = robot.joints[int(contact["joint"])].name
-            other = "velocity limit" if kind == RATE else "limit"
-            mode = "closed" if pushes > c["s"] else "open"
-            found.append(ContactMode(name, other, mode, abs(pushes - float(c["s"]))))
+            what = "velocity limit" if kind == RATE else "limit"
+            mode, margin = "closed" if pushes > s else "open", abs(pushes - s)
+            found.append(ContactMode(robot.joints[joint].name, what, mode, margin, inside))
         elif kind == DRY:
-            name = robot.joints[int(contact["joint"])].name
-            left = (float(c["gamma"]) - friction) / mass
-            mode = "stick" if left > c["psi"] else "slide"
-            found.append(ContactMode(name, "friction", mode, abs(left - float(c["psi"]))))
-        elif int(contact["resists"]) == 0:
-            name = robot.bodies[int(contact["body"])].name
-            other = other_name(robot, model, scene, int(contact["other"]), int(slot))
-            if pushes <= c["s"]:
-                found.append(ContactMode(name, other, "open", float(c["s"]) - pushes))
-                continue
-            mode = "stick" if left > c["psi"] else "slide"
-            margin = min(pushes - float(c["s"]), abs(left - float(c["psi"])))
-            found.append(ContactMode(name, other, mode, margin))
+            left = (gamma - friction) / mass
+            mode, margin = "stick" if left > psi else "slide", abs(left - psi)
+            found.append(ContactMode(robot.joints[joint].name, "friction", mode, margin, inside))
+        elif resists == 0:
+            name = robot.bodies[body].name
+            beside = other_name(robot, model, scene, other, slot)
+            mode, margin = "open", s - pushes
+            if pushes > s:
+                mode = "stick" if left > psi else "slide"
+                margin = min(pushes - s, abs(left - psi))
+            found.append(ContactMode(name, beside, mode, margin, inside))
     return tuple(found)

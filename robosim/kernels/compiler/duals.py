@@ -54,6 +54,7 @@ class Duals(Lanes):
 register_default(Duals)(LanesModel)
 duals = Duals("duals", DIRECTIONS + 1)
 FIRST = ir.Constant(INDEX, 0)
+SETTLED = 1e-6  # part of the largest derivative by which others may still change
 
 
 def number(builder, dual):
@@ -264,7 +265,7 @@ def number_of(typing_context, dual):
 
 @intrinsic
 def is_settled(typing_context, dual, before):
-    """Whether the derivatives of a dual are what they were before, to 1e-9 of the largest.
+    """Whether the derivatives of a dual are what they were before, up to SETTLED.
 
     Those of plain floats always are.
     """
@@ -281,7 +282,7 @@ def is_settled(typing_context, dual, before):
 
         change = call_llvm(builder, "fabs", builder.fsub(*args))
         size = call_llvm(builder, "fabs", args[0])
-        allowed = builder.fmul(ir.Constant(DOUBLE, 1e-9), largest(size))
+        allowed = builder.fmul(ir.Constant(DOUBLE, SETTLED), largest(size))
         return builder.fcmp_ordered("<=", largest(change), allowed)
 
     return types.boolean(dual, before), generate

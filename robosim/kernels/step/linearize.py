@@ -1,13 +1,164 @@
-"""A step from a start at joint coordinates, for numbers that have derivatives."""
+"""Steps from starts at joint coordinates, for numbers that have derivatives."""
 
+from math import sqrt
+
+from robosim.kernels.compiler.addresses import read_word, write_word
 from robosim.kernels.compiler.duals import DIRECTIONS, number_of, slope, with_slope
 from robosim.kernels.compiler.jit import kernel, stage
+from robosim.kernels.equations.algebra import fill
 from robosim.kernels.solve.status import CONVERGED
 from robosim.kernels.step.closure import close_loops, start_projected
 from robosim.kernels.step.knot import set_bodies
 from robosim.kernels.step.run import control
 from robosim.kernels.step.saved import copy_guesses
 from robosim.kernels.step.step import step
+
+UNSOLVED = -1  # status of a start whose step is left to the caller
+
+
+@stage
+def linearized_starts(scheme, plain, on, starts, plain_solver, solver, arc):
+    """The steps from some starts along all directions of `on.along`, one start after the other.
+
+    Each is solved in plain numbers first, by `plain` (`Parts`), unless its caller has done so.
+    Where the derivatives of one are not found, those of the following are not looked for.
+    """
+    model, state, memory, loads, work, options = plain
+    for i in range(starts.status.shape[0]):
+        for n in range(on.begins.shape[0]):
+            on.begins[n] = starts.begins[i, n]
+        for n in range(on.gains.shape[0]):
+            on.gains[n].target = starts.targets[i, n]
+        if starts.solved[i] == 0:
+            start_plainly(model, state, memory, loads, work, on, starts.external[i], arc)
+            status = step(
+                scheme, model, state, memory, loads, work, options, plain_solver, True, on.told[0]
+            )
+            if status != CONVERGED:
+                starts.status[i] = UNSOLVED
+                continue
+        starts.count[i] = tell_contacts(model, memory.guesses, memory.system, work, starts.told[i])
+        guess(on, state, memory.guesses, options.dt)
+        if on.by_state:
+            for n in range(on.turns.shape[0]):
+                start_turn(on, on.turns[n, 0], on.turns[n, 1])
+        starts.status[i] = linearized_steps(scheme, on, solver, arc)
+        if starts.status[i] != CONVERGED:
+            break
+        for n in range(on.ends.shape[0]):
+            starts.ends[i, n] = on.ends[n]
+        end_in_tangent(on, starts.changes[i])
+
+
+@kernel
+def start_plainly(model, state, memory, loads, work, on, external, arc):
+    """The start at `on.begins` in plain numbers, with all that acts over the step from there."""
+    nq, nv = on.nq, on.nv
+    for i in range(nq):
+        state.q[i] = on.begins[i]
+    for i in range(nv):
+        state.v[i] = on.begins[nq + i]
+    for i in range(loads.tau.shape[0]):
+        loads.tau[i] = on.begins[nq + nv + i]
+        servo = loads.servos[i]
+        servo.kp, servo.kd, servo.target_rate = 0.0, 0.0, 0.0
+    for b in range(external.shape[0]):
+        for k in range(6):
+            loads.external[b].w[k] = external[b, k]
+    set_bodies(model, state, memory, work, arc)
+    for j in range(on.mid.shape[0]):
+        for row in range(6):
+            on.mid[j, row] = state.joints[j].mid[row]
+    control(on.gains, state, loads)
+
+
+@stage
+def guess(on, state, guesses, dt):
+    """Put into `on.guesses` what the solution tells, so that none of it is left to be found."""
+    for j in range(on.mid.shape[0]):
+        for row in range(6):
+            change = state.joints[j].mid[row] - on.mid[j, row]
+            guesses.joints[j].slope[row] = change / (0.5 * dt)
+            fill(0.0, guesses.joints[j].missed[row])
+    copy_words(on.carried, 0, 0)
+    first = guesses.contacts.shape[0] - guesses.features.shape[0]
+    for k in range(guesses.contacts.shape[0]):
+        if guesses.active[k] != 0:
+            copy_words(on.touching, k * on.sizes[0], k * on.sizes[1])
+            if k >= first:
+                copy_words(on.featured, (k - first) * on.sizes[2], (k - first) * on.sizes[3])
+
+
+@kernel
+def copy_words(fields, ahead, lanes_ahead):
+    """Copy words (FIELD), some bytes further on, into the numbers of duals or into integers."""
+    for n in range(fields.shape[0]):
+        f = fields[n]
+        for i in range(f.count):
+            word = read_word(f.state + ahead + 8 * i)
+            write_word(f.lanes + lanes_ahead + f.stride * i, word)
+
+
+@kernel
+def tell_contacts(model, guesses, system, work, told):
+    """What the modes of contacts in the last step follow from, into `told`; returns how many."""
+    count = 0
+    for k in range(guesses.active.shape[0]):
+        if guesses.active[k] == 0:
+            continue
+        contact, c, out = work.slots[k], guesses.contacts[k], told[count]
+        x, y = c.beta[0], c.beta[1]
+        if model.facets is not None:
+            x, y = 0.0, 0.0
+            for n in range(model.facets.shape[0]):
+                x += c.beta[n] * model.facets[n, 0]
+                y += c.beta[n] * model.facets[n, 1]
+        out.slot, out.kind, out.resists = k, contact.kind, contact.resists
+        out.body, out.other, out.joint = contact.body, contact.other, contact.joint
+        out.mass, out.mu, out.gamma, out.s, out.psi = contact.mass, contact.mu, c.gamma, c.s, c.psi
+        out.friction, out.step_back = sqrt(x * x + y * y), system.contacts[k].step_back
+        count += 1
+    return count
+
+
+@kernel
+def turn_row(q, at, c, row):
+    """Rates of a quaternion by component c of its angular velocity (child axes), doubled."""
+    w, x, y, z = q[at], q[at + 1], q[at + 2], q[at + 3]
+    if c == 0:
+        row[0], row[1], row[2], row[3] = -x, w, z, -y
+    elif c == 1:
+        row[0], row[1], row[2], row[3] = -y, -z, w, x
+    else:
+        row[0], row[1], row[2], row[3] = -z, y, -x, w
+
+
+@kernel
+def start_turn(on, v, at):
+    """Directions of a free rotation, as unit angular velocities."""
+    for c in range(3):
+        turn_row(on.begins, at, c, on.row)
+        for k in range(4):
+            on.along[v + c, at + k] = 0.5 * on.row[k]
+
+
+@kernel
+def end_in_tangent(on, changes):
+    """Changes of q, in the tangent, and of v along all directions."""
+    nv = on.nv
+    for d in range(changes.shape[0]):
+        for i in range(nv):
+            if on.places[i] >= 0:
+                changes[d, i] = on.slopes[d, on.places[i]]
+            changes[d, nv + i] = on.slopes[d, on.nq + i]
+        for n in range(on.turns.shape[0]):
+            v, at = on.turns[n, 0], on.turns[n, 1]
+            for c in range(3):
+                turn_row(on.ends, at, c, on.row)
+                total = 0.0
+                for k in range(4):
+                    total += on.row[k] * on.slopes[d, at + k]
+                changes[d, v + c] = 2.0 * total
 
 
 @stage
