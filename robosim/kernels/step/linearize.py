@@ -107,18 +107,24 @@ def tell_contacts(model, guesses, system, work, told):
         if guesses.active[k] == 0:
             continue
         contact, c, out = work.slots[k], guesses.contacts[k], told[count]
-        x, y = c.beta[0], c.beta[1]
-        if model.facets is not None:
-            x, y = 0.0, 0.0
-            for n in range(model.facets.shape[0]):
-                x += c.beta[n] * model.facets[n, 0]
-                y += c.beta[n] * model.facets[n, 1]
         out.slot, out.kind, out.resists = k, contact.kind, contact.resists
         out.body, out.other, out.joint = contact.body, contact.other, contact.joint
         out.mass, out.mu, out.gamma, out.s, out.psi = contact.mass, contact.mu, c.gamma, c.s, c.psi
-        out.friction, out.step_back = sqrt(x * x + y * y), system.contacts[k].step_back
+        out.friction, out.step_back = size(model.facets, c.beta), system.contacts[k].step_back
         count += 1
     return count
+
+
+@kernel
+def size(facets, beta):
+    """How large an impulse of friction is."""
+    if facets is None:
+        return sqrt(beta[0] * beta[0] + beta[1] * beta[1])
+    x, y = 0.0, 0.0
+    for n in range(facets.shape[0]):
+        x += beta[n] * facets[n, 0]
+        y += beta[n] * facets[n, 1]
+    return sqrt(x * x + y * y)
 
 
 @kernel
