@@ -1,4 +1,4 @@
-"""Derivatives of a step beside the step itself, and beside MuJoCo's differences.
+"""Derivatives of a step beside the step itself, MuJoCo's differences, Pinocchio's derivatives.
 
 MuJoCo's robot has no actuators here, so that it has fewer columns to find than ours.
 """
@@ -13,10 +13,14 @@ from typing import Any
 import numpy as np
 
 import robosim
+from robosim.batch import BatchSimulation
+from robosim.bench import others
 from robosim.bench.case import Case, Setup
 from robosim.bench.measure import Contender, ours, race
+from robosim.bench.recursive import States, Theirs
 from robosim.bench.report import OURS, Report, Row
 from robosim.experiments.experiment import Target
+from robosim.experiments.measuring import exponent
 from robosim.models.builders import chain
 from robosim.peers.mujoco_run import MuJoCoRun, Settings
 from robosim.simulation import Simulation
@@ -24,11 +28,13 @@ from robosim.simulation.linearization import MaximalLinearizer, linearize
 
 STEPS, CENTRED, FORWARD = 12.0, 10.0, 5.0  # of our own; times as fast as MuJoCo's differences
 EPSILON = 1e-6  # of these
+OVER_PINOCCHIO = 4.0  # times computeABADerivatives at most, without contacts
+SLOPE = 2.0  # p of n^p for chains of n links, +- 0.2
 
 
 def run_linearize(setup: Setup) -> Report:
     """The A1 on its feet, and a chain of hinges that is free."""
-    rows: list[Row] = list(setup.missing("mujoco"))
+    rows: list[Row] = list(setup.missing("mujoco", "pinocchio"))
     targets: list[Target] = []
     calls = setup.choose(200, 40)
     standing = Simulation(robosim.load("a1"))
@@ -39,7 +45,67 @@ def run_linearize(setup: Setup) -> Report:
     for told, sim in (("A1 standing", standing), ("10 hinges", swinging)):
         setup.note(told)
         rows += _race(told, sim, calls, setup, targets)
+    rows += _batches(standing, setup)
+    rows += _growth(setup, targets)
     return Report(tuple(rows), tuple(targets))
+
+
+def _batches(sim: Simulation, setup: Setup) -> tuple[Row, ...]:
+    """A state's share of a call for many, by threads."""
+    n = setup.choose(256, 16)
+    field = []
+    for threads in (1, 2):
+        batch = BatchSimulation(sim.robot, n, sim.timestep, threads=threads)
+        for k in range(n):
+            batch[k].set_state(sim.q, sim.v)
+        linearize(batch, sim.torques)
+        told = f"A1 standing: linearize {n} states, {threads} thread{'s' * (threads > 1)}"
+        call = partial(linearize, batch, sim.torques)
+        field.append(Contender(OURS, told, n, _repeated(1, call)))
+    return race(field, setup.repetitions)
+
+
+def _growth(setup: Setup, targets: list[Target]) -> tuple[Row, ...]:
+    """Chains of hinges, with Pinocchio's derivatives of the accelerations beside the shorter."""
+    counts = setup.choose((10, 25, 50, 100, 200), (5, 10))
+    field, sizes, beside = [], [], {}
+    for n in counts:
+        setup.note(f"{n} hinges")
+        robot = chain(n)
+        q, v = np.linspace(0.1, 1.0, n), np.ones(n)
+        sim = Simulation(robot)
+        sim.set_state(q, v)
+        inner = MaximalLinearizer(sim, None, (), False)
+        inner.at(sim, None, None)
+        calls = max(2, 2000 // n**2)
+        field.append(
+            Contender(
+                OURS, "linearize, compiled part", calls, _repeated(calls, inner.repeat), size=n
+            )
+        )
+        sizes.append(len(field) - 1)
+        if setup.has("pinocchio"):
+            theirs = Theirs(robot, others.urdf(robot))
+            states = theirs.converted(States(*(x[None] for x in (q, v, np.ones(n)))))
+            call = theirs.single("aba derivatives", states)
+            more = 20 * calls
+            beside[len(field) - 1] = len(field)
+            field.append(
+                Contender("Pinocchio", "computeABADerivatives", more, _repeated(more, call), size=n)
+            )
+    raced = race(field, setup.repetitions)
+    us = [row.timing.median if row.timing else np.nan for row in raced]
+    long = [k for k in sizes if raced[k].size >= setup.choose(25, 5)]
+    slope = exponent([raced[k].size for k in long], [us[k] for k in long])
+    for name, size, at_least in (("least", SLOPE - 0.2, True), ("most", SLOPE + 0.2, False)):
+        what = (
+            f"linearize, chains of {raced[long[0]].size} to {counts[-1]} links: p of n^p, at {name}"
+        )
+        targets.append(Target(what, slope, size, at_least=at_least))
+    for own, theirs_at in beside.items():
+        what = f"linearize, {raced[own].size} hinges, compiled part, over computeABADerivatives"
+        targets.append(Target(what, us[own] / us[theirs_at], OVER_PINOCCHIO))
+    return raced
 
 
 def _race(
@@ -116,8 +182,8 @@ def _peer(sim: Simulation) -> MuJoCoRun:
 CASES = (
     Case(
         "linearize",
-        "a step to first order, beside MuJoCo's differences",
-        ("mujoco",),
+        "a step to first order, beside MuJoCo's differences and Pinocchio's derivatives",
+        ("mujoco", "pinocchio"),
         run_linearize,
     ),
 )

@@ -1,9 +1,16 @@
-"""Derivatives of steps beside central differences, on random states of several robots."""
+"""Derivatives of steps beside central differences, on random states of several robots.
+
+A difference counts where all three of its steps have the same contacts, which is told by their
+modes, never by the error. Its length is that of a change of positions; velocities, torques and
+parameters change as far as moves as much. Of several lengths the best one counts, as a short
+difference is lost in rounding and a long one in curvature.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,33 +19,47 @@ from numpy.typing import NDArray
 
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import HeightField
-from robosim.errors import LoadError
+from robosim.errors import ConvergenceError, LoadError
+from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
+from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.measuring import shortest_us, stepper
 from robosim.loaders import load
 from robosim.models.builders import minitaur
 from robosim.simulation import Simulation
 from robosim.simulation.controllers import PD
 from robosim.simulation.linearization import MaximalLinearizer
 from robosim.simulation.linearizer import ContactMode
+from robosim.simulation.parameters import parameter
 
 if TYPE_CHECKING:
-    pass
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 DT, TOLERANCE = 1e-3, 1e-12
 SMOOTH, HARD = 1e-4, 1e-10  # contact_speed [m/s]
 LENGTHS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5)  # of differences of positions [m or rad]
-LONG = (1e-6, 1e-5, 3e-5, 1e-4)  # of contacts that are hard, and lose digits of velocities
-STATES, QUICK = 100, 2  # of each group
-FLOOR = 1e-2  # part of a block's largest derivatives below which a column's errors are of those
+LONG = (1e-6, 1e-5, 3e-5, 1e-4)  # with hard contacts, which take digits of the velocities
+PARTS = (1e-4, 1e-3, 3e-3, 1e-2)  # of parameters
+FLOOR = 1e-2  # part of a block's largest derivative below which errors of a column are over that
+WITHIN = 1e-5
 G1 = "g1_description/g1_29dof_rev_1_0"
 PARAMETERS = ("mass:trunk", "friction:FR_foot", "damping:FR_hip_joint", "armature:FR_hip_joint")
+DRAWN = ("A1 standing", "Minitaur, loops", "G1 at limits")
 
 
 class Case(NamedTuple):
-    """A state to take derivatives in, and a PD that acts in the step, if any."""
+    """A state to take derivatives in, a PD that acts in the step, and parameters, if any."""
 
     sim: Simulation
     controller: PD | None = None
+    parameters: tuple[str, ...] = ()
+
+
+class States(NamedTuple):
+    """Where the states of a group come from, and by what lengths they are compared."""
+
+    draw: Callable[[np.random.Generator], Case]
+    lengths: tuple[float, ...] = LENGTHS
 
 
 @dataclass
@@ -47,31 +68,56 @@ class Group:
 
     Attributes
     ----------
+    lengths : tuple of float
+        Of the differences.
     states, columns, compared : int
         Of the columns those of which at least one difference crosses no change of a contact.
     crossing : int
-        Columns all of whose differences cross one.
-    failed : int
-        States of which the step, or one beside it, could not be solved.
+        Columns of which none does.
+    unsolved : int
+        Differences of which a step was not solved together with its derivatives.
     worst : float
-        Largest error of a column at its best length, relative to the largest derivative in it.
+        Largest error of a column at its best length, over the largest derivative in it.
     where : str
         And the column.
-    errors : (columns, lengths)
-        Relative errors, NaN where a difference crosses a change.
-    own : float [m/s]
-        How far the step that was differentiated ends from that of the simulation itself.
+    errors : list of (columns, lengths)
+        NaN where a difference crosses a change.
     """
 
+    lengths: tuple[float, ...]
     states: int = 0
     columns: int = 0
     compared: int = 0
     crossing: int = 0
-    failed: int = 0
+    unsolved: int = 0
     worst: float = 0.0
     where: str = ""
     errors: list[Array] = field(default_factory=list)
-    us: float = np.nan
+
+    def add(self, names: Sequence[str], errors: Array) -> None:
+        """Add the columns of a state."""
+        seen = ~np.isnan(errors).all(axis=1)
+        self.states += 1
+        self.columns += len(errors)
+        self.compared += int(seen.sum())
+        self.crossing += int((~seen).sum())
+        self.errors.append(errors)
+        best = np.where(np.isnan(errors), np.inf, errors).min(axis=1)
+        best[~seen] = 0.0
+        if best.max() > self.worst:
+            k = int(best.argmax())
+            self.worst, self.where = float(best[k]), f"{names[k]} of state {self.states}"
+
+    def by_length(self, part: float) -> list[float]:
+        """A quantile of the errors at each length."""
+        columns = [row[~np.isnan(row)] for row in np.concatenate(self.errors).T]
+        return [float(np.quantile(row, part)) if len(row) else np.nan for row in columns]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in the results."""
+        names = ("lengths", "states", "columns", "compared", "crossing", "unsolved", "worst")
+        told: dict[str, Any] = {name: getattr(self, name) for name in (*names, "where")}
+        return told | {"largest": self.by_length(1.0), "median": self.by_length(0.5)}
 
 
 def signature(contacts: tuple[ContactMode, ...]) -> tuple[tuple[str, str, str, bool], ...]:
@@ -79,76 +125,86 @@ def signature(contacts: tuple[ContactMode, ...]) -> tuple[tuple[str, str, str, b
     return tuple((one.body, one.other, one.mode, one.inside) for one in contacts)
 
 
-def lengths_of(sim: Simulation) -> Array:
-    """Changes (2 nv + nu,) of positions, velocities and torques that move as far in a step.
-
-    In units of those of positions.
-    """
+def scales_of(sim: Simulation) -> Array:
+    """(2 nv + nu,) changes of positions, velocities and torques that move as far in a step."""
     inverse = np.linalg.inv(sim.dynamics.mass_matrix(sim.q))
     inertia = 1.0 / np.diag(inverse)[sim.robot.actuated]
     nv, dt = sim.robot.nv, sim.timestep
     return np.concatenate((np.ones(nv), np.full(nv, 1.0 / dt), inertia / dt**2))
 
 
-def compare(case: Case, group: Group, lengths: tuple[float, ...]) -> None:
-    """All columns of A and B beside central differences of several lengths."""
-    sim, controller = case
-    robot, nv, tangent = sim.robot, sim.robot.nv, sim.dynamics
-    linearizer = MaximalLinearizer(sim, None, (), controller is not None)
-    found = linearizer.at(sim, None, controller)
-    here = signature(found.contacts)
-    one, q, v, tau = sim.copy(), sim.q, sim.v, sim.torques.copy()
+class Differences:
+    """Central differences of one state, and the derivatives beside them."""
 
-    def end(change: Array) -> tuple[Array, Array, bool]:
-        one.set_state(tangent.integrate(q, change[:nv]), v + change[nv : 2 * nv], time=sim.time)
+    def __init__(self, case: Case, group: Group) -> None:
+        self._case, self._group = case, group
+        sim, controller, parameters = case
+        self._linearizer = MaximalLinearizer(sim, None, parameters, controller is not None)
+        self._found = self._linearizer.at(sim, None, controller)
+        self._here = signature(self._found.contacts)
+        self._other = sim.copy()
+
+    def compare(self) -> None:
+        """All columns of A and B, and of P."""
+        sim, controller, parameters = self._case
+        robot, nv = sim.robot, sim.robot.nv
+        scales, J = scales_of(sim), np.hstack((self._found.A, self._found.B))
+        J *= scales
+        names, errors = [], []
+        blocks = {"q": range(nv), "v": range(nv, 2 * nv)}
+        if controller is None:
+            blocks["torque"] = range(2 * nv, J.shape[1])
+        for kind, columns in blocks.items():
+            largest = np.abs(J[:, columns.start : columns.stop]).max(axis=1).reshape(2, nv)
+            for k in columns:
+                ends = partial(self._by_state, k, scales[k])
+                of = robot.actuated_names if kind == "torque" else robot.v_names
+                names.append(f"{kind} of {of[k - columns.start]}")
+                errors.append(self._errors(J[:, k], FLOOR * largest.max(axis=1), ends))
+        for k, name in enumerate(parameters):
+            value = parameter(robot, name)[0]
+            names.append(name)
+            ends = partial(self._by_parameter, name, value)
+            errors.append(self._errors(value * self._found.P[:, k], np.zeros(2), ends))
+        self._group.add(names, np.array(errors))
+
+    def _errors(
+        self, column: Array, least: Array, ends: Callable[[float], tuple[Any, ...]]
+    ) -> list[float]:
+        """At all lengths: of positions over the largest of them, and of velocities alike."""
+        out, nv = [], self._case.sim.robot.nv
+        tangent = self._case.sim.dynamics
+        for length in self._group.lengths:
+            out.append(np.nan)
+            try:
+                low, high = ends(-length), ends(length)
+            except ConvergenceError:
+                self._group.unsolved += 1
+                continue
+            if signature(low[2]) == self._here == signature(high[2]):
+                change = tangent.difference(low[0], high[0]), high[1] - low[1]
+                off = np.abs(np.array(change) / (2 * length) - column.reshape(2, nv)).max(axis=1)
+                over = np.maximum(np.abs(column.reshape(2, nv)).max(axis=1), least)
+                out[-1] = float((off / np.maximum(over, 1e-300)).max())
+        return out
+
+    def _by_state(self, k: int, scale: float, length: float) -> tuple[Any, ...]:
+        sim, controller, _ = self._case
+        nv, change = sim.robot.nv, np.zeros(2 * sim.robot.nv + sim.robot.nu)
+        change[k] = length * scale
+        q = sim.dynamics.integrate(sim.q, change[:nv])
+        self._other.set_state(q, sim.v + change[nv : 2 * nv], time=sim.time)
         forces = None
         if controller is None:
-            forces = tau.copy()
-            forces[robot.actuated] += change[2 * nv :]
-        q_end, v_end, contacts = linearizer.end(one, forces, controller)
-        return q_end, v_end, signature(contacts) == here
+            forces = sim.torques.copy()
+            forces[sim.robot.actuated] += change[2 * nv :]
+        return self._linearizer.end(self._other, forces, controller)
 
-    scales = lengths_of(sim)
-    J = np.hstack((found.A, found.B)) * scales
-    if controller is not None:
-        J = J[:, : 2 * nv]
-    errors = np.full((J.shape[1], len(lengths)), np.nan)
-    rows = (slice(0, nv), slice(nv, 2 * nv))
-    blocks = (slice(0, nv), slice(nv, 2 * nv), slice(2 * nv, None))
-    for block in blocks:
-        largest = [np.abs(J[r, block]).max(initial=0.0) for r in rows]
-        for k in range(*block.indices(J.shape[1])):
-            for n, length in enumerate(lengths):
-                change = np.zeros(2 * nv + robot.nu)
-                change[k] = length * scales[k]
-                low, high = end(-change), end(change)
-                if not (low[2] and high[2]):
-                    continue
-                by = np.concatenate((tangent.difference(low[0], high[0]), high[1] - low[1]))
-                off = by / (2 * length) - J[:, k]
-                errors[k, n] = max(
-                    np.abs(off[r]).max() / max(np.abs(J[r, k]).max(), FLOOR * most)
-                    for r, most in zip(rows, largest, strict=True)
-                )
-    seen = ~np.isnan(errors).all(axis=1)
-    group.states += 1
-    group.columns += len(errors)
-    group.compared += int(seen.sum())
-    group.crossing += int((~seen).sum())
-    group.errors.append(errors)
-    best = np.where(seen, np.nanmin(np.where(seen[:, None], errors, 1.0), axis=1), 0.0)
-    if best.max() > group.worst:
-        k = int(best.argmax())
-        kind = ("q", "v", "u")[k // nv] if k < 2 * nv else "u"
-        name = robot.v_names[k % nv] if k < 2 * nv else robot.actuated_names[k - 2 * nv]
-        group.worst, group.where = float(best.max()), f"{kind} of {name}, state {group.states}"
-
-
-class States(NamedTuple):
-    """Where states of a group come from, and by what lengths they are compared."""
-
-    draw: Callable[[np.random.Generator], Case]
-    lengths: tuple[float, ...] = LENGTHS
+    def _by_parameter(self, name: str, value: float, length: float) -> tuple[Any, ...]:
+        sim = self._case.sim
+        other = simulation(parameter(sim.robot, name)[1](value * (1.0 + length)))
+        other.set_state(sim.q, sim.v, time=sim.time)
+        return MaximalLinearizer(other, None, (), False).end(other, sim.torques, None)
 
 
 def simulation(robot: Mechanism, **options: Any) -> Simulation:
@@ -222,24 +278,108 @@ def on_terrain(robot: Mechanism, rng: np.random.Generator) -> Case:
 
 def groups() -> dict[str, States]:
     """All that can be run here, by name."""
-    a1, quad = load("a1"), minitaur()
+    a1 = load("a1")
+    hip = next(joint for joint in a1.joints if joint.name == "FR_hip_joint")
+    soft = replace(hip, damping=0.1, armature=0.01)
+    softer = replace(a1, joints=tuple(soft if joint is hip else joint for joint in a1.joints))
 
     def standing(robot: Mechanism, **options: Any) -> Callable[[np.random.Generator], Case]:
         return lambda rng: Case(after(pushed(robot, rng, **options), rng, (0.05, 0.4), "stand"))
 
+    def trotting(robot: Mechanism, *parameters: str) -> Callable[[np.random.Generator], Case]:
+        return lambda rng: Case(
+            after(pushed(robot, rng), rng, (0.2, 0.8), "trot"), None, parameters
+        )
+
     out = {
         "A1 standing": States(standing(a1)),
         "A1 standing, hard contacts": States(standing(a1, contact_speed=HARD), LONG),
-        "A1 trotting": States(lambda rng: Case(after(pushed(a1, rng), rng, (0.2, 0.8), "trot"))),
+        "A1 trotting": States(trotting(a1)),
         "A1 landing": States(partial(landing, a1)),
         "A1, PD held": States(partial(servoed, a1, implicit=False)),
         "A1, PD implicit": States(partial(servoed, a1, implicit=True)),
         "A1 on terrain": States(partial(on_terrain, uneven(a1, 0))),
         "A1, solver of graphs": States(standing(a1, solver="ldu")),
-        "Minitaur, loops": States(standing(quad)),
+        "Minitaur, loops": States(standing(minitaur())),
+        "A1 trotting, parameters": States(trotting(softer, *PARAMETERS), PARTS),
     }
-    try:
+    with contextlib.suppress(LoadError):  # of an optional package
         out["G1 at limits"] = States(partial(at_limits, load(G1)))
-    except LoadError:
-        pass
     return out
+
+
+def compared(name: str, states: States, count: int, seed: int = 1) -> Group:
+    """Some random states of a group."""
+    rng, group = np.random.default_rng(seed), Group(states.lengths)
+    for _ in range(count):
+        Differences(states.draw(rng), group).compare()
+    return group
+
+
+def run_linearize(setup: Setup) -> Result:
+    """Derivatives of steps beside central differences, and what they cost."""
+    count = setup.choose(100, 1)
+    found: dict[str, Group] = {}
+    times: dict[str, dict[str, float]] = {}
+    for name, states in groups().items():
+        setup.note(name)
+        found[name] = compared(name, states, count)
+        if name in DRAWN:
+            times[name] = _times(states, setup.choose(200, 10))
+    worst = max(found, key=lambda name: found[name].worst)
+    columns = sum(group.columns for group in found.values())
+    crossing = sum(group.crossing for group in found.values())
+    unsolved = sum(group.unsolved for group in found.values())
+    states_in_all = sum(group.states for group in found.values())
+    targets = tuple(
+        Target(f"{name}: largest error of a column", group.worst, WITHIN)
+        for name, group in found.items()
+    )
+    sentence = (
+        f"On {states_in_all} states of {len(found)} groups, derivatives are within "
+        f"{found[worst].worst:.1e} of central differences ({worst}, {found[worst].where}). Of "
+        f"{columns} columns {crossing} were left out, as contacts change within all of their "
+        f"differences; {unsolved} differences had a step that was not solved."
+    )
+    if "G1 at limits" not in found:
+        sentence += " The G1 was left out, as example-robot-data is not installed."
+
+    def draw(figure: Figure) -> None:
+        axes = panels(figure, 1, 1, width=8.0)[0, 0]
+        names = [name for name in DRAWN if name in found]
+        for name, colour in zip(names, (COLOURS["ours"], *OTHERS), strict=False):
+            group = found[name]
+            for part, style in ((0.5, "o-"), (1.0, "x:")):
+                label = f"{name}, {'median' if part < 1 else 'largest'}"
+                axes.loglog(group.lengths, group.by_length(part), style, color=colour, label=label)
+        axes.axhline(WITHIN, color="black", lw=0.6, ls=":")
+        finish(axes, "length of the difference [m or rad]", "error over the largest derivative")
+
+    parameters = {"timestep_s": DT, "tolerance": TOLERANCE, "states": count,
+                  "contact_speed": SMOOTH, "hard_contact_speed": HARD}  # fmt: skip
+    ours = {"groups": {name: group.to_dict() for name, group in found.items()}, "times": times}
+    return Result(parameters, ours, {}, targets, sentence, draw)
+
+
+def _times(states: States, calls: int) -> dict[str, float]:
+    """What a linearization of the first state of a group costs [us], beside steps."""
+    case = states.draw(np.random.default_rng(1))
+    linearizer = MaximalLinearizer(case.sim, None, (), False)
+    linearizer.at(case.sim, None, None)
+
+    def call() -> bool:
+        for _ in range(calls):
+            linearizer.at(case.sim, None, None)
+        return True
+
+    runs = call, stepper(case.sim.copy(), calls)
+    linearize_us, step_us = shortest_us(runs, calls, 3)
+    return {"linearize_us": linearize_us, "step_us": step_us}
+
+
+LINEARIZE = Experiment(
+    ("linearize",),
+    "derivatives of steps beside central differences, on random states",
+    "derivatives are within 1e-5 of differences wherever no contact changes within these",
+    run_linearize,
+)

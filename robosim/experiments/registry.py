@@ -17,6 +17,7 @@ from robosim.experiments import (
     chains,
     convergence,
     damping,
+    derivatives,
     drop,
     exoskeleton,
     fan,
@@ -63,6 +64,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     exoskeleton.EXOSKELETON,
     walking.ROBUSTNESS,
     agreement.AGREEMENT,
+    derivatives.LINEARIZE,
 )
 
 

@@ -118,6 +118,14 @@ class Engine:
             robot, 0 if facets is None else len(facets), tree, self._velocity_limits
         )
 
+    def with_robot(self, robot: Mechanism) -> Engine:
+        """An engine for a mechanism that differs from this one's in its numbers alone, at home."""
+        facets, options = self.parts.model.facets, self.parts.options
+        solver = "articulated" if self._may_switch else self.solver
+        count = 0 if facets is None else len(facets)
+        more = self._may_switch, options, False, self._velocity_limits
+        return Engine(robot, count, solver, *more)
+
     def copied(self, torques: Array, state: State | None = None) -> Engine:
         """An engine in the same state, after the same torques (nv,); see `Simulation.copy`."""
         self.refuse_if_busy()

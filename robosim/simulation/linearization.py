@@ -10,6 +10,7 @@ without an equation of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
@@ -26,7 +27,7 @@ from robosim.kernels.solve.status import CONVERGED
 from robosim.simulation.controllers import PD
 from robosim.simulation.formulation import Formulation
 from robosim.simulation.linearizer import ContactMode, Linearization, Linearizer, stacked
-from robosim.simulation.parameters import slopes_of
+from robosim.simulation.parameters import slopes_of, with_present
 from robosim.simulation.readings import other_name
 from robosim.simulation.simulation import Simulation
 from robosim.validation import Array
@@ -36,6 +37,9 @@ if not PLAIN:
     from robosim.kernels.step.linearize import UNSOLVED
     from robosim.runtime.duals import DualStep, assign_numbers
     from robosim.runtime.handles import Handle
+
+
+FEWEST = 8  # states that are worth a thread of their own
 
 
 class Linearizable(Formulation, Protocol):
@@ -106,7 +110,8 @@ def linearize(
         )
     first = sims[0]
     if all(first.is_like(each) for each in sims):
-        return stacked(_linearizer_of(first, *given).of_all(sims, torques, controller))
+        threads = getattr(sim, "threads", 1)
+        return stacked(_of_alike(sims, given, threads, torques, controller))
     return stacked([_linearizer_of(each, *given).at(each, torques, controller) for each in sims])
 
 
@@ -114,17 +119,44 @@ def _is_simulation(value: Any) -> bool:
     return isinstance(value, Simulation) or hasattr(value, "linearizer")
 
 
+def _of_alike(
+    sims: Sequence[Any],
+    given: tuple[float | None, tuple[str, ...], bool],
+    threads: int,
+    torques: ArrayLike | None,
+    controller: PD | None,
+) -> list[Linearization]:
+    """Of simulations that are alike, by threads that have memory of their own."""
+    threads = max(1, min(threads, len(sims) // FEWEST))
+    workers = [_linearizer_of(sims[0], *given, worker=k) for k in range(threads)]
+    if threads == 1:
+        return workers[0].of_all(sims, torques, controller)
+    # The first one by itself, as what it compiles is the same for all.
+    found = workers[0].of_all(sims[:1], torques, controller)
+    parts = np.array_split(np.arange(1, len(sims)), threads)
+    with ThreadPoolExecutor(threads) as pool:
+        jobs = [
+            pool.submit(worker.of_all, [sims[i] for i in part], torques, controller)
+            for worker, part in zip(workers, parts, strict=True)
+        ]
+        for job in jobs:
+            found += job.result()
+    return found
+
+
 def _linearizer_of(
-    sim: Any, contact_speed: float | None, parameters: tuple[str, ...], pd: bool
+    sim: Any,
+    contact_speed: float | None,
+    parameters: tuple[str, ...],
+    pd: bool,
+    worker: int = 0,
 ) -> Linearizer:
     known = _LINEARIZERS.setdefault(sim.engine, {})
     key = contact_speed, parameters, pd
-    if key not in known:
-        if isinstance(sim, Simulation):
-            known[key] = MaximalLinearizer(sim, *key)
-        else:
-            known[key] = sim.linearizer(*key)
-    return known[key]
+    if (*key, worker) not in known:
+        made = MaximalLinearizer(sim, *key) if isinstance(sim, Simulation) else sim.linearizer(*key)
+        known[*key, worker] = made
+    return known[*key, worker]
 
 
 _LINEARIZERS: WeakKeyDictionary[Any, dict[Any, Linearizer]] = WeakKeyDictionary()
@@ -136,8 +168,9 @@ class MaximalLinearizer(Linearizer):
     def __init__(
         self, sim: Simulation, contact_speed: float | None, parameters: tuple[str, ...], pd: bool
     ) -> None:
-        self._twin = sim.copy()
-        engine, robot = self._twin.engine, sim.robot
+        robot = with_present(sim.robot, parameters)
+        self._twin = sim.copy() if robot is sim.robot else sim.with_robot(robot)
+        engine = self._twin.engine
         if contact_speed is not None:
             options = engine.parts.options._replace(contact_speed=float(contact_speed))
             engine.hand_over(engine.parts._replace(options=options))

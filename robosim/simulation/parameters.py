@@ -28,6 +28,7 @@ _OF_JOINTS = {"damping": "damping", "stiffness": "stiffness", "armature": "armat
 _OF_JOINTS["dry_friction"] = "friction"
 STEP = 1e-4  # of a value, in the differences of what follows from it
 LEAST = 1e-3  # value below which steps are parts of this
+PRESENT = 1e-100  # value of what is zero, so that it is part of the equations
 
 
 def slopes_of(
@@ -46,9 +47,23 @@ def slopes_of(
                 "small value to have derivatives by it"
             )
         step = STEP * max(abs(value), LEAST)
-        low, high = (model_of(varied(value + sign * step)) for sign in (-1.0, 1.0))
-        out.append(_difference(low, high, 2 * step))
+        below = step if value >= step else 0.0  # none of these is negative
+        low, high = (model_of(varied(value + change)) for change in (-below, step))
+        out.append(_difference(low, high, below + step))
     return out
+
+
+def with_present(robot: Mechanism, names: tuple[str, ...]) -> Mechanism:
+    """The mechanism with next to nothing of what is zero, so that this is in the equations.
+
+    That is for forces that depend on it smoothly. Friction that is zero is another thing: there a
+    step has no derivative by it.
+    """
+    for name in names:
+        if name.partition(":")[0] in _OF_JOINTS and not name.startswith("dry_friction"):
+            value, varied = parameter(robot, name)
+            robot = varied(PRESENT) if value == 0.0 else robot
+    return robot
 
 
 def _difference(low: Any, high: Any, over: float) -> Any:

@@ -202,6 +202,16 @@ class Simulation(Knot, Frames, Runs):
         other._own(engine, self.held.beside(engine.parts.loads))
         return other
 
+    def with_robot(self, robot: Mechanism) -> Simulation:
+        """A simulation of a robot that differs in numbers alone, at home, with the same options."""
+        other = object.__new__(Simulation)
+        other.__dict__.update(self.__dict__)
+        other.robot = robot
+        engine = self.engine.with_robot(robot)
+        other._own(engine, Held(robot, engine.parts.loads))
+        other.set_state()
+        return other
+
     def restore(self, other: Simulation) -> None:
         """Go to the state of another simulation of the same robot; or back to a `copy`'s.
 

@@ -54,6 +54,7 @@ STUCK = 5  # other steps in a row that gain next to nothing, and are the last
 FREE = 0.9  # part of a step that leaves the cones so late that it needs no jump
 LOOSE = 1e-2  # [m/s], residual below which jumps start, and up to which they may land
 LEVEL = 1e-6  # part of the barrier by which products may be off it where derivatives are taken
+ROUGH = 1e-2  # and by which they may be off it where iterations do not help: their rounding's root
 REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
 
 
@@ -292,6 +293,14 @@ def is_solved(scheme, model, system, work, options, merit, largest, kappa_end):
 
 
 @kernel
+def is_level(uneven, before, kappa):
+    """Whether products are at the barrier, or as near to it as their rounding lets them come."""
+    if everywhere(uneven <= LEVEL * kappa):
+        return True
+    return everywhere(uneven <= ROUGH * kappa) and everywhere(uneven >= 0.5 * before)
+
+
+@kernel
 def search(scheme, model, state, system, loads, work, dt, length, tries, merit, enough, info):
     """The longest step that comes nearer, or else the last: (residual, length, whether nearer).
 
@@ -321,7 +330,7 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
     jump, length, nears = jumps(attempt), 1.0, False
     least = least_impulse(model, options, dt)
     far, short, whole, stuck, polished = 0, 0, 0, 0, False
-    kappa_before = final_barrier(least, work, options)
+    kappa_before = uneven_before = final_barrier(least, work, options)
     for n in range(options.max_iterations):
         info.residual = merit
         if not isfinite(merit):
@@ -334,11 +343,11 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         # contacts that is where all products are at the barrier, which follows the impulses.
         polishes = (info.order == 4 and not touches) or are_duals(merit)
         uneven = max(largest - kappa_end, kappa_end - smallest) if touches else 0.0
-        level = not are_duals(merit) or uneven <= LEVEL * kappa_end
+        level = not are_duals(merit) or is_level(uneven, uneven_before, kappa_end)
         level = level and is_settled(kappa_end, kappa_before)
         if solved and ((polished and level) or not polishes) and (n > 0 or not touches):
             return CONVERGED
-        polished, kappa_before = solved and level, kappa_end
+        polished, kappa_before, uneven_before = solved and level, kappa_end, uneven
         if are_duals(merit) and solved:
             stale, jump = True, False
         goes_on = n < WARM_LIMIT or (nears and everywhere(merit < TAIL))
