@@ -73,7 +73,7 @@ class Starts(NamedTuple):
     ends: Array  # (n, nq + nv)
     changes: Array  # (n, directions, 2 nv) in the tangent
     told: NDArray[np.void]  # (n, contacts) TOLD
-    count: NDArray[np.int64]  # (n,) how many of these there are
+    count: NDArray[np.int64]  # type: ignore[assignment]  # (n,) how many of these there are
 
 
 TOLD = np.dtype(  # of a contact that was in the equations, see CONTACT and CONTACT_GUESS

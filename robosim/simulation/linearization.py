@@ -53,8 +53,15 @@ class Linearizable(Formulation, Protocol):
     ) -> Linearizer: ...
 
 
+class Several(Protocol):
+    """Simulations in a row, as a `BatchSimulation` has them."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> Any: ...
+
+
 def linearize(
-    sim: Simulation | Linearizable | Sequence[Simulation] | Sequence[Linearizable],
+    sim: Simulation | Linearizable | Several,
     torques: ArrayLike | None = None,
     controller: PD | None = None,
     parameters: Sequence[str] = (),
@@ -181,7 +188,7 @@ class MaximalLinearizer(Linearizer):
         )
         self._arc = sim.timestep if engine.parts.options.order == 2 else 0.0
         held = self._twin.held
-        self._gains = held.no_gains if pd else held.no_gains[:0]
+        self._gains = held.no_gains.copy() if pd else held.no_gains[:0]
         # By what steps are solved with: another solver, or blocks of other pairs of bodies.
         self._by_model: dict[int, ByModel] = {}
         self._last: tuple[DualStep, Handle] | None = None
@@ -289,10 +296,10 @@ class MaximalLinearizer(Linearizer):
                 assign_numbers(goal, on.goal)
                 assign_numbers(rate, on.rate)
         step.take(starts, self._arc)
-        for i in np.flatnonzero((values.status != CONVERGED) & (values.status != UNSOLVED)):
+        for failed in np.flatnonzero((values.status != CONVERGED) & (values.status != UNSOLVED)):
             info = on.info
             raise ConvergenceError(
-                given[i].time,
+                given[int(failed)].time,
                 float(info["residual"][0, 0]),
                 int(info["iterations"][0]),
                 int(info["substeps"][0]),

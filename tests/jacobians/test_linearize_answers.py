@@ -1,0 +1,121 @@
+"""Derivatives of steps where they are known, and of many steps beside differences of the run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robosim import OptionError, Simulation, linearize
+from robosim.models import builders
+
+pytestmark = pytest.mark.slow
+
+DT, TOLERANCE = 1e-3, 1e-13
+
+
+def bouncing_ball(friction, restitution):
+    ball = builders.sphere(friction=friction)
+    contacts = tuple(replace(contact, restitution=restitution) for contact in ball.contacts)
+    return replace(ball, contacts=contacts)
+
+
+def test_a_ball_that_bounces_at_an_angle():
+    """Without gravity; mu small enough that the ball slides on the ground as long as it is hit.
+
+    It is hit after gap / u. So a ball that begins lower leaves the ground earlier, and has less of
+    the step's time before it is slowed down.
+    """
+    mu, e, u, along, gap = 0.1, 0.7, 2.0, 3.0, 0.4e-3 * 2.0
+    robot = bouncing_ball(mu, e)
+    ball = robot.bodies[0]
+    radius, inertia = robot.contacts[0].radius, ball.inertia[0, 0]
+    sim = Simulation(robot, DT, (0.0, 0.0, 0.0), tolerance=TOLERANCE)
+    q, v = np.array(robot.home), np.array([along, 0.0, -u, 0.0, 0.0, 0.0])
+    q[2] = radius + gap
+    sim.set_state(q, v)
+    found = linearize(sim)
+    slowed = mu * (1.0 + e)
+    spun = slowed * ball.mass * radius / inertia
+    np.testing.assert_allclose(found.v[[0, 2, 4]], (along - slowed * u, e * u, spun * u), rtol=1e-6)
+    np.testing.assert_allclose(found.q[2], radius + e * (u * DT - gap), rtol=1e-9)
+    expected = np.eye(12)
+    expected[:6, 6:] = DT * np.eye(6)
+    x, z, turn, later = 0, 2, 4, 6
+    expected[[x, z, turn], z] = slowed, -e, -spun
+    expected[[x, z, turn], later + z] = slowed * DT, -e * DT, -spun * DT
+    expected[later + np.array([x, z, turn]), later + z] = slowed, -e, -spun
+    np.testing.assert_allclose(found.A, expected, rtol=0, atol=1e-6)
+    assert len(found.contacts) == 1
+
+
+def test_a_pendulum():
+    """Its step keeps areas, and many of them turn (q, v / omega) about rest as the motion does."""
+    robot = builders.pendulum()
+    sim = Simulation(robot, DT, tolerance=TOLERANCE)
+    sim.set_state([1.0], [2.0])
+    assert np.linalg.det(linearize(sim).A) == pytest.approx(1.0, abs=1e-11)
+    sim.set_state([0.0], [0.0])
+    found, steps = linearize(sim), 500
+    omega = np.sqrt(9.81 * 0.5 / sim.dynamics.mass_matrix(sim.q)[0, 0])
+    c, s = np.cos(omega * DT * steps), np.sin(omega * DT * steps)
+    turned = np.array([[c, s / omega], [-omega * s, c]])
+    many = np.linalg.matrix_power(found.A, steps)
+    np.testing.assert_allclose(many, turned, rtol=0, atol=omega**3 * DT**2 * DT * steps)
+    assert found.margin == np.inf
+
+
+def test_by_damping_that_is_zero():
+    """What is zero is put into the equations for its derivative."""
+    robot = builders.pendulum()
+    assert not robot.joints[0].damping
+    sim = Simulation(robot, DT, tolerance=TOLERANCE)
+    sim.set_state([0.3], [2.0])
+    name = robot.joints[0].name
+    names = tuple(f"{what}:{name}" for what in ("damping", "stiffness", "armature"))
+    found = linearize(sim, parameters=names)
+    np.testing.assert_allclose(found.A, linearize(sim).A, rtol=0, atol=1e-12)
+    inertia = sim.dynamics.mass_matrix(sim.q)[0, 0]
+    # A damped step differs by a torque of -2 over it, a stiff one by -0.3.
+    np.testing.assert_allclose(found.P[1, :2], -np.array([2.0, 0.3]) * DT / inertia, rtol=5e-3)
+    for k, what in enumerate(("damping", "stiffness", "armature")):
+        other = Simulation(
+            replace(robot, joints=(replace(robot.joints[0], **{what: 1e-4}),)),
+            DT,
+            tolerance=TOLERANCE,
+        )
+        other.set_state([0.3], [2.0])
+        end = linearize(other)
+        change = np.concatenate((end.q - found.q, end.v - found.v)) / 1e-4
+        np.testing.assert_allclose(found.P[:, k], change, rtol=1e-3)
+    with pytest.raises(OptionError, match="is zero"):
+        linearize(sim, parameters=(f"dry_friction:{name}",))
+
+
+def test_a_hundred_steps():
+    """Products of A beside differences of the whole run, for a block that slides."""
+    robot = builders.cube(edge=0.2, friction=0.4)
+    sim = Simulation(robot, DT, tolerance=1e-12, contact_speed=1e-6)
+    q, v = np.array(robot.home), np.array([1.0, 0.3, 0.0, 0.0, 0.0, 0.5])
+    product, size, nv = np.eye(12), 1e-4, robot.nv
+    sim.set_state(q, v)
+    sim.step()  # the contacts have closed
+    q, v = sim.q, sim.v
+    sim.set_state(q, v)
+    for _ in range(100):
+        product = linearize(sim).A @ product
+        sim.step()
+    tangent = sim.dynamics
+    for k in (nv, nv + 1, nv + 5):  # along the ground, where nothing opens or sticks
+        ends = []
+        for sign in (-1.0, 1.0):
+            change = np.zeros(12)
+            change[k] = sign * size
+            sim.set_state(tangent.integrate(q, change[:nv]), v + change[nv:])
+            sim.run(100 * DT)
+            ends.append((sim.q, sim.v))
+        turned = tangent.difference(ends[0][0], ends[1][0]), ends[1][1] - ends[0][1]
+        by_run = np.concatenate(turned) / (2 * size)
+        size_of = np.abs(by_run).max()
+        np.testing.assert_allclose(product[:, k], by_run, rtol=0, atol=2e-3 * size_of)
