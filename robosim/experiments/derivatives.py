@@ -145,27 +145,27 @@ class Differences:
         self._other = sim.copy()
 
     def compare(self) -> None:
-        """All columns of A and B, and of P."""
+        """All columns of A and B, or those of P where there are parameters."""
         sim, controller, parameters = self._case
         robot, nv = sim.robot, sim.robot.nv
         scales, J = scales_of(sim), np.hstack((self._found.A, self._found.B))
-        J *= scales
-        names, errors = [], []
-        blocks = {"q": range(nv), "v": range(nv, 2 * nv)}
-        if controller is None:
-            blocks["torque"] = range(2 * nv, J.shape[1])
-        for kind, columns in blocks.items():
-            largest = np.abs(J[:, columns.start : columns.stop]).max(axis=1).reshape(2, nv)
-            for k in columns:
-                ends = partial(self._by_state, k, scales[k])
-                of = robot.actuated_names if kind == "torque" else robot.v_names
-                names.append(f"{kind} of {of[k - columns.start]}")
-                errors.append(self._errors(J[:, k], FLOOR * largest.max(axis=1), ends))
-        for k, name in enumerate(parameters):
-            value = parameter(robot, name)[0]
-            names.append(name)
-            ends = partial(self._by_parameter, name, value)
-            errors.append(self._errors(value * self._found.P[:, k], np.zeros(2), ends))
+        of = {"q": robot.v_names, "v": robot.v_names, "torque": robot.actuated_names}
+        if parameters:
+            scales, J = np.array([parameter(robot, name)[0] for name in parameters]), self._found.P
+            of = {"parameter": parameters}
+        elif controller is not None:
+            del of["torque"]
+        names, errors, first, J = [], [], 0, J * scales
+        for kind, told in of.items():
+            largest = np.abs(J[:, first : first + len(told)]).reshape(2, nv, -1).max(axis=(1, 2))
+            for k, name in enumerate(told, first):
+                if parameters:
+                    ends = partial(self._by_parameter, name, scales[k])
+                else:
+                    ends = partial(self._by_state, k, scales[k])
+                names.append(f"{kind} {name}" if parameters else f"{kind} of {name}")
+                errors.append(self._errors(J[:, k], FLOOR * largest, ends))
+            first += len(told)
         self._group.add(names, np.array(errors))
 
     def _errors(

@@ -19,6 +19,6 @@ def test_derivatives_are_those_of_differences(name):
     group = compared(name, GROUPS[name], 3, seed=5)
     assert group.states == 3
     assert group.compared + group.crossing == group.columns
-    assert group.crossing <= CROSSING.get(name, 0.05) * group.columns
+    assert group.crossing <= CROSSING.get(name, 0.02) * group.columns
     assert group.unsolved == 0
     assert group.worst < WITHIN, group.where
