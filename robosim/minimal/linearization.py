@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.compiled.records.step import INFO
-from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError, OptionError
 from robosim.kernels.compiler import PLAIN
 from robosim.kernels.solve.status import CONVERGED
 from robosim.minimal.engine import Engine
 from robosim.simulation.checkpoint import Counters
 from robosim.simulation.controllers import PD
-from robosim.simulation.linearizer import Linearization, Linearizer
+from robosim.simulation.linearizer import Linearization, Linearizer, Tangent
 from robosim.simulation.loads import Held
 from robosim.simulation.parameters import slopes_of
 from robosim.validation import Array
@@ -158,38 +157,3 @@ class MinimalLinearizer(Linearizer):
                 assign_numbers(model, self._other.parts.model, slopes, k)
             P[:, begin : begin + len(chosen)] = changes(self._other)[: len(chosen)].T
         return P
-
-
-class Tangent:
-    """Between rates of q (nq,) and the velocities of the tree (nv,)."""
-
-    def __init__(self, robot: Mechanism) -> None:
-        self._shape = robot.nq, robot.nv
-        plain: list[tuple[int, int]] = []
-        turns: list[tuple[int, int]] = []
-        for joint, at, v in zip(robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False):
-            n = joint.numbers
-            plain += zip(range(v, v + n), range(at, at + n), strict=True)
-            if joint.has_quaternion:
-                turns.append((v + n, at + n))
-        self._v, self._q = np.array(plain, dtype=np.int64).reshape(-1, 2).T
-        self._turns = tuple(turns)
-
-    def rates(self, q: Array) -> Array:
-        """(nq, nv): rates of q by velocities."""
-        out = np.zeros(self._shape)
-        out[self._q, self._v] = 1.0
-        for v, at in self._turns:
-            w, x, y, z = 0.5 * q[at : at + 4]
-            out[at : at + 4, v : v + 3] = (-x, -y, -z), (w, -z, y), (z, w, -x), (-y, x, w)
-        return out
-
-    def velocities(self, q: Array, rates: Array) -> Array:
-        """Velocities (n, nv) of rates of q (n, nq)."""
-        out = np.empty((len(rates), self._shape[1]))
-        out[:, self._v] = rates[:, self._q]
-        for v, at in self._turns:
-            w, x, y, z = 2.0 * q[at : at + 4]
-            turn = np.array(((-x, w, z, -y), (-y, -z, w, x), (-z, y, -x, w)))
-            out[:, v : v + 3] = rates[:, at : at + 4] @ turn.T
-        return out
