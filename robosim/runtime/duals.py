@@ -195,7 +195,9 @@ class DualStep:
         """Take the steps from all starts along all directions, up to the first that fails."""
         kinds = self._plain.kind, self._kind, starts.kind
         if kinds not in _RUNNERS:
-            solves = solver(self._plain.kind, INFO_TYPE), solver(self._kind, self._info)
+            # With impacts in a step, the lengths of its parts have derivatives.
+            length = types.float64 if self.parts.model.restitution is None else duals
+            solves = solver(self._plain.kind, INFO_TYPE), solver(self._kind, self._info, length)
             others = (types.int64,) * 4 + (types.float64,)
             runner = solves[1].given_to(_make_runner(*kinds), others)
             _RUNNERS[kinds] = partial(runner, solves[0].address())

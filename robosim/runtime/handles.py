@@ -152,13 +152,14 @@ def store(memory: Any, values: Any) -> int:
     return leave(memory, values)
 
 
-def solver(kind: int, info: Any) -> Apart:
+def solver(kind: int, info: Any, length: Any = types.float64) -> Apart:
     """What solves the equations of a step, for parts (`Parts`) of a kind.
 
-    `info` is numba's type of an INFO. Compiling begins as soon as it has been asked for.
+    `info` is numba's type of an INFO, `length` that of the length of an interval. Compiling begins
+    as soon as it has been asked for.
     """
     if kind not in _SOLVERS:
-        _SOLVERS[kind] = Apart(_make_solver, (kind,), (types.int64, types.float64, info))
+        _SOLVERS[kind] = Apart(_make_solver, (kind,), (types.int64, length, info))
     return _SOLVERS[kind]
 
 

@@ -208,7 +208,7 @@ def test_a_batch_and_what_is_refused(a1):
     with pytest.raises(OptionError, match="not Mechanism"):
         linearize(a1)
     with pytest.raises(OptionError, match="is zero"):
-        linearize(batch[0], parameters=("damping:FR_hip_joint",))
+        linearize(batch[0], parameters=("dry_friction:FR_hip_joint",))
     with pytest.raises(OptionError, match="contact_speed"):
         linearize(batch[0], contact_speed=0.0)
 

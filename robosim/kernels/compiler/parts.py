@@ -5,6 +5,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from robosim.kernels.compiler.lanes import Lanes
+
 
 def find_compiled(part, signature):
     """What the part has been compiled to for arguments of some types, or None."""
@@ -22,11 +24,17 @@ def address_of(compiled) -> int:
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 
 
+def length_type(dt):
+    """How the length of an interval is handed over."""
+    return dt if isinstance(dt, Lanes) else types.float64
+
+
 @intrinsic
 def call_solver(typing_context, function, address, dt, info):
     """Call what `robosim.runtime.background` compiles by its address: status(address, dt, info).
 
-    It may end as kernels do where lanes part; then the caller does.
+    It may end as kernels do where lanes part; then the caller does. The time `dt` to an impact has
+    derivatives where all numbers have.
     """
 
     def generate(context, builder, signature, arguments):
@@ -41,4 +49,4 @@ def call_solver(typing_context, function, address, dt, info):
             builder.ret(ended)
         return builder.load(status)
 
-    return types.int64(types.int64, types.int64, types.float64, info), generate
+    return types.int64(types.int64, types.int64, length_type(dt), info), generate
