@@ -35,7 +35,7 @@ def check_robot(robot: Mechanism, ignore: Collection[str]) -> None:
                 f"ignore=({name!r},), or {INSTEAD}",
                 element=element,
             )
-    for element, what in _constraining(robot):
+    for element, what in _constrained(robot):
         raise ModelError(
             f"{what}, which minimal coordinates do not have: {INSTEAD}", element=element
         )
@@ -71,7 +71,7 @@ def _resisting(robot: Mechanism) -> Iterator[tuple[str, str, str]]:
         other = "an obstacle" if None in names else f"body '{names[1]}'"
         first = next(name for name in names if name is not None)
         yield f"body '{first}'", f"can touch {other}", "contacts"
-    for joint in robot.tree_joints:
+    for joint in robot.joints:
         angles = (joint.cone, joint.largest_turn)
         bounds = np.concatenate((np.asarray(joint.lower), np.asarray(joint.upper), angles))
         if np.any(np.isfinite(bounds)):
@@ -80,12 +80,50 @@ def _resisting(robot: Mechanism) -> Iterator[tuple[str, str, str]]:
             yield f"joint '{joint.name}'", "has dry friction", "friction"
 
 
-def _constraining(robot: Mechanism) -> Iterator[tuple[str, str]]:
-    """What makes coordinates depend on each other or on time, or acts between points."""
+def check_constraints(robot: Mechanism, integrator: str, order: int) -> None:
+    """Refuse loops and couplings where the integrator has no multipliers.
+
+    Raises
+    ------
+    ModelError
+        With the first of them.
+    """
+    if integrator != "riqn" and order == 2:
+        return
+    asked = f"integrator='{integrator}'" + (f" of order {order}" if order > 2 else "")
+    for element, what in _closing(robot):
+        raise ModelError(
+            f"{what}, which {asked} does not have: use integrator='newton' or 'galerkin' of order "
+            "2, or robosim.Simulation",
+            element=element,
+        )
+
+
+def _closing(robot: Mechanism) -> Iterator[tuple[str, str]]:
+    """What makes coordinates depend on each other."""
     for joint in robot.loop_joints:
         yield f"joint '{joint.name}'", "closes a loop"
     for coupling in robot.couplings:
         yield f"joint '{coupling.joint}'", f"is coupled to '{coupling.source}'"
+
+
+def _constrained(robot: Mechanism) -> Iterator[tuple[str, str]]:
+    """What is not taken of loops and couplings, and what acts along motions or between points."""
+    loops = {joint.name for joint in robot.loop_joints}
+    for joint in robot.loop_joints:
+        what = "closes a loop and "
+        if joint.own_chart is not None:
+            yield f"joint '{joint.name}'", what + "is a chart"
+        for name in ("stiffness", "damping", "armature"):
+            if np.any(joint.per_coordinate(name) != 0):
+                yield f"joint '{joint.name}'", what + f"has {name}"
+        if any(one is not None for one in joint.potentials):
+            yield f"joint '{joint.name}'", what + "has a potential"
+        if any(joint.has_motor):
+            yield f"joint '{joint.name}'", what + "is actuated"
+    for coupling in robot.couplings:
+        for name in {coupling.joint, coupling.source} & loops:
+            yield f"joint '{name}'", "closes a loop and is coupled"
     for joint in robot.joints:
         if joint.motion is not None:
             yield f"joint '{joint.name}'", "is driven along a motion"

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions, se3
 from robosim.compiled.building.joints import add_pieces
+from robosim.compiled.building.segment_constraints import constraints_of
 from robosim.compiled.minimal import Rule, Tree
 from robosim.compiled.records.joint import COORDINATE, PIECE
 from robosim.compiled.records.minimal import SEGMENT
@@ -83,9 +84,11 @@ def compile_tree(
         np.array(pieces, dtype=PIECE),
         np.array(gravity, dtype=float),
         None if stages is None else lobatto(stages),
+        constraints_of(mechanism, segments, [turn for _, turn in frames], last),
     )
-    for array in (tree.segments, tree.coordinates, tree.pieces, tree.gravity):
-        array.setflags(write=False)
+    for array in (tree.segments, tree.coordinates, tree.pieces, tree.gravity, tree.constraints):
+        if array is not None:
+            array.setflags(write=False)
     return tree
 
 

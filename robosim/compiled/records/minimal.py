@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+SLIDE, TURN, COUPLED = 0, 1, 2  # kinds of constraints
+
 SEGMENT = np.dtype(  # a link of one coordinate x, 0 at the beginning of a step: base exp(x S)
     [
         ("parent", "i8"),  # link, or n for the world
@@ -43,6 +45,20 @@ NODE = np.dtype(
         ("mu", "f8", (6,)),  # momentum of the link and all beyond it
         ("f", "f8", (6,)),  # impulse on the link and all beyond it
         ("own", "f8", (6,)),  # impulse on the link alone
+    ]
+)
+
+CONSTRAINT = np.dtype(  # a row of a joint that closes a loop, or of a coupling
+    [
+        ("kind", "i8"),  # SLIDE, TURN or COUPLED
+        ("a", "i8"),  # link of the parent, n for the world; of a coupling the source's
+        ("b", "i8"),  # link of the child; of a coupling the joint's that follows
+        ("direction", "f8", (3,)),  # held direction of the joint frame, in the axes of a
+        ("p_a", "f8", (3,)),  # the joint's point in the frame of a
+        ("p_b", "f8", (3,)),  # SLIDE: the joint's point, TURN: an axis of the child; in that of b
+        ("ratio", "f8"),
+        ("offset", "f8"),
+        ("compliance", "f8"),  # that shares the load where rows are redundant [1/kg, 1/(kg m^2)]
     ]
 )
 

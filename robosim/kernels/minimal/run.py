@@ -4,7 +4,7 @@ from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.joint_forces import half_log
 from robosim.kernels.equations.vectors import crossed, turned_back
 from robosim.kernels.minimal.knot import find_momenta, move_at_knot, settle
-from robosim.kernels.minimal.step import step
+from robosim.kernels.minimal.step import keep_constraints, step
 from robosim.kernels.recursive.passive import potential_value
 from robosim.kernels.solve.status import CONVERGED
 from robosim.kernels.step.run import apply_controls, servo_torques
@@ -23,10 +23,15 @@ def run_steps(on, run, done, end):
 
 @kernel
 def start(on):
-    """Momenta from the velocities of a state that has been set; 0, or 1 + a link."""
+    """Momenta from the velocities of a state that has been set, as constraints allow.
+
+    0, or 1 + a link that moves nothing with inertia, or -1 where constraints have no answer.
+    """
     failed = settle(on)
     if failed == 0:
         find_momenta(on)
+        if keep_constraints(on.work.multipliers, on) != CONVERGED:
+            return -1
     return failed
 
 

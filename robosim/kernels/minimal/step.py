@@ -4,6 +4,13 @@ from robosim.compiled.minimal import ACCELERATION, EULER, POSITION, RIQN
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.vectors import crossed, turned, turned_back
 from robosim.kernels.minimal import galerkin, group
+from robosim.kernels.minimal.constraints import (
+    add_impulses,
+    close_guess,
+    correct_direction,
+    factor_constraints,
+    project_momenta,
+)
 from robosim.kernels.minimal.knot import find_accelerations, find_velocities, settle
 from robosim.kernels.minimal.place import hinges_torque, turn_on
 from robosim.kernels.solve.status import (
@@ -37,6 +44,31 @@ def find_direction(rule, on):
             return group.find_impulsive_direction(on)
         return group.find_direction(on)
     return galerkin.find_direction(on)
+
+
+@kernel
+def find_equations(held, on):
+    """`find_residual` with the impulses of constraints, if there are any, and with their values."""
+    find_residual(on.model.rule, on)
+    if held is not None:
+        add_impulses(held, on)
+
+
+@kernel
+def find_change(held, on):
+    """`find_direction` of coordinates and of the impulses of constraints; 0, or a fault."""
+    failed = find_direction(on.model.rule, on)
+    if held is not None and failed == 0:
+        return correct_direction(held, on, sign_of(on.model.rule))
+    return failed
+
+
+@kernel
+def sign_of(rule):
+    """Of residuals as the elimination of either scheme takes them."""
+    if rule is None:
+        return -1.0
+    return 1.0
 
 
 @kernel
@@ -90,21 +122,52 @@ def largest(on):
 
 
 @kernel
-def go_on(on, part):
-    """work.x = work.tried + part of the direction."""
+def largest_of_all(held, on):
+    """`largest`, of the values of constraints as well, over the timestep."""
+    worst, where, solved = largest(on)
+    if held is not None:
+        for k in range(held.value.shape[0]):
+            rest = abs(held.value[k])
+            speed = rest / on.options.dt
+            if not speed < 1e300:
+                return 1e300, on.model.constraints[k].b, False
+            if speed > worst:
+                worst, where = speed, on.model.constraints[k].b
+            if speed > on.options.tolerance and rest > ROUNDING * held.size[k]:
+                solved = False
+    return worst, where, solved
+
+
+@kernel
+def keep_tried(held, on):
+    """Keep the unknowns that directions are added to."""
+    work = on.work
+    for a in range(work.x.shape[0]):
+        for i in range(work.x.shape[1]):
+            work.tried[a, i] = work.x[a, i]
+    if held is not None:
+        for k in range(held.impulse.shape[0]):
+            held.tried[k] = held.impulse[k]
+
+
+@kernel
+def go_on(held, on, part):
+    """The unknowns are those that were kept, and part of the direction."""
     work = on.work
     for a in range(1, work.x.shape[0]):
         for i in range(work.x.shape[1]):
             step = work.step.dx[i, a - 1] if on.model.segments[i].v >= 0 else 0.0
             work.x[a, i] = work.tried[a, i] + part * step
+    if held is not None:
+        for k in range(held.impulse.shape[0]):
+            held.impulse[k] = held.tried[k] + part * held.change[k]
 
 
 @kernel
-def solve_step(on, info):
+def solve_step(held, on, info):
     """Find work.x from where it is; returns a status."""
-    work = on.work
-    find_residual(on.model.rule, on)
-    residual, where, solved = largest(on)
+    find_equations(held, on)
+    residual, where, solved = largest_of_all(held, on)
     iterations = 0
     status = OUT_OF_ITERATIONS
     while True:
@@ -116,16 +179,14 @@ def solve_step(on, info):
             return NOT_FINITE
         if iterations >= on.options.max_iterations:
             return status
-        if find_direction(on.model.rule, on) != 0:
+        if find_change(held, on) != 0:
             return SINGULAR
-        for a in range(work.x.shape[0]):
-            for i in range(work.x.shape[1]):
-                work.tried[a, i] = work.x[a, i]
+        keep_tried(held, on)
         before, part = residual, 1.0
         for _ in range(HALVINGS):
-            go_on(on, part)
-            find_residual(on.model.rule, on)
-            residual, where, solved = largest(on)
+            go_on(held, on, part)
+            find_equations(held, on)
+            residual, where, solved = largest_of_all(held, on)
             if residual < 2.0 * before:
                 break
             part *= 0.5
@@ -218,7 +279,25 @@ def begin_knot(on):
     if settle(on) != 0:
         return SINGULAR
     find_velocities(on)
+    return keep_constraints(on.work.multipliers, on)
+
+
+@kernel
+def keep_constraints(held, on):
+    """Momenta and velocities of a knot that is placed as its constraints allow; 0, or a status."""
+    if held is not None:
+        if factor_constraints(held, on) != 0:
+            return SINGULAR
+        project_momenta(held, on)
     return CONVERGED
+
+
+@kernel
+def guess_step(held, on):
+    """Where iterations begin."""
+    guess_points(on)
+    if held is not None:
+        close_guess(held, on)
 
 
 @kernel
@@ -250,12 +329,24 @@ def step(on, info):
     """Take one step from a knot that is placed; a status. The state stays where it fails."""
     info.substeps, info.order = 1, 2 * (on.work.x.shape[0] - 1)
     info.gap, info.turn, info.turner, info.violation = 1e400, 1.0, -1.0, 0.0
-    guess_points(on)
-    info.status = solve_step(on, info)
+    held = on.work.multipliers
+    guess_step(held, on)
+    info.status = solve_step(held, on, info)
     if info.status == CONVERGED and not follows(on.model.rule, on):
         info.status = TURNS_FAR
     if info.status == CONVERGED:
         add_rest(on)
         move_on(on)
         info.status = begin_knot(on)
+        info.violation = violation(held)
     return info.status
+
+
+@kernel
+def violation(held):
+    """The largest value of constraints at the knot [m, sine, or rad]."""
+    worst = 0.0
+    if held is not None:
+        for k in range(held.open_by.shape[0]):
+            worst = max(worst, abs(held.open_by[k]))
+    return worst
