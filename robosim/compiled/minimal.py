@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from robosim.compiled.arrays import aligned
 from robosim.compiled.records.graph import ROW
 from robosim.compiled.records.joint import MOTION, SERVO
-from robosim.compiled.records.minimal import BASE, CHORD, NODE
+from robosim.compiled.records.minimal import BASE, CHORD, NODE, TURN_POINT
 from robosim.validation import Array
 
 RIQN, NEWTON, GALERKIN = 0, 1, 2  # what finds the root; the last is a scheme of its own
@@ -74,6 +74,13 @@ class Elimination(NamedTuple):
     dx: Array  # (n, s)
 
 
+class Rotations(NamedTuple):
+    """Free rotations, whose three hinges are taken out together: they turn each other."""
+
+    links: Elimination  # of 3 s unknowns each; N, l and z are those of the links
+    points: NDArray[np.void]  # (s + 1,) TURN_POINT, scratch
+
+
 class Multipliers(NamedTuple):
     """Constraints at both ends of a step, and the impulses that hold them; n links.
 
@@ -113,6 +120,7 @@ class Work(NamedTuple):
     acceleration: Array  # (n,) of the links' coordinates at the knot
     quaternion: Array  # (4, 4)
     multipliers: Multipliers | None
+    rotations: Rotations | None  # of Galerkin integrators
 
 
 class Options(NamedTuple):
@@ -152,6 +160,13 @@ def make_elimination(n: int, m: int, s: int) -> Elimination:
     )
 
 
+def make_rotations(tree: Tree, m: int, s: int) -> Rotations:
+    """Memory for the free rotations of a tree."""
+    count = int(np.sum(tree.segments["turn"] == 3))
+    links = make_elimination(count, m, 3 * s)
+    return Rotations(links, aligned(s + 1, TURN_POINT))
+
+
 def make_multipliers(m: int, n: int) -> Multipliers:
     """Memory for m constraints of n links."""
     shapes = (m, n), (m, n), (m, m), m, (m, n), (m + 1, n), (m, m), m, m, m, m, m
@@ -184,6 +199,7 @@ def make_minimal(tree: Tree, nq: int, nb: int, options: Options) -> Minimal:
         ends=np.zeros(n),
         acceleration=np.zeros(n),
         quaternion=np.zeros((4, 4)),
+        rotations=None if tree.rule is None else make_rotations(tree, m, s),
         multipliers=None if held is None else make_multipliers(len(held), n),
     )
     loads = Loads(np.zeros(nv), servos, np.zeros(0, dtype=MOTION), np.zeros(nb, dtype=ROW))

@@ -19,6 +19,7 @@ SEGMENT = np.dtype(  # a link of one coordinate x, 0 at the beginning of a step:
         ("v", "i8"),  # its velocity among those of the robot, -1 if it does not move
         ("q", "i8"),  # its coordinate; of a free rotation its quaternion
         ("turn", "i8"),  # 1, 2, 3 for the three hinges of a free rotation, else 0
+        ("rotation", "i8"),  # of the third of these: which free rotation it is
         ("R", "f8", (3, 3)),  # its frame in the parent's where its coordinate is zero
         ("p", "f8", (3,)),
         ("S", "f8", (6,)),  # twist by its coordinate, in its own axes
@@ -45,6 +46,27 @@ NODE = np.dtype(
         ("mu", "f8", (6,)),  # momentum of the link and all beyond it
         ("f", "f8", (6,)),  # impulse on the link and all beyond it
         ("own", "f8", (6,)),  # impulse on the link alone
+    ]
+)
+
+# Three hinges of a free rotation at a control point, in the axes of their chart: those of the child
+# at the beginning of the step, as the parent carries them on. Rows are of one hinge each.
+TURN_POINT = np.dtype(
+    [
+        ("axes", "f8", (3, 3)),
+        ("bends", "f8", (3, 3, 3)),  # [j, l]: how axis j turns with hinge l
+        ("rates", "f8", (3, 3)),  # of the axes
+        ("slopes", "f8", (3, 3, 3)),  # [j, l]: rate of axis j by hinge l
+        ("inverse", "f8", (3, 3)),  # of the axes as rows: a moment by what it is along these
+        ("spin", "f8", (3,)),  # angular velocity of the child to the parent
+        ("momentum", "f8", (3,)),  # angular, of the child and all beyond it, about the centre
+        ("rotors", "f8", (3,)),  # angular momentum of the rotors
+        ("rotors_by_turn", "f8", (3, 3)),  # [l]
+        ("rotors_by_rate", "f8", (3, 3)),  # [l]
+        ("held", "f8", (3,)),  # moment that holds the point where it is
+        ("child", "f8", (3, 3)),  # axes, in those of the child
+        ("by_turn", "f8", (3, 3)),  # [j, l]: torque along axis j by hinge l
+        ("by_rate", "f8", (3, 3)),
     ]
 )
 

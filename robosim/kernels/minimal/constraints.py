@@ -155,10 +155,11 @@ def add_impulses(held, on):
 
 
 @kernel
-def correct_direction(held, on, sign):
+def correct_direction(held, on, links, sign):
     """Let work.step.dx meet the constraints at the end, and find the direction of the impulses.
 
-    The factors of the step are there, for residuals times `sign`; 0, or a fault.
+    The factors of the step are there, for residuals times `sign`, with free rotations' `links`
+    where they are taken together; 0, or a fault.
     """
     e, m, n = on.work.step, held.end.shape[0], held.end.shape[1]
     segments, free = on.model.segments, held.columns[m]
@@ -167,7 +168,7 @@ def correct_direction(held, on, sign):
     for k in range(m):
         for i in range(n):
             e.r[i, 0] = sign * held.begin[k, i]
-        solve_tree(segments, e)
+        solve_tree(segments, e, links)
         for i in range(n):
             held.columns[k, i] = e.dx[i, 0] if segments[i].v >= 0 else 0.0
     for k in range(m):

@@ -59,8 +59,18 @@ def find_change(held, on):
     """`find_direction` of coordinates and of the impulses of constraints; 0, or a fault."""
     failed = find_direction(on.model.rule, on)
     if held is not None and failed == 0:
-        return correct_direction(held, on, sign_of(on.model.rule))
+        return correct_direction(
+            held, on, links_of(on.work.rotations), sign_of(on.model.rule)
+        )
     return failed
+
+
+@kernel
+def links_of(rotations):
+    """The elimination of free rotations, or None where their hinges are taken one by one."""
+    if rotations is None:
+        return None
+    return rotations.links
 
 
 @kernel
