@@ -92,7 +92,8 @@ class Multipliers(NamedTuple):
     factors: Array  # (m, m) of begin answers^T
     open_by: Array  # (m,) values at the knot [m, sine, or rad]
     end: Array  # (m, n) rows at the end of the step
-    columns: Array  # (m + 1, n) what impulses do to the end; the direction without them
+    columns: Array  # (m, n) what impulses do to the end
+    free: Array  # (n,) the direction without them
     matrix: Array  # (m, m) of end columns^T
     value: Array  # (m,) values at the end, with what they yield
     size: Array  # (m,) of the terms of these
@@ -169,7 +170,7 @@ def make_rotations(tree: Tree, m: int, s: int) -> Rotations:
 
 def make_multipliers(m: int, n: int) -> Multipliers:
     """Memory for m constraints of n links."""
-    shapes = (m, n), (m, n), (m, m), m, (m, n), (m + 1, n), (m, m), m, m, m, m, m
+    shapes = (m, n), (m, n), (m, m), m, (m, n), (m, n), n, (m, m), m, m, m, m, m
     return Multipliers(*(np.zeros(shape) for shape in shapes))
 
 

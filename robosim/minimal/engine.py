@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.compiled.arrays import assign_all, copied
-from robosim.compiled.records.minimal import TURN
 from robosim.compiled.minimal import RIQN, Minimal, Options, Tree, make_minimal
+from robosim.compiled.records.minimal import TURN
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, ModelError, StateError
 from robosim.kernels.solve.status import TURNS_FAR

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from robosim.description.inertias import unturnable
-from robosim.description.joint import Joint
 from robosim.description.massless import idle_ends
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, OptionError
@@ -40,9 +39,10 @@ def check_robot(robot: Mechanism, ignore: Collection[str]) -> None:
             f"{what}, which minimal coordinates do not have: {INSTEAD}", element=element
         )
     for joint in robot.tree_joints:
-        if what := _turning(joint):
+        if joint.own_chart is not None and not joint.own_chart.is_chain:
             raise ModelError(
-                f"{what}, which minimal coordinates do not have: {INSTEAD}",
+                "is a chart by a rotation vector or a spline, which minimal coordinates do not "
+                f"have: {INSTEAD}",
                 element=f"joint '{joint.name}'",
             )
     for body in unturnable(robot):
@@ -80,14 +80,22 @@ def _resisting(robot: Mechanism) -> Iterator[tuple[str, str, str]]:
             yield f"joint '{joint.name}'", "has dry friction", "friction"
 
 
-def check_constraints(robot: Mechanism, integrator: str, order: int) -> None:
-    """Refuse loops and couplings where the integrator has no multipliers.
+def check_integrator(robot: Mechanism, integrator: str, order: int) -> None:
+    """Refuse loops and couplings where the integrator has no multipliers; and rotors of rotations.
 
     Raises
     ------
     ModelError
         With the first of them.
     """
+    for joint in robot.tree_joints:
+        free = slice(joint.numbers, None) if joint.has_quaternion else slice(0, 0)
+        if integrator != "galerkin" and np.any(joint.per_coordinate("armature")[free] != 0):
+            raise ModelError(
+                f"has armature of a free rotation, which integrator='{integrator}' does not have: "
+                "use integrator='galerkin', or robosim.Simulation",
+                element=f"joint '{joint.name}'",
+            )
     if integrator != "riqn" and order == 2:
         return
     asked = f"integrator='{integrator}'" + (f" of order {order}" if order > 2 else "")
@@ -131,16 +139,3 @@ def _constrained(robot: Mechanism) -> Iterator[tuple[str, str]]:
         yield f"tendon '{tendon.name}'", "is a tendon"
     for spring in robot.springs:
         yield f"spring '{spring.name}'", "acts between points"
-
-
-def _turning(joint: Joint) -> str:
-    """What is not taken of a joint itself, or nothing."""
-    if joint.own_chart is not None and not joint.own_chart.is_chain:
-        return "is a chart by a rotation vector or a spline"
-    if joint.has_quaternion:
-        free = slice(joint.numbers, None)
-        if np.any(joint.per_coordinate("armature")[free] != 0):
-            return "has armature of a free rotation"
-        if np.ptp(joint.per_coordinate("stiffness")[free]) > 0:
-            return "has springs of a free rotation that differ from axis to axis"
-    return ""

@@ -24,9 +24,9 @@ from robosim.compiled.minimal import (
 from robosim.description.charts import check_on_chart
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError, StateError
-from robosim.minimal.engine import BODY, Engine
 from robosim.minimal.closing import Closer
-from robosim.minimal.refusals import check_constraints, check_robot
+from robosim.minimal.engine import BODY, Engine
+from robosim.minimal.refusals import check_integrator, check_robot
 from robosim.runtime.notice import CompileNotice
 from robosim.simulation.given import check_time, checked, checked_pose
 from robosim.simulation.loads import Held, wrench_about
@@ -143,7 +143,7 @@ class MinimalSimulation(Runs):
         if not isinstance(robot, Mechanism):
             raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
         check_robot(robot, ignore)
-        check_constraints(robot, integrator, order)
+        check_integrator(robot, integrator, order)
         drags = _drags(robot, drag or {})
         CompileNotice.install()
         self.robot, self.integrator, self.order = robot, integrator, order

@@ -16,7 +16,10 @@ from robosim.validation import Array
 
 
 def constraints_of(
-    mechanism: Mechanism, segments: NDArray[np.void], turns: Sequence[Array], last: Mapping[int, int]
+    mechanism: Mechanism,
+    segments: NDArray[np.void],
+    turns: Sequence[Array],
+    last: Mapping[int, int],
 ) -> NDArray[np.void] | None:
     """All rows (m,), joints that close loops first; None for a tree alone.
 

@@ -73,7 +73,7 @@ def compile_tree(
         last[b] = parent
     segments = np.array(records, dtype=SEGMENT)
     segments["parent"][segments["parent"] < 0] = len(segments)
-    segments["rotation"] = np.cumsum(segments["turn"] == 3) - 1
+    segments["rotation"] = np.cumsum(segments["turn"] == 1) - 1
     segments["beyond"] = segments["mass"]
     for i in range(len(segments) - 1, -1, -1):
         above = int(segments["parent"][i])

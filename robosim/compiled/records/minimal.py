@@ -19,7 +19,7 @@ SEGMENT = np.dtype(  # a link of one coordinate x, 0 at the beginning of a step:
         ("v", "i8"),  # its velocity among those of the robot, -1 if it does not move
         ("q", "i8"),  # its coordinate; of a free rotation its quaternion
         ("turn", "i8"),  # 1, 2, 3 for the three hinges of a free rotation, else 0
-        ("rotation", "i8"),  # of the third of these: which free rotation it is
+        ("rotation", "i8"),  # of these: which free rotation they are of
         ("R", "f8", (3, 3)),  # its frame in the parent's where its coordinate is zero
         ("p", "f8", (3,)),
         ("S", "f8", (6,)),  # twist by its coordinate, in its own axes

@@ -22,12 +22,15 @@ PASSES = 2  # of a projection: what constraints yield leaves a little of the fir
 
 
 @kernel
-def find_rows(on, a, rows, values, sizes):
-    """Rows (m, n) of all constraints by the links' coordinates at control point a.
+def find_rows(on, a):
+    """Rows of all constraints by the links' coordinates, and values, at either end of a step.
 
-    Also values (m,), and sizes (m,) of what these are differences of.
+    That is at control point a, 0 or the last.
     """
     segments, nodes, n = on.model.segments, on.work.nodes, on.work.bases.shape[0]
+    held = on.work.multipliers
+    rows = held.begin if a == 0 else held.end
+    values, sizes = held.open_by if a == 0 else held.value, held.size
     origin = on.work.origin
     far = abs(origin[0]) + abs(origin[1]) + abs(origin[2])
     for k in range(rows.shape[0]):
@@ -81,17 +84,18 @@ def product(a, b):
 
 @kernel
 def add_rows(rows, factors, out):
-    """out (n,) += rows^T factors, for the first of the rows."""
+    """out (n,) += rows^T factors."""
     for k in range(factors.shape[0]):
         for i in range(out.shape[0]):
             out[i] += factors[k] * rows[k, i]
 
 
 @kernel
-def factor_constraints(held, on):
+def factor_constraints(on):
     """Rows at the knot, and how they answer impulses there; 0, or a fault."""
-    e, m, n = on.work.mass, held.begin.shape[0], held.begin.shape[1]
-    find_rows(on, 0, held.begin, held.open_by, held.size)
+    e, held = on.work.mass, on.work.multipliers
+    m, n = held.begin.shape
+    find_rows(on, 0)
     for k in range(m):
         for i in range(n):
             e.r[i, 0] = -held.begin[k, i]
@@ -106,9 +110,10 @@ def factor_constraints(held, on):
 
 
 @kernel
-def project_momenta(held, on):
+def project_momenta(on):
     """Take from momenta and velocities at the knot what breaks constraints [mass metric]."""
-    state, segments, m = on.state, on.model.segments, held.change.shape[0]
+    state, segments, held = on.state, on.model.segments, on.work.multipliers
+    m = held.change.shape[0]
     for _ in range(PASSES):
         for k in range(m):
             held.change[k] = 0.0
@@ -125,13 +130,14 @@ def project_momenta(held, on):
 
 
 @kernel
-def close_guess(held, on):
+def close_guess(on):
     """Move a guess of the end onto the constraints; leaves the impulses that do so."""
-    work, segments, last = on.work, on.model.segments, on.work.x.shape[0] - 1
+    work, segments, held = on.work, on.model.segments, on.work.multipliers
+    last = work.x.shape[0] - 1
     for i in range(segments.shape[0]):
         above = work.nodes[last, segments[i].parent]
         place_segment(segments[i], work.bases[i], above, work.nodes[last, i], work.x[last, i])
-    find_rows(on, last, held.end, held.value, held.size)
+    find_rows(on, last)
     for k in range(held.value.shape[0]):
         held.change[k] = -held.value[k]
     lu_solve_vector(held.factors, held.change, held.change.shape[0])
@@ -141,45 +147,57 @@ def close_guess(held, on):
 
 
 @kernel
-def add_impulses(held, on):
+def add_impulses(on):
     """Add the constraints' impulses to the residual that is there; their rows at the end."""
-    work, last = on.work, on.work.x.shape[0] - 1
+    work, held, last = on.work, on.work.multipliers, on.work.x.shape[0] - 1
     for k in range(held.impulse.shape[0]):
         for i in range(work.residual.shape[0]):
             along = held.begin[k, i] * held.impulse[k]
             work.residual[i, 0] += along
             work.size[i] += abs(along)
-    find_rows(on, last, held.end, held.value, held.size)
+    find_rows(on, last)
     for k in range(held.impulse.shape[0]):
         held.value[k] += on.options.dt * on.model.constraints[k].compliance * held.impulse[k]
 
 
 @kernel
-def correct_direction(held, on, links, sign):
+def solve_residuals(rule, on):
+    """work.step.dx that takes away the rows in work.step.r of residuals, by factors of the step."""
+    e = on.work.step
+    if rule is None:
+        # Its factors are those of the residuals' derivative times -1.
+        for i in range(e.r.shape[0]):
+            e.r[i, 0] = -e.r[i, 0]
+        solve_tree(on.model.segments, e, None)
+    else:
+        solve_tree(on.model.segments, e, on.work.rotations.links)
+
+
+@kernel
+def correct_direction(on):
     """Let work.step.dx meet the constraints at the end, and find the direction of the impulses.
 
-    The factors of the step are there, for residuals times `sign`, with free rotations' `links`
-    where they are taken together; 0, or a fault.
+    The factors of the step are there; 0, or a fault.
     """
-    e, m, n = on.work.step, held.end.shape[0], held.end.shape[1]
-    segments, free = on.model.segments, held.columns[m]
+    e, held, segments = on.work.step, on.work.multipliers, on.model.segments
+    m, n = held.end.shape
     for i in range(n):
-        free[i] = e.dx[i, 0] if segments[i].v >= 0 else 0.0
+        held.free[i] = e.dx[i, 0] if segments[i].v >= 0 else 0.0
     for k in range(m):
         for i in range(n):
-            e.r[i, 0] = sign * held.begin[k, i]
-        solve_tree(segments, e, links)
+            e.r[i, 0] = held.begin[k, i]
+        solve_residuals(on.model.rule, on)
         for i in range(n):
             held.columns[k, i] = e.dx[i, 0] if segments[i].v >= 0 else 0.0
     for k in range(m):
         for g in range(m):
             held.matrix[k, g] = product(held.end[k], held.columns[g])
         held.matrix[k, k] += on.options.dt * on.model.constraints[k].compliance
-        held.change[k] = -held.value[k] - product(held.end[k], free)
+        held.change[k] = -held.value[k] - product(held.end[k], held.free)
     if lu(held.matrix, m) != 0:
         return 1
     lu_solve_vector(held.matrix, held.change, m)
-    add_rows(held.columns, held.change, free)
+    add_rows(held.columns, held.change, held.free)
     for i in range(n):
-        e.dx[i, 0] = free[i]
+        e.dx[i, 0] = held.free[i]
     return 0

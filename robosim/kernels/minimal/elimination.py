@@ -154,9 +154,7 @@ def solve_tree(segments, on, rotations):
                 continue
             above, t = on.l[segments[i - 2].parent], link.rotation
             gather(on.r, i, rotations.r[t])
-            leave_unknowns(
-                rotations.A[t], rotations.L[t], rotations.r[t], own, rotations.dx[t]
-            )
+            leave_unknowns(rotations.A[t], rotations.L[t], rotations.r[t], own, rotations.dx[t])
             add_unknowns(rotations.H[t], rotations.dx[t], above)
         elif link.v >= 0:
             leave_unknowns(on.A[i], on.L[i], on.r[i], own, on.dx[i])

@@ -190,52 +190,57 @@ def fill_answers(on, i):
 
 
 @kernel
-def fill_rows(on, i, A, C):
-    """Rows of a link in the elimination, (s, m)."""
+def fill_rows(on, i):
+    """Rows of a link in the elimination; those of a hinge of a free rotation among the others'."""
     work, rule, t = on.work, on.model.rule, on.work.chords[i]
-    s = A.shape[0]
+    s, turn, r = work.x.shape[0] - 1, on.model.segments[i].turn, on.model.segments[i].rotation
+    e, links, first = work.step, work.rotations.links, 0 if turn == 0 else (turn - 1) * s
+    A, C = e.A[i] if turn == 0 else links.A[r], e.C[i] if turn == 0 else links.C[r]
     for a in range(s):
         for k in range(A.shape[1]):
-            A[a, k] = C[a, k] = 0.0
+            A[first + a, k] = C[first + a, k] = 0.0
         own, part, at = work.nodes[a, i], rule.w[a] * on.options.dt, 6 * a
         for b in range(s + 1):
             S = work.nodes[b, i].S
             for k in range(6):
-                A[a, 6 * b + k] += rule.a[a, b] * S[k]
+                A[first + a, 6 * b + k] += rule.a[a, b] * S[k]
         bracket_back(own.S, own.mu, t.x)
         for k in range(6):
-            A[a, at + k] += part * own.rate[k]
-            A[a, 6 * (s + 1 + a) + k] = own.S[k]
-            C[a, at + k] = -part * t.x[k]
+            A[first + a, at + k] += part * own.rate[k]
+            A[first + a, 6 * (s + 1 + a) + k] = own.S[k]
+            C[first + a, at + k] = -part * t.x[k]
 
 
 @kernel
-def fill_columns(on, i, B, H):
-    """Columns of a link in the elimination, (s, m): those of the points 1 to s."""
+def fill_columns(on, i):
+    """Columns of a link in the elimination, of the points 1 to s; as `fill_rows`."""
     work, rule, t = on.work, on.model.rule, on.work.chords[i]
-    s = B.shape[0]
+    s, turn, r = work.x.shape[0] - 1, on.model.segments[i].turn, on.model.segments[i].rotation
+    e, links, first = work.step, work.rotations.links, 0 if turn == 0 else (turn - 1) * s
+    B, H = e.B[i] if turn == 0 else links.B[r], e.H[i] if turn == 0 else links.H[r]
     for a in range(s):
         for k in range(B.shape[1]):
-            B[a, k] = H[a, k] = 0.0
+            B[first + a, k] = H[first + a, k] = 0.0
         for b in range(s + 1):
             S = work.nodes[b, i].S
             for k in range(6):
-                B[a, 6 * b + k] += rule.b[b, a + 1] / on.options.dt * S[k]
+                B[first + a, 6 * b + k] += rule.b[b, a + 1] / on.options.dt * S[k]
         point = work.nodes[a + 1, i]
         bracket_back(point.S, point.mu, t.z[0])
         bracket_back(point.S, point.f, t.z[1])
         for k in range(6):
-            B[a, 6 * (a + 1) + k] += point.rate[k]
-            B[a, 6 * (s + 1 + a) + k] = point.S[k]
-            H[a, 6 * (a + 1) + k] = -t.z[0, k]
+            B[first + a, 6 * (a + 1) + k] += point.rate[k]
+            B[first + a, 6 * (s + 1 + a) + k] = point.S[k]
+            H[first + a, 6 * (a + 1) + k] = -t.z[0, k]
             if a + 1 < s:
-                H[a, 6 * (s + 2 + a) + k] = -t.z[1, k]
+                H[first + a, 6 * (s + 2 + a) + k] = -t.z[1, k]
 
 
 @kernel
-def fill_own(on, i, L):
+def fill_own(on, i):
     """Rows of a link by its own unknowns, (s, s)."""
     work, rule, link, dt = on.work, on.model.rule, on.model.segments[i], on.options.dt
+    L = work.step.L[i]
     s, coordinate = L.shape[0], on.model.coordinates[link.v]
     for a in range(s):
         part = rule.w[a] * dt
@@ -253,14 +258,11 @@ def fill_own(on, i, L):
 @kernel
 def fill_rotation(on, i):
     """Rows and columns of the free rotation whose third hinge is i."""
-    e, s, t = on.work.rotations.links, on.work.x.shape[0] - 1, on.model.segments[i].rotation
-    A, B, C, H = e.A[t], e.B[t], e.C[t], e.H[t]
-    for h in range(3):
-        begin, end = h * s, (h + 1) * s
-        fill_rows(on, i - 2 + h, A[begin:end], C[begin:end])
-        fill_columns(on, i - 2 + h, B[begin:end], H[begin:end])
+    for j in range(i - 2, i + 1):
+        fill_rows(on, j)
+        fill_columns(on, j)
     load_rotation(on, i)
-    fill_own_rotation(on, i, A, B, C, H, e.L[t])
+    fill_own_rotation(on, i)
 
 
 @kernel
@@ -271,9 +273,9 @@ def factor_step(on):
     for i in range(segments.shape[0]):
         fill_answers(on, i)
         if segments[i].v >= 0 and segments[i].turn == 0:
-            fill_rows(on, i, e.A[i], e.C[i])
-            fill_columns(on, i, e.B[i], e.H[i])
-            fill_own(on, i, e.L[i])
+            fill_rows(on, i)
+            fill_columns(on, i)
+            fill_own(on, i)
         if segments[i].turn == 3:
             fill_rotation(on, i)
     return factor_tree(segments, e, on.work.rotations.links)

@@ -47,7 +47,7 @@ def energy(on):
         for k in range(3):
             total -= link.mass * g[k] * (own.p[k] + origin[k])
         if link.turn == 3:
-            total += turned_spring(on.model.coordinates[link.v], on.state.q, link.q)
+            total += turned_spring(on.model.coordinates, link.v, on.state.q, link.q)
         elif link.v >= 0 and link.turn == 0:
             c, x = on.model.coordinates[link.v], on.state.q[link.q]
             total += 0.5 * c.stiffness * (x - c.rest) ** 2
@@ -57,12 +57,13 @@ def energy(on):
 
 
 @kernel
-def turned_spring(coordinate, q, at):
-    """Energy of the spring of a free rotation, whose quaternion begins at `at`."""
+def turned_spring(coordinates, v, q, at):
+    """Energy of the springs of a free rotation up to velocity v; its quaternion begins at `at`."""
     r = q[at : at + 4]
-    half = half_log(r)
-    square = r[1] * r[1] + r[2] * r[2] + r[3] * r[3]
-    return 2.0 * coordinate.stiffness * half * half * square
+    half, total = half_log(r), 0.0
+    for k in range(3):
+        total += 2.0 * coordinates[v - 2 + k].stiffness * (half * r[1 + k]) ** 2
+    return total
 
 
 @kernel

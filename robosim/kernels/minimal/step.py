@@ -51,7 +51,7 @@ def find_equations(held, on):
     """`find_residual` with the impulses of constraints, if there are any, and with their values."""
     find_residual(on.model.rule, on)
     if held is not None:
-        add_impulses(held, on)
+        add_impulses(on)
 
 
 @kernel
@@ -59,26 +59,8 @@ def find_change(held, on):
     """`find_direction` of coordinates and of the impulses of constraints; 0, or a fault."""
     failed = find_direction(on.model.rule, on)
     if held is not None and failed == 0:
-        return correct_direction(
-            held, on, links_of(on.work.rotations), sign_of(on.model.rule)
-        )
+        return correct_direction(on)
     return failed
-
-
-@kernel
-def links_of(rotations):
-    """The elimination of free rotations, or None where their hinges are taken one by one."""
-    if rotations is None:
-        return None
-    return rotations.links
-
-
-@kernel
-def sign_of(rule):
-    """Of residuals as the elimination of either scheme takes them."""
-    if rule is None:
-        return -1.0
-    return 1.0
 
 
 @kernel
@@ -136,14 +118,15 @@ def largest_of_all(held, on):
     """`largest`, of the values of constraints as well, over the timestep."""
     worst, where, solved = largest(on)
     if held is not None:
-        for k in range(held.value.shape[0]):
-            rest = abs(held.value[k])
+        values, sizes = on.work.multipliers.value, on.work.multipliers.size
+        for k in range(values.shape[0]):
+            rest = abs(values[k])
             speed = rest / on.options.dt
             if not speed < 1e300:
                 return 1e300, on.model.constraints[k].b, False
             if speed > worst:
                 worst, where = speed, on.model.constraints[k].b
-            if speed > on.options.tolerance and rest > ROUNDING * held.size[k]:
+            if speed > on.options.tolerance and rest > ROUNDING * sizes[k]:
                 solved = False
     return worst, where, solved
 
@@ -156,8 +139,9 @@ def keep_tried(held, on):
         for i in range(work.x.shape[1]):
             work.tried[a, i] = work.x[a, i]
     if held is not None:
-        for k in range(held.impulse.shape[0]):
-            held.tried[k] = held.impulse[k]
+        own = work.multipliers
+        for k in range(own.impulse.shape[0]):
+            own.tried[k] = own.impulse[k]
 
 
 @kernel
@@ -169,8 +153,9 @@ def go_on(held, on, part):
             step = work.step.dx[i, a - 1] if on.model.segments[i].v >= 0 else 0.0
             work.x[a, i] = work.tried[a, i] + part * step
     if held is not None:
-        for k in range(held.impulse.shape[0]):
-            held.impulse[k] = held.tried[k] + part * held.change[k]
+        own = work.multipliers
+        for k in range(own.impulse.shape[0]):
+            own.impulse[k] = own.tried[k] + part * own.change[k]
 
 
 @kernel
@@ -296,9 +281,9 @@ def begin_knot(on):
 def keep_constraints(held, on):
     """Momenta and velocities of a knot that is placed as its constraints allow; 0, or a status."""
     if held is not None:
-        if factor_constraints(held, on) != 0:
+        if factor_constraints(on) != 0:
             return SINGULAR
-        project_momenta(held, on)
+        project_momenta(on)
     return CONVERGED
 
 
@@ -307,7 +292,7 @@ def guess_step(held, on):
     """Where iterations begin."""
     guess_points(on)
     if held is not None:
-        close_guess(held, on)
+        close_guess(on)
 
 
 @kernel
