@@ -102,9 +102,9 @@ def test_momenta_are_those_of_the_mass_matrix() -> None:
 
 @pytest.mark.parametrize(("integrator", "order"), SCHEMES)
 def test_newtons_method_converges_quadratically(integrator: str, order: int) -> None:
-    """From a start without motion, over a step in which free rotations turn far."""
+    """From a guess, over a step in which free rotations turn."""
     robot, q, v = robot_for_tests(turning=acting_on(integrator))
-    sim = simulation_for_tests(robot, q, v, 0.1, integrator, order)
+    sim = simulation_for_tests(robot, q, v, DT, integrator, order)
     calls, address, work = sim.engine.calls, sim.engine.address, parts_of(sim).work
     calls.guess(address)
     calls.residual(address)

@@ -11,7 +11,7 @@ The three hinges of a free rotation are taken out together, as they turn each ot
 """
 
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.vectors import crossed, dot6
+from robosim.kernels.equations.vectors import bracket, crossed, dot6
 from robosim.kernels.minimal.elimination import clear_answers, factor_tree, solve_tree
 from robosim.kernels.minimal.forces import (
     add_drag,
@@ -30,7 +30,7 @@ from robosim.kernels.minimal.place import (
     place_segment,
 )
 from robosim.kernels.minimal.rotation import add_rotors, fill_own_rotation, load_rotation
-from robosim.kernels.minimal.twists import bracket, bracket_back, size6, world_answer
+from robosim.kernels.minimal.twists import bracket_back, size6, world_answer
 
 
 @kernel

@@ -14,9 +14,9 @@ and so in none of these.
 """
 
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.vectors import crossed, turned, turned_back
+from robosim.kernels.equations.vectors import bracket, crossed, turned, turned_back
 from robosim.kernels.minimal.forces import child_torque, servo_impulse, spring_slope, turn_vector
-from robosim.kernels.minimal.twists import bracket, bracket_back
+from robosim.kernels.minimal.twists import bracket_back
 
 
 @kernel
