@@ -12,7 +12,7 @@ from random_mechanisms import multiply, random_body, random_coordinates, random_
 from robosim import Mechanism, MinimalSimulation, se3
 from robosim.compiled.minimal import Minimal
 from robosim.joints import Composite, Hinge, Slide
-from robosim.quaternions import from_axis_angle
+from robosim.quaternions import from_axis_angle, normalized, rotation_matrix
 from robosim.simulation.kinematics import Kinematics
 
 Array = NDArray[np.float64]
@@ -21,10 +21,13 @@ BASE = Composite(Slide((1, 0, 0)), Slide((0, 1, 0)), Hinge((0, 0, 1)), Hinge((0,
 KINDS = ("universal", "spherical", "cylindrical", "fixed", "screw", "planar_free_orientation")
 
 
-def robot_for_tests(seed: int = 5, free: bool = True) -> tuple[Mechanism, Array, Array]:
+def robot_for_tests(
+    seed: int = 5, free: bool = True, turning: tuple[str, ...] = ()
+) -> tuple[Mechanism, Array, Array]:
     """A branched tree with springs, dampers and rotors, and q, v.
 
-    `free` on a floating base and with other free rotations, else without any.
+    `free` on a floating base and with other free rotations, else without any; these have what is
+    named in `turning`, of other sizes about each axis.
     """
     rng = np.random.default_rng(seed)
     bodies = tuple(random_body(rng, f"b{i}") for i in range(len(KINDS) + 1))
@@ -47,6 +50,13 @@ def robot_for_tests(seed: int = 5, free: bool = True) -> tuple[Mechanism, Array,
                 armature=rng.uniform(0.0, 0.1, size=nv),
             )
         joints.append(joint)
+    for i, joint in enumerate(joints):
+        if joint.has_quaternion:
+            acts = {}
+            for name in turning:
+                acts[name] = np.zeros(joint.nv)
+                acts[name][-3:] = rng.uniform(0.1, 0.6, size=3)
+            joints[i] = replace(joint, **acts)  # type: ignore[arg-type]
     robot = Mechanism("branched", bodies, tuple(joints))
     return robot, random_coordinates(rng, robot), rng.normal(size=robot.nv)
 
@@ -135,6 +145,13 @@ class Written:
             if not joint.has_quaternion:
                 away = q[begin : begin + joint.nq] - joint.per_coordinate("rest")
                 energy += 0.5 * float(joint.per_coordinate("stiffness") @ away**2)
+            else:
+                turn = np.eye(4)
+                begin += joint.numbers
+                turn[:3, :3] = rotation_matrix(normalized(q[begin : begin + 4]))
+                energy += 0.5 * float(
+                    joint.per_coordinate("stiffness")[-3:] @ se3.log(turn)[3:] ** 2
+                )
         return energy
 
     def kinetic(self, q: Array, v: Array) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from robosim.compiled.arrays import aligned
 from robosim.compiled.records.graph import ROW
 from robosim.compiled.records.joint import MOTION, SERVO
-from robosim.compiled.records.minimal import BASE, CHORD, NODE
+from robosim.compiled.records.minimal import BASE, CHORD, NODE, TURN_POINT
 from robosim.validation import Array
 
 RIQN, NEWTON, GALERKIN = 0, 1, 2  # what finds the root; the last is a scheme of its own
@@ -34,6 +34,7 @@ class Tree(NamedTuple):
     pieces: NDArray[np.void]  # PIECE of all potentials
     gravity: Array  # (3,) [m/s^2]
     rule: Rule | None  # None for the scheme of second order on the group
+    constraints: NDArray[np.void] | None  # (m,) CONSTRAINT, None for a tree alone
 
 
 class State(NamedTuple):
@@ -73,6 +74,34 @@ class Elimination(NamedTuple):
     dx: Array  # (n, s)
 
 
+class Rotations(NamedTuple):
+    """Free rotations, whose three hinges are taken out together: they turn each other."""
+
+    links: Elimination  # of 3 s unknowns each; N, l and z are those of the links
+    points: NDArray[np.void]  # (s + 1,) TURN_POINT, scratch
+
+
+class Multipliers(NamedTuple):
+    """Constraints at both ends of a step, and the impulses that hold them; n links.
+
+    `begin`, `answers`, `factors` and `open_by` are what a knot has left.
+    """
+
+    begin: Array  # (m, n) rows at the knot
+    answers: Array  # (m, n) what impulses do to velocities there
+    factors: Array  # (m, m) of begin answers^T
+    open_by: Array  # (m,) values at the knot [m, sine, or rad]
+    end: Array  # (m, n) rows at the end of the step
+    columns: Array  # (m, n) what impulses do to the end
+    free: Array  # (n,) the direction without them
+    matrix: Array  # (m, m) of end columns^T
+    value: Array  # (m,) values at the end, with what they yield
+    size: Array  # (m,) of the terms of these
+    impulse: Array  # (m,)
+    tried: Array  # (m,)
+    change: Array  # (m,) direction of the impulses
+
+
 class Work(NamedTuple):
     """Scratch memory, but for what a knot has left: bases, nodes[0] and the factors of its mass."""
 
@@ -91,6 +120,8 @@ class Work(NamedTuple):
     ends: Array  # (n,) momenta along the links' coordinates at the end of the step
     acceleration: Array  # (n,) of the links' coordinates at the knot
     quaternion: Array  # (4, 4)
+    multipliers: Multipliers | None
+    rotations: Rotations | None  # of Galerkin integrators
 
 
 class Options(NamedTuple):
@@ -130,11 +161,25 @@ def make_elimination(n: int, m: int, s: int) -> Elimination:
     )
 
 
+def make_rotations(tree: Tree, m: int, s: int) -> Rotations:
+    """Memory for the free rotations of a tree."""
+    count = int(np.sum(tree.segments["turn"] == 3))
+    links = make_elimination(count, m, 3 * s)
+    return Rotations(links, aligned(s + 1, TURN_POINT))
+
+
+def make_multipliers(m: int, n: int) -> Multipliers:
+    """Memory for m constraints of n links."""
+    shapes = (m, n), (m, n), (m, m), m, (m, n), (m, n), n, (m, m), m, m, m, m, m
+    return Multipliers(*(np.zeros(shape) for shape in shapes))
+
+
 def make_minimal(tree: Tree, nq: int, nb: int, options: Options) -> Minimal:
     """Memory for a robot at no state yet."""
     n, nv = len(tree.segments), len(tree.coordinates)
     s = 1 if tree.rule is None else len(tree.rule.c) - 1
     m = 6 if tree.rule is None else 6 * (2 * s + 1)
+    held = tree.constraints
     nodes = aligned((s + 1, n + 1), NODE)
     nodes["R"][:, n] = np.eye(3)
     servos = np.zeros(nv, dtype=SERVO)
@@ -155,6 +200,8 @@ def make_minimal(tree: Tree, nq: int, nb: int, options: Options) -> Minimal:
         ends=np.zeros(n),
         acceleration=np.zeros(n),
         quaternion=np.zeros((4, 4)),
+        rotations=None if tree.rule is None else make_rotations(tree, m, s),
+        multipliers=None if held is None else make_multipliers(len(held), n),
     )
     loads = Loads(np.zeros(nv), servos, np.zeros(0, dtype=MOTION), np.zeros(nb, dtype=ROW))
     return Minimal(tree, State(np.zeros(nq), np.zeros(nv), np.zeros(nv)), loads, work, options)

@@ -1,6 +1,6 @@
 """What Python calls of the kernels in joint coordinates, compiled for one kind of robot and scheme.
 
-There are two kinds: the scheme on the group, and Galerkin's; neither depends on the robot.
+There are two kinds, the scheme on the group and Galerkin's, and each with constraints or without.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Calls(NamedTuple):
     """Entries, each of the address of a `Minimal` first."""
 
     run: Call  # (run's address, done (1,), end): from done to the step that failed, or end
-    start: Call  # (): momenta at a state that has been set; 0, or 1 + a segment
+    start: Call  # (): momenta at a state that has been set; 0, or 1 + a segment, or -1
     settle: Call  # (): the knot of a state with momenta; 0, or a status
     energy: Call  # ()
     momentum: Call  # (out (6,))
@@ -77,18 +77,19 @@ def _make(kind: int, run_kind: int) -> Calls:
     @named(kind)
     def minimal_residual(address):  # type: ignore[no-untyped-def]
         on = load(address, kind)
-        stepping.find_residual(on.model.rule, on)
+        stepping.find_equations(on.work.multipliers, on)
 
     @entry
     @named(kind)
     def minimal_direction(address):  # type: ignore[no-untyped-def]
         on = load(address, kind)
-        return stepping.find_direction(on.model.rule, on)
+        return stepping.find_change(on.work.multipliers, on)
 
     @entry
     @named(kind)
     def minimal_guess(address):  # type: ignore[no-untyped-def]
-        stepping.guess_points(load(address, kind))
+        on = load(address, kind)
+        stepping.guess_step(on.work.multipliers, on)
 
     @entry
     @named(kind)

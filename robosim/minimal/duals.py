@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.compiled.minimal import Elimination, Minimal, Options
+from robosim.compiled.minimal import Elimination, Minimal, Options, Rotations
 from robosim.kernels.compiler.addresses import load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry
@@ -55,12 +55,15 @@ class MinimalDualStep:
         state, loads, work = parts.state, parts.loads, parts.work
         nq, nv, width = len(state.q), len(state.v), len(state.q) + 2 * len(state.v)
         # Without the eliminations, whose factors are large.
-        wide = widened(work._replace(mass=None, step=None))  # type: ignore[arg-type]
+        wide = widened(work._replace(mass=None, step=None, rotations=None))  # type: ignore[arg-type]
+        turning = work.rotations
+        if turning is not None:
+            turning = Rotations(_sides(turning.links), widened(turning.points))
         self.parts = MinimalDuals(
             widened(parts.model),
             widened(state),
             widened(loads),
-            wide._replace(mass=_sides(work.mass), step=_sides(work.step)),
+            wide._replace(mass=_sides(work.mass), step=_sides(work.step), rotations=turning),
             parts.options,
             nq,
             nv,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from robosim.compiled.arrays import assign_all, copied
 from robosim.compiled.minimal import RIQN, Minimal, Options, Tree, make_minimal
+from robosim.compiled.records.minimal import TURN
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, ModelError, StateError
 from robosim.kernels.solve.status import TURNS_FAR
@@ -122,12 +123,16 @@ class Engine:
         ------
         ModelError
             Where a coordinate moves nothing that has inertia; everything stays as it was.
+        StateError
+            Where constraints leave no velocities.
         """
         state = self.parts.state
         before = copied(state)
         state.q[:], state.v[:] = q, v
         if failed := self.calls.start(self.address):
             assign_all(before, state)
+            if failed < 0:
+                raise StateError("velocities cannot be projected: the mechanism is singular here")
             link = self.parts.model.segments[failed - 1]
             name = self.robot.v_names[int(link["v"])]
             raise ModelError(
@@ -158,6 +163,14 @@ class Engine:
     def advance_once(self, run: Handle) -> None:
         """Take the only step of a run."""
         self.advance(run, 0, 1)
+
+    def violation(self) -> float:
+        """The largest violation of a joint or coupling at the knot [m, sine of half an angle]."""
+        rows, held = self.parts.model.constraints, self.parts.work.multipliers
+        if rows is None or held is None:
+            return 0.0
+        # Rows of turns are sines of the whole angle.
+        return float(np.max(np.abs(held.open_by) * np.where(rows["kind"] == TURN, 0.5, 1.0)))
 
     def _hint(self, status: int) -> str:
         if status == TURNS_FAR:

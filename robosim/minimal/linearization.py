@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.compiled.records.step import INFO
-from robosim.errors import ConvergenceError, OptionError
+from robosim.description.mechanism import Mechanism
+from robosim.errors import ConvergenceError, ModelError, OptionError
 from robosim.kernels.compiler import PLAIN
 from robosim.kernels.solve.status import CONVERGED
 from robosim.minimal.engine import Engine
@@ -33,8 +34,18 @@ if not PLAIN:
 NOT_THERE = ("friction", "dry_friction")  # kinds of parameters of contacts and dry friction
 
 
-def check_derivatives(contact_speed: float | None, parameters: tuple[str, ...]) -> None:
-    """Refuse what joint coordinates have no derivatives by; see `MinimalSimulation.linearizer`."""
+def check_derivatives(
+    robot: Mechanism, contact_speed: float | None, parameters: tuple[str, ...]
+) -> None:
+    """Refuse what joint coordinates have no derivatives of; see `MinimalSimulation.linearizer`."""
+    held = [f"joint '{joint.name}'" for joint in robot.loop_joints]
+    held += [f"joint '{coupling.joint}'" for coupling in robot.couplings]
+    if held:
+        raise ModelError(
+            "ties coordinates to each other, and steps in joint coordinates have no derivatives "
+            "with that: use robosim.Simulation, which has them",
+            element=held[0],
+        )
     if contact_speed is not None:
         raise OptionError(
             f"contact_speed ({contact_speed!r} m/s) smooths contacts, which a MinimalSimulation "
@@ -83,8 +94,8 @@ class MinimalLinearizer(Linearizer):
         loads.external["w"] = sim.engine.parts.loads.external["w"]
         loads.tau[:] = full
         self._held.control_by(controller)
-        if controller is not None and controller.motion is not None:
-            self._gains["target"] = controller.targets([sim.time])[0]
+        if controller is not None:
+            controller.aim(self._gains, sim.time)
         twin.counters.assign(Counters(sim.time))
         if twin.calls.solve(twin.address, self._gains, self._info) != CONVERGED:
             raise twin.failure(self._info[0])
@@ -118,8 +129,7 @@ class MinimalLinearizer(Linearizer):
             on = of.parts
             if controller is not None:
                 on.gains[:] = controller.gains
-                if controller.motion is not None:
-                    on.gains["target"] = controller.targets([sim.time])[0]
+                controller.aim(on.gains, sim.time)
             on.begins[:] = 0.0
             on.begins[: len(q) + len(v)] = *q, *v
             on.begins[len(q) + len(v) :][: len(full)] = full

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from robosim.description.inertias import unturnable
-from robosim.description.joint import Joint
 from robosim.description.massless import idle_ends
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, OptionError
@@ -35,14 +34,15 @@ def check_robot(robot: Mechanism, ignore: Collection[str]) -> None:
                 f"ignore=({name!r},), or {INSTEAD}",
                 element=element,
             )
-    for element, what in _constraining(robot):
+    for element, what in _constrained(robot):
         raise ModelError(
             f"{what}, which minimal coordinates do not have: {INSTEAD}", element=element
         )
     for joint in robot.tree_joints:
-        if what := _turning(joint):
+        if joint.own_chart is not None and not joint.own_chart.is_chain:
             raise ModelError(
-                f"{what}, which minimal coordinates do not have: {INSTEAD}",
+                "is a chart by a rotation vector or a spline, which minimal coordinates do not "
+                f"have: {INSTEAD}",
                 element=f"joint '{joint.name}'",
             )
     for body in unturnable(robot):
@@ -71,7 +71,7 @@ def _resisting(robot: Mechanism) -> Iterator[tuple[str, str, str]]:
         other = "an obstacle" if None in names else f"body '{names[1]}'"
         first = next(name for name in names if name is not None)
         yield f"body '{first}'", f"can touch {other}", "contacts"
-    for joint in robot.tree_joints:
+    for joint in robot.joints:
         angles = (joint.cone, joint.largest_turn)
         bounds = np.concatenate((np.asarray(joint.lower), np.asarray(joint.upper), angles))
         if np.any(np.isfinite(bounds)):
@@ -80,12 +80,58 @@ def _resisting(robot: Mechanism) -> Iterator[tuple[str, str, str]]:
             yield f"joint '{joint.name}'", "has dry friction", "friction"
 
 
-def _constraining(robot: Mechanism) -> Iterator[tuple[str, str]]:
-    """What makes coordinates depend on each other or on time, or acts between points."""
+def check_integrator(robot: Mechanism, integrator: str, order: int) -> None:
+    """Refuse loops and couplings where the integrator has no multipliers; and rotors of rotations.
+
+    Raises
+    ------
+    ModelError
+        With the first of them.
+    """
+    for joint in robot.tree_joints:
+        free = slice(joint.numbers, None) if joint.has_quaternion else slice(0, 0)
+        if integrator != "galerkin" and np.any(joint.per_coordinate("armature")[free] != 0):
+            raise ModelError(
+                f"has armature of a free rotation, which integrator='{integrator}' does not have: "
+                "use integrator='galerkin', or robosim.Simulation",
+                element=f"joint '{joint.name}'",
+            )
+    if integrator != "riqn" and order == 2:
+        return
+    asked = f"integrator='{integrator}'" + (f" of order {order}" if order > 2 else "")
+    for element, what in _closing(robot):
+        raise ModelError(
+            f"{what}, which {asked} does not have: use integrator='newton' or 'galerkin' of order "
+            "2, or robosim.Simulation",
+            element=element,
+        )
+
+
+def _closing(robot: Mechanism) -> Iterator[tuple[str, str]]:
+    """What makes coordinates depend on each other."""
     for joint in robot.loop_joints:
         yield f"joint '{joint.name}'", "closes a loop"
     for coupling in robot.couplings:
         yield f"joint '{coupling.joint}'", f"is coupled to '{coupling.source}'"
+
+
+def _constrained(robot: Mechanism) -> Iterator[tuple[str, str]]:
+    """What is not taken of loops and couplings, and what acts along motions or between points."""
+    loops = {joint.name for joint in robot.loop_joints}
+    for joint in robot.loop_joints:
+        what = "closes a loop and "
+        if joint.own_chart is not None:
+            yield f"joint '{joint.name}'", what + "is a chart"
+        for name in ("stiffness", "damping", "armature"):
+            if np.any(joint.per_coordinate(name) != 0):
+                yield f"joint '{joint.name}'", what + f"has {name}"
+        if any(one is not None for one in joint.potentials):
+            yield f"joint '{joint.name}'", what + "has a potential"
+        if any(joint.has_motor):
+            yield f"joint '{joint.name}'", what + "is actuated"
+    for coupling in robot.couplings:
+        for name in {coupling.joint, coupling.source} & loops:
+            yield f"joint '{name}'", "closes a loop and is coupled"
     for joint in robot.joints:
         if joint.motion is not None:
             yield f"joint '{joint.name}'", "is driven along a motion"
@@ -93,16 +139,3 @@ def _constraining(robot: Mechanism) -> Iterator[tuple[str, str]]:
         yield f"tendon '{tendon.name}'", "is a tendon"
     for spring in robot.springs:
         yield f"spring '{spring.name}'", "acts between points"
-
-
-def _turning(joint: Joint) -> str:
-    """What is not taken of a joint itself, or nothing."""
-    if joint.own_chart is not None and not joint.own_chart.is_chain:
-        return "is a chart by a rotation vector or a spline"
-    if joint.has_quaternion:
-        free = slice(joint.numbers, None)
-        if np.any(joint.per_coordinate("armature")[free] != 0):
-            return "has armature of a free rotation"
-        if np.ptp(joint.per_coordinate("stiffness")[free]) > 0:
-            return "has springs of a free rotation that differ from axis to axis"
-    return ""

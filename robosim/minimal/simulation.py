@@ -25,8 +25,9 @@ from robosim.compiled.minimal import (
 from robosim.description.charts import check_on_chart
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError, StateError
+from robosim.minimal.closing import Closer
 from robosim.minimal.engine import BODY, Engine
-from robosim.minimal.refusals import check_robot
+from robosim.minimal.refusals import check_integrator, check_robot
 from robosim.runtime.notice import CompileNotice
 from robosim.simulation.frames import Frames
 from robosim.simulation.given import check_time, checked, checked_pose
@@ -63,9 +64,10 @@ class Bodies(NamedTuple):
 class MinimalSimulation(Frames, Runs):
     """Steps a tree with variational integrators in joint coordinates, O(n) in its joints.
 
-    It has no contacts, limits, dry friction, loops, couplings, motions or tendons: it refuses them
-    by name. What it has are gravity, held wrenches and drag of bodies, springs, dampers,
-    potentials, rotors, held torques and servos of joints.
+    It has no contacts, limits, dry friction, motions or tendons: it refuses them by name. What it
+    has are gravity, held wrenches and drag of bodies, springs, dampers, potentials, rotors, held
+    torques and servos of joints. Integrators of order 2 but "riqn" have loops and couplings, by
+    multipliers [Fan2018, Section 3.3], O(m n + m^3) for m of them.
 
     Parameters
     ----------
@@ -144,6 +146,7 @@ class MinimalSimulation(Frames, Runs):
         if not isinstance(robot, Mechanism):
             raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
         check_robot(robot, ignore)
+        check_integrator(robot, integrator, order)
         drags = _drags(robot, drag or {})
         CompileNotice.install()
         self.robot, self.integrator, self.order = robot, integrator, order
@@ -167,6 +170,7 @@ class MinimalSimulation(Frames, Runs):
     def _own(self, engine: Engine, held: Held) -> None:
         """Make what belongs to this simulation alone."""
         self.engine, self.held = engine, held
+        self._closer = Closer(self.robot, engine.timestep, self.gravity)
         self._running = Running(engine, held, Motions(self.robot, engine.timestep))
 
     def set_state(
@@ -178,6 +182,9 @@ class MinimalSimulation(Frames, Runs):
     ) -> None:
         """Put the robot at joint coordinates q (nq,), moving at v (nv,): a start.
 
+        Loops and couplings are closed by the smallest motion in the mass metric, as by
+        `robosim.Simulation.set_state`, and velocities are projected onto them.
+
         Parameters
         ----------
         q : (nq,) or None
@@ -186,12 +193,13 @@ class MinimalSimulation(Frames, Runs):
             At rest if None.
         time : float [s]
         hold : names of joints
-            Kept exactly as given, as all joints are here.
+            Kept exactly as given; without loops and couplings all are.
 
         Raises
         ------
         StateError
-            For a wrong shape, a value that is not finite, or a quaternion that is not unit.
+            For a wrong shape, a value that is not finite, a quaternion that is not unit, or loops
+            and couplings that cannot be closed.
         ModelError
             Where a coordinate moves nothing that has inertia.
         """
@@ -206,6 +214,7 @@ class MinimalSimulation(Frames, Runs):
         check_time(time)
         for name in hold:
             robot.joint_index(name)
+        q, v = self._closer.close(q, v, hold)
         self.engine.start(q, v, float(time))
 
     def copy(self) -> MinimalSimulation:
@@ -341,8 +350,11 @@ class MinimalSimulation(Frames, Runs):
         return []
 
     def constraint_violation(self) -> float:
-        """Zero: joints are held by the choice of coordinates."""
-        return 0.0
+        """Largest violation of a loop or coupling at the knot [m, or the sine of half an angle].
+
+        Zero for a tree: joints are held by the choice of coordinates.
+        """
+        return self.engine.violation()
 
     def linearizer(
         self, contact_speed: float | None, parameters: tuple[str, ...], pd: bool
@@ -354,10 +366,12 @@ class MinimalSimulation(Frames, Runs):
         OptionError
             For a contact_speed, and for parameters of contacts and dry friction, which are not
             part of the equations.
+        ModelError
+            For a robot with loops or couplings.
         """
         from robosim.minimal.linearization import MinimalLinearizer, check_derivatives
 
-        check_derivatives(contact_speed, parameters)
+        check_derivatives(self.robot, contact_speed, parameters)
         return MinimalLinearizer(self.engine, self.held, parameters, pd)
 
     def apply_wrench(

@@ -203,6 +203,9 @@ class MaximalLinearizer(Linearizer):
         self, sims: Sequence[Simulation], torques: ArrayLike | None, controller: PD | None
     ) -> list[Linearization]:
         """See `Linearizer`; in one call of compiled code where that can take all of a step."""
+        if len(sims) > 1 and controller is not None and controller.velocity_motion is not None:
+            # All that are taken in one call have the same velocities of the PD.
+            return [self.of_all((sim,), torques, controller)[0] for sim in sims]
         given = [self._given(sim, torques, controller) for sim in sims]
         if self._closes:
             return [self._one(one, controller) for one in given]
@@ -242,10 +245,9 @@ class MaximalLinearizer(Linearizer):
     def _given(self, sim: Simulation, torques: ArrayLike | None, controller: PD | None) -> Given:
         full, targets = self._forces(sim, torques, controller), self._gains["target"]
         if controller is not None:
-            targets = controller.gains["target"]
-            if controller.motion is not None:
-                targets = controller.targets([sim.time])[0]
             self._gains[:] = controller.gains
+            controller.aim(self._gains, sim.time)
+            targets = self._gains["target"].copy()
         return Given(sim.q, sim.v, full, sim.parts.loads.external["w"], targets, sim.time)
 
     def _one(self, given: Given, controller: PD | None) -> Linearization:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions, se3
 from robosim.compiled.building.joints import add_pieces
+from robosim.compiled.building.segment_constraints import constraints_of
 from robosim.compiled.minimal import Rule, Tree
 from robosim.compiled.records.joint import COORDINATE, PIECE
 from robosim.compiled.records.minimal import SEGMENT
@@ -72,6 +73,7 @@ def compile_tree(
         last[b] = parent
     segments = np.array(records, dtype=SEGMENT)
     segments["parent"][segments["parent"] < 0] = len(segments)
+    segments["rotation"] = np.cumsum(segments["turn"] == 1) - 1
     segments["beyond"] = segments["mass"]
     for i in range(len(segments) - 1, -1, -1):
         above = int(segments["parent"][i])
@@ -83,9 +85,11 @@ def compile_tree(
         np.array(pieces, dtype=PIECE),
         np.array(gravity, dtype=float),
         None if stages is None else lobatto(stages),
+        constraints_of(mechanism, segments, [turn for _, turn in frames], last),
     )
-    for array in (tree.segments, tree.coordinates, tree.pieces, tree.gravity):
-        array.setflags(write=False)
+    for array in (tree.segments, tree.coordinates, tree.pieces, tree.gravity, tree.constraints):
+        if array is not None:
+            array.setflags(write=False)
     return tree
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+SLIDE, TURN, COUPLED = 0, 1, 2  # kinds of constraints
+
 SEGMENT = np.dtype(  # a link of one coordinate x, 0 at the beginning of a step: base exp(x S)
     [
         ("parent", "i8"),  # link, or n for the world
@@ -17,6 +19,7 @@ SEGMENT = np.dtype(  # a link of one coordinate x, 0 at the beginning of a step:
         ("v", "i8"),  # its velocity among those of the robot, -1 if it does not move
         ("q", "i8"),  # its coordinate; of a free rotation its quaternion
         ("turn", "i8"),  # 1, 2, 3 for the three hinges of a free rotation, else 0
+        ("rotation", "i8"),  # of these: which free rotation they are of
         ("R", "f8", (3, 3)),  # its frame in the parent's where its coordinate is zero
         ("p", "f8", (3,)),
         ("S", "f8", (6,)),  # twist by its coordinate, in its own axes
@@ -43,6 +46,41 @@ NODE = np.dtype(
         ("mu", "f8", (6,)),  # momentum of the link and all beyond it
         ("f", "f8", (6,)),  # impulse on the link and all beyond it
         ("own", "f8", (6,)),  # impulse on the link alone
+    ]
+)
+
+# Three hinges of a free rotation at a control point, in the axes of their chart: those of the child
+# at the beginning of the step, as the parent carries them on. Rows are of one hinge each.
+TURN_POINT = np.dtype(
+    [
+        ("axes", "f8", (3, 3)),
+        ("bends", "f8", (3, 3, 3)),  # [j, l]: how axis j turns with hinge l
+        ("rates", "f8", (3, 3)),  # of the axes
+        ("slopes", "f8", (3, 3, 3)),  # [j, l]: rate of axis j by hinge l
+        ("inverse", "f8", (3, 3)),  # of the axes as rows: a moment by what it is along these
+        ("spin", "f8", (3,)),  # angular velocity of the child to the parent
+        ("momentum", "f8", (3,)),  # angular, of the child and all beyond it, about the centre
+        ("rotors", "f8", (3,)),  # angular momentum of the rotors
+        ("rotors_by_turn", "f8", (3, 3)),  # [l]
+        ("rotors_by_rate", "f8", (3, 3)),  # [l]
+        ("held", "f8", (3,)),  # moment that holds the point where it is
+        ("child", "f8", (3, 3)),  # axes, in those of the child
+        ("by_turn", "f8", (3, 3)),  # [j, l]: torque along axis j by hinge l
+        ("by_rate", "f8", (3, 3)),
+    ]
+)
+
+CONSTRAINT = np.dtype(  # a row of a joint that closes a loop, or of a coupling
+    [
+        ("kind", "i8"),  # SLIDE, TURN or COUPLED
+        ("a", "i8"),  # link of the parent, n for the world; of a coupling the source's
+        ("b", "i8"),  # link of the child; of a coupling the joint's that follows
+        ("direction", "f8", (3,)),  # held direction of the joint frame, in the axes of a
+        ("p_a", "f8", (3,)),  # the joint's point in the frame of a
+        ("p_b", "f8", (3,)),  # SLIDE: the joint's point, TURN: an axis of the child; in that of b
+        ("ratio", "f8"),
+        ("offset", "f8"),
+        ("compliance", "f8"),  # that shares the load where rows are redundant [1/kg, 1/(kg m^2)]
     ]
 )
 

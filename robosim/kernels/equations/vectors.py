@@ -46,6 +46,15 @@ def dot6(a, b):
 
 
 @kernel
+def bracket(x, y, out):
+    """out = ad(x) y, of twists (velocity, angular velocity)."""
+    a, b, c = crossed(x[3], x[4], x[5], y[0], y[1], y[2])
+    d, e, f = crossed(x[0], x[1], x[2], y[3], y[4], y[5])
+    out[0], out[1], out[2] = a + d, b + e, c + f
+    out[3], out[4], out[5] = crossed(x[3], x[4], x[5], y[3], y[4], y[5])
+
+
+@kernel
 def not_finite(values):
     """Whether any number of a vector is inf or nan."""
     s = 0.0

@@ -11,7 +11,9 @@ differ for a matrix that is not symmetric; otherwise [Fan2018, Algorithm B.2].
 
 from robosim.kernels.compiler.jit import kernel
 
-SINGULAR = 1e-13
+BITS = 5  # of the number of a row
+MOST = 2**BITS - 1
+HALF = 12  # numbers in one word
 
 
 @kernel
@@ -28,12 +30,11 @@ def clear_answers(on):
 def invert(L):
     """L = L^-1 (s, s), by Gauss and Jordan with pivots of rows; False if it has none."""
     s = L.shape[0]
+    low, high = 0, 0  # which row each column took, five bits each
     if s == 1:
         pivot = L[0, 0]
         L[0, 0] = 1.0 / pivot
         return pivot != 0.0 and pivot == pivot
-    swaps = 0  # base s digits: which row each column took
-    factor = 1
     for k in range(s):
         best = k
         for i in range(k + 1, s):
@@ -42,8 +43,10 @@ def invert(L):
         pivot = L[best, k]
         if not abs(pivot) > 0.0:
             return False
-        swaps += best * factor
-        factor *= s
+        if k < HALF:
+            low += best << (BITS * k)
+        else:
+            high += best << (BITS * (k - HALF))
         if best != k:
             for j in range(s):
                 L[k, j], L[best, j] = L[best, j], L[k, j]
@@ -58,9 +61,8 @@ def invert(L):
                 for j in range(s):
                     L[i, j] -= part * L[k, j]
     for k in range(s - 1, -1, -1):
-        factor //= s
-        best = swaps // factor
-        swaps -= best * factor
+        best = low >> (BITS * k) if k < HALF else high >> (BITS * (k - HALF))
+        best &= MOST
         if best != k:
             for i in range(s):
                 L[i, k], L[i, best] = L[i, best], L[i, k]
@@ -68,9 +70,12 @@ def invert(L):
 
 
 @kernel
-def eliminate_link(on, i, parent):
-    """Take link i out; N of it and of all beyond it is complete. False where L has no inverse."""
-    N, A, B, C, H, L, X = on.N[i], on.A[i], on.B[i], on.C[i], on.H[i], on.L[i], on.X[i]
+def eliminate_link(on, i, N, above):
+    """Take link i out, whose N is complete, and add to that of its parent; False where L is none.
+
+    That is where L, with what is beyond the link, has no inverse.
+    """
+    A, B, C, H, L, X = on.A[i], on.B[i], on.C[i], on.H[i], on.L[i], on.X[i]
     s, m = A.shape
     for a in range(s):
         for k in range(m):
@@ -93,7 +98,6 @@ def eliminate_link(on, i, parent):
                 C[g, k] -= L[g, a] * X[a, k]
         for g in range(s):
             X[g, k] = C[g, k]
-    above = on.N[parent]
     for j in range(m):
         for k in range(m):
             total = N[j, k]
@@ -113,21 +117,29 @@ def pass_answer(on, i, parent):
 
 
 @kernel
-def factor_tree(segments, on):
-    """Take all links out; 0, or 1 + the link that has no answer."""
+def factor_tree(segments, on, rotations):
+    """Take all links out; 0, or 1 + the link that has no answer.
+
+    The three hinges of a free rotation together, where there are `rotations`.
+    """
     n = segments.shape[0]
     for up in range(1, n + 1):
         i = n - up
         link = segments[i]
         if link.v < 0:
             pass_answer(on, i, link.parent)
-        elif not eliminate_link(on, i, link.parent):
+        elif rotations is not None and link.turn != 0:
+            if link.turn == 3:
+                above = on.N[segments[i - 2].parent]
+                if not eliminate_link(rotations, link.rotation, on.N[i], above):
+                    return 1 + i
+        elif not eliminate_link(on, i, on.N[i], on.N[link.parent]):
             return 1 + i
     return 0
 
 
 @kernel
-def solve_tree(segments, on):
+def solve_tree(segments, on, rotations):
     """dx from r, after `factor_tree`."""
     n, m = segments.shape[0], on.N.shape[1]
     for i in range(n + 1):
@@ -137,7 +149,14 @@ def solve_tree(segments, on):
         i = n - up
         link = segments[i]
         own, above = on.l[i], on.l[link.parent]
-        if link.v >= 0:
+        if rotations is not None and link.turn != 0:
+            if link.turn < 3:
+                continue
+            above, t = on.l[segments[i - 2].parent], link.rotation
+            gather(on.r, i, rotations.r[t])
+            leave_unknowns(rotations.A[t], rotations.L[t], rotations.r[t], own, rotations.dx[t])
+            add_unknowns(rotations.H[t], rotations.dx[t], above)
+        elif link.v >= 0:
             leave_unknowns(on.A[i], on.L[i], on.r[i], own, on.dx[i])
             add_unknowns(on.H[i], on.dx[i], above)
         for k in range(m):
@@ -147,11 +166,37 @@ def solve_tree(segments, on):
     for i in range(n):
         link = segments[i]
         own, above = on.z[i], on.z[link.parent]
+        if rotations is not None and link.turn == 3:
+            above = on.z[segments[i - 2].parent]
         for k in range(m):
             own[k] = above[k]
-        if link.v >= 0:
+        if rotations is not None and link.turn != 0:
+            if link.turn == 3:
+                t = link.rotation
+                take_motion(rotations.X[t], above, rotations.dx[t])
+                add_unknowns(rotations.B[t], rotations.dx[t], own)
+                scatter(rotations.dx[t], i, on.dx)
+        elif link.v >= 0:
             take_motion(on.X[i], above, on.dx[i])
             add_unknowns(on.B[i], on.dx[i], own)
+
+
+@kernel
+def gather(rows, i, out):
+    """out (3 s,) = rows of three links up to i, one link after the other."""
+    s = rows.shape[1]
+    for h in range(3):
+        for a in range(s):
+            out[h * s + a] = rows[i - 2 + h, a]
+
+
+@kernel
+def scatter(dx, i, out):
+    """The unknowns (3 s,) of three links up to i, to each link its own."""
+    s = out.shape[1]
+    for h in range(3):
+        for a in range(s):
+            out[i - 2 + h, a] = dx[h * s + a]
 
 
 @kernel

@@ -3,6 +3,7 @@
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.joint_forces import half_log, potential_slope, servo_torque
 from robosim.kernels.equations.vectors import crossed, turned, turned_back
+from robosim.kernels.minimal.logarithm import cotangent_factors
 from robosim.kernels.minimal.place import turn_on
 from robosim.kernels.minimal.twists import link_twist, world_wrench
 
@@ -89,10 +90,59 @@ def coordinate_force(coordinate, pieces, q, rate):
 
 
 @kernel
-def rotation_torque(on, i, a):
-    """Torque of a free rotation, of which i is the third hinge, at control point a; world axes.
+def turn_vector(on, i, a):
+    """Rotation vector of a free rotation, of which i is the third hinge, at control point a."""
+    work, link = on.work, on.model.segments[i]
+    t, r = work.quaternion[0:3], work.quaternion[3]
+    for k in range(4):
+        r[k] = on.state.q[link.q + k]
+    turn_on(work.x[a, i - 2], work.x[a, i - 1], work.x[a, i], t, r)
+    twice = 2.0 * half_log(r)
+    return twice * r[1], twice * r[2], twice * r[3]
 
-    What is held in child axes, a damper for each of these, and a spring that is alike in all.
+
+@kernel
+def spring_moment(c, v, x, y, z):
+    """Moment of the springs of a free rotation at its rotation vector, as in `rotation_law`."""
+    d, e, f = c[v - 2].stiffness * x, c[v - 1].stiffness * y, c[v].stiffness * z
+    g, h, k = crossed(x, y, z, d, e, f)
+    beta, _, _, _, _ = cotangent_factors(x * x + y * y + z * z)
+    l, m, n = crossed(x, y, z, g, h, k)  # noqa: E741
+    return d - 0.5 * g + beta * l, e - 0.5 * h + beta * m, f - 0.5 * k + beta * n
+
+
+@kernel
+def spring_slope(c, v, x, y, z, turn):
+    """Change of `spring_moment` by a turn of the child, in its axes."""
+    t = x * x + y * y + z * z
+    beta, _, bend, _, _ = cotangent_factors(t)  # -bend is the slope of beta by t
+    u, w, s = turn[0], turn[1], turn[2]
+    d, e, f = crossed(x, y, z, u, w, s)
+    g, h, k = crossed(x, y, z, d, e, f)
+    u, w, s = u + 0.5 * d + beta * g, w + 0.5 * e + beta * h, s + 0.5 * f + beta * k
+    # (u, w, s) is the change of the rotation vector; changes of k log, and of its products.
+    a, b, q = c[v - 2].stiffness, c[v - 1].stiffness, c[v].stiffness
+    d, e, f = crossed(x, y, z, a * x, b * y, q * z)
+    g, h, k = crossed(u, w, s, a * x, b * y, q * z)
+    l, m, n = crossed(x, y, z, a * u, b * w, q * s)  # noqa: E741
+    g, h, k = g + l, h + m, k + n
+    rate = -2.0 * bend * (x * u + y * w + z * s)
+    # Of m = k log - half of the first product + beta times the second.
+    o, p, r = crossed(x, y, z, d, e, f)
+    l, m, n = crossed(u, w, s, d, e, f)  # noqa: E741
+    d, e, f = crossed(x, y, z, g, h, k)
+    return (
+        a * u - 0.5 * g + beta * (l + d) + rate * o,
+        b * w - 0.5 * h + beta * (m + e) + rate * p,
+        q * s - 0.5 * k + beta * (n + f) + rate * r,
+    )
+
+
+@kernel
+def child_torque(on, i, a):
+    """Torque of a free rotation, of which i is the third hinge, at control point a; child axes.
+
+    What is held, a damper for each axis, and springs.
     """
     work, link, c = on.work, on.model.segments[i], on.model.coordinates
     tau, R, v = on.loads.tau, work.nodes[a, i].R, link.v
@@ -105,22 +155,27 @@ def rotation_torque(on, i, a):
         d, e, f = turned_back(R, d, e, f)
         d, e, f = turned_back(link.after, d, e, f)
         x, y, z = x - c[v - 2].damping * d, y - c[v - 1].damping * e, z - c[v].damping * f
-    if c[v].stiffness != 0.0:
-        t, r = work.quaternion[0:3], work.quaternion[3]
-        for k in range(4):
-            r[k] = on.state.q[link.q + k]
-        turn_on(work.x[a, i - 2], work.x[a, i - 1], work.x[a, i], t, r)
-        force = 2.0 * c[v].stiffness * half_log(r)
-        x, y, z = x - force * r[1], y - force * r[2], z - force * r[3]
-    x, y, z = turned(link.after, x, y, z)
-    return turned(R, x, y, z)
+    if c[v - 2].stiffness != 0.0 or c[v - 1].stiffness != 0.0 or c[v].stiffness != 0.0:
+        d, e, f = turn_vector(on, i, a)
+        d, e, f = spring_moment(c, v, d, e, f)
+        x, y, z = x - d, y - e, z - f
+    return x, y, z
+
+
+@kernel
+def rotation_torque(on, i, a):
+    """`child_torque` in world axes."""
+    x, y, z = child_torque(on, i, a)
+    x, y, z = turned(on.model.segments[i].after, x, y, z)
+    return turned(on.work.nodes[a, i].R, x, y, z)
 
 
 @kernel
 def forces_along(on, i, a, x, rate):
     """All forces along the coordinate of link i at a control point but servos, and two slopes.
 
-    Slopes of a free rotation leave out that its hinges turn each other.
+    Slopes of a free rotation are those of a hinge that stands alone: see
+    `robosim.kernels.minimal.rotation` for how its hinges turn each other.
     """
     link = on.model.segments[i]
     coordinate = on.model.coordinates[link.v]

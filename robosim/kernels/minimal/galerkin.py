@@ -6,12 +6,12 @@ answers by f = (dmu_0 .. dmu_s, dGamma_0 .. dGamma_(s-1)), where d is the variat
 itself sees it [Fan2018, Eqs. C.15, C.16]. So S does not vary, and what is passed on to the parent
 is seen from there: H has -ad(S)^T mu and -ad(S)^T Gamma by the coordinate.
 
-Of free rotations the direction leaves out what `balance_rotation` adds, which is small of the order
-of the turn's square: there iterations converge linearly, at that rate.
+The three hinges of a free rotation are taken out together, as they turn each other: see
+`robosim.kernels.minimal.rotation`.
 """
 
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.vectors import crossed, dot6
+from robosim.kernels.equations.vectors import bracket, crossed, dot6
 from robosim.kernels.minimal.elimination import clear_answers, factor_tree, solve_tree
 from robosim.kernels.minimal.forces import (
     add_drag,
@@ -29,7 +29,8 @@ from robosim.kernels.minimal.place import (
     move_segment,
     place_segment,
 )
-from robosim.kernels.minimal.twists import bracket, bracket_back, size6, world_answer
+from robosim.kernels.minimal.rotation import add_rotors, fill_own_rotation, load_rotation
+from robosim.kernels.minimal.twists import bracket_back, size6, world_answer
 
 
 @kernel
@@ -93,6 +94,7 @@ def find_residual(on):
                 work.size[i] += size6(work.nodes[a, i].S, work.nodes[a, i].mu)
             work.ends[i] = impulse_along(on, i, s)
         if segments[i].turn == 3:
+            add_rotors(on, i)
             balance_rotation(on, i)
 
 
@@ -148,7 +150,8 @@ def impulse_along(on, i, a):
     own = work.nodes[a, i]
     force, _, _ = forces_along(on, i, a, work.x[a, i], work.rates[a, i])
     total = rule.w[a] * dt * (force + dot6(own.rate, own.mu)) + dot6(own.S, own.f)
-    armature = on.model.coordinates[link.v].armature
+    # Rotors of a free rotation are added by `add_rotors`.
+    armature = on.model.coordinates[link.v].armature if link.turn == 0 else 0.0
     for b in range(work.x.shape[0]):
         other = work.nodes[b, i]
         total += rule.a[a, b] * (dot6(other.S, other.mu) + armature * work.rates[b, i])
@@ -188,37 +191,60 @@ def fill_answers(on, i):
 
 @kernel
 def fill_rows(on, i):
-    """Rows and columns of a link in the elimination."""
-    work, rule, link, dt = on.work, on.model.rule, on.model.segments[i], on.options.dt
-    e, s, t = work.step, on.work.x.shape[0] - 1, work.chords[i]
-    A, B, C, H, L = e.A[i], e.B[i], e.C[i], e.H[i], e.L[i]
-    coordinate = on.model.coordinates[link.v]
+    """Rows of a link in the elimination; those of a hinge of a free rotation among the others'."""
+    work, rule, t = on.work, on.model.rule, on.work.chords[i]
+    s, turn, r = work.x.shape[0] - 1, on.model.segments[i].turn, on.model.segments[i].rotation
+    e, links, first = work.step, work.rotations.links, 0 if turn == 0 else (turn - 1) * s
+    A, C = e.A[i] if turn == 0 else links.A[r], e.C[i] if turn == 0 else links.C[r]
     for a in range(s):
         for k in range(A.shape[1]):
-            A[a, k] = B[a, k] = C[a, k] = H[a, k] = 0.0
-    for a in range(s):
-        own, part, at = work.nodes[a, i], rule.w[a] * dt, 6 * a
-        _, slope, damping = forces_along(on, i, a, work.x[a, i], work.rates[a, i])
+            A[first + a, k] = C[first + a, k] = 0.0
+        own, part, at = work.nodes[a, i], rule.w[a] * on.options.dt, 6 * a
         for b in range(s + 1):
             S = work.nodes[b, i].S
             for k in range(6):
-                A[a, 6 * b + k] += rule.a[a, b] * S[k]
-                B[a, 6 * b + k] += rule.b[b, a + 1] / dt * S[k]
+                A[first + a, 6 * b + k] += rule.a[a, b] * S[k]
         bracket_back(own.S, own.mu, t.x)
         for k in range(6):
-            A[a, at + k] += part * own.rate[k]
-            A[a, 6 * (s + 1 + a) + k] = own.S[k]
-            C[a, at + k] = -part * t.x[k]
-        # Columns are those of the points 1 to s.
+            A[first + a, at + k] += part * own.rate[k]
+            A[first + a, 6 * (s + 1 + a) + k] = own.S[k]
+            C[first + a, at + k] = -part * t.x[k]
+
+
+@kernel
+def fill_columns(on, i):
+    """Columns of a link in the elimination, of the points 1 to s; as `fill_rows`."""
+    work, rule, t = on.work, on.model.rule, on.work.chords[i]
+    s, turn, r = work.x.shape[0] - 1, on.model.segments[i].turn, on.model.segments[i].rotation
+    e, links, first = work.step, work.rotations.links, 0 if turn == 0 else (turn - 1) * s
+    B, H = e.B[i] if turn == 0 else links.B[r], e.H[i] if turn == 0 else links.H[r]
+    for a in range(s):
+        for k in range(B.shape[1]):
+            B[first + a, k] = H[first + a, k] = 0.0
+        for b in range(s + 1):
+            S = work.nodes[b, i].S
+            for k in range(6):
+                B[first + a, 6 * b + k] += rule.b[b, a + 1] / on.options.dt * S[k]
         point = work.nodes[a + 1, i]
         bracket_back(point.S, point.mu, t.z[0])
         bracket_back(point.S, point.f, t.z[1])
         for k in range(6):
-            B[a, 6 * (a + 1) + k] += point.rate[k]
-            B[a, 6 * (s + 1 + a) + k] = point.S[k]
-            H[a, 6 * (a + 1) + k] = -t.z[0, k]
+            B[first + a, 6 * (a + 1) + k] += point.rate[k]
+            B[first + a, 6 * (s + 1 + a) + k] = point.S[k]
+            H[first + a, 6 * (a + 1) + k] = -t.z[0, k]
             if a + 1 < s:
-                H[a, 6 * (s + 2 + a) + k] = -t.z[1, k]
+                H[first + a, 6 * (s + 2 + a) + k] = -t.z[1, k]
+
+
+@kernel
+def fill_own(on, i):
+    """Rows of a link by its own unknowns, (s, s)."""
+    work, rule, link, dt = on.work, on.model.rule, on.model.segments[i], on.options.dt
+    L = work.step.L[i]
+    s, coordinate = L.shape[0], on.model.coordinates[link.v]
+    for a in range(s):
+        part = rule.w[a] * dt
+        _, slope, damping = forces_along(on, i, a, work.x[a, i], work.rates[a, i])
         for g in range(s):
             L[a, g] = part * damping * rule.b[a, g + 1] / dt
             for b in range(s + 1):
@@ -230,15 +256,29 @@ def fill_rows(on, i):
 
 
 @kernel
+def fill_rotation(on, i):
+    """Rows and columns of the free rotation whose third hinge is i."""
+    for j in range(i - 2, i + 1):
+        fill_rows(on, j)
+        fill_columns(on, j)
+    load_rotation(on, i)
+    fill_own_rotation(on, i)
+
+
+@kernel
 def factor_step(on):
     """Factors of the derivative of the residual at work.x, after `find_residual`; or a fault."""
     segments, e = on.model.segments, on.work.step
     clear_answers(e)
     for i in range(segments.shape[0]):
         fill_answers(on, i)
-        if segments[i].v >= 0:
+        if segments[i].v >= 0 and segments[i].turn == 0:
             fill_rows(on, i)
-    return factor_tree(segments, e)
+            fill_columns(on, i)
+            fill_own(on, i)
+        if segments[i].turn == 3:
+            fill_rotation(on, i)
+    return factor_tree(segments, e, on.work.rotations.links)
 
 
 @kernel
@@ -250,5 +290,5 @@ def find_direction(on):
         for i in range(on.model.segments.shape[0]):
             for a in range(e.r.shape[1]):
                 e.r[i, a] = on.work.residual[i, a]
-        solve_tree(on.model.segments, e)
+        solve_tree(on.model.segments, e, on.work.rotations.links)
     return failed

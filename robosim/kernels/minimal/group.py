@@ -129,7 +129,7 @@ def factor_step(on):
             coordinate = on.model.coordinates[link.v]
             _, slope = servo_impulse(on, i, work.x[1, i])
             e.L[i, 0, 0] = coordinate.armature / dt + 0.5 * coordinate.damping - slope
-    return factor_tree(segments, e)
+    return factor_tree(segments, e, None)
 
 
 @kernel
@@ -139,7 +139,7 @@ def find_direction(on):
     if failed == 0:
         for i in range(on.model.segments.shape[0]):
             on.work.step.r[i, 0] = -on.work.residual[i, 0]
-        solve_tree(on.model.segments, on.work.step)
+        solve_tree(on.model.segments, on.work.step, None)
     return failed
 
 
@@ -149,7 +149,7 @@ def find_impulsive_direction(on):
     e, n = on.work.mass, on.model.segments.shape[0]
     for i in range(n):
         e.r[i, 0] = -on.options.dt * on.work.residual[i, 0]
-    solve_tree(on.model.segments, e)
+    solve_tree(on.model.segments, e, None)
     for i in range(n):
         on.work.step.dx[i, 0] = e.dx[i, 0]
     return 0

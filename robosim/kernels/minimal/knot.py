@@ -73,7 +73,7 @@ def factor_mass(on):
             e.C[i, 0, k] = e.H[i, 0, k] = 0.0
         if link.v >= 0:
             e.L[i, 0, 0] = on.model.coordinates[link.v].armature
-    failed = factor_tree(on.model.segments, e)
+    failed = factor_tree(on.model.segments, e, None)
     if failed != 0:
         return failed
     for i in range(n):
@@ -96,7 +96,7 @@ def at_the_most(N, S):
 @kernel
 def solve_mass(on):
     """work.mass.dx = -M^-1 r, for the r that is there; along the links' coordinates."""
-    solve_tree(on.model.segments, on.work.mass)
+    solve_tree(on.model.segments, on.work.mass, None)
 
 
 @kernel

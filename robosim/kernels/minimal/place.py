@@ -8,8 +8,8 @@ from robosim.kernels.equations.algebra import (
     quaternion_product,
     rotation_matrix,
 )
-from robosim.kernels.equations.vectors import crossed, turned, turned_back
-from robosim.kernels.minimal.twists import bracket, move_frame, world_twist
+from robosim.kernels.equations.vectors import bracket, crossed, turned, turned_back
+from robosim.kernels.minimal.twists import move_frame, world_twist
 
 
 @kernel

@@ -9,6 +9,7 @@ from robosim.kernels.minimal.step import (
     begin_knot,
     factor_step,
     find_points,
+    keep_constraints,
     move_on,
     step,
 )
@@ -30,10 +31,15 @@ def run_steps(on, run, done, end):
 
 @kernel
 def start(on):
-    """Momenta from the velocities of a state that has been set; 0, or 1 + a link."""
+    """Momenta from the velocities of a state that has been set, as constraints allow.
+
+    0, or 1 + a link that moves nothing with inertia, or -1 where constraints have no answer.
+    """
     failed = settle(on)
     if failed == 0:
         find_momenta(on)
+        if keep_constraints(on.work.multipliers, on) != CONVERGED:
+            return -1
     return failed
 
 
@@ -70,7 +76,7 @@ def energy(on):
         for k in range(3):
             total -= link.mass * g[k] * (own.p[k] + origin[k])
         if link.turn == 3:
-            total += turned_spring(on.model.coordinates[link.v], on.state.q, link.q)
+            total += turned_spring(on.model.coordinates, link.v, on.state.q, link.q)
         elif link.v >= 0 and link.turn == 0:
             c, x = on.model.coordinates[link.v], on.state.q[link.q]
             total += 0.5 * c.stiffness * (x - c.rest) ** 2
@@ -80,12 +86,13 @@ def energy(on):
 
 
 @kernel
-def turned_spring(coordinate, q, at):
-    """Energy of the spring of a free rotation, whose quaternion begins at `at`."""
+def turned_spring(coordinates, v, q, at):
+    """Energy of the springs of a free rotation up to velocity v; its quaternion begins at `at`."""
     r = q[at : at + 4]
-    half = half_log(r)
-    square = r[1] * r[1] + r[2] * r[2] + r[3] * r[3]
-    return 2.0 * coordinate.stiffness * half * half * square
+    half, total = half_log(r), 0.0
+    for k in range(3):
+        total += 2.0 * coordinates[v - 2 + k].stiffness * (half * r[1 + k]) ** 2
+    return total
 
 
 @kernel

@@ -4,6 +4,13 @@ from robosim.compiled.minimal import ACCELERATION, EULER, POSITION, RIQN
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.vectors import crossed, turned, turned_back
 from robosim.kernels.minimal import galerkin, group
+from robosim.kernels.minimal.constraints import (
+    add_impulses,
+    close_guess,
+    correct_direction,
+    factor_constraints,
+    project_momenta,
+)
 from robosim.kernels.minimal.elimination import solve_tree
 from robosim.kernels.minimal.knot import find_accelerations, find_velocities, settle
 from robosim.kernels.minimal.place import hinges_torque, turn_on
@@ -59,11 +66,31 @@ def correct(rule, on):
         for a in range(work.residual.shape[1]):
             # Those on the group are of the derivative of what is subtracted there.
             work.step.r[i, a] = -work.residual[i, a] if rule is None else work.residual[i, a]
-    solve_tree(segments, work.step)
+    if rule is None:
+        solve_tree(segments, work.step, None)
+    else:
+        solve_tree(segments, work.step, work.rotations.links)
     for i in range(segments.shape[0]):
         if segments[i].v >= 0:
             for a in range(work.residual.shape[1]):
                 work.x[a + 1, i] += work.step.dx[i, a]
+
+
+@kernel
+def find_equations(held, on):
+    """`find_residual` with the impulses of constraints, if there are any, and with their values."""
+    find_residual(on.model.rule, on)
+    if held is not None:
+        add_impulses(on)
+
+
+@kernel
+def find_change(held, on):
+    """`find_direction` of coordinates and of the impulses of constraints; 0, or a fault."""
+    failed = find_direction(on.model.rule, on)
+    if held is not None and failed == 0:
+        return correct_direction(on)
+    return failed
 
 
 @kernel
@@ -117,21 +144,55 @@ def largest(on):
 
 
 @kernel
-def go_on(on, part):
-    """work.x = work.tried + part of the direction."""
+def largest_of_all(held, on):
+    """`largest`, of the values of constraints as well, over the timestep."""
+    worst, where, solved = largest(on)
+    if held is not None:
+        values, sizes = on.work.multipliers.value, on.work.multipliers.size
+        for k in range(values.shape[0]):
+            rest = abs(values[k])
+            speed = rest / on.options.dt
+            if not speed < 1e300:
+                return 1e300, on.model.constraints[k].b, False
+            if speed > worst:
+                worst, where = speed, on.model.constraints[k].b
+            if speed > on.options.tolerance and rest > ROUNDING * sizes[k]:
+                solved = False
+    return worst, where, solved
+
+
+@kernel
+def keep_tried(held, on):
+    """Keep the unknowns that directions are added to."""
+    work = on.work
+    for a in range(work.x.shape[0]):
+        for i in range(work.x.shape[1]):
+            work.tried[a, i] = work.x[a, i]
+    if held is not None:
+        own = work.multipliers
+        for k in range(own.impulse.shape[0]):
+            own.tried[k] = own.impulse[k]
+
+
+@kernel
+def go_on(held, on, part):
+    """The unknowns are those that were kept, and part of the direction."""
     work = on.work
     for a in range(1, work.x.shape[0]):
         for i in range(work.x.shape[1]):
             step = work.step.dx[i, a - 1] if on.model.segments[i].v >= 0 else 0.0
             work.x[a, i] = work.tried[a, i] + part * step
+    if held is not None:
+        own = work.multipliers
+        for k in range(own.impulse.shape[0]):
+            own.impulse[k] = own.tried[k] + part * own.change[k]
 
 
 @kernel
-def solve_step(on, info):
+def solve_step(held, on, info):
     """Find work.x from where it is; returns a status."""
-    work = on.work
-    find_residual(on.model.rule, on)
-    residual, where, solved = largest(on)
+    find_equations(held, on)
+    residual, where, solved = largest_of_all(held, on)
     iterations = 0
     status = OUT_OF_ITERATIONS
     while True:
@@ -143,16 +204,14 @@ def solve_step(on, info):
             return NOT_FINITE
         if iterations >= on.options.max_iterations:
             return status
-        if find_direction(on.model.rule, on) != 0:
+        if find_change(held, on) != 0:
             return SINGULAR
-        for a in range(work.x.shape[0]):
-            for i in range(work.x.shape[1]):
-                work.tried[a, i] = work.x[a, i]
+        keep_tried(held, on)
         before, part = residual, 1.0
         for _ in range(HALVINGS):
-            go_on(on, part)
-            find_residual(on.model.rule, on)
-            residual, where, solved = largest(on)
+            go_on(held, on, part)
+            find_equations(held, on)
+            residual, where, solved = largest_of_all(held, on)
             if residual < 2.0 * before:
                 break
             part *= 0.5
@@ -245,7 +304,25 @@ def begin_knot(on):
     if settle(on) != 0:
         return SINGULAR
     find_velocities(on)
+    return keep_constraints(on.work.multipliers, on)
+
+
+@kernel
+def keep_constraints(held, on):
+    """Momenta and velocities of a knot that is placed as its constraints allow; 0, or a status."""
+    if held is not None:
+        if factor_constraints(on) != 0:
+            return SINGULAR
+        project_momenta(on)
     return CONVERGED
+
+
+@kernel
+def guess_step(held, on):
+    """Where iterations begin."""
+    guess_points(on)
+    if held is not None:
+        close_guess(on)
 
 
 @kernel
@@ -277,8 +354,9 @@ def find_points(on, info):
     """Find the coordinates at the control points of a step from a knot that is placed; a status."""
     info.substeps, info.order = 1, 2 * (on.work.x.shape[0] - 1)
     info.gap, info.turn, info.turner, info.violation = 1e400, 1.0, -1.0, 0.0
-    guess_points(on)
-    status = solve_step(on, info)
+    held = on.work.multipliers
+    guess_step(held, on)
+    status = solve_step(held, on, info)
     if status == CONVERGED and not follows(on.model.rule, on):
         status = TURNS_FAR
     return status
@@ -292,4 +370,15 @@ def step(on, info):
         add_rest(on)
         move_on(on)
         info.status = begin_knot(on)
+        info.violation = violation(on.work.multipliers)
     return info.status
+
+
+@kernel
+def violation(held):
+    """The largest value of constraints at the knot [m, sine, or rad]."""
+    worst = 0.0
+    if held is not None:
+        for k in range(held.open_by.shape[0]):
+            worst = max(worst, abs(held.open_by[k]))
+    return worst

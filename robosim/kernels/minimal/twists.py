@@ -7,15 +7,6 @@ from robosim.kernels.equations.vectors import crossed, turned, turned_back
 
 
 @kernel
-def bracket(x, y, out):
-    """out = ad(x) y."""
-    a, b, c = crossed(x[3], x[4], x[5], y[0], y[1], y[2])
-    d, e, f = crossed(x[0], x[1], x[2], y[3], y[4], y[5])
-    out[0], out[1], out[2] = a + d, b + e, c + f
-    out[3], out[4], out[5] = crossed(x[3], x[4], x[5], y[3], y[4], y[5])
-
-
-@kernel
 def bracket_back(x, f, out):
     """out = ad(x)^T f = (F x w, F x v + N x w)."""
     a, b, c = crossed(f[0], f[1], f[2], x[0], x[1], x[2])

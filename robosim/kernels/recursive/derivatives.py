@@ -10,19 +10,10 @@ coordinates of a chart are together.
 from robosim.compiled.kinds import ANY_CHART
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.equations.chart import follow_chart, follow_motion
-from robosim.kernels.equations.vectors import crossed, dot6, turned, turned_back
+from robosim.kernels.equations.vectors import bracket, crossed, dot6, turned, turned_back
 from robosim.kernels.recursive.articulated import add_steiner, rotated_inertia
 from robosim.kernels.recursive.composite import column_momentum, mirror
 from robosim.kernels.recursive.joints import place_columns, turn_twist
-
-
-@kernel
-def cross_motion(v, m, out):
-    """out = v x m, of twists."""
-    a, b, c = crossed(v[3], v[4], v[5], m[0], m[1], m[2])
-    d, e, f = crossed(v[0], v[1], v[2], m[3], m[4], m[5])
-    out[0], out[1], out[2] = a + d, b + e, c + f
-    out[3], out[4], out[5] = crossed(v[3], v[4], v[5], m[3], m[4], m[5])
 
 
 @kernel
@@ -72,7 +63,7 @@ def move_columns(charts, on, b, q, v, a):
             own.v[i] += v[k] * on.ways[k].S[i]
     for k in range(middle, end):
         way = on.ways[k]
-        cross_motion(own.v, way.S, way.rate)
+        bracket(own.v, way.S, way.rate)
         for i in range(6):
             own.a[i] += a[k] * way.S[i] + v[k] * way.rate[i]
 
@@ -97,17 +88,17 @@ def move_on_chart(charts, on, b, q, v, a):
             own.v[i] += v[begin + k] * way.S[i]
     for k in range(begin, end):
         way = on.ways[k]
-        cross_motion(own.v, way.S, way.rate)
+        bracket(own.v, way.S, way.rate)
         for i in range(6):
             way.rate[i] += way.turn[i]
             t.f[i] = way.rate[i] + way.turn[i]
             own.a[i] += a[k] * way.S[i] + v[k] * way.rate[i]
-        cross_motion(own.v, t.f, t.S_a[0])
+        bracket(own.v, t.f, t.S_a[0])
         for i in range(6):
             way.turn[i] = way.rate[i]
             way.turn2[i] += t.S_a[0, i]
     for k in range(begin, end):
-        cross_motion(own.a, on.ways[k].S, t.f)
+        bracket(own.a, on.ways[k].S, t.f)
         for i in range(6):
             on.ways[k].turn2[i] += t.f[i]
 
@@ -148,9 +139,9 @@ def add_bends(charts, on, b, q, by_q):
 @kernel
 def turn_column(own, way):
     """way.turn = v x S, way.turn2 = a x S + v x (v x S)."""
-    cross_motion(own.v, way.S, way.turn)
-    cross_motion(own.a, way.S, way.turn2)
-    cross_motion(own.v, way.turn, way.rate)
+    bracket(own.v, way.S, way.turn)
+    bracket(own.a, way.S, way.turn2)
+    bracket(own.v, way.turn, way.rate)
     for i in range(6):
         way.turn2[i] += way.rate[i]
 
@@ -178,7 +169,7 @@ def start_link(on, b):
         t.f[k] = 1.0
         column_momentum(body, t.f, t.S_a[1])
         cross_force(own.v, t.S_a[1], t.S_a[2])
-        cross_motion(own.v, t.f, t.S_a[3])
+        bracket(own.v, t.f, t.S_a[3])
         column_momentum(body, t.S_a[3], t.S_a[4])
         cross_force(t.f, t.S_a[0], t.S_a[5])
         for i in range(6):
