@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 DT, LINKS, ANGLE = 1e-3, 10, 0.5  # [s], of the chain of Fig. 2; first joint's angle [rad]
-TOLERANCE = 1e-9  # [m/s], of times: above what rounding leaves of 64 links
 STEPS = (0.1, 0.01, 0.001)  # [s], for rates of convergence
 MOST, FLOOR = 12, 1e-10  # iterations; [m/s] above what rounding leaves
 
@@ -199,95 +198,11 @@ def run_convergence(setup: Setup) -> Result:
     )
 
 
-def broyden(sim: MinimalSimulation) -> int:
-    """Iterations of Broyden's method for the next step, from RIQN's guess and matrix.
-
-    The step is not taken. `sim` is one by RIQN, whose direction is the first.
-    """
-    work, calls, address = sim.engine.parts.work, sim.engine.calls, sim.engine.address
-    calls.guess(address)
-    steps: list[Array] = []
-    for iteration in range(50):
-        calls.residual(address)
-        if np.max(np.abs(work.residual[:, 0]) * work.scale) <= sim.engine.parts.options.tolerance:
-            return iteration
-        calls.direction(address)
-        step = work.step.dx[:, 0].copy()
-        for before, after in pairwise(steps):
-            step += after * (before @ step) / (before @ before)
-        if steps:
-            last = steps[-1]
-            step /= 1.0 - (last @ step) / (last @ last)
-        steps.append(step)
-        work.x[1] += step
-    return 50
-
-
-def run_timing(setup: Setup) -> Result:
-    """[Lee2016, Fig. 3]: times of steps by the number of links, and iterations of three methods."""
-    counts = setup.choose((8, 16, 32, 64), (4, 8))
-    steps, rounds = setup.choose((200, 5), (20, 2))
-    rows: dict[str, dict[str, list[float]]] = {
-        name: {"us_per_step": [], "iterations": []} for name in ("riqn", "newton")
-    }
-    rows["broyden"] = {"iterations": []}
-    for n in counts:
-        setup.note(f"{n} links")
-        sims = [
-            MinimalSimulation(chain(n), DT, integrator=name, tolerance=TOLERANCE)
-            for name in ("riqn", "newton")
-        ]
-        for sim in sims:
-            sim.set_state(start(n))
-        times = shortest_us([stepper(sim, steps) for sim in sims], steps, rounds)
-        for name, time in zip(rows, times, strict=False):
-            rows[name]["us_per_step"].append(time)
-        # Iterations of the same steps.
-        taken: dict[str, list[int]] = {name: [] for name in rows}
-        for _ in range(20):
-            taken["broyden"].append(broyden(sims[0]))
-            sims[1].set_state(sims[0].q, sims[0].v)
-            for name, sim in zip(rows, sims, strict=False):
-                taken[name].append(sim.step().iterations)
-        for name, several in taken.items():
-            rows[name]["iterations"].append(float(np.mean(several)))
-    growth = {name: exponent(counts, rows[name]["us_per_step"]) for name in ("riqn", "newton")}
-    targets = tuple(
-        Target(f"exponent of the time of {name}", value, 1.2) for name, value in growth.items()
-    )
-    iterations = {name: row["iterations"][-1] for name, row in rows.items()}
-    sentence = (
-        f"The time of a step grows with the links as n^{growth['riqn']:.2f} by RIQN and as "
-        f"n^{growth['newton']:.2f} by Newton's method; at {counts[-1]} links they take "
-        f"{rows['riqn']['us_per_step'][-1]:.0f} and {rows['newton']['us_per_step'][-1]:.0f} us, "
-        f"{iterations['riqn']:.1f} and {iterations['newton']:.1f} iterations, and Broyden's method "
-        f"{iterations['broyden']:.1f} iterations."
-    )
-
-    def draw(figure: Figure) -> None:
-        axes = panels(figure, 1, 2)[0]
-        for (name, row), colour in zip(rows.items(), (COLOURS["ours"], *OTHERS), strict=False):
-            if "us_per_step" in row:
-                axes[0].loglog(counts, row["us_per_step"], "o-", color=colour, label=name)
-            axes[1].plot(counts, row["iterations"], "o-", color=colour, label=name)
-        finish(axes[0], "links", "time of a step [us]")
-        finish(axes[1], "links", "iterations a step")
-
-    parameters = {"timestep_s": DT, "links": counts, "tolerance_m_per_s": TOLERANCE}
-    return Result(parameters, {**rows, "exponent": growth}, {}, targets, sentence, draw)
-
-
 ENERGY = Experiment(
     ("lee-energy",),
     "energy of a chain of ten links in joint coordinates",
     "no trend, where the semi-implicit Euler method drifts",
     run_energy,
-)
-TIMING = Experiment(
-    ("lee-timing",),
-    "times of RIQN and Newton's method by links, iterations beside Broyden's method",
-    "times grow linearly",
-    run_timing,
 )
 CONVERGENCE = Experiment(
     ("lee-convergence",),
