@@ -1,17 +1,16 @@
 """Steps in joint coordinates by any of two schemes and four ways to find the root of each.
 
-Guess, tolerance, knots and all that is around the equations are those of `MinimalSimulation`, in
-one compiled loop for all, so that times differ by equations and roots alone.
+One compiled loop for all, in which each pays for what it needs. All begin where the last step
+would lead again (IG2 of [Lee2016]), and end at the tolerance of `MinimalSimulation`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from robosim.errors import ConvergenceError
 from robosim.experiments import svi
 from robosim.experiments.svi import (
     Cache,
@@ -26,8 +25,10 @@ from robosim.kernels.compiler.jit import compiler, digest_of, kernel
 from robosim.kernels.equations.vectors import dot6
 from robosim.kernels.minimal import group
 from robosim.kernels.minimal.elimination import clear_answers
+from robosim.kernels.minimal.knot import settle
 from robosim.kernels.minimal.logarithm import chord_answer
-from robosim.kernels.minimal.step import add_rest, begin_knot, guess_points, largest, move_on
+from robosim.kernels.minimal.place import place_at_knot
+from robosim.kernels.minimal.step import add_rest, largest, move_on
 from robosim.kernels.minimal.twists import world_answer
 from robosim.minimal import MinimalSimulation
 from robosim.validation import Array
@@ -215,10 +216,19 @@ def learn(on, dense):
 
 
 @kernel
+def begin(on, scheme, method):
+    """What a scheme and a method need of a knot; False where its mass matrix has no inverse."""
+    if method == RIQN:
+        return settle(on) == 0
+    if scheme == DRNEA or method == EXACT:
+        place_at_knot(on)
+    return True
+
+
+@kernel
 def solve(on, w, dense, scheme, method):
-    """Find work.x; iterations, or -1 where there is no solution."""
+    """Find work.x from where it is; iterations, or -1 where there is no solution."""
     n, iterations = on.model.segments.shape[0], 0
-    guess_points(on)
     find_residual(on, w, scheme)
     while True:
         residual, _, solved = largest(on)
@@ -244,7 +254,7 @@ class Stepper:
     Parameters
     ----------
     sim : MinimalSimulation
-        At its state, with ``integrator="newton"``; the steps are taken in it.
+        At its state, with ``integrator="newton"``; the steps move its `q` and `p` on, not its `v`.
     scheme : str
         "DRNEA", the equations of [Lee2016] as `robosim.minimal` has them, or "SVI".
     method : str
@@ -262,6 +272,7 @@ class Stepper:
         parts = sim.engine.parts
         n = len(parts.model.segments)
         self.parts, self.cache = parts, make_cache(parts)
+        parts.work.x[1] = sim.timestep * sim.v[parts.model.segments["v"]]
         self.dense = Dense(
             np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(1)
         )
@@ -289,14 +300,12 @@ def _make() -> Callable[..., int]:
     @named(digest_of(svi.__file__))
     def take_steps(on, w, dense, scheme, method, steps, iterations):  # type: ignore[no-untyped-def]
         for k in range(steps):
-            taken = solve(on, w, dense, scheme, method)
+            taken = solve(on, w, dense, scheme, method) if begin(on, scheme, method) else -1
             if taken < 0:
                 return k
             iterations[0] += taken
             add_rest(on)
             move_on(on)
-            if begin_knot(on) != 0:
-                return k
         return steps
 
     return take_steps  # type: ignore[no-any-return]
