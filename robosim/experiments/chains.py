@@ -187,7 +187,9 @@ def run_tolerances(setup: Setup) -> Result:
     def draw(figure: Figure) -> None:
         axes = panels(figure, 2, 3)
         for column, tolerance in enumerate(ours):
-            for (name, rows), colour in zip(found.items(), (COLOURS["ours"], *OTHERS), strict=False):
+            for (name, rows), colour in zip(
+                found.items(), (COLOURS["ours"], *OTHERS), strict=False
+            ):
                 row = rows[tolerance]
                 axes[0, column].loglog(counts, row["us"], "o-", color=colour, label=name)
                 axes[1, column].plot(counts, row["iterations_mean"], "o-", color=colour, label=name)

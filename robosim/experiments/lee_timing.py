@@ -93,7 +93,9 @@ def run_timing(setup: Setup) -> Result:
 
     def draw(figure: Figure) -> None:
         axes = panels(figure, 1, 3)[0]
-        colours = dict(zip(METHODS, (OTHERS[0], OTHERS[1], OTHERS[2], COLOURS["ours"]), strict=True))
+        colours = dict(
+            zip(METHODS, (OTHERS[0], OTHERS[1], OTHERS[2], COLOURS["ours"]), strict=True)
+        )
         for scheme, method in pairs:
             name, style = _name(scheme, method), "o-" if scheme == "DRNEA" else "s:"
             axes[0].loglog(counts, us[name], style, ms=4, color=colours[method], label=name)

@@ -13,13 +13,11 @@ import numpy as np
 
 from robosim.experiments import svi
 from robosim.experiments.svi import (
-    Cache,
     find_svi_direction,
     find_svi_jacobian,
     find_svi_residual,
     make_cache,
 )
-from robosim.kernels.compiler.addresses import kind_of, load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import compiler, digest_of, kernel
 from robosim.kernels.equations.vectors import dot6

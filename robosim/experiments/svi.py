@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from robosim.compiled.minimal import Elimination, Minimal, make_elimination
 from robosim.errors import OptionError
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.vectors import crossed, dot6, turned, turned_back
+from robosim.kernels.equations.vectors import crossed, dot6, turned_back
 from robosim.kernels.minimal.elimination import clear_answers, factor_tree, solve_tree
 from robosim.kernels.minimal.place import add_inertia, momentum_of, place_segment
 from robosim.kernels.minimal.twists import bracket, bracket_back, move_frame
@@ -69,7 +69,11 @@ def make_cache(on: Minimal) -> Cache:
     if (segments["v"] < 0).any() or segments["turn"].any():
         raise OptionError("the SVI here takes trees of joints with one coordinate alone")
     parents = segments["parent"]
-    depth, path, slot = np.zeros(n + 1, dtype=int), np.zeros((n, n), dtype=int), np.zeros(n + 1, int)
+    depth, path, slot = (
+        np.zeros(n + 1, dtype=int),
+        np.zeros((n, n), dtype=int),
+        np.zeros(n + 1, int),
+    )
     heirs = {int(parent): i for i, parent in enumerate(parents)}  # last children
     slots = 1
     for i, parent in enumerate(parents):
@@ -87,8 +91,8 @@ def make_cache(on: Minimal) -> Cache:
         depth, path, slot,
         np.zeros((n, 3, 3)), np.zeros((n, 3)), np.zeros((n + 1, 3)), np.zeros(row),
         np.zeros((n + 1, n, 6)), np.zeros((n + 1, n, 6)), np.zeros((slots, *square, 6)),
-        np.zeros(6), np.zeros((2, n, 6)), np.zeros((n, 3)), np.zeros(n), np.zeros(n), np.zeros(square),
-        np.zeros((n, 6)), np.zeros(row), np.zeros(row), make_elimination(n, 12, 1),
+        np.zeros(6), np.zeros((2, n, 6)), np.zeros((n, 3)), np.zeros(n), np.zeros(n),
+        np.zeros(square), np.zeros((n, 6)), np.zeros(row), np.zeros(row), make_elimination(n, 12, 1),
     )  # fmt: skip
 
 
@@ -235,7 +239,7 @@ def find_svi_direction(on, w):
     clear_answers(e)
     for i in range(n):
         answer_of_link(on, w, i)
-        link, S, V = segments[i], w.B[i], work.nodes[1, i].V
+        S, V = w.B[i], work.nodes[1, i].V
         A, B, C = e.A[i, 0], e.B[i, 0], e.C[i, 0]
         swing = work.nodes[1, i].rate
         bracket(V, S, swing)
