@@ -202,6 +202,7 @@ def run_convergence(setup: Setup) -> Result:
                 label = f"{timestep:g} s"
                 axis.semilogy(range(len(row)), row, "o-", color=colour, label=label)
             finish(axis, "iterations", "residual [m/s]", name)
+            axis.xaxis.get_major_locator().set_params(integer=True)
 
     return Result(
         {"links": LONG, "timesteps_s": SLOW[0], "guess": "position (IG1)"},

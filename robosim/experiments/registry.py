@@ -18,9 +18,11 @@ from robosim.experiments import (
     damping,
     drop,
     fan,
+    fan_simpson,
     four_bar,
     friction,
     graphs,
+    integrators,
     lee,
     lee_timing,
     loops,
@@ -54,8 +56,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     lee_timing.TIMING,
     fan.NEWTON,
     fan.GROWTH,
-    fan.SIMPSON,
-    fan.INTEGRATORS_BESIDE,
+    fan_simpson.SIMPSON,
+    integrators.INTEGRATORS,
 )
 
 

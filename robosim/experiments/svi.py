@@ -92,7 +92,8 @@ def make_cache(on: Minimal) -> Cache:
         np.zeros((n, 3, 3)), np.zeros((n, 3)), np.zeros((n + 1, 3)), np.zeros(row),
         np.zeros((n + 1, n, 6)), np.zeros((n + 1, n, 6)), np.zeros((slots, *square, 6)),
         np.zeros(6), np.zeros((2, n, 6)), np.zeros((n, 3)), np.zeros(n), np.zeros(n),
-        np.zeros(square), np.zeros((n, 6)), np.zeros(row), np.zeros(row), make_elimination(n, 12, 1),
+        np.zeros(square), np.zeros((n, 6)), np.zeros(row), np.zeros(row),
+        make_elimination(n, 12, 1),
     )  # fmt: skip
 
 
