@@ -20,6 +20,7 @@ from robosim.minimal import MinimalSimulation
 from robosim.validation import Array
 
 MOST = 100  # iterations of a step
+ROUNDING = 1e-11  # of the largest change of a velocity, that may be left
 
 
 class Points(NamedTuple):
@@ -67,11 +68,12 @@ def collocate(on, at):
                 at.guess[k, i] = at.a[k + 1, i]
             if not accelerate(on, at, k + 1):
                 return -1
-        change = 0.0
+        change, size = 0.0, 0.0
         for k in range(2):
             for i in range(n):
                 change = max(change, dt * abs(at.a[k + 1, i] - at.guess[k, i]))
-        if change <= on.options.tolerance:
+                size = max(size, dt * abs(at.a[k + 1, i]))
+        if change <= max(on.options.tolerance, ROUNDING * size):
             place_points(at, dt)
             return iteration
     return -1

@@ -12,7 +12,7 @@ import numpy as np
 import robosim
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError
-from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
+from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels, tick_at
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import cpu_time, exponent
 from robosim.minimal import MinimalSimulation
@@ -69,7 +69,7 @@ def a1_in_the_air() -> Mechanism:
 
 def motions(setup: Setup) -> dict[str, Motion]:
     """The motions that are compared."""
-    few = (0.04, 0.02)
+    few = (0.02, 0.01)
     rng = np.random.default_rng(3)
     two, ten, a1 = chain(2), chain(10), a1_in_the_air()
     q, v = np.array(a1.home), 2.0 * rng.normal(size=a1.nv)
@@ -77,7 +77,7 @@ def motions(setup: Setup) -> dict[str, Motion]:
     fine = (0.02, 0.01, 0.005, 0.0025, 0.00125)
     return {
         "double pendulum": Motion(
-            two, np.array([2.0, 0.5]), np.zeros(2), *setup.choose((2.0, fine), (0.2, few))
+            two, np.array([2.0, 0.5]), np.zeros(2), *setup.choose((2.0, fine), (0.6, few))
         ),
         "ten links": Motion(
             ten, rng.uniform(-0.4, 0.4, size=10), np.zeros(10),
@@ -96,9 +96,7 @@ def _timed(start: Callable[[], Any], run: Callable[[], Any], rounds: int) -> flo
     return best
 
 
-def _measure(
-    motion: Motion, name: str, timestep: float, rounds: int
-) -> tuple[Array, float] | None:
+def _measure(motion: Motion, name: str, timestep: float, rounds: int) -> tuple[Array, float] | None:
     """(coordinates at the end, CPU time [s]); None where a step was not solved."""
     steps = round(motion.seconds / timestep)
     if name == MUJOCO:
@@ -199,6 +197,7 @@ def run_integrators(setup: Setup) -> Result:
             unit = "m, rad" if motion.robot.nq > motion.robot.nv else "rad"
             title = f"{told}, {motion.seconds:g} s"
             finish(axes[0, column], "timestep [s]", f"error [{unit}]", title)
+            tick_at(axes[0, column], motion.timesteps)
             finish(axes[1, column], "CPU time [s]", f"error [{unit}]", legend=False)
 
     parameters = {
@@ -222,9 +221,7 @@ def run_integrators(setup: Setup) -> Result:
             **{told: row["integrators"][MUJOCO] for told, row in found.items()},
         }
     }
-    return Result(
-        parameters, ours, peers if setup.mujoco else {}, targets, sentence + ".", draw
-    )
+    return Result(parameters, ours, peers if setup.mujoco else {}, targets, sentence + ".", draw)
 
 
 INTEGRATORS = Experiment(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DT = 1e-3  # [s]
-TOLERANCE = 1e-8  # [m/s], above what rounding leaves of 100 links
+TOLERANCE = 1e-7  # [m/s], above what rounding leaves of 100 links
 LONG = 20  # links from which on exponents are taken: before, what is the same for all counts
 # [Lee2016, abstract], by links: SVI over DRNEA at the same root, Newton over RIQN by DRNEA.
 PRINTED_SCHEME = {10: 15.0, 100: 32.0}
