@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,3 +27,11 @@ def finish(axes: Axes, xlabel: str, ylabel: str, title: str = "", legend: bool =
     axes.grid(alpha=0.25, linewidth=0.6)
     if legend:
         axes.legend(fontsize=8)
+
+
+def tick_at(axes: Axes, values: Sequence[float]) -> None:
+    """Ticks of a logarithmic x axis at some values alone, where decades would be too few."""
+    from matplotlib.ticker import NullLocator
+
+    axes.set_xticks(values, [f"{value:g}" for value in values], fontsize=8)
+    axes.xaxis.set_minor_locator(NullLocator())
