@@ -131,7 +131,7 @@ def _take() -> Callable[..., int]:
 def _make() -> Callable[..., int]:
     @entry
     @named("collocation")
-    def take_collocated(on, at, rows):  # type: ignore[no-untyped-def]
+    def take_collocated(on, at, rows):
         n = at.q.shape[1]
         for i in range(n):
             rows[0, i] = at.q[0, i]

@@ -218,7 +218,7 @@ def run_integrators(setup: Setup) -> Result:
     peers = {
         "mujoco_best": {
             "settings": Settings("RK4").told(),
-            **{told: row["integrators"][MUJOCO] for told, row in found.items()},
+            **{told: row["integrators"].get(MUJOCO) for told, row in found.items()},
         }
     }
     return Result(parameters, ours, peers if setup.mujoco else {}, targets, sentence + ".", draw)

@@ -296,7 +296,7 @@ def _steps() -> Callable[..., int]:
 def _make() -> Callable[..., int]:
     @compiler(cached=True)
     @named(digest_of(svi.__file__))
-    def take_steps(on, w, dense, scheme, method, steps, iterations):  # type: ignore[no-untyped-def]
+    def take_steps(on, w, dense, scheme, method, steps, iterations):
         for k in range(steps):
             taken = solve(on, w, dense, scheme, method) if begin(on, scheme, method) else -1
             if taken < 0:

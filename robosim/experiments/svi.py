@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from robosim.compiled.minimal import Elimination, Minimal, make_elimination
 from robosim.errors import OptionError
 from robosim.kernels.compiler.jit import kernel
-from robosim.kernels.equations.vectors import crossed, dot6, turned_back
+from robosim.kernels.equations.vectors import bracket, crossed, dot6, turned_back
 from robosim.kernels.minimal.elimination import clear_answers, factor_tree, solve_tree
 from robosim.kernels.minimal.place import add_inertia, momentum_of, place_segment
-from robosim.kernels.minimal.twists import bracket, bracket_back, move_frame
+from robosim.kernels.minimal.twists import bracket_back, move_frame
 from robosim.validation import Array
 
 
@@ -255,9 +255,9 @@ def find_svi_direction(on, w):
             e.H[i, 0, k] = e.H[i, 0, 6 + k] = 0.0
         e.L[i, 0, 0] = 0.0
         e.r[i, 0] = work.residual[i, 0]
-    failed = factor_tree(segments, e)
+    failed = factor_tree(segments, e, None)
     if failed == 0:
-        solve_tree(segments, e)
+        solve_tree(segments, e, None)
         for i in range(n):
             work.step.dx[i, 0] = e.dx[i, 0]
     return failed
