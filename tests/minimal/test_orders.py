@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from robots import after, chain, top
 
-from robosim import Mechanism
+from robosim import Mechanism, Simulation
 
 
 def measured(
@@ -66,3 +68,24 @@ def test_guesses_do_not_matter(integrator: str) -> None:
     ]
     for end in ends[1:]:
         np.testing.assert_allclose(end, ends[0], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("integrator", "armature"), [("newton", 0.0), ("galerkin", (0.05, 0.2, 0.1))]
+)
+def test_rotors_and_springs_of_balls_are_those_of_maximal_coordinates(
+    integrator: str, armature: object
+) -> None:
+    """Of other sizes about each axis, in a chain: the difference falls by the second order."""
+    robot = chain(2)
+    acts = {"stiffness": (3.0, 1.0, 2.0), "damping": (0.1, 0.3, 0.2), "armature": armature}
+    robot = replace(robot, joints=tuple(replace(joint, **acts) for joint in robot.joints))
+    v, differences = np.random.default_rng(1).normal(size=robot.nv), []
+    for steps in (100, 200):
+        sim = Simulation(robot, 0.5 / steps)
+        sim.set_state(None, v)
+        sim.run(0.5)
+        ours = after(robot, robot.neutral(), v, 0.5, steps, integrator=integrator)
+        differences.append(np.abs(ours - np.concatenate((sim.q, sim.v))).max())
+    assert differences[1] < 1e-3
+    assert np.log2(differences[0] / differences[1]) == pytest.approx(2.0, abs=0.1)
