@@ -7,13 +7,11 @@ part of the order of (dt w)^2 / 12 for motions of angular frequency w.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from robosim.errors import ConvergenceError
-from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry, kernel
 from robosim.kernels.minimal.knot import find_accelerations, settle
 from robosim.minimal import MinimalSimulation
@@ -90,6 +88,25 @@ def go_on(at):
         at.a[2, i] = 3.0 * a - 8.0 * b + 6.0 * c
 
 
+@entry
+def take_collocated(on, at, rows):
+    """Steps from at.q[0], at.v[0]: rows (steps + 1, n) of coordinates; how many were solved."""
+    n = at.q.shape[1]
+    for i in range(n):
+        rows[0, i] = at.q[0, i]
+    if not accelerate(on, at, 0):
+        return 0
+    for i in range(n):
+        at.a[1, i] = at.a[2, i] = at.a[0, i]
+    for k in range(1, rows.shape[0]):
+        if collocate(on, at) < 0:
+            return k - 1
+        go_on(at)
+        for i in range(n):
+            rows[k, i] = at.q[0, i]
+    return rows.shape[0] - 1
+
+
 def collocated(sim: MinimalSimulation, steps: int) -> Array:
     """Coordinates (steps + 1, n) by Hermite-Simpson collocation from the state of a simulation.
 
@@ -111,40 +128,9 @@ def collocated(sim: MinimalSimulation, steps: int) -> Array:
     at = Points(np.zeros((3, n)), np.zeros((3, n)), np.zeros((3, n)), np.zeros((2, n)))
     at.q[0], at.v[0] = sim.q[segments["q"]], sim.v[segments["v"]]
     rows = np.zeros((steps + 1, n))
-    done = _take()(parts, at, rows)
+    done = take_collocated(parts, at, rows)
     if done < steps:
         raise ConvergenceError(done * sim.timestep, np.inf, MOST, 1, sim.robot.bodies[0].name)
     out = np.empty_like(rows)
     out[:, segments["q"]] = rows
     return out
-
-
-_MADE: list[Callable[..., int]] = []
-
-
-def _take() -> Callable[..., int]:
-    if not _MADE:
-        _MADE.append(_make())
-    return _MADE[0]
-
-
-def _make() -> Callable[..., int]:
-    @entry
-    @named("collocation")
-    def take_collocated(on, at, rows):
-        n = at.q.shape[1]
-        for i in range(n):
-            rows[0, i] = at.q[0, i]
-        if not accelerate(on, at, 0):
-            return 0
-        for i in range(n):
-            at.a[1, i] = at.a[2, i] = at.a[0, i]
-        for k in range(1, rows.shape[0]):
-            if collocate(on, at) < 0:
-                return k - 1
-            go_on(at)
-            for i in range(n):
-                rows[k, i] = at.q[0, i]
-        return rows.shape[0] - 1
-
-    return take_collocated  # type: ignore[no-any-return]

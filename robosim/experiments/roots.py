@@ -6,7 +6,6 @@ would lead again (IG2 of [Lee2016]), and end at the tolerance of `MinimalSimulat
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +40,7 @@ RENEW = 8  # iterations of Broyden's method after which the inverse is found ane
 class Dense(NamedTuple):
     """Scratch memory of dense solves, and what Broyden's method keeps from step to step."""
 
-    lu: Array  # (n, n)
+    row: Array  # (n,)
     inverse: Array  # (n, n)
     y: Array  # (n,)
     s: Array  # (n,)
@@ -94,14 +93,21 @@ def find_drnea_jacobian(on, w):
 
 
 @kernel
+def pivot_row(A, k):
+    """The row from k on that has the largest entry in column k."""
+    best = k
+    for i in range(k + 1, A.shape[0]):
+        if abs(A[i, k]) > abs(A[best, k]):
+            best = i
+    return best
+
+
+@kernel
 def solve_dense(A, b):
     """b = A^-1 b by elimination with pivots, in place of A; False where it is singular."""
     n = b.shape[0]
     for k in range(n):
-        best = k
-        for i in range(k + 1, n):
-            if abs(A[i, k]) > abs(A[best, k]):
-                best = i
+        best = pivot_row(A, k)
         if not abs(A[best, k]) > 0.0:
             return False
         if best != k:
@@ -132,10 +138,7 @@ def invert_dense(A, out):
             out[i, j] = 0.0
         out[i, i] = 1.0
     for k in range(n):
-        best = k
-        for i in range(k + 1, n):
-            if abs(A[i, k]) > abs(A[best, k]):
-                best = i
+        best = pivot_row(A, k)
         if not abs(A[best, k]) > 0.0:
             return False
         if best != k:
@@ -201,7 +204,7 @@ def learn(on, dense):
         along += dense.s[i] * (dense.y[i] + dense.s[i])
     if not abs(along) > 0.0:
         return
-    row = dense.lu[0]
+    row = dense.row
     for j in range(n):
         row[j] = 0.0
     for i in range(n):
@@ -246,6 +249,20 @@ def solve(on, w, dense, scheme, method):
             learn(on, dense)
 
 
+@compiler(cached=True)
+@named(digest_of(svi.__file__))
+def take_steps(on, w, dense, scheme, method, steps, iterations):
+    """Take steps; how many could be solved. Adds to iterations (1,)."""
+    for k in range(steps):
+        taken = solve(on, w, dense, scheme, method) if begin(on, scheme, method) else -1
+        if taken < 0:
+            return k
+        iterations[0] += taken
+        add_rest(on)
+        move_on(on)
+    return steps
+
+
 class Stepper:
     """Steps of a tree of joints with one coordinate, by a scheme and a method.
 
@@ -271,39 +288,12 @@ class Stepper:
         n = len(parts.model.segments)
         self.parts, self.cache = parts, make_cache(parts)
         parts.work.x[1] = sim.timestep * sim.v[parts.model.segments["v"]]
-        self.dense = Dense(
-            np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(1)
-        )
+        self.dense = Dense(np.zeros(n), np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(1))
         self.iterations = np.zeros(1, dtype=np.int64)
 
     def take(self, steps: int) -> bool:
         """Take steps; False where one could not be solved. Adds to `iterations`."""
-        done = _steps()(
+        done = take_steps(
             self.parts, self.cache, self.dense, self.scheme, self.method, steps, self.iterations
         )
         return bool(done == steps)
-
-
-_MADE: list[Callable[..., int]] = []
-
-
-def _steps() -> Callable[..., int]:
-    if not _MADE:
-        _MADE.append(_make())
-    return _MADE[0]
-
-
-def _make() -> Callable[..., int]:
-    @compiler(cached=True)
-    @named(digest_of(svi.__file__))
-    def take_steps(on, w, dense, scheme, method, steps, iterations):
-        for k in range(steps):
-            taken = solve(on, w, dense, scheme, method) if begin(on, scheme, method) else -1
-            if taken < 0:
-                return k
-            iterations[0] += taken
-            add_rest(on)
-            move_on(on)
-        return steps
-
-    return take_steps  # type: ignore[no-any-return]
