@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,9 +28,10 @@ def finish(axes: Axes, xlabel: str, ylabel: str, title: str = "", legend: bool =
         axes.legend(fontsize=8)
 
 
-def tick_at(axes: Axes, values: Sequence[float]) -> None:
-    """Ticks of a logarithmic x axis at some values alone, where decades would be too few."""
-    from matplotlib.ticker import NullLocator
+def tick_finely(axes: Axes) -> None:
+    """Ticks at 1, 2 and 5 of each decade of a logarithmic x axis that spans few decades."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    axes.set_xticks(values, [f"{value:g}" for value in values], fontsize=8)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_locator(NullLocator())

@@ -9,7 +9,7 @@ import numpy as np
 
 from robosim.description.mechanism import Mechanism
 from robosim.experiments.collocation import collocated
-from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels, tick_at
+from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels, tick_finely
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import cpu_time, exponent
 from robosim.minimal import MinimalSimulation
@@ -115,9 +115,9 @@ def run_simpson(setup: Setup) -> Result:
                 axis.loglog(x, y, style, color=colour, label=name)
         finish(axes[0], "timestep [s]", "mean error [rad]")
         finish(axes[1], "timestep [s]", f"CPU time for {seconds:g} s [s]")
-        for axis in axes[:2]:
-            tick_at(axis, sorted({timestep for row in timesteps.values() for timestep in row}))
         finish(axes[2], f"CPU time for {seconds:g} s [s]", "mean error [rad]")
+        for axis in axes:
+            tick_finely(axis)
 
     parameters = {
         "links": links, "seconds": seconds, "starts": starts,

@@ -12,7 +12,7 @@ import numpy as np
 import robosim
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError
-from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels, tick_at
+from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels, tick_finely
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import cpu_time, exponent
 from robosim.minimal import MinimalSimulation
@@ -197,7 +197,7 @@ def run_integrators(setup: Setup) -> Result:
             unit = "m, rad" if motion.robot.nq > motion.robot.nv else "rad"
             title = f"{told}, {motion.seconds:g} s"
             finish(axes[0, column], "timestep [s]", f"error [{unit}]", title)
-            tick_at(axes[0, column], motion.timesteps)
+            tick_finely(axes[0, column])
             finish(axes[1, column], "CPU time [s]", f"error [{unit}]", legend=False)
 
     parameters = {
