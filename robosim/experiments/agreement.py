@@ -11,12 +11,11 @@ import robosim
 from robosim.description.mechanism import Mechanism
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import exponent, integrated
+from robosim.experiments.measuring import exponent, free_accelerations, integrated
 from robosim.minimal import MinimalSimulation
 from robosim.models.builders import chain
 from robosim.peers import pinocchio_run
 from robosim.simulation import Simulation
-from robosim.simulation.dynamics import Dynamics
 from robosim.simulation.formulation import Formulation
 from robosim.simulation.linearization import linearize
 
@@ -72,15 +71,9 @@ def start(robot: Mechanism) -> tuple[Array, Array]:
 
 def limit(robot: Mechanism) -> Array:
     """q and v at the end: by Pinocchio's articulated bodies, or by `Dynamics` without it."""
-    if pinocchio_run.available():
-        found = pinocchio_run.accelerations(robot)
-    else:
-        dynamics, none = Dynamics(robot), np.zeros(robot.nv)
-
-        def found(q: Array, v: Array) -> Array:
-            return np.asarray(dynamics.forward_acceleration(q, v, none))
-
-    return integrated(robot, found, *start(robot), SECONDS)
+    known = pinocchio_run.available()
+    found = pinocchio_run.accelerations(robot) if known else free_accelerations(robot)
+    return integrated(robot, found, *start(robot), [SECONDS])[-1]
 
 
 def transition(sim: Formulation, steps: int) -> Array:

@@ -11,10 +11,9 @@ from robosim.description.mechanism import Mechanism
 from robosim.experiments.collocation import collocated
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels, tick_finely
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
-from robosim.experiments.measuring import cpu_time, exponent
+from robosim.experiments.measuring import cpu_time, exponent, free_accelerations, integrated
 from robosim.minimal import MinimalSimulation
 from robosim.models.builders import chain
-from robosim.simulation.dynamics import Dynamics
 from robosim.validation import Array
 
 if TYPE_CHECKING:
@@ -28,19 +27,9 @@ SMALL = (0.02, 0.01, 0.005, 0.0025, 0.00125)  # of order 2
 
 def reference(robot: Mechanism, q: Array, seconds: float, timestep: float) -> Array:
     """Coordinates (n + 1, nv) at multiples of a timestep by DOP853 at 1e-12, from rest."""
-    from scipy.integrate import solve_ivp
-
-    dynamics, n, tau = Dynamics(robot), len(q), np.zeros(len(q))
-
-    def rate(_: float, y: Array) -> Array:
-        return np.concatenate((y[n:], dynamics.forward_acceleration(y[:n], y[n:], tau)))
-
     times = np.arange(round(seconds / timestep) + 1) * timestep
-    found = solve_ivp(
-        rate, (0.0, times[-1]), np.concatenate((q, np.zeros(n))), "DOP853", times,
-        rtol=1e-12, atol=1e-12,
-    )  # fmt: skip
-    return np.asarray(found.y[:n].T)
+    rates = free_accelerations(robot)
+    return integrated(robot, rates, q, np.zeros(robot.nv), times, 1e-12)[:, : robot.nq]
 
 
 def _run(name: str, robot: Mechanism, q: Array, seconds: float, timestep: float) -> Array:

@@ -61,10 +61,9 @@ MAKERS: dict[str, Callable[[Mechanism, float], Formulation]] = {
 
 def a1_in_the_air() -> Mechanism:
     """The A1 without what resists by inequalities: contacts, limits and dry friction."""
-    robot = robosim.load("a1")
+    robot = robosim.load("a1", ground=False)
     joints = tuple(replace(joint, lower=None, upper=None, friction=0.0) for joint in robot.joints)
-    bodies = tuple(replace(body, collisions=()) for body in robot.bodies)
-    return replace(robot, bodies=bodies, joints=joints, contacts=())
+    return replace(robot, joints=joints)
 
 
 def motions(setup: Setup) -> dict[str, Motion]:

@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError
+from robosim.simulation.dynamics import Dynamics
 from robosim.simulation.formulation import Formulation
 from robosim.simulation.linearizer import Tangent
 
@@ -111,17 +112,24 @@ def integrated(
     accelerations: Callable[[Array, Array], Array],
     q: Array,
     v: Array,
-    seconds: float,
+    times: Sequence[float] | Array,
+    tolerance: float = 1e-13,
 ) -> Array:
-    """q and v, one after the other, after some time: by DOP853 at 1e-13, of order eight."""
+    """Rows of q and v, one after the other, at times [s] from 0 on: by DOP853, of order eight."""
     tangent, nq = Tangent(robot), robot.nq
 
     def rate(t: float, y: Array) -> Array:
         return np.concatenate((tangent.rates(y[:nq]) @ y[nq:], accelerations(y[:nq], y[nq:])))
 
-    start = np.concatenate((q, v))
-    found = solve_ivp(rate, (0.0, seconds), start, "DOP853", rtol=1e-13, atol=1e-13)
-    return np.asarray(found.y[:, -1])
+    start, end = np.concatenate((q, v)), times[-1]
+    found = solve_ivp(rate, (0.0, end), start, "DOP853", times, rtol=tolerance, atol=tolerance)
+    return np.asarray(found.y.T)
+
+
+def free_accelerations(robot: Mechanism) -> Callable[[Array, Array], Array]:
+    """Accelerations (nv,) by q and v without torques, by `Dynamics`."""
+    dynamics, none = Dynamics(robot), np.zeros(robot.nv)
+    return lambda q, v: np.asarray(dynamics.forward_acceleration(q, v, none))
 
 
 def trend(t: ArrayLike, error: ArrayLike) -> float:

@@ -69,7 +69,7 @@ def limit(robot: Mechanism, q: np.ndarray, v: np.ndarray, seconds: float) -> np.
     if robot.source is not None:
         free = (pin.JointModelFreeFlyer(),) if robot.floating_base else ()
         model = pin.buildModelFromUrdf(str(robot.source), *free)
-    return integrated(robot, accelerations(robot, model), q, v, seconds)
+    return integrated(robot, accelerations(robot, model), q, v, [seconds])[-1]
 
 
 @pytest.mark.parametrize("make", [swinging, in_the_air, of_balls])
