@@ -27,7 +27,7 @@ SMALL = (0.02, 0.01, 0.005, 0.0025, 0.00125)  # of order 2
 
 def reference(robot: Mechanism, q: Array, seconds: float, timestep: float) -> Array:
     """Coordinates (n + 1, nv) at multiples of a timestep by DOP853 at 1e-12, from rest."""
-    times = np.arange(round(seconds / timestep) + 1) * timestep
+    times = [k * timestep for k in range(round(seconds / timestep) + 1)]
     rates = free_accelerations(robot)
     return integrated(robot, rates, q, np.zeros(robot.nv), times, 1e-12)[:, : robot.nq]
 
