@@ -213,7 +213,7 @@ def assert_same_in_mujoco(robot, path):
 @pytest.mark.parametrize("name", IN_NEITHER)
 @pytest.mark.parametrize("suffix", [".urdf", ".xml"])
 def test_what_no_file_has_is_refused_by_name(name, suffix, tmp_path):
-    with pytest.raises(SaveError, match="'(shoulder|upper_cuff)'.* has no "):
+    with pytest.raises(robosim.SaveError, match=r"'(shoulder|upper_cuff)'.* has no "):
         robosim.save(robosim.load(name), tmp_path / f"x{suffix}")
     assert list(tmp_path.iterdir()) == []
 
