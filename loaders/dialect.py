@@ -52,9 +52,9 @@ def read(root: etree._Element) -> Any:
             origin.set("rpy", " ".join(repr(float(angle)) for angle in _rpy(origin)))
     capsules = [list(_capsules(link)) for link in plain.iterchildren("link")]
     try:
-        urdf = URDF.load(
-            io.BytesIO(etree.tostring(plain)), build_scene_graph=False, load_meshes=False
-        )
+        # In ASCII, names of elements with other letters would be no XML.
+        data = io.BytesIO(etree.tostring(plain, encoding="utf-8"))
+        urdf = URDF.load(data, build_scene_graph=False, load_meshes=False)
     except Exception as error:  # yourdfpy raises whatever Python raises
         raise LoadError(f"yourdfpy cannot read it: {error!r}") from error
     for link, marks in zip(urdf.robot.links, capsules, strict=True):

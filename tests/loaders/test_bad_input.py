@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from urdf_text import INERTIAL, LIMIT, joint_xml, link_xml, robot_xml
 
@@ -180,6 +180,7 @@ PIECES = ("", "0", "-1", "nan", "1e400", "a", '"', "<", "/>", "<link/>", "&x;", 
 
 
 @settings(max_examples=300, deadline=None)
+@example(edits=[(TEXT.index("inertia ixx"), 0, "é")])
 @given(
     st.lists(
         st.tuples(st.integers(0, len(TEXT)), st.integers(0, 12), st.sampled_from(PIECES)),
