@@ -45,7 +45,7 @@ WITHIN = 1e-5
 G1 = "g1_description/g1_29dof_rev_1_0"
 PARAMETERS = ("mass:trunk", "friction:FR_foot", "damping:FR_hip_joint", "armature:FR_hip_joint")
 DRAWN = ("A1 standing", "Minitaur, loops", "G1 at limits")
-QUICK = ("A1 standing", "A1 landing")  # whose kernels are those of the first
+QUICK = ("A1 standing", "A1 landing")  # they have the same kernels
 
 
 class Case(NamedTuple):
