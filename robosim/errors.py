@@ -59,9 +59,8 @@ class ModelError(RobosimError, ValueError):
         line = None if self.line is None else f"line {self.line}"
         where = ": ".join(str(p) for p in (self.file, line, self.element) if p is not None)
         text = f"{where}: {self.reason}" if where else self.reason
-        if self.wanted is not None and len(self.alternatives) > MOST_LISTED:
-            close = nearest(self.wanted, self.alternatives)
-            return f"{text} (nearest of {len(self.alternatives)}: {', '.join(close)})"
+        if self.wanted is not None and self.alternatives:
+            return f"{text} ({known(self.wanted, self.alternatives)})"
         if self.alternatives:
             text += f" (known: {', '.join(self.alternatives)})"
         return text
@@ -76,6 +75,13 @@ class ModelError(RobosimError, ValueError):
             alternatives=self.alternatives,
             wanted=self.wanted,
         )
+
+
+def known(wanted: str, names: Sequence[str]) -> str:
+    """All names that there are, of many the nearest to the one that is not among them."""
+    if len(names) > MOST_LISTED:
+        return f"nearest of {len(names)}: {', '.join(nearest(wanted, names))}"
+    return f"known: {', '.join(names)}"
 
 
 def nearest(wanted: str, names: Sequence[str]) -> list[str]:

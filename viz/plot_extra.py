@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from robosim.errors import OptionError
+from robosim.errors import OptionError, known
 from robosim.log import Log
 
 ACROSS = 4  # panels beside each other
@@ -41,8 +41,8 @@ def panels(log: Log, pattern: str | None) -> dict[str, dict[str, str]]:
             raise OptionError(f"'{pattern}' is not a regular expression: {error}") from None
         names = tuple(name for name in names if wanted.search(name))
         if not names:
-            known = ", ".join(log.info.extra) or "none: log with also="
-            raise OptionError(f"no column beside the motion matches '{pattern}' (known: {known})")
+            told = known(pattern, log.info.extra) if log.info.extra else "none: log with also="
+            raise OptionError(f"no column beside the motion matches '{pattern}' ({told})")
     found: dict[str, dict[str, str]] = {}
     for name in names:
         match = _AXES.match(name)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.description.mechanism import Mechanism
-from robosim.errors import LogError
+from robosim.errors import LogError, known
 from robosim.log.channels import Also, channels_of
 from robosim.log.columns import Array, Chunk, LogInfo
 from robosim.log.files import TableWriter, read_samples
@@ -105,7 +105,7 @@ class Log:
             If there is none of that name.
         """
         if name not in self.names:
-            raise LogError(f"no column '{name}' (known: {', '.join(self.names)})")
+            raise LogError(f"no column '{name}' ({known(name, self.names)})")
         for group in ("q", "v", "tau", "extra"):
             names = getattr(self.info, group)
             if name in names:
