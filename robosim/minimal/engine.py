@@ -65,7 +65,10 @@ class Engine:
     ) -> None:
         self.robot, self.model_of = robot, model_of
         self.counters = Counters()
-        self._begin(make_minimal(model_of(robot), robot.nq, len(robot.bodies), options))
+        parts = make_minimal(model_of(robot), robot.nq, len(robot.bodies), options)
+        # Runs hand over forces on the coordinates of joints that close loops, too, which are zero.
+        loads = parts.loads._replace(tau=np.zeros(robot.v_offsets[-1]))
+        self._begin(parts._replace(loads=loads))
 
     def _begin(self, parts: Minimal) -> None:
         self.parts = parts
