@@ -294,7 +294,7 @@ def test_what_loops_do_not_have_is_refused_by_name(
 
 def test_forces_of_a_run_fit_where_they_are_held():
     """Those on the coordinates of joints that close loops, too, which kernels copy along."""
-    robot = builders.rhombus()
+    robot = rhombus()
     sim = MinimalSimulation(robot, 1e-3)
     assert robot.v_offsets[-1] > robot.nv
     assert len(sim.engine.parts.loads.tau) == robot.v_offsets[-1]
