@@ -109,12 +109,23 @@ def walk(
 def walker(robot: Mechanism, learned: Learned) -> tuple[Simulation, Gait]:
     """A simulation that stands where the best gait begins, on its ground, and the gait."""
     options = learned.options
-    ground = robot if options["friction"] is None else with_friction(robot, options["friction"])
-    how = {key: options[key] for key in ("legs", "effort_limits", "timestep")}
-    gait = Gait.of(ground, learned.parameters, **how)
+    ground = _on_ground(robot, options)
+    gait = _gait(ground, learned.parameters, options)
     sim = Simulation(ground, options["timestep"])
     sim.place(gait.pose(), options["gap"])
     return sim, gait
+
+
+def _on_ground(robot: Mechanism, options: Mapping[str, Any]) -> Mechanism:
+    """The robot with the friction that was asked for, if any was."""
+    friction = options["friction"]
+    return robot if friction is None else with_friction(robot, friction)
+
+
+def _gait(robot: Mechanism, parameters: Array, options: Mapping[str, Any]) -> Gait:
+    """A gait of parameters (5,) or (n, 5), as the options want it."""
+    how = {key: options[key] for key in ("legs", "effort_limits", "timestep")}
+    return Gait.of(robot, parameters, **how)
 
 
 class _Walkers:
@@ -138,12 +149,11 @@ class _Walkers:
 
     def values(self, parameters: Array, episode: int) -> tuple[Array, Walks]:
         """What each row of parameters (n, 5) is worth in an episode, and how all walked."""
-        how = {key: self.options[key] for key in ("legs", "effort_limits", "timestep")}
         seconds, gap = self.options["seconds"], self.options["gap"]
         if self.domain is None:
             if self._batch is None:
                 self._batch = self._batch_of(self.robot, self.learners)
-            walks = walk(self._batch, Gait.of(self.robot, parameters, **how), seconds, gap)
+            walks = walk(self._batch, _gait(self.robot, parameters, self.options), seconds, gap)
             return walks.value, walks
         # An episode draws the same for all learners, whatever came before it.
         random = np.random.default_rng((self.seed, 1, episode))
@@ -151,7 +161,7 @@ class _Walkers:
         rows = np.repeat(parameters, len(drawn), axis=0)
         robots = [one.robot for one in drawn] * self.learners
         batch = self._batch_of(robots, len(robots))
-        gait = Gait.of(self.robot, rows, **how)
+        gait = _gait(self.robot, rows, self.options)
         walks = walk(batch, gait, seconds, gap, drawn * self.learners, self.domain.push_seconds)
         each = walks.value.reshape(self.learners, len(drawn))
         return each.min(axis=1) if self.domain.worst else each.mean(axis=1), walks
@@ -244,7 +254,7 @@ def learn_gait(
             f"seconds must be at least a timestep, not {options['seconds']!r} of "
             f"{options['timestep']!r}"
         )
-    ground = robot if options["friction"] is None else with_friction(robot, options["friction"])
+    ground = _on_ground(robot, options)
     walkers = _Walkers(ground, learners, domain, options["seed"], {**options, "threads": threads})
     first = len(found.values)
     with _bar(count("episodes", episodes), progress) as advance:
