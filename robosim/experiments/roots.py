@@ -18,7 +18,7 @@ from robosim.experiments.svi import (
     make_cache,
 )
 from robosim.kernels.compiler.cache import named
-from robosim.kernels.compiler.jit import compiler, digest_of, kernel
+from robosim.kernels.compiler.jit import digest_of, entry, kernel
 from robosim.kernels.equations.vectors import dot6
 from robosim.kernels.minimal import group
 from robosim.kernels.minimal.elimination import clear_answers
@@ -249,7 +249,7 @@ def solve(on, w, dense, scheme, method):
             learn(on, dense)
 
 
-@compiler(cached=True)
+@entry
 @named(digest_of(svi.__file__))
 def take_steps(on, w, dense, scheme, method, steps, iterations):
     """Take steps; how many could be solved. Adds to iterations (1,)."""

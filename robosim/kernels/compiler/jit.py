@@ -111,11 +111,15 @@ def forget_length(context, builder, source, target, value):
     return value
 
 
-def compiler(cached=False, **options):
-    """A decorator like njit; what is cached lies where kernels are kept."""
+def compiler(kind, cached=False, **options):
+    """A decorator like njit, by a compiler of a kind; what is cached lies where kernels are kept.
+
+    None is compiled by numba's own: its library leaves kernels as weak symbols, which a process may
+    find in another entry, compiled for fewer arguments.
+    """
 
     def decorate(function):
-        dispatcher = njit(**OPTIONS, **options)(function)
+        dispatcher = njit(**OPTIONS, pipeline_class=kind, **options)(function)
         dispatcher.get_call_template = partial(resolve, dispatcher.get_call_template)
         if cached and cache.FOLDER is not None:
             dispatcher._cache = KernelCache(function)
@@ -303,9 +307,9 @@ class KernelCompiler(BridgeCompiler):
         return super().compile_extra(func)
 
 
-entry = compiler(cached=True, pipeline_class=EntryCompiler)
+entry = compiler(EntryCompiler, cached=True)
 inner = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-part = compiler(cached=True, pipeline_class=EntryCompiler, **inner)
-kernel = compiler(pipeline_class=KernelCompiler, **inner)
-bridge = compiler(pipeline_class=BridgeCompiler, **inner)
-stage = compiler(pipeline_class=KernelCompiler, inline="always", **inner)
+part = compiler(EntryCompiler, cached=True, **inner)
+kernel = compiler(KernelCompiler, **inner)
+bridge = compiler(BridgeCompiler, **inner)
+stage = compiler(KernelCompiler, inline="always", **inner)
