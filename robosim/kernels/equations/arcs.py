@@ -7,7 +7,7 @@ follow in the joints' manner: the rates of slides stay as they are, and so does 
 of what floats (derivation.md, Sect. 4). An interval of length 0 leaves all as it is.
 """
 
-from math import asin, sin, sqrt
+from math import asin, sqrt
 
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, pick
@@ -31,18 +31,8 @@ def arc_excess(square):
 
 
 @kernel
-def chord_excess(square):
-    """(chord - arc) / arc, for the square of an angle `arc`; undoes `arc_excess`."""
-    small = -square * (1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0))
-    if everywhere(square < 1e-4):
-        return small
-    arc = min(sqrt(square), LARGEST_TURN)
-    return pick(square < 1e-4, small, sin(arc) / arc - 1.0)
-
-
-@kernel
-def find_changes(model, poses, twists, dt, to_chords, work):
-    """work.rhs = what leads the twists from chords to arcs, or back; whether that is anything."""
+def find_changes(model, poses, twists, dt, work):
+    """work.rhs = what leads the twists from chords to arcs; whether that is anything."""
     largest = 0.0
     for b in range(model.bodies.shape[0]):
         largest = max(largest, turn_squared(twists[b].w, dt))
@@ -50,7 +40,7 @@ def find_changes(model, poses, twists, dt, to_chords, work):
         return False
     for b in range(model.bodies.shape[0]):
         square, change = turn_squared(twists[b].w, dt), work.rhs[b].w
-        excess = chord_excess(square) if to_chords else arc_excess(square)
+        excess = arc_excess(square)
         fill(0.0, change)
         for k in range(3):
             change[3 + k] = excess * twists[b].w[3 + k]

@@ -252,10 +252,16 @@ def own_rate(joint, row, v, bodies):
 def read_velocities(S_a, S_b, twist_a, twist_b, joint, v):
     """Joint velocities S_a twist_a + S_b twist_b into v, from v_begin on."""
     for row in range(joint.m_T + joint.m_R):
-        s = 0.0
-        for k in range(6):
-            s += S_a[row, k] * twist_a[k] + S_b[row, k] * twist_b[k]
-        v[joint.v_begin + row] = s
+        v[joint.v_begin + row] = rate_along(S_a[row], S_b[row], twist_a, twist_b)
+
+
+@kernel
+def rate_along(S_a, S_b, twist_a, twist_b):
+    """The rate of one coordinate of a joint: S_a twist_a + S_b twist_b."""
+    rate = 0.0
+    for k in range(6):
+        rate += S_a[k] * twist_a[k] + S_b[k] * twist_b[k]
+    return rate
 
 
 @kernel

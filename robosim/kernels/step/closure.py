@@ -4,7 +4,9 @@ from robosim.compiled.memory import FACTORED
 from robosim.compiled.records.joint import COMPLIANCE
 from robosim.kernels.compiler.duals import are_duals
 from robosim.kernels.compiler.jit import entry, kernel
+from robosim.kernels.compiler.lanes import everywhere
 from robosim.kernels.equations.algebra import (
+    assign,
     clear_rows,
     dot,
     exponential,
@@ -13,6 +15,7 @@ from robosim.kernels.equations.algebra import (
     rotate,
     rotate_back,
 )
+from robosim.kernels.equations.arcs import find_changes
 from robosim.kernels.equations.body import turn_by
 from robosim.kernels.equations.constraints import off_goal, rows_ahead
 from robosim.kernels.equations.coordinates import begin_charts, load_poses, read_joints
@@ -26,8 +29,8 @@ from robosim.kernels.solve.graph.assemble import (
 )
 from robosim.kernels.solve.graph.ldu import ldu_factor, ldu_solve
 from robosim.kernels.solve.status import CONVERGED
-from robosim.kernels.step.knot import start_knot
-from robosim.kernels.step.velocities import project
+from robosim.kernels.step.knot import CLOSE, MOST_REPETITIONS, start_knot
+from robosim.kernels.step.velocities import project, project_changes
 
 
 @kernel
@@ -185,5 +188,30 @@ def start_projected(model, state, memory, loads, work, held, goal_rate, dt):
             state.bodies[i].v[k] = work.twists[i].w[k]
         rotate_back(work.pose2[i].R, work.twists[i].w[3:], state.bodies[i].omega)
     read_joints(model, state, work, work.pose2, work.twists, 0)
-    start_knot(model, state, memory, work, dt)
+    find_projected_chords(model, state, memory.system, work, dt)
+    start_knot(model, state, memory, work)
     return CONVERGED
+
+
+@kernel
+def find_projected_chords(model, state, system, work, dt):
+    """work.twists = chords of an interval dt from which the bodies' velocities are read.
+
+    As `find_chords`, where what leads to arcs is projected, with the factors that are there.
+    """
+    t = work.scratch[0]
+    for _ in range(MOST_REPETITIONS):
+        if not find_changes(model, work.pose2, work.twists, dt, work):
+            break
+        project_changes(graph, model, work.pose2, system, work)
+        left, largest = 0.0, 0.0
+        for i in range(model.bodies.shape[0]):
+            body, twist, change = state.bodies[i], work.twists[i].w, work.rhs[i].w
+            assign(body.v, t.w[:3])
+            rotate(work.pose2[i].R, body.omega, t.w[3:])
+            for k in range(6):
+                chord = t.w[k] - change[k]
+                left, largest = max(left, abs(chord - twist[k])), max(largest, abs(chord))
+                twist[k] = chord
+        if everywhere(left <= CLOSE * largest):
+            break

@@ -311,4 +311,4 @@ def restart(model, state, memory, work):
         assign(twist[:3], body.v)
         rotate_back(work.pose2[i].R, twist[3:], body.omega)
     read_joints(model, state, work, work.pose2, work.twists, 0)
-    start_knot(model, state, memory, work, 0.0)
+    start_knot(model, state, memory, work)

@@ -1,10 +1,15 @@
 """The knot that a simulation starts from."""
 
 from robosim.kernels.compiler.jit import entry, kernel
+from robosim.kernels.compiler.lanes import everywhere
 from robosim.kernels.equations.algebra import assign, fill, rotate, rotate_back
-from robosim.kernels.equations.arcs import add_changes, find_changes
+from robosim.kernels.equations.arcs import find_changes
 from robosim.kernels.equations.coordinates import move_bodies, place_bodies, read_joints
-from robosim.kernels.equations.joint import own_rate
+from robosim.kernels.equations.joint import joint_motion_map, own_rate, rate_along
+from robosim.kernels.equations.tendon import is_tendon, span_rate
+
+MOST_REPETITIONS = 12
+CLOSE = 1e-16  # change of rates, as part of the largest, below which they are found
 
 
 @entry
@@ -21,21 +26,56 @@ def set_bodies(model, state, memory, work, dt):
             body.q[k] = pose.q[k]
         rotate_back(pose.R, work.twists[i].w[3:], body.omega)
     read_joints(model, state, work, memory.system.pose1, work.twists, model.bodies.shape[0])
-    start_knot(model, state, memory, work, dt)
+    find_chords(model, memory.system.pose1, state.q, state.v, dt, work)
+    start_knot(model, state, memory, work)
 
 
 @kernel
-def start_knot(model, state, memory, work, dt):
+def find_chords(model, poses, q, v, dt, work):
+    """work.twists = chords of an interval dt from which the tree's velocities v are read.
+
+    What is read of chords are their rates and those of what leads them to arcs. So chords have the
+    rates v without the latter, repeated: each time they are closer by the square of an angle.
+    """
+    t, nb = work.scratch[0], model.bodies.shape[0]
+    for j in range(nb):
+        joint, given = model.joints[j], work.joints[j].law
+        for row in range(joint.m_T + joint.m_R):
+            given[row] = v[joint.v_begin + row]
+    for _ in range(MOST_REPETITIONS):
+        if not find_changes(model, poses, work.twists, dt, work):
+            break
+        left, largest = 0.0, 0.0
+        for j in range(nb):
+            joint, given = model.joints[j], work.joints[j].law
+            # The world, whose twist is zero, has none in work.rhs.
+            a = work.rhs[joint.parent].w if joint.parent < nb else work.twists[nb].w
+            b = work.rhs[joint.child].w
+            joint_motion_map(joint, poses[joint.parent], poses[joint.child], q, t, 0, t.S_a, t.S_b)
+            for row in range(joint.m_T + joint.m_R):
+                n = joint.v_begin + row
+                rate = given[row] - rate_along(t.S_a[row], t.S_b[row], a, b)
+                left, largest = max(left, abs(rate - v[n])), max(largest, abs(rate))
+                v[n] = rate
+        move_bodies(model, poses, q, v, work, work.twists)
+        if everywhere(left <= CLOSE * largest):
+            break
+    for j in range(nb):
+        joint, given = model.joints[j], work.joints[j].law
+        for row in range(joint.m_T + joint.m_R):
+            v[joint.v_begin + row] = given[row]
+
+
+@kernel
+def start_knot(model, state, memory, work):
     """Momenta, Jacobians and rotors that start a step from system.pose1 and work.twists.
 
     The momentum of a knot velocity is the discrete Legendre transform of a start: the first
-    step then receives half of the knot's impulse, as every later one does from either side. `dt`
-    is the length of the arcs that the twists are measured along, or 0.
+    step then receives half of the knot's impulse, as every later one does from either side. The
+    twists are chords, and rotors turn with them: as the velocities at a knot are found.
     """
     state.last_dt[0], state.stale[0] = 0.0, 0.0
     t = work.scratch[0]
-    if find_changes(model, memory.system.pose1, work.twists, dt, True, work):
-        add_changes(model, work, work.twists)
     for i in range(state.bodies.shape[0]):
         body, pose = state.bodies[i], memory.system.pose1[i]
         assign(work.twists[i].w, body.shown)
@@ -50,13 +90,33 @@ def start_knot(model, state, memory, work, dt):
         fill(0.0, knot.impulse)
         fill(0.0, knot.mid)
         fill(0.0, knot.drive)
+        fill(0.0, knot.rotor)
+        turning = False
         for row in range(joint.m_T + joint.m_R):
             v = joint.v_begin + row
             knot.mid[row] = own_rate(joint, row, state.v, state.bodies)
-            knot.rotor[row] = model.coordinates[v].armature * state.v[v]
+            if model.coordinates[v].armature != 0.0:
+                turning = True
+        if turning:
+            start_rotors(model, j, memory.system.pose1, state.q, work, knot)
     for n in range(state.couplings.shape[0]):
         state.couplings[n].impulse = 0.0
     forget(memory)
+
+
+@kernel
+def start_rotors(model, j, poses, q, work, knot):
+    """Momenta of the rotors of joint j at the rates that work.twists give it."""
+    joint, t = model.joints[j], work.scratch[0]
+    if is_tendon(joint):
+        rate, _ = span_rate(model, joint, work.span2, work.twists)
+        knot.rotor[0] = model.coordinates[joint.v_begin].armature * rate
+        return
+    joint_motion_map(joint, poses[joint.parent], poses[joint.child], q, t, 0, t.S_a, t.S_b)
+    a, b = work.twists[joint.parent].w, work.twists[joint.child].w
+    for row in range(joint.m_T + joint.m_R):
+        rate = rate_along(t.S_a[row], t.S_b[row], a, b)
+        knot.rotor[row] = model.coordinates[joint.v_begin + row].armature * rate
 
 
 @kernel

@@ -75,7 +75,7 @@ def find_arcs(scheme, model, system, loads, work, arc):
 
     A rate that is held at its bound stays there.
     """
-    found = find_changes(model, work.pose2, work.twists, arc, False, work)
+    found = find_changes(model, work.pose2, work.twists, arc, work)
     if found and (is_tied(model, loads) or limits_rates(model, work)):
         project_changes(scheme, model, work.pose2, system, work)
     work.scratch[0].arcs = 1 if found else 0
