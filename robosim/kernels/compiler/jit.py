@@ -18,10 +18,12 @@ that are the same in all calls, are not passed: a quarter of the time of a stand
 import functools
 import gc
 import hashlib
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from pickle import UnpicklingError
 
 from llvmlite.binding import Linkage
 from numba import njit
@@ -37,6 +39,11 @@ from numba.extending import lower_cast
 from robosim.kernels.compiler import cache
 from robosim.kernels.compiler.lowering import KernelLowering
 
+# What a file in the cache raises that is cut off, or names what other sources have.
+UNREADABLE = (
+    AttributeError, EOFError, ImportError, IndexError, KeyError, RuntimeError, TypeError,
+    UnpicklingError, ValueError,
+)  # fmt: skip
 OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
 
@@ -85,7 +92,12 @@ class KernelCache(FunctionCache):
     def load_overload(self, sig, target_context):
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
+            try:
+                return self._load_overload(sig, target_context)
+            except UNREADABLE as error:
+                logging.getLogger(__name__).info("%s: made again (%s)", self.cache_path, error)
+                self.flush()
+                return None
 
 
 def plain(kind):
