@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from robosim.minimal import MinimalSimulation
     from robosim.peers.comparison import Comparison
     from robosim.peers.conversions import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
+    from robosim.reduced import PointForce, ReducedSimulation
     from robosim.simulation import Simulation, StepInfo
     from robosim.simulation.dynamics import Dynamics
     from robosim.simulation.linearization import linearize
@@ -69,6 +70,8 @@ _LAZY = {
     "Dynamics": "robosim.simulation.dynamics",
     "Log": "robosim.log",
     "MinimalSimulation": "robosim.minimal",
+    "PointForce": "robosim.reduced",
+    "ReducedSimulation": "robosim.reduced",
     "Simulation": "robosim.simulation",
     "StepInfo": "robosim.simulation",
     "compare": "robosim.loaders.peers",
@@ -107,8 +110,10 @@ __all__ = [
     "OptionError",
     "PeerError",
     "Place",
+    "PointForce",
     "PointSpring",
     "Potential",
+    "ReducedSimulation",
     "RobosimError",
     "SaveError",
     "Sensor",

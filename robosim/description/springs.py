@@ -78,7 +78,7 @@ class PointSpring(Frozen):
     parent_position, child_position : (3,) [m]
         In body axes from the centre of mass; world coordinates for the world.
     stiffness : float [N/m]
-    rest_length : float [m], positive
+    rest_length : float [m]
     damping : float [N s/m], against the change of length
     potential : Potential or None
         A further energy as a function of the length.
@@ -86,7 +86,7 @@ class PointSpring(Frozen):
     Raises
     ------
     ModelError
-        For a length that is not positive, or a negative stiffness or damping.
+        For a negative length, stiffness or damping.
     """
 
     name: str
@@ -105,9 +105,8 @@ class PointSpring(Frozen):
             self._set(**{what: frozen_array(getattr(self, what), (3,), what, element)})
         for what in ("stiffness", "rest_length", "damping"):
             value = float(frozen_array(getattr(self, what), (), what, element))
-            if value < 0 or (what == "rest_length" and value == 0):
-                sign = "positive" if what == "rest_length" else "zero or more"
-                raise ModelError(f"{what} must be {sign}, not {value}", element=element)
+            if value < 0:
+                raise ModelError(f"{what} must be zero or more, not {value}", element=element)
             self._set(**{what: value})
         if self.parent == self.child:
             raise ModelError("connects a body with itself", element=element)

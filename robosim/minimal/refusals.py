@@ -27,14 +27,14 @@ def check_robot(robot: Mechanism, ignore: Collection[str]) -> None:
     """
     if isinstance(ignore, str) or not set(ignore) <= set(IGNORABLE):
         raise OptionError(f"ignore takes names among {', '.join(IGNORABLE)}, not {ignore!r}")
-    for element, what, name in _resisting(robot):
+    for element, what, name in resisting(robot):
         if name not in ignore:
             raise ModelError(
                 f"{what}, which minimal coordinates do not have: leave it out by "
                 f"ignore=({name!r},), or {INSTEAD}",
                 element=element,
             )
-    for element, what in _constrained(robot):
+    for element, what in (*loop_extras(robot), *_led_or_tied(robot)):
         raise ModelError(
             f"{what}, which minimal coordinates do not have: {INSTEAD}", element=element
         )
@@ -60,7 +60,7 @@ def check_robot(robot: Mechanism, ignore: Collection[str]) -> None:
         )
 
 
-def _resisting(robot: Mechanism) -> Iterator[tuple[str, str, str]]:
+def resisting(robot: Mechanism) -> Iterator[tuple[str, str, str]]:
     """What acts by inequalities: (element, what of it, name in IGNORABLE)."""
     rigid = robot.rigid_groups
     for contact in robot.contacts:
@@ -115,8 +115,8 @@ def _closing(robot: Mechanism) -> Iterator[tuple[str, str]]:
         yield f"joint '{coupling.joint}'", f"is coupled to '{coupling.source}'"
 
 
-def _constrained(robot: Mechanism) -> Iterator[tuple[str, str]]:
-    """What is not taken of loops and couplings, and what acts along motions or between points."""
+def loop_extras(robot: Mechanism) -> Iterator[tuple[str, str]]:
+    """What is not taken of joints that close loops: (element, what of it)."""
     loops = {joint.name for joint in robot.loop_joints}
     for joint in robot.loop_joints:
         what = "closes a loop and "
@@ -132,6 +132,10 @@ def _constrained(robot: Mechanism) -> Iterator[tuple[str, str]]:
     for coupling in robot.couplings:
         for name in {coupling.joint, coupling.source} & loops:
             yield f"joint '{name}'", "closes a loop and is coupled"
+
+
+def _led_or_tied(robot: Mechanism) -> Iterator[tuple[str, str]]:
+    """What acts along motions or between points."""
     for joint in robot.joints:
         if joint.motion is not None:
             yield f"joint '{joint.name}'", "is driven along a motion"

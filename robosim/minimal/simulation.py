@@ -147,7 +147,7 @@ class MinimalSimulation(Frames, Runs):
             raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
         check_robot(robot, ignore)
         check_integrator(robot, integrator, order)
-        drags = _drags(robot, drag or {})
+        drags = drags_of(robot, drag or {})
         CompileNotice.install()
         self.robot, self.integrator, self.order = robot, integrator, order
         stages = order // 2 if integrator == "galerkin" else None
@@ -390,7 +390,7 @@ class MinimalSimulation(Frames, Runs):
         self.engine.parts.loads.external["w"][index] = wrench_about(x, force, torque, point)
 
 
-def _drags(robot: Mechanism, drag: Mapping[str, ArrayLike]) -> dict[str, Array]:
+def drags_of(robot: Mechanism, drag: Mapping[str, ArrayLike]) -> dict[str, Array]:
     """Drags by names of bodies, checked."""
     found = {}
     for name, value in drag.items():

@@ -138,6 +138,21 @@ def difference(element: Joint | Tendon, before: Array, after: Array) -> Array:
     return np.concatenate((after[:n] - before[:n], quaternions.rotation_vector(turn)))
 
 
+def rates_at(element: Joint | Tendon, time: float) -> Array:
+    """Rates (nv,) of a motion: its own, where it has a method `rate`, or by differences."""
+    own = getattr(element.motion, "rate", None)
+    if own is None:
+        return course(element, time).rates
+    nv = numbers_of(element)[1]
+    rates = finite(np.reshape(own(time), -1), (nv,))
+    if rates is None:
+        raise StateError(
+            f"the rate of the motion of joint '{element.name}' must be {nv} finite numbers, not "
+            f"{own(time)!r}, at t = {time:.9g} s"
+        )
+    return rates
+
+
 def goal_of(joint: Joint, value: Array) -> Array:
     """Coordinates (nv,) of a joint for kernels that close loops: a free rotation as its vector."""
     if not joint.has_quaternion:

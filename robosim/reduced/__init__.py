@@ -1,0 +1,21 @@
+"""REDMAX, the formulation of [Sueda]: `ReducedSimulation`, a reference in plain numpy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from robosim.reduced.point_force import PointForce
+
+if TYPE_CHECKING:
+    from robosim.reduced.simulation import ReducedSimulation
+
+__all__ = ["PointForce", "ReducedSimulation"]
+
+
+def __getattr__(name: str) -> Any:
+    # On first use, so that importing a part of it does not wait for numba.
+    if name == "ReducedSimulation":
+        from robosim.reduced import simulation
+
+        return simulation.ReducedSimulation
+    raise AttributeError(f"module 'robosim.reduced' has no attribute '{name}'")

@@ -1,0 +1,156 @@
+"""Constraints as rows: loops, couplings, driven joints, driven bodies [Sueda, Sects. 1.12, 2.8, 2.9].
+
+Rows G of twists or of velocities, the value g of the constraint and, at the level of accelerations,
+what G's own rate adds. ``G u`` is the rate of g, wherever g is zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from robosim import quaternions, se3
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.validation import Array
+
+
+class Rows(NamedTuple):
+    """Constraints on twists of bodies."""
+
+    G: Array  # (m, 6 nb)
+    g: Array  # (m,) [m or rad]
+    bias: Array  # (m,) rate of G times the twists
+
+
+def loop_rows(robot: Mechanism, joint: Joint, E: Sequence[Array], twists: Array) -> Rows:
+    """Rows of a joint that closes a loop, between its parent a and its child b.
+
+    Where a point is held, the rows are in world axes [Sueda, Eqs. 2.95, 2.97]; where it slides, in
+    the joint's frame, which turns with the parent. Rotations are held in the joint's frame.
+    """
+    none = np.eye(4), np.zeros(6)
+    a = None if joint.parent is None else robot.body_index(joint.parent)
+    b = robot.body_index(joint.child)
+    (E_a, phi_a), (E_b, phi_b) = (none if i is None else (E[i], twists[i]) for i in (a, b))
+    R_a, R_b = E_a[:3, :3], E_b[:3, :3]
+    p_a, p_b = np.asarray(joint.parent_position), np.asarray(joint.child_position)
+    R_J = R_a @ quaternions.rotation_matrix(np.asarray(joint.offset))
+    J_a, J_b = se3.point_jacobian(E_a, p_a), se3.point_jacobian(E_b, p_b)
+    w_a, w_b = R_a @ phi_a[3:], R_b @ phi_b[3:]
+    dx = R_b @ p_b + E_b[:3, 3] - R_a @ p_a - E_a[:3, 3]
+    rate = J_b @ phi_b - J_a @ phi_a
+    # R [w] Gamma phi of both points: what accelerates them while twists stay.
+    bias = np.cross(w_b, J_b @ phi_b) - np.cross(w_a, J_a @ phi_a)
+    turn_a, turn_b = np.zeros((3, 6)), np.zeros((3, 6))
+    turn_a[:, 3:], turn_b[:, 3:] = R_a, R_b
+    if joint.D_T.shape[1] == 3:
+        along, by_a = np.eye(3), -J_a
+    else:
+        along = R_J @ joint.D_T
+        by_a = -J_a + se3.cross_matrix(dx) @ turn_a
+        bias = bias - 2 * np.cross(w_a, rate) + np.cross(w_a, np.cross(w_a, dx))
+    across = R_J @ joint.D_R
+    rows = np.hstack((along, across)).T
+    G = np.zeros((rows.shape[0], 6 * len(E)))
+    m = along.shape[1]
+    for i, point, turn in ((a, by_a, -turn_a), (b, J_b, turn_b)):
+        if i is not None:
+            G[:, 6 * i : 6 * i + 6] = np.vstack((along.T @ point, across.T @ turn))
+    turned = _turned(joint, R_J.T @ R_b)
+    g = np.concatenate((along.T @ dx, joint.D_R.T @ turned))
+    more = np.concatenate((along.T @ bias, -across.T @ np.cross(w_a, w_b - w_a)))
+    return Rows(G, g, more) if m + across.shape[1] else Rows(G, g, np.zeros(0))
+
+
+def _turned(joint: Joint, R: Array) -> Array:
+    """By how much (3,) a rotation, child to joint frame, leaves those that are free; small."""
+    if joint.C_R.shape[1] == 1:
+        axis = joint.C_R[:, 0]
+        return np.cross(axis, R @ axis)
+    if joint.C_R.shape[1] == 3:
+        return np.zeros(3)
+    return quaternions.rotation_vector(quaternions.from_matrix(R))
+
+
+def violation(rows: Rows, joint: Joint) -> float:
+    """Largest violation [m, or the sine of half an angle]."""
+    m = joint.D_T.shape[1]
+    sizes = np.concatenate((np.abs(rows.g[:m]), np.sin(0.5 * np.abs(rows.g[m:]))))
+    return float(np.max(sizes, initial=0.0))
+
+
+class Gears:
+    """Couplings as hyper-reduced coordinates, q = B q_R + offset [Sueda, Eqs. 2.80 to 2.83].
+
+    Attributes
+    ----------
+    B : (nv, n)
+        n of the nv velocities move the rest.
+    offset : (nv,)
+        Of coordinates that are coupled; 0 for others.
+    followers : {index into v: index into q}
+        Of coupled coordinates.
+    rest : list of Coupling
+        What couples a coordinate that is coupled already: constraints, by `rows_of`.
+    """
+
+    def __init__(self, robot: Mechanism) -> None:
+        place = {
+            joint.name: (robot.v_offsets[i], robot.q_offsets[i])
+            for i, joint in enumerate(robot.tree_joints)
+        }
+        led: dict[int, tuple[int, float, float]] = {}
+        self.rest, self.followers = [], {}
+        for coupling in robot.couplings:
+            (joint, at), (source, _) = place[coupling.joint], place[coupling.source]
+            if joint in led or self._leads_back(led, source, joint):
+                self.rest.append(coupling)
+            else:
+                led[joint] = source, coupling.ratio, coupling.offset
+                self.followers[joint] = at
+        free = [k for k in range(robot.nv) if k not in led]
+        self.B, self.offset = np.zeros((robot.nv, len(free))), np.zeros(robot.nv)
+        for column, k in enumerate(free):
+            self.B[k, column] = 1.0
+        for k in led:
+            self._fill(k, led)
+        self._place = place
+
+    @staticmethod
+    def _leads_back(led: dict[int, tuple[int, float, float]], source: int, joint: int) -> bool:
+        while source in led and source != joint:
+            source = led[source][0]
+        return source == joint
+
+    def _fill(self, k: int, led: dict[int, tuple[int, float, float]]) -> None:
+        source, ratio, offset = led[k]
+        if source in led:
+            self._fill(source, led)
+        self.B[k] = ratio * self.B[source]
+        self.offset[k] = ratio * self.offset[source] + offset
+
+    def rows_of(self, couplings: Sequence, q: Array) -> tuple[Array, Array]:
+        """Rows (m, nv) of velocities and values (m,) of couplings."""
+        G, g = np.zeros((len(couplings), len(self.offset))), np.zeros(len(couplings))
+        for row, coupling in enumerate(couplings):
+            (joint, at), (source, from_) = self._place[coupling.joint], self._place[coupling.source]
+            G[row, joint], G[row, source] = 1.0, -coupling.ratio
+            g[row] = q[at] - coupling.ratio * q[from_] - coupling.offset
+        return G, g
+
+
+class Drive(NamedTuple):
+    """A body whose twist is prescribed along some of its axes [Sueda, Sect. 2.9]."""
+
+    body: int
+    twist: Callable[[float], Array]  # by time [s]: velocity in world axes, angular in body axes
+    components: tuple[int, ...]  # of the twist in body axes
+
+    def rates(self, E: Array, time: float) -> Array:
+        """(m,) of the components in body axes, with the body's present axes."""
+        given = np.asarray(self.twist(time), dtype=float)
+        local = np.concatenate((E[:3, :3].T @ given[:3], given[3:]))
+        return local[list(self.components)]

@@ -1,0 +1,247 @@
+"""What takes the steps of one reduced simulation; see `robosim.simulation.running.Stepped`."""
+
+from __future__ import annotations
+
+import threading
+from copy import copy
+from typing import NamedTuple
+
+import numpy as np
+
+from robosim import quaternions
+from robosim.compiled import minimal
+from robosim.compiled.records.graph import ROW
+from robosim.compiled.records.joint import MOTION, SERVO
+from robosim.description.mechanism import Mechanism
+from robosim.errors import ControllerError, ConvergenceError, StateError
+from robosim.minimal.engine import BODY, Silence
+from robosim.reduced import adaptive, euler, maximal, start
+from robosim.reduced.maximal import Bodies
+from robosim.reduced.model import Loads, Model
+from robosim.reduced.solving import Unsolved
+from robosim.reduced.tree import Placed
+from robosim.runtime.handles import Handle, Run
+from robosim.simulation.checkpoint import Counters
+from robosim.simulation.engine import BUSY
+from robosim.simulation.pd import motor_torques
+from robosim.validation import Array
+
+CONVERGED = 0  # of INFO
+
+
+class Options(NamedTuple):
+    """How steps are taken."""
+
+    dt: float
+    method: str
+    coordinates: str
+    tolerance: float
+
+
+class Engine:
+    """Takes the steps of one simulation.
+
+    Parameters
+    ----------
+    model : Model
+    options : Options
+
+    Attributes
+    ----------
+    q, v : (nq,), (nv,)
+        At the knot.
+    bodies : Bodies or None
+        In maximal coordinates, which q and v are read from.
+    loads : robosim.compiled.minimal.Loads
+        What `Held` writes.
+    single : Handle
+        A run of one step.
+    counters : Counters
+    """
+
+    single: Handle
+
+    def __init__(self, model: Model, options: Options) -> None:
+        self.model, self.options, self.robot = model, options, model.robot
+        robot: Mechanism = model.robot
+        self.q, self.v = np.array(robot.home, dtype=float), np.zeros(robot.nv)
+        self.bodies: Bodies | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        rates = self.robot.v_offsets[-1]
+        servos = np.zeros(rates, dtype=SERVO)
+        servos["limit"] = np.inf
+        external = np.zeros(len(self.robot.bodies), dtype=ROW)
+        self.loads = minimal.Loads(np.zeros(rates), servos, np.zeros(0, dtype=MOTION), external)
+        self.counters, self.notices = Counters(), Silence()
+        self._stepping = threading.Lock()
+        self.is_busy = self._stepping.locked
+
+    def copied(self) -> Engine:
+        """An engine in the same state, to the last bit."""
+        self.refuse_if_busy()
+        other = object.__new__(Engine)
+        other.__dict__.update(self.__dict__)
+        other.model = copy(self.model)
+        other._begin()
+        other.restore(self)
+        return other
+
+    def restore(self, other: Engine) -> None:
+        """Go to the state of another engine of the same robot and options."""
+        self.q, self.v, self.bodies = other.q.copy(), other.v.copy(), other.bodies
+        self.model.drives = list(other.model.drives)
+        self.loads.tau[:] = other.loads.tau
+        self.loads.servos[:] = other.loads.servos
+        self.loads.external[:] = other.loads.external
+        self.counters.assign(other.counters.copied(np.zeros(0)))
+
+    @property
+    def timestep(self) -> float:
+        """Length of a step [s]."""
+        return self.options.dt
+
+    @property
+    def time(self) -> float:
+        """Time of the present knot [s]."""
+        return self.counters.start_time + self.counters.steps * self.timestep
+
+    def refuse_if_busy(self) -> None:
+        """Raise a StateError while another thread takes steps."""
+        if self.is_busy():
+            raise StateError(BUSY)
+
+    def start(self, q: Array, v: Array, time: float, hold: tuple[str, ...]) -> None:
+        """Begin at coordinates (nq,) and velocities (nv,), as constraints allow.
+
+        Raises
+        ------
+        ModelError
+            Where a coordinate moves nothing that has inertia; everything stays as it was.
+        StateError
+            Where constraints leave no start.
+        """
+        start.check_inertia(Placed(self.model.links, q, v))
+        q, v = start.close(self.model, q, v, time, hold)
+        self.q, self.v = q, v
+        if self.options.coordinates == "maximal":
+            placed = Placed(self.model.links, q, v)
+            self.bodies = Bodies(placed.E, placed.twists)
+        self.loads.external["w"] = 0.0
+        self.counters.assign(Counters(time))
+
+    def placed(self) -> Bodies:
+        """The bodies at the knot."""
+        if self.bodies is not None:
+            return self.bodies
+        placed = Placed(self.model.links, self.q, self.v)
+        return Bodies(placed.E, placed.twists)
+
+    def states(self) -> np.ndarray:
+        """Places, orientations and velocities of all bodies, (nb,) BODY."""
+        found = np.zeros(len(self.robot.bodies), dtype=BODY)
+        bodies = self.placed()
+        for row, E, phi in zip(found, bodies.E, bodies.twists, strict=True):
+            R = E[:3, :3]
+            row["x"], row["q"] = E[:3, 3], quaternions.from_matrix(R)
+            row["v"], row["omega"] = R @ phi[:3], phi[3:]
+        return found
+
+    def violation(self) -> float:
+        """Largest violation of a joint or coupling [m, or the sine of half an angle]."""
+        placed = Placed(self.model.links, self.q, self.v)
+        if self.bodies is None:
+            return start.open_by(self.model, placed)
+        # Of joints of the tree: how far bodies are from where the coordinates have them.
+        return maximal.open_by(self.model, self.bodies, self.q)
+
+    def advance_once(self, run: Handle) -> None:
+        """Take the only step of a run."""
+        self.advance(run, 0, 1)
+
+    def advance(self, run: Handle, begin: int, end: int) -> None:
+        """Take steps `begin` to `end` of a run."""
+        if not self._stepping.acquire(False):
+            raise StateError(BUSY)
+        try:
+            for k in range(begin, end):
+                self._step(run.values, k)
+                self.counters.steps += 1
+                self.counters.last = run.values.infos, k
+        finally:
+            self._stepping.release()
+
+    def _step(self, run: Run, k: int) -> None:
+        """Step k of a run, with what drives it and what it leaves."""
+        loads, row = self._driven(run, k), k // int(run.every[0])
+        if logged := k % int(run.every[0]) == 0:
+            run.q[row], run.v[row] = self.q, self.v
+            run.tau[row] = self.loads.tau
+        for i in np.flatnonzero(~np.isfinite(loads.tau)):
+            raise ControllerError(
+                f"the controller gave {loads.tau[i]} for '{self.robot.v_names[i]}' at "
+                f"{self.time:.6g} s"
+            )
+        taken = self._taken(loads)
+        if not (np.isfinite(taken.q).all() and np.isfinite(taken.v).all()):
+            raise self._failure("it leads to numbers that are not finite")
+        self.q, self.v = taken.q, taken.v
+        if logged:
+            run.tau[row, : self.robot.nv] += taken.tau
+        info = run.infos[k]
+        info["status"], info["iterations"], info["substeps"] = CONVERGED, taken.iterations, 1
+        info["order"] = 1 if self.options.method == "euler" else 8
+        info["residual"], info["gap"], info["turn"], info["turner"] = taken.residual, np.inf, 1, -1
+        if self.model.is_constrained or self.bodies is not None:
+            info["violation"] = self.violation()
+
+    def _driven(self, run: Run, k: int) -> Loads:
+        """What acts over step k of a run."""
+        tau, gains = self.loads.tau, run.gains
+        tau[:] = run.torques[k if len(run.torques) > 1 else 0]
+        for name, moving in (("target", run.targets), ("velocity", run.rates)):
+            if len(moving):
+                gains[name] = moving[k]
+        if run.controller[0] != 0:
+            raise ControllerError(
+                "a compiled controller is for compiled simulations: hand ReducedSimulation a "
+                "function of the simulation, such as lambda sim: compiled(sim)"
+            )
+        held = gains[gains["implicit"] == 0]
+        rates = self.v[held["v_index"]]
+        asked = held["kp"] * (held["target"] - self.q[held["q_index"]])
+        asked += held["kd"] * (held["velocity"] - rates)
+        np.add.at(tau, held["v_index"], motor_torques(held, asked, rates))
+        servos = gains[gains["implicit"] != 0]
+        if len(servos) and self.options.method != "euler":
+            raise ControllerError(
+                "an implicit PD is part of a step of method='euler'; method='adaptive' takes "
+                "those that are held"
+            )
+        own = self.loads.servos
+        own["kp"], own["kd"], own["target_rate"] = 0.0, 0.0, 0.0
+        own["start"][servos["v_index"]] = self.q[servos["q_index"]]
+        return Loads(tau[: self.robot.nv].copy(), servos, np.array(self.loads.external["w"]))
+
+    def _taken(self, loads: Loads) -> euler.Step:
+        model, options, time = self.model, self.options, self.time
+        try:
+            if options.method == "adaptive":
+                return adaptive.step(
+                    model, self.q, self.v, time, options.dt, loads, options.tolerance
+                )
+            if self.bodies is None:
+                return euler.step(model, self.q, self.v, time, options.dt, loads)
+            taken, self.bodies = maximal.step(
+                model, self.bodies, self.q, self.v, time, options.dt, loads
+            )
+            return taken
+        except (Unsolved, np.linalg.LinAlgError) as error:
+            raise self._failure(str(error)) from error
+
+    def _failure(self, reason: str) -> ConvergenceError:
+        return ConvergenceError(
+            self.time, np.inf, 0, 1, self.robot.bodies[0].name,
+            f"Its linear system has no solution: {reason}. It may need a smaller timestep.",
+        )  # fmt: skip

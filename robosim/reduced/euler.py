@@ -1,0 +1,259 @@
+"""A step of linearly implicit Euler in reduced coordinates [Sueda, Eqs. 2.79, 2.99, 2.107]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from robosim.reduced import joints
+from robosim.reduced.constraints import loop_rows
+from robosim.reduced.forces import BodyForces
+from robosim.reduced.model import JointForces, Loads, Model, within_limits
+from robosim.reduced.solving import Gradients, Solver, constrained
+from robosim.reduced.tree import Placed, TreeSolver
+from robosim.simulation.motions import difference, rates_at, value_at
+from robosim.validation import Array
+
+PASSES = 10  # over servos that come to the limits of their motors
+
+
+class Step(NamedTuple):
+    """Where a step has led."""
+
+    q: Array
+    v: Array
+    iterations: int
+    residual: float  # [m/s]
+    tau: Array  # (nv,) of servos
+
+
+def step(model: Model, q: Array, v: Array, time: float, h: float, loads: Loads) -> Step:
+    """Coordinates and velocities after a step of h seconds.
+
+    Raises
+    ------
+    robosim.reduced.solving.Unsolved
+        Where the system has no solution.
+    """
+    placed = Placed(model.links, q, v)
+    bodies = model.body_forces(placed.E, placed.twists, loads)
+    return with_servos(
+        loads, lambda held: _velocities(model, placed, bodies, time, h, held), model, q, h
+    )
+
+
+def with_servos(
+    loads: Loads,
+    velocities: Callable[[Loads], tuple[Array, int, float]],
+    model: Model,
+    q: Array,
+    h: float,
+) -> Step:
+    """A step whose servos give no more than their motors can.
+
+    A servo that would is taken out of the equations, and gives what its motor has.
+    """
+    given = np.zeros(len(loads.tau))
+    for _ in range(PASSES):
+        v, iterations, residual = velocities(loads)
+        after = moved(model, q, h * v)
+        asked, allowed = within_limits(loads.servos, after, v)
+        over = np.abs(asked - allowed) > 1e-12 * (1.0 + np.abs(asked))
+        if not over.any():
+            break
+        at = loads.servos["v_index"][over]
+        given[at] += allowed[over]
+        tau = loads.tau.copy()
+        tau[at] += allowed[over]
+        loads = loads._replace(tau=tau, servos=loads.servos[~over])
+    asked, allowed = within_limits(loads.servos, after, v)
+    given[loads.servos["v_index"]] += allowed
+    after, v = exchanged(model, after, v)
+    return Step(after, v, iterations, residual, given)
+
+
+def moved(model: Model, q: Array, change: Array) -> Array:
+    """Coordinates (nq,) that a change (nv,) leads to."""
+    out = np.array(q, dtype=float)
+    for i, joint in enumerate(model.links.joints):
+        out[model.links.q[i]] = joints.advanced(joint, q[model.links.q[i]], change[model.links.v[i]])
+    return out
+
+
+def exchanged(model: Model, q: Array, v: Array) -> tuple[Array, Array]:
+    """The same state with rotation vectors that are not too long."""
+    q, v = q.copy(), v.copy()
+    for i, joint in enumerate(model.links.joints):
+        at, on = model.links.q[i], model.links.v[i]
+        q[at], v[on] = joints.exchanged(joint, q[at], v[on])
+    return q, v
+
+
+def _velocities(
+    model: Model, placed: Placed, bodies: BodyForces, time: float, h: float, loads: Loads
+) -> tuple[Array, int, float]:
+    links, v = model.links, placed.v
+    along = model.joint_forces(placed.q, v, loads)
+    damped = bodies.f.copy()
+    for a, b, D in bodies.D:
+        damped[a] += D @ placed.twists[b]
+    momenta = np.einsum("nij,nj->ni", links.inertias, placed.twists)
+    inert = np.einsum("nij,nj->ni", links.inertias, placed.bias)
+    f = placed.transposed(momenta + h * (damped - inert))
+    f += links.armature * v + h * (along.f + along.D * v)
+    system = System(model, placed, bodies, along, h)
+    G, b = rows_at(model, placed.E, placed.twists, placed.q, time, h)
+    J = placed.jacobian() if len(G) else np.zeros((0, len(v)))
+    reduced = [row[6 * len(placed.E) :] + row[: 6 * len(placed.E)] @ J for row in G]
+    rows = np.array(reduced).reshape(len(G), len(v))
+    C, d = limits_at(model, placed.q)
+    B = model.gears.B
+    found = constrained(system.solver, B.T @ f, rows @ B, b, C @ B, d)
+    left = B.T @ (system.times(B @ found.x) - f)
+    left = left + np.vstack((rows @ B, C @ B)).T @ found.multipliers
+    scale = np.maximum(np.diag(B.T @ np.diag(system.diagonal()) @ B), 1e-300)
+    residual = float(np.max(np.abs(left) / scale, initial=0.0))
+    return B @ found.x, max(1, system.iterations), residual
+
+
+def rows_at(
+    model: Model, E: Sequence[Array], twists: Array, q: Array, time: float, h: float
+) -> tuple[Array, Array]:
+    """Rows (m, 6 nb + nv), of twists and of velocities, and what they have to be (m,).
+
+    Loops [Sueda, Eq. 2.99] with ``-gamma g`` (1.82), couplings beyond the gears, driven joints and
+    bodies [Sueda, Eq. 2.107].
+    """
+    n, nv, gamma = 6 * len(E), model.robot.nv, model.baumgarte or 0.0
+    rows, wanted = [], []
+    for joint in model.robot.loop_joints:
+        found = loop_rows(model.robot, joint, E, twists)
+        rows += [np.concatenate((row, np.zeros(nv))) for row in found.G]
+        wanted += list(-gamma * found.g)
+    G, g = model.gears.rows_of(model.gears.rest, q)
+    rows += [np.concatenate((np.zeros(n), row)) for row in G]
+    wanted += list(-gamma * g)
+    for i, joint in model.led:
+        own = model.links.v[i]
+        rows += [np.eye(n + nv)[n + k] for k in range(own.start, own.stop)]
+        wanted += list(led_rates(model, i, q, time, h))
+    for drive in model.drives:
+        rows += [np.eye(n + nv)[6 * drive.body + k] for k in drive.components]
+        wanted += list(drive.rates(E[drive.body], time + h))
+    return np.array(rows).reshape(len(rows), n + nv), np.array(wanted)
+
+
+def led_rates(model: Model, i: int, q: Array, time: float, h: float) -> Array:
+    """Velocities (n,) of a driven joint over a step.
+
+    With `baumgarte`, the motion's own and a share of what is missing [Sueda, Eqs. 1.82, 2.107];
+    without, those that lead it to where the motion is at the end of the step.
+    """
+    joint = model.links.joints[i]
+    missing = difference(joint, q[model.links.q[i]], value_at(joint, time + h))
+    if model.baumgarte is None:
+        return missing / h
+    return rates_at(joint, time + h) + model.baumgarte * missing
+
+
+def limits_at(model: Model, q: Array) -> tuple[Array, Array]:
+    """Rows (l, nv) of limits that are reached, and the least that they may be (l,).
+
+    [Sueda, Eq. 2.105], at the level of velocities: a limit acts while it is not kept.
+    """
+    gamma = model.baumgarte or 0.0
+    reached = [limit for limit in model.limits if limit[2] * (q[limit[1]] - limit[3]) <= 0.0]
+    C, d = np.zeros((len(reached), model.robot.nv)), np.zeros(len(reached))
+    for row, (on, at, side, bound) in enumerate(reached):
+        C[row, on] = side
+        d[row] = gamma * side * (bound - q[at])
+    return C, d
+
+
+class System:
+    """``J^T (M + h D - h^2 K) J + armature + h D_r - h^2 K_r`` of a step, and what solves it.
+
+    Alg. 10 where all blocks are on the diagonal; conjugate gradients, preconditioned by it, where
+    springs cross the tree; the dense matrix where gears take coordinates out.
+
+    Attributes
+    ----------
+    solver : from right-hand sides to solutions, of the coordinates without those of gears
+    """
+
+    def __init__(
+        self, model: Model, placed: Placed, bodies: BodyForces, along: JointForces, h: float
+    ) -> None:
+        self.placed, links = placed, model.links
+        self.bodies = links.inertias.copy()
+        self.crossing: list[tuple[int, int, Array]] = []
+        terms = [(a, b, -h * h * K) for a, b, K in bodies.K]
+        terms += [(a, b, h * D) for a, b, D in bodies.D]
+        for a, b, block in terms:
+            # Symmetrized, as half of each and of its mirror image.
+            for i, j, half in ((a, b, 0.5 * block), (b, a, 0.5 * block.T)):
+                if i == j:
+                    self.bodies[i] += half
+                else:
+                    self.crossing.append((i, j, half))
+        self.joints = []
+        for i, K in enumerate(along.K):
+            own = links.v[i]
+            diagonal = np.diag(links.armature[own] + h * along.D[own])
+            self.joints.append(diagonal - 0.5 * h * h * (K + K.T))
+        self._tree: TreeSolver | None = None
+        self.gradients: Gradients | None = None
+        B = model.gears.B
+        if model.gears.followers:
+            dense = B.T @ self.matrix() @ B
+            self.solver: Solver = lambda f: np.linalg.solve(dense, f)
+        elif self.crossing:
+            self.gradients = Gradients(self.times, self.tree)
+            self.solver = self.gradients
+        else:
+            self.solver = self.tree
+
+    @property
+    def iterations(self) -> int:
+        """Of conjugate gradients; 0 without."""
+        return 0 if self.gradients is None else self.gradients.iterations
+
+    @property
+    def tree(self) -> TreeSolver:
+        """Alg. 10 on the diagonal."""
+        if self._tree is None:
+            self._tree = TreeSolver(self.placed, self.bodies, self.joints)
+        return self._tree
+
+    def times(self, x: Array) -> Array:
+        """The system times x (nv,), in O(n)."""
+        twists = self.placed.times(x)
+        wrenches = np.einsum("nij,nj->ni", self.bodies, twists)
+        for i, j, block in self.crossing:
+            wrenches[i] += block @ twists[j]
+        out = self.placed.transposed(wrenches)
+        for own, block in zip(self.placed.links.v, self.joints, strict=True):
+            out[own] += block @ x[own]
+        return out
+
+    def matrix(self) -> Array:
+        """The same as a dense matrix (nv, nv)."""
+        J = self.placed.jacobian()
+        n = len(self.bodies)
+        middle = np.zeros((6 * n, 6 * n))
+        diagonal = [(i, i, block) for i, block in enumerate(self.bodies)]
+        for i, j, block in (*diagonal, *self.crossing):
+            middle[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] += block
+        out = J.T @ middle @ J
+        for own, block in zip(self.placed.links.v, self.joints, strict=True):
+            out[own, own] += block
+        return np.asarray(out)
+
+    def diagonal(self) -> Array:
+        """Inertia (nv,) that each coordinate moves: of what a residual is a velocity."""
+        J = self.placed.jacobian()
+        M = self.placed.links.inertias
+        moved = np.einsum("nij,njk->nik", M, J.reshape(len(M), 6, -1))
+        return np.einsum("nik,nik->k", J.reshape(len(M), 6, -1), moved) + 1e-300

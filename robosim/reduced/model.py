@@ -1,0 +1,186 @@
+"""What a robot is made of for its reduced equations, and what acts on it at a knot."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from robosim import quaternions
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.description.springs import PointSpring
+from robosim.reduced import forces
+from robosim.reduced.constraints import Drive, Gears
+from robosim.reduced.forces import BodyForces, Ends
+from robosim.reduced.point_force import PointForce
+from robosim.reduced.tree import Links
+from robosim.simulation.pd import motor_torques
+from robosim.validation import Array
+
+
+class Loads(NamedTuple):
+    """What acts from outside over a step."""
+
+    tau: Array  # (nv,) held forces
+    servos: np.ndarray  # GAINS of an implicit PD, part of the equations
+    wrenches: Array  # (nb, 6) on bodies, world axes, about centres of mass
+
+
+class JointForces(NamedTuple):
+    """Forces along coordinates, with K = df/dq and D = -df/dv of each joint."""
+
+    f: Array  # (nv,), damping and all
+    K: list[Array]  # of each joint, (n, n)
+    D: Array  # (nv,)
+
+
+@dataclass
+class Model:
+    """A robot with what acts on it.
+
+    Attributes
+    ----------
+    robot : Mechanism
+    gravity : (3,) [m/s^2]
+    drags : (nb, 6, 6)
+    pushes : sequence of PointForce
+    explicit : names of springs and point forces whose K and D are left out
+    baumgarte : float or None [1/s]
+    drives : list of Drive
+    """
+
+    robot: Mechanism
+    gravity: Array
+    drags: Array
+    pushes: Sequence[PointForce]
+    explicit: Collection[str]
+    baumgarte: float | None
+    drives: list[Drive] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        robot = self.robot
+        self.links, self.gears = Links(robot), Gears(robot)
+        none = np.zeros(0)
+        self.damping = np.concatenate(
+            (none, *(joint.per_coordinate("damping") for joint in self.links.joints))
+        )
+        self.pushed = []
+        for push in self.pushes:
+            body, frame = robot.body_or_frame(push.body)
+            R = quaternions.rotation_matrix(np.asarray(frame.quaternion))
+            point = np.asarray(frame.position) + R @ np.asarray(push.point)
+            self.pushed.append((body, point, push.size * np.asarray(push.direction)))
+        self.led: list[tuple[int, Joint]] = [
+            (i, joint) for i, joint in enumerate(self.links.joints) if joint.motion is not None
+        ]
+        self.limits = [
+            (v, q, side, float(bound))
+            for i, joint in enumerate(self.links.joints)
+            if joint.motion is None
+            for k in range(joint.numbers)
+            for side, bound in (
+                (1.0, np.asarray(joint.lower)[k]),
+                (-1.0, np.asarray(joint.upper)[k]),
+            )
+            if np.isfinite(bound)
+            for v, q in ((self.links.v[i].start + k, self.links.q[i].start + k),)
+        ]
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether loops, couplings or motions make coordinates depend on each other."""
+        return bool(self.robot.loop_joints or self.robot.couplings or self.led)
+
+    def ends(self, spring: PointSpring, E: Sequence[Array], twists: Array) -> Ends:
+        """Where the ends of a spring are."""
+        names = spring.parent, spring.child
+        a, b = (None if name is None else self.robot.body_index(name) for name in names)
+        points = np.asarray(spring.parent_position), np.asarray(spring.child_position)
+        return Ends((a, b), points, E, twists)
+
+    def body_forces(self, E: Sequence[Array], twists: Array, loads: Loads) -> BodyForces:
+        """Wrenches on bodies, with K and D of all that is not explicit."""
+        found = BodyForces(
+            forces.coriolis_and_weight(self.links, E, twists, self.gravity), [], []
+        )
+        for i, (F, wrench) in enumerate(zip(E, loads.wrenches, strict=True)):
+            if wrench.any():
+                R = F[:3, :3].T
+                found.f[i] += np.concatenate((R @ wrench[:3], R @ wrench[3:]))
+            if self.drags[i].any():
+                found.f[i] -= self.drags[i] @ twists[i]
+                found.D.append((i, i, self.drags[i]))
+        for push, (i, point, along) in zip(self.pushes, self.pushed, strict=True):
+            wrench, K = forces.point_force(E[i], point, along)
+            found.f[i] += wrench
+            if push.name not in self.explicit:
+                found.K.append((i, i, K))
+        for spring in self.robot.springs:
+            ends = self.ends(spring, E, twists)
+            f, K, D = forces.pull(ends, spring)
+            for a in (0, 1):
+                if (i := ends.bodies[a]) is None:
+                    continue
+                found.f[i] += f[6 * a : 6 * a + 6]
+                for b in (0, 1):
+                    if (j := ends.bodies[b]) is None or spring.name in self.explicit:
+                        continue
+                    block = np.s_[6 * a : 6 * a + 6, 6 * b : 6 * b + 6]
+                    found.K.append((i, j, K[block]))
+                    if spring.damping:
+                        found.D.append((i, j, D[block]))
+        return found
+
+    def joint_forces(self, q: Array, v: Array, loads: Loads) -> JointForces:
+        """Forces of springs, dampers and servos along the coordinates, and those that are held.
+
+        Those of joints that are driven change nothing but what it takes to drive them.
+        """
+        f, K = loads.tau - self.damping * v, []
+        D = self.damping.copy()
+        for i, joint in enumerate(self.links.joints):
+            own, slope = forces.joint_forces(joint, q[self.links.q[i]])
+            f[self.links.v[i]] += own
+            K.append(slope)
+        for g in loads.servos:
+            k = int(g["v_index"])
+            i = next(i for i, place in enumerate(self.links.v) if place.start <= k < place.stop)
+            at = k - self.links.v[i].start
+            f[k] += g["kp"] * (g["target"] - q[g["q_index"]]) + g["kd"] * (g["velocity"] - v[k])
+            K[i][at, at] -= g["kp"]
+            D[k] += g["kd"]
+        return JointForces(f, K, D)
+
+    def energy(self, E: Sequence[Array], twists: Array, q: Array, v: Array) -> float:
+        """Kinetic and potential energy [J]."""
+        total = 0.5 * float(self.links.armature @ v**2)
+        for M, F, phi in zip(self.links.inertias, E, twists, strict=True):
+            total += 0.5 * float(phi @ M @ phi) - M[0, 0] * float(self.gravity @ F[:3, 3])
+        for i, joint in enumerate(self.links.joints):
+            total += forces.joint_energy(joint, q[self.links.q[i]])
+        for spring in self.robot.springs:
+            length = float(np.linalg.norm(self.ends(spring, E, twists).across))
+            total += forces.spring_energy(spring, length)
+        for i, point, along in self.pushed:
+            total -= float(along @ (E[i][:3, :3] @ point + E[i][:3, 3]))
+        return total
+
+    def momentum(self, E: Sequence[Array], twists: Array) -> tuple[Array, Array]:
+        """Linear and angular momentum about the world's origin."""
+        linear, angular = np.zeros(3), np.zeros(3)
+        for M, F, phi in zip(self.links.inertias, E, twists, strict=True):
+            p = F[:3, :3] @ (M @ phi)[:3]
+            linear += p
+            angular += np.cross(F[:3, 3], p) + F[:3, :3] @ (M @ phi)[3:]
+        return linear, angular
+
+
+def within_limits(servos: np.ndarray, q: Array, v: Array) -> tuple[Array, Array]:
+    """What servos ask for at q and v, and what their motors give of that (n,)."""
+    rates = v[servos["v_index"]]
+    asked = servos["kp"] * (servos["target"] - q[servos["q_index"]])
+    asked += servos["kd"] * (servos["velocity"] - rates)
+    return asked, motor_torques(servos, asked, rates)

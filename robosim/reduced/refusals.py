@@ -1,0 +1,88 @@
+"""What the reduced formulation does not take, refused by name before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from robosim.description.inertias import unturnable
+from robosim.description.massless import idle_ends
+from robosim.description.mechanism import Mechanism
+from robosim.errors import ModelError, OptionError
+from robosim.minimal.refusals import IGNORABLE, INSTEAD, loop_extras, resisting
+
+
+def check_robot(robot: Mechanism, ignore: Collection[str], method: str, coordinates: str) -> None:
+    """Refuse what the equations do not have; contacts, limits and dry friction unless ignored.
+
+    Raises
+    ------
+    OptionError
+        For names that are not in IGNORABLE.
+    ModelError
+        With the element that is not taken.
+    """
+    if isinstance(ignore, str) or not set(ignore) <= set(IGNORABLE):
+        raise OptionError(f"ignore takes names among {', '.join(IGNORABLE)}, not {ignore!r}")
+    for element, what, name in resisting(robot):
+        if name == "limits" and method == "euler" and _are_plain(robot, element):
+            continue
+        if name not in ignore:
+            raise ModelError(
+                f"{what}, which ReducedSimulation(method='{method}') does not have: leave it out "
+                f"by ignore=({name!r},), or {INSTEAD}",
+                element=element,
+            )
+    for element, what in loop_extras(robot):
+        raise ModelError(
+            f"{what}, which the reduced formulation does not have: {INSTEAD}", element=element
+        )
+    for joint in robot.loop_joints:
+        if joint.motion is not None:
+            raise ModelError(
+                "closes a loop and is driven along a motion, which the reduced formulation does "
+                f"not have: drive a joint of the tree, or {INSTEAD}",
+                element=f"joint '{joint.name}'",
+            )
+    for tendon in robot.tendons:
+        raise ModelError(
+            f"is a tendon, which the reduced formulation does not have: {INSTEAD}",
+            element=f"tendon '{tendon.name}'",
+        )
+    for joint in robot.tree_joints:
+        free = slice(joint.numbers, None) if joint.has_quaternion else slice(0, 0)
+        rotors = joint.per_coordinate("armature") != 0
+        if np.any(rotors[free]):
+            raise ModelError(
+                "has armature of a free rotation, which the reduced formulation does not have: "
+                f"{INSTEAD}",
+                element=f"joint '{joint.name}'",
+            )
+        if coordinates == "maximal" and np.any(rotors):
+            raise ModelError(
+                "has armature, which coordinates='maximal' does not have: use "
+                "coordinates='reduced'",
+                element=f"joint '{joint.name}'",
+            )
+    for body in unturnable(robot):
+        raise ModelError(
+            "inertia must be positive definite to be simulated; its principal moments are "
+            f"{body.principal_moments.tolist()}: correct it, or use "
+            "robosim.Simulation(robot, impossible_inertia='ball')",
+            element=f"body '{body.name}'",
+        )
+    for name in idle_ends(robot):
+        raise ModelError(
+            "has no mass, but hangs on a moving joint: give it an <inertial>, or use "
+            "robosim.Simulation(robot, massless='lock')",
+            element=f"link '{name}'",
+        )
+
+
+def _are_plain(robot: Mechanism, element: str) -> bool:
+    """Whether limits are those of plain coordinates of the tree, which are inequalities here."""
+    for joint in robot.tree_joints:
+        if f"joint '{joint.name}'" == element:
+            return not (np.isfinite(joint.cone) or np.isfinite(joint.largest_turn))
+    return False

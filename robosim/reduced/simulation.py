@@ -1,0 +1,382 @@
+"""A mechanism in motion by the formulation of [Sueda], REDMAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from numbers import Real
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim import quaternions
+from robosim.description.charts import check_on_chart
+from robosim.description.mechanism import Mechanism
+from robosim.errors import OptionError, StateError
+from robosim.minimal.simulation import Bodies, drags_of
+from robosim.reduced.constraints import Drive
+from robosim.reduced.engine import Engine, Options
+from robosim.reduced.model import Model
+from robosim.reduced.point_force import PointForce
+from robosim.reduced.refusals import check_robot
+from robosim.simulation.frames import Frames
+from robosim.simulation.given import check_time, checked, checked_pose
+from robosim.simulation.loads import Held, wrench_about
+from robosim.simulation.motions import Motions
+from robosim.simulation.readings import Contact, contact_positions
+from robosim.simulation.running import Running
+from robosim.simulation.runs import Runs
+from robosim.simulation.views import BodyState
+from robosim.validation import Array, finite, read_only
+
+if TYPE_CHECKING:
+    from robosim.simulation.dynamics import Dynamics
+
+METHODS = ("euler", "adaptive")
+COORDINATES = ("reduced", "maximal")
+LATER = ("single", "staggered")  # contacts of [Sueda, Eq. 1.88, Alg. 7]
+
+
+class ReducedSimulation(Frames, Runs):
+    """REDMAX: reduced coordinates whose Jacobian makes them of maximal ones [Sueda].
+
+    A reference in plain numpy, to hold other formulations to, and slow beside them. It has
+    gravity, springs, dampers and potentials of joints and between points, point forces, drag, held
+    wrenches, torques, servos, loops, gears, driven joints and bodies, and limits.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    timestep : float [s]
+    gravity : (3,) [m/s^2], world
+    method : str
+        "euler" is linearly implicit Euler, of first order, with all stiffness and damping in its
+        matrix [Sueda, Eq. 2.79]. "adaptive" integrates accelerations (2.21) by DOP853 of
+        `scipy.integrate.solve_ivp`, from each knot to the next.
+    coordinates : str
+        "reduced", or "maximal" with joints as constraints [Sueda, Eqs. 1.28 to 1.30, 1.73]; these
+        drift, by "euler" alone.
+    contacts : None
+        Contacts are left out. "single" and "staggered" are not there yet.
+    baumgarte : float or None [1/s]
+        alpha = beta = gamma of [Sueda, Eq. 1.82], at which loops, driven joints and limits come
+        back to where they should be. None: they do not; but driven joints follow exactly.
+    tolerance : float
+        Relative and absolute, of "adaptive".
+    ignore : names among "contacts", "limits", "friction"
+        What the robot has and this simulation leaves out.
+    drag : mapping of names of bodies to (6, 6), or None
+        Wrench = -drag twist, as of `robosim.MinimalSimulation` [Sueda, Sect. 1.9.1].
+    forces : sequence of PointForce
+    explicit : names of springs between points and of forces
+        Whose stiffness and damping are left out of the matrix of "euler".
+
+    Attributes
+    ----------
+    robot : Mechanism
+    method, coordinates : str
+    engine : Engine
+        What takes the steps: for other modules of robosim, and free to change.
+
+    Raises
+    ------
+    OptionError
+        For an option that is not allowed.
+    ModelError
+        For what the robot has and this simulation does not take; see `ignore`.
+    """
+
+    def __init__(
+        self,
+        robot: Mechanism,
+        timestep: float = 1e-3,
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        *,
+        method: str = "euler",
+        coordinates: str = "reduced",
+        contacts: str | None = None,
+        baumgarte: float | None = None,
+        tolerance: float = 1e-9,
+        ignore: Collection[str] = (),
+        drag: Mapping[str, ArrayLike] | None = None,
+        forces: Sequence[PointForce] = (),
+        explicit: Collection[str] = (),
+    ) -> None:
+        numbers = {"timestep": timestep, "tolerance": tolerance}
+        if baumgarte is not None:
+            numbers["baumgarte"] = baumgarte
+        for name, value in numbers.items():
+            if not (isinstance(value, Real) and np.isfinite(value) and value > 0):
+                raise OptionError(f"{name} must be a positive number, not {value!r}")
+        for name, choice, known in (
+            ("method", method, METHODS),
+            ("coordinates", coordinates, COORDINATES),
+        ):
+            if choice not in known:
+                raise OptionError(f"{name} must be one of {', '.join(known)}, not {choice!r}")
+        if contacts is not None:
+            told = "is not there yet" if contacts in LATER else "is not known"
+            raise OptionError(
+                f"contacts={contacts!r} {told}: ReducedSimulation has contacts=None alone; "
+                "robosim.Simulation has contacts"
+            )
+        if coordinates == "maximal" and method != "euler":
+            raise OptionError("coordinates='maximal' is for method='euler'")
+        weight = finite(gravity, (3,))
+        if weight is None:
+            raise OptionError(f"gravity must be three finite numbers, not {gravity!r}")
+        if not isinstance(robot, Mechanism):
+            raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
+        check_robot(robot, ignore, method, coordinates)
+        drags = np.zeros((len(robot.bodies), 6, 6))
+        for name, matrix in drags_of(robot, drag or {}).items():
+            drags[robot.body_index(name)] = matrix
+        forces = _checked_forces(robot, forces, explicit)
+        self.robot, self.method, self.coordinates = robot, method, coordinates
+        self.baumgarte, self._gravity = baumgarte, read_only(weight)
+        model = Model(robot, weight, drags, forces, tuple(explicit), baumgarte)
+        if "limits" in ignore:
+            model.limits = []
+        options = Options(float(timestep), method, coordinates, float(tolerance))
+        pushed = tuple(map(id, forces))
+        told = tuple(sorted(explicit)), weight.tobytes(), drags.tobytes(), baumgarte, pushed
+        self._asked_for = options, *told
+        self._dynamics: Dynamics | None = None
+        engine = Engine(model, options)
+        self._own(engine, Held(robot, engine.loads))  # type: ignore[arg-type]
+        self.set_state()
+
+    def _own(self, engine: Engine, held: Held) -> None:
+        """Make what belongs to this simulation alone."""
+        self.engine, self.held = engine, held
+        self._running = Running(engine, held, Motions(self.robot, engine.timestep))
+
+    def set_state(
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        time: float = 0.0,
+        hold: Sequence[str] = (),
+    ) -> None:
+        """Put the robot at joint coordinates q (nq,), moving at v (nv,): a start.
+
+        Loops and couplings are closed by small motions in the mass metric, and velocities are
+        projected onto them. Driven joints are put onto their motions.
+
+        Parameters
+        ----------
+        q : (nq,) or None
+            The robot's home pose if None.
+        v : (nv,) or None
+            At rest if None.
+        time : float [s]
+        hold : names of joints
+            Kept exactly as given, driven ones too, which then come to their motions as
+            `baumgarte` wants.
+
+        Raises
+        ------
+        StateError
+            For a wrong shape, a value that is not finite, a quaternion that is not unit, or loops
+            and couplings that cannot be closed.
+        ModelError
+            Where a coordinate moves nothing that has inertia.
+        """
+        self._running.refuse_if_busy()
+        robot = self.robot
+        at_home = q is None
+        q = checked_pose(robot, "q", np.asarray(robot.home) if q is None else q)
+        for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
+            if joint.own_chart is not None and not at_home:
+                check_on_chart(joint.own_chart, q[start : start + joint.nq], joint.name)
+        v = checked("v", np.zeros(robot.nv) if v is None else v, robot.v_names)
+        check_time(time)
+        for name in hold:
+            robot.joint_index(name)
+        self.engine.start(q, v, float(time), tuple(hold))
+
+    def drive_body(
+        self, body: str, twist: Callable[[float], ArrayLike], components: Sequence[int]
+    ) -> None:
+        """Prescribe how a body moves from now on, by whatever wrench that takes [Sueda, Sect. 2.9].
+
+        Parameters
+        ----------
+        body : str
+        twist : callable
+            From the time [s] to (6,): velocity of the centre of mass in world axes [m/s], angular
+            velocity in body axes [rad/s].
+        components : indices 0 to 5
+            Which of the twist in body axes are prescribed: velocity, then angular velocity.
+
+        Raises
+        ------
+        OptionError
+            For method="adaptive", or components that are none.
+        """
+        if self.method != "euler":
+            raise OptionError("drive_body is for method='euler', which works with velocities")
+        chosen = tuple(components)
+        if not chosen or not set(chosen) <= set(range(6)) or len(set(chosen)) < len(chosen):
+            raise OptionError(f"components must be different indices 0 to 5, not {components!r}")
+        index = self.robot.body_index(body)
+        self.engine.model.drives.append(Drive(index, twist, chosen))  # type: ignore[arg-type]
+
+    def copy(self) -> ReducedSimulation:
+        """A simulation of the same robot in the same state that goes its own way.
+
+        It takes the same steps as this one, to the last bit.
+        """
+        other = object.__new__(ReducedSimulation)
+        other.__dict__.update(self.__dict__)
+        engine = self.engine.copied()
+        other._own(engine, self.held.beside(engine.loads))  # type: ignore[arg-type]
+        return other
+
+    def restore(self, other: ReducedSimulation) -> None:
+        """Go to the state of another simulation of the same robot; or back to a `copy`'s.
+
+        Raises
+        ------
+        StateError
+            If it is of another robot, or has other options.
+        """
+        self._running.refuse_if_busy()
+        if not self.is_like(other):
+            raise StateError(
+                "a simulation can go to the state of a ReducedSimulation of the same robot (one "
+                "Mechanism for both), with the same timestep, gravity and options, not to "
+                f"{other!r}"
+            )
+        if other is not self:
+            self.engine.restore(other.engine)
+            self.held.control_by(None)
+            self.held.release_servos()
+
+    @property
+    def timestep(self) -> float:
+        """Length of a step [s]; another one needs another simulation."""
+        return self.engine.timestep
+
+    @property
+    def gravity(self) -> Array:
+        """Acceleration of free fall (3,) [m/s^2], world, read-only."""
+        return self._gravity
+
+    @property
+    def time(self) -> float:
+        """Time of the present knot [s]."""
+        return self.engine.time
+
+    @property
+    def steps(self) -> int:
+        """Steps done since the state was set."""
+        return self.engine.counters.steps
+
+    @property
+    def q(self) -> Array:
+        """Joint coordinates (nq,), a read-only copy; angles go on over turns."""
+        return read_only(self.engine.q.copy())
+
+    @property
+    def v(self) -> Array:
+        """Joint velocities (nv,) at the knot, a read-only copy."""
+        return read_only(self.engine.v.copy())
+
+    @property
+    def torques(self) -> Array:
+        """What drove the joints in the last step, (nv,) [N m or N]; 0 before the first."""
+        if self.steps == 0:
+            return read_only(np.zeros(self.robot.nv))
+        return read_only(self.held.given(self.engine.q, self.timestep))
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """Dynamics in joint coordinates of this robot under this gravity, for controllers."""
+        if self._dynamics is None:
+            from robosim.simulation.dynamics import Dynamics
+
+            self._dynamics = Dynamics(self.robot, self.gravity)
+        return self._dynamics
+
+    @property
+    def state(self) -> BodyState:
+        """The bodies at the knot, and joint coordinates; read-only copies."""
+        return BodyState(self._bodies())  # type: ignore[arg-type]
+
+    def _bodies(self) -> Bodies:
+        return Bodies(self.engine.states(), self.q, self.v)
+
+    def energy(self) -> float:
+        """Kinetic and potential energy at the knot [J], of bodies, rotors, springs and forces.
+
+        The potential of gravity is zero at the world's origin, and that of forces as well.
+        """
+        engine = self.engine
+        bodies = engine.placed()
+        return engine.model.energy(bodies.E, bodies.twists, engine.q, engine.v)
+
+    def momentum(self) -> tuple[Array, Array]:
+        """Linear [kg m/s] and angular [kg m^2/s] momentum at the knot, about the world's origin."""
+        bodies = self.engine.placed()
+        return self.engine.model.momentum(bodies.E, bodies.twists)
+
+    def constraint_violation(self) -> float:
+        """Largest violation of a loop or coupling at the knot [m, or the sine of half an angle].
+
+        In maximal coordinates of any joint.
+        """
+        return self.engine.violation()
+
+    @property
+    def lanes(self) -> bool:
+        """False: limbs are not taken side by side."""
+        return False
+
+    @property
+    def fourth_order_steps(self) -> int:
+        """Zero; as `robosim.Simulation` counts them."""
+        return 0
+
+    def contact_positions(self) -> Array:
+        """Where contacts that are ignored would touch, (nc, 3) [m], world."""
+        return contact_positions(self.robot, self._bodies())  # type: ignore[arg-type]
+
+    def contact_forces(self) -> Array:
+        """Zero, (nc, 3) [N]: no contact acts."""
+        return np.zeros((len(self.robot.contacts), 3))
+
+    def contacts(self, ground: bool = True) -> list[Contact]:
+        """None, as no contact acts."""
+        return []
+
+    def apply_wrench(
+        self,
+        body: str,
+        force: ArrayLike = (0.0, 0.0, 0.0),
+        torque: ArrayLike = (0.0, 0.0, 0.0),
+        point: ArrayLike | None = None,
+    ) -> None:
+        """Push a body from now on; see `robosim.Simulation.apply_wrench`."""
+        index, frame = self.robot.body_or_frame(body)
+        state = self.state
+        x = state.x[index]
+        if point is None:
+            point = x + quaternions.rotation_matrix(state.q[index]) @ np.asarray(frame.position)
+        self.engine.loads.external["w"][index] = wrench_about(x, force, torque, point)
+
+
+def _checked_forces(
+    robot: Mechanism, forces: Sequence[PointForce], explicit: Collection[str]
+) -> tuple[PointForce, ...]:
+    """Point forces and names of what is explicit, checked."""
+    for force in forces:
+        if not isinstance(force, PointForce):
+            raise OptionError(f"forces must be PointForce, not {force!r}")
+        robot.body_or_frame(force.body)
+    known = [*(force.name for force in forces), *(spring.name for spring in robot.springs)]
+    if isinstance(explicit, str) or not set(explicit) <= set(known):
+        raise OptionError(
+            f"explicit takes names of springs and forces ({', '.join(known)}), not {explicit!r}"
+        )
+    return tuple(forces)

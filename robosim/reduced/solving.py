@@ -1,0 +1,132 @@
+"""Linear systems of a step: with equalities, with inequalities, and by conjugate gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from robosim.validation import Array
+
+Solver = Callable[[Array], Array]  # (n,) or (n, m), to the same shape
+REDUNDANT = 1e-11  # share of the largest eigenvalue, below which constraints depend on each other
+ENOUGH = 1e-14  # residual of conjugate gradients over that of zero
+
+
+class Solution(NamedTuple):
+    """Velocities, and the multipliers that hold them."""
+
+    x: Array  # (n,)
+    multipliers: Array  # (m + l,) of equalities, then of inequalities
+
+
+class Unsolved(Exception):
+    """Why a system has no solution; callers say when and where."""
+
+
+def constrained(
+    solve: Solver, f: Array, G: Array, b: Array, C: Array | None = None, d: Array | None = None
+) -> Solution:
+    """x of ``A x + G^T lambda = f, G x = b``, with ``C x >= d`` [Sueda, Eqs. 2.98 to 2.105].
+
+    Redundant rows get the least multipliers. Inequalities are non-negative least squares in the
+    metric of A^-1.
+
+    Parameters
+    ----------
+    solve : from right-hand sides to A^-1 of them
+    f : (n,)
+    G, b : (m, n), (m,)
+    C, d : (l, n), (l,) or None
+    """
+    x = solve(f)
+    rows = G if C is None else np.vstack((G, C))
+    if len(rows) == 0:
+        return Solution(x, np.zeros(0))
+    answers = solve(np.ascontiguousarray(rows.T))
+    schur = rows @ answers
+    schur = 0.5 * (schur + schur.T)
+    m = len(G)
+    want = np.concatenate((b, np.zeros(0) if d is None else d)) - rows @ x
+    acting = np.zeros(len(rows), dtype=bool)
+    acting[:m] = True
+    for _ in range(10 * len(rows) + 10):
+        found = np.zeros(len(rows))
+        found[acting] = least(schur[np.ix_(acting, acting)], want[acting])
+        pulling = acting & (found < 0.0)
+        pulling[:m] = False
+        if pulling.any():
+            acting[np.argmin(np.where(pulling, found, 0.0))] = False
+            continue
+        short = want - schur @ found
+        short[acting] = 0.0
+        short[:m] = 0.0
+        if not np.any(short > 1e-12 * max(1.0, float(np.abs(want).max()))):
+            return Solution(x + answers @ found, -found)
+        acting[np.argmax(short)] = True
+    raise Unsolved("the inequalities were not settled")
+
+
+def least(A: Array, b: Array) -> Array:
+    """The smallest x of ``A x = b``, A symmetric and not negative."""
+    if len(b) == 0:
+        return np.zeros(0)
+    # Metres and radians stand side by side: rows are made alike first.
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(A), 1e-300))
+    values, vectors = np.linalg.eigh(scale[:, None] * A * scale)
+    kept = values > REDUNDANT * values[-1]
+    inverse = np.zeros_like(values)
+    inverse[kept] = 1.0 / values[kept]
+    return np.asarray(scale * (vectors @ (inverse * (vectors.T @ (scale * b)))))
+
+
+class Gradients:
+    """Preconditioned conjugate gradients.
+
+    Parameters
+    ----------
+    apply : from (n,) to A times it, A symmetric and positive definite
+    precondition : from (n,) to nearly A^-1 times it
+
+    Attributes
+    ----------
+    iterations : int
+        The most that a right-hand side has taken.
+    """
+
+    def __init__(self, apply: Solver, precondition: Solver) -> None:
+        self.apply, self.precondition = apply, precondition
+        self.iterations = 0
+
+    def __call__(self, f: Array) -> Array:
+        """A^-1 f of (n,) or (n, m).
+
+        Raises
+        ------
+        Unsolved
+            Where A is not positive definite, or rounding keeps the residual too large.
+        """
+        if f.ndim == 2:
+            columns = [self(column) for column in f.T]
+            return np.array(columns).T if columns else np.zeros_like(f)
+        x, r = np.zeros_like(f), f.copy()
+        z = self.precondition(r)
+        along, old = z.copy(), float(r @ z)
+        first = old
+        for k in range(10 * len(f) + 10):
+            if not old > ENOUGH**2 * first:
+                break
+            Ap = self.apply(along)
+            curvature = float(along @ Ap)
+            if not curvature > 0.0:
+                raise Unsolved("stiffness makes the system of the step indefinite")
+            x += old / curvature * along
+            r -= old / curvature * Ap
+            z = self.precondition(r)
+            new = float(r @ z)
+            along, old = z + new / old * along, new
+            self.iterations = max(self.iterations, k + 1)
+        if not old <= 1e-20 * first:
+            raise Unsolved("conjugate gradients did not converge")
+        return x

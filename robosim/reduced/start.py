@@ -1,0 +1,120 @@
+"""Starts: coordinates and velocities that loops, couplings and motions allow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robosim.errors import ModelError, StateError
+from robosim.reduced.constraints import loop_rows, violation
+from robosim.reduced.euler import moved
+from robosim.reduced.model import Model
+from robosim.reduced.solving import least
+from robosim.reduced.tree import Placed, TreeSolver
+from robosim.simulation.motions import difference, rates_at, value_at
+from robosim.validation import Array
+
+ITERATIONS = 100
+CLOSED = 1e-12  # [m, rad]
+OPEN = 1e-9  # [m, rad], of a start that is refused
+
+
+def close(
+    model: Model, q: Array, v: Array, time: float, hold: Sequence[str]
+) -> tuple[Array, Array]:
+    """Coordinates and velocities that constraints allow, by small motions in the mass metric.
+
+    Raises
+    ------
+    StateError
+        Where there are none with what is to be held.
+    """
+    held = np.zeros(model.robot.nv, dtype=bool)
+    for name in hold:
+        i = model.robot.joint_index(name)
+        if i < len(model.links.joints):
+            held[model.links.v[i]] = True
+    for i, joint in model.led:
+        if joint.name not in hold:
+            q[model.links.q[i]] = value_at(joint, time)
+            v[model.links.v[i]] = rates_at(joint, time)
+            held[model.links.v[i]] = True
+    for _ in range(ITERATIONS):
+        placed = Placed(model.links, q, v)
+        G, g = _rows(model, placed)
+        if len(G) == 0:
+            return q, v
+        if np.max(np.abs(g)) < CLOSED:
+            break
+        q = moved(model, q, _smallest(placed, G, -g, held))
+    else:
+        worst = float(np.max(np.abs(g)))
+        if worst > OPEN:
+            raise StateError(
+                f"loops and couplings are left open by {worst:.3g} (m or rad) near this start: "
+                "begin nearer to a pose that closes them, or hold fewer joints"
+            )
+    v = v + _smallest(placed, G, -G @ v, held)
+    if np.max(np.abs(G @ v)) > OPEN * max(1.0, float(np.abs(v).max())):
+        raise StateError("no velocities keep loops and couplings closed with what is held")
+    return q, v
+
+
+def _rows(model: Model, placed: Placed) -> tuple[Array, Array]:
+    """Rows (m, nv) of loops and couplings, and their values (m,)."""
+    G, g = model.gears.rows_of(model.robot.couplings, placed.q)
+    rows, values = [G], [g]
+    if model.robot.loop_joints:
+        J = placed.jacobian()
+        for joint in model.robot.loop_joints:
+            found = loop_rows(model.robot, joint, placed.E, placed.twists)
+            rows.append(found.G @ J)
+            values.append(found.g)
+    return np.vstack(rows), np.concatenate(values)
+
+
+def _smallest(placed: Placed, G: Array, wanted: Array, held: Array) -> Array:
+    """The smallest x (nv,) of ``G x = wanted`` in the mass metric, zero where held."""
+    answers = np.zeros((len(held), len(G)))
+    M = mass_matrix(placed)[np.ix_(~held, ~held)]
+    answers[~held] = np.linalg.solve(M, G[:, ~held].T)
+    A = G @ answers
+    return np.asarray(answers @ least(0.5 * (A + A.T), wanted))
+
+
+def mass_matrix(placed: Placed) -> Array:
+    """M_r = J^T M J with the rotors (nv, nv) [Sueda, Eq. 2.18]."""
+    links = placed.links
+    J = placed.jacobian().reshape(len(links.inertias), 6, -1)
+    M = np.einsum("nki,nkl,nlj->ij", J, links.inertias, J)
+    return np.asarray(0.5 * (M + M.T) + np.diag(links.armature))
+
+
+def open_by(model: Model, placed: Placed) -> float:
+    """Largest violation of a loop or coupling [m, or the sine of half an angle]."""
+    worst = 0.0
+    for joint in model.robot.loop_joints:
+        rows = loop_rows(model.robot, joint, placed.E, placed.twists)
+        worst = max(worst, violation(rows, joint))
+    _, g = model.gears.rows_of(model.robot.couplings, placed.q)
+    return max(worst, float(np.max(np.abs(np.sin(0.5 * g)), initial=0.0)))
+
+
+def check_inertia(placed: Placed) -> None:
+    """Raise a ModelError for a coordinate that moves nothing with inertia."""
+    links = placed.links
+    try:
+        rotors = [np.diag(links.armature[own]) for own in links.v]
+        psi = TreeSolver(placed, links.inertias, rotors).psi
+        wrong = [i for i, block in enumerate(psi) if not np.all(np.diag(block) < 1e18)]
+    except np.linalg.LinAlgError:
+        sizes = np.diag(mass_matrix(placed))
+        wrong = [i for i, own in enumerate(links.v) if np.any(sizes[own] < 1e-18)] or [0]
+    for i in wrong:
+        name = links.robot.v_names[links.v[i].start]
+        raise ModelError(
+            "the mass matrix has no inverse: this coordinate moves nothing that has mass or "
+            "inertia; give the links beyond it an inertia, or the joint an armature",
+            element=f"coordinate '{name}'",
+        )
