@@ -38,7 +38,7 @@ def compare(
     robot : Mechanism, or what `robosim.load` takes
         Of a mechanism, the peer reads ``robot.source``.
     peer : str
-        "pinocchio" or "mujoco".
+        "pinocchio", "mujoco" or "reduced", the formulation of [Sueda], which reads no file.
     states, seed : int
         Number of random states, and where they start from.
     package_dirs : path, or iterable of paths

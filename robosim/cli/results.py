@@ -25,7 +25,9 @@ from robosim.errors import LogError, OptionError
 def compare(
     model: arguments.Model,
     loading: Files,
-    peer: Annotated[str, typer.Option(help="The library to compare with.")] = "pinocchio",
+    peer: Annotated[
+        str, typer.Option(help="pinocchio, mujoco, or reduced: REDMAX, which needs no file.")
+    ] = "pinocchio",
     view: Annotated[
         bool,
         typer.Option(

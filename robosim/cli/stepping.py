@@ -16,11 +16,12 @@ from robosim.errors import OptionError, RobosimError
 if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
     from robosim.minimal import MinimalSimulation
+    from robosim.reduced import ReducedSimulation
     from robosim.simulation import Simulation
     from robosim.simulation.gaits import Gait
 
 STEPPING = "Stepping"
-FORMULATIONS = ("maximal", "newton", "riqn", "galerkin")
+FORMULATIONS = ("maximal", "newton", "riqn", "galerkin", "reduced")
 _CONTROLLER = "stand, trot, zero, or module:function"
 
 Timestep = Annotated[float, typer.Option(help="Seconds from one step to the next.", metavar="H")]
@@ -54,7 +55,7 @@ Formulation = Annotated[
     str,
     typer.Option(
         help="maximal; or newton, riqn, galerkin: integrators in joint coordinates, without "
-        "contacts, limits and loops.",
+        "contacts, limits and loops; or reduced: REDMAX, a slow reference without contacts.",
         metavar="NAME",
         rich_help_panel=STEPPING,
     ),
@@ -174,8 +175,8 @@ class Stepping:
             )
         # Before there is anything to compile.
         state = start_state(robot, self.pose, self.q or (), self.v or (), self.drop)
-        make = self._maximal if self.formulation == "maximal" else self._minimal
-        sim: Any = make(robot, timestep, lanes)
+        makers = {"maximal": self._maximal, "reduced": self._reduced}
+        sim: Any = makers.get(self.formulation, self._minimal)(robot, timestep, lanes)
         if self.gait is not None and state is None:
             sim.place(self._walking(None, robot, timestep).pose())
         elif state is not None:
@@ -207,7 +208,7 @@ class Stepping:
     def _maximal(self, robot: Mechanism, timestep: float, lanes: bool) -> Simulation:
         """A simulation in maximal coordinates."""
         if self.ignore:
-            raise OptionError("--ignore is for --formulation newton, riqn or galerkin")
+            raise OptionError("--ignore is for --formulation newton, riqn, galerkin or reduced")
         if self.velocity_limits and not any(j.is_limited_in_velocity for j in robot.joints):
             arguments.remark("note: no joint has a velocity limit for --velocity-limits to keep")
 
@@ -227,13 +228,7 @@ class Stepping:
 
     def _minimal(self, robot: Mechanism, timestep: float, lanes: bool) -> MinimalSimulation:
         """One in joint coordinates."""
-        for option, given in (
-            ("--lanes", lanes),
-            ("--friction-cone", self.friction_cone != "second_order"),
-            ("--velocity-limits", self.velocity_limits),
-        ):
-            if given:
-                raise OptionError(f"{option} is for --formulation maximal")
+        self._refuse_maximal(lanes)
 
         from robosim.minimal import MinimalSimulation
 
@@ -244,3 +239,23 @@ class Stepping:
             order=self.order,
             ignore=self.ignore or (),
         )
+
+    def _reduced(self, robot: Mechanism, timestep: float, lanes: bool) -> ReducedSimulation:
+        """One by the formulation of [Sueda]."""
+        self._refuse_maximal(lanes)
+        if self.order != 2:
+            raise OptionError("--order is for --formulation maximal or galerkin")
+
+        from robosim.reduced import ReducedSimulation
+
+        return ReducedSimulation(robot, timestep, ignore=self.ignore or ())
+
+    def _refuse_maximal(self, lanes: bool) -> None:
+        """Refuse what only maximal coordinates have."""
+        for option, given in (
+            ("--lanes", lanes),
+            ("--friction-cone", self.friction_cone != "second_order"),
+            ("--velocity-limits", self.velocity_limits),
+        ):
+            if given:
+                raise OptionError(f"{option} is for --formulation maximal")

@@ -1,13 +1,13 @@
 """Other libraries as a reference: the same model file, answered in our own coordinates.
 
-Both are optional and imported when one is asked for.
+They are optional and imported when one is asked for.
 """
 
 from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from lxml import etree
@@ -17,24 +17,14 @@ from robosim import safe_xml
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
 from robosim.peers import conversions
+from robosim.peers.answers import GRAVITY, Answer
+from robosim.peers.reduced_answers import Reduced
 
 Array = NDArray[np.float64]
-GRAVITY = (0.0, 0.0, -9.81)
 # MuJoCo's coefficients of higher order, of springs and dampers.
 POLYNOMIALS = (
     "jnt_stiffnesspoly", "dof_dampingpoly", "tendon_stiffnesspoly", "tendon_dampingpoly",
 )  # fmt: skip
-
-
-class Answer(NamedTuple):
-    """What a peer says about one state; forces and accelerations in our order and axes."""
-
-    center_of_mass: Array  # (3,) [m], world
-    positions: dict[str, Array]  # frame -> (3,) [m], world
-    rotations: dict[str, Array]  # frame -> (3, 3), to world
-    mass_matrix: Array  # (nv, nv)
-    bias_forces: Array  # (nv,)
-    acceleration: Array  # (nv,)
 
 
 class Peer(Protocol):
@@ -61,6 +51,8 @@ def open_peer(name: str, robot: Mechanism) -> Peer:
     """
     if name not in PEERS:
         raise PeerError(f"unknown peer '{name}' (known: {', '.join(PEERS)})")
+    if PEERS[name] is Reduced:
+        return Reduced(robot)
     mjcf = name == "mujoco" and robot.source is not None and _is_mjcf(Path(robot.source))
     if not mjcf:
         conversions.refuse_loops(name, robot)
@@ -251,4 +243,4 @@ def _for_mujoco(root: etree._Element) -> str:
     return str(etree.tostring(root, encoding="unicode"))
 
 
-PEERS: dict[str, Any] = {"pinocchio": Pinocchio, "mujoco": MuJoCo}
+PEERS: dict[str, Any] = {"pinocchio": Pinocchio, "mujoco": MuJoCo, "reduced": Reduced}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from robosim.description.joint import Joint
 from robosim.reduced import joints
 from robosim.reduced.constraints import loop_rows
 from robosim.reduced.euler import Step, exchanged
@@ -104,8 +105,19 @@ def step(
         raise Unsolved(f"the adaptive integrator gave up: {found.message}")
     end, rate = found.y[:nq, -1].copy(), found.y[nq:, -1]
     for i, joint in enumerate(links.joints):
+        if joint.own_chart is not None:
+            _check_on_spline(joint, end[links.q[i]])
         if joint.has_quaternion:
             turn = slice(links.q[i].start + joint.numbers, links.q[i].stop)
             end[turn] /= np.linalg.norm(end[turn])
     end, rate = exchanged(model, end, rate)
     return Step(end, rate, int(found.nfev), 0.0, np.zeros(len(v)))
+
+
+def _check_on_spline(joint: Joint, q: Array) -> None:
+    """Raise Unsolved beyond the end of a spline, where "euler" has a limit."""
+    lower, upper = joint.own_chart.limits()  # type: ignore[union-attr]
+    if np.any((q < lower) | (q > upper)):
+        raise Unsolved(
+            f"joint '{joint.name}' comes to the end of its spline, where method='euler' holds it"
+        )

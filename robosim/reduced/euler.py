@@ -9,7 +9,7 @@ import numpy as np
 
 from robosim.reduced import joints
 from robosim.reduced.constraints import loop_rows
-from robosim.reduced.forces import BodyForces
+from robosim.reduced.forces import BodyForces, symmetric
 from robosim.reduced.model import JointForces, Loads, Model, within_limits
 from robosim.reduced.solving import Gradients, Solver, constrained
 from robosim.reduced.tree import Placed, TreeSolver
@@ -97,7 +97,7 @@ def _velocities(
     links, v = model.links, placed.v
     along = model.joint_forces(placed.q, v, loads)
     damped = bodies.f.copy()
-    for a, b, D in bodies.D:
+    for a, b, D in symmetric(bodies.D):
         damped[a] += D @ placed.twists[b]
     momenta = np.einsum("nij,nj->ni", links.inertias, placed.twists)
     inert = np.einsum("nij,nj->ni", links.inertias, placed.bias)
@@ -108,7 +108,7 @@ def _velocities(
     J = placed.jacobian() if len(G) else np.zeros((0, len(v)))
     reduced = [row[6 * len(placed.E) :] + row[: 6 * len(placed.E)] @ J for row in G]
     rows = np.array(reduced).reshape(len(G), len(v))
-    C, d = limits_at(model, placed.q)
+    C, d = model.limits_at(placed.q)
     B = model.gears.B
     found = constrained(system.solver, B.T @ f, rows @ B, b, C @ B, d)
     left = B.T @ (system.times(B @ found.x) - f)
@@ -158,20 +158,6 @@ def led_rates(model: Model, i: int, q: Array, time: float, h: float) -> Array:
     return rates_at(joint, time + h) + model.baumgarte * missing
 
 
-def limits_at(model: Model, q: Array) -> tuple[Array, Array]:
-    """Rows (l, nv) of limits that are reached, and the least that they may be (l,).
-
-    [Sueda, Eq. 2.105], at the level of velocities: a limit acts while it is not kept.
-    """
-    gamma = model.baumgarte or 0.0
-    reached = [limit for limit in model.limits if limit[2] * (q[limit[1]] - limit[3]) <= 0.0]
-    C, d = np.zeros((len(reached), model.robot.nv)), np.zeros(len(reached))
-    for row, (on, at, side, bound) in enumerate(reached):
-        C[row, on] = side
-        d[row] = gamma * side * (bound - q[at])
-    return C, d
-
-
 class System:
     """``J^T (M + h D - h^2 K) J + armature + h D_r - h^2 K_r`` of a step, and what solves it.
 
@@ -191,13 +177,11 @@ class System:
         self.crossing: list[tuple[int, int, Array]] = []
         terms = [(a, b, -h * h * K) for a, b, K in bodies.K]
         terms += [(a, b, h * D) for a, b, D in bodies.D]
-        for a, b, block in terms:
-            # Symmetrized, as half of each and of its mirror image.
-            for i, j, half in ((a, b, 0.5 * block), (b, a, 0.5 * block.T)):
-                if i == j:
-                    self.bodies[i] += half
-                else:
-                    self.crossing.append((i, j, half))
+        for i, j, half in symmetric(terms):
+            if i == j:
+                self.bodies[i] += half
+            else:
+                self.crossing.append((i, j, half))
         self.joints = []
         for i, K in enumerate(along.K):
             own = links.v[i]

@@ -7,7 +7,7 @@ of it to finite differences.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +42,16 @@ class BodyForces:
     def crosses(self) -> bool:
         """Whether a block is off the diagonal."""
         return any(a != b for a, b, _ in (*self.K, *self.D))
+
+
+def symmetric(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Half of each block, and of its mirror image.
+
+    What of D is not symmetric acts by f, at the beginning of a step, as that of K does.
+    """
+    for a, b, block in blocks:
+        yield a, b, 0.5 * block
+        yield b, a, 0.5 * block.T
 
 
 def coriolis_and_weight(links: Links, E: Sequence[Array], twists: Array, gravity: Array) -> Array:

@@ -14,7 +14,8 @@ from robosim import se3
 from robosim.description.joint import Joint
 from robosim.reduced import joints
 from robosim.reduced.constraints import loop_rows, violation
-from robosim.reduced.euler import Step, limits_at, rows_at, with_servos
+from robosim.reduced.euler import Step, rows_at, with_servos
+from robosim.reduced.forces import symmetric
 from robosim.reduced.model import Loads, Model
 from robosim.reduced.solving import constrained
 from robosim.validation import Array
@@ -104,13 +105,13 @@ def step(
         own = slice(6 * i, 6 * i + 6)
         A[own, own] += M
         f[own] = M @ bodies.twists[i] + h * acting.f[i]
-    for a, b, K in acting.K:
+    for a, b, K in symmetric(acting.K):
         A[6 * a : 6 * a + 6, 6 * b : 6 * b + 6] -= h * h * K
-    for a, b, D in acting.D:
+    for a, b, D in symmetric(acting.D):
         A[6 * a : 6 * a + 6, 6 * b : 6 * b + 6] += h * D
         f[6 * a : 6 * a + 6] += h * D @ bodies.twists[b]
     G, wanted = _equalities(model, rows, free, bodies, q, time, h)
-    C, least = limits_at(model, q)
+    C, least = model.limits_at(q)
     led: list[Array] = []
 
     def velocities(held: Loads) -> tuple[Array, int, float]:

@@ -154,6 +154,19 @@ class Model:
             D[k] += g["kd"]
         return JointForces(f, K, D)
 
+    def limits_at(self, q: Array) -> tuple[Array, Array]:
+        """Rows (l, nv) of limits that are reached, and the least that they may be (l,).
+
+        [Sueda, Eq. 2.105] at the level of velocities: a limit acts while it is not kept.
+        """
+        gamma = self.baumgarte or 0.0
+        reached = [limit for limit in self.limits if limit[2] * (q[limit[1]] - limit[3]) <= 0.0]
+        C, d = np.zeros((len(reached), self.robot.nv)), np.zeros(len(reached))
+        for row, (on, at, side, bound) in enumerate(reached):
+            C[row, on] = side
+            d[row] = gamma * side * (bound - q[at])
+        return C, d
+
     def energy(self, E: Sequence[Array], twists: Array, q: Array, v: Array) -> float:
         """Kinetic and potential energy [J]."""
         total = 0.5 * float(self.links.armature @ v**2)

@@ -26,7 +26,7 @@ def check_robot(robot: Mechanism, ignore: Collection[str], method: str, coordina
     if isinstance(ignore, str) or not set(ignore) <= set(IGNORABLE):
         raise OptionError(f"ignore takes names among {', '.join(IGNORABLE)}, not {ignore!r}")
     for element, what, name in resisting(robot):
-        if name == "limits" and method == "euler" and _are_plain(robot, element):
+        if name == "limits" and _are_taken(robot, element, method):
             continue
         if name not in ignore:
             raise ModelError(
@@ -80,9 +80,15 @@ def check_robot(robot: Mechanism, ignore: Collection[str], method: str, coordina
         )
 
 
-def _are_plain(robot: Mechanism, element: str) -> bool:
-    """Whether limits are those of plain coordinates of the tree, which are inequalities here."""
+def _are_taken(robot: Mechanism, element: str, method: str) -> bool:
+    """Whether limits are those of plain coordinates, which "euler" has, or the ends of a spline."""
     for joint in robot.tree_joints:
         if f"joint '{joint.name}'" == element:
-            return not (np.isfinite(joint.cone) or np.isfinite(joint.largest_turn))
+            if np.isfinite(joint.cone) or np.isfinite(joint.largest_turn):
+                return False
+            ends = (np.full(joint.nv, -np.inf), np.full(joint.nv, np.inf))
+            if joint.own_chart is not None:
+                ends = joint.own_chart.limits()
+            own = np.asarray(joint.lower), np.asarray(joint.upper)
+            return method == "euler" or np.array_equal(own, ends)
     return False

@@ -1,0 +1,20 @@
+"""What a peer answers, and under which gravity."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robosim.validation import Array
+
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+class Answer(NamedTuple):
+    """What a peer says about one state; forces and accelerations in our order and axes."""
+
+    center_of_mass: Array  # (3,) [m], world
+    positions: dict[str, Array]  # frame -> (3,) [m], world
+    rotations: dict[str, Array]  # frame -> (3, 3), to world
+    mass_matrix: Array  # (nv, nv)
+    bias_forces: Array  # (nv,)
+    acceleration: Array  # (nv,)
