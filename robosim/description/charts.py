@@ -61,17 +61,18 @@ class Chart:
 
     def pose(self, q: ArrayLike) -> Array:
         """Q (4, 4) at coordinates q (nv,): child to joint frame."""
-        return self._follow(q)[0]
+        return self.follow(q)[0]
 
     def columns(self, q: ArrayLike) -> Array:
         """S (6, nv): twists of the child in its own axes for unit rates of the coordinates."""
-        return self._follow(q)[1]
+        return self.follow(q)[1]
 
     def slopes(self, q: ArrayLike) -> Array:
         """dS/dq (6, nv, nv): derivative of column k by coordinate l at [:, k, l]."""
-        return self._follow(q)[2]
+        return self.follow(q)[2]
 
-    def _follow(self, q: ArrayLike) -> tuple[Array, Array, Array]:
+    def follow(self, q: ArrayLike) -> tuple[Array, Array, Array]:
+        """`pose`, `columns` and `slopes` at once."""
         q = np.asarray(q, dtype=float)
         if q.shape != (self.nv,) or not np.all(np.isfinite(q)):
             raise StateError(f"q must be {self.nv} finite numbers, not {q.tolist()}")

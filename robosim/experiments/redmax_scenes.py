@@ -6,155 +6,40 @@ and where the body is in those of its own. Their authors print T + V - V0 at the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from robosim import quaternions, se3
 from robosim.description.body import Body
 from robosim.description.charts import (
-    Chart,
-    Composite,
     ExponentialBall,
     Hinge,
     Slide,
     SplineCurve,
     SplineSurface,
 )
-from robosim.description.joint import Joint
-from robosim.description.mechanism import Mechanism
 from robosim.description.solids import enclosed
 from robosim.description.springs import Coupling, PointSpring
+from robosim.experiments.redmax_scene import (
+    NONE,
+    Scene,
+    Sigmoid,
+    X,
+    Y,
+    Z,
+    composite,
+    cuboid,
+    flat,
+    turned,
+    wave,
+)
 from robosim.reduced import ReducedSimulation
 
 Array = NDArray[np.float64]
-X, Y, Z = np.eye(3)
 PI = np.pi
-FALL = (0.0, 0.0, -980.0)  # cm/s^2
-NONE = (0.0, 0.0, 0.0)
-
-
-@dataclass
-class Scene:
-    """A scene while it is put together, and how it is run."""
-
-    name: str
-    published: float  # T + V - V0 of their Euler, g cm^2/s^2
-    seconds: float = 2.0
-    h: float = 1e-2
-    gravity: tuple[float, float, float] = FALL
-    tolerance: float = 1e-9
-    bodies: list[Body] = field(default_factory=list)
-    joints: list[Joint] = field(default_factory=list)
-    centres: dict[str, Array] = field(default_factory=dict)
-    q: list[float] = field(default_factory=list)
-    v: list[float] = field(default_factory=list)
-    springs: list[PointSpring] = field(default_factory=list)
-    couplings: list[Coupling] = field(default_factory=list)
-    options: dict[str, Any] = field(default_factory=dict)
-    hold: tuple[str, ...] = ()
-    begin: Callable[[ReducedSimulation], None] = lambda sim: None
-    before: Callable[[ReducedSimulation, int], Any] = lambda sim, k: None  # torques of step k
-
-    def link(
-        self,
-        parent: str | None,
-        at: ArrayLike = NONE,
-        centre: ArrayLike = NONE,
-        sides: tuple[float, float, float] | Body = (10, 1, 1),
-        q: float | Sequence[float] = (),
-        v: float | Sequence[float] = (),
-        **joint: Any,
-    ) -> str:
-        """Add a body on a joint; returns its name. A hinge about y, if nothing else is asked for."""
-        name = f"body{len(self.bodies) + 1}"
-        self.bodies.append(sides if isinstance(sides, Body) else cuboid(name, sides))
-        self.centres[self.bodies[-1].name] = np.asarray(centre, dtype=float)
-        own = {"kind": "revolute", "axis": Y} | joint
-        if own["kind"] != "revolute":
-            own.pop("axis") if "axis" not in joint else None
-        begins = np.asarray(at) - (self.centres[parent] if parent else 0.0)
-        made = Joint(
-            f"joint{len(self.joints) + 1}", parent=parent, child=self.bodies[-1].name,
-            parent_position=begins, child_position=-np.asarray(centre, dtype=float), **own,
-        )  # fmt: skip
-        self.joints.append(made)
-        for into, given, n in ((self.q, q, made.nq), (self.v, v, made.nv)):
-            into += list(np.ravel(given)) if np.size(given) else [0.0] * n
-        return self.bodies[-1].name
-
-    def chain(self, n: int, q: Sequence[float] = (), **joint: Any) -> list[str]:
-        """Bars of 10 cm along x, each on the end of the one before."""
-        names: list[str] = []
-        for i in range(n):
-            at = (10.0, 0, 0) if names else NONE
-            angle = [q[i]] if i < len(q) else ()
-            names.append(self.link(names[-1] if names else None, at, (5, 0, 0), q=angle, **joint))
-        return names
-
-    def loop(self, parent: str | None, at: ArrayLike, child: str, there: ArrayLike) -> None:
-        """Hold a point of the parent and one of the child together, from their centres."""
-        self.joints.append(
-            Joint(
-                f"loop{len(self.joints)}", "spherical", parent, child, parent_position=at,
-                child_position=there, actuated=False,
-            )  # fmt: skip
-        )
-
-    def robot(self) -> Mechanism:
-        """The mechanism, whose tree stays in the order given."""
-        return Mechanism(
-            self.name, tuple(self.bodies), tuple(self.joints), springs=tuple(self.springs),
-            couplings=tuple(self.couplings), as_given=True,
-        )  # fmt: skip
-
-    def simulation(self, **options: Any) -> ReducedSimulation:
-        """At the start."""
-        chosen = {"baumgarte": 5.0} | self.options | options
-        sim = ReducedSimulation(self.robot(), self.h, self.gravity, **chosen)
-        sim.set_state(self.q, self.v, hold=self.hold)
-        self.begin(sim)
-        return sim
-
-    def energy(self, share: float = 1.0) -> float:
-        """T + V - V0 after a share of the time."""
-        sim = self.simulation()
-        moving = 0.5 * sum(
-            body.mass * v @ v + w @ body.inertia @ w
-            for body, v, w in zip(sim.robot.bodies, sim.state.v, sim.state.omega, strict=True)
-        )
-        still = sim.energy() - moving
-        for k in range(round(share * self.seconds / self.h)):
-            sim.step(self.before(sim, k))
-        return float(sim.energy() - still)
-
-
-def cuboid(name: str, sides: Sequence[float]) -> Body:
-    """A cuboid of density 1 [Sueda, Eq. 1.24]."""
-    a, b, c = np.square(np.asarray(sides, dtype=float))
-    mass = float(np.prod(sides))
-    return Body(name, mass, mass / 12 * np.diag((b + c, c + a, a + b)))
-
-
-def turned(axis: ArrayLike, angle: float, at: ArrayLike) -> Array:
-    """A frame (7,) that is turned about an axis."""
-    return np.concatenate((at, quaternions.from_axis_angle(axis, angle)))
-
-
-def composite(*charts: Chart) -> dict[str, Any]:
-    """A joint of several charts."""
-    return {"kind": "composite", "chart": Composite(*charts)}
-
-
-def flat(n: int) -> dict[str, Any]:
-    """A joint of n translations, x first."""
-    return composite(*(Slide(axis) for axis in np.eye(3)[:n]))
-
-
-# Scenes -----------------------------------------------------------------------------------------
 
 
 def simpler_chain() -> Scene:
@@ -167,7 +52,7 @@ def simple_chain() -> Scene:
     s = Scene("0 chain, fixed joints", -5930.8171118834870867)
     last = None
     for i in range(5):
-        kind = {"kind": "fixed"} if i % 2 else {"q": PI / 4}
+        kind: dict[str, Any] = {"kind": "fixed"} if i % 2 else {"q": PI / 4}
         last = s.link(last, (10, 0, 0) if last else NONE, (5, 0, 0), **kind)
     return s
 
@@ -233,7 +118,12 @@ def limits(theirs: bool = True) -> Scene:
     def with_their_sign(sim: ReducedSimulation) -> None:
         model = sim.engine.model
         right = model.limits_at
-        model.limits_at = lambda q: (lambda C, d: (C, C.sum(axis=1) * d))(*right(q))  # type: ignore[method-assign]
+
+        def wrong(q: Array) -> tuple[Array, Array]:
+            C, d = right(q)
+            return C, C.sum(axis=1) * d
+
+        model.limits_at = wrong  # type: ignore[method-assign]
 
     if theirs:
         s.begin = with_their_sign
@@ -260,26 +150,6 @@ def geared_loop() -> Scene:
     s.loop(a, (-5, 0, 0), f, (0, 0, 5))
     s.couplings = [Coupling("gear", "joint6", "joint3", 0.5)]
     return s
-
-
-class Sigmoid:
-    """A motion from 0 to an angle in some time, which then stays there or goes on."""
-
-    def __init__(self, angle: float, seconds: float, ends: bool) -> None:
-        self.angle, self.seconds = angle, seconds
-        self.last = seconds - 1e-9 if ends else np.inf
-
-    def __call__(self, t: float) -> float:
-        return self.angle if t >= self.last else float(self.angle / (1 + self._decay(t)))
-
-    def rate(self, t: float) -> float:
-        """Its derivative [rad/s]."""
-        decay = self._decay(t)
-        slope = 14 / self.seconds * self.angle * decay / (1 + decay) ** 2
-        return 0.0 if t >= self.last else float(slope)
-
-    def _decay(self, t: float) -> float:
-        return float(np.exp(-14 * (t / self.seconds - 0.5)))
 
 
 def hybrid() -> Scene:
@@ -321,7 +191,7 @@ def mass_springs() -> Scene:
             # A node does not turn, so that its inertia is without effect.
             node = Body(f"body{len(s.bodies) + 1}", 1.0 / n, np.eye(3))
             at = (1 - share) * ends[0] + share * ends[1]
-            fixed = {"kind": "fixed_orientation", "actuated": False}
+            fixed: dict[str, Any] = {"kind": "fixed_orientation", "actuated": False}
             nodes.append(s.link(None, at, sides=node, **fixed))
         for k in range(n - 1):
             part = length / (n - 1)
@@ -340,15 +210,6 @@ def mass_springs() -> Scene:
     s.loop(second, NONE, b[-1], NONE)
     s.options = {"explicit": tuple(spring.name for spring in s.springs)}
     return s
-
-
-def wave(t: float) -> Array:
-    """How the last body of two scenes moves: in the plane, from rest to rest, and again."""
-    # Rounding must not decide in which piece a knot is.
-    piece, t = int(np.floor((t + 1e-9) / 2.0)), float(t)
-    speed = (0.0, 0.0, -2 * (t - 4), 2 * (t - 8))[piece] if piece < 4 else 0.0
-    spin = (-t, t - 4, t - 4, -(t - 8))[piece] if piece < 4 else 0.0
-    return np.array((speed, 0, 0, 0, spin, 0))
 
 
 def driven_body() -> Scene:
@@ -404,7 +265,9 @@ def translational() -> Scene:
 
 def free() -> Scene:
     s = Scene("18 free", 4.5116666666668817, 7.0, gravity=(0, 0, -1))
-    s.link(None, sides=(1, 1, 1), v=(0, 0, 3, 0.2, 0.4, 0.6), q=(0, 0, 0, 1, 0, 0, 0), kind="floating")
+    s.link(
+        None, sides=(1, 1, 1), v=(0, 0, 3, 0.2, 0.4, 0.6), q=(0, 0, 0, 1, 0, 0, 0), kind="floating"
+    )
     return s
 
 
@@ -446,7 +309,7 @@ def spline_surface() -> Scene:
     x, y = np.meshgrid(way, way, indexing="ij")
     tilt = np.repeat(turn[:, None], 4, axis=1)
     controls = np.stack((x, y, 0.05 * (x * x + y * y), tilt, tilt, 0 * x), axis=-1)
-    on = {"kind": "spline", "chart": SplineSurface(controls)}
+    on: dict[str, Any] = {"kind": "spline", "chart": SplineSurface(controls)}
     b = s.link(a, (0, 0, -14), (0, 0, -5), (1, 1, 10), q=(0.5, 0.5), **on)
     s.link(b, (0, 0, -10), (0, 0, -5), (1, 1, 10), q=PI / 4)
     return s
@@ -456,9 +319,11 @@ def point_springs() -> Scene:
     s = Scene("23 point springs", 2125.1442936080966319)
     names = s.chain(4, (PI / 2, PI / 16, PI / 16, PI / 16))
     for i in range(3):
-        ends = {"parent_position": (-1, 0, 0), "child_position": (5, 0, 0)}
+        ends: dict[str, Any] = {"parent_position": (-1, 0, 0), "child_position": (5, 0, 0)}
         s.springs.append(
-            PointSpring(f"spring{i}", names[i], names[i + 1], stiffness=1e2, rest_length=0.0, **ends)
+            PointSpring(
+                f"spring{i}", names[i], names[i + 1], stiffness=1e2, rest_length=0.0, **ends
+            )
         )
     return s
 
@@ -483,7 +348,9 @@ def composite_body() -> Scene:
 
 def mesh() -> Scene:
     s = Scene("26 mesh", 59.8820887155682158, 1.0, tolerance=1e-6)
-    corners = [(x, y, z) for z in (-1.5, 1.5) for x, y in ((-0.5, -1), (-0.5, 1), (0.5, 1), (0.5, -1))]
+    corners = [
+        (x, y, z) for z in (-1.5, 1.5) for x, y in ((-0.5, -1), (-0.5, 1), (0.5, 1), (0.5, -1))
+    ]
     vertices = np.array(corners)
     vertices[5, 1] = 1.000001  # as their file has it
     faces = np.array((

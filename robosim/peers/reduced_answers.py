@@ -39,7 +39,9 @@ class Reduced:
         acting = coriolis_and_weight(links, E, twists, np.asarray(GRAVITY))
         inert = np.einsum("nij,nj->ni", links.inertias, placed.bias)
         bias = placed.transposed(inert - acting)
-        solve = TreeSolver(placed, links.inertias, [np.diag(links.armature[own]) for own in links.v])
+        solve = TreeSolver(
+            placed, links.inertias, [np.diag(links.armature[own]) for own in links.v]
+        )
         positions, rotations = {}, {}
         for name, (i, frame) in self._frames.items():
             R = E[i][:3, :3]

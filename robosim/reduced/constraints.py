@@ -1,4 +1,4 @@
-"""Constraints as rows: loops, couplings, driven joints, driven bodies [Sueda, Sects. 1.12, 2.8, 2.9].
+"""Constraints as rows: loops, couplings, driven joints and bodies [Sueda, Sects. 2.8, 2.9].
 
 Rows G of twists or of velocities, the value g of the constraint and, at the level of accelerations,
 what G's own rate adds. ``G u`` is the rate of g, wherever g is zero.

@@ -205,8 +205,8 @@ class Engine:
                 gains[name] = moving[k]
         if run.controller[0] != 0:
             raise ControllerError(
-                "a compiled controller is for compiled simulations: hand ReducedSimulation a "
-                "function of the simulation, such as lambda sim: compiled(sim)"
+                "ReducedSimulation takes no compiled controller as such: hand it a function of the "
+                "simulation, such as lambda sim: compiled(sim)"
             )
         held = gains[gains["implicit"] == 0]
         rates = self.v[held["v_index"]]

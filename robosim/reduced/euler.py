@@ -11,7 +11,7 @@ from robosim.reduced import joints
 from robosim.reduced.constraints import loop_rows
 from robosim.reduced.forces import BodyForces, symmetric
 from robosim.reduced.model import JointForces, Loads, Model, within_limits
-from robosim.reduced.solving import Gradients, Solver, constrained
+from robosim.reduced.solving import Gradients, Solver, check_positive, constrained
 from robosim.reduced.tree import Placed, TreeSolver
 from robosim.simulation.motions import difference, rates_at, value_at
 from robosim.validation import Array
@@ -78,7 +78,9 @@ def moved(model: Model, q: Array, change: Array) -> Array:
     """Coordinates (nq,) that a change (nv,) leads to."""
     out = np.array(q, dtype=float)
     for i, joint in enumerate(model.links.joints):
-        out[model.links.q[i]] = joints.advanced(joint, q[model.links.q[i]], change[model.links.v[i]])
+        out[model.links.q[i]] = joints.advanced(
+            joint, q[model.links.q[i]], change[model.links.v[i]]
+        )
     return out
 
 
@@ -104,17 +106,15 @@ def _velocities(
     f = placed.transposed(momenta + h * (damped - inert))
     f += links.armature * v + h * (along.f + along.D * v)
     system = System(model, placed, bodies, along, h)
-    G, b = rows_at(model, placed.E, placed.twists, placed.q, time, h)
-    J = placed.jacobian() if len(G) else np.zeros((0, len(v)))
-    reduced = [row[6 * len(placed.E) :] + row[: 6 * len(placed.E)] @ J for row in G]
-    rows = np.array(reduced).reshape(len(G), len(v))
+    mixed, wanted = rows_at(model, placed.E, placed.twists, placed.q, time, h)
+    n, B = 6 * len(placed.E), model.gears.B
+    G = (mixed[:, n:] + mixed[:, :n] @ placed.jacobian()) @ B
     C, d = model.limits_at(placed.q)
-    B = model.gears.B
-    found = constrained(system.solver, B.T @ f, rows @ B, b, C @ B, d)
+    found = constrained(system.solver, B.T @ f, G, wanted, C @ B, d)
     left = B.T @ (system.times(B @ found.x) - f)
-    left = left + np.vstack((rows @ B, C @ B)).T @ found.multipliers
-    scale = np.maximum(np.diag(B.T @ np.diag(system.diagonal()) @ B), 1e-300)
-    residual = float(np.max(np.abs(left) / scale, initial=0.0))
+    left = left + np.vstack((G, C @ B)).T @ found.multipliers
+    moving = np.einsum("ki,k,ki->i", B, system.inertia(), B)
+    residual = float(np.max(np.abs(left) / moving, initial=0.0))
     return B @ found.x, max(1, system.iterations), residual
 
 
@@ -135,7 +135,7 @@ def rows_at(
     G, g = model.gears.rows_of(model.gears.rest, q)
     rows += [np.concatenate((np.zeros(n), row)) for row in G]
     wanted += list(-gamma * g)
-    for i, joint in model.led:
+    for i, _ in model.led:
         own = model.links.v[i]
         rows += [np.eye(n + nv)[n + k] for k in range(own.start, own.stop)]
         wanted += list(led_rates(model, i, q, time, h))
@@ -192,7 +192,8 @@ class System:
         B = model.gears.B
         if model.gears.followers:
             dense = B.T @ self.matrix() @ B
-            self.solver: Solver = lambda f: np.linalg.solve(dense, f)
+            check_positive(dense)
+            self.solver: Solver = lambda f: np.asarray(np.linalg.solve(dense, f))
         elif self.crossing:
             self.gradients = Gradients(self.times, self.tree)
             self.solver = self.gradients
@@ -235,9 +236,8 @@ class System:
             out[own, own] += block
         return np.asarray(out)
 
-    def diagonal(self) -> Array:
-        """Inertia (nv,) that each coordinate moves: of what a residual is a velocity."""
-        J = self.placed.jacobian()
-        M = self.placed.links.inertias
-        moved = np.einsum("nij,njk->nik", M, J.reshape(len(M), 6, -1))
-        return np.einsum("nik,nik->k", J.reshape(len(M), 6, -1), moved) + 1e-300
+    def inertia(self) -> Array:
+        """What each coordinate moves (nv,), by which a residual is a velocity."""
+        links = self.placed.links
+        J = self.placed.jacobian().reshape(len(links.inertias), 6, -1)
+        return np.asarray(np.einsum("nik,nij,njk->k", J, links.inertias, J) + links.armature)

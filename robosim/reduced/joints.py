@@ -29,7 +29,7 @@ class Motion(NamedTuple):
 def motion(joint: Joint, q: Array, v: Array) -> Motion:
     """Pose, Jacobian and its rate at coordinates (nq,) and velocities (nv,)."""
     if joint.own_chart is not None:
-        Q, S, slopes = joint.own_chart._follow(q)
+        Q, S, slopes = joint.own_chart.follow(q)
         return Motion(Q, S, slopes @ v)
     m = joint.C_T.shape[1]
     R = joint.rotation(q)
@@ -77,4 +77,4 @@ def exchanged(joint: Joint, q: Array, v: Array) -> tuple[Array, Array]:
     if np.array_equal(other, q):
         return q, v
     rate = np.linalg.lstsq(chart.columns(other), chart.columns(q) @ v, rcond=None)[0]
-    return other, rate
+    return other, np.asarray(rate)

@@ -17,7 +17,7 @@ from robosim.reduced.constraints import loop_rows, violation
 from robosim.reduced.euler import Step, rows_at, with_servos
 from robosim.reduced.forces import symmetric
 from robosim.reduced.model import Loads, Model
-from robosim.reduced.solving import constrained
+from robosim.reduced.solving import check_positive, constrained
 from robosim.validation import Array
 
 READINGS = 20  # iterations of the coordinates that are nearest to a pose
@@ -121,9 +121,10 @@ def step(
             implicit[own, own] -= h * h * K
         system = A + free.T @ implicit @ free
         system = 0.5 * (system + system.T)
+        check_positive(system)
         right = f + free.T @ (h * (along.f + along.D * v))
         found = constrained(
-            lambda x: np.linalg.solve(system, x), right, G, wanted, C @ free, least
+            lambda x: np.asarray(np.linalg.solve(system, x)), right, G, wanted, C @ free, least
         )
         led[:] = [found.x]
         left = system @ found.x - right + np.vstack((G, C @ free)).T @ found.multipliers

@@ -103,9 +103,7 @@ class Model:
 
     def body_forces(self, E: Sequence[Array], twists: Array, loads: Loads) -> BodyForces:
         """Wrenches on bodies, with K and D of all that is not explicit."""
-        found = BodyForces(
-            forces.coriolis_and_weight(self.links, E, twists, self.gravity), [], []
-        )
+        found = BodyForces(forces.coriolis_and_weight(self.links, E, twists, self.gravity), [], [])
         for i, (F, wrench) in enumerate(zip(E, loads.wrenches, strict=True)):
             if wrench.any():
                 R = F[:3, :3].T
@@ -122,16 +120,17 @@ class Model:
             ends = self.ends(spring, E, twists)
             f, K, D = forces.pull(ends, spring)
             for a in (0, 1):
-                if (i := ends.bodies[a]) is None:
+                body = ends.bodies[a]
+                if body is None:
                     continue
-                found.f[i] += f[6 * a : 6 * a + 6]
+                found.f[body] += f[6 * a : 6 * a + 6]
                 for b in (0, 1):
                     if (j := ends.bodies[b]) is None or spring.name in self.explicit:
                         continue
                     block = np.s_[6 * a : 6 * a + 6, 6 * b : 6 * b + 6]
-                    found.K.append((i, j, K[block]))
+                    found.K.append((body, j, K[block]))
                     if spring.damping:
-                        found.D.append((i, j, D[block]))
+                        found.D.append((body, j, D[block]))
         return found
 
     def joint_forces(self, q: Array, v: Array, loads: Loads) -> JointForces:

@@ -139,8 +139,8 @@ class ReducedSimulation(Frames, Runs):
             model.limits = []
         options = Options(float(timestep), method, coordinates, float(tolerance))
         pushed = tuple(map(id, forces))
-        told = tuple(sorted(explicit)), weight.tobytes(), drags.tobytes(), baumgarte, pushed
-        self._asked_for = options, *told
+        numbers_told = weight.tobytes(), drags.tobytes(), baumgarte
+        self._asked_for = options, tuple(sorted(explicit)), *numbers_told, pushed
         self._dynamics: Dynamics | None = None
         engine = Engine(model, options)
         self._own(engine, Held(robot, engine.loads))  # type: ignore[arg-type]
@@ -332,6 +332,11 @@ class ReducedSimulation(Frames, Runs):
     def lanes(self) -> bool:
         """False: limbs are not taken side by side."""
         return False
+
+    @property
+    def order(self) -> int:
+        """Of a step: 1 of "euler"; 8 of "adaptive", whose tolerance says how far it is off."""
+        return 1 if self.method == "euler" else 8
 
     @property
     def fourth_order_steps(self) -> int:

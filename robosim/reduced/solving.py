@@ -11,6 +11,7 @@ from robosim.validation import Array
 
 Solver = Callable[[Array], Array]  # (n,) or (n, m), to the same shape
 REDUNDANT = 1e-11  # share of the largest eigenvalue, below which constraints depend on each other
+INDEFINITE = "stiffness makes the system of the step indefinite"
 ENOUGH = 1e-14  # residual of conjugate gradients over that of zero
 
 
@@ -23,6 +24,14 @@ class Solution(NamedTuple):
 
 class Unsolved(Exception):
     """Why a system has no solution; callers say when and where."""
+
+
+def check_positive(A: Array) -> None:
+    """Raise Unsolved for a symmetric matrix that is not positive definite."""
+    try:
+        np.linalg.cholesky(A)
+    except np.linalg.LinAlgError:
+        raise Unsolved(INDEFINITE) from None
 
 
 def constrained(
@@ -120,7 +129,7 @@ class Gradients:
             Ap = self.apply(along)
             curvature = float(along @ Ap)
             if not curvature > 0.0:
-                raise Unsolved("stiffness makes the system of the step indefinite")
+                raise Unsolved(INDEFINITE)
             x += old / curvature * along
             r -= old / curvature * Ap
             z = self.precondition(r)

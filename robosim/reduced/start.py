@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robosim.errors import ModelError, StateError
 from robosim.reduced.constraints import loop_rows, violation
 from robosim.reduced.euler import moved
 from robosim.reduced.model import Model
-from robosim.reduced.solving import least
+from robosim.reduced.solving import Unsolved, least
 from robosim.reduced.tree import Placed, TreeSolver
-from robosim.simulation.motions import difference, rates_at, value_at
+from robosim.simulation.motions import rates_at, value_at
 from robosim.validation import Array
 
 ITERATIONS = 100
@@ -74,11 +75,11 @@ def _rows(model: Model, placed: Placed) -> tuple[Array, Array]:
     return np.vstack(rows), np.concatenate(values)
 
 
-def _smallest(placed: Placed, G: Array, wanted: Array, held: Array) -> Array:
+def _smallest(placed: Placed, G: Array, wanted: Array, held: NDArray[np.bool_]) -> Array:
     """The smallest x (nv,) of ``G x = wanted`` in the mass metric, zero where held."""
     answers = np.zeros((len(held), len(G)))
-    M = mass_matrix(placed)[np.ix_(~held, ~held)]
-    answers[~held] = np.linalg.solve(M, G[:, ~held].T)
+    free = np.flatnonzero(~held)
+    answers[free] = np.linalg.solve(mass_matrix(placed)[np.ix_(free, free)], G[:, free].T)
     A = G @ answers
     return np.asarray(answers @ least(0.5 * (A + A.T), wanted))
 
@@ -108,7 +109,7 @@ def check_inertia(placed: Placed) -> None:
         rotors = [np.diag(links.armature[own]) for own in links.v]
         psi = TreeSolver(placed, links.inertias, rotors).psi
         wrong = [i for i, block in enumerate(psi) if not np.all(np.diag(block) < 1e18)]
-    except np.linalg.LinAlgError:
+    except Unsolved:
         sizes = np.diag(mass_matrix(placed))
         wrong = [i for i, own in enumerate(links.v) if np.any(sizes[own] < 1e-18)] or [0]
     for i in wrong:

@@ -14,6 +14,7 @@ from robosim import quaternions, se3
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.reduced.joints import Motion, motion
+from robosim.reduced.solving import check_positive
 from robosim.validation import Array
 
 
@@ -165,6 +166,11 @@ class TreeSolver:
         B_i, of each body.
     joints : list of (n, n)
         Blocks of R, of the coordinates of each joint.
+
+    Raises
+    ------
+    robosim.reduced.solving.Unsolved
+        Where the matrix is not positive definite.
     """
 
     def __init__(self, placed: Placed, bodies: Array, joints: Sequence[Array]) -> None:
@@ -173,7 +179,9 @@ class TreeSolver:
         self.psi: list[Array] = [np.zeros((0, 0))] * len(self.hat)
         for i in range(len(self.hat) - 1, -1, -1):
             S, M = placed.columns[i], self.hat[i]
-            self.psi[i] = np.linalg.inv(S.T @ M @ S + joints[i])
+            own = S.T @ M @ S + joints[i]
+            check_positive(own)
+            self.psi[i] = np.linalg.inv(own)
             if (p := placed.links.parents[i]) >= 0:
                 MS = M @ S
                 left = M - MS @ self.psi[i] @ MS.T

@@ -28,6 +28,7 @@ needs_mujoco = pytest.mark.skipif(importlib.util.find_spec("mujoco") is None, re
 PEERS = [
     pytest.param("pinocchio", marks=needs_pinocchio),
     pytest.param("mujoco", marks=needs_mujoco),
+    "reduced",
 ]
 QUANTITIES = (
     "total mass",

@@ -28,7 +28,7 @@ FAR = {"rtol": 1e-7, "atol": 1e-7}
 
 
 def charted() -> tuple[Mechanism, np.ndarray, np.ndarray]:
-    """A branched tree of a planar joint, a ball by its rotation vector, a spline and a quaternion."""
+    """A branched tree: a plane, a ball by its rotation vector, a spline, a quaternion."""
     rng = np.random.default_rng(3)
     frames = [(x, 0.1 * x * x, 0, *random_quaternion(rng)) for x in range(5)]
     bodies = tuple(random_body(rng, f"b{i}") for i in range(4))
@@ -40,8 +40,9 @@ def charted() -> tuple[Mechanism, np.ndarray, np.ndarray]:
     )
     tree = tuple(
         Joint(
-            f"j{i}", parent=(None, "b0", "b0", "b2")[i], child=f"b{i}", offset=random_quaternion(rng),
-            parent_position=rng.normal(size=3), child_position=rng.normal(size=3), **kind,
+            f"j{i}", parent=(None, "b0", "b0", "b2")[i], child=f"b{i}",
+            offset=random_quaternion(rng), parent_position=rng.normal(size=3),
+            child_position=rng.normal(size=3), **kind,
         )
         for i, kind in enumerate(kinds)
     )  # fmt: skip

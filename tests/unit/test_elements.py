@@ -62,7 +62,7 @@ BAD = [
     (joint, {"kind": "spherical", "cone": np.nan}, r"not nan"),
     (spring, {"stiffness": -1.0}, r"spring 'coil': stiffness must be zero or more, not -1.0"),
     (spring, {"damping": -1.0}, r"damping must be zero or more"),
-    (spring, {"rest_length": 0.0}, r"rest_length must be positive, not 0.0"),
+    (spring, {"rest_length": -0.1}, r"rest_length must be zero or more, not -0.1"),
     (spring, {"rest_length": np.inf}, r"rest_length must be finite"),
     (spring, {"stiffness": (1.0, 2.0)}, r"stiffness must have shape \(\)"),
     (spring, {"child_position": (0, 1)}, r"child_position must have shape \(3,\)"),

@@ -6,11 +6,11 @@ import inspect
 
 import pytest
 
-from robosim import MinimalSimulation, Simulation
+from robosim import MinimalSimulation, ReducedSimulation, Simulation
 from robosim.models.builders import double_pendulum
 from robosim.simulation.formulation import Formulation
 
-FORMULATIONS = [Simulation, MinimalSimulation]
+FORMULATIONS = [Simulation, MinimalSimulation, ReducedSimulation]
 
 
 @pytest.mark.parametrize("kind", FORMULATIONS)

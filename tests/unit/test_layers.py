@@ -29,6 +29,7 @@ LAYERS = {
     "log": ("log",),
     "simulation": ("simulation", "overlaps"),
     "minimal": ("minimal",),
+    "reduced": ("reduced",),
     "batch": ("batch",),
     "peers": ("peers",),
     "files and views": ("loaders", "models", "viz"),
