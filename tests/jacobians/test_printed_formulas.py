@@ -338,3 +338,41 @@ def test_a_step_makes_the_constrained_action_stationary() -> None:
     multipliers = np.linalg.lstsq(G.T, slope, rcond=None)[0]
     assert np.linalg.norm(slope) > 0.1
     np.testing.assert_allclose(G.T @ multipliers, slope, atol=2e-8)
+
+
+def test_the_first_example_of_a_material_jacobian() -> None:
+    """[Sueda, Sect. 1.4]: a body that moves along x moves its points along x, not along y."""
+    J = robosim.se3.point_jacobian(np.eye(4), (1, 0, 0))
+    np.testing.assert_allclose(J @ (1, 0, 0, 0, 0, 0), (1, 0, 0))
+    np.testing.assert_allclose(J @ (0, 0, 0, 0, 0, 1), (0, 1, 0))  # the second one is right
+
+
+def test_the_stiffness_between_points_has_the_opposite_sign() -> None:
+    """[Sueda, Eq. 1.37] is minus the derivative of (1.35), with angular parts first."""
+    rng = np.random.default_rng(5)
+    E = [robosim.se3.exp(rng.normal(size=6)) for _ in range(2)]
+    x1, x2 = rng.normal(size=(2, 3))
+
+    def wrenches(E: list[np.ndarray]) -> np.ndarray:
+        (R1, p1), (R2, p2) = ((F[:3, :3], F[:3, 3]) for F in E)
+        dx = R2 @ x2 + p2 - R1 @ x1 - p1
+        ends = ((x1, R1.T @ dx), (x2, -R2.T @ dx))
+        return np.concatenate([np.concatenate((np.cross(x, f), f)) for x, f in ends])
+
+    columns = []
+    for body in range(2):
+        for k in range(6):
+            twist = 1e-6 * np.roll(np.eye(6)[k], 3)  # se3 has the linear part first
+            sides = []
+            for sign in (1, -1):
+                moved = list(E)
+                moved[body] = E[body] @ robosim.se3.exp(sign * twist)
+                sides.append(wrenches(moved))
+            columns.append((sides[0] - sides[1]) / 2e-6)
+    (R1, p1), (R2, p2) = ((F[:3, :3], F[:3, 3]) for F in E)
+    X1, X2, one = skew(x1), skew(x2), np.eye(3)
+    across1, across2 = skew(R1.T @ (p1 - R2 @ x2 - p2)), skew(R2.T @ (p2 - R1 @ x1 - p1))
+    lower1 = np.hstack((across1, one, R1.T @ R2 @ X2, -R1.T @ R2))
+    lower2 = np.hstack((R2.T @ R1 @ X1, -R2.T @ R1, across2, one))
+    printed = np.vstack((X1 @ lower1, lower1, X2 @ lower2, lower2))
+    np.testing.assert_allclose(-printed, np.array(columns).T, rtol=0, atol=1e-8)
