@@ -79,6 +79,7 @@ class PointSpring(Frozen):
         In body axes from the centre of mass; world coordinates for the world.
     stiffness : float [N/m]
     rest_length : float [m]
+        0 of one that pulls its ends together wherever they are [Sueda, Eq. 1.35].
     damping : float [N s/m], against the change of length
     potential : Potential or None
         A further energy as a function of the length.

@@ -8,8 +8,7 @@ from robosim import quaternions
 from robosim.description.mechanism import Mechanism
 from robosim.peers.answers import GRAVITY, Answer
 from robosim.reduced.forces import coriolis_and_weight
-from robosim.reduced.start import mass_matrix
-from robosim.reduced.tree import Links, Placed, TreeSolver
+from robosim.reduced.tree import Links, Placed
 from robosim.validation import Array
 from robosim.version import __version__
 
@@ -39,9 +38,7 @@ class Reduced:
         acting = coriolis_and_weight(links, E, twists, np.asarray(GRAVITY))
         inert = np.einsum("nij,nj->ni", links.inertias, placed.bias)
         bias = placed.transposed(inert - acting)
-        solve = TreeSolver(
-            placed, links.inertias, [np.diag(links.armature[own]) for own in links.v]
-        )
+        solve = placed.inertia_solver()
         positions, rotations = {}, {}
         for name, (i, frame) in self._frames.items():
             R = E[i][:3, :3]
@@ -53,5 +50,5 @@ class Reduced:
         masses = links.inertias[:, 0, 0]
         center = masses @ np.array([F[:3, 3] for F in E]) / self.total_mass
         return Answer(
-            np.asarray(center), positions, rotations, mass_matrix(placed), bias, solve(tau - bias)
+            np.asarray(center), positions, rotations, placed.mass_matrix(), bias, solve(tau - bias)
         )

@@ -9,8 +9,8 @@ from robosim.reduced import joints
 from robosim.reduced.constraints import loop_rows
 from robosim.reduced.euler import Step, exchanged
 from robosim.reduced.model import Loads, Model
-from robosim.reduced.solving import Unsolved, constrained
-from robosim.reduced.tree import Placed, TreeSolver
+from robosim.reduced.solving import Solver, Unsolved, constrained
+from robosim.reduced.tree import Placed
 from robosim.simulation.motions import course, difference
 from robosim.validation import Array
 
@@ -28,23 +28,15 @@ def accelerations(
     along = model.joint_forces(q, v, loads)
     inert = np.einsum("nij,nj->ni", links.inertias, placed.bias)
     f = placed.transposed(bodies.f - inert) + along.f
-    rotors = [np.diag(links.armature[own]) for own in links.v]
-    tree = TreeSolver(placed, links.inertias, rotors)
     B = model.gears.B
-    solve = tree
     if model.gears.followers:
-        J = placed.jacobian()
-        M = np.einsum("nki,nkl,nlj->ij", *_by_bodies(J, links.inertias))
-        dense = B.T @ (M + np.diag(links.armature)) @ B
-        solve = lambda x: np.linalg.solve(dense, x)  # type: ignore[assignment] # noqa: E731
+        dense = B.T @ placed.mass_matrix() @ B
+        solve: Solver = lambda x: np.asarray(np.linalg.solve(dense, x))  # noqa: E731
+    else:
+        solve = placed.inertia_solver()
     G, wanted = _rows(model, placed, time)
     found = constrained(solve, B.T @ f, G @ B, wanted)
     return B @ found.x, found.multipliers
-
-
-def _by_bodies(J: Array, inertias: Array) -> tuple[Array, Array, Array]:
-    split = J.reshape(len(inertias), 6, -1)
-    return split, inertias, split
 
 
 def _rows(model: Model, placed: Placed, time: float) -> tuple[Array, Array]:

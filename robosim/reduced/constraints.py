@@ -55,14 +55,12 @@ def loop_rows(robot: Mechanism, joint: Joint, E: Sequence[Array], twists: Array)
     across = R_J @ joint.D_R
     rows = np.hstack((along, across)).T
     G = np.zeros((rows.shape[0], 6 * len(E)))
-    m = along.shape[1]
     for i, point, turn in ((a, by_a, -turn_a), (b, J_b, turn_b)):
         if i is not None:
             G[:, 6 * i : 6 * i + 6] = np.vstack((along.T @ point, across.T @ turn))
     turned = _turned(joint, R_J.T @ R_b)
     g = np.concatenate((along.T @ dx, joint.D_R.T @ turned))
-    more = np.concatenate((along.T @ bias, -across.T @ np.cross(w_a, w_b - w_a)))
-    return Rows(G, g, more) if m + across.shape[1] else Rows(G, g, np.zeros(0))
+    return Rows(G, g, np.concatenate((along.T @ bias, -across.T @ np.cross(w_a, w_b - w_a))))
 
 
 def _turned(joint: Joint, R: Array) -> Array:

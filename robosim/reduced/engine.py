@@ -183,10 +183,10 @@ class Engine:
                 f"the controller gave {loads.tau[i]} for '{self.robot.v_names[i]}' at "
                 f"{self.time:.6g} s"
             )
-        taken = self._taken(loads)
+        taken, bodies = self._taken(loads)
         if not (np.isfinite(taken.q).all() and np.isfinite(taken.v).all()):
             raise self._failure("it leads to numbers that are not finite")
-        self.q, self.v = taken.q, taken.v
+        self.q, self.v, self.bodies = taken.q, taken.v, bodies
         if logged:
             run.tau[row, : self.robot.nv] += taken.tau
         info = run.infos[k]
@@ -224,19 +224,16 @@ class Engine:
         own["start"][servos["v_index"]] = self.q[servos["q_index"]]
         return Loads(tau[: self.robot.nv].copy(), servos, np.array(self.loads.external["w"]))
 
-    def _taken(self, loads: Loads) -> euler.Step:
+    def _taken(self, loads: Loads) -> tuple[euler.Step, Bodies | None]:
+        """Where the step leads, and the bodies there in maximal coordinates."""
         model, options, time = self.model, self.options, self.time
         try:
             if options.method == "adaptive":
-                return adaptive.step(
-                    model, self.q, self.v, time, options.dt, loads, options.tolerance
-                )
+                own = model, self.q, self.v, time, options.dt, loads
+                return adaptive.step(*own, options.tolerance), None
             if self.bodies is None:
-                return euler.step(model, self.q, self.v, time, options.dt, loads)
-            taken, self.bodies = maximal.step(
-                model, self.bodies, self.q, self.v, time, options.dt, loads
-            )
-            return taken
+                return euler.step(model, self.q, self.v, time, options.dt, loads), None
+            return maximal.step(model, self.bodies, self.q, self.v, time, options.dt, loads)
         except (Unsolved, np.linalg.LinAlgError) as error:
             raise self._failure(str(error)) from error
 

@@ -49,9 +49,7 @@ class JointRows:
         links, joint = model.links, model.links.joints[i]
         p, n = links.parents[i], len(bodies.E)
         own = joints.motion(joint, q, np.zeros(joint.nv))
-        beyond = np.eye(4)
-        beyond[:3, 3] = -np.asarray(joint.child_position)
-        to_joint = se3.adjoint(beyond)
+        to_joint = se3.adjoint(links.beyond[i])
         row = np.zeros((6, 6 * n))
         row[:, 6 * i : 6 * i + 6] = to_joint
         if p >= 0:
@@ -67,11 +65,9 @@ def away(model: Model, i: int, joint: Joint, bodies: Bodies, q: Array) -> Array:
     """The twist (6,) that leads from the joint's pose at q to where its bodies have it."""
     p = model.links.parents[i]
     base = np.eye(4) if p < 0 else bodies.E[p]
-    outward = np.eye(4)
-    outward[:3, 3] = np.asarray(joint.child_position)
-    there = bodies.E[i] @ outward
+    there = bodies.E[i] @ se3.inverse(model.links.beyond[i])
     Q = joints.motion(joint, q, np.zeros(joint.nv)).Q
-    return se3.log(se3.inverse(base @ model.links.anchor(joint) @ Q) @ there)
+    return se3.log(se3.inverse(base @ model.links.anchors[i] @ Q) @ there)
 
 
 def read(model: Model, bodies: Bodies, q: Array) -> tuple[Array, Array]:

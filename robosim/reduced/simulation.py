@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 METHODS = ("euler", "adaptive")
 COORDINATES = ("reduced", "maximal")
+FINEST = 1e-13  # tolerance, beyond which rounding is
 LATER = ("single", "staggered")  # contacts of [Sueda, Eq. 1.88, Alg. 7]
 
 
@@ -108,6 +109,8 @@ class ReducedSimulation(Frames, Runs):
         for name, value in numbers.items():
             if not (isinstance(value, Real) and np.isfinite(value) and value > 0):
                 raise OptionError(f"{name} must be a positive number, not {value!r}")
+        if tolerance < FINEST:
+            raise OptionError(f"tolerance must be at least {FINEST:g}, not {tolerance!r}")
         for name, choice, known in (
             ("method", method, METHODS),
             ("coordinates", coordinates, COORDINATES),
@@ -138,9 +141,8 @@ class ReducedSimulation(Frames, Runs):
         if "limits" in ignore:
             model.limits = []
         options = Options(float(timestep), method, coordinates, float(tolerance))
-        pushed = tuple(map(id, forces))
         numbers_told = weight.tobytes(), drags.tobytes(), baumgarte
-        self._asked_for = options, tuple(sorted(explicit)), *numbers_told, pushed
+        self._asked_for = options, tuple(sorted(explicit)), *numbers_told, forces
         self._dynamics: Dynamics | None = None
         engine = Engine(model, options)
         self._own(engine, Held(robot, engine.loads))  # type: ignore[arg-type]

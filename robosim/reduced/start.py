@@ -12,7 +12,7 @@ from robosim.reduced.constraints import loop_rows, violation
 from robosim.reduced.euler import moved
 from robosim.reduced.model import Model
 from robosim.reduced.solving import Unsolved, least
-from robosim.reduced.tree import Placed, TreeSolver
+from robosim.reduced.tree import Placed
 from robosim.simulation.motions import rates_at, value_at
 from robosim.validation import Array
 
@@ -79,17 +79,9 @@ def _smallest(placed: Placed, G: Array, wanted: Array, held: NDArray[np.bool_]) 
     """The smallest x (nv,) of ``G x = wanted`` in the mass metric, zero where held."""
     answers = np.zeros((len(held), len(G)))
     free = np.flatnonzero(~held)
-    answers[free] = np.linalg.solve(mass_matrix(placed)[np.ix_(free, free)], G[:, free].T)
+    answers[free] = np.linalg.solve(placed.mass_matrix()[np.ix_(free, free)], G[:, free].T)
     A = G @ answers
     return np.asarray(answers @ least(0.5 * (A + A.T), wanted))
-
-
-def mass_matrix(placed: Placed) -> Array:
-    """M_r = J^T M J with the rotors (nv, nv) [Sueda, Eq. 2.18]."""
-    links = placed.links
-    J = placed.jacobian().reshape(len(links.inertias), 6, -1)
-    M = np.einsum("nki,nkl,nlj->ij", J, links.inertias, J)
-    return np.asarray(0.5 * (M + M.T) + np.diag(links.armature))
 
 
 def open_by(model: Model, placed: Placed) -> float:
@@ -106,11 +98,10 @@ def check_inertia(placed: Placed) -> None:
     """Raise a ModelError for a coordinate that moves nothing with inertia."""
     links = placed.links
     try:
-        rotors = [np.diag(links.armature[own]) for own in links.v]
-        psi = TreeSolver(placed, links.inertias, rotors).psi
+        psi = placed.inertia_solver().psi
         wrong = [i for i, block in enumerate(psi) if not np.all(np.diag(block) < 1e18)]
     except Unsolved:
-        sizes = np.diag(mass_matrix(placed))
+        sizes = np.diag(placed.mass_matrix())
         wrong = [i for i, own in enumerate(links.v) if np.any(sizes[own] < 1e-18)] or [0]
     for i in wrong:
         name = links.robot.v_names[links.v[i].start]

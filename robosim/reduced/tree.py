@@ -30,6 +30,9 @@ class Links:
     inertias : (nb, 6, 6)
         M_i of each body [Sueda, Eq. 1.21].
     armature : (nv,) [kg m^2, kg]
+    anchors, beyond : list of (4, 4)
+        The joint frame in the parent's axes, with all coordinates at zero; and the body's centre
+        of mass as seen from the joint's point.
     """
 
     def __init__(self, robot: Mechanism) -> None:
@@ -50,10 +53,16 @@ class Links:
             (none, *(joint.per_coordinate("armature") for joint in self.joints))
         )
 
-    def anchor(self, joint: Joint) -> Array:
-        """(4, 4): joint frame to the parent's axes, with all coordinates at zero."""
-        R = quaternions.rotation_matrix(np.asarray(joint.offset))
-        return se3.transformation(R, joint.parent_position)
+        self.anchors = [
+            se3.transformation(
+                quaternions.rotation_matrix(np.asarray(joint.offset)), joint.parent_position
+            )
+            for joint in self.joints
+        ]
+        self.beyond = [
+            se3.transformation(np.eye(3), -np.asarray(joint.child_position))
+            for joint in self.joints
+        ]
 
 
 class Placed:
@@ -81,14 +90,13 @@ class Placed:
         self.turning: list[Array] = []
         self.twists, self.bias = np.zeros((n, 6)), np.zeros((n, 6))
         for i, joint in enumerate(links.joints):
-            self._place(i, joint, motion(joint, q[links.q[i]], v[links.v[i]]))
+            self._place(i, motion(joint, q[links.q[i]], v[links.v[i]]))
 
-    def _place(self, i: int, joint: Joint, own: Motion) -> None:
+    def _place(self, i: int, own: Motion) -> None:
         p, rate = self.links.parents[i], self.v[self.links.v[i]]
         # From the joint's point, where Q leads, to the body's centre of mass.
-        beyond = np.eye(4)
-        beyond[:3, 3] = -np.asarray(joint.child_position)
-        relative = self.links.anchor(joint) @ own.Q @ beyond
+        beyond = self.links.beyond[i]
+        relative = self.links.anchors[i] @ own.Q @ beyond
         self.E.append(relative if p < 0 else self.E[p] @ relative)
         to_body = se3.adjoint(se3.inverse(beyond))
         self.columns.append(to_body @ own.S)
@@ -107,11 +115,17 @@ class Placed:
 
     def jacobian(self) -> Array:
         """J (6 nb, nv), reduced velocities to twists of all bodies [Sueda, Alg. 1]."""
-        return self._filled(self.columns)[0]
+        J = np.zeros((6 * len(self.E), len(self.v)))
+        for i, p in enumerate(self.links.parents):
+            rows = slice(6 * i, 6 * i + 6)
+            if p >= 0:
+                J[rows] = self.into[i] @ J[6 * p : 6 * p + 6]
+            J[rows, self.links.v[i]] = self.columns[i]
+        return J
 
     def jacobian_rate(self) -> Array:
         """dJ/dt (6 nb, nv) [Sueda, Alg. 2]."""
-        J, _ = self._filled(self.columns)
+        J = self.jacobian()
         out = np.zeros_like(J)
         for i, p in enumerate(self.links.parents):
             rows = slice(6 * i, 6 * i + 6)
@@ -121,15 +135,17 @@ class Placed:
             out[rows, self.links.v[i]] = self.slopes[i]
         return out
 
-    def _filled(self, columns: Sequence[Array]) -> tuple[Array, int]:
-        n = len(self.links.parents)
-        J = np.zeros((6 * n, len(self.v)))
-        for i, p in enumerate(self.links.parents):
-            rows = slice(6 * i, 6 * i + 6)
-            if p >= 0:
-                J[rows] = self.into[i] @ J[6 * p : 6 * p + 6]
-            J[rows, self.links.v[i]] = columns[i]
-        return J, n
+    def mass_matrix(self) -> Array:
+        """M_r = J^T M J with the rotors (nv, nv) [Sueda, Eq. 2.18]."""
+        links = self.links
+        J = self.jacobian().reshape(len(links.inertias), 6, -1)
+        M = np.einsum("nki,nkl,nlj->ij", J, links.inertias, J)
+        return np.asarray(0.5 * (M + M.T) + np.diag(links.armature))
+
+    def inertia_solver(self) -> TreeSolver:
+        """What solves by the mass matrix, in O(n)."""
+        links = self.links
+        return TreeSolver(self, links.inertias, [np.diag(links.armature[own]) for own in links.v])
 
     def times(self, x: Array) -> Array:
         """J x (nb, 6), in one pass from the root [Sueda, Alg. 5]."""

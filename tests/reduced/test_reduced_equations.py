@@ -14,11 +14,10 @@ from robosim.joints import Composite, ExponentialBall, Hinge, Slide, SplineCurve
 from robosim.quaternions import from_matrix
 from robosim.reduced import forces, joints
 from robosim.reduced.constraints import loop_rows
-from robosim.reduced.euler import moved
+from robosim.reduced.euler import System, moved
 from robosim.reduced.forces import Ends
 from robosim.reduced.model import Loads, Model
 from robosim.reduced.solving import Gradients, Unsolved, constrained
-from robosim.reduced.start import mass_matrix
 from robosim.reduced.tree import Links, Placed, TreeSolver
 from robosim.simulation.controllers import GAINS
 from robosim.simulation.kinematics import Kinematics
@@ -100,7 +99,7 @@ def test_the_mass_matrix_is_that_of_the_package() -> None:
     """J^T M J against `Kinematics`, which shares nothing with it; and the bias forces."""
     robot, q, v = robot_for_tests(free=True)
     placed, dense = Placed(Links(robot), q, v), Kinematics(robot, q)
-    np.testing.assert_allclose(mass_matrix(placed), dense.mass_matrix(), rtol=0, atol=1e-11)
+    np.testing.assert_allclose(placed.mass_matrix(), dense.mass_matrix(), rtol=0, atol=1e-11)
     gravity = np.array([0.3, -0.4, -9.0])
     acting = forces.coriolis_and_weight(placed.links, placed.E, placed.twists, gravity)
     inert = np.einsum("nij,nj->ni", placed.links.inertias, placed.bias)
@@ -224,8 +223,6 @@ def test_rows_of_loops(kind: str) -> None:
 
 def test_conjugate_gradients_take_one_iteration_where_the_preconditioner_is_exact() -> None:
     """As Alg. 10 is without springs that cross the tree; with one it takes more, and is right."""
-    from robosim.reduced.euler import System
-
     robot, q, v = robot_for_tests(free=True)
     none = Loads(np.zeros(robot.nv), np.zeros(0, dtype=GAINS), np.zeros((len(robot.bodies), 6)))
     held = PointSpring("held", None, "b3", stiffness=50.0, damping=3.0)

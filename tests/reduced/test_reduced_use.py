@@ -308,6 +308,7 @@ def test_what_is_not_there_is_refused_by_name(
         ({"baumgarte": -1.0}, "baumgarte must be a positive number"),
         ({"timestep": 0.0}, "timestep must be a positive number"),
         ({"tolerance": np.nan}, "tolerance must be a positive number"),
+        ({"tolerance": 1e-15}, "tolerance must be at least 1e-13"),
         ({"gravity": (0, 0)}, "gravity must be three finite numbers"),
         ({"ignore": "contacts"}, "ignore takes names"),
         ({"ignore": ("lanes",)}, "ignore takes names"),
@@ -319,6 +320,16 @@ def test_what_is_not_there_is_refused_by_name(
 def test_options_are_checked(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         ReducedSimulation(pendulum(), **options)
+
+
+def test_derivatives_and_other_readings_are_refused() -> None:
+    """With what there is instead."""
+    sim = ReducedSimulation(pendulum(), 1e-2)
+    with pytest.raises(OptionError, match="linearize takes a Simulation, a MinimalSimulation"):
+        robosim.linearize(sim)
+    with pytest.raises(OptionError, match="ReducedSimulation has no joint wrenches"):
+        sim.run(0.1, also="joint_wrenches")
+    assert sim.run(0.1, also="frames").q.shape == (10, 1)
 
 
 def test_lanes_and_other_robots_are_refused() -> None:
