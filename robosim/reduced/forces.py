@@ -39,10 +39,6 @@ class BodyForces:
     K: list[Block]
     D: list[Block]
 
-    def crosses(self) -> bool:
-        """Whether a block is off the diagonal."""
-        return any(a != b for a, b, _ in (*self.K, *self.D))
-
 
 def symmetric(blocks: Sequence[Block]) -> Iterator[Block]:
     """Half of each block, and of its mirror image.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -49,6 +49,8 @@ class Model:
     pushes : sequence of PointForce
     explicit : names of springs and point forces whose K and D are left out
     baumgarte : float or None [1/s]
+    limited : bool
+        Whether limits of joints act; ends of splines always do.
     drives : list of Drive
     """
 
@@ -58,6 +60,7 @@ class Model:
     pushes: Sequence[PointForce]
     explicit: Collection[str]
     baumgarte: float | None
+    limited: bool = True
     drives: list[Drive] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -77,17 +80,22 @@ class Model:
             (i, joint) for i, joint in enumerate(self.links.joints) if joint.motion is not None
         ]
         self.limits = [
-            (v, q, side, float(bound))
+            limit
             for i, joint in enumerate(self.links.joints)
             if joint.motion is None
-            for k in range(joint.numbers)
-            for side, bound in (
-                (1.0, np.asarray(joint.lower)[k]),
-                (-1.0, np.asarray(joint.upper)[k]),
-            )
-            if np.isfinite(bound)
-            for v, q in ((self.links.v[i].start + k, self.links.q[i].start + k),)
+            for limit in self._limits_of(i, joint)
         ]
+
+    def _limits_of(self, i: int, joint: Joint) -> Iterator[tuple[int, int, float, float]]:
+        """(index into v, into q, 1 or -1, bound) of a joint; without limits, ends of splines."""
+        bounds = np.asarray(joint.lower), np.asarray(joint.upper)
+        if not self.limited:
+            ends = np.full(joint.nv, -np.inf), np.full(joint.nv, np.inf)
+            bounds = ends if joint.own_chart is None else joint.own_chart.limits()
+        for k in range(joint.numbers):
+            for side, bound in ((1.0, bounds[0][k]), (-1.0, bounds[1][k])):
+                if np.isfinite(bound):
+                    yield self.links.v[i].start + k, self.links.q[i].start + k, side, float(bound)
 
     @property
     def is_constrained(self) -> bool:

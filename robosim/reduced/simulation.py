@@ -137,12 +137,11 @@ class ReducedSimulation(Frames, Runs):
         forces = _checked_forces(robot, forces, explicit)
         self.robot, self.method, self.coordinates = robot, method, coordinates
         self.baumgarte, self._gravity = baumgarte, read_only(weight)
-        model = Model(robot, weight, drags, forces, tuple(explicit), baumgarte)
-        if "limits" in ignore:
-            model.limits = []
+        limited = "limits" not in ignore
+        model = Model(robot, weight, drags, forces, tuple(explicit), baumgarte, limited)
         options = Options(float(timestep), method, coordinates, float(tolerance))
-        numbers_told = weight.tobytes(), drags.tobytes(), baumgarte
-        self._asked_for = options, tuple(sorted(explicit)), *numbers_told, forces
+        told = weight.tobytes(), drags.tobytes(), baumgarte, limited, forces
+        self._asked_for = options, tuple(sorted(explicit)), *told
         self._dynamics: Dynamics | None = None
         engine = Engine(model, options)
         self._own(engine, Held(robot, engine.loads))  # type: ignore[arg-type]

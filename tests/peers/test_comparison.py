@@ -343,7 +343,9 @@ def test_a_peer_that_is_not_installed(a1, peer, package, monkeypatch):
 
 
 def test_bad_requests(a1):
-    with pytest.raises(PeerError, match=r"unknown peer 'bullet' \(known: pinocchio, mujoco, reduced\)"):
+    with pytest.raises(
+        PeerError, match=r"unknown peer 'bullet' \(known: pinocchio, mujoco, reduced\)"
+    ):
         robosim.compare(a1, "bullet")
     with pytest.raises(PeerError, match="built in Python"):
         robosim.compare("cube")

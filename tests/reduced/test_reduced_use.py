@@ -33,6 +33,7 @@ from robosim import (
 )
 from robosim.cli import app
 from robosim.controllers import PD, Compiled
+from robosim.joints import SplineCurve
 from robosim.log import read_log
 from robosim.models.builders import double_pendulum
 from robosim.tendons import Point
@@ -222,6 +223,30 @@ def test_gears_that_are_too_many_are_constraints() -> None:
         sim.run(0.2)
         ends.append(sim.q)
     np.testing.assert_allclose(ends[1], ends[0], rtol=0, atol=1e-10)
+
+
+def test_limits_may_be_ignored() -> None:
+    """But not the ends of a spline, beyond which there is nothing."""
+    sims = [
+        ReducedSimulation(pendulum(lower=[-0.1], upper=[0.1]), 1e-2, ignore=ignored)
+        for ignored in ((), ("limits",))
+    ]
+    for sim, expected in zip(sims, (0.1, 1.0), strict=True):
+        sim.set_state(None, [1.0])
+        sim.run(1.0)
+        # A limit acts from the knot on that is beyond it, by a step at most.
+        assert expected - 1e-9 <= sim.q[0] <= expected + 0.01 + 1e-9
+    line = SplineCurve([(x, 0, 0, 1, 0, 0, 0) for x in range(5)])
+    body = Body("b", 1.0, np.eye(3))
+    spline = Mechanism("s", (body,), (Joint("j", "spline", None, "b", chart=line),))
+    sim = ReducedSimulation(spline, 1e-2, ignore=("limits",))
+    sim.set_state([1.5], [1.0])
+    sim.run(1.0)
+    assert 2.0 <= sim.q[0] <= 2.01 + 1e-9
+    free = ReducedSimulation(spline, 0.1, method="adaptive")
+    free.set_state([1.5], [1.0])
+    with pytest.raises(ConvergenceError, match="joint 'j' comes to the end of its spline"):
+        free.run(1.0)
 
 
 BALL = Geometry("sphere", (0.1,))
