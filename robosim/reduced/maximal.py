@@ -21,7 +21,7 @@ from robosim.reduced.solving import check_positive, constrained
 from robosim.validation import Array
 
 READINGS = 20  # iterations of the coordinates that are nearest to a pose
-READ = 1e-13  # [m, rad], how near they come
+READ = 1e-13  # how near they come: of a metre or of the distance from the origin, and rad
 
 
 @dataclass
@@ -73,13 +73,14 @@ def away(model: Model, i: int, joint: Joint, bodies: Bodies, q: Array) -> Array:
 def read(model: Model, bodies: Bodies, q: Array) -> tuple[Array, Array]:
     """Coordinates nearest to the poses of the bodies, beginning at q, and velocities."""
     q, v = q.copy(), np.zeros(model.robot.nv)
+    size = max(1.0, *(float(np.max(np.abs(E[:3, 3]))) for E in bodies.E))
     for i, joint in enumerate(model.links.joints):
         at, on = model.links.q[i], model.links.v[i]
         for _ in range(READINGS):
             S = joints.motion(joint, q[at], np.zeros(joint.nv)).S
             change = np.linalg.pinv(S) @ away(model, i, joint, bodies, q[at])
             q[at] = joints.advanced(joint, q[at], change)
-            if np.max(np.abs(change), initial=0.0) < READ:
+            if np.max(np.abs(change), initial=0.0) < READ * size:
                 break
         v[on] = JointRows(model, i, bodies, q[at]).free @ bodies.twists.reshape(-1)
         q[at], v[on] = joints.exchanged(joint, q[at], v[on])

@@ -95,12 +95,12 @@ def test_euler_is_of_first_order(made: Callable[[], Scene], coordinates: str) ->
     """Towards the adaptive integrator, with loops, gears, splines and springs."""
     scene = made()
     reference = scene.simulation(method="adaptive", tolerance=1e-11)
-    reference.run(0.04)
+    reference.run(0.02)
     errors = []
     for h in (4e-4, 2e-4):
         scene.h = h
         sim = scene.simulation(coordinates=coordinates)
-        sim.run(0.04)
+        sim.run(0.02)
         errors.append(np.abs(np.concatenate((sim.q - reference.q, sim.v - reference.v))).max())
     assert np.log2(errors[0] / errors[1]) == pytest.approx(1.0, abs=0.05)
 
