@@ -140,8 +140,8 @@ class ReducedSimulation(Frames, Runs):
         limited = "limits" not in ignore
         model = Model(robot, weight, drags, forces, tuple(explicit), baumgarte, limited)
         options = Options(float(timestep), method, coordinates, float(tolerance))
-        told = weight.tobytes(), drags.tobytes(), baumgarte, limited, forces
-        self._asked_for = options, tuple(sorted(explicit)), *told
+        choices = weight.tobytes(), drags.tobytes(), baumgarte, limited, forces
+        self._asked_for = options, tuple(sorted(explicit)), *choices
         self._dynamics: Dynamics | None = None
         engine = Engine(model, options)
         self._own(engine, Held(robot, engine.loads))  # type: ignore[arg-type]
