@@ -129,6 +129,10 @@ class ViewerError(RobosimError):
     """A live view or a recording that cannot be shown or written."""
 
 
+class MissingExtraError(RobosimError, ImportError):
+    """A package that an optional extra brings, and that is not installed."""
+
+
 class PeerError(RobosimError):
     """A peer library that is not installed, or cannot load the model."""
 

@@ -58,8 +58,7 @@ def render(
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise OptionError(f"{path}: must end in one of {', '.join(SUFFIXES)}")
-    if any(side % 2 or side < 16 for side in size):
-        raise OptionError(f"the size of a picture must be two even numbers of pixels, not {size}")
+    check_size(size)
     encoder = _ffmpeg() if suffix == ".mp4" else ""
     rate = min(fps, GIF_FPS) if suffix == ".gif" else fps
     with tempfile.TemporaryDirectory() as folder:
@@ -98,13 +97,7 @@ def _pictures(
     """PNG files of the moments of a recording, `rate` for each simulated second."""
     tab = browser.new_page(viewport={"width": size[0], "height": size[1]}, color_scheme="light")
     tab.goto(page.as_uri())
-    tab.add_style_tag(content=_BARE)
-    tab.evaluate(f"{_PANES}; window.dispatchEvent(new Event('resize'))")
-    end = time.monotonic() + _LOADING
-    while not tab.evaluate("Boolean(window.robosim && robosim.stage.placed)"):
-        if time.monotonic() > end:
-            raise ViewerError(f"the recording does not show in the browser: {ADVICE}")
-        time.sleep(0.05)
+    show_scene_alone(tab)
     first, final = tab.evaluate("[robosim.first, robosim.last]")
     moments = [final]
     if not last:
@@ -113,6 +106,29 @@ def _pictures(
     for moment in moments:
         tab.evaluate(f"robosim.seek({moment!r})")
         yield tab.screenshot()
+
+
+def show_scene_alone(tab: Any) -> None:
+    """Hide all of a page but the scene, once that is there.
+
+    Raises
+    ------
+    ViewerError
+        If the page does not come to show anything.
+    """
+    tab.add_style_tag(content=_BARE)
+    tab.evaluate(f"{_PANES}; window.dispatchEvent(new Event('resize'))")
+    end = time.monotonic() + _LOADING
+    while not tab.evaluate("Boolean(window.robosim && robosim.stage.placed)"):
+        if time.monotonic() > end:
+            raise ViewerError(f"the page does not show in the browser: {ADVICE}")
+        time.sleep(0.05)
+
+
+def check_size(size: tuple[int, int]) -> None:
+    """Refuse sizes of pictures that are none: OptionError."""
+    if any(side % 2 or side < 16 for side in size):
+        raise OptionError(f"the size of a picture must be two even numbers of pixels, not {size}")
 
 
 def _write_gif(path: Path, pictures: Iterator[bytes], rate: float) -> None:

@@ -45,6 +45,21 @@ class Push(NamedTuple):
     force: Array
 
 
+class Numbers(NamedTuple):
+    """The numbers of one draw.
+
+    Attributes
+    ----------
+    factors : (nb,), of the masses and inertias of the bodies
+    friction : float or None
+    push : Push or None
+    """
+
+    factors: Array
+    friction: float | None
+    push: Push | None
+
+
 class Drawn(NamedTuple):
     """One draw: the robot, and how it is pushed."""
 
@@ -98,14 +113,30 @@ class Domain:
 
     def draw(self, robot: Mechanism, seconds: float, random: np.random.Generator) -> Drawn:
         """A robot for an episode of that length [s], and how it is pushed."""
+        numbers = self.numbers(robot, seconds, random)
+        return Drawn(self.applied(robot, numbers), numbers.push)
+
+    def numbers(self, robot: Mechanism, seconds: float, random: np.random.Generator) -> Numbers:
+        """The numbers of a draw alone: what `draw` does, without building a robot."""
         factors = random.uniform(*self.mass, size=len(robot.bodies))
-        if self.mass != (1.0, 1.0):
-            robot = with_masses(robot, factors.tolist())
-        if self.friction is not None:
-            robot = with_friction(robot, float(random.uniform(*self.friction)))
+        friction = None if self.friction is None else float(random.uniform(*self.friction))
         size, angle = random.uniform(0.0, self.push), random.uniform(0.0, 2 * np.pi)
         begin = random.uniform(0.0, max(0.0, seconds - self.push_seconds))
-        if self.push == 0:
-            return Drawn(robot, None)
-        force = size * np.array([np.cos(angle), np.sin(angle), 0.0])
-        return Drawn(robot, Push(float(begin), force))
+        push = None
+        if self.push > 0:
+            force = size * np.array([np.cos(angle), np.sin(angle), 0.0])
+            push = Push(float(begin), force)
+        return Numbers(factors, friction, push)
+
+    @property
+    def changes_robots(self) -> bool:
+        """Whether masses or friction differ."""
+        return self.mass != (1.0, 1.0) or self.friction is not None
+
+    def applied(self, robot: Mechanism, numbers: Numbers) -> Mechanism:
+        """The robot with the masses and the friction that have been drawn."""
+        if self.mass != (1.0, 1.0):
+            robot = with_masses(robot, numbers.factors.tolist())
+        if numbers.friction is not None:
+            robot = with_friction(robot, numbers.friction)
+        return robot

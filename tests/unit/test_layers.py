@@ -34,6 +34,7 @@ LAYERS = {
     "peers": ("peers",),
     "files and views": ("loaders", "models", "viz"),
     "learning": ("learning",),
+    "environments": ("envs",),
     "package": ("__init__",),
     "programs": ("cli", "bench", "experiments", "__main__"),
     # Names that users know, of what lies below; nothing here imports them.

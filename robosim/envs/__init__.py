@@ -1,0 +1,38 @@
+"""Environments for learning, as Gymnasium has them; importing this registers those that ship."""
+
+from __future__ import annotations
+
+from robosim.errors import MissingExtraError
+
+try:
+    import gymnasium as _gymnasium  # noqa: F401
+except ImportError:
+    raise MissingExtraError(
+        'environments take gymnasium; get it with: pip install "robosim[gym]"'
+    ) from None
+
+from robosim.envs.errors import ActionError, ClosedError, ResetNeededError, TaskError
+from robosim.envs.registration import register
+from robosim.envs.single import RobotEnv
+from robosim.envs.task import Moment, Start, Targets, Task, Torques
+from robosim.envs.tasks import TASKS
+from robosim.envs.vector import RobotVectorEnv
+from robosim.learning.domain import Domain
+
+__all__ = [
+    "TASKS",
+    "ActionError",
+    "ClosedError",
+    "Domain",
+    "Moment",
+    "ResetNeededError",
+    "RobotEnv",
+    "RobotVectorEnv",
+    "Start",
+    "Targets",
+    "Task",
+    "TaskError",
+    "Torques",
+]
+
+register()

@@ -1,0 +1,139 @@
+"""What actions mean, checked, and what of them reaches the simulation, and when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim.description.mechanism import Mechanism
+from robosim.envs.errors import ActionError, TaskError
+from robosim.envs.task import Targets, Task, Torques
+from robosim.errors import OptionError, known
+from robosim.simulation.controllers import PD
+from robosim.validation import Array
+
+SLACK = 1e-6  # by which rounding may lead beyond the space
+
+
+class Actions:
+    """Turns actions (n, na), each within -1 and 1, into what `BatchSimulation.rollout` takes.
+
+    Parameters
+    ----------
+    task : Task
+    robot : Mechanism
+    n : int
+        Environments.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The coordinate that each entry of an action drives.
+    """
+
+    def __init__(self, task: Task, robot: Mechanism, n: int) -> None:
+        control = task.control(robot)
+        if not isinstance(control, Torques | Targets):
+            raise TaskError(f"control must be Torques or Targets, not {control!r}")
+        self.n, self.steps, self.timestep = n, task.steps, task.timestep
+        self.names = robot.actuated_names if control.joints is None else tuple(control.joints)
+        for name in self.names:
+            if name not in robot.actuated_names:
+                raise OptionError(
+                    f"robot '{robot.name}' has no actuated '{name}' "
+                    f"({known(name, robot.actuated_names)})"
+                )
+        if not self.names:
+            raise OptionError(f"robot '{robot.name}' has no motors that actions could drive")
+        self._driven = np.array([robot.actuated_names.index(name) for name in self.names])
+        self._nu = robot.nu
+        self._pd: PD | None = None
+        if isinstance(control, Torques):
+            scale = robot.effort_limits[self._driven] if control.scale is None else control.scale
+            self._scale = self._each("scale", scale)
+            if not np.all(np.isfinite(self._scale)):
+                name = self.names[int(np.argmin(np.isfinite(self._scale)))]
+                raise OptionError(
+                    f"joint '{name}' has no effort limit that could be its largest torque: "
+                    "give `Torques` a scale"
+                )
+            self._center = np.zeros(len(self.names))
+        else:
+            self._aim(control, robot)
+        # Actions that wait, the newest first, and by how many steps each environment is late.
+        self._late = float(np.max(task.delay)) > 0
+        most = round(float(np.max(task.delay)) / task.timestep)
+        self._waiting = np.zeros((n, -(-most // task.steps) + 1, len(self.names)))
+        self._delays = np.zeros(n, dtype=np.int64)
+
+    def _each(self, name: str, value: ArrayLike) -> Array:
+        """A number for each entry of an action."""
+        try:
+            return np.array(np.broadcast_to(np.asarray(value, dtype=float), len(self.names)))
+        except (TypeError, ValueError):
+            raise TaskError(
+                f"{name} must be a number or {len(self.names)} of them, not {value!r}"
+            ) from None
+
+    def _aim(self, control: Targets, robot: Mechanism) -> None:
+        self._scale = self._each("scale", control.scale)
+        kp, kd = np.zeros((2, robot.nu))
+        kp[self._driven], kd[self._driven] = control.kp, control.kd
+        limit = robot.effort_limits if control.effort_limits else None
+        target = np.zeros(robot.nu)
+        still = PD(robot, target, kp, kd)
+        home = np.asarray(robot.home, dtype=float)[still.gains["q_index"][self._driven]]
+        self._center = self._each("center", home if control.center is None else control.center)
+        target[self._driven] = self._center
+        self._pd = PD(robot, target, kp, kd, limit=limit, implicit=control.implicit)
+
+    def checked(self, actions: Any, live: NDArray[np.bool_]) -> Array:
+        """Actions (n, na), of which those of live environments count.
+
+        Raises
+        ------
+        ActionError
+            For another shape, or what is not finite or beyond the space.
+        """
+        try:
+            given = np.array(actions, dtype=float)
+        except (TypeError, ValueError):
+            raise ActionError(f"actions must be numbers, not {actions!r}") from None
+        if given.shape != (self.n, len(self.names)):
+            raise ActionError(
+                f"actions must have shape {(self.n, len(self.names))}, not {given.shape}"
+            )
+        good = np.abs(given) <= 1.0 + SLACK  # False of nan
+        if not good[live].all():
+            i, k = np.argwhere(~good & live[:, None])[0]
+            raise ActionError(
+                f"the action for '{self.names[k]}' of environment {i} is {given[i, k]}, which is "
+                "not within -1 and 1: clip it, as gymnasium.wrappers.ClipAction does"
+            )
+        if not live.all():
+            given[~live] = 0.0
+        return np.clip(given, -1.0, 1.0, out=given)
+
+    def begin(self, which: NDArray[np.int64], delays: Array) -> None:
+        """Forget what environments have been told; from now on they are late by these [s]."""
+        self._waiting[which] = 0.0
+        self._delays[which] = np.round(delays / self.timestep)
+
+    def arguments(self, actions: Array) -> dict[str, Any]:
+        """Of a rollout, for actions (n, na) that are told now."""
+        acting = actions
+        if self._late:
+            self._waiting[:, 1:] = self._waiting[:, :-1].copy()
+            self._waiting[:, 0] = actions
+            ago = -((np.arange(self.steps) - self._delays[:, None]) // self.steps)
+            acting = self._waiting[np.arange(self.n)[:, None], ago]
+        driven = self._center + self._scale * acting
+        values = driven
+        if len(self.names) < self._nu:
+            values = np.zeros((*driven.shape[:-1], self._nu))
+            values[..., self._driven] = driven
+        if self._pd is None:
+            return {"torques": values}
+        return {"controller": self._pd, "targets": values}

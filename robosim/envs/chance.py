@@ -1,0 +1,96 @@
+"""What is drawn for environments, each from random numbers of its own.
+
+So what one of them draws depends neither on how many there are nor on what the others do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from gymnasium.utils import seeding
+from numpy.typing import NDArray
+
+from robosim.description.mechanism import Mechanism
+from robosim.envs.errors import TaskError
+from robosim.envs.task import Task
+from robosim.learning.domain import Numbers
+from robosim.validation import Array
+
+AHEAD = 32  # rows of noise that are drawn at a time
+
+
+class Chance:
+    """Random numbers of n environments.
+
+    Attributes
+    ----------
+    random : list of n Generator
+    drawn : mapping of a name to (n,) or (n, k)
+        What the task declares, for the present episodes.
+    delays : (n,) [s]
+    numbers : dict of the number of an environment to Numbers
+        What the domain, if there is one, gives for the present episodes.
+    """
+
+    def __init__(self, task: Task, robot: Mechanism, n: int) -> None:
+        self.n, self._task, self._robot = n, task, robot
+        self.random: list[np.random.Generator] = [seeding.np_random(None)[0] for _ in range(n)]
+        self.drawn: dict[str, Array] = {}
+        self._ranges: list[tuple[str, Array, Array]] = []
+        for name, pair in task.draws(robot).items():
+            try:
+                low, high = np.broadcast_arrays(*(np.asarray(one, dtype=float) for one in pair))
+            except (TypeError, ValueError):
+                raise TaskError(f"draw '{name}' must be (least, most), not {pair!r}") from None
+            if low.ndim > 1 or not np.all(np.isfinite(low) & np.isfinite(high) & (low <= high)):
+                raise TaskError(
+                    f"draw '{name}' must be (least, most), numbers or (k,), not {pair!r}"
+                )
+            self._ranges.append((name, low, high - low))
+            self.drawn[name] = np.zeros((n, *low.shape))
+        self.delays = np.zeros(n)
+        self.numbers: dict[int, Numbers] = {}
+        self._noise: Array | None = None
+        self._used = np.full(n, AHEAD)
+
+    def seed(self, which: NDArray[np.int64], seeds: Sequence[int | None]) -> NDArray[np.int64]:
+        """Begin the random numbers of environments anew; returns those that had a seed."""
+        seeded = []
+        for i, seed in zip(which.tolist(), seeds, strict=True):
+            if seed is not None:
+                self.random[i] = seeding.np_random(seed)[0]
+                seeded.append(i)
+        return np.array(seeded, dtype=np.int64)
+
+    def begin(self, which: NDArray[np.int64]) -> None:
+        """Draw for episodes that begin."""
+        task = self._task
+        wide = sum(max(1, low.size) for _, low, _ in self._ranges)
+        late = float(np.max(task.delay)) > 0
+        unit = np.zeros((len(which), wide + late))
+        for row, i in zip(unit, which.tolist(), strict=True):
+            random = self.random[i]
+            if task.domain is not None:
+                self.numbers[i] = task.domain.numbers(self._robot, task.seconds, random)
+            random.random(out=row)
+        at = 0
+        for name, low, span in self._ranges:
+            mine = unit[:, at : at + low.size].reshape(len(which), *low.shape)
+            self.drawn[name][which] = low + span * mine
+            at += low.size
+        if late:
+            least, most = task.delay
+            self.delays[which] = least + (most - least) * unit[:, -1]
+        self._used[which] = AHEAD
+
+    def noise(self, which: NDArray[np.int64], size: int) -> Array:
+        """Noise (k, size) of the next observations of environments (k,)."""
+        if self._noise is None:
+            self._noise = np.zeros((self.n, AHEAD, size))
+        for i in which[self._used[which] == AHEAD].tolist():
+            self.random[i].standard_normal(out=self._noise[i])
+            self._used[i] = 0
+        found = self._noise[which, self._used[which]]
+        self._used[which] += 1
+        return np.asarray(self._task.noise, dtype=float) * found

@@ -1,0 +1,232 @@
+"""n environments of one task in a batch: how they begin, and what an action leads to.
+
+Nothing here knows Gymnasium's interfaces; `RobotEnv` is one of these, and `RobotVectorEnv` many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.batch import BatchSimulation
+from robosim.description.mechanism import Mechanism
+from robosim.envs.actions import Actions
+from robosim.envs.chance import Chance
+from robosim.envs.errors import TaskError
+from robosim.envs.task import ARRAYS, Moment, Start, Task
+from robosim.errors import StateError
+from robosim.validation import Array
+
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+
+
+class Outcome(NamedTuple):
+    """What an action has led to.
+
+    Attributes
+    ----------
+    reward : (n,), zero of those that took none
+    terms : mapping of a name to (n,)
+    terminated, truncated : (n,)
+    failed : (n,), whether a step of the simulation could not be solved
+    """
+
+    reward: Array
+    terms: dict[str, Array]
+    terminated: Mask
+    truncated: Mask
+    failed: Mask
+
+
+class Episodes:
+    """n environments, side by side.
+
+    Parameters
+    ----------
+    task : Task
+    robot : Mechanism
+    n : int
+    lanes, threads : as for `BatchSimulation`
+    most_steps : int or None
+        Actions after which an episode is truncated; None: never.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        robot: Mechanism,
+        n: int,
+        *,
+        lanes: bool = True,
+        threads: int | None = None,
+        most_steps: int | None = None,
+    ) -> None:
+        self.task, self.robot, self.n = task, robot, n
+        self.most_steps = np.inf if most_steps is None else most_steps
+        self._how = {**task.options, "timestep": task.timestep, "lanes": lanes, "threads": threads}
+        self.actions = Actions(task, robot, n)
+        self.chance = Chance(task, robot, n)
+        self._robots = [robot] * n
+        self.batch = BatchSimulation(robot, n, **self._how)
+        # Environments whose masses and friction are to be drawn, and those that are pushed now.
+        self._new = np.ones(n, dtype=bool)
+        self._pushed = np.zeros(n, dtype=bool)
+        self.count = np.zeros(n, dtype=np.int64)
+        nq, nv, na = robot.nq, robot.nv, len(self.actions.names)
+        self._starts = np.zeros((n, nq)), np.zeros((n, nv))
+        sizes = {"time": (n,), "tau": (n, robot.nu), "action": (n, na), "action_before": (n, na)}
+        sizes |= {name: (n, nq if name[0] == "q" else nv) for name in ARRAYS if name[0] in "qv"}
+        arrays = [np.zeros(sizes[name]) for name in ARRAYS]
+        self.now = Moment(robot, task.dt, *arrays, self.chance.drawn)
+        self.now.q[:], self.now.v[:] = self.batch.q, self.batch.v
+        self.everyone = np.arange(n)
+        first = np.asarray(task.observe(self.now.rows(self.everyone[:1])))
+        if first.ndim != 2 or len(first) != 1:
+            raise TaskError(f"observe must give (n, no), not {first.shape} for n = 1")
+        self.size = first.shape[1]
+        bounds = []
+        for value in task.bounds(robot):
+            try:
+                bounds.append(np.array(np.broadcast_to(np.asarray(value, float), self.size)))
+            except ValueError:
+                raise TaskError(
+                    f"bounds must be numbers or {self.size} of them, not {value!r}"
+                ) from None
+        self.low, self.high = (bound.astype(np.float32) for bound in bounds)
+        self._cuts = bool(np.isfinite(bounds).any())
+        try:
+            np.broadcast_to(np.asarray(task.noise, dtype=float), self.size)
+        except ValueError:
+            raise TaskError(f"noise must be a number or {self.size} of them") from None
+        self._noisy = bool(np.any(np.asarray(task.noise)))
+
+    def seed(self, which: Rows, seeds: Sequence[int | None]) -> None:
+        """Begin the random numbers of environments anew, where there is a seed."""
+        self._new[self.chance.seed(which, seeds)] = True
+
+    def begin(self, which: Rows) -> None:
+        """Begin episodes."""
+        task = self.task
+        self.chance.begin(which)
+        self._draw_robots(which)
+        drawn = {name: array[which] for name, array in self.chance.drawn.items()}
+        poses = task.reset(Start(self.robot, len(which), drawn))
+        for name, value, width in zip(
+            ("q", "v"), poses, (self.robot.nq, self.robot.nv), strict=True
+        ):
+            if np.shape(value) != (len(which), width):
+                raise TaskError(
+                    f"reset must give {name} of shape {(len(which), width)}, not {np.shape(value)}"
+                )
+        q, v = poses
+        if task.gap is not None:
+            self.batch.place(q, task.gap, index=which)
+            q = self.batch.q[which]
+        self._starts[0][which], self._starts[1][which] = q, v
+        self._put(which)
+        self.actions.begin(which, self.chance.delays[which])
+        self.count[which] = 0
+        now = self.now
+        for name in ARRAYS:
+            getattr(now, name)[which] = 0.0
+        now.q[which], now.v[which] = self.batch.q[which], self.batch.v[which]
+        now.q_before[which], now.v_before[which] = now.q[which], now.v[which]
+
+    def park(self, which: Rows) -> None:
+        """Put environments whose episodes are over where they take steps without trouble."""
+        self._put(which)
+
+    def _put(self, which: Rows) -> None:
+        q, v = self._starts
+        try:
+            self.batch.set_state(q[which], v[which], index=which)
+        except StateError as error:
+            raise TaskError(f"reset gives a start that cannot be taken: {error}") from error
+        self._pushed[which] = False  # a start takes forces away
+
+    def _draw_robots(self, which: Rows) -> None:
+        """Give environments that are new their masses and friction; the others go on as before."""
+        domain, new = self.task.domain, which[self._new[which]]
+        self._new[which] = False
+        if domain is None or not domain.changes_robots or not len(new):
+            return
+        for i in new.tolist():
+            self._robots[i] = domain.applied(self.robot, self.chance.numbers[i])
+        before, self.batch = self.batch, BatchSimulation(self._robots, **self._how)
+        for i in np.setdiff1d(self.everyone, new).tolist():
+            self.batch.restore(before[i], index=i)
+
+    def _push(self) -> None:
+        """Let the domain's pushes act, as far as it is time for them."""
+        domain = self.task.domain
+        if domain is None or domain.push == 0:
+            return
+        base = self.robot.bodies[0].name
+        for i, numbers in self.chance.numbers.items():
+            push = numbers.push
+            if push is None:
+                continue
+            since = self.count[i] * self.task.dt - push.begin
+            acts = 0 <= since < max(domain.push_seconds, self.task.dt)
+            if acts != self._pushed[i]:
+                self.batch[i].apply_wrench(base, force=push.force if acts else np.zeros(3))
+                self._pushed[i] = acts
+
+    def step(self, actions: Array, live: Mask) -> Outcome:
+        """Let live environments act; what the others do is not to be read."""
+        task, now = self.task, self.now
+        self._push()
+        out = self.batch.rollout(task.steps, every=task.steps, **self.actions.arguments(actions))
+        self.count += live
+        tau = out.tau[:, 0]
+        if out.failed.any():
+            tau = np.nan_to_num(tau)
+        now = Moment(
+            self.robot, now.dt, self.batch.q.copy(), self.batch.v.copy(), now.q, now.v, actions,
+            now.action, tau, task.dt * self.count, self.chance.drawn,
+        )  # fmt: skip
+        self.now = now
+        terms = {name: self._numbers(f"reward '{name}'", value) for name, value in
+                 task.reward(now).items()}  # fmt: skip
+        reward = np.zeros(self.n)
+        for name, term in terms.items():
+            self._finite(f"reward '{name}'", term, live)
+            reward += np.where(live, term, 0.0)
+        failed = out.failed & live
+        terminated = np.asarray(task.done(now)).astype(bool)
+        if terminated.shape != (self.n,):
+            raise TaskError(f"done must give shape ({self.n},), not {terminated.shape}")
+        terminated &= live & ~failed
+        truncated = live & (failed | (self.count >= self.most_steps))
+        return Outcome(reward, terms, terminated, truncated, failed)
+
+    def _numbers(self, what: str, value: object) -> Array:
+        found = np.array(value, dtype=float)  # what a user changes is his own
+        if found.shape != (self.n,):
+            raise TaskError(f"{what} must have shape ({self.n},), not {found.shape}")
+        return found
+
+    def _finite(self, what: str, values: Array, rows: Mask | Rows) -> None:
+        """Refuse what is not finite in rows of values (n, ...) that count."""
+        if not np.isfinite(values[rows]).all():
+            i, *k = np.argwhere(~np.isfinite(values))[0].tolist()
+            entry = f"entry {k[0]} of " if k else ""
+            raise TaskError(f"{entry}{what} is {values[(i, *k)]} in row {i}")
+
+    def observe(self, which: Rows) -> NDArray[np.float32]:
+        """What is seen of environments (k,): (k, no), within the bounds."""
+        now = self.now if len(which) == self.n else self.now.rows(which)
+        found = np.asarray(self.task.observe(now), dtype=float)
+        if found.shape != (len(which), self.size):
+            raise TaskError(f"observe must give shape {(len(which), self.size)}, not {found.shape}")
+        self._finite("what is observed", found, np.arange(len(which)))
+        if self._noisy:
+            found = found + self.chance.noise(which, self.size)
+        seen = found.astype(np.float32)
+        if self._cuts:
+            np.clip(seen, self.low, self.high, out=seen)
+        return seen

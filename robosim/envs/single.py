@@ -1,0 +1,141 @@
+"""One environment, as Gymnasium has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.envs.episodes import Episodes
+from robosim.envs.errors import ActionError, ClosedError, ResetNeededError
+from robosim.envs.making import Robot, robot_of, spaces, task_of
+from robosim.envs.screen import MODES, Screen
+from robosim.envs.task import Task
+
+Seen = NDArray[np.float32]
+
+
+class RobotEnv(gymnasium.Env[Seen, Seen]):
+    """A robot and a task as a `gymnasium.Env`.
+
+    Parameters
+    ----------
+    robot : Mechanism, path of a model file, name of a robot, or None
+        None: the task's own.
+    task : Task, its class, or the name of one of `robosim.envs.TASKS`
+    render_mode : "human", "rgb_array" or None
+        The live view in the browser, or pictures from a headless one (``robosim[browser]``).
+    limited : bool
+        Whether episodes are truncated after the task's `seconds`. `gymnasium.make` does that by
+        a wrapper of its own.
+    size : (width, height) [pixels], even
+        Of pictures.
+    open_browser : bool
+        Whether the live view opens the default browser; its address is ``screen.url``.
+    **settings
+        Of the task, where it is given by its class or its name.
+
+    Attributes
+    ----------
+    episodes : Episodes
+        What takes the steps; ``episodes.batch[0]`` is its `Simulation`.
+
+    Raises
+    ------
+    OptionError, TaskError, ModelError
+        For a robot, a task or a setting that cannot be used.
+    """
+
+    def __init__(
+        self,
+        robot: Robot = None,
+        task: Task | type[Task] | str = "CartPole",
+        *,
+        render_mode: str | None = None,
+        limited: bool = True,
+        size: tuple[int, int] = (640, 480),
+        open_browser: bool = True,
+        **settings: Any,
+    ) -> None:
+        self.task = task_of(task, settings)
+        self.screen = Screen(render_mode, size, open_browser)
+        self.render_mode = render_mode
+        self.metadata = {"render_modes": list(MODES), "render_fps": max(1, round(1 / self.task.dt))}
+        most = self.task.most_steps if limited else None
+        model = robot_of(robot, self.task)
+        self.episodes = Episodes(self.task, model, 1, threads=1, most_steps=most)
+        self.observation_space, self.action_space = spaces(self.episodes)
+        self.closed = False
+        self._begun = False
+        self._one = np.zeros(1, dtype=np.int64)
+        self._elapsed = 0.0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Seen, dict[str, Any]]:
+        """Begin an episode; with a seed, the same one each time.
+
+        Raises
+        ------
+        ClosedError
+            After `close`.
+        """
+        self._check_open()
+        super().reset(seed=seed)
+        self.episodes.seed(self._one, (seed,))
+        self.episodes.chance.random[0] = self.np_random
+        self.episodes.begin(self._one)
+        self._begun = True
+        self._watch()
+        return self.episodes.observe(self._one)[0], {}
+
+    def step(self, action: Any) -> tuple[Seen, float, bool, bool, dict[str, Any]]:
+        """Act; see `gymnasium.Env.step`.
+
+        ``info`` has the terms of the reward (``reward_...``), and ``failed``: whether a step of
+        the simulation could not be solved, which truncates the episode.
+
+        Raises
+        ------
+        ActionError
+            For another shape, or what is not finite or beyond the space.
+        ClosedError, ResetNeededError
+            After `close`, or before the first `reset`.
+        """
+        self._check_open()
+        if not self._begun:
+            raise ResetNeededError("an environment has to be reset before its first step")
+        live = np.ones(1, dtype=bool)
+        if np.shape(action) != self.action_space.shape:
+            raise ActionError(
+                f"an action must have shape {self.action_space.shape}, not {np.shape(action)}"
+            )
+        out = self.episodes.step(self.episodes.actions.checked([action], live), live)
+        info: dict[str, Any] = {f"reward_{k}": float(term[0]) for k, term in out.terms.items()}
+        info["failed"] = bool(out.failed[0])
+        self._elapsed += self.task.dt
+        self._watch()
+        seen = self.episodes.observe(self._one)[0]
+        return seen, float(out.reward[0]), bool(out.terminated[0]), bool(out.truncated[0]), info
+
+    def render(self) -> Any:
+        """A picture (height, width, 3) of uint8 in the mode "rgb_array"; otherwise None."""
+        self._check_open()
+        if self.render_mode == "rgb_array":
+            return self.screen.picture(self.episodes.batch[0])
+        return None
+
+    def _watch(self) -> None:
+        if self.render_mode == "human":
+            self.screen.show(self.episodes.batch[0], self._elapsed)
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise ClosedError("the environment has been closed: make another one")
+
+    def close(self) -> None:
+        """End the view; the environment cannot be used any more."""
+        self.closed = True
+        self.screen.close()

@@ -1,0 +1,76 @@
+"""A cart on a rail that swings up a pole and balances it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.envs.task import Draws, Moment, Start, Task, Torques
+from robosim.models.builders.parts import block, hinge, rod
+from robosim.validation import Array
+
+RAIL = 1.8  # [m] to each side
+FORCE = 10.0  # N
+
+
+def cart_pole(length: float = 1.0, pole_mass: float = 0.1, cart_mass: float = 1.0) -> Mechanism:
+    """A cart on a rail along x, driven by a force, with a thin pole on a hinge about y.
+
+    The pole hangs down at zero. Numbers are those of the cart-pole of Barto, Sutton and Anderson
+    (1983), whose rail is longer here and whose force is as large as one likes up to 10 N.
+    """
+    cart, pole = block("cart", (0.2, 0.12, 0.08), cart_mass), rod("pole", length, pole_mass)
+    slider = Joint(
+        "slider", "prismatic", None, "cart", axis=(1, 0, 0), lower=-RAIL, upper=RAIL,
+        effort_limit=FORCE,
+    )  # fmt: skip
+    joints = (slider, hinge("hinge", cart, pole, at=(0.0, 0.0, 0.0)))
+    return Mechanism("cart_pole", (cart, pole), joints)
+
+
+class CartPole(Task):
+    """Swing up the pole of a cart, and balance it in the middle of the rail.
+
+    See docs/environments.md for spaces, units and rewards.
+    """
+
+    timestep = 5e-3
+    steps = 4
+    seconds = 10.0
+
+    def robot(self) -> Mechanism:
+        return cart_pole()
+
+    def control(self, robot: Mechanism) -> Torques:
+        return Torques(joints=("slider",))
+
+    def draws(self, robot: Mechanism) -> Draws:
+        return {"place": (-0.2, 0.2), "angle": (-0.2, 0.2), "rate": (-0.2, 0.2)}
+
+    def bounds(self, robot: Mechanism) -> tuple[ArrayLike, ArrayLike]:
+        high = np.array([2.0, 1.0, 1.0, 20.0, 40.0])
+        return -high, high
+
+    def reset(self, start: Start) -> tuple[Array, Array]:
+        q, v = start.home, start.rest
+        q[:, 0], q[:, 1] = start.drawn["place"], start.drawn["angle"]
+        v[:, 1] = start.drawn["rate"]
+        return q, v
+
+    def observe(self, now: Moment) -> Array:
+        x, angle = now.q[:, 0], now.q[:, 1]
+        return np.stack((x, np.cos(angle), np.sin(angle), now.v[:, 0], now.v[:, 1]), axis=1)
+
+    def reward(self, now: Moment) -> Mapping[str, Array]:
+        height = 0.5 - 0.5 * np.cos(now.q[:, 1])
+        up = height**2
+        return {
+            "upright": up,
+            "middle": -0.2 * up * (now.q[:, 0] / RAIL) ** 2,
+            "still": -0.005 * up * now.v[:, 1] ** 2,
+            "effort": -0.01 * now.action[:, 0] ** 2,
+        }
