@@ -80,8 +80,8 @@ class Episodes:
         self._starts = np.zeros((n, nq)), np.zeros((n, nv))
         sizes = {"time": (n,), "tau": (n, robot.nu), "action": (n, na), "action_before": (n, na)}
         sizes |= {name: (n, nq if name[0] == "q" else nv) for name in ARRAYS if name[0] in "qv"}
-        arrays = [np.zeros(sizes[name]) for name in ARRAYS]
-        self.now = Moment(robot, task.dt, *arrays, self.chance.drawn)
+        arrays = {name: np.zeros(sizes[name]) for name in ARRAYS}
+        self.now = Moment(robot, task.dt, drawn=self.chance.drawn, **arrays)
         self.now.q[:], self.now.v[:] = self.batch.q, self.batch.v
         self.everyone = np.arange(n)
         first = np.asarray(task.observe(self.now.rows(self.everyone[:1])))
@@ -187,7 +187,7 @@ class Episodes:
             tau = np.nan_to_num(tau)
         now = Moment(
             self.robot, now.dt, self.batch.q.copy(), self.batch.v.copy(), now.q, now.v, actions,
-            now.action, tau, task.dt * self.count, self.chance.drawn,
+            now.action, tau, np.asarray(task.dt * self.count), self.chance.drawn,
         )  # fmt: skip
         self.now = now
         terms = {name: self._numbers(f"reward '{name}'", value) for name, value in

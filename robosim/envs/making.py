@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from gymnasium.spaces import Box
 
 from robosim.description.mechanism import Mechanism
@@ -47,7 +48,8 @@ def robot_of(robot: Robot, task: Task) -> Mechanism:
     return robot if isinstance(robot, Mechanism) else load(robot)
 
 
-def spaces(episodes: Episodes) -> tuple[Box, Box]:
+def spaces(episodes: Episodes) -> tuple[Box[np.float32], Box[np.float32]]:
     """What is seen of one environment, and its actions."""
     shape = (len(episodes.actions.names),)
-    return Box(episodes.low, episodes.high, dtype="float32"), Box(-1.0, 1.0, shape, "float32")
+    seen = Box(episodes.low, episodes.high, dtype=np.float32)
+    return seen, Box(-1.0, 1.0, shape, np.float32)

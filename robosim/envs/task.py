@@ -120,6 +120,11 @@ class Moment(NamedTuple):
     time: Array
     drawn: Mapping[str, Array]
 
+    @property
+    def home(self) -> Array:
+        """The robot's home pose (nq,)."""
+        return np.asarray(self.robot.home, dtype=float)
+
     def rows(self, which: NDArray[Any]) -> Moment:
         """Of these environments alone."""
         arrays = {name: getattr(self, name)[which] for name in ARRAYS}
@@ -174,7 +179,7 @@ class Task:
     domain: Domain | None = None
     delay: tuple[float, float] = (0.0, 0.0)
     noise: ArrayLike = 0.0
-    options: Mapping[str, Any] = {}  # noqa: RUF012
+    options: Mapping[str, Any] = {}
 
     def __init__(self, **settings: Any) -> None:
         for name, value in settings.items():

@@ -31,7 +31,7 @@ class Advance(NamedTuple):
     Attributes
     ----------
     seen : (n, no)
-        Of episodes that have begun anew their beginning.
+        Of episodes that have begun anew their beginning. Not to be changed.
     out : Outcome
     stepped : (n,)
         Whether what is told of the step belongs to the episode that is seen.
@@ -133,7 +133,7 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
                 stacklevel=3,
             )
 
-    @property
+    @property  # type: ignore[misc]
     def np_random(self) -> Any:
         """The random numbers of each environment, a tuple of Generators."""
         return tuple(self.episodes.chance.random)
@@ -179,7 +179,7 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
             late = int(np.argmin(self._begun))
             raise ResetNeededError(f"environment {late} has not been reset yet: leave the mask out")
         self._watch()
-        self._seen = self._seen.copy()  # what somebody was given stays as it is
+        self._seen = self._seen.copy()  # what `advance` has given stays as it is
         self._seen[which] = self.episodes.observe(which)
         return self._seen.copy(), {}
 
@@ -220,10 +220,10 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
                 info["final_obs"][i] = row
             info["final_info"] = _info(out, over)
             info["_final_obs"], info["_final_info"] = over, over.copy()
-        return done.seen, out.reward, out.terminated, out.truncated, info
+        return done.seen.copy(), out.reward, out.terminated, out.truncated, info
 
     def advance(self, actions: Any) -> Advance:
-        """Act, and begin anew what is over: `step` in arrays, without dictionaries; raises alike."""
+        """Act, and begin anew what is over: `step` as arrays, without dictionaries."""
         self._check_open()
         episodes, mode = self.episodes, self.autoreset_mode
         if not self._begun.all():
@@ -253,7 +253,7 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
         self._elapsed += self.task.dt
         self._watch()
         self._seen = episodes.observe(episodes.everyone)
-        return Advance(self._seen.copy(), out, stepped, final)
+        return Advance(self._seen, out, stepped, final)
 
     def render(self) -> tuple[Any, ...] | None:
         """A picture (height, width, 3) of each environment in "rgb_array"; otherwise None."""

@@ -82,13 +82,14 @@ def test_many_are_each_to_the_last_bit_what_one_is(mode: AutoresetMode) -> None:
 
 
 def plain(info: Mapping[str, Any]) -> dict[str, Any]:
-    """An info whose arrays of objects are lists, and none of which is left out."""
-    return {
-        key: plain(value) if isinstance(value, dict) else
-        [None if row is None else row.tolist() for row in value]
-        if getattr(value, "dtype", None) == object else np.asarray(value).tolist()
-        for key, value in sorted(info.items())
-    }  # fmt: skip
+    """An info as lists."""
+
+    def listed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return plain(value)
+        return [row if row is None else np.asarray(row).tolist() for row in value]
+
+    return {key: listed(value) for key, value in sorted(info.items())}
 
 
 def test_lanes_agree_as_far_as_the_tolerance_goes() -> None:
@@ -201,7 +202,8 @@ def test_a_step_that_fails_truncates_its_environment_alone() -> None:
     assert not terminated.any()
     assert info["final_info"]["failed"].tolist() == [True, False]
     assert info["failed"].tolist() == [False, False]
-    assert np.all(np.isfinite(seen)) and np.all(np.isfinite(reward))
+    assert np.all(np.isfinite(seen))
+    assert np.all(np.isfinite(reward))
     # The one that failed has begun anew, and goes on.
     assert not envs.step(np.zeros((2, 1)))[3].any()
 
@@ -285,7 +287,9 @@ WRONG = {
     },
     "done must give shape": {"done": lambda self, now: True},
     "reset must give q of shape": {"reset": lambda self, start: (np.zeros(2), start.rest)},
-    "a start that cannot be taken": {"reset": lambda self, start: (start.home * np.nan, start.rest)},
+    "a start that cannot be taken": {
+        "reset": lambda self, start: (np.nan * start.home, start.rest)
+    },
     "draw 'x' must be": {"draws": lambda self, robot: {"x": (1.0, 0.0)}},
     "control must be": {"control": lambda self, robot: "torque"},
     "scale must be a number or 1": {"control": lambda self, robot: Torques((1, 2))},
@@ -296,10 +300,14 @@ WRONG = {
 @pytest.mark.parametrize("said", WRONG)
 def test_functions_of_a_task_that_are_wrong(said: str) -> None:
     wrong = type("Wrong", (CartPole,), WRONG[said])
-    with pytest.raises((TaskError, robosim.OptionError), match=said):
+
+    def use() -> None:
         env = RobotEnv(task=wrong)
         env.reset(seed=0)
         env.step(np.zeros(1))
+
+    with pytest.raises(TaskError, match=said):
+        use()
 
 
 def test_targets_are_servos_about_home() -> None:

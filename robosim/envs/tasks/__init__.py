@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from robosim.envs.task import Task
+from robosim.envs.tasks.a1_stairs import A1Stairs
+from robosim.envs.tasks.a1_walk import A1Walk
 from robosim.envs.tasks.acrobot import Acrobot
 from robosim.envs.tasks.cart_pole import CartPole
+from robosim.envs.tasks.exoskeleton import Exoskeleton
+from robosim.envs.tasks.minitaur_hop import MinitaurHop
+from robosim.envs.tasks.push import Push
 
-TASKS: dict[str, type[Task]] = {task.__name__: task for task in (CartPole, Acrobot)}
+TASKS: dict[str, type[Task]] = {
+    task.__name__: task
+    for task in (CartPole, Acrobot, A1Walk, A1Stairs, MinitaurHop, Exoskeleton, Push)
+}

@@ -1,0 +1,90 @@
+"""A quadruped that climbs stairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim.description.body import Geometry
+from robosim.description.mechanism import Mechanism
+from robosim.description.obstacles import HalfSpace
+from robosim.envs.task import Draws, Moment
+from robosim.envs.tasks.a1_walk import A1Walk
+from robosim.loaders import load
+from robosim.validation import Array
+
+BEGIN, DEPTH, WIDTH = 0.8, 0.35, 4.0  # m: to the first step, of each, and across
+AHEAD = np.linspace(-0.3, 0.7, 11)  # [m] from the base, along x: where heights are seen
+
+
+def stairs(robot: Mechanism, count: int, rise: float) -> Mechanism:
+    """A robot that stands by its feet before stairs along x; its trunk touches them as well.
+
+    Of other links, nothing touches anything: so there is a sixth of the pairs to look at.
+    """
+    bodies = tuple(
+        replace(
+            body,
+            collisions=tuple(
+                shape for shape in body.collisions if shape.kind == "sphere" or i == 0
+            ),
+        )
+        for i, body in enumerate(robot.bodies)
+    )
+    # Each reaches down to the ground, and the last one far ahead.
+    steps = []
+    for k in range(count):
+        first, height = BEGIN + k * DEPTH, (k + 1) * rise
+        long = DEPTH if k < count - 1 else 10.0
+        middle = (first + long / 2, 0.0, height / 2)
+        steps.append(Geometry("box", (long, WIDTH, height), middle, name=f"step {k}"))
+    ground = HalfSpace(name="floor")
+    return replace(robot, bodies=bodies).with_contacts(obstacles=(ground, *steps), ground=False)
+
+
+class A1Stairs(A1Walk):
+    """Walk up stairs along x: `A1Walk` on terrain, with the heights around the robot seen.
+
+    Attributes
+    ----------
+    count : int
+        Steps of the stairs.
+    rise : float [m]
+        Height of each.
+    """
+
+    seconds = 20.0
+    forward = (0.3, 0.6)
+    sideways = (0.0, 0.0)
+    turning = (0.0, 0.0)
+    reach = 0.6
+    count: int = 6
+    rise: float = 0.06
+
+    def robot(self) -> Mechanism:
+        return stairs(load("a1"), self.count, self.rise)
+
+    def draws(self, robot: Mechanism) -> Draws:
+        return {**super().draws(robot), "yaw": (-0.2, 0.2)}
+
+    def bounds(self, robot: Mechanism) -> tuple[ArrayLike, ArrayLike]:
+        high = np.concatenate((super().bounds(robot)[1], np.full(len(AHEAD), 1.0)))
+        return -high, high
+
+    def observe(self, now: Moment) -> Array:
+        heights = self._ground(now.q[:, :1] + AHEAD) - (now.q[:, 2:3] - now.home[2])
+        return np.concatenate((super().observe(now), heights), axis=1)
+
+    def reward(self, now: Moment) -> Mapping[str, Array]:
+        climbed = self._ground(now.q[:, 0]) - self._ground(now.q_before[:, 0])
+        return {**super().reward(now), "climbing": 10.0 * climbed}
+
+    def _ground(self, x: Array) -> Array:
+        """Height of the stairs [m] at places along x."""
+        return self.rise * np.clip(np.floor((x - BEGIN) / DEPTH) + 1.0, 0.0, self.count)
+
+    def _height(self, now: Moment) -> Array:
+        return now.q[:, 2] - self._ground(now.q[:, 0])

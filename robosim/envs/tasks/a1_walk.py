@@ -1,0 +1,114 @@
+"""A quadruped that walks as it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robosim.description.mechanism import Mechanism
+from robosim.envs.task import Draws, Moment, Start, Targets, Task
+from robosim.envs.tasks.bases import base_of, turned
+from robosim.loaders import load
+from robosim.validation import Array
+
+TILT = 0.5  # sine of the angle to the horizontal below which the trunk has fallen over
+HIPS = slice(0, 12, 3)  # of the actuated joints
+
+
+class A1Walk(Task):
+    """Walk at a commanded velocity: forward, sideways and turning.
+
+    Targets of the joints, as PD control has them, are given 50 times a second. See
+    docs/environments.md for spaces, units and rewards. It works on any quadruped with twelve
+    joints, in legs of hip, thigh and calf, whose home pose stands.
+
+    Attributes
+    ----------
+    forward, sideways : (least, most) [m/s]
+        From which commands are drawn for each episode.
+    turning : (least, most) [rad/s]
+    gains : (kp, kd) [N m/rad, N m s/rad]
+    reach : float [rad]
+        How far an action of 1 moves a target from the home pose.
+    """
+
+    timestep = 4e-3
+    steps = 5
+    seconds = 20.0
+    forward: tuple[float, float] = (0.0, 1.0)
+    sideways: tuple[float, float] = (-0.3, 0.3)
+    turning: tuple[float, float] = (-0.5, 0.5)
+    gains: tuple[float, float] = (40.0, 1.0)
+    reach: float = 0.5
+
+    def robot(self) -> Mechanism:
+        return load("a1")
+
+    def control(self, robot: Mechanism) -> Targets:
+        kp, kd = self.gains
+        return Targets(kp=kp, kd=kd, scale=self.reach, implicit=True)
+
+    def draws(self, robot: Mechanism) -> Draws:
+        commands = np.array((self.forward, self.sideways, self.turning))
+        return {
+            "command": (commands[:, 0], commands[:, 1]),
+            "yaw": (-np.pi, np.pi),
+            "joints": (np.full(robot.nu, -0.1), np.full(robot.nu, 0.1)),
+            "velocity": (np.full(3, -0.2), np.full(3, 0.2)),
+        }
+
+    def bounds(self, robot: Mechanism) -> tuple[ArrayLike, ArrayLike]:
+        each = (3, 10.0), (3, 20.0), (3, 1.0), (3, 5.0), (12, np.pi), (12, 50.0), (12, 1.0)
+        high = np.concatenate([np.full(k, most) for k, most in each])
+        return -high, high
+
+    def reset(self, start: Start) -> tuple[Array, Array]:
+        q, v = start.home, start.rest
+        q[:, 2] += 0.03  # room for joints that differ from those at home
+        q[:, 3:7] = turned(start.drawn["yaw"])
+        q[:, 7:] += start.drawn["joints"]
+        v[:, :3] = start.drawn["velocity"]
+        return q, v
+
+    def observe(self, now: Moment) -> Array:
+        base = base_of(now.q, now.v)
+        home = now.home[7:]
+        parts = (
+            base.velocity, base.omega, base.gravity, now.drawn["command"], now.q[:, 7:] - home,
+            now.v[:, 6:], now.action,
+        )  # fmt: skip
+        return np.concatenate(parts, axis=1)
+
+    def reward(self, now: Moment) -> Mapping[str, Array]:
+        base, command = base_of(now.q, now.v), now.drawn["command"]
+        off = base.velocity[:, :2] - command[:, :2]
+        turn = base.omega[:, 2] - command[:, 2]
+        home = now.home
+        bent = now.q[:, 7:] - home[7:]
+        jerk = now.action - now.action_before
+        return {
+            "velocity": 1.0 * np.exp(-4.0 * _square(off)),
+            "turning": 0.5 * np.exp(-4.0 * turn**2),
+            "bounce": -1.0 * base.velocity[:, 2] ** 2,
+            "rolling": -0.05 * _square(base.omega[:, :2]),
+            "upright": -1.0 * _square(base.gravity[:, :2]),
+            "height": -20.0 * (self._height(now) - home[2]) ** 2,
+            "posture": -0.02 * _square(bent) - 0.2 * _square(bent[:, HIPS]),
+            "effort": -2e-4 * _square(now.tau),
+            "smoothness": -0.02 * _square(jerk),
+        }
+
+    def done(self, now: Moment) -> NDArray[np.bool_]:
+        base = base_of(now.q, now.v)
+        low = self._height(now) < 0.4 * now.home[2]
+        return low | (base.gravity[:, 2] > -TILT)
+
+    def _height(self, now: Moment) -> Array:
+        """Of the base over the ground below it (n,) [m]."""
+        return now.q[:, 2]
+
+
+def _square(values: Array) -> Array:
+    return np.asarray((values**2).sum(axis=1))
