@@ -50,8 +50,19 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("exoskeleton.png",),
         r"spastic: 6\.86 N m(.|\n)*largest scale: 0\.21\d(.|\n)*open by \d+e-1\d m",
     ),
+    "19_your_own_environment": (
+        ("arm.urdf",),
+        r"sees 6 numbers; reward_distance -\d(.|\n)*: Reach-v0\n64 at once, at random: -\d",
+    ),
+    "20_ppo_with_sb3": ((), r"after 256 steps: -?\d\.\d\d m/s|skipped: .*robosim\[sb3\]"),
+    "21_ppo_in_one_file": ((), r"256 steps: \d\.\d\d m/s|skipped: .*robosim\[sb3\]"),
 }
-OPTIONS = {"07_live_view": ("--seconds", "1")}
+OPTIONS = {
+    "07_live_view": ("--seconds", "1"),
+    "19_your_own_environment": ("--quick",),
+    "20_ppo_with_sb3": ("--quick",),
+    "21_ppo_in_one_file": ("--quick",),
+}
 
 
 def test_every_example_is_tested() -> None:
