@@ -72,6 +72,8 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
         For a robot, a task or a setting that cannot be used.
     """
 
+    closed = True  # until it is made: Gymnasium closes those that could not be made as well
+
     def __init__(
         self,
         robot: Robot = None,

@@ -23,7 +23,8 @@ README = snippets(ROOT / "README.md")
 BUILDING = snippets(ROOT / "docs/building.md")
 DYNAMICS = snippets(ROOT / "docs/dynamics.md")
 INTEGRATORS = snippets(ROOT / "docs/integrators.md")
-SNIPPETS = [*README, "\n".join(BUILDING), "\n".join(DYNAMICS), *INTEGRATORS]
+ENVIRONMENTS = snippets(ROOT / "docs/environments.md")[1:2]  # others take a robot, or minutes
+SNIPPETS = [*ENVIRONMENTS, *README, "\n".join(BUILDING), "\n".join(DYNAMICS), *INTEGRATORS]
 
 
 def test_there_are_some() -> None:

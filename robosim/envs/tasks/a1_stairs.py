@@ -40,7 +40,8 @@ def stairs(robot: Mechanism, count: int, rise: float) -> Mechanism:
         first, height = BEGIN + k * DEPTH, (k + 1) * rise
         long = DEPTH if k < count - 1 else 10.0
         middle = (first + long / 2, 0.0, height / 2)
-        steps.append(Geometry("box", (long, WIDTH, height), middle, name=f"step {k}"))
+        shade = (0.62, 0.62, 0.65, 1.0) if k % 2 else (0.75, 0.73, 0.68, 1.0)
+        steps.append(Geometry("box", (long, WIDTH, height), middle, rgba=shade, name=f"step {k}"))
     ground = HalfSpace(name="floor")
     return replace(robot, bodies=bodies).with_contacts(obstacles=(ground, *steps), ground=False)
 
