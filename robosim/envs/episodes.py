@@ -66,6 +66,7 @@ class Episodes:
         most_steps: int | None = None,
     ) -> None:
         self.task, self.robot, self.n = task, robot, n
+        task.check(robot)
         self.most_steps = np.inf if most_steps is None else most_steps
         self._how = {**task.options, "timestep": task.timestep, "lanes": lanes, "threads": threads}
         self.actions = Actions(task, robot, n)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.description.mechanism import Mechanism
-from robosim.errors import OptionError, known
+from robosim.errors import ModelError, OptionError, known
 from robosim.learning.domain import Domain
 from robosim.validation import Array, count
 
@@ -164,7 +164,9 @@ class Task:
     noise : float or (no,)
         Standard deviation of what is added to observations, normal and independent.
     options : mapping
-        Of the `Simulation`.
+        Of the `Simulation`, but for its timestep and lanes.
+    sizes : (nq, nv, nu) or None
+        Those of the robots that the task is for; None: any.
 
     Raises
     ------
@@ -180,6 +182,7 @@ class Task:
     delay: tuple[float, float] = (0.0, 0.0)
     noise: ArrayLike = 0.0
     options: Mapping[str, Any] = {}
+    sizes: tuple[int, int, int] | None = None
 
     def __init__(self, **settings: Any) -> None:
         for name, value in settings.items():
@@ -194,6 +197,9 @@ class Task:
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):
                 raise OptionError(f"{name} must be a positive number, not {value!r}")
+        for name in ("timestep", "lanes", "threads"):
+            if name in self.options:
+                raise OptionError(f"options must not have '{name}', which is given elsewhere")
         pair = np.asarray(self.delay, dtype=float)
         if pair.shape != (2,) or not np.all(np.isfinite(pair)) or not 0 <= pair[0] <= pair[1]:
             raise OptionError(f"delay must be (least, most) [s], not {self.delay!r}")
@@ -216,6 +222,16 @@ class Task:
                 )
             )
         return tuple(found)
+
+    def check(self, robot: Mechanism) -> None:
+        """Refuse a robot that the task is not for: ModelError."""
+        sizes = robot.nq, robot.nv, robot.nu
+        if self.sizes is not None and sizes != self.sizes:
+            raise ModelError(
+                f"{type(self).__name__} is for robots with nq, nv and nu of {self.sizes}, not of "
+                f"{sizes}",
+                element=f"robot '{robot.name}'",
+            )
 
     @property
     def dt(self) -> float:

@@ -253,11 +253,14 @@ def test_use_out_of_turn() -> None:
         ({"noise": -1.0}, "noise must be zero or more"),
         ({"steps": 0}, "steps must be"),
         ({"seconds": np.nan}, "seconds must be"),
-        ({"robot": "double_pendulum", "task": CartPole}, "no actuated 'slider'.*joint1"),
+        ({"options": {"timestep": 1e-3}}, "options must not have 'timestep'"),
+        ({"robot": "double_pendulum", "sizes": None}, "no actuated 'slider'.*joint1"),
+        ({"robot": "double_pendulum"}, r"'double_pendulum': CartPole is .* of \(2, 2, 1\), not"),
+        ({"robot": "doubel_pendulum"}, "did you mean 'double_pendulum'"),
     ],
 )
 def test_options_that_are_none(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(robosim.OptionError, match=said):
+    with pytest.raises((robosim.OptionError, robosim.ModelError), match=said):
         RobotVectorEnv(**options)
 
 

@@ -37,6 +37,7 @@ class A1Walk(Task):
     timestep = 4e-3
     steps = 5
     seconds = 20.0
+    sizes = (19, 18, 12)
     forward: tuple[float, float] = (0.0, 1.0)
     sideways: tuple[float, float] = (-0.3, 0.3)
     turning: tuple[float, float] = (-0.5, 0.5)

@@ -35,6 +35,7 @@ class Acrobot(Task):
     timestep = 5e-3
     steps = 4
     seconds = 10.0
+    sizes = (2, 2, 1)
 
     def robot(self) -> Mechanism:
         return acrobot()

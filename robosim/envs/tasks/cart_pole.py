@@ -41,6 +41,7 @@ class CartPole(Task):
     timestep = 5e-3
     steps = 4
     seconds = 10.0
+    sizes = (2, 2, 1)
 
     def robot(self) -> Mechanism:
         return cart_pole()

@@ -30,6 +30,7 @@ class Exoskeleton(Task):
     timestep = 2e-3
     steps = 10
     seconds = 10.0
+    sizes = (7, 6, 2)
     patient: str = "spastic"
 
     def robot(self) -> Mechanism:

@@ -26,6 +26,7 @@ class MinitaurHop(Task):
     timestep = 2e-3
     steps = 10
     seconds = 10.0
+    sizes = (23, 22, 8)
 
     def robot(self) -> Mechanism:
         return load("minitaur")

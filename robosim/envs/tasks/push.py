@@ -59,6 +59,7 @@ class Push(Task):
     timestep = 4e-3
     steps = 5
     seconds = 5.0
+    sizes = (9, 8, 2)
 
     def robot(self) -> Mechanism:
         return pusher()
