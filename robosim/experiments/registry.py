@@ -19,6 +19,7 @@ from robosim.experiments import (
     damping,
     derivatives,
     drop,
+    environments,
     exoskeleton,
     fan,
     fan_simpson,
@@ -31,6 +32,7 @@ from robosim.experiments import (
     lee_timing,
     loops,
     pendulums,
+    policies,
     redmax,
     redmax_formulation,
     spheres,
@@ -71,6 +73,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     walking.LEARNING,
     exoskeleton.EXOSKELETON,
     walking.ROBUSTNESS,
+    policies.PPO_A1,
+    environments.GYM_SPEED,
+    policies.BASELINES,
 )
 
 

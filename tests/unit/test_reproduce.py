@@ -54,6 +54,8 @@ def command(*args: str) -> Any:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_quick_run_leaves_numbers_and_a_picture(name: str, tmp_path: Path) -> None:
     """Without a peer, whose times would not be ours to test."""
+    if name in ("ppo-a1", "gym-baselines"):
+        pytest.importorskip("stable_baselines3")
     setup = Setup(quick=True, mujoco=False)
     experiment = find(name)
     result = experiment.run(setup)

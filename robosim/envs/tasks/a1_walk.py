@@ -42,7 +42,7 @@ class A1Walk(Task):
     sideways: tuple[float, float] = (-0.3, 0.3)
     turning: tuple[float, float] = (-0.5, 0.5)
     gains: tuple[float, float] = (40.0, 1.0)
-    reach: float = 0.5
+    reach: float = 0.3
 
     def robot(self) -> Mechanism:
         return load("a1")
@@ -90,15 +90,16 @@ class A1Walk(Task):
         bent = now.q[:, 7:] - home[7:]
         jerk = now.action - now.action_before
         return {
-            "velocity": 1.0 * np.exp(-4.0 * _square(off)),
+            "velocity": 2.0 * np.exp(-4.0 * _square(off)),
             "turning": 0.5 * np.exp(-4.0 * turn**2),
+            "alive": np.full(len(turn), 0.25),
             "bounce": -1.0 * base.velocity[:, 2] ** 2,
-            "rolling": -0.05 * _square(base.omega[:, :2]),
+            "rolling": -0.025 * _square(base.omega[:, :2]),
             "upright": -1.0 * _square(base.gravity[:, :2]),
-            "height": -20.0 * (self._height(now) - home[2]) ** 2,
-            "posture": -0.02 * _square(bent) - 0.2 * _square(bent[:, HIPS]),
-            "effort": -2e-4 * _square(now.tau),
-            "smoothness": -0.02 * _square(jerk),
+            "height": -5.0 * (self._height(now) - home[2]) ** 2,
+            "posture": -0.002 * _square(bent) - 0.02 * _square(bent[:, HIPS]),
+            "effort": -2e-5 * _square(now.tau),
+            "smoothness": -0.002 * _square(jerk),
         }
 
     def done(self, now: Moment) -> NDArray[np.bool_]:
