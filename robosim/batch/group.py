@@ -10,7 +10,7 @@ from robosim.compiled.workspace import make_slots, make_workspace
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH, lanes
 from robosim.runtime.handles import Parts
-from robosim.runtime.lanes import Moved, Together, lay_out, make_parts, moved_of, narrow, widen
+from robosim.runtime.lanes import FIRST_REST, Moved, Together, lay_out, make_parts, moved_of, narrow, widen
 
 
 class Group(Together):
@@ -59,3 +59,5 @@ class Group(Together):
         if self.behind[k] and not anew:
             narrow(self.handle.values.memory.system, self.memories[k].system, k)
         self.behind[k] = False
+        if anew:
+            self.rest = FIRST_REST  # as of a new one

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -17,6 +16,7 @@ from robosim.learning.domain import Domain, Drawn, with_friction
 from robosim.learning.learned import Learned
 from robosim.learning.search import RandomSearch
 from robosim.log.falls import Falls
+from robosim.progress import bar
 from robosim.simulation import Simulation
 from robosim.simulation.controllers import Gait
 from robosim.simulation.gaits import PARAMETERS, standing_gait
@@ -257,7 +257,7 @@ def learn_gait(
     ground = _on_ground(robot, options)
     walkers = _Walkers(ground, learners, domain, options["seed"], {**options, "threads": threads})
     first = len(found.values)
-    with _bar(count("episodes", episodes), progress) as advance:
+    with bar("episodes", count("episodes", episodes), progress) as advance:
         try:
             for episode in range(first, first + episodes):
                 asked = np.asarray(search.ask(), dtype=float)
@@ -269,36 +269,8 @@ def learn_gait(
                 values, walks = walkers.values(asked, episode)
                 search.tell(values)
                 found = found.after(asked, values, walks)
-                advance(found.distance)
+                advance(1, f"best {found.distance:.2f} m")
         except KeyboardInterrupt:
             pass
     state = search.state() if isinstance(search, RandomSearch) else None
     return found.with_search(state, complete=len(found.values) == first + episodes)
-
-
-@contextmanager
-def _bar(episodes: int, shown: bool) -> Iterator[Callable[[float], None]]:
-    """A bar on stderr that tells the best distance, or nothing."""
-    if not shown:
-        yield lambda distance: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
-        TextColumn("left"), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=episodes)
-
-        def advance(distance: float) -> None:
-            bar.update(task, advance=1, description=f"best {distance:.2f} m")
-
-        yield advance
