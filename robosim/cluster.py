@@ -27,7 +27,7 @@ from robosim.runtime.background import cores
 from robosim.simulation import Simulation
 from robosim.simulation.gaits import Gait
 from robosim.validation import Array, count
-from robosim.workers.bench import AtItem, Bench, Items, Setting, Task, chunks_of
+from robosim.workers.bench import AtItem, Bench, Failure, Items, Setting, Task, chunks_of
 from robosim.workers.crew import Crew, OnThreads
 from robosim.workers.on_ray import OnRay, is_installed
 
@@ -156,9 +156,12 @@ class Workers:
             If the objective raised an error, with the number of the first item for which it does;
             or if workers died again and again.
         """
-        items = candidates if isinstance(candidates, np.ndarray) else list(candidates)
-        if np.ndim(items) == 0 or len(items) == 0:
+        array = isinstance(candidates, np.ndarray) and candidates.ndim > 0
+        if not (array or isinstance(candidates, Sequence)):
+            raise OptionError(f"candidates must be an array or a sequence, not {candidates!r}")
+        if len(candidates) == 0:
             raise OptionError("there are no candidates")
+        items = candidates if array else list(candidates)
         found = self._deal(_Map(objective), items)
         return np.concatenate(found)
 
@@ -245,18 +248,26 @@ class Workers:
     def _deal(self, task: Task, items: Items, size: int | None = None) -> list[Any]:
         """What a task gives for all chunks of the items, in their order."""
         self._open()
-        chunks = chunks_of(items, self.per_worker if size is None else size, self.seed, self._calls)
+        size = self.per_worker if size is None else size
+        chunks = chunks_of(items, size, self.seed, self._calls)
         self._calls += 1
         found: dict[int, Any] = {}
-        with bar("items", len(items), self.progress) as advance:
-            with closing(self._crew.run(task, chunks)) as outcomes:
-                for chunk, (result, failure) in outcomes:
-                    if failure is not None:
-                        error = WorkerError(failure.reason, failure.numbers)
-                        error.add_note(f"In the worker:\n{failure.trace}")
-                        raise error from failure.cause
-                    found[chunk.first] = result
-                    advance(len(chunk.items))
+        outcomes = self._crew.run(task, chunks)
+        worst: Failure | None = None
+        with bar("items", len(items), self.progress) as advance, closing(outcomes):
+            for chunk, (result, failure) in outcomes:
+                if failure is not None and (worst is None or chunk.first < worst.numbers[0]):
+                    worst = failure
+                found[chunk.first] = result
+                advance(len(chunk.items))
+                # The first failure is told, whichever comes to its end first.
+                before = 0 if worst is None else worst.numbers[0] // size
+                if worst is not None and all(size * k in found for k in range(before)):
+                    break
+        if worst is not None:
+            error = WorkerError(worst.reason, worst.numbers)
+            error.add_note(f"In the worker:\n{worst.trace}")
+            raise error from worst.cause
         return [found[first] for first in sorted(found)]
 
     def _open(self) -> None:

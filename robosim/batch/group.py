@@ -10,7 +10,16 @@ from robosim.compiled.workspace import make_slots, make_workspace
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH, lanes
 from robosim.runtime.handles import Parts
-from robosim.runtime.lanes import FIRST_REST, Moved, Together, lay_out, make_parts, moved_of, narrow, widen
+from robosim.runtime.lanes import (
+    FIRST_REST,
+    Moved,
+    Together,
+    lay_out,
+    make_parts,
+    moved_of,
+    narrow,
+    widen,
+)
 
 
 class Group(Together):

@@ -33,6 +33,7 @@ from robosim.experiments import (
     pendulums,
     redmax,
     redmax_formulation,
+    scaling,
     spheres,
     walking,
     whip,
@@ -71,6 +72,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     walking.LEARNING,
     exoskeleton.EXOSKELETON,
     walking.ROBUSTNESS,
+    scaling.SCALING,
 )
 
 

@@ -97,9 +97,7 @@ class AtItem(Exception):
 class Task(Protocol):
     """What is done with items, of whose chunks it gives something that can be put together."""
 
-    def __call__(
-        self, bench: Bench, items: Any, random: Sequence[np.random.Generator]
-    ) -> Any: ...
+    def __call__(self, bench: Bench, items: Any, random: Sequence[np.random.Generator]) -> Any: ...
 
 
 class Bench:
@@ -141,7 +139,8 @@ class Bench:
             return Outcome(task(self, chunk.items, chunk.random()), None)
         except MemoryError as error:
             self._batches.clear()
-            return Outcome(None, _failure(chunk.numbers, error))
+            said = f"out of memory ({error}): take a smaller per_worker, or fewer workers on a node"
+            return Outcome(None, _failure(chunk.numbers, error)._replace(reason=said))
         except AtItem as found:
             at = chunk.numbers[found.place]
             return Outcome(None, _failure(range(at, at + 1), found.__cause__ or found))

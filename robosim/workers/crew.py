@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from queue import SimpleQueue
 from typing import Protocol
 
 from robosim.workers.bench import Bench, Chunk, Outcome, Setting, Task
+
+Outcomes = Generator[tuple[Chunk, Outcome], None, None]
 
 
 class Crew(Protocol):
@@ -20,7 +22,7 @@ class Crew(Protocol):
     def use(self, setting: Setting) -> None:
         """Simulate this from now on."""
 
-    def run(self, task: Task, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Outcome]]:
+    def run(self, task: Task, chunks: Iterable[Chunk]) -> Outcomes:
         """Do all chunks; none is at work any more when this ends or is closed."""
 
     def close(self) -> None:
@@ -43,7 +45,7 @@ class OnThreads:
         for _ in range(self.n):
             self._idle.put(Bench(setting, lambda: self._compiling))
 
-    def run(self, task: Task, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Outcome]]:
+    def run(self, task: Task, chunks: Iterable[Chunk]) -> Outcomes:
         def done(chunk: Chunk) -> Outcome:
             bench = self._idle.get()
             try:

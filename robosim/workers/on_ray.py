@@ -13,19 +13,23 @@ import math
 import os
 import socket
 import sys
+import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext, suppress
+from pathlib import Path
 from typing import Any
 
 from robosim.errors import OptionError, WorkerError, numbered
 from robosim.kernels.compiler import cache
 from robosim.runtime.background import cores
 from robosim.workers.bench import Bench, Chunk, Outcome, Setting, Task
+from robosim.workers.crew import Outcomes
 
 INSTALL = 'pip install "robosim[ray]"'
 PATIENCE = 5.0  # [s] for an address to answer, and for processors to get free
+LONGEST = 30  # letters of a temporary folder in which Ray's sockets may have their names
 LOW_MEMORY = "running low on memory"  # as Ray says of a worker that its monitor has ended
 
 
@@ -117,16 +121,19 @@ class OnRay:
             raise
         self._setting: Any = None
         self._actors: list[Any] = [None] * self.n
+        for k in range(self.n):
+            self._actor(k)
 
     def _connect(self, n: int | None, address: str | None) -> None:
         asked = address or os.environ.get("RAY_ADDRESS")
-        quiet = {"include_dashboard": False, "log_to_driver": False}
+        quiet: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False}
         try:
             if asked is None or asked == "local":
                 held = cores() if n is None else max(cores(), math.ceil(n * self._cpus))
-                self._ray.init(
-                    address="local", num_cpus=held, logging_level=logging.ERROR, **quiet
-                )
+                if len(tempfile.gettempdir()) > LONGEST and Path("/tmp").is_dir():
+                    quiet["_temp_dir"] = "/tmp/ray"
+                quiet["logging_level"] = logging.ERROR
+                self._ray.init(address="local", num_cpus=held, **quiet)
                 return
             place, _, port = asked.partition("://")[-1].partition("/")[0].rpartition(":")
             if "://" not in asked:
@@ -161,7 +168,7 @@ class OnRay:
     def use(self, setting: Setting) -> None:
         self._setting = self._ray.put(self._pickle.dumps(tuple(setting)))
 
-    def run(self, task: Task, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Outcome]]:
+    def run(self, task: Task, chunks: Iterable[Chunk]) -> Outcomes:
         ray = self._ray
         sent = ray.put(self._pickled(task, "the objective"))
         waiting, idle = deque(chunks), deque(range(self.n))

@@ -50,8 +50,12 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("exoskeleton.png",),
         r"spastic: 6\.86 N m(.|\n)*largest scale: 0\.21\d(.|\n)*open by \d+e-1\d m",
     ),
+    "22_search_on_ray": (
+        ("gaits.csv",),
+        r"1 on \w+: best 0\.\d+ m(.|\n)*2 on (Ray|threads)(.|\n)*the same to the last bit",
+    ),
 }
-OPTIONS = {"07_live_view": ("--seconds", "1")}
+OPTIONS = {"07_live_view": ("--seconds", "1"), "22_search_on_ray": ("--quick",)}
 
 
 def test_every_example_is_tested() -> None:
