@@ -9,12 +9,14 @@ import numpy as np
 from robosim.compiled.workspace import make_slots, make_workspace
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH, lanes
-from robosim.runtime.handles import Parts
+from robosim.runtime.handles import Handle, Parts
 from robosim.runtime.lanes import (
     FIRST_REST,
+    Left,
     Moved,
     Together,
     lay_out,
+    leave,
     make_parts,
     moved_of,
     narrow,
@@ -55,16 +57,27 @@ class Group(Together):
         together = make_parts(model, wide, work, first.options, states, layouts, lanes)
         same = like is not None and like.alike == self.alike
         super().__init__(together, lanes, like if same else None)
+        self.is_ahead = False  # whether the states are in the lanes alone
+        # The same lanes, which states enter no more and do not leave either.
+        self.resident = Handle(together._replace(carried=together.carried[:, :0].copy()))
+        self._left = Handle(Left(together.carried))
 
     def is_of(self, parts: Sequence[Parts]) -> bool:
         """Whether these are its simulations', with the memory that they had."""
         return all(own.memory is one for own, one in zip(parts, self.memories, strict=True))
+
+    def settle(self) -> None:
+        """Put the states back where they belong, if they are in the lanes alone."""
+        if self.is_ahead:
+            leave(self._left)
+            self.is_ahead = False
 
     def moved(self, by_lanes: bool) -> None:
         self.behind[:] = by_lanes
 
     def catch_up(self, k: int, anew: bool) -> None:
         """Bring the linear system of simulation k to where its lane is, unless it is set anew."""
+        self.settle()
         if self.behind[k] and not anew:
             narrow(self.handle.values.memory.system, self.memories[k].system, k)
         self.behind[k] = False

@@ -1,0 +1,358 @@
+"""Runs of a batch that are prepared once and taken again and again, as environments take them.
+
+Between two steps of a bound run, states that take their steps together stay in the lanes of vector
+registers, and only what was asked for leaves them. Whoever asks the batch for more (a simulation, a
+rollout, another state) has them put back first.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.batch.controls import Controls
+from robosim.batch.runs import Runs
+from robosim.compiled.order import contact_order
+from robosim.kernels.compiler.lanes import WIDTH, lanes
+from robosim.runtime.handles import Handle, runner
+from robosim.runtime.lanes import Left, fields_at, group_runner, leave
+from robosim.simulation.diagnosis import FAR, refuse_starts
+from robosim.validation import Array, read_only
+
+if TYPE_CHECKING:
+    from robosim.batch.batch import BatchSimulation
+    from robosim.batch.group import Group
+
+SHOWN = 13  # words of a body that are shown: x, q, v, omega
+
+
+class BodyViews(NamedTuple):
+    """Bodies of all states at the knot, read-only views.
+
+    Attributes
+    ----------
+    x : (n, nb, 3) [m], centres of mass, world
+    q : (n, nb, 4), body to world, scalar first
+    v : (n, nb, 3) [m/s], of the centres of mass, world
+    omega : (n, nb, 3) [rad/s], body axes
+    """
+
+    x: Array
+    q: Array
+    v: Array
+    omega: Array
+
+
+class Plan(NamedTuple):
+    """How the states are stepped, as long as nobody else moves any."""
+
+    groups: list[Group]
+    addresses: NDArray[np.int64]  # (groups,) of their lanes
+    parts: NDArray[np.int64]  # (groups, WIDTH) of the states' own
+    alone: slice  # of states that are in no group
+    begin: NDArray[np.float64]  # (n,) [s] of the starts
+    counted: NDArray[np.int64]  # (n,) steps from there to where `ahead` begins
+
+
+class Bound:
+    """A run of some steps from wherever the states of a batch are; see `BatchSimulation.bind`.
+
+    Attributes
+    ----------
+    steps : int
+        That each call takes.
+    targets : (n, nu) [rad or m]
+        Of the PD; write into it.
+    kp, kd : (n, nu)
+        Gains; write into them.
+    torques : (n, nu) [N m or N]
+        That act beside the controller, held over all steps; write into it.
+    q : (n, nq), v : (n, nv)
+        Coordinates and velocities at the knot, read-only views.
+    tau : (n, nv)
+        Forces on the coordinates over the first of the last steps, a read-only view.
+    bodies : BodyViews or None
+        If they were asked for.
+    normal_forces : (n, contacts) [N] or None
+        Of ``robot.contacts``, in their order, the mean over the last interval, if they were asked
+        for: a read-only view. Contacts of shapes are not among them.
+    done : (n,), steps that the last call took
+    failed : (n,), whether a step could not be solved, as in a `Rollout`
+    """
+
+    def __init__(
+        self,
+        batch: BatchSimulation,
+        steps: int,
+        control: Controls,
+        bodies: bool,
+        contacts: bool,
+    ) -> None:
+        robot, n = batch.robot, batch.n
+        self._batch, self._control, self.steps = batch, control, steps
+        memory = Runs(batch._sims, steps, (False, False), False, steps)
+        self._memory = memory
+        memory.gains[:] = control.gains
+        memory.controllers[:] = control.address
+        self.targets, self.kp, self.kd = (memory.gains[key] for key in ("target", "kp", "kd"))
+        self.torques = np.zeros((n, robot.nu))
+        self.done = np.zeros(n, dtype=np.int64)
+        self.failed = np.zeros(n, dtype=bool)
+        self.q, self.v = (
+            _shown(array[:, :width])
+            for array, width in ((batch._states.q, robot.nq), (batch._states.v, robot.nv))
+        )
+        self.tau = _shown(memory.tau[:, 0, : robot.nv])
+        records = batch._states.bodies
+        self.bodies = (
+            BodyViews(*(_shown(records[k]) for k in BodyViews._fields)) if bodies else None
+        )
+        self._slots = np.zeros(0, dtype=np.int64)
+        self.normal_forces: Array | None = None
+        if contacts:
+            self._slots = np.argsort(contact_order(robot))
+            self._impulses = np.zeros((n, len(self._slots)))
+            self._active = np.zeros((n, len(self._slots)), dtype=np.int64)
+            self._forces = np.zeros((n, len(self._slots)))
+            self.normal_forces = _shown(self._forces)
+        whole = list(robot.actuated)
+        straight = whole == list(range(whole[0], whole[0] + len(whole))) if whole else False
+        self._actuated: Any = slice(whole[0], whole[-1] + 1) if straight else whole
+        self._plan: Plan | None = None
+        self._left: Handle | None = None
+
+    @property
+    def time(self) -> Array:
+        """Times of the present knots (n,) [s], read-only."""
+        return self._batch.time
+
+    def step(self) -> None:
+        """Take the steps, from wherever the states are.
+
+        Raises
+        ------
+        StateError, ControllerError
+            As of `rollout`; torques, targets and gains that are not finite end in failed steps.
+        """
+        batch, memory, steps, done = self._batch, self._memory, self.steps, self.done
+        plan = self._ready()
+        memory.torques[:, 0, self._actuated] = self.torques
+        begin = plan.begin + batch.timestep * (plan.counted + batch._stepping.ahead)
+        memory.starts[:, 0] = begin
+        if memory.motions.shape[2]:
+            batch._stepping.settle()
+            for sim, out in zip(batch._sims, memory.motions, strict=True):
+                out[:] = sim.motions_ahead(steps)
+        done[:] = 0
+        try:
+            self._advance(plan, steps)
+        finally:
+            batch._recent = memory, done.copy()
+        np.less(done, steps, out=self.failed)
+        self._show()
+        if not batch._stepping.told_of_turn and memory.infos["turn"].min() < FAR:
+            batch._stepping.settle()
+            batch._stepping.tell_of_turns(memory, begin, done)
+        for i in batch._lent:
+            batch._stepping.count(i)
+
+    def _ready(self) -> Plan:
+        """How to step, found out anew for what has been moved otherwise since."""
+        batch, stepping = self._batch, self._batch._stepping
+        if batch._bound is not self:
+            stepping.settle()
+            batch._bound = self
+        stepping.touched |= batch._lent
+        if self._plan is not None and not stepping.touched:
+            return self._plan
+        touched = sorted(stepping.touched)
+        for i in touched:
+            stepping.count(i)
+            stepping.take_up(i)
+        refuse_starts({i: batch._sims[i] for i in touched})
+        plan = self._plan
+        if plan is None or not self._still(plan, touched):
+            plan = self._plan = self._planned()
+        for i in touched:
+            counters = batch._sims[i].engine.counters
+            plan.begin[i], plan.counted[i] = counters.start_time, counters.steps
+        for g, group in enumerate(plan.groups):
+            if not group.is_ahead:
+                plan.addresses[g] = group.handle.address
+        stepping.touched.clear()
+        return plan
+
+    def _still(self, plan: Plan, touched: list[int]) -> bool:
+        """Whether a plan can be kept, as those that were touched have the memory that they had."""
+        sims, kind = self._batch._sims, self._batch._sims[0].engine.handle.kind
+        if not self._usual:
+            return False
+        if any(sims[i].engine.counters.away or sims[i].engine.handle.kind != kind for i in touched):
+            return False
+        numbers = {i // WIDTH for i in touched if i < plan.alone.start}
+        return all(
+            plan.groups[g].is_of([sim.parts for sim in sims[g * WIDTH : (g + 1) * WIDTH]])
+            for g in numbers
+        )
+
+    def _planned(self) -> Plan:
+        """How to step."""
+        batch, every = self._batch, np.arange(self._batch.n)
+        kind = batch._sims[0].engine.handle.kind
+        engines = [sim.engine for sim in batch._sims]
+        self._usual = all(one.handle.kind == kind and not one.counters.away for one in engines)
+        grouped = (
+            batch._stepping.grouped(every, np.zeros_like(every))
+            if batch.lanes and self._usual
+            else {}
+        )
+        # Groups from the first on, so that the rest is one after the other.
+        numbers = list(grouped)
+        whole = len(numbers) if numbers == list(range(len(numbers))) else 0
+        groups = [grouped[g] for g in range(whole)]
+        alone = slice(whole * WIDTH, batch.n)
+        self._left = self._leaves(groups)
+        return Plan(
+            groups,
+            np.array([group.handle.address for group in groups], dtype=np.int64),
+            batch._stepping.parts[: alone.start].reshape(whole, WIDTH),
+            alone,
+            np.array([one.counters.start_time for one in engines]),
+            np.array([one.counters.steps for one in engines]),
+        )
+
+    def _leaves(self, groups: list[Group]) -> Handle | None:
+        """What the lanes leave after each call."""
+        rows: list[list[NDArray[np.void]]] = []
+        states = self._batch._states.bodies
+        for g, group in enumerate(groups):
+            lanes_of, some, of = group.handle.values, slice(g * WIDTH, (g + 1) * WIDTH), []
+            if self.bodies is not None:
+                to = addresses(states["x"][some, :, 0])
+                of.append(fields_at(lanes_of.state.bodies, "x", to, SHOWN, lanes))
+            if self.normal_forces is not None:
+                guesses = lanes_of.memory.guesses
+                for wide, name, array in (
+                    (guesses.contacts, "gamma", self._impulses),
+                    (guesses.active, "", self._active),
+                ):
+                    of.append(fields_at(wide, name, addresses(array[some]), 1, lanes))
+            rows.append([np.concatenate(of, axis=1)] if of else [])
+        found = [one for row in rows for one in row]
+        return Handle(Left(np.concatenate(found))) if found else None
+
+    def _advance(self, plan: Plan, steps: int) -> None:
+        """Take the steps of all states, and count them."""
+        batch, memory, done = self._batch, self._memory, self.done
+        if not self._usual:
+            self._take_the_long_way(steps)
+            return
+        first = batch._sims[0].engine.handle
+        run_states = runner(first, memory.handles[0])
+        whole = plan.alone.start
+        jobs = []
+        if plan.groups:
+            group = plan.groups[0]
+            take = group_runner(group.solver, group.kind, first.kind, memory.handles[0].kind)
+            runs, reached = (a[:whole].reshape(-1, WIDTH) for a in (memory.addresses, done))
+            for share in self._shares(len(plan.groups)):
+                rows = plan.addresses[share], plan.parts[share], runs[share], reached[share]
+                jobs.append(partial(take, *rows, steps))
+        for share in self._shares(batch.n - whole):
+            some = slice(whole + share.start, whole + share.stop)
+            jobs.append(
+                partial(
+                    run_states,
+                    batch._stepping.parts[some],
+                    memory.addresses[some],
+                    done[some],
+                    steps,
+                )
+            )
+        try:
+            batch._stepping.do(jobs)
+        except BaseException:
+            # After an interrupt too, all states are where their times say.
+            batch._stepping.ahead += done
+            batch._stepping.settle()
+            raise
+        for g, group in enumerate(plan.groups):
+            if not group.is_ahead:
+                group.moved(True)
+                group.is_ahead = True
+                plan.addresses[g] = group.resident.address
+        if int(done.min()) == steps:
+            batch._stepping.ahead += steps
+        else:
+            self._go_on(plan, run_states, steps)
+
+    def _shares(self, total: int) -> list[slice]:
+        """Parts of so many for the threads."""
+        threads = min(self._batch.threads, total)
+        if threads < 2:
+            return [slice(0, total)] if total else []
+        ends = np.linspace(0, total, threads + 1).astype(int).tolist()
+        return [slice(*pair) for pair in pairwise(ends)]
+
+    def _take_the_long_way(self, steps: int) -> None:
+        """Steps where some states have another solver than the others."""
+        batch = self._batch
+        batch._stepping.settle()
+        batch._stepping.run(self._memory, steps, self.done)
+
+    def _go_on(self, plan: Plan, run_states: Any, steps: int) -> None:
+        """Take the steps that lanes have left undone, or that another solver is to try."""
+        batch, memory, done = self._batch, self._memory, self.done
+        for g, group in enumerate(plan.groups):
+            share = slice(g * WIDTH, (g + 1) * WIDTH)
+            if done[share].min() == steps:
+                continue
+            group.settle()
+            own, runs = batch._stepping.parts[share], memory.addresses[share]
+            if not group.parted(run_states, own, runs, 0, done[share], steps):
+                kinds = batch._sims[0].engine.handle.kind, memory.handles[0].kind
+                group.run(run_states, own, kinds[0], runs, kinds[1], done[share], steps)
+        batch._stepping.ahead += done
+        batch._stepping.settle()
+        left = np.flatnonzero(done < steps)
+        ends = np.full(len(left), steps)
+        batch._stepping.run(
+            memory, steps, done, batch._stepping.that_go_on(memory, left, ends, steps, done)
+        )
+
+    def _show(self) -> None:
+        """Bring what was asked for to where it is read."""
+        plan, batch = self._plan, self._batch
+        assert plan is not None
+        if self._left is not None and all(group.is_ahead for group in plan.groups):
+            leave(self._left)
+        if self.normal_forces is None:
+            return
+        at_start = plan.counted + batch._stepping.ahead == 1
+        interval = np.where(at_start, 0.5, 1.0) * batch.timestep
+        for i in range(batch.n):
+            if i < plan.alone.start and plan.groups[i // WIDTH].is_ahead:
+                continue
+            sim = batch._sims[i]
+            guesses, whole = sim.parts.memory.guesses, len(self._slots)
+            self._impulses[i] = guesses.contacts["gamma"][:whole]
+            self._active[i] = guesses.active[:whole]
+            interval[i] = sim.engine.last_interval
+        forces = self._impulses * (self._active != 0) / interval[:, None]
+        np.take(forces, self._slots, axis=1, out=self._forces, mode="clip")
+
+
+def addresses(array: NDArray[Any]) -> NDArray[np.int64]:
+    """Where each number of an array (n, k) is."""
+    rows, columns = array.strides
+    steps = rows * np.arange(array.shape[0])[:, None] + columns * np.arange(array.shape[1])
+    return np.asarray(array.ctypes.data + steps, dtype=np.int64)
+
+
+def _shown(array: NDArray[Any]) -> NDArray[Any]:
+    """A view to read."""
+    return read_only(array.view())
