@@ -22,6 +22,7 @@ from robosim.batch.controls import Controls, by_state, by_step, controls
 from robosim.batch.given import Index, apart, chosen_states, robots_of, rows_of
 from robosim.batch.rollout import Rollout
 from robosim.batch.runs import Runs
+from robosim.batch.starts import Starts
 from robosim.batch.stepping import Stepping
 from robosim.compiled.state import State
 from robosim.description.mechanism import Mechanism
@@ -75,7 +76,7 @@ class BatchSimulation:
         self.threads = count("threads", cores() if threads is None else threads)
         self.n = len(robots)
         first = Simulation(robots[0], timestep, gravity, **options)
-        self.robot = first.robot
+        self.robot, self._origin = first.robot, first
         # The states lie beside each other, so that they are read together.
         parts: list[Any] = [apart(self.n, array) for array in first.parts.state]
         self._states = State(*parts)
@@ -231,6 +232,78 @@ class BatchSimulation:
                 raise StateError(f"state {i}: {error}") from error
             self._begin(i)
 
+    def prepare(
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        time: float = 0.0,
+        *,
+        gap: float | None = None,
+    ) -> Starts:
+        """Find out once what states begin with, for `reset` to put them there again and again.
+
+        Parameters
+        ----------
+        q, v : (m, nq) and (m, nv), or (nq,) and (nv,) for all, or None
+            As for `set_state`.
+        time : float [s]
+        gap : float or None [m]
+            If given, robots are set down at rest with this gap, as `place` does.
+
+        Raises
+        ------
+        StateError
+            As for a single simulation, with the number of the start.
+        OptionError
+            If the states' robots differ.
+        """
+        if gap is not None and v is not None:
+            raise StateError("robots that are set down (gap=) are at rest: leave v out")
+        rows = [len(np.asarray(value)) for value in (q, v) if np.ndim(value) == 2]
+        m = rows[0] if rows else 1
+        qs, vs = rows_of("q", q, self.robot.nq, m), rows_of("v", v, self.robot.nv, m)
+        made = []
+        for k, (q_k, v_k) in enumerate(zip(qs, vs, strict=True)):
+            sim = self._origin.copy()
+            try:
+                if gap is not None:
+                    sim.place(q_k, gap)
+                else:
+                    sim.set_state(q_k, v_k, time)
+            except StateError as error:
+                raise StateError(f"start {k}: {error}") from error
+            made.append(sim)
+        return Starts(self, made, 0.0 if gap is not None else float(time))
+
+    def reset(self, starts: Starts, which: ArrayLike = 0, *, index: Index = None) -> None:
+        """Let states begin at prepared starts, to the last bit as `set_state` puts them there.
+
+        Parameters
+        ----------
+        starts : Starts
+            What `prepare` of this batch gave.
+        which : int, or (k,) of int
+            The start of each of the k states.
+        index : as for `set_state`
+
+        Raises
+        ------
+        StateError
+            For a start or a state that there is not, or starts of another batch.
+        """
+        if not isinstance(starts, Starts) or starts._batch is not self:
+            raise StateError("the starts were not prepared by this batch")
+        chosen = chosen_states(index, self.n)
+        numbers = np.asarray(which)
+        if numbers.dtype.kind not in "iu" or numbers.shape not in ((), (len(chosen),)):
+            raise StateError(
+                f"which must be the number of a start, or {len(chosen)} of them, not {which!r}"
+            )
+        if numbers.size and not (numbers.min() >= 0 and numbers.max() < len(starts)):
+            raise StateError(f"there is no start {numbers.max()} among {len(starts)}")
+        if chosen:
+            starts.put(np.broadcast_to(numbers, len(chosen)), chosen)
+
     def _begin(self, i: int) -> None:
         """Go on from where state i has been put."""
         self._stepping.take_up(i)
@@ -275,8 +348,9 @@ class BatchSimulation:
             For a wrong shape, a value that is not finite, or a controller in Python.
         """
         steps, every = count("steps", steps), count("every", every)
-        self._stepping.settle()
+        self._stepping.count_all()
         for i in self._lent:
+            self._stepping.count(i)
             self._stepping.take_up(i)
         refuse_starts(dict(enumerate(self._sims)))
         control = self._controls_of(controller)
@@ -311,6 +385,8 @@ class BatchSimulation:
             self._stepping.run(memory, steps, done)
         finally:
             self._recent = memory, done.copy()
+            for i in self._lent:
+                self._stepping.count(i)
         self._stepping.tell_of_turns(memory, begin, done)
         return self._read(memory, steps, begin, done)
 

@@ -18,8 +18,8 @@ from robosim.batch.controls import Controls
 from robosim.batch.runs import Runs
 from robosim.compiled.order import contact_order
 from robosim.kernels.compiler.lanes import WIDTH, lanes
-from robosim.runtime.handles import Handle, runner
-from robosim.runtime.lanes import Left, fields_at, group_runner, leave
+from robosim.runtime.handles import Handle, Runner, runner
+from robosim.runtime.lanes import GroupRunner, Left, fields_at, group_runner, leave
 from robosim.simulation.diagnosis import FAR, refuse_starts
 from robosim.validation import Array, read_only
 
@@ -51,9 +51,12 @@ class Plan(NamedTuple):
     """How the states are stepped, as long as nobody else moves any."""
 
     groups: list[Group]
-    addresses: NDArray[np.int64]  # (groups,) of their lanes
+    addresses: NDArray[np.int64]  # (groups,) of their lanes, as the next steps find them
+    resident: NDArray[np.int64]  # (groups,) and as they find states that are in them
     parts: NDArray[np.int64]  # (groups, WIDTH) of the states' own
     alone: slice  # of states that are in no group
+    run_states: Runner  # what steps states alone
+    take: GroupRunner | None  # and groups
     begin: NDArray[np.float64]  # (n,) [s] of the starts
     counted: NDArray[np.int64]  # (n,) steps from there to where `ahead` begins
 
@@ -123,6 +126,7 @@ class Bound:
         straight = whole == list(range(whole[0], whole[0] + len(whole))) if whole else False
         self._actuated: Any = slice(whole[0], whole[-1] + 1) if straight else whole
         self._plan: Plan | None = None
+        self._timestep, self._reached = batch.timestep, np.zeros(n, dtype=np.int64)
         self._left: Handle | None = None
 
     @property
@@ -141,7 +145,7 @@ class Bound:
         batch, memory, steps, done = self._batch, self._memory, self.steps, self.done
         plan = self._ready()
         memory.torques[:, 0, self._actuated] = self.torques
-        begin = plan.begin + batch.timestep * (plan.counted + batch._stepping.ahead)
+        begin = plan.begin + self._timestep * (plan.counted + batch._stepping.ahead)
         memory.starts[:, 0] = begin
         if memory.motions.shape[2]:
             batch._stepping.settle()
@@ -151,11 +155,11 @@ class Bound:
         try:
             self._advance(plan, steps)
         finally:
-            batch._recent = memory, done.copy()
+            self._reached[:] = done
+            batch._recent = memory, self._reached
         np.less(done, steps, out=self.failed)
         self._show()
         if not batch._stepping.told_of_turn and memory.infos["turn"].min() < FAR:
-            batch._stepping.settle()
             batch._stepping.tell_of_turns(memory, begin, done)
         for i in batch._lent:
             batch._stepping.count(i)
@@ -164,7 +168,7 @@ class Bound:
         """How to step, found out anew for what has been moved otherwise since."""
         batch, stepping = self._batch, self._batch._stepping
         if batch._bound is not self:
-            stepping.settle()
+            stepping.count_all()
             batch._bound = self
         stepping.touched |= batch._lent
         if self._plan is not None and not stepping.touched:
@@ -181,8 +185,8 @@ class Bound:
             counters = batch._sims[i].engine.counters
             plan.begin[i], plan.counted[i] = counters.start_time, counters.steps
         for g, group in enumerate(plan.groups):
-            if not group.is_ahead:
-                plan.addresses[g] = group.handle.address
+            plan.addresses[g] = group.entrance.address
+            group.moves()
         stepping.touched.clear()
         return plan
 
@@ -216,11 +220,17 @@ class Bound:
         groups = [grouped[g] for g in range(whole)]
         alone = slice(whole * WIDTH, batch.n)
         self._left = self._leaves(groups)
+        handle, run, take = engines[0].handle, self._memory.handles[0], None
+        if groups:
+            take = group_runner(groups[0].solver, groups[0].kind, handle.kind, run.kind)
         return Plan(
             groups,
             np.array([group.handle.address for group in groups], dtype=np.int64),
+            np.array([group.resident.address for group in groups], dtype=np.int64),
             batch._stepping.parts[: alone.start].reshape(whole, WIDTH),
             alone,
+            runner(handle, run),
+            take,
             np.array([one.counters.start_time for one in engines]),
             np.array([one.counters.steps for one in engines]),
         )
@@ -251,13 +261,9 @@ class Bound:
         if not self._usual:
             self._take_the_long_way(steps)
             return
-        first = batch._sims[0].engine.handle
-        run_states = runner(first, memory.handles[0])
-        whole = plan.alone.start
+        whole, run_states, take = plan.alone.start, plan.run_states, plan.take
         jobs = []
-        if plan.groups:
-            group = plan.groups[0]
-            take = group_runner(group.solver, group.kind, first.kind, memory.handles[0].kind)
+        if take is not None:
             runs, reached = (a[:whole].reshape(-1, WIDTH) for a in (memory.addresses, done))
             for share in self._shares(len(plan.groups)):
                 rows = plan.addresses[share], plan.parts[share], runs[share], reached[share]
@@ -280,11 +286,9 @@ class Bound:
             batch._stepping.ahead += done
             batch._stepping.settle()
             raise
-        for g, group in enumerate(plan.groups):
-            if not group.is_ahead:
-                group.moved(True)
-                group.is_ahead = True
-                plan.addresses[g] = group.resident.address
+        for g in np.flatnonzero(plan.addresses != plan.resident):
+            plan.groups[g].moved(True)
+            plan.addresses[g] = plan.resident[g]
         if int(done.min()) == steps:
             batch._stepping.ahead += steps
         else:
@@ -333,7 +337,7 @@ class Bound:
         if self.normal_forces is None:
             return
         at_start = plan.counted + batch._stepping.ahead == 1
-        interval = np.where(at_start, 0.5, 1.0) * batch.timestep
+        interval = np.where(at_start, 0.5, 1.0) * self._timestep
         for i in range(batch.n):
             if i < plan.alone.start and plan.groups[i // WIDTH].is_ahead:
                 continue

@@ -57,7 +57,9 @@ class Group(Together):
         together = make_parts(model, wide, work, first.options, states, layouts, lanes)
         same = like is not None and like.alike == self.alike
         super().__init__(together, lanes, like if same else None)
-        self.is_ahead = False  # whether the states are in the lanes alone
+        # Whether the states are in the lanes alone, but for their coordinates and velocities. So
+        # they stay until somebody asks for more, as to enter and leave costs seven steps.
+        self.is_ahead = False
         # The same lanes, which states enter no more and do not leave either.
         self.resident = Handle(together._replace(carried=together.carried[:, :0].copy()))
         self._left = Handle(Left(together.carried))
@@ -72,8 +74,25 @@ class Group(Together):
             leave(self._left)
             self.is_ahead = False
 
+    @property
+    def entrance(self) -> Handle:
+        """Without what is in the lanes already."""
+        return self.resident if self.is_ahead else self.handle
+
+    def moves(self) -> None:
+        self.behind[:] = True
+
+    def begins(self, k: int) -> None:
+        """State k is about to be put somewhere else in its lane, as at a start."""
+        self.handle.values.memory.system.valid[:] = 0
+        self.behind[k], self.rest = False, FIRST_REST
+
     def moved(self, by_lanes: bool) -> None:
-        self.behind[:] = by_lanes
+        if by_lanes:
+            self.is_ahead = True
+        else:
+            self.settle()
+            self.behind[:] = False
 
     def catch_up(self, k: int, anew: bool) -> None:
         """Bring the linear system of simulation k to where its lane is, unless it is set anew."""

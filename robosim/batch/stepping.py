@@ -69,10 +69,14 @@ class Stepping:
         self.touched.add(index)
 
     def settle(self) -> None:
-        """Let each simulation be where its state is, after steps of bound runs."""
-        self.touched.update(range(self.n))
+        """Let each simulation be where its state is."""
+        self.count_all()
         for group in self.groups.values():
             group.settle()
+
+    def count_all(self) -> None:
+        """Count the steps of bound runs."""
+        self.touched.update(range(self.n))
         for i in np.flatnonzero(self.ahead):
             self.sims[i].engine.counters.steps += int(self.ahead[i])
         self.ahead[:] = 0
@@ -81,6 +85,7 @@ class Stepping:
         """Warn of the first state of which a body turns far, once."""
         if self.told_of_turn or not np.any(memory.infos["turn"] < FAR):
             return
+        self.settle()
         self.told_of_turn = any(
             warn_of_turn(sim.robot, sim.parts, infos[:n], float(start), f"state {i}: ")
             for i, (sim, infos, n, start) in enumerate(
@@ -152,6 +157,8 @@ class Stepping:
         groups = self.grouped(todo, done) if self.lanes else {}
         together = [np.arange(g * WIDTH, (g + 1) * WIDTH) for g in groups]
         alone = np.setdiff1d(todo, np.concatenate(together)) if groups else todo
+        for g in {int(i) // WIDTH for i in alone} & self.groups.keys():
+            self.groups[g].settle()
         count = 1 if self._pool is None else self.threads * PARTS_PER_THREAD
 
         def work(share: NDArray[np.int64]) -> None:
@@ -209,6 +216,8 @@ class Stepping:
             if not (ready[share].all() and np.all(done[share] == done[share][0])):
                 continue
             if g not in self.groups or not self.groups[g].is_of(parts):
+                if g in self.groups:
+                    self.groups[g].settle()
                 if not suits_lanes(parts):
                     continue
                 self.groups[g] = Group(self.robot, parts, next(iter(self.groups.values()), None))

@@ -27,7 +27,7 @@ from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry
 from robosim.kernels.compiler.lanes import Lanes, laned
 from robosim.kernels.solve.status import COLD
-from robosim.kernels.step.group import run_group, unpack
+from robosim.kernels.step.group import pack, run_group, unpack
 from robosim.runtime.background import Apart
 from robosim.runtime.handles import ADDRESSES, Handle, Parts, solver
 
@@ -140,8 +140,16 @@ class Together:
         TYPES.setdefault(self.kind, types.NamedTuple(kinds, LaneParts))
         self.solver = solver(self.kind, kinds[LaneParts._fields.index("info")].dtype)
 
+    @property
+    def entrance(self) -> Handle:
+        """The lanes as the next steps are to find them; by default states enter and leave."""
+        return self.handle
+
+    def moves(self) -> None:
+        """Told before the lanes move the states."""
+
     def moved(self, by_lanes: bool) -> None:
-        """Told whenever the states have been moved, by their lanes or each by itself."""
+        """Told when lanes have moved the states, or when each is about to go by itself."""
 
     def run(
         self,
@@ -158,9 +166,10 @@ class Together:
         rows = parts[None], runs[None], done[None]
         while done[0] < end:
             begin = int(done[0])
-            # Marked before: an interrupt may be raised when compiled code returns.
+            # An interrupt may be raised when compiled code returns.
+            self.moves()
+            take(self.entrance.addresses, *rows, end)
             self.moved(True)
-            take(self.handle.addresses, *rows, end)
             if self.parted(own, parts, runs, begin, done, end):
                 return
 
@@ -249,7 +258,34 @@ def leave(left: Handle) -> None:
     _LEAVERS[left.kind](left.address)
 
 
+class Entering(NamedTuple):
+    """What some states bring into their lanes."""
+
+    fields: NDArray[np.void]  # (states, n) FIELD
+    lanes: NDArray[np.int64]  # (states,) of each
+
+
+def enter(entering: Handle) -> None:
+    """Put what some states (`Entering`) have into their lanes."""
+    if entering.kind not in _ENTERERS:
+        _ENTERERS[entering.kind] = _make_enterer(entering.kind)
+        _ENTERERS[entering.kind].compile((types.int64,))
+    _ENTERERS[entering.kind](entering.address)
+
+
 _LEAVERS: dict[int, Any] = {}
+_ENTERERS: dict[int, Any] = {}
+
+
+def _make_enterer(kind: int) -> Any:
+    @entry
+    @named(kind)
+    def enter_lanes(address):  # type: ignore[no-untyped-def]
+        entering = load(address, kind)
+        for k in range(entering.fields.shape[0]):
+            pack(entering.fields[k], entering.lanes[k])
+
+    return enter_lanes
 
 
 def _make_leaver(kind: int) -> Any:

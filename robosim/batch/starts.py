@@ -1,0 +1,106 @@
+"""Starts that are prepared once, for states of a batch that begin again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.compiled.arrays import WORD
+from robosim.errors import OptionError, StateError
+from robosim.kernels.compiler.lanes import WIDTH
+from robosim.runtime.handles import Handle, Parts
+from robosim.runtime.lanes import FIELD, Entering, Left, enter, leave
+from robosim.simulation import Simulation
+
+if TYPE_CHECKING:
+    from robosim.batch.batch import BatchSimulation
+
+
+def written(parts: Parts) -> list[NDArray[Any]]:
+    """All that a start writes but the linear system: guesses of contacts are forgotten by others.
+
+    Torques are not among it, as each step sets them.
+    """
+    guesses, loads = parts.memory.guesses, parts.loads
+    of_guesses = guesses.joints, guesses.trend, guesses.active, guesses.contact_trend, guesses.ids
+    return [*parts.state, *of_guesses, loads.servos, loads.external]
+
+
+class Starts:
+    """m starts of the states of a batch, each with all that `set_state` would find out.
+
+    Attributes
+    ----------
+    q, v : (m, nq), (m, nv)
+        Where they begin.
+    time : float [s]
+    """
+
+    def __init__(self, batch: BatchSimulation, made: Sequence[Simulation], time: float) -> None:
+        sims = batch._sims
+        if any(sim.robot is not sims[0].robot for sim in sims):
+            raise OptionError(
+                "starts can be prepared for states of one robot: the momenta of a start depend on "
+                "its masses; use set_state for robots that differ"
+            )
+        self._batch, self.time = batch, time
+        self.q, self.v = (np.array([getattr(sim, name) for sim in made]) for name in ("q", "v"))
+        arrays = written(sims[0].parts)
+        words = np.array([array.nbytes // WORD for array in arrays])
+        self._offsets = WORD * np.concatenate(([0], np.cumsum(words)[:-1]))
+        self._rows = np.zeros((len(made), int(words.sum())))
+        for row, sim in zip(self._rows, made, strict=True):
+            taken = [array.reshape(-1).view(np.uint8) for array in written(sim.parts)]
+            row.view(np.uint8)[:] = np.concatenate(taken)
+        self._fields = np.zeros((batch.n, len(arrays)), dtype=FIELD)
+        for fields, sim in zip(self._fields, sims, strict=True):
+            fields["state"] = [array.ctypes.data for array in written(sim.parts)]
+        self._fields["count"], self._fields["stride"] = words, WORD
+        self._entering: dict[int, NDArray[np.void]] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def put(self, which: NDArray[np.int64], chosen: list[int]) -> None:
+        """Let chosen states of the batch begin at some of the starts."""
+        batch, stepping = self._batch, self._batch._stepping
+        if len(chosen) != len(set(chosen)):
+            raise StateError("a state can begin at one start only, but some are chosen twice")
+        ahead: list[int] = []
+        for i in chosen:
+            group = stepping.groups.get(i // WIDTH)
+            if group is not None and group.is_ahead:
+                group.begins(i % WIDTH)
+                ahead.append(i)
+                stepping.ahead[i] = 0
+                stepping.touched.add(i)
+            else:
+                stepping.alone(i, anew=True)
+            engine = batch._sims[i].engine
+            engine.start_anew(self.time)
+            engine.parts.memory.system.valid[:] = 0
+        fields = self._fields[chosen]
+        fields["lanes"] = self._rows.ctypes.data + self._rows.strides[0] * which[:, None]
+        fields["lanes"] += self._offsets
+        leave(Handle(Left(fields)))
+        if ahead:
+            lanes = np.array(ahead) % WIDTH
+            enter(Handle(Entering(np.stack([self._of_lane(i) for i in ahead]), lanes)))
+        for i in chosen:
+            batch._begin(i)
+
+    def _of_lane(self, i: int) -> NDArray[np.void]:
+        """(n,) FIELD of what a start writes into the lane of a state."""
+        group = self._batch._stepping.groups[i // WIDTH]
+        fields = group.handle.values.carried[i % WIDTH]
+        guesses = self._batch._sims[i].parts.memory.guesses.contacts
+        begin = guesses.ctypes.data
+        inside = (fields["state"] >= begin) & (fields["state"] < begin + guesses.nbytes)
+        # Of another group after parameters have changed, but at the same places.
+        key = int(fields["lanes"][0])
+        if key not in self._entering:
+            self._entering[key] = fields[~inside]
+        return self._entering[key]
