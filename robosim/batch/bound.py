@@ -170,12 +170,13 @@ class Bound:
         if batch._bound is not self:
             stepping.count_all()
             batch._bound = self
-        stepping.touched |= batch._lent
+        for i in batch._lent:
+            stepping.count(i)
         if self._plan is not None and not stepping.touched:
             return self._plan
         touched = sorted(stepping.touched)
         for i in touched:
-            stepping.count(i)
+            stepping.tally(i)
             stepping.take_up(i)
         refuse_starts({i: batch._sims[i] for i in touched})
         plan = self._plan

@@ -17,6 +17,7 @@ from robosim.simulation import Simulation
 
 if TYPE_CHECKING:
     from robosim.batch.batch import BatchSimulation
+    from robosim.batch.group import Group
 
 
 def written(parts: Parts) -> list[NDArray[Any]]:
@@ -59,7 +60,8 @@ class Starts:
         for fields, sim in zip(self._fields, sims, strict=True):
             fields["state"] = [array.ctypes.data for array in written(sim.parts)]
         self._fields["count"], self._fields["stride"] = words, WORD
-        self._entering: dict[int, NDArray[np.void]] = {}
+        self._entering = np.zeros((0, 0), dtype=FIELD)
+        self._known: dict[int, Group] = {}  # of which it has the fields
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -88,19 +90,24 @@ class Starts:
         leave(Handle(Left(fields)))
         if ahead:
             lanes = np.array(ahead) % WIDTH
-            enter(Handle(Entering(np.stack([self._of_lane(i) for i in ahead]), lanes)))
+            enter(Handle(Entering(self._of_lanes(ahead), lanes)))
         for i in chosen:
             batch._begin(i)
 
-    def _of_lane(self, i: int) -> NDArray[np.void]:
-        """(n,) FIELD of what a start writes into the lane of a state."""
-        group = self._batch._stepping.groups[i // WIDTH]
-        fields = group.handle.values.carried[i % WIDTH]
-        guesses = self._batch._sims[i].parts.memory.guesses.contacts
-        begin = guesses.ctypes.data
-        inside = (fields["state"] >= begin) & (fields["state"] < begin + guesses.nbytes)
-        # Of another group after parameters have changed, but at the same places.
-        key = int(fields["lanes"][0])
-        if key not in self._entering:
-            self._entering[key] = fields[~inside]
-        return self._entering[key]
+    def _of_lanes(self, chosen: list[int]) -> NDArray[np.void]:
+        """(k, n) FIELD of what a start writes into the lanes of states."""
+        batch = self._batch
+        for g in {i // WIDTH for i in chosen}:
+            group = batch._stepping.groups[g]
+            if self._known.get(g) is group:
+                continue
+            fields = group.handle.values.carried
+            guesses = batch._sims[g * WIDTH].parts.memory.guesses.contacts
+            begin = guesses.ctypes.data
+            # They are the same words for all states.
+            inside = (fields["state"][0] >= begin) & (fields["state"][0] < begin + guesses.nbytes)
+            if self._entering.size == 0:
+                self._entering = np.zeros((batch.n, np.count_nonzero(~inside)), dtype=FIELD)
+            self._entering[g * WIDTH : (g + 1) * WIDTH] = fields[:, ~inside]
+            self._known[g] = group
+        return np.asarray(self._entering[chosen])

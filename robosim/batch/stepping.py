@@ -61,12 +61,16 @@ class Stepping:
 
     def count(self, index: int) -> None:
         """Let a simulation be where its state is, as it is going to be moved, or was."""
-        if self.ahead[index]:
-            self.sims[index].engine.counters.steps += int(self.ahead[index])
-            self.ahead[index] = 0
+        self.tally(index)
         if index // WIDTH in self.groups:
             self.groups[index // WIDTH].settle()
         self.touched.add(index)
+
+    def tally(self, index: int) -> None:
+        """Let a simulation count the steps of bound runs."""
+        if self.ahead[index]:
+            self.sims[index].engine.counters.steps += int(self.ahead[index])
+            self.ahead[index] = 0
 
     def settle(self) -> None:
         """Let each simulation be where its state is."""
