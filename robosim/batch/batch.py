@@ -19,11 +19,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim.batch.bound import Bound
 from robosim.batch.controls import Controls, by_state, by_step, controls
-from robosim.batch.given import Index, apart, chosen_states, robots_of, rows_of
+from robosim.batch.given import (
+    Index,
+    apart,
+    check_structure,
+    chosen_states,
+    model_of,
+    robots_of,
+    rows_of,
+)
 from robosim.batch.rollout import Rollout
 from robosim.batch.runs import Runs
-from robosim.batch.starts import Starts
+from robosim.batch.starts import Starts, starts_at
 from robosim.batch.stepping import Stepping
+from robosim.compiled.model import Model
 from robosim.compiled.state import State
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, OptionError, StateError
@@ -85,7 +94,7 @@ class BatchSimulation:
         for i, one in enumerate(robots):
             if id(one) not in made:
                 made[id(one)] = Simulation(one, timestep, gravity, **options)
-                self._check_structure(made[id(one)], i)
+                check_structure(made[id(one)], self._sims[0], i)
             mine: list[Any] = [array[i] for array in self._states]
             self._sims.append(made[id(one)].copy(State(*mine)))
         self.lanes = bool(lanes)
@@ -94,19 +103,8 @@ class BatchSimulation:
         self._recent: tuple[Runs, NDArray[np.int64]] | None = None
         self._named: dict[str, Controls] = {}
         self._lent: set[int] = set()  # states whose simulations somebody may step alone
+        self._robots = 0  # how often robots have been changed
         self._bound: Bound | None = None  # whose states are in the lanes alone
-
-    def _check_structure(self, sim: Simulation, index: int) -> None:
-        before = self._sims[0]
-        names = [(joint.name, joint.kind) for joint in sim.robot.joints]
-        same = names == [(joint.name, joint.kind) for joint in before.robot.joints]
-        sizes = [[array.shape for array in one.parts.state] for one in (sim, before)]
-        kinds = [one.engine.handle.kind for one in (sim, before)]
-        if not (same and sizes[0] == sizes[1] and kinds[0] == kinds[1]):
-            raise OptionError(
-                f"robot {index} ('{sim.robot.name}') is built differently from robot 0 "
-                f"('{before.robot.name}'): robots of a batch may differ in numbers only"
-            )
 
     @property
     def timestep(self) -> float:
@@ -232,6 +230,41 @@ class BatchSimulation:
                 raise StateError(f"state {i}: {error}") from error
             self._begin(i)
 
+    def set_robots(self, robots: Mechanism | Sequence[Mechanism], *, index: Index = None) -> None:
+        """Give states robots that differ from theirs in numbers only, as in masses or friction.
+
+        The states begin anew with the q, v and time that they have; this batch, its threads and its
+        memory stay. Simulations that `batch[i]` has given are those of the new robots, and starts
+        that have been prepared before cannot be used any more.
+
+        Parameters
+        ----------
+        robots : Mechanism, or a sequence of k of them
+            For k states.
+        index : as for `set_state`
+
+        Raises
+        ------
+        OptionError
+            For another number of robots, or a robot that is built differently.
+        StateError
+            As for `set_state`.
+        """
+        chosen = chosen_states(index, self.n)
+        given = [robots] * len(chosen) if isinstance(robots, Mechanism) else list(robots)
+        if len(given) != len(chosen):
+            raise OptionError(f"there are {len(given)} robots for {len(chosen)} states")
+        made: dict[int, Model] = {}
+        for i, robot in zip(chosen, given, strict=True):
+            if id(robot) not in made:
+                made[id(robot)] = model_of(robot, self._sims[i], i)
+        for i, robot in zip(chosen, given, strict=True):
+            sim = self._stepping.alone(i, anew=True)
+            sim.change(robot, made[id(robot)])
+            self._stepping.changed(i)
+            self._begin(i)
+        self._robots += 1
+
     def prepare(
         self,
         q: ArrayLike | None = None,
@@ -257,23 +290,7 @@ class BatchSimulation:
         OptionError
             If the states' robots differ.
         """
-        if gap is not None and v is not None:
-            raise StateError("robots that are set down (gap=) are at rest: leave v out")
-        rows = [len(np.asarray(value)) for value in (q, v) if np.ndim(value) == 2]
-        m = rows[0] if rows else 1
-        qs, vs = rows_of("q", q, self.robot.nq, m), rows_of("v", v, self.robot.nv, m)
-        made = []
-        for k, (q_k, v_k) in enumerate(zip(qs, vs, strict=True)):
-            sim = self._origin.copy()
-            try:
-                if gap is not None:
-                    sim.place(q_k, gap)
-                else:
-                    sim.set_state(q_k, v_k, time)
-            except StateError as error:
-                raise StateError(f"start {k}: {error}") from error
-            made.append(sim)
-        return Starts(self, made, 0.0 if gap is not None else float(time))
+        return Starts(self, starts_at(self._origin, q, v, time, gap), time if gap is None else 0.0)
 
     def reset(self, starts: Starts, which: ArrayLike = 0, *, index: Index = None) -> None:
         """Let states begin at prepared starts, to the last bit as `set_state` puts them there.
@@ -293,16 +310,11 @@ class BatchSimulation:
         """
         if not isinstance(starts, Starts) or starts._batch is not self:
             raise StateError("the starts were not prepared by this batch")
+        if starts.robots != self._robots:
+            raise StateError("the starts are of the robots before: prepare others")
         chosen = chosen_states(index, self.n)
-        numbers = np.asarray(which)
-        if numbers.dtype.kind not in "iu" or numbers.shape not in ((), (len(chosen),)):
-            raise StateError(
-                f"which must be the number of a start, or {len(chosen)} of them, not {which!r}"
-            )
-        if numbers.size and not (numbers.min() >= 0 and numbers.max() < len(starts)):
-            raise StateError(f"there is no start {numbers.max()} among {len(starts)}")
         if chosen:
-            starts.put(np.broadcast_to(numbers, len(chosen)), chosen)
+            starts.put(which, chosen)
 
     def _begin(self, i: int) -> None:
         """Go on from where state i has been put."""

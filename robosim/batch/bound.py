@@ -127,6 +127,7 @@ class Bound:
         self._actuated: Any = slice(whole[0], whole[-1] + 1) if straight else whole
         self._plan: Plan | None = None
         self._timestep, self._reached = batch.timestep, np.zeros(n, dtype=np.int64)
+        self._begun = np.zeros(n, dtype=np.int64)  # steps before the last call
         self._left: Handle | None = None
 
     @property
@@ -145,7 +146,8 @@ class Bound:
         batch, memory, steps, done = self._batch, self._memory, self.steps, self.done
         plan = self._ready()
         memory.torques[:, 0, self._actuated] = self.torques
-        begin = plan.begin + self._timestep * (plan.counted + batch._stepping.ahead)
+        self._begun = plan.counted + batch._stepping.ahead
+        begin = plan.begin + self._timestep * self._begun
         memory.starts[:, 0] = begin
         if memory.motions.shape[2]:
             batch._stepping.settle()
@@ -199,8 +201,10 @@ class Bound:
         if any(sims[i].engine.counters.away or sims[i].engine.handle.kind != kind for i in touched):
             return False
         numbers = {i // WIDTH for i in touched if i < plan.alone.start}
+        made = self._batch._stepping.groups
         return all(
-            plan.groups[g].is_of([sim.parts for sim in sims[g * WIDTH : (g + 1) * WIDTH]])
+            plan.groups[g] is made.get(g)
+            and plan.groups[g].is_of([sim.parts for sim in sims[g * WIDTH : (g + 1) * WIDTH]])
             for g in numbers
         )
 
@@ -337,7 +341,8 @@ class Bound:
             leave(self._left)
         if self.normal_forces is None:
             return
-        at_start = plan.counted + batch._stepping.ahead == 1
+        # A start gives the first interval only its own half of the impulses at its knot.
+        at_start = self._begun + self.done == 1
         interval = np.where(at_start, 0.5, 1.0) * self._timestep
         for i in range(batch.n):
             if i < plan.alone.start and plan.groups[i // WIDTH].is_ahead:
@@ -346,7 +351,8 @@ class Bound:
             guesses, whole = sim.parts.memory.guesses, len(self._slots)
             self._impulses[i] = guesses.contacts["gamma"][:whole]
             self._active[i] = guesses.active[:whole]
-            interval[i] = sim.engine.last_interval
+            part = abs(float(sim.parts.state.last_dt[0]))  # of a step that was divided
+            interval[i] = part if part not in (0.0, self._timestep) else interval[i]
         forces = self._impulses * (self._active != 0) / interval[:, None]
         np.take(forces, self._slots, axis=1, out=self._forces, mode="clip")
 

@@ -20,6 +20,7 @@ from robosim.runtime.lanes import (
     make_parts,
     moved_of,
     narrow,
+    put_in_lane,
     widen,
 )
 
@@ -81,6 +82,13 @@ class Group(Together):
 
     def moves(self) -> None:
         self.behind[:] = True
+
+    def change(self, k: int, parts: Parts) -> None:
+        """Take over the numbers of the model of state k, in a group whose models may differ."""
+        lanes_of = self.handle.values
+        put_in_lane(parts.model, lanes_of.model, k)
+        put_in_lane((make_slots(parts.model),), (lanes_of.work.slots,), k)
+        lanes_of.memory.system.valid[:] = 0
 
     def begins(self, k: int) -> None:
         """State k is about to be put somewhere else in its lane, as at a start."""

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from robosim.batch.given import rows_of
 from robosim.compiled.arrays import WORD
 from robosim.errors import OptionError, StateError
 from robosim.kernels.compiler.lanes import WIDTH
@@ -30,6 +31,29 @@ def written(parts: Parts) -> list[NDArray[Any]]:
     return [*parts.state, *of_guesses, loads.servos, loads.external]
 
 
+def starts_at(
+    origin: Simulation, q: ArrayLike | None, v: ArrayLike | None, time: float, gap: float | None
+) -> list[Simulation]:
+    """Simulations that have been put at starts; see `BatchSimulation.prepare`."""
+    if gap is not None and v is not None:
+        raise StateError("robots that are set down (gap=) are at rest: leave v out")
+    rows = [len(np.asarray(value)) for value in (q, v) if np.ndim(value) == 2]
+    m, robot = rows[0] if rows else 1, origin.robot
+    made = []
+    places = zip(rows_of("q", q, robot.nq, m), rows_of("v", v, robot.nv, m), strict=True)
+    for k, (q_k, v_k) in enumerate(places):
+        sim = origin.copy()
+        try:
+            if gap is not None:
+                sim.place(q_k, gap)
+            else:
+                sim.set_state(q_k, v_k, time)
+        except StateError as error:
+            raise StateError(f"start {k}: {error}") from error
+        made.append(sim)
+    return made
+
+
 class Starts:
     """m starts of the states of a batch, each with all that `set_state` would find out.
 
@@ -38,6 +62,8 @@ class Starts:
     q, v : (m, nq), (m, nv)
         Where they begin.
     time : float [s]
+    robots : int
+        How often robots of the batch had been changed before.
     """
 
     def __init__(self, batch: BatchSimulation, made: Sequence[Simulation], time: float) -> None:
@@ -47,7 +73,7 @@ class Starts:
                 "starts can be prepared for states of one robot: the momenta of a start depend on "
                 "its masses; use set_state for robots that differ"
             )
-        self._batch, self.time = batch, time
+        self._batch, self.time, self.robots = batch, time, batch._robots
         self.q, self.v = (np.array([getattr(sim, name) for sim in made]) for name in ("q", "v"))
         arrays = written(sims[0].parts)
         words = np.array([array.nbytes // WORD for array in arrays])
@@ -66,8 +92,15 @@ class Starts:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def put(self, which: NDArray[np.int64], chosen: list[int]) -> None:
+    def put(self, which: ArrayLike, chosen: list[int]) -> None:
         """Let chosen states of the batch begin at some of the starts."""
+        numbers = np.asarray(which)
+        if numbers.dtype.kind not in "iu" or numbers.shape not in ((), (len(chosen),)):
+            raise StateError(
+                f"which must be the number of a start, or {len(chosen)} of them, not {which!r}"
+            )
+        for number in numbers[(numbers < 0) | (numbers >= len(self))].ravel()[:1]:
+            raise StateError(f"there is no start {number} among {len(self)}")
         batch, stepping = self._batch, self._batch._stepping
         if len(chosen) != len(set(chosen)):
             raise StateError("a state can begin at one start only, but some are chosen twice")
@@ -85,7 +118,7 @@ class Starts:
             engine.start_anew(self.time)
             engine.parts.memory.system.valid[:] = 0
         fields = self._fields[chosen]
-        fields["lanes"] = self._rows.ctypes.data + self._rows.strides[0] * which[:, None]
+        fields["lanes"] = self._rows.ctypes.data + self._rows.strides[0] * numbers.reshape(-1, 1)
         fields["lanes"] += self._offsets
         leave(Handle(Left(fields)))
         if ahead:

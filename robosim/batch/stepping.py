@@ -72,6 +72,16 @@ class Stepping:
             self.sims[index].engine.counters.steps += int(self.ahead[index])
             self.ahead[index] = 0
 
+    def changed(self, index: int) -> None:
+        """Let a group know that a state has another model."""
+        g = index // WIDTH
+        if g not in self.groups:
+            return
+        if self.groups[g].alike:
+            del self.groups[g]  # one whose models may differ takes its place
+        else:
+            self.groups[g].change(index % WIDTH, self.sims[index].parts)
+
     def settle(self) -> None:
         """Let each simulation be where its state is."""
         self.count_all()

@@ -379,6 +379,19 @@ def narrow(wide: Any, values: Any, k: int) -> None:
             target[...] = source["value"][..., k] if target.dtype == np.float64 else source
 
 
+def put_in_lane(values: Any, wide: Any, k: int) -> None:
+    """Write floats of one state into its lane; whole numbers, the same in all lanes, stay."""
+    for source, target in zip(values, wide, strict=True):
+        if isinstance(source, tuple):
+            put_in_lane(source, target, k)
+        elif isinstance(source, np.ndarray) and source.dtype.names:
+            for name in source.dtype.names:
+                if source.dtype[name].base == np.float64:
+                    target[name][..., k] = source[name]
+        elif isinstance(source, np.ndarray) and source.dtype == np.float64:
+            target["value"][..., k] = source
+
+
 class Moved(NamedTuple):
     """What a step moves, of one state or of lanes."""
 
