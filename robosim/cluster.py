@@ -226,8 +226,8 @@ class Workers:
             controller = controller.each()
         several = isinstance(controller, Sequence) and not isinstance(controller, str)
         if items is None:
-            rows = [np.shape(value)[0] for value in (q, v, kp, kd) if np.ndim(value) == 2]
-            rows += [np.shape(value)[0] for value in (torques, targets) if np.ndim(value) == 3]
+            rows = [len(value) for value in map(np.asarray, (q, v, kp, kd)) if value.ndim == 2]
+            rows += [len(value) for value in map(np.asarray, (torques, targets)) if value.ndim == 3]
             rows += [len(controller)] if several else []
             items = rows[0] if rows else self.n * self.per_worker
         n, robot = count("items", items), self._robot

@@ -98,13 +98,9 @@ class BatchSimulation:
             mine: list[Any] = [array[i] for array in self._states]
             self._sims.append(made[id(one)].copy(State(*mine)))
         self.lanes = bool(lanes)
-        self._stepping = Stepping(self.robot, self._sims, self.threads, self.lanes)
+        self._stepping = Stepping(self.robot, self._sims, self._states, self.threads, self.lanes)
         self._memory: dict[tuple[int, int, tuple[bool, bool], bool], Runs] = {}
-        self._recent: tuple[Runs, NDArray[np.int64]] | None = None
         self._named: dict[str, Controls] = {}
-        self._lent: set[int] = set()  # states whose simulations somebody may step alone
-        self._robots = 0  # how often robots have been changed
-        self._bound: Bound | None = None  # whose states are in the lanes alone
 
     @property
     def timestep(self) -> float:
@@ -126,9 +122,9 @@ class BatchSimulation:
             raise TypeError(f"a state is chosen by its number, not by {index!r}")
         index = range(self.n)[int(index)]
         sim = self._stepping.alone(index)
-        self._lent.add(index)
-        if self._recent is not None:
-            memory, done = self._recent
+        self._stepping.lent.add(index)
+        if self._stepping.recent is not None:
+            memory, done = self._stepping.recent
             if done[index]:
                 row = int(done[index]) - 1
                 counters = sim.engine.counters
@@ -159,7 +155,7 @@ class BatchSimulation:
             self._sims[i].check_alike(simulation)
         for i in chosen:
             self._stepping.alone(i, anew=True).restore(simulation)
-            self._begin(i)
+            self._stepping.begin(i)
 
     @property
     def q(self) -> Array:
@@ -174,9 +170,7 @@ class BatchSimulation:
     @property
     def time(self) -> Array:
         """Times of the present knots (n,) [s], read-only."""
-        starts = np.array([sim.engine.counters.start_time for sim in self._sims])
-        steps = np.array([sim.steps for sim in self._sims])
-        return read_only(starts + self.timestep * (steps + self._stepping.ahead))
+        return self._stepping.time
 
     def set_state(
         self,
@@ -211,7 +205,7 @@ class BatchSimulation:
                 self._stepping.alone(int(i), anew=True).set_state(q_i, v_i, time)
             except StateError as error:
                 raise StateError(f"state {i}: {error}") from error
-            self._begin(i)
+            self._stepping.begin(i)
 
     def place(self, q: ArrayLike | None = None, gap: float = 0.01, *, index: Index = None) -> None:
         """Set states down at rest: lowest contacts a gap [m] away; see `Simulation.place`.
@@ -228,7 +222,7 @@ class BatchSimulation:
                 self._stepping.alone(i, anew=True).place(q_i, gap)
             except StateError as error:
                 raise StateError(f"state {i}: {error}") from error
-            self._begin(i)
+            self._stepping.begin(i)
 
     def set_robots(self, robots: Mechanism | Sequence[Mechanism], *, index: Index = None) -> None:
         """Give states robots that differ from theirs in numbers only, as in masses or friction.
@@ -262,8 +256,8 @@ class BatchSimulation:
             sim = self._stepping.alone(i, anew=True)
             sim.change(robot, made[id(robot)])
             self._stepping.changed(i)
-            self._begin(i)
-        self._robots += 1
+            self._stepping.begin(i)
+        self._stepping.robots += 1
 
     def prepare(
         self,
@@ -290,7 +284,9 @@ class BatchSimulation:
         OptionError
             If the states' robots differ.
         """
-        return Starts(self, starts_at(self._origin, q, v, time, gap), time if gap is None else 0.0)
+        return Starts(
+            self._stepping, starts_at(self._origin, q, v, time, gap), time if gap is None else 0.0
+        )
 
     def reset(self, starts: Starts, which: ArrayLike = 0, *, index: Index = None) -> None:
         """Let states begin at prepared starts, to the last bit as `set_state` puts them there.
@@ -308,19 +304,13 @@ class BatchSimulation:
         StateError
             For a start or a state that there is not, or starts of another batch.
         """
-        if not isinstance(starts, Starts) or starts._batch is not self:
+        if not isinstance(starts, Starts) or starts.stepping is not self._stepping:
             raise StateError("the starts were not prepared by this batch")
-        if starts.robots != self._robots:
+        if starts.robots != self._stepping.robots:
             raise StateError("the starts are of the robots before: prepare others")
         chosen = chosen_states(index, self.n)
         if chosen:
             starts.put(which, chosen)
-
-    def _begin(self, i: int) -> None:
-        """Go on from where state i has been put."""
-        self._stepping.take_up(i)
-        if self._recent is not None:
-            self._recent[1][i] = 0
 
     def rollout(
         self,
@@ -361,7 +351,7 @@ class BatchSimulation:
         """
         steps, every = count("steps", steps), count("every", every)
         self._stepping.count_all()
-        for i in self._lent:
+        for i in self._stepping.lent:
             self._stepping.count(i)
             self._stepping.take_up(i)
         refuse_starts(dict(enumerate(self._sims)))
@@ -396,8 +386,8 @@ class BatchSimulation:
         try:
             self._stepping.run(memory, steps, done)
         finally:
-            self._recent = memory, done.copy()
-            for i in self._lent:
+            self._stepping.recent = memory, done.copy()
+            for i in self._stepping.lent:
                 self._stepping.count(i)
         self._stepping.tell_of_turns(memory, begin, done)
         return self._read(memory, steps, begin, done)
@@ -438,7 +428,7 @@ class BatchSimulation:
                 "a bound run cannot follow targets that are functions of time: write them into "
                 "`targets` before each step, or use rollout"
             )
-        return Bound(self, steps, control, bodies, contacts)
+        return Bound(self._stepping, steps, control, bodies, contacts)
 
     def _controls_of(self, controller: Any) -> Controls:
         """What a controller means; of one that is known by its name it is found out once."""

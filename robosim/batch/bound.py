@@ -9,23 +9,21 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robosim.batch.controls import Controls
+from robosim.batch.group import Group
 from robosim.batch.runs import Runs
+from robosim.batch.stepping import Stepping
 from robosim.compiled.order import contact_order
 from robosim.kernels.compiler.lanes import WIDTH, lanes
 from robosim.runtime.handles import Handle, Runner, runner
 from robosim.runtime.lanes import GroupRunner, Left, fields_at, group_runner, leave
 from robosim.simulation.diagnosis import FAR, refuse_starts
 from robosim.validation import Array, read_only
-
-if TYPE_CHECKING:
-    from robosim.batch.batch import BatchSimulation
-    from robosim.batch.group import Group
 
 SHOWN = 13  # words of a body that are shown: x, q, v, omega
 
@@ -89,15 +87,15 @@ class Bound:
 
     def __init__(
         self,
-        batch: BatchSimulation,
+        stepping: Stepping,
         steps: int,
         control: Controls,
         bodies: bool,
         contacts: bool,
     ) -> None:
-        robot, n = batch.robot, batch.n
-        self._batch, self._control, self.steps = batch, control, steps
-        memory = Runs(batch._sims, steps, (False, False), False, steps)
+        robot, n = stepping.robot, stepping.n
+        self._stepping, self._control, self.steps = stepping, control, steps
+        memory = Runs(stepping.sims, steps, (False, False), False, steps)
         self._memory = memory
         memory.gains[:] = control.gains
         memory.controllers[:] = control.address
@@ -107,10 +105,10 @@ class Bound:
         self.failed = np.zeros(n, dtype=bool)
         self.q, self.v = (
             _shown(array[:, :width])
-            for array, width in ((batch._states.q, robot.nq), (batch._states.v, robot.nv))
+            for array, width in ((stepping.states.q, robot.nq), (stepping.states.v, robot.nv))
         )
         self.tau = _shown(memory.tau[:, 0, : robot.nv])
-        records = batch._states.bodies
+        records = stepping.states.bodies
         self.bodies = (
             BodyViews(*(_shown(records[k]) for k in BodyViews._fields)) if bodies else None
         )
@@ -126,14 +124,14 @@ class Bound:
         straight = whole == list(range(whole[0], whole[0] + len(whole))) if whole else False
         self._actuated: Any = slice(whole[0], whole[-1] + 1) if straight else whole
         self._plan: Plan | None = None
-        self._timestep, self._reached = batch.timestep, np.zeros(n, dtype=np.int64)
+        self._timestep, self._reached = stepping.timestep, np.zeros(n, dtype=np.int64)
         self._begun = np.zeros(n, dtype=np.int64)  # steps before the last call
         self._left: Handle | None = None
 
     @property
     def time(self) -> Array:
         """Times of the present knots (n,) [s], read-only."""
-        return self._batch.time
+        return self._stepping.time
 
     def step(self) -> None:
         """Take the steps, from wherever the states are.
@@ -143,36 +141,36 @@ class Bound:
         StateError, ControllerError
             As of `rollout`; torques, targets and gains that are not finite end in failed steps.
         """
-        batch, memory, steps, done = self._batch, self._memory, self.steps, self.done
+        stepping, memory, steps, done = self._stepping, self._memory, self.steps, self.done
         plan = self._ready()
         memory.torques[:, 0, self._actuated] = self.torques
-        self._begun = plan.counted + batch._stepping.ahead
+        self._begun = plan.counted + stepping.ahead
         begin = plan.begin + self._timestep * self._begun
         memory.starts[:, 0] = begin
         if memory.motions.shape[2]:
-            batch._stepping.settle()
-            for sim, out in zip(batch._sims, memory.motions, strict=True):
+            stepping.settle()
+            for sim, out in zip(stepping.sims, memory.motions, strict=True):
                 out[:] = sim.motions_ahead(steps)
         done[:] = 0
         try:
             self._advance(plan, steps)
         finally:
             self._reached[:] = done
-            batch._recent = memory, self._reached
+            stepping.recent = memory, self._reached
         np.less(done, steps, out=self.failed)
         self._show()
-        if not batch._stepping.told_of_turn and memory.infos["turn"].min() < FAR:
-            batch._stepping.tell_of_turns(memory, begin, done)
-        for i in batch._lent:
-            batch._stepping.count(i)
+        if not stepping.told_of_turn and memory.infos["turn"].min() < FAR:
+            stepping.tell_of_turns(memory, begin, done)
+        for i in stepping.lent:
+            stepping.count(i)
 
     def _ready(self) -> Plan:
         """How to step, found out anew for what has been moved otherwise since."""
-        batch, stepping = self._batch, self._batch._stepping
-        if batch._bound is not self:
+        stepping = self._stepping
+        if stepping.bound is not self:
             stepping.count_all()
-            batch._bound = self
-        for i in batch._lent:
+            stepping.bound = self
+        for i in stepping.lent:
             stepping.count(i)
         if self._plan is not None and not stepping.touched:
             return self._plan
@@ -180,12 +178,12 @@ class Bound:
         for i in touched:
             stepping.tally(i)
             stepping.take_up(i)
-        refuse_starts({i: batch._sims[i] for i in touched})
+        refuse_starts({i: stepping.sims[i] for i in touched})
         plan = self._plan
         if plan is None or not self._still(plan, touched):
             plan = self._plan = self._planned()
         for i in touched:
-            counters = batch._sims[i].engine.counters
+            counters = stepping.sims[i].engine.counters
             plan.begin[i], plan.counted[i] = counters.start_time, counters.steps
         for g, group in enumerate(plan.groups):
             plan.addresses[g] = group.entrance.address
@@ -195,13 +193,13 @@ class Bound:
 
     def _still(self, plan: Plan, touched: list[int]) -> bool:
         """Whether a plan can be kept, as those that were touched have the memory that they had."""
-        sims, kind = self._batch._sims, self._batch._sims[0].engine.handle.kind
+        sims, kind = self._stepping.sims, self._stepping.sims[0].engine.handle.kind
         if not self._usual:
             return False
         if any(sims[i].engine.counters.away or sims[i].engine.handle.kind != kind for i in touched):
             return False
         numbers = {i // WIDTH for i in touched if i < plan.alone.start}
-        made = self._batch._stepping.groups
+        made = self._stepping.groups
         return all(
             plan.groups[g] is made.get(g)
             and plan.groups[g].is_of([sim.parts for sim in sims[g * WIDTH : (g + 1) * WIDTH]])
@@ -210,20 +208,18 @@ class Bound:
 
     def _planned(self) -> Plan:
         """How to step."""
-        batch, every = self._batch, np.arange(self._batch.n)
-        kind = batch._sims[0].engine.handle.kind
-        engines = [sim.engine for sim in batch._sims]
+        stepping, every = self._stepping, np.arange(self._stepping.n)
+        kind = stepping.sims[0].engine.handle.kind
+        engines = [sim.engine for sim in stepping.sims]
         self._usual = all(one.handle.kind == kind and not one.counters.away for one in engines)
         grouped = (
-            batch._stepping.grouped(every, np.zeros_like(every))
-            if batch.lanes and self._usual
-            else {}
+            stepping.grouped(every, np.zeros_like(every)) if stepping.lanes and self._usual else {}
         )
         # Groups from the first on, so that the rest is one after the other.
         numbers = list(grouped)
         whole = len(numbers) if numbers == list(range(len(numbers))) else 0
         groups = [grouped[g] for g in range(whole)]
-        alone = slice(whole * WIDTH, batch.n)
+        alone = slice(whole * WIDTH, stepping.n)
         self._left = self._leaves(groups)
         handle, run, take = engines[0].handle, self._memory.handles[0], None
         if groups:
@@ -232,7 +228,7 @@ class Bound:
             groups,
             np.array([group.handle.address for group in groups], dtype=np.int64),
             np.array([group.resident.address for group in groups], dtype=np.int64),
-            batch._stepping.parts[: alone.start].reshape(whole, WIDTH),
+            stepping.parts[: alone.start].reshape(whole, WIDTH),
             alone,
             runner(handle, run),
             take,
@@ -243,7 +239,7 @@ class Bound:
     def _leaves(self, groups: list[Group]) -> Handle | None:
         """What the lanes leave after each call."""
         rows: list[list[NDArray[np.void]]] = []
-        states = self._batch._states.bodies
+        states = self._stepping.states.bodies
         for g, group in enumerate(groups):
             lanes_of, some, of = group.handle.values, slice(g * WIDTH, (g + 1) * WIDTH), []
             if self.bodies is not None:
@@ -262,7 +258,7 @@ class Bound:
 
     def _advance(self, plan: Plan, steps: int) -> None:
         """Take the steps of all states, and count them."""
-        batch, memory, done = self._batch, self._memory, self.done
+        stepping, memory, done = self._stepping, self._memory, self.done
         if not self._usual:
             self._take_the_long_way(steps)
             return
@@ -273,35 +269,35 @@ class Bound:
             for share in self._shares(len(plan.groups)):
                 rows = plan.addresses[share], plan.parts[share], runs[share], reached[share]
                 jobs.append(partial(take, *rows, steps))
-        for share in self._shares(batch.n - whole):
+        for share in self._shares(stepping.n - whole):
             some = slice(whole + share.start, whole + share.stop)
             jobs.append(
                 partial(
                     run_states,
-                    batch._stepping.parts[some],
+                    stepping.parts[some],
                     memory.addresses[some],
                     done[some],
                     steps,
                 )
             )
         try:
-            batch._stepping.do(jobs)
+            stepping.do(jobs)
         except BaseException:
             # After an interrupt too, all states are where their times say.
-            batch._stepping.ahead += done
-            batch._stepping.settle()
+            stepping.ahead += done
+            stepping.settle()
             raise
         for g in np.flatnonzero(plan.addresses != plan.resident):
             plan.groups[g].moved(True)
             plan.addresses[g] = plan.resident[g]
         if int(done.min()) == steps:
-            batch._stepping.ahead += steps
+            stepping.ahead += steps
         else:
             self._go_on(plan, run_states, steps)
 
     def _shares(self, total: int) -> list[slice]:
         """Parts of so many for the threads."""
-        threads = min(self._batch.threads, total)
+        threads = min(self._stepping.threads, total)
         if threads < 2:
             return [slice(0, total)] if total else []
         ends = np.linspace(0, total, threads + 1).astype(int).tolist()
@@ -309,33 +305,31 @@ class Bound:
 
     def _take_the_long_way(self, steps: int) -> None:
         """Steps where some states have another solver than the others."""
-        batch = self._batch
-        batch._stepping.settle()
-        batch._stepping.run(self._memory, steps, self.done)
+        stepping = self._stepping
+        stepping.settle()
+        stepping.run(self._memory, steps, self.done)
 
     def _go_on(self, plan: Plan, run_states: Any, steps: int) -> None:
         """Take the steps that lanes have left undone, or that another solver is to try."""
-        batch, memory, done = self._batch, self._memory, self.done
+        stepping, memory, done = self._stepping, self._memory, self.done
         for g, group in enumerate(plan.groups):
             share = slice(g * WIDTH, (g + 1) * WIDTH)
             if done[share].min() == steps:
                 continue
             group.settle()
-            own, runs = batch._stepping.parts[share], memory.addresses[share]
+            own, runs = stepping.parts[share], memory.addresses[share]
             if not group.parted(run_states, own, runs, 0, done[share], steps):
-                kinds = batch._sims[0].engine.handle.kind, memory.handles[0].kind
+                kinds = stepping.sims[0].engine.handle.kind, memory.handles[0].kind
                 group.run(run_states, own, kinds[0], runs, kinds[1], done[share], steps)
-        batch._stepping.ahead += done
-        batch._stepping.settle()
+        stepping.ahead += done
+        stepping.settle()
         left = np.flatnonzero(done < steps)
         ends = np.full(len(left), steps)
-        batch._stepping.run(
-            memory, steps, done, batch._stepping.that_go_on(memory, left, ends, steps, done)
-        )
+        stepping.run(memory, steps, done, stepping.that_go_on(memory, left, ends, steps, done))
 
     def _show(self) -> None:
         """Bring what was asked for to where it is read."""
-        plan, batch = self._plan, self._batch
+        plan, stepping = self._plan, self._stepping
         assert plan is not None
         if self._left is not None and all(group.is_ahead for group in plan.groups):
             leave(self._left)
@@ -344,10 +338,10 @@ class Bound:
         # A start gives the first interval only its own half of the impulses at its knot.
         at_start = self._begun + self.done == 1
         interval = np.where(at_start, 0.5, 1.0) * self._timestep
-        for i in range(batch.n):
+        for i in range(stepping.n):
             if i < plan.alone.start and plan.groups[i // WIDTH].is_ahead:
                 continue
-            sim = batch._sims[i]
+            sim = stepping.sims[i]
             guesses, whole = sim.parts.memory.guesses, len(self._slots)
             self._impulses[i] = guesses.contacts["gamma"][:whole]
             self._active[i] = guesses.active[:whole]

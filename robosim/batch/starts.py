@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.batch.given import rows_of
+from robosim.batch.group import Group
+from robosim.batch.stepping import Stepping
 from robosim.compiled.arrays import WORD
 from robosim.errors import OptionError, StateError
 from robosim.kernels.compiler.lanes import WIDTH
 from robosim.runtime.handles import Handle, Parts
 from robosim.runtime.lanes import FIELD, Entering, Left, enter, leave
 from robosim.simulation import Simulation
-
-if TYPE_CHECKING:
-    from robosim.batch.batch import BatchSimulation
-    from robosim.batch.group import Group
 
 
 def written(parts: Parts) -> list[NDArray[Any]]:
@@ -37,7 +35,7 @@ def starts_at(
     """Simulations that have been put at starts; see `BatchSimulation.prepare`."""
     if gap is not None and v is not None:
         raise StateError("robots that are set down (gap=) are at rest: leave v out")
-    rows = [len(np.asarray(value)) for value in (q, v) if np.ndim(value) == 2]
+    rows = [len(value) for value in map(np.asarray, (q, v)) if value.ndim == 2]
     m, robot = rows[0] if rows else 1, origin.robot
     made = []
     places = zip(rows_of("q", q, robot.nq, m), rows_of("v", v, robot.nv, m), strict=True)
@@ -62,18 +60,20 @@ class Starts:
     q, v : (m, nq), (m, nv)
         Where they begin.
     time : float [s]
+    stepping : Stepping
+        Of the batch.
     robots : int
         How often robots of the batch had been changed before.
     """
 
-    def __init__(self, batch: BatchSimulation, made: Sequence[Simulation], time: float) -> None:
-        sims = batch._sims
+    def __init__(self, stepping: Stepping, made: Sequence[Simulation], time: float) -> None:
+        sims = stepping.sims
         if any(sim.robot is not sims[0].robot for sim in sims):
             raise OptionError(
                 "starts can be prepared for states of one robot: the momenta of a start depend on "
                 "its masses; use set_state for robots that differ"
             )
-        self._batch, self.time, self.robots = batch, time, batch._robots
+        self.stepping, self.time, self.robots = stepping, time, stepping.robots
         self.q, self.v = (np.array([getattr(sim, name) for sim in made]) for name in ("q", "v"))
         arrays = written(sims[0].parts)
         words = np.array([array.nbytes // WORD for array in arrays])
@@ -82,7 +82,7 @@ class Starts:
         for row, sim in zip(self._rows, made, strict=True):
             taken = [array.reshape(-1).view(np.uint8) for array in written(sim.parts)]
             row.view(np.uint8)[:] = np.concatenate(taken)
-        self._fields = np.zeros((batch.n, len(arrays)), dtype=FIELD)
+        self._fields = np.zeros((stepping.n, len(arrays)), dtype=FIELD)
         for fields, sim in zip(self._fields, sims, strict=True):
             fields["state"] = [array.ctypes.data for array in written(sim.parts)]
         self._fields["count"], self._fields["stride"] = words, WORD
@@ -101,7 +101,7 @@ class Starts:
             )
         for number in numbers[(numbers < 0) | (numbers >= len(self))].ravel()[:1]:
             raise StateError(f"there is no start {number} among {len(self)}")
-        batch, stepping = self._batch, self._batch._stepping
+        stepping = self.stepping
         if len(chosen) != len(set(chosen)):
             raise StateError("a state can begin at one start only, but some are chosen twice")
         ahead: list[int] = []
@@ -114,7 +114,7 @@ class Starts:
                 stepping.touched.add(i)
             else:
                 stepping.alone(i, anew=True)
-            engine = batch._sims[i].engine
+            engine = stepping.sims[i].engine
             engine.start_anew(self.time)
             engine.parts.memory.system.valid[:] = 0
         fields = self._fields[chosen]
@@ -125,22 +125,22 @@ class Starts:
             lanes = np.array(ahead) % WIDTH
             enter(Handle(Entering(self._of_lanes(ahead), lanes)))
         for i in chosen:
-            batch._begin(i)
+            stepping.begin(i)
 
     def _of_lanes(self, chosen: list[int]) -> NDArray[np.void]:
         """(k, n) FIELD of what a start writes into the lanes of states."""
-        batch = self._batch
+        stepping = self.stepping
         for g in {i // WIDTH for i in chosen}:
-            group = batch._stepping.groups[g]
+            group = stepping.groups[g]
             if self._known.get(g) is group:
                 continue
             fields = group.handle.values.carried
-            guesses = batch._sims[g * WIDTH].parts.memory.guesses.contacts
+            guesses = stepping.sims[g * WIDTH].parts.memory.guesses.contacts
             begin = guesses.ctypes.data
             # They are the same words for all states.
             inside = (fields["state"][0] >= begin) & (fields["state"][0] < begin + guesses.nbytes)
             if self._entering.size == 0:
-                self._entering = np.zeros((batch.n, np.count_nonzero(~inside)), dtype=FIELD)
+                self._entering = np.zeros((stepping.n, np.count_nonzero(~inside)), dtype=FIELD)
             self._entering[g * WIDTH : (g + 1) * WIDTH] = fields[:, ~inside]
             self._known[g] = group
         return np.asarray(self._entering[chosen])

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from robosim.batch.group import Group
 from robosim.batch.runs import Runs
+from robosim.compiled.state import State
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH
 from robosim.runtime.handles import runner
 from robosim.runtime.lanes import suits_lanes
 from robosim.simulation import Simulation
 from robosim.simulation.diagnosis import FAR, warn_of_turn
-from robosim.validation import Array
+from robosim.validation import Array, read_only
 
 # Parts of the work that each thread takes in turn, so that none waits long for the others.
 PARTS_PER_THREAD = 4
@@ -30,6 +31,8 @@ class Stepping:
     ----------
     sims : list of n Simulation
         Whose states these are.
+    states : State
+        All of them, side by side.
     parts : (n,)
         Addresses of what the kernels of each work on.
     groups : dict of int to Group
@@ -40,17 +43,55 @@ class Stepping:
         States that have been moved since otherwise.
     told_of_turn : bool
         Whether a body that turns far has been warned of.
+    lent : set of int
+        States whose simulations somebody may step alone.
+    recent : (Runs, (n,)) or None
+        What the last steps left, and how many each state took.
+    bound : object
+        The bound run that took the last steps of bound runs.
+    robots : int
+        How often robots have been changed.
     """
 
-    def __init__(self, robot: Mechanism, sims: list[Simulation], threads: int, lanes: bool) -> None:
-        self.robot, self.sims, self.threads, self.lanes = robot, sims, threads, lanes
+    def __init__(
+        self,
+        robot: Mechanism,
+        sims: list[Simulation],
+        states: State,
+        threads: int,
+        lanes: bool,
+    ) -> None:
+        self.robot, self.sims, self.states = robot, sims, states
+        self.threads, self.lanes = threads, lanes
         self.n = len(sims)
         self.parts = np.array([sim.engine.handle.address for sim in sims])
         self.groups: dict[int, Group] = {}
         self.ahead = np.zeros(self.n, dtype=np.int64)
         self.touched = set(range(self.n))
         self.told_of_turn = False
+        self.lent: set[int] = set()
+        self.recent: tuple[Runs, NDArray[np.int64]] | None = None
+        self.bound: object = None
+        self.robots = 0
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    @property
+    def timestep(self) -> float:
+        """Length of a step [s]."""
+        return self.sims[0].timestep
+
+    @property
+    def time(self) -> Array:
+        """Times of the present knots (n,) [s], read-only."""
+        starts = np.array([sim.engine.counters.start_time for sim in self.sims])
+        steps = np.array([sim.steps for sim in self.sims])
+        return read_only(starts + self.timestep * (steps + self.ahead))
+
+    def begin(self, i: int) -> None:
+        """Go on from where state i has been put."""
+        self.take_up(i)
+        if self.recent is not None:
+            self.recent[1][i] = 0
 
     def alone(self, index: int, anew: bool = False) -> Simulation:
         """The simulation of one state as if it always had been by itself, or to be set anew."""

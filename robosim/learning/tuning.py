@@ -206,7 +206,8 @@ def _bisected(trials: _Trials, ends: Sequence[Any], limit: float, tolerance: flo
 
 def _middles(low: float, high: float, most: int) -> list[float]:
     """The middle of a range, and those of its halves and so on, up to so many."""
-    ranges, found = deque([(low, high)]), []
+    ranges = deque([(low, high)])
+    found: list[float] = []
     while len(found) < most:
         low, high = ranges.popleft()
         middle = 0.5 * (low + high)

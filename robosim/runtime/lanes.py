@@ -239,7 +239,7 @@ def fields_at(
 
     `to` (lanes, rows) are the addresses at which they are left.
     """
-    dtype, at = (wide.dtype.fields or {})[name][:2] if wide.dtype.names else (wide.dtype, 0)
+    dtype, at = _places(wide.dtype)[name] if wide.dtype.names else (wide.dtype, 0)
     shared = dtype.base != np.float64
     fields = np.zeros(to.shape, dtype=FIELD)
     fields["state"], fields["count"], fields["shared"] = to, words, shared
