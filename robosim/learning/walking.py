@@ -180,16 +180,12 @@ class _Walkers:
         if self.workers is not None:
             distance, fell, failed = self.workers.map(trial, tries).T
             return Walks(distance, fell, failed != 0.0)
-        if drawn:
-            robots = [one.robot for one in drawn]
-            batch = BatchSimulation(robots, timestep=timestep, threads=self.threads)
-        elif self._batch is None:
-            batch = self._batch = BatchSimulation(
-                self.robot, len(rows), timestep, threads=self.threads
-            )
-        else:
-            batch = self._batch
-        return trial.walks(batch, rows, drawn)
+        robots = [one.robot for one in drawn] or [self.robot] * len(rows)
+        if self._batch is None:
+            self._batch = BatchSimulation(robots, timestep=timestep, threads=self.threads)
+        elif drawn:
+            self._batch.set_robots(robots)
+        return trial.walks(self._batch, rows, drawn)
 
 
 @dataclass(frozen=True)
