@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 MOST_LISTED = 12  # names that a message lists; of more, those that are nearest to a wrong one
 NEAREST = 5
@@ -16,6 +17,19 @@ NEAREST = 5
 
 class RobosimError(Exception):
     """Base class of all errors raised by robosim."""
+
+    def __reduce__(self) -> Any:
+        # By its attributes, as the arguments of most are not those of the message.
+        return _made_again, (type(self), self.args, self.__dict__)
+
+
+def _made_again(
+    kind: type[RobosimError], args: tuple[Any, ...], said: dict[str, Any]
+) -> RobosimError:
+    """An error that comes from another process."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(said)
+    return error
 
 
 class ModelError(RobosimError, ValueError):
@@ -135,6 +149,26 @@ class MissingExtraError(RobosimError, ImportError):
 
 class PeerError(RobosimError):
     """A peer library that is not installed, or cannot load the model."""
+
+
+class WorkerError(RobosimError, RuntimeError):
+    """Items that a worker could not do; the error itself, if it could be sent, is the cause.
+
+    Attributes
+    ----------
+    reason : str
+    items : range
+        The numbers of the items.
+    """
+
+    def __init__(self, reason: str, items: range) -> None:
+        self.reason, self.items = reason, items
+        super().__init__(f"{numbered(items)}: {reason}")
+
+
+def numbered(items: range) -> str:
+    """Items by their numbers, for a message."""
+    return f"item {items[0]}" if len(items) == 1 else f"items {items[0]} to {items[-1]}"
 
 
 class ConvergenceError(RobosimError, RuntimeError):

@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.compiled.arrays import LINE, WORD, aligned
+from robosim.compiled.model import Model
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError, StateError
+from robosim.runtime.lanes import whole_numbers
+from robosim.simulation import Simulation
 from robosim.validation import count
 
 Index = int | Sequence[int] | NDArray[Any] | None
@@ -57,3 +60,31 @@ def robots_of(robot: Mechanism | Sequence[Mechanism], n: int | None) -> list[Mec
     if len(robot) == 0:
         raise OptionError("a batch needs a robot at least")
     return list(robot)
+
+
+def check_structure(sim: Simulation, before: Simulation, index: int) -> None:
+    """Refuse robot `index` of a batch if it differs from another one in more than numbers."""
+    names = [(joint.name, joint.kind) for joint in sim.robot.joints]
+    same = names == [(joint.name, joint.kind) for joint in before.robot.joints]
+    sizes = [[array.shape for array in one.parts.state] for one in (sim, before)]
+    kinds = [one.engine.handle.kind for one in (sim, before)]
+    if not (same and sizes[0] == sizes[1] and kinds[0] == kinds[1]):
+        raise OptionError(
+            f"robot {index} ('{sim.robot.name}') is built differently from robot 0 "
+            f"('{before.robot.name}'): robots of a batch may differ in numbers only"
+        )
+
+
+def model_of(robot: Mechanism, sim: Simulation, index: int) -> Model:
+    """The model of another robot for state `index`, which is built as that of its simulation."""
+    if isinstance(robot, Mechanism):
+        names = [[(one.name, one.kind) for one in r.joints] for r in (robot, sim.robot)]
+        bodies = [[body.name for body in r.bodies] for r in (robot, sim.robot)]
+        if names[0] == names[1] and bodies[0] == bodies[1]:
+            model = sim.engine.model_of(robot)
+            if whole_numbers(model) == whole_numbers(sim.engine.parts.model):
+                return model
+    raise OptionError(
+        f"the robot for state {index} is none, or built differently from '{sim.robot.name}': "
+        "robots of a batch may differ in numbers only"
+    )

@@ -9,8 +9,20 @@ import numpy as np
 from robosim.compiled.workspace import make_slots, make_workspace
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH, lanes
-from robosim.runtime.handles import Parts
-from robosim.runtime.lanes import Moved, Together, lay_out, make_parts, moved_of, narrow, widen
+from robosim.runtime.handles import Handle, Parts
+from robosim.runtime.lanes import (
+    FIRST_REST,
+    Left,
+    Moved,
+    Together,
+    lay_out,
+    leave,
+    make_parts,
+    moved_of,
+    narrow,
+    put_in_lane,
+    widen,
+)
 
 
 class Group(Together):
@@ -46,16 +58,55 @@ class Group(Together):
         together = make_parts(model, wide, work, first.options, states, layouts, lanes)
         same = like is not None and like.alike == self.alike
         super().__init__(together, lanes, like if same else None)
+        # Whether the states are in the lanes alone, but for their coordinates and velocities. So
+        # they stay until somebody asks for more, as to enter and leave costs seven steps.
+        self.is_ahead = False
+        # The same lanes, which states enter no more and do not leave either.
+        self.resident = Handle(together._replace(carried=together.carried[:, :0].copy()))
+        self._left = Handle(Left(together.carried))
 
     def is_of(self, parts: Sequence[Parts]) -> bool:
         """Whether these are its simulations', with the memory that they had."""
         return all(own.memory is one for own, one in zip(parts, self.memories, strict=True))
 
+    def settle(self) -> None:
+        """Put the states back where they belong, if they are in the lanes alone."""
+        if self.is_ahead:
+            leave(self._left)
+            self.is_ahead = False
+
+    @property
+    def entrance(self) -> Handle:
+        """Without what is in the lanes already."""
+        return self.resident if self.is_ahead else self.handle
+
+    def moves(self) -> None:
+        self.behind[:] = True
+
+    def change(self, k: int, parts: Parts) -> None:
+        """Take over the numbers of the model of state k, in a group whose models may differ."""
+        lanes_of = self.handle.values
+        put_in_lane(parts.model, lanes_of.model, k)
+        put_in_lane((make_slots(parts.model),), (lanes_of.work.slots,), k)
+        lanes_of.memory.system.valid[:] = 0
+
+    def begins(self, k: int) -> None:
+        """State k is about to be put somewhere else in its lane, as at a start."""
+        self.handle.values.memory.system.valid[:] = 0
+        self.behind[k], self.rest = False, FIRST_REST
+
     def moved(self, by_lanes: bool) -> None:
-        self.behind[:] = by_lanes
+        if by_lanes:
+            self.is_ahead = True
+        else:
+            self.settle()
+            self.behind[:] = False
 
     def catch_up(self, k: int, anew: bool) -> None:
         """Bring the linear system of simulation k to where its lane is, unless it is set anew."""
+        self.settle()
         if self.behind[k] and not anew:
             narrow(self.handle.values.memory.system, self.memories[k].system, k)
         self.behind[k] = False
+        if anew:
+            self.rest = FIRST_REST  # as of a new one

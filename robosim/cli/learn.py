@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,8 +18,11 @@ from robosim.cli.tables import learned_table
 from robosim.errors import OptionError
 
 if TYPE_CHECKING:
+    from robosim.cluster import Workers
     from robosim.description.mechanism import Mechanism
     from robosim.learning import Learned
+
+TOGETHER = 8  # learners that a worker on Ray tries at a time, in one vector register
 
 
 @app.command()
@@ -64,6 +68,16 @@ def learn(
             show_default=False,
         ),
     ] = None,
+    on_ray: Annotated[
+        int | None,
+        typer.Option(
+            "--ray",
+            help="Try the gaits on so many workers of Ray, eight learners at a time on each.",
+            metavar="N",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
     as_json: arguments.Json = False,
     context: typer.Context,
 ) -> None:
@@ -82,19 +96,23 @@ def learn(
     robot = loading.load(model)
     for warning in robot.warnings:
         remark(f"warning: {warning}")
-    found = learn_gait(
-        robot,
-        learners=learners,
-        episodes=episodes,
-        seconds=seconds,
-        friction=loading.friction,
-        effort_limits=effort_limits,
-        seed=seed,
-        timestep=timestep,
-        threads=threads,
-        progress=err.is_terminal and not as_json,
-        resume=Learned.load(files["gait"]) if resume else None,
-    )
+    before = Learned.load(files["gait"]) if resume else None
+    step = timestep if before is None else before.options["timestep"]
+    with _workers(robot, on_ray, step) as workers:
+        found = learn_gait(
+            robot,
+            learners=learners,
+            episodes=episodes,
+            seconds=seconds,
+            friction=loading.friction,
+            effort_limits=effort_limits,
+            seed=seed,
+            timestep=timestep,
+            threads=threads,
+            progress=err.is_terminal and not as_json,
+            resume=before,
+            workers=workers,
+        )
     if files:
         found.save(files["gait"])
         found.plot(files["curve"])
@@ -111,6 +129,17 @@ def learn(
             out.print(f"to see it live: {watch}", markup=False, soft_wrap=True)
     if not found.complete:
         raise typer.Exit(INTERRUPTED)
+
+
+def _workers(
+    robot: Mechanism, n: int | None, timestep: float
+) -> AbstractContextManager[Workers | None]:
+    """Workers on Ray, if they are asked for."""
+    if n is None:
+        return nullcontext()
+    from robosim.cluster import Workers
+
+    return Workers(robot, n, TOGETHER, timestep, ray=True)
 
 
 def _files(stem: Path | None) -> dict[str, Path]:

@@ -35,6 +35,7 @@ from robosim.experiments import (
     policies,
     redmax,
     redmax_formulation,
+    scaling,
     spheres,
     walking,
     whip,
@@ -76,6 +77,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     policies.PPO_A1,
     environments.GYM_SPEED,
     policies.BASELINES,
+    scaling.SCALING,
 )
 
 

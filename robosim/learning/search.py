@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim.cluster import Objective, Workers
 from robosim.errors import OptionError
 from robosim.validation import Array, count
 
@@ -126,6 +127,35 @@ class RandomSearch:
                 self._spread[i] *= SHRINK
         self._tried = None
         self.told += 1
+
+    def run(self, objective: Objective, tries: int, workers: Workers) -> Array:
+        """Ask, let workers find what is asked for, and tell, again and again.
+
+        The result does not depend on the number of workers. After an interrupt or an error the
+        search is as after the last try that was told.
+
+        Parameters
+        ----------
+        objective : callable(batch, candidates (n, k), random) -> (n,)
+            As for `robosim.cluster.Workers.map`; nan is no improvement.
+        tries : int
+            Of each learner.
+        workers : Workers
+
+        Returns
+        -------
+        best : (n, k), or (k,) of a single learner
+
+        Raises
+        ------
+        OptionError
+            For values that are none.
+        WorkerError
+            If the objective fails.
+        """
+        for _ in range(count("tries", tries)):
+            self.tell(workers.map(objective, np.atleast_2d(self.ask())))
+        return self.best
 
     def state(self) -> dict[str, Any]:
         """All that the search goes on from, ready for JSON; see `from_state`."""

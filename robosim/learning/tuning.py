@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from robosim.cluster import Workers
 from robosim.errors import OptionError
 from robosim.validation import Array
 
@@ -69,6 +72,7 @@ def tune(
     over: Sequence[Any],
     tolerance: float = 1e-3,
     score: Callable[[Any, float], float] | None = None,
+    workers: Workers | None = None,
 ) -> Tuned:
     """Find what keeps all given runs within a limit.
 
@@ -85,6 +89,9 @@ def tune(
         Of the scale, relative to the range.
     score : callable(value, load) -> float, or None
         Of values within the limit, the one with the highest score is taken; None: the last one.
+    workers : Workers or None
+        That simulate several values at a time. Bisection then also tries values that it may need
+        next; the result is the same.
 
     Returns
     -------
@@ -95,37 +102,78 @@ def tune(
     ------
     OptionError
         Where no value keeps within the limit, or for a limit or range that is none.
+    WorkerError
+        If `run` raised an error in a worker.
     """
     if not (np.isfinite(limit) and limit > 0):
         raise OptionError(f"limit must be a positive number, not {limit!r}")
     values = list(over)
     if not values:
         raise OptionError("over must be (least, most), or values to try")
-    tried: list[tuple[Any, float]] = []
-
-    def simulated(value: Any) -> Tuned:
-        found = run(value)
-        runs: list[Any] = [found]
-        if isinstance(found, Sequence) and not isinstance(found, Run):
-            runs = list(found)
-        if not runs or not all(isinstance(one, Run) for one in runs):
-            raise OptionError(f"run({value!r}) must return a Run, or several, not {found!r}")
-        for one in runs:
-            if np.shape(one.t) != np.shape(one.loads) or np.size(one.loads) == 0:
-                raise OptionError(
-                    f"run '{one.name}' has loads of shape {np.shape(one.loads)} for times of shape "
-                    f"{np.shape(one.t)}"
-                )
-        peaks = [(*one.peak, one.name) for one in runs]
-        load, time, name = max(peaks, key=lambda peak: peak[0])
-        tried.append((value, load))
-        return Tuned(value, load, name, time, ())
-
+    trials = _Trials(run, workers)
     if len(values) == 2 and score is None:
-        best = _bisected(simulated, values, limit, tolerance)
+        best = _bisected(trials, values, limit, tolerance)
     else:
-        best = _best(simulated, values, limit, score)
-    return best._replace(tried=tuple(tried))
+        best = _best(trials, values, limit, score)
+    return best._replace(tried=tuple(trials.tried))
+
+
+class _Trials:
+    """Values that are simulated, here or by workers, and in what order they were asked for."""
+
+    def __init__(self, run: Callable[[Any], Sequence[Run] | Run], workers: Workers | None) -> None:
+        self.tried: list[tuple[Any, float]] = []
+        self.at_once = 1 if workers is None else workers.n
+        self._run, self._workers = run, workers
+        self._ahead: dict[float, Tuned] = {}
+
+    def of(self, values: Sequence[Any]) -> list[Tuned]:
+        """What values come to."""
+        found = self._simulated(values)
+        self.tried += [(one.value, one.load) for one in found]
+        return found
+
+    def at(self, value: float, soon: Sequence[float]) -> Tuned:
+        """What a value comes to, beside which others may be simulated that are needed soon."""
+        if value not in self._ahead:
+            for one in self._simulated(soon):
+                self._ahead[one.value] = one
+        found = self._ahead[value]
+        self.tried.append((found.value, found.load))
+        return found
+
+    def _simulated(self, values: Sequence[Any]) -> list[Tuned]:
+        if self._workers is None:
+            return [_judged(value, self._run(value)) for value in values]
+        found = self._workers.each(_Quietly(self._run), values)
+        return [_judged(*pair) for pair in zip(values, found, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Quietly:
+    """A run that takes no random numbers, for workers that give it some."""
+
+    run: Callable[[Any], Sequence[Run] | Run]
+
+    def __call__(self, value: Any, random: np.random.Generator) -> Sequence[Run] | Run:
+        return self.run(value)
+
+
+def _judged(value: Any, found: Sequence[Run] | Run) -> Tuned:
+    """The largest load of what a value's runs came to."""
+    runs: list[Any] = [found]
+    if isinstance(found, Sequence) and not isinstance(found, Run):
+        runs = list(found)
+    if not runs or not all(isinstance(one, Run) for one in runs):
+        raise OptionError(f"run({value!r}) must return a Run, or several, not {found!r}")
+    for one in runs:
+        if np.shape(one.t) != np.shape(one.loads) or np.size(one.loads) == 0:
+            raise OptionError(
+                f"run '{one.name}' has loads of shape {np.shape(one.loads)} for times of shape "
+                f"{np.shape(one.t)}"
+            )
+    load, time, name = max(((*one.peak, one.name) for one in runs), key=lambda peak: peak[0])
+    return Tuned(value, load, name, time, ())
 
 
 def _refuse(found: Tuned, limit: float) -> None:
@@ -135,21 +183,20 @@ def _refuse(found: Tuned, limit: float) -> None:
     )
 
 
-def _bisected(
-    simulated: Callable[[Any], Tuned], ends: Sequence[Any], limit: float, tolerance: float
-) -> Tuned:
+def _bisected(trials: _Trials, ends: Sequence[Any], limit: float, tolerance: float) -> Tuned:
     low, high = (float(end) for end in ends)
     if not (np.isfinite(low) and np.isfinite(high) and low < high and tolerance > 0):
         raise OptionError(f"over must be (least, most) in this order, not {tuple(ends)!r}")
-    best = simulated(low)
+    both = [low, high][: trials.at_once]
+    best = trials.at(low, both)
     if not best.load <= limit:
         _refuse(best, limit)
-    top = simulated(high)
+    top = trials.at(high, [high])
     if top.load <= limit:
         return top
     within = tolerance * (high - low)
     while high - low > within:
-        found = simulated(0.5 * (low + high))
+        found = trials.at(0.5 * (low + high), _middles(low, high, trials.at_once))
         if found.load <= limit:
             best, low = found, found.value
         else:
@@ -157,13 +204,25 @@ def _bisected(
     return best
 
 
+def _middles(low: float, high: float, most: int) -> list[float]:
+    """The middle of a range, and those of its halves and so on, up to so many."""
+    ranges = deque([(low, high)])
+    found: list[float] = []
+    while len(found) < most:
+        low, high = ranges.popleft()
+        middle = 0.5 * (low + high)
+        found.append(middle)
+        ranges += [(low, middle), (middle, high)]
+    return found
+
+
 def _best(
-    simulated: Callable[[Any], Tuned],
+    trials: _Trials,
     values: Sequence[Any],
     limit: float,
     score: Callable[[Any, float], float] | None,
 ) -> Tuned:
-    found = [simulated(value) for value in values]
+    found = trials.of(values)
     allowed = [one for one in found if one.load <= limit]
     if not allowed:
         _refuse(min(found, key=lambda one: one.load), limit)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robosim.batch import BatchSimulation
+from robosim.cluster import Workers
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, OptionError
 from robosim.learning.domain import Domain, Drawn, with_friction
 from robosim.learning.learned import Learned
 from robosim.learning.search import RandomSearch
 from robosim.log.falls import Falls
+from robosim.progress import bar
 from robosim.simulation import Simulation
 from robosim.simulation.controllers import Gait
 from robosim.simulation.gaits import PARAMETERS, standing_gait
@@ -59,6 +61,7 @@ def walk(
     gap: float = 0.01,
     draws: Sequence[Drawn] = (),
     push_seconds: float = 0.0,
+    instants: Sequence[float] = (),
 ) -> Walks:
     """Let each state of a batch walk by its row of a gait, from the gait's pose.
 
@@ -73,6 +76,9 @@ def walk(
         Whose pushes act.
     push_seconds : float [s]
         How long.
+    instants : sequence of float [s]
+        At which others are pushed. Steps are divided there as well, so that the bits of a walk do
+        not depend on which walks are in the batch.
     """
     batch.place(gait.pose(), gap)
     n, base = batch.n, batch.robot.bodies[0].name
@@ -87,7 +93,8 @@ def walk(
     pushes = {i: drawn.push for i, drawn in enumerate(draws) if drawn.push is not None}
     starts = {i: round(push.begin / batch.timestep) for i, push in pushes.items()}
     long = max(1, round(push_seconds / batch.timestep))
-    bounds = sorted({0, steps, *starts.values(), *(min(s + long, steps) for s in starts.values())})
+    begins = {*starts.values(), *(round(instant / batch.timestep) for instant in instants)}
+    bounds = sorted({0, steps, *begins, *(min(start + long, steps) for start in begins)})
     x, fell = begin.copy(), np.full(n, np.nan)
     failed = np.zeros(n, dtype=bool)
     for first, end in pairwise(bounds):
@@ -138,33 +145,72 @@ class _Walkers:
         domain: Domain | None,
         seed: int,
         options: Mapping[str, Any],
+        threads: int | None,
+        workers: Workers | None,
     ) -> None:
         self.robot, self.learners, self.domain, self.options = robot, learners, domain, options
-        self.seed = seed
+        self.seed, self.threads, self.workers = seed, threads, workers
         self._batch: BatchSimulation | None = None
-
-    def _batch_of(self, robots: Mechanism | list[Mechanism], n: int) -> BatchSimulation:
-        options = {"timestep": self.options["timestep"], "threads": self.options["threads"]}
-        return BatchSimulation(robots, n, **options)
+        if workers is None:
+            return
+        if workers.timestep != options["timestep"]:
+            raise OptionError(
+                f"the workers' timestep is {workers.timestep!r}, but that of the search is "
+                f"{options['timestep']!r}: make them with the same"
+            )
+        workers.robot = robot
 
     def values(self, parameters: Array, episode: int) -> tuple[Array, Walks]:
         """What each row of parameters (n, 5) is worth in an episode, and how all walked."""
-        seconds, gap = self.options["seconds"], self.options["gap"]
         if self.domain is None:
-            if self._batch is None:
-                self._batch = self._batch_of(self.robot, self.learners)
-            walks = walk(self._batch, _gait(self.robot, parameters, self.options), seconds, gap)
+            walks = self._walks(list(parameters), [])
             return walks.value, walks
         # An episode draws the same for all learners, whatever came before it.
-        random = np.random.default_rng((self.seed, 1, episode))
+        random, seconds = np.random.default_rng((self.seed, 1, episode)), self.options["seconds"]
         drawn = [self.domain.draw(self.robot, seconds, random) for _ in range(self.domain.draws)]
-        rows = np.repeat(parameters, len(drawn), axis=0)
-        robots = [one.robot for one in drawn] * self.learners
-        batch = self._batch_of(robots, len(robots))
-        gait = _gait(self.robot, rows, self.options)
-        walks = walk(batch, gait, seconds, gap, drawn * self.learners, self.domain.push_seconds)
+        walks = self._walks(list(np.repeat(parameters, len(drawn), axis=0)), drawn * self.learners)
         each = walks.value.reshape(self.learners, len(drawn))
         return each.min(axis=1) if self.domain.worst else each.mean(axis=1), walks
+
+    def _walks(self, rows: list[Array], drawn: list[Drawn]) -> Walks:
+        """How gaits walk, on draws of robots or all on the same."""
+        pushes = tuple(one.push.begin for one in drawn if one.push is not None)
+        trial, timestep = _Trial(self.robot, self.options, pushes), self.options["timestep"]
+        tries = list(zip(rows, drawn, strict=True)) if drawn else rows
+        if self.workers is not None:
+            distance, fell, failed = self.workers.map(trial, tries).T
+            return Walks(distance, fell, failed != 0.0)
+        robots = [one.robot for one in drawn] or [self.robot] * len(rows)
+        if self._batch is None:
+            self._batch = BatchSimulation(robots, timestep=timestep, threads=self.threads)
+        elif drawn:
+            self._batch.set_robots(robots)
+        return trial.walks(self._batch, rows, drawn)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """Gaits on a robot, or on draws of robots, as workers try them."""
+
+    robot: Mechanism
+    options: Mapping[str, Any]
+    instants: tuple[float, ...]  # of all pushes
+
+    def __call__(self, batch: BatchSimulation, tries: list[Any], random: Any) -> Array:
+        """(n, 3) of Walks, of gaits or of pairs of a gait and a draw."""
+        if not isinstance(tries[0], tuple):
+            return np.stack(self.walks(batch, tries, []), axis=-1)
+        rows, drawn = [one[0] for one in tries], [one[1] for one in tries]
+        robots = [one.robot for one in drawn]
+        batch = BatchSimulation(robots, timestep=batch.timestep, threads=1)
+        return np.stack(self.walks(batch, rows, drawn), axis=-1)
+
+    def walks(self, batch: BatchSimulation, rows: list[Array], drawn: list[Drawn]) -> Walks:
+        """How the gaits walk in the states of a batch."""
+        seconds, gap, domain = (self.options[key] for key in ("seconds", "gap", "domain"))
+        pushed = 0.0 if domain is None else domain["push_seconds"]
+        gait = _gait(self.robot, np.stack(rows), self.options)
+        return walk(batch, gait, seconds, gap, drawn, pushed, self.instants)
 
 
 def learn_gait(
@@ -185,6 +231,7 @@ def learn_gait(
     threads: int | None = None,
     progress: bool = False,
     resume: Learned | None = None,
+    workers: Workers | None = None,
 ) -> Learned:
     """Let a quadruped learn to walk: parameters of a `Gait` that lead far along x.
 
@@ -220,6 +267,9 @@ def learn_gait(
     resume : Learned or None
         A result to go on from, by this many episodes, with its options; to the same bits as if it
         had not been interrupted.
+    workers : Workers or None
+        That try the gaits, each as many at a time as its batch has states; with the timestep of the
+        search. Of multiples of eight, the result is that of a search without workers.
 
     Raises
     ------
@@ -255,9 +305,9 @@ def learn_gait(
             f"{options['timestep']!r}"
         )
     ground = _on_ground(robot, options)
-    walkers = _Walkers(ground, learners, domain, options["seed"], {**options, "threads": threads})
+    walkers = _Walkers(ground, learners, domain, options["seed"], options, threads, workers)
     first = len(found.values)
-    with _bar(count("episodes", episodes), progress) as advance:
+    with bar("episodes", count("episodes", episodes), progress) as advance:
         try:
             for episode in range(first, first + episodes):
                 asked = np.asarray(search.ask(), dtype=float)
@@ -269,36 +319,8 @@ def learn_gait(
                 values, walks = walkers.values(asked, episode)
                 search.tell(values)
                 found = found.after(asked, values, walks)
-                advance(found.distance)
+                advance(1, f"best {found.distance:.2f} m")
         except KeyboardInterrupt:
             pass
     state = search.state() if isinstance(search, RandomSearch) else None
     return found.with_search(state, complete=len(found.values) == first + episodes)
-
-
-@contextmanager
-def _bar(episodes: int, shown: bool) -> Iterator[Callable[[float], None]]:
-    """A bar on stderr that tells the best distance, or nothing."""
-    if not shown:
-        yield lambda distance: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
-        TextColumn("left"), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=episodes)
-
-        def advance(distance: float) -> None:
-            bar.update(task, advance=1, description=f"best {distance:.2f} m")
-
-        yield advance

@@ -27,7 +27,7 @@ from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry
 from robosim.kernels.compiler.lanes import Lanes, laned
 from robosim.kernels.solve.status import COLD
-from robosim.kernels.step.group import run_group
+from robosim.kernels.step.group import pack, run_group, unpack
 from robosim.runtime.background import Apart
 from robosim.runtime.handles import ADDRESSES, Handle, Parts, solver
 
@@ -44,7 +44,9 @@ FIELD = np.dtype(  # words that follow each other in a state, and in a lane
     ]
 )
 
-GroupRunner = Callable[[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int], None]
+Numbers = NDArray[np.int64]
+GroupRunner = Callable[[Numbers, Numbers, Numbers, Numbers, int], None]
+ROWS = types.Array(types.int64, 2, "C")
 _RUNNERS: dict[tuple[int, int, int], GroupRunner] = {}
 _LANED: dict[Any, tuple[np.dtype[Any], Any]] = {}  # record, lanes -> numpy dtype, numba type
 
@@ -138,8 +140,16 @@ class Together:
         TYPES.setdefault(self.kind, types.NamedTuple(kinds, LaneParts))
         self.solver = solver(self.kind, kinds[LaneParts._fields.index("info")].dtype)
 
+    @property
+    def entrance(self) -> Handle:
+        """The lanes as the next steps are to find them; by default states enter and leave."""
+        return self.handle
+
+    def moves(self) -> None:
+        """Told before the lanes move the states."""
+
     def moved(self, by_lanes: bool) -> None:
-        """Told whenever the states have been moved, by their lanes or each by itself."""
+        """Told when lanes have moved the states, or when each is about to go by itself."""
 
     def run(
         self,
@@ -153,37 +163,54 @@ class Together:
     ) -> None:
         """Take steps done[0] to `end`, as a `Runner` of the simulations, which is `own`, does."""
         take = group_runner(self.solver, self.kind, parts_kind, run_kind)
+        rows = parts[None], runs[None], done[None]
         while done[0] < end:
-            begin = done[0]
-            # Marked before: an interrupt may be raised when compiled code returns.
+            begin = int(done[0])
+            # An interrupt may be raised when compiled code returns.
+            self.moves()
+            take(self.entrance.addresses, *rows, end)
             self.moved(True)
-            take(self.handle.address, parts, runs, done, end)
-            reached = int(done[0])
-            if reached > begin:
-                self.rest = FIRST_REST
-            if reached == end:
+            if self.parted(own, parts, runs, begin, done, end):
                 return
-            self.moved(False)
-            until = min(reached + self.rest, end)
-            self.rest = min(2 * self.rest, LONGEST_REST)
-            own(parts, runs, done, until)
-            if np.any(done < until):
-                left = np.flatnonzero(done == until)
-                some = done[left]
-                own(parts[left], runs[left], some, end)
-                done[left] = some
-                return
+
+    def parted(
+        self,
+        own: Callable[..., None],
+        parts: NDArray[np.int64],
+        runs: NDArray[np.int64],
+        begin: int,
+        done: NDArray[np.int64],
+        end: int,
+    ) -> bool:
+        """Go on by itself where lanes that began at a step have stopped; whether all is done."""
+        reached = int(done[0])
+        if reached > begin:
+            self.rest = FIRST_REST
+        if reached == end:
+            return True
+        self.moved(False)
+        until = min(reached + self.rest, end)
+        self.rest = min(2 * self.rest, LONGEST_REST)
+        own(parts, runs, done, until)
+        if np.any(done < until):
+            left = np.flatnonzero(done == until)
+            some = done[left]
+            own(parts[left], runs[left], some, end)
+            done[left] = some
+            return True
+        return False
 
 
 def group_runner(solve: Apart, kind: int, parts_kind: int, run_kind: int) -> GroupRunner:
-    """The function ``f(group, parts, runs, done, end)`` for handles of these kinds, compiled.
+    """The function ``f(groups, parts, runs, done, end)`` for handles of these kinds, compiled.
 
-    It takes steps done[0] to `end` and leaves in `done`, for all lanes, the step that the states
-    of the group part at, or `end`. It does not hold the interpreter's lock.
+    For groups (g,) of states, whose `parts`, `runs` and `done` are (g, states), it takes steps
+    done[i, 0] to `end` and leaves in done[i], for all lanes, the step that the states of the group
+    part at, or `end`. It does not hold the interpreter's lock.
     """
     kinds = kind, parts_kind, run_kind
     if kinds not in _RUNNERS:
-        others = types.int64, ADDRESSES, ADDRESSES, ADDRESSES, types.int64
+        others = ADDRESSES, ROWS, ROWS, ROWS, types.int64
         _RUNNERS[kinds] = solve.given_to(_make_runner(*kinds), others)
     return _RUNNERS[kinds]
 
@@ -191,11 +218,85 @@ def group_runner(solve: Apart, kind: int, parts_kind: int, run_kind: int) -> Gro
 def _make_runner(kind: int, parts_kind: int, run_kind: int) -> Any:
     @entry
     @named(kind, parts_kind, run_kind)
-    def run_together(solver, group, parts, runs, done, end):  # type: ignore[no-untyped-def]
-        solves = solver, group
-        run_group(load(group, kind), solves, parts, parts_kind, runs, run_kind, done, end)
+    def run_together(solver, groups, parts, runs, done, end):  # type: ignore[no-untyped-def]
+        for i in range(groups.shape[0]):
+            group, solves = load(groups[i], kind), (solver, groups[i])
+            run_group(group, solves, parts[i], parts_kind, runs[i], run_kind, done[i], end)
 
     return run_together
+
+
+class Left(NamedTuple):
+    """Where words of lanes are to be left, of some states one after the other."""
+
+    fields: NDArray[np.void]  # (states, n) FIELD
+
+
+def fields_at(
+    wide: NDArray[Any], name: str, to: NDArray[np.int64], words: int, kind: Lanes
+) -> NDArray[np.void]:
+    """(lanes, rows) FIELD of so many words from a field of the first records on.
+
+    `to` (lanes, rows) are the addresses at which they are left.
+    """
+    dtype, at = _places(wide.dtype)[name] if wide.dtype.names else (wide.dtype, 0)
+    shared = dtype.base != np.float64
+    fields = np.zeros(to.shape, dtype=FIELD)
+    fields["state"], fields["count"], fields["shared"] = to, words, shared
+    fields["lanes"] = wide.ctypes.data + at + wide.strides[0] * np.arange(to.shape[1])
+    if not shared:
+        fields["lanes"] += WORD * np.arange(kind.width)[:, None]
+    fields["stride"] = WORD if shared else WORD * kind.width
+    return fields
+
+
+def leave(left: Handle) -> None:
+    """Put back what the lanes of some states (`Left`) have."""
+    if left.kind not in _LEAVERS:
+        _LEAVERS[left.kind] = _make_leaver(left.kind)
+        _LEAVERS[left.kind].compile((types.int64,))
+    _LEAVERS[left.kind](left.address)
+
+
+class Entering(NamedTuple):
+    """What some states bring into their lanes."""
+
+    fields: NDArray[np.void]  # (states, n) FIELD
+    lanes: NDArray[np.int64]  # (states,) of each
+
+
+def enter(entering: Handle) -> None:
+    """Put what some states (`Entering`) have into their lanes."""
+    if entering.kind not in _ENTERERS:
+        _ENTERERS[entering.kind] = _make_enterer(entering.kind)
+        _ENTERERS[entering.kind].compile((types.int64,))
+    _ENTERERS[entering.kind](entering.address)
+
+
+_LEAVERS: dict[int, Any] = {}
+_ENTERERS: dict[int, Any] = {}
+
+
+def _make_enterer(kind: int) -> Any:
+    @entry
+    @named(kind)
+    def enter_lanes(address):  # type: ignore[no-untyped-def]
+        entering = load(address, kind)
+        for k in range(entering.fields.shape[0]):
+            pack(entering.fields[k], entering.lanes[k])
+
+    return enter_lanes
+
+
+def _make_leaver(kind: int) -> Any:
+    @entry
+    @named(kind)
+    def leave_lanes(address):  # type: ignore[no-untyped-def]
+        fields = load(address, kind).fields
+        for k in range(fields.shape[0]):
+            unpack(fields[k])
+
+    return leave_lanes
 
 
 def make_parts(
@@ -276,6 +377,19 @@ def narrow(wide: Any, values: Any, k: int) -> None:
                 target[name] = source[name][..., k] if is_float else source[name]
         elif isinstance(target, np.ndarray):
             target[...] = source["value"][..., k] if target.dtype == np.float64 else source
+
+
+def put_in_lane(values: Any, wide: Any, k: int) -> None:
+    """Write floats of one state into its lane; whole numbers, the same in all lanes, stay."""
+    for source, target in zip(values, wide, strict=True):
+        if isinstance(source, tuple):
+            put_in_lane(source, target, k)
+        elif isinstance(source, np.ndarray) and source.dtype.names:
+            for name in source.dtype.names:
+                if source.dtype[name].base == np.float64:
+                    target[name][..., k] = source[name]
+        elif isinstance(source, np.ndarray) and source.dtype == np.float64:
+            target["value"][..., k] = source
 
 
 class Moved(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,9 +30,9 @@ def refuse_start(robot: Mechanism, parts: Parts, whose: str = "") -> None:
             check_rank(joint.own_chart, q, joint.name, whose)
 
 
-def refuse_starts(simulations: Iterable[Any]) -> None:
-    """`refuse_start` for those of several simulations that have taken no step."""
-    for i, sim in enumerate(simulations):
+def refuse_starts(simulations: Mapping[int, Any]) -> None:
+    """`refuse_start` for those of several simulations, by number, that have taken no step."""
+    for i, sim in simulations.items():
         if sim.steps == 0:
             refuse_start(sim.robot, sim.parts, f"state {i}: ")
 

@@ -126,6 +126,14 @@ class Engine:
         more = self._may_switch, options, False, self._velocity_limits
         return Engine(robot, count, solver, *more)
 
+    def change(self, robot: Mechanism, model: Model) -> None:
+        """Go on with the numbers of another mechanism, whose `model_of` this is, before a start."""
+        self.start_anew(0.0)
+        self.robot, self._solvers, self._connected = robot, {}, {}
+        slots = self.parts.work.slots
+        slots[: len(model.contacts)] = model.contacts
+        self.hand_over(self.parts._replace(model=model))
+
     def copied(self, torques: Array, state: State | None = None) -> Engine:
         """An engine in the same state, after the same torques (nv,); see `Simulation.copy`."""
         self.refuse_if_busy()

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from robosim import quaternions
 from robosim.compiled.building.loops import is_tree_with_loops
+from robosim.compiled.model import Model
 from robosim.compiled.state import State
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError, StateError
@@ -211,6 +212,14 @@ class Simulation(Knot, Frames, Runs):
         other._own(engine, Held(robot, engine.parts.loads))
         other.set_state()
         return other
+
+    def change(self, robot: Mechanism, model: Model) -> None:
+        """Be a simulation of a robot that differs in numbers alone, from the present q and v on."""
+        q, v, time = self.q, self.v, self.time
+        self.engine.change(robot, model)
+        self.robot, self._dynamics = robot, None
+        self._own(self.engine, Held(robot, self.engine.parts.loads))
+        self.set_state(q, v, time)
 
     def restore(self, other: Simulation) -> None:
         """Go to the state of another simulation of the same robot; or back to a `copy`'s.

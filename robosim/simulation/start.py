@@ -95,6 +95,9 @@ class Start:
         for name in hold:
             robot.joint_index(name)
         asked_signs = checked_signs(robot, signs or {})
+        if not (self._constrained or robot.springs or signs):
+            self.place(q, v, float(time))  # which nothing can refuse
+            return
         with restored_if_refused(self._engine.parts, self._engine.counters):
             self._follow_motions(q, v, float(time))
             self.place(q, v, float(time))

@@ -56,12 +56,17 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "20_ppo_with_sb3": ((), r"after 256 steps: -?\d\.\d\d m/s|skipped: .*robosim\[sb3\]"),
     "21_ppo_in_one_file": ((), r"256 steps: \d\.\d\d m/s|skipped: .*robosim\[sb3\]"),
+    "22_search_on_ray": (
+        ("gaits.csv",),
+        r"1 on \w+: best 0\.\d+ m(.|\n)*2 on (Ray|threads)(.|\n)*the same to the last bit",
+    ),
 }
 OPTIONS = {
     "07_live_view": ("--seconds", "1"),
     "19_your_own_environment": ("--quick",),
     "20_ppo_with_sb3": ("--quick",),
     "21_ppo_in_one_file": ("--quick",),
+    "22_search_on_ray": ("--quick",),
 }
 
 

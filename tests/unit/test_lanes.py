@@ -124,7 +124,7 @@ def test_states_that_are_alike_keep_every_bit(feet: Any) -> None:
     batch = BatchSimulation(robot, WIDTH, threads=1)
     batch.set_state(q[5])
     together, sim = batch.rollout(STEPS, controller="stand"), Simulation(robot)
-    assert batch._groups[0].behind.all()
+    assert batch._stepping.groups[0].behind.all()
     sim.set_state(q[5])
     alone = sim.run(STEPS * sim.timestep, "stand")
     for i in range(WIDTH):
@@ -149,7 +149,7 @@ def test_states_that_land_one_after_the_other(feet: Any, threads: int) -> None:
         batch = BatchSimulation(robot, N, threads=threads, lanes=lanes)
         batch.set_state(q)
         runs.append([batch.rollout(STEPS, controller=trot(robot)) for _ in range(2)])
-        assert len(batch._groups) == (2 if lanes else 0)
+        assert len(batch._stepping.groups) == (2 if lanes else 0)
     for one, again, alone in zip(*runs, strict=True):
         assert_same(one, again)
         # Impacts end anywhere within the tolerance of the contacts' products.
@@ -242,7 +242,7 @@ def test_robots_that_are_built_differently_go_alone() -> None:
     batch = BatchSimulation(robots, timestep=0.01, threads=1)
     batch.set_state([0.4, 0.3, 0.2])
     out = batch.rollout(20)
-    assert batch._groups == {}
+    assert batch._stepping.groups == {}
     sim = Simulation(damped, 0.01)
     sim.set_state([0.4, 0.3, 0.2])
     np.testing.assert_array_equal(out.q[-1, :-1], sim.run(0.2).q)

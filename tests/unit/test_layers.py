@@ -21,7 +21,10 @@ FOLDERS = {"robosim": "robosim", **{f: f"robosim.{f}" for f in ("loaders", "mode
 # From below to above. A name stands for the module or the package with all that is in it, but for
 # what is named itself.
 LAYERS = {
-    "basics": ("errors", "quaternions", "safe_xml", "se3", "validation", "version", "xml_repairs"),
+    "basics": (
+        "errors", "progress", "quaternions", "safe_xml", "se3", "validation", "version",
+        "xml_repairs",
+    ),
     "description": ("description",),
     "compiled": ("compiled",),
     "kernels": ("kernels",),
@@ -31,6 +34,7 @@ LAYERS = {
     "minimal": ("minimal",),
     "reduced": ("reduced",),
     "batch": ("batch",),
+    "cluster": ("cluster", "workers"),
     "peers": ("peers",),
     "files and views": ("loaders", "models", "viz"),
     "learning": ("learning",),

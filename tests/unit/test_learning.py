@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import robosim
 from robosim import LoadError, ModelError, OptionError, SaveError
 from robosim.cli import app
+from robosim.cluster import Workers
 from robosim.learning import Domain, Learned, RandomSearch, Run, learn_gait, tune
 from robosim.learning.domain import with_friction, with_masses
 from robosim.learning.walking import walker
@@ -240,6 +241,19 @@ class TestLearnGait:
         np.testing.assert_array_equal(one.values, again.values)
         plain = learn_gait(a1, episodes=1, start=START, **options)
         assert not np.array_equal(one.values, plain.values)
+
+    def test_workers_find_the_same(self, a1):
+        domain = Domain(mass=(0.8, 1.2), push=20.0, draws=2)
+        with Workers(a1, 2, 1, ray=False) as workers:
+            for more in ({}, {"domain": domain}):
+                options = {**QUICK, "episodes": 2, "start": START, **more}
+                alone, beside = (
+                    learn_gait(a1, **options),
+                    learn_gait(a1, workers=workers, **options),
+                )
+                assert beside.to_dict() == alone.to_dict()
+            with pytest.raises(OptionError, match="timestep"):
+                learn_gait(a1, workers=workers, **{**QUICK, "timestep": 2e-3})
 
     @pytest.mark.parametrize(
         ("options", "error", "told"),

@@ -1,0 +1,280 @@
+"""How the states of a batch take their steps: groups in lanes, the others alone, in threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.batch.group import Group
+from robosim.batch.runs import Runs
+from robosim.compiled.state import State
+from robosim.description.mechanism import Mechanism
+from robosim.kernels.compiler.lanes import WIDTH
+from robosim.runtime.handles import runner
+from robosim.runtime.lanes import suits_lanes
+from robosim.simulation import Simulation
+from robosim.simulation.diagnosis import FAR, warn_of_turn
+from robosim.validation import Array, read_only
+
+# Parts of the work that each thread takes in turn, so that none waits long for the others.
+PARTS_PER_THREAD = 4
+
+
+class Stepping:
+    """Takes the steps of n states.
+
+    Attributes
+    ----------
+    sims : list of n Simulation
+        Whose states these are.
+    states : State
+        All of them, side by side.
+    parts : (n,)
+        Addresses of what the kernels of each work on.
+    groups : dict of int to Group
+        Those that have been made, by their numbers.
+    ahead : (n,)
+        Steps of bound runs that the simulations have not counted yet.
+    touched : set of int
+        States that have been moved since otherwise.
+    told_of_turn : bool
+        Whether a body that turns far has been warned of.
+    lent : set of int
+        States whose simulations somebody may step alone.
+    recent : (Runs, (n,)) or None
+        What the last steps left, and how many each state took.
+    bound : object
+        The bound run that took the last steps of bound runs.
+    robots : int
+        How often robots have been changed.
+    """
+
+    def __init__(
+        self,
+        robot: Mechanism,
+        sims: list[Simulation],
+        states: State,
+        threads: int,
+        lanes: bool,
+    ) -> None:
+        self.robot, self.sims, self.states = robot, sims, states
+        self.threads, self.lanes = threads, lanes
+        self.n = len(sims)
+        self.parts = np.array([sim.engine.handle.address for sim in sims])
+        self.groups: dict[int, Group] = {}
+        self.ahead = np.zeros(self.n, dtype=np.int64)
+        self.touched = set(range(self.n))
+        self.told_of_turn = False
+        self.lent: set[int] = set()
+        self.recent: tuple[Runs, NDArray[np.int64]] | None = None
+        self.bound: object = None
+        self.robots = 0
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    @property
+    def timestep(self) -> float:
+        """Length of a step [s]."""
+        return self.sims[0].timestep
+
+    @property
+    def time(self) -> Array:
+        """Times of the present knots (n,) [s], read-only."""
+        starts = np.array([sim.engine.counters.start_time for sim in self.sims])
+        steps = np.array([sim.steps for sim in self.sims])
+        return read_only(starts + self.timestep * (steps + self.ahead))
+
+    def begin(self, i: int) -> None:
+        """Go on from where state i has been put."""
+        self.take_up(i)
+        if self.recent is not None:
+            self.recent[1][i] = 0
+
+    def alone(self, index: int, anew: bool = False) -> Simulation:
+        """The simulation of one state as if it always had been by itself, or to be set anew."""
+        self.count(index)
+        if index // WIDTH in self.groups:
+            self.groups[index // WIDTH].catch_up(index % WIDTH, anew)
+        return self.sims[index]
+
+    def count(self, index: int) -> None:
+        """Let a simulation be where its state is, as it is going to be moved, or was."""
+        self.tally(index)
+        if index // WIDTH in self.groups:
+            self.groups[index // WIDTH].settle()
+        self.touched.add(index)
+
+    def tally(self, index: int) -> None:
+        """Let a simulation count the steps of bound runs."""
+        if self.ahead[index]:
+            self.sims[index].engine.counters.steps += int(self.ahead[index])
+            self.ahead[index] = 0
+
+    def changed(self, index: int) -> None:
+        """Let a group know that a state has another model."""
+        g = index // WIDTH
+        if g not in self.groups:
+            return
+        if self.groups[g].alike:
+            del self.groups[g]  # one whose models may differ takes its place
+        else:
+            self.groups[g].change(index % WIDTH, self.sims[index].parts)
+
+    def settle(self) -> None:
+        """Let each simulation be where its state is."""
+        self.count_all()
+        for group in self.groups.values():
+            group.settle()
+
+    def count_all(self) -> None:
+        """Count the steps of bound runs."""
+        self.touched.update(range(self.n))
+        for i in np.flatnonzero(self.ahead):
+            self.sims[i].engine.counters.steps += int(self.ahead[i])
+        self.ahead[:] = 0
+
+    def tell_of_turns(self, memory: Runs, begin: Array, done: NDArray[np.int64]) -> None:
+        """Warn of the first state of which a body turns far, once."""
+        if self.told_of_turn or not np.any(memory.infos["turn"] < FAR):
+            return
+        self.settle()
+        self.told_of_turn = any(
+            warn_of_turn(sim.robot, sim.parts, infos[:n], float(start), f"state {i}: ")
+            for i, (sim, infos, n, start) in enumerate(
+                zip(self.sims, memory.infos, done, begin, strict=True)
+            )
+        )
+
+    def run(
+        self,
+        memory: Runs,
+        steps: int,
+        done: NDArray[np.int64],
+        todo: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Take the steps of all or some states, and count in `done` how many of each could be."""
+        todo = np.arange(self.n) if todo is None else todo
+        while len(todo):
+            # States that have gone over to the other solver have kernels of their own.
+            before = done[todo]
+            engines = [self.sims[i].engine for i in todo]
+            ends = np.array(
+                [engine.until(k, steps) for engine, k in zip(engines, before, strict=True)]
+            )
+            for i, engine in zip(todo, engines, strict=True):
+                if engine.counters.came_back == engine.counters.steps:  # just now
+                    self.take_up(int(i))
+            solvers = np.array([engine.solver for engine in engines])
+            try:
+                for solver in np.unique(solvers):
+                    for end in np.unique(ends[solvers == solver]):
+                        alike = (solvers == solver) & (ends == end)
+                        self._run_alike(memory, int(end), todo[alike], done)
+            finally:
+                # After an interrupt too, so that all states are where their times say.
+                for i, engine, start in zip(todo, engines, before, strict=True):
+                    engine.counters.steps += int(done[i] - start)
+                    engine.count_away(int(done[i] - start))
+            todo = self.that_go_on(memory, todo, ends, steps, done)
+
+    def that_go_on(
+        self,
+        memory: Runs,
+        todo: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        steps: int,
+        done: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """Those states that have come to their ends, or can try a step again, and are not done."""
+        again = []
+        for i, end in zip(todo, ends, strict=True):
+            engine = self.sims[i].engine
+            if done[i] < end and not engine.goes_on(memory.infos["status"][i, done[i]]):
+                continue
+            if done[i] < steps:
+                self.take_up(int(i))
+                again.append(i)
+        return np.array(again, dtype=np.int64)
+
+    def take_up(self, i: int) -> None:
+        """Go on with the solver that state i has now."""
+        self.parts[i] = self.sims[i].engine.handle.address
+
+    def _run_alike(
+        self, memory: Runs, steps: int, todo: NDArray[np.int64], done: NDArray[np.int64]
+    ) -> None:
+        """Take the steps of states that have the same kernels, as far as they go."""
+        first = self.sims[todo[0]].engine.handle
+        run_states, parts_kind = runner(first, memory.handles[0]), first.kind
+        groups = self.grouped(todo, done) if self.lanes else {}
+        together = [np.arange(g * WIDTH, (g + 1) * WIDTH) for g in groups]
+        alone = np.setdiff1d(todo, np.concatenate(together)) if groups else todo
+        for g in {int(i) // WIDTH for i in alone} & self.groups.keys():
+            self.groups[g].settle()
+        count = 1 if self._pool is None else self.threads * PARTS_PER_THREAD
+
+        def work(share: NDArray[np.int64]) -> None:
+            reached = done[share]
+            try:
+                run_states(self.parts[share], memory.addresses[share], reached, steps)
+            finally:
+                done[share] = reached
+
+        def work_together(numbers: NDArray[np.int64]) -> None:
+            for g in numbers.tolist():
+                share = np.arange(g * WIDTH, (g + 1) * WIDTH)
+                reached = done[share]
+                runs, kind = memory.addresses[share], memory.handles[0].kind
+                parts = self.parts[share], parts_kind
+                try:
+                    groups[g].run(run_states, *parts, runs, kind, reached, steps)
+                finally:
+                    done[share] = reached
+
+        numbers = np.array(list(groups), dtype=np.int64)
+        jobs: list[Callable[[], None]] = []
+        for take, these in ((work_together, numbers), (work, alone)):
+            parts = np.array_split(these, min(count, len(these)) or 1)
+            jobs += [partial(take, share) for share in parts if len(share)]
+        self.do(jobs)
+
+    def do(self, jobs: Sequence[Callable[[], None]]) -> None:
+        """Do all jobs, in parallel threads if there are several.
+
+        None is at work any more when this returns or raises.
+        """
+        if self._pool is None:
+            for job in jobs:
+                job()
+            return
+        futures = [self._pool.submit(job) for job in jobs]
+        try:
+            for future in futures:
+                future.result()
+        finally:
+            # An interrupt is raised here, while threads go on.
+            for future in futures:
+                future.cancel()
+            wait(futures)
+
+    def grouped(self, todo: NDArray[np.int64], done: NDArray[np.int64]) -> dict[int, Group]:
+        """Groups of states that follow each other, all of which are to do and have done as much."""
+        grouped: dict[int, Group] = {}
+        ready = np.zeros(self.n, dtype=bool)
+        ready[todo] = True
+        for g in range(self.n // WIDTH):
+            share = slice(g * WIDTH, (g + 1) * WIDTH)
+            parts = [sim.parts for sim in self.sims[share]]
+            if not (ready[share].all() and np.all(done[share] == done[share][0])):
+                continue
+            if g not in self.groups or not self.groups[g].is_of(parts):
+                if g in self.groups:
+                    self.groups[g].settle()
+                if not suits_lanes(parts):
+                    continue
+                self.groups[g] = Group(self.robot, parts, next(iter(self.groups.values()), None))
+            grouped[g] = self.groups[g]
+        return grouped

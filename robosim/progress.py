@@ -1,0 +1,41 @@
+"""A bar on stderr for some things that are done one after the other, or side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+
+class Advance(Protocol):
+    """Tells a bar that some more are done, and what there is to say now."""
+
+    def __call__(self, done: int = 1, said: str = "") -> None: ...
+
+
+@contextmanager
+def bar(what: str, total: int, shown: bool) -> Iterator[Advance]:
+    """A bar of so many things, or nothing; yields the function that advances it."""
+    if not shown:
+        yield lambda done=1, said="": None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
+        TextColumn("left"), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown_bar:
+        task = shown_bar.add_task("", total=total)
+
+        def advance(done: int = 1, said: str = "") -> None:
+            shown_bar.update(task, advance=done, description=said)
+
+        yield advance
