@@ -143,8 +143,9 @@ def test_a_failed_step_leaves_the_simulation_free() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("bound", [False, True])
 def test_an_interrupted_rollout_leaves_each_state_where_its_time_says(
-    threads: int, monkeypatch: pytest.MonkeyPatch
+    threads: int, bound: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The interrupt comes while some states have taken their steps and others have not."""
     batch = BatchSimulation(chain(3), 5, threads=threads, lanes=False)
@@ -154,9 +155,9 @@ def test_an_interrupted_rollout_leaves_each_state_where_its_time_says(
     def take(first: Any, run: Any) -> Any:
         return then_interrupted(runner(first, run), threads)
 
-    monkeypatch.setattr("robosim.batch.batch.runner", take)
+    monkeypatch.setattr(f"robosim.batch.{'bound' if bound else 'stepping'}.runner", take)
     with pytest.raises(Interrupt):
-        batch.rollout(20)
+        batch.bind(20).step() if bound else batch.rollout(20)
     monkeypatch.undo()
     taken = np.rint(batch.time / batch.timestep).astype(int)
     assert set(taken.tolist()) <= {0, 20}

@@ -279,8 +279,8 @@ def test_states_that_part_try_again() -> None:
         batch = BatchSimulation(robot, WIDTH, 0.01, threads=1, lanes=lanes)
         batch.set_state(q, v)
         runs.append(batch.rollout(100))
-        assert batch._recent is not None
-        divided = batch._recent[0].infos["substeps"] > 1
+        assert batch._stepping.recent is not None
+        divided = batch._stepping.recent[0].infos["substeps"] > 1
         assert divided[3].any()
         assert not divided[3].all()
         assert not np.delete(divided, 3, axis=0).any()
