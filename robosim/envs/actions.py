@@ -18,7 +18,7 @@ SLACK = 1e-6  # by which rounding may lead beyond the space
 
 
 class Actions:
-    """Turns actions (n, na), each within -1 and 1, into what `BatchSimulation.rollout` takes.
+    """Turns actions (n, na), each within -1 and 1, into targets or torques of a bound run.
 
     Parameters
     ----------
@@ -31,6 +31,10 @@ class Actions:
     ----------
     names : tuple of str
         The coordinate that each entry of an action drives.
+    pd : PD or None
+        Whose targets actions are; None where they are torques.
+    come_late : bool
+        Whether actions of some environments act later than they are told.
     """
 
     def __init__(self, task: Task, robot: Mechanism, n: int) -> None:
@@ -49,7 +53,7 @@ class Actions:
             raise OptionError(f"robot '{robot.name}' has no motors that actions could drive")
         self._driven = np.array([robot.actuated_names.index(name) for name in self.names])
         self._nu = robot.nu
-        self._pd: PD | None = None
+        self.pd: PD | None = None
         if isinstance(control, Torques):
             scale = robot.effort_limits[self._driven] if control.scale is None else control.scale
             self._scale = self._each("scale", scale)
@@ -63,7 +67,7 @@ class Actions:
         else:
             self._aim(control, robot)
         # Actions that wait, the newest first, and by how many steps each environment is late.
-        self._late = float(np.max(task.delay)) > 0
+        self.come_late = float(np.max(task.delay)) > 0
         most = round(float(np.max(task.delay)) / task.timestep)
         self._waiting = np.zeros((n, -(-most // task.steps) + 1, len(self.names)))
         self._delays = np.zeros(n, dtype=np.int64)
@@ -87,7 +91,7 @@ class Actions:
         home = np.asarray(robot.home, dtype=float)[still.gains["q_index"][self._driven]]
         self._center = self._each("center", home if control.center is None else control.center)
         target[self._driven] = self._center
-        self._pd = PD(robot, target, kp, kd, limit=limit, implicit=control.implicit)
+        self.pd = PD(robot, target, kp, kd, limit=limit, implicit=control.implicit)
 
     def checked(self, actions: Any, live: NDArray[np.bool_]) -> Array:
         """Actions (n, na), of which those of live environments count.
@@ -121,19 +125,20 @@ class Actions:
         self._waiting[which] = 0.0
         self._delays[which] = np.round(delays / self.timestep)
 
-    def arguments(self, actions: Array) -> dict[str, Any]:
-        """Of a rollout, for actions (n, na) that are told now."""
-        acting = actions
-        if self._late:
+    def values(self, actions: Array) -> Array:
+        """Targets or torques (n, calls, nu) of actions (n, na) that are told now.
+
+        There is one for each step where actions come late, and otherwise one for all.
+        """
+        acting = actions[:, None]
+        if self.come_late:
             self._waiting[:, 1:] = self._waiting[:, :-1].copy()
             self._waiting[:, 0] = actions
             ago = -((np.arange(self.steps) - self._delays[:, None]) // self.steps)
             acting = self._waiting[np.arange(self.n)[:, None], ago]
         driven = self._center + self._scale * acting
-        values = driven
-        if len(self.names) < self._nu:
-            values = np.zeros((*driven.shape[:-1], self._nu))
-            values[..., self._driven] = driven
-        if self._pd is None:
-            return {"torques": values}
-        return {"controller": self._pd, "targets": values}
+        if len(self.names) == self._nu:
+            return np.asarray(driven)
+        values = np.zeros((*driven.shape[:-1], self._nu))
+        values[..., self._driven] = driven
+        return values

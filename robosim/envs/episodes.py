@@ -68,11 +68,13 @@ class Episodes:
         self.task, self.robot, self.n = task, robot, n
         task.check(robot)
         self.most_steps = np.inf if most_steps is None else most_steps
-        self._how = {**task.options, "timestep": task.timestep, "lanes": lanes, "threads": threads}
         self.actions = Actions(task, robot, n)
         self.chance = Chance(task, robot, n)
-        self._robots = [robot] * n
-        self.batch = BatchSimulation(robot, n, **self._how)
+        options = {**task.options, "lanes": lanes, "threads": threads}
+        self.batch = BatchSimulation(robot, n, task.timestep, **options)
+        # Of actions that come late, each step may have its own.
+        self._calls = task.steps if self.actions.come_late else 1
+        self._bound = self.batch.bind(task.steps // self._calls, controller=self.actions.pd)
         # Environments whose masses and friction are to be drawn, and those that are pushed now.
         self._new = np.ones(n, dtype=bool)
         self._pushed = np.zeros(n, dtype=bool)
@@ -155,11 +157,8 @@ class Episodes:
         self._new[which] = False
         if domain is None or not domain.changes_robots or not len(new):
             return
-        for i in new.tolist():
-            self._robots[i] = domain.applied(self.robot, self.chance.numbers[i])
-        before, self.batch = self.batch, BatchSimulation(self._robots, **self._how)
-        for i in np.setdiff1d(self.everyone, new).tolist():
-            self.batch.restore(before[i], index=i)
+        drawn = [domain.applied(self.robot, self.chance.numbers[i]) for i in new.tolist()]
+        self.batch.set_robots(drawn, index=new)
 
     def _push(self) -> None:
         """Let the domain's pushes act, as far as it is time for them."""
@@ -181,13 +180,10 @@ class Episodes:
         """Let live environments act; what the others do is not to be read."""
         task, now = self.task, self.now
         self._push()
-        out = self.batch.rollout(task.steps, every=task.steps, **self.actions.arguments(actions))
+        tau, failed = self._advance(actions)
         self.count += live
-        tau = out.tau[:, 0]
-        if out.failed.any():
-            tau = np.nan_to_num(tau)
         now = Moment(
-            self.robot, now.dt, self.batch.q.copy(), self.batch.v.copy(), now.q, now.v, actions,
+            self.robot, now.dt, self._bound.q.copy(), self._bound.v.copy(), now.q, now.v, actions,
             now.action, tau, np.asarray(task.dt * self.count), self.chance.drawn,
         )  # fmt: skip
         self.now = now
@@ -197,13 +193,27 @@ class Episodes:
         for name, term in terms.items():
             self._finite(f"reward '{name}'", term, live)
             reward += np.where(live, term, 0.0)
-        failed = out.failed & live
+        failed &= live
         terminated = np.asarray(task.done(now)).astype(bool)
         if terminated.shape != (self.n,):
             raise TaskError(f"done must give shape ({self.n},), not {terminated.shape}")
         terminated &= live & ~failed
         truncated = live & (failed | (self.count >= self.most_steps))
         return Outcome(reward, terms, terminated, truncated, failed)
+
+    def _advance(self, actions: Array) -> tuple[Array, Mask]:
+        """Take the steps of actions; torques (n, nu) in the first of them, and who failed (n,)."""
+        bound, values = self._bound, self.actions.values(actions)
+        driven = bound.torques if self.actions.pd is None else bound.targets
+        failed = np.zeros(self.n, dtype=bool)
+        for k in range(self._calls):
+            driven[:] = values[:, k]
+            bound.step()
+            failed |= bound.failed
+            if k == 0:
+                # In order of rows, as sums round by the order of what they add.
+                tau = np.ascontiguousarray(bound.tau[:, self.robot.actuated])
+        return np.nan_to_num(tau) if failed.any() else tau, failed
 
     def _numbers(self, what: str, value: object) -> Array:
         found = np.array(value, dtype=float)  # what a user changes is his own

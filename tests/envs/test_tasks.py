@@ -93,10 +93,10 @@ def test_what_stands_has_all_that_can_be_had() -> None:
     walker = RobotEnv(task="A1Walk")
     home = np.asarray(walker.episodes.robot.home)
     terms = at(walker, home, command=0.0)
-    assert (terms.pop("velocity"), terms.pop("turning")) == (1.0, 0.5)
+    assert [terms.pop(name) for name in ("velocity", "turning", "alive")] == [2.0, 0.5, 0.25]
     assert all(abs(term) < 1e-12 for term in terms.values())
     # Commanded to go at half a metre a second, and standing.
-    assert at(walker, home, command=[0.5, 0, 0])["velocity"] == pytest.approx(np.exp(-1.0))
+    assert at(walker, home, command=[0.5, 0, 0])["velocity"] == pytest.approx(2 * np.exp(-1.0))
 
 
 def test_what_has_fallen_is_over() -> None:
@@ -119,9 +119,9 @@ def test_the_walker_stands_when_it_is_told_nothing() -> None:
     for _ in range(50):
         seen, reward, over, _, info = env.step(np.zeros(12))
         assert not over
-    assert info["reward_velocity"] > 0.99
+    assert info["reward_velocity"] > 1.98
     np.testing.assert_allclose(seen[6:9], [0, 0, -1], atol=0.05)
-    assert reward > 1.4
+    assert reward > 2.6
 
 
 def test_stairs_are_where_the_robot_sees_them() -> None:
