@@ -74,7 +74,7 @@ class Episodes:
         self.batch = BatchSimulation(robot, n, task.timestep, **options)
         # Of actions that come late, each step may have its own.
         self._calls = task.steps if self.actions.come_late else 1
-        self._bound = self.batch.bind(task.steps // self._calls, controller=self.actions.pd)
+        self.bound = self.batch.bind(task.steps // self._calls, controller=self.actions.pd)
         # Environments whose masses and friction are to be drawn, and those that are pushed now.
         self._new = np.ones(n, dtype=bool)
         self._pushed = np.zeros(n, dtype=bool)
@@ -183,7 +183,7 @@ class Episodes:
         tau, failed = self._advance(actions)
         self.count += live
         now = Moment(
-            self.robot, now.dt, self._bound.q.copy(), self._bound.v.copy(), now.q, now.v, actions,
+            self.robot, now.dt, self.bound.q.copy(), self.bound.v.copy(), now.q, now.v, actions,
             now.action, tau, np.asarray(task.dt * self.count), self.chance.drawn,
         )  # fmt: skip
         self.now = now
@@ -203,7 +203,7 @@ class Episodes:
 
     def _advance(self, actions: Array) -> tuple[Array, Mask]:
         """Take the steps of actions; torques (n, nu) in the first of them, and who failed (n,)."""
-        bound, values = self._bound, self.actions.values(actions)
+        bound, values = self.bound, self.actions.values(actions)
         driven = bound.torques if self.actions.pd is None else bound.targets
         failed = np.zeros(self.n, dtype=bool)
         for k in range(self._calls):
