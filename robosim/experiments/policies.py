@@ -33,9 +33,18 @@ def straight(**settings: Any) -> A1Walk:
 
 
 def learn(
-    task: Any, seed: int, seconds: float, n: int = 128, rounds: int = 32, threads: int = 2
+    task: Any,
+    seed: int,
+    seconds: float,
+    n: int = 128,
+    rounds: int = 32,
+    threads: int = 2,
+    spread: float = 0.3,
+    entropy: float = 0.0,
 ) -> tuple[Callable[[Array], Array], list[dict[str, float]], int]:
     """Learn a task by PPO of Stable-Baselines3 for some seconds on the clock.
+
+    Actions begin with a standard deviation of `spread`, and `entropy` rewards what keeps it large.
 
     Returns
     -------
@@ -88,9 +97,9 @@ def learn(
     model = PPO(
         "MlpPolicy", seen, n_steps=rounds, batch_size=n * rounds // 4, n_epochs=5,
         learning_rate=rate, target_kl=0.03, vf_coef=1.0, max_grad_norm=1.0,
-        seed=seed, device="cpu",
+        ent_coef=entropy, seed=seed, device="cpu",
         policy_kwargs={"net_arch": [256, 128], "activation_fn": torch.nn.ELU,
-                       "log_std_init": -1.2},
+                       "log_std_init": float(np.log(spread))},
     )  # fmt: skip
     model.learn(10**9, callback=Clock())
 
@@ -176,7 +185,7 @@ def baseline(name: str, seconds: float, n: int = 64, rounds: int = 64) -> dict[s
     from robosim.envs.making import task_of
 
     task = task_of(name, {})
-    act, curve, steps = learn(task, 0, seconds, n, rounds)
+    act, curve, steps = learn(task, 0, seconds, n, rounds, spread=0.5, entropy=0.005)
     size = 16 if n >= 16 else n
     return {
         "curve": curve,
