@@ -316,14 +316,17 @@ class Bound:
             share = slice(g * WIDTH, (g + 1) * WIDTH)
             if done[share].min() == steps:
                 continue
+            stepping.touched.update(range(share.start, share.stop))
             group.settle()
             own, runs = stepping.parts[share], memory.addresses[share]
             if not group.parted(run_states, own, runs, 0, done[share], steps):
                 kinds = stepping.sims[0].engine.handle.kind, memory.handles[0].kind
                 group.run(run_states, own, kinds[0], runs, kinds[1], done[share], steps)
         stepping.ahead += done
-        stepping.settle()
         left = np.flatnonzero(done < steps)
+        if not len(left):
+            return  # the other groups stay in their lanes
+        stepping.settle()
         ends = np.full(len(left), steps)
         stepping.run(memory, steps, done, stepping.that_go_on(memory, left, ends, steps, done))
 
