@@ -76,7 +76,7 @@ def linearize(
         tuple for each.
     torques : (nu,) or (nv,) or None
         Held over the step; None takes those of the last step (`sim.torques`), or none with a
-        controller.
+        controller. Of several simulations also (n, nu) or (n, nv), a row for each.
     controller : PD or None
         Acts in the step: A is that of the closed loop.
     parameters : names
@@ -115,11 +115,22 @@ def linearize(
             "linearize takes a Simulation, a MinimalSimulation, a BatchSimulation or a sequence of "
             f"simulations, not {type(sim).__name__}{' without any' if sims == [] else ''}"
         )
-    first = sims[0]
+    first, rows = sims[0], _rows_for(len(sims), torques)
     if all(first.is_like(each) for each in sims):
         threads = getattr(sim, "threads", 1)
-        return stacked(_of_alike(sims, given, threads, torques, controller))
-    return stacked([_linearizer_of(each, *given).at(each, torques, controller) for each in sims])
+        return stacked(_of_alike(sims, given, threads, rows, controller))
+    pairs = zip(sims, rows, strict=True)
+    return stacked([_linearizer_of(each, *given).at(each, tau, controller) for each, tau in pairs])
+
+
+def _rows_for(n: int, torques: Any) -> list[Any]:
+    """Torques of each of n simulations; `check_torques` looks at their widths."""
+    array = torques if isinstance(torques, np.ndarray) else np.asarray(torques, dtype=object)
+    if array.ndim != 2:
+        return [torques] * n
+    if len(array) != n:
+        raise ControllerError(f"linearize was given {len(array)} rows of torques for {n} states")
+    return list(array)
 
 
 def _is_simulation(value: Any) -> bool:
@@ -130,7 +141,7 @@ def _of_alike(
     sims: Sequence[Any],
     given: tuple[float | None, tuple[str, ...], bool],
     threads: int,
-    torques: ArrayLike | None,
+    torques: list[Any],
     controller: PD | None,
 ) -> list[Linearization]:
     """Of simulations that are alike, by threads that have memory of their own."""
@@ -139,11 +150,13 @@ def _of_alike(
     if threads == 1:
         return workers[0].of_all(sims, torques, controller)
     # The first one by itself, as what it compiles is the same for all.
-    found = workers[0].of_all(sims[:1], torques, controller)
+    found = workers[0].of_all(sims[:1], torques[:1], controller)
     parts = np.array_split(np.arange(1, len(sims)), threads)
     with ThreadPoolExecutor(threads) as pool:
         jobs = [
-            pool.submit(worker.of_all, [sims[i] for i in part], torques, controller)
+            pool.submit(
+                worker.of_all, [sims[i] for i in part], [torques[i] for i in part], controller
+            )
             for worker, part in zip(workers, parts, strict=True)
         ]
         for job in jobs:
@@ -197,16 +210,20 @@ class MaximalLinearizer(Linearizer):
         self, sim: Simulation, torques: ArrayLike | None, controller: PD | None
     ) -> Linearization:
         """See `Linearizer`."""
-        return self.of_all((sim,), torques, controller)[0]
+        return self.of_all((sim,), (torques,), controller)[0]
 
     def of_all(
-        self, sims: Sequence[Simulation], torques: ArrayLike | None, controller: PD | None
+        self,
+        sims: Sequence[Simulation],
+        torques: Sequence[ArrayLike | None],
+        controller: PD | None,
     ) -> list[Linearization]:
         """See `Linearizer`; in one call of compiled code where that can take all of a step."""
+        each = list(zip(sims, torques, strict=True))
         if len(sims) > 1 and controller is not None and controller.velocity_motion is not None:
             # All that are taken in one call have the same velocities of the PD.
-            return [self.of_all((sim,), torques, controller)[0] for sim in sims]
-        given = [self._given(sim, torques, controller) for sim in sims]
+            return [self.at(sim, tau, controller) for sim, tau in each]
+        given = [self._given(sim, tau, controller) for sim, tau in each]
         if self._closes:
             return [self._one(one, controller) for one in given]
         self._twin.engine.start_anew(given[0].time)

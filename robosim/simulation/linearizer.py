@@ -131,10 +131,10 @@ class Linearizer(ABC):
         """The step from where the simulation is."""
 
     def of_all(
-        self, sims: Sequence[Any], torques: ArrayLike | None, controller: PD | None
+        self, sims: Sequence[Any], torques: Sequence[ArrayLike | None], controller: PD | None
     ) -> list[Linearization]:
-        """The steps of simulations that are alike."""
-        return [self.at(sim, torques, controller) for sim in sims]
+        """The steps of simulations that are alike, each with torques of its own."""
+        return [self.at(sim, tau, controller) for sim, tau in zip(sims, torques, strict=True)]
 
     @abstractmethod
     def repeat(self) -> bool:

@@ -259,6 +259,23 @@ class Simulation(Knot, Frames, Runs):
         return self.engine.solver
 
     @property
+    def options(self) -> dict[str, Any]:
+        """Keyword arguments of `Simulation`, without the robot, that make one like this."""
+        solver, facets, velocity_limits, *_ = self._asked_for
+        given = self.engine.parts.options
+        names = "tolerance", "contact_speed", "max_iterations", "max_substeps", "order"
+        return {
+            "timestep": given.dt,
+            "gravity": given.gravity,
+            **{name: getattr(given, name) for name in (*names, "restitution_threshold")},
+            "friction_cone": "linearized" if facets else "second_order",
+            "friction_facets": facets or None,
+            "solver": solver,
+            "lanes": self.lanes,
+            "velocity_limits": velocity_limits,
+        }
+
+    @property
     def lanes(self) -> bool:
         """Whether limbs are taken side by side: asked for, and the robot has them."""
         return self.engine.lanes is not None

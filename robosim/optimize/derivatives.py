@@ -1,0 +1,75 @@
+"""Derivatives of all steps of a trajectory."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robosim.batch import BatchSimulation
+from robosim.simulation import Simulation
+from robosim.simulation.linearization import linearize
+from robosim.validation import Array
+
+class Steps(NamedTuple):
+    """n steps to first order, as `Linearization` has one: where they lead, and A and B."""
+
+    q: Array
+    v: Array
+    A: Array
+    B: Array
+
+
+MOST = 64  # states of a batch at once, which have memory of their own
+
+
+class Along:
+    """Memory for the derivatives of trajectories, whose steps take one call for dozens of them.
+
+    Parameters
+    ----------
+    sim : Simulation, or what `linearize` takes one by one
+    steps : int
+        Of the longest trajectory.
+    """
+
+    def __init__(self, sim: Any, steps: int) -> None:
+        self._sim = sim
+        n = min(steps, MOST)
+        self._batch: BatchSimulation | None = None
+        if isinstance(sim, Simulation) and n > 1:
+            self._batch = BatchSimulation(sim.robot, n, **{**sim.options, "lanes": False})
+
+    def __call__(
+        self, q: Array, v: Array, tau: Array, begin: float, contact_speed: float | None
+    ) -> Steps:
+        """Of steps that begin at (n, nq), (n, nv), with torques (n, nu); `begin` is in s."""
+        times = begin + self._sim.timestep * np.arange(len(q))
+        found: list[Steps] = []
+        if self._batch is None:
+            for state in zip(q, v, times, tau, strict=True):
+                self._sim.set_state(*state[:3])
+                one = linearize(self._sim, state[3], contact_speed=contact_speed)
+                found.append(Steps(one.q[None], one.v[None], one.A[None], one.B[None]))
+            return _joined(found)
+        batch = self._batch
+        for first in range(0, len(q), len(batch)):
+            # The last of them once more, where there are fewer than the batch has.
+            rows = np.minimum(first + np.arange(len(batch)), len(q) - 1)
+            for i, k in enumerate(rows):
+                batch.set_state(q[k], v[k], float(times[k]), index=i)
+            some = linearize(batch, tau[rows], contact_speed=contact_speed)
+            n = min(len(batch), len(q) - first)
+            found.append(Steps(some.q[:n], some.v[:n], some.A[:n], some.B[:n]))
+        return _joined(found)
+
+
+def _joined(found: list[Steps]) -> Steps:
+    return Steps(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+
+def along(
+    sim: Any, q: Array, v: Array, tau: Array, begin: float, contact_speed: float | None
+) -> Steps:
+    """Once; see `Along`."""
+    return Along(sim, len(q))(q, v, tau, begin, contact_speed)

@@ -1,0 +1,197 @@
+"""Torques along a trajectory, with feedback in the tangent: ``u = u_k - K_k (x - x_k)``."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim.description.mechanism import Mechanism
+from robosim.errors import ControllerError
+from robosim.simulation.controllers import Compiled
+from robosim.simulation.dynamics import Dynamics
+from robosim.validation import Array, read_only
+
+if TYPE_CHECKING:
+    from robosim.simulation.formulation import Formulation
+
+LATE = 1e-6  # of a timestep, by which the time of a knot may be rounded
+
+
+class Feedback(Compiled):
+    """A controller for `run`, `stream` and `BatchSimulation.rollout`: a linear feedback law.
+
+    Runs call it in compiled code, which takes a second or two to compile, once for each of these.
+    Called from Python with a simulation, it compiles nothing.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    q, v, tau : (n, nq), (n, nv), (n, nu)
+        At the beginnings of n steps. After the last of them the last row holds on.
+    K : (n, nu, 2 nv)
+        By ``(q, v)`` in the tangent of `Dynamics.difference`.
+    timestep : float [s]
+        From one row to the next.
+    begin : float [s]
+        Time of the first row.
+    periodic : bool
+        Whether the first row follows the last one.
+    lower, upper : (nu,) or None [N m or N]
+        Torques are clipped to these.
+
+    Raises
+    ------
+    ControllerError
+        For wrong shapes, or values that are not finite.
+    """
+
+    def __init__(
+        self,
+        robot: Mechanism,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        K: ArrayLike,
+        timestep: float,
+        begin: float = 0.0,
+        *,
+        periodic: bool = False,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+    ) -> None:
+        self.robot, self.timestep, self.begin = robot, float(timestep), float(begin)
+        self.periodic = bool(periodic)
+        nq, nv, nu = robot.nq, robot.nv, robot.nu
+        n = len(np.atleast_2d(np.asarray(q, dtype=float)))
+        shapes = {"q": (n, nq), "v": (n, nv), "tau": (n, nu), "K": (n, nu, 2 * nv)}
+        found = {}
+        for name, value in zip(shapes, (q, v, tau, K), strict=True):
+            array = np.array(value, dtype=float)
+            if array.shape != shapes[name] or not np.all(np.isfinite(array)):
+                raise ControllerError(
+                    f"{name} must be finite numbers of shape {shapes[name]} for '{robot.name}', "
+                    f"not of {array.shape}"
+                )
+            found[name] = read_only(array)
+        self.q, self.v, self.tau, self.K = found.values()
+        self.lower, self.upper = (
+            read_only(np.broadcast_to(np.asarray(end, dtype=float), (nu,)).copy())
+            for end in (-np.inf if lower is None else lower, np.inf if upper is None else upper)
+        )
+        self._dynamics = Dynamics(robot)
+
+    def followed_by(self, other: Feedback) -> Feedback:
+        """This one over all of its steps, and another one of the same robot from then on.
+
+        Raises
+        ------
+        ControllerError
+            If timesteps or robots differ, or one of them is periodic.
+        """
+        alike = other.robot is self.robot and other.timestep == self.timestep
+        if not alike or self.periodic or other.periodic:
+            raise ControllerError(
+                "a feedback is followed by one of the same robot and timestep, neither periodic"
+            )
+        rows = ((self.q, other.q), (self.v, other.v), (self.tau, other.tau), (self.K, other.K))
+        joined = [np.concatenate(pair) for pair in rows]
+        ends = {
+            "lower": np.maximum(self.lower, other.lower),
+            "upper": np.minimum(self.upper, other.upper),
+        }
+        return Feedback(self.robot, *joined, self.timestep, self.begin, **ends)
+
+    def row(self, time: float) -> int:
+        """The row that holds at a time [s]."""
+        k = int(np.floor((time - self.begin) / self.timestep + LATE))
+        return k % len(self.tau) if self.periodic else min(max(k, 0), len(self.tau) - 1)
+
+    def torques(self, k: int, q: Array, v: Array, scale: Any = 0.0, push: Any = 0.0) -> Array:
+        """Torques (m, nu) of row k at states (m, nq), (m, nv), with ``scale * push`` added."""
+        away = self._dynamics.difference(np.broadcast_to(self.q[k], q.shape), q)
+        dx = np.concatenate((away, v - self.v[k]), axis=1)
+        asked = self.tau[k] + scale * push - dx @ self.K[k].T
+        return np.asarray(np.clip(asked, self.lower, self.upper))
+
+    def __call__(self, sim: Formulation) -> Array:
+        """Torques (nu,) for the simulation's present state."""
+        q, v = np.asarray(sim.q)[None], np.asarray(sim.v)[None]
+        return self.torques(self.row(sim.time), q, v)[0]
+
+    @cached_property
+    def _compiled(self) -> Compiled:
+        return Compiled(self.robot, _law(self))
+
+    @property
+    def address(self) -> int:  # type: ignore[override]
+        """Of the compiled function in memory, as long as this object is there."""
+        return self._compiled.address
+
+
+def turns_of(robot: Mechanism) -> list[tuple[int, int]]:
+    """Where free rotations begin in v and in q."""
+    found = []
+    for joint, at, v in zip(robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False):
+        if joint.has_quaternion:
+            found.append((v + joint.numbers, at + joint.numbers))
+    return found
+
+
+def _law(feedback: Feedback) -> Any:
+    """A function (t, q, v, tau) for numba, in which the arrays of the law are constants."""
+    from numba import njit
+
+    robot = feedback.robot
+    turns = np.array(turns_of(robot), dtype=np.int64).reshape(-1, 2)
+    plain = np.array(
+        [
+            (v + i, at + i)
+            for joint, at, v in zip(
+                robot.tree_joints, robot.q_offsets, robot.v_offsets, strict=False
+            )
+            for i in range(joint.numbers)
+        ],
+        dtype=np.int64,
+    ).reshape(-1, 2)
+    q0, v0, tau0, K = (np.ascontiguousarray(a) for a in (feedback.q, feedback.v, feedback.tau,
+                                                         feedback.K))  # fmt: skip
+    lower, upper = np.ascontiguousarray(feedback.lower), np.ascontiguousarray(feedback.upper)
+    begin, timestep, periodic = feedback.begin, feedback.timestep, feedback.periodic
+    n, nv, nu = len(tau0), robot.nv, robot.nu
+
+    @njit
+    def law(t, q, v, tau):  # type: ignore[no-untyped-def]
+        k = int(np.floor((t - begin) / timestep + LATE))
+        k = k % n if periodic else min(max(k, 0), n - 1)
+        dx = np.zeros(2 * nv)
+        for i in range(plain.shape[0]):
+            dx[plain[i, 0]] = q[plain[i, 1]] - q0[k, plain[i, 1]]
+        for i in range(turns.shape[0]):
+            a = turns[i, 1]
+            w, x, y, z = q0[k, a], -q0[k, a + 1], -q0[k, a + 2], -q0[k, a + 3]
+            W, X, Y, Z = q[a], q[a + 1], q[a + 2], q[a + 3]
+            real = w * W - x * X - y * Y - z * Z
+            e = (
+                w * X + x * W + y * Z - z * Y,
+                w * Y - x * Z + y * W + z * X,
+                w * Z + x * Y - y * X + z * W,
+            )
+            size = np.sqrt(e[0] ** 2 + e[1] ** 2 + e[2] ** 2)
+            sign = -1.0 if real < 0.0 else 1.0
+            factor = 2.0 * sign
+            if size > 1e-12:
+                factor = 2.0 * sign * np.arctan2(size, abs(real)) / size
+            for j in range(3):
+                dx[turns[i, 0] + j] = factor * e[j]
+        for j in range(nv):
+            dx[nv + j] = v[j] - v0[k, j]
+        for i in range(nu):
+            asked = tau0[k, i]
+            for j in range(2 * nv):
+                asked -= K[k, i, j] * dx[j]
+            tau[i] = min(max(asked, lower[i]), upper[i])
+
+    return law

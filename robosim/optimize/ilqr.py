@@ -1,0 +1,298 @@
+"""iLQR: trajectories of least cost by exact derivatives of steps, through contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim.errors import OptionError
+from robosim.optimize.backward import Pass, backward
+from robosim.optimize.checks import numbers
+from robosim.optimize.costs import Cost, Expansion
+from robosim.optimize.derivatives import Along
+from robosim.optimize.feedback import Feedback
+from robosim.optimize.free import FreeCoordinates, reduced
+from robosim.optimize.rollouts import Rollouts, Trajectory
+from robosim.optimize.solution import Solution
+from robosim.simulation import Simulation
+from robosim.validation import Array, count
+
+LENGTHS = 0.5 ** np.arange(8.0)  # of steps, all of which are tried at once
+ACCEPTED = 1e-3  # of the decrease that is promised
+FACTOR = 2.0  # by which changes of the regularisation change
+LEAST, MOST = 1e-9, 1e9  # of the regularisation
+
+
+def ilqr(
+    sim: Simulation,
+    cost: Cost,
+    horizon: int,
+    guess: Any = None,
+    *,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    contact_speed: float | Sequence[float] | None = None,
+    iterations: int = 100,
+    tolerance: float = 1e-6,
+    regularisation: float = 1e-6,
+    progress: bool = False,
+) -> Solution:
+    """Torques of the least cost over a horizon, from where a simulation is [Tassa2014].
+
+    Each iteration differentiates all steps, solves the problem to second order along the horizon,
+    with limits of torques, and tries eight step lengths at once in a batch.
+
+    Parameters
+    ----------
+    sim : Simulation
+        Stays as it is. The trajectory is one from a start at its q, v and time.
+    cost : Cost
+        As `QuadraticCost`.
+    horizon : int
+        Steps.
+    guess : (nu,), (horizon, nu), Solution, Feedback, or any controller of `run`, or None
+        Torques to begin with; none if None. Of a Solution or Feedback with its feedback.
+    lower, upper : (nu,) or float, or None [N m or N]
+        None for ``robot.effort_limits``.
+    contact_speed : float, or sequence of floats [m/s], or None
+        With several the problem is solved with each, from large to small, and each begins where
+        the last one has ended. Large ones let the search feel contacts before they are made and
+        broken. None for that of the simulation.
+    iterations : int
+        At most, with each contact_speed.
+    tolerance : float
+        By the size of the cost: steps that promise less are not taken.
+    regularisation : float
+        To begin with; added to second derivatives of the cost by torques.
+    progress : bool
+        Show a bar on stderr.
+
+    Returns
+    -------
+    Solution
+        Look at its `status`.
+
+    Raises
+    ------
+    OptionError
+        For wrong shapes, parameters that are none, a cost or derivatives of it that are not finite
+        (with the step), a simulation under applied wrenches or with what ilqr does not take.
+    ConvergenceError
+        If a step of the guess cannot be solved: no trajectory is there to begin with.
+    """
+    robot = sim.robot if isinstance(sim, Simulation) else None
+    if robot is None:
+        raise OptionError(f"ilqr takes a Simulation, not {type(sim).__name__}")
+    if robot.nu == 0:
+        raise OptionError(f"robot '{robot.name}' has no actuated joint: nothing is to be found")
+    if np.any(sim.parts.loads.external["w"]):
+        raise OptionError("ilqr begins with a start, which takes wrenches away: apply none")
+    n, iterations = count("horizon", horizon), count("iterations", iterations)
+    for name, value in (("tolerance", tolerance), ("regularisation", regularisation)):
+        if not (isinstance(value, int | float) and np.isfinite(value) and value > 0):
+            raise OptionError(f"{name} must be a positive number, not {value!r}")
+    low, high = _bounds(robot.effort_limits, lower, upper)
+    speeds = _speeds(sim, contact_speed)
+    search = _Search(sim, cost, n, low, high, tolerance, regularisation)
+    law = search.law_of(guess, speeds[0])
+    with _bar(iterations * len(speeds), progress) as advance:
+        for speed in speeds:
+            law = search.solve(law, speed, iterations, advance)
+    at = search.at
+    return Solution(
+        robot, search.status, sim.time + sim.timestep * np.arange(n + 1), at.q, at.v, at.tau,
+        law.K, search.costs[-1], tuple(search.costs), speeds[-1], low, high, sim.timestep,
+    )  # fmt: skip
+
+
+class _Search:
+    """Goes from one trajectory to the next."""
+
+    at: Trajectory
+
+    def __init__(
+        self,
+        sim: Simulation,
+        cost: Cost,
+        n: int,
+        lower: Array,
+        upper: Array,
+        tolerance: float,
+        regularisation: float,
+    ) -> None:
+        self.sim, self.cost, self.n = sim, cost, n
+        self.lower, self.upper = lower, upper
+        self.tolerance, self.regularisation = tolerance, regularisation
+        self.free = FreeCoordinates(sim.robot)
+        self.costs: list[float] = []
+        self.status = "iterations"
+
+    def law_of(self, guess: Any, contact_speed: float) -> Feedback:
+        """A guess as torques with feedback."""
+        robot, n, nu = self.sim.robot, self.n, self.sim.robot.nu
+        if isinstance(guess, Solution):
+            guess = guess.controller()
+        if isinstance(guess, Feedback):
+            if guess.robot is not robot:
+                raise OptionError("the guess is of another robot")
+            rows = [guess.row(self.sim.time + self.sim.timestep * k) for k in range(n)]
+            parts = (guess.q[rows], guess.v[rows], guess.tau[rows], guess.K[rows])
+            return self._law(*parts)
+        if callable(guess) or isinstance(guess, str):
+            sim = Simulation(robot, **{**self.sim.options, "contact_speed": contact_speed})
+            sim.set_state(self.sim.q, self.sim.v, self.sim.time)
+            tau = np.asarray(sim.run(n * sim.timestep, guess).tau)
+        else:
+            tau = np.zeros(nu) if guess is None else numbers("guess", guess, (nu,), (n, nu))
+        q, v = np.tile(self.sim.q, (n, 1)), np.tile(self.sim.v, (n, 1))
+        tau = np.clip(np.broadcast_to(tau, (n, nu)), self.lower, self.upper)
+        return self._law(q, v, tau, np.zeros((n, nu, 2 * robot.nv)))
+
+    def solve(
+        self, law: Feedback, speed: float, iterations: int, advance: Callable[[float], None]
+    ) -> Feedback:
+        """The least cost with a `contact_speed`, from a law; the law about what was found."""
+        rollouts = Rollouts(self.sim, speed, LENGTHS)
+        along = Along(rollouts.single, self.n)
+        self.at = rollouts.one(law)
+        total = float(self._values(Trajectory(*(a[None] for a in self.at)))[0])
+        self.costs.append(total)
+        self.status = "iterations"
+        mu, change = self.regularisation, 1.0
+        moved, left = True, iterations
+        while True:
+            if moved:
+                A, B, expansion, takes = self._expanded(along)
+            found = backward(
+                A, B, expansion, self.lower - self.at.tau, self.upper - self.at.tau, mu
+            )
+            if found is not None:
+                K = found.K if takes is None else found.K @ takes
+                law = self._law(self.at.q[:-1], self.at.v[:-1], self.at.tau, K)
+                if found.expected(1.0) <= self.tolerance * max(abs(total), LEAST):
+                    self.status = "converged" if mu <= 1.0 else "stuck"
+                    break
+                if left == 0:
+                    break
+                moved, total = self._step(rollouts, law, found, total)
+            else:
+                moved = False
+            left = max(left - 1, 0)
+            self.costs.append(total)
+            advance(total)
+            change = min(change / FACTOR, 1 / FACTOR) if moved else max(change * FACTOR, FACTOR)
+            mu = max(mu * change, LEAST)
+            if mu > MOST:
+                self.status = "stuck"
+                break
+        return law
+
+    def _step(
+        self, rollouts: Rollouts, law: Feedback, found: Pass, total: float
+    ) -> tuple[bool, float]:
+        """Go on to the best of all step lengths, if one is as good as it promises."""
+        tried, whole = rollouts.several(law, found.push)
+        if not whole.any():
+            return False, total
+        lengths = LENGTHS[whole]
+        some = Trajectory(*(a[whole] for a in tried))
+        values = self._values(some)
+        good = total - values > ACCEPTED * np.asarray(found.expected(lengths))
+        if not good.any():
+            return False, total
+        best = int(np.argmin(np.where(good, values, np.inf)))
+        self.at = Trajectory(*(a[best] for a in some))
+        return True, float(values[best])
+
+    def _values(self, of: Trajectory) -> Array:
+        """Costs (m,) of trajectories (m, ...)."""
+        each = np.asarray(self.cost.values(*of), dtype=float)
+        m, n = of.tau.shape[:2]
+        if each.shape != (m, n + 1):
+            raise OptionError(f"values of the cost must have shape ({m}, {n + 1}), not {each.shape}")
+        _refuse_infinite("the cost", each.T)
+        return np.asarray(each.sum(axis=1))
+
+    def _expanded(self, along: Along) -> tuple[Array, Array, Expansion, Array | None]:
+        """Derivatives of steps and cost, by free coordinates, and these by all of them."""
+        q, v, tau = self.at
+        expansion = Expansion(*(np.asarray(a, dtype=float) for a in self.cost.expand(q, v, tau)))
+        nx, nu, n = 2 * v.shape[1], tau.shape[1], len(tau)
+        shapes = (n + 1, nx), (n + 1, nx, nx), (n, nu), (n, nu, nu), (n, nu, nx)
+        for name, array, shape in zip(Expansion._fields, expansion, shapes, strict=True):
+            if array.shape != shape:
+                raise OptionError(f"{name} of the cost must have shape {shape}, not {array.shape}")
+            _refuse_infinite(f"{name} of the cost", array)
+        steps = along(q[:-1], v[:-1], tau, float(self.sim.time), None)
+        if self.free.all:
+            return steps.A, steps.B, expansion, None
+        parts = self.free.along(q, v)
+        lifts = np.array([one.lift for one in parts])
+        back = np.swapaxes(lifts, 1, 2)
+        expansion = expansion._replace(
+            x=(back @ expansion.x[:, :, None])[:, :, 0],
+            xx=back @ expansion.xx @ lifts,
+            ux=expansion.ux @ lifts[:-1],
+        )
+        return *reduced(steps, parts), expansion, np.array([one.take for one in parts[:-1]])
+
+    def _law(self, q: Array, v: Array, tau: Array, K: Array) -> Feedback:
+        sim = self.sim
+        ends = {"lower": self.lower, "upper": self.upper}
+        return Feedback(sim.robot, q, v, tau, K, sim.timestep, float(sim.time), **ends)
+
+
+def _refuse_infinite(what: str, rows: Array) -> None:
+    """Raise an OptionError for rows of knots that are not finite, with the first knot."""
+    bad = ~np.isfinite(rows.reshape(len(rows), -1)).all(axis=1)
+    if bad.any():
+        raise OptionError(f"{what} is not finite at knot {int(np.argmax(bad))} of {len(rows) - 1}")
+
+
+def _bounds(
+    efforts: Array, lower: ArrayLike | None, upper: ArrayLike | None
+) -> tuple[Array, Array]:
+    ends = []
+    for name, value, known in (("lower", lower, -efforts), ("upper", upper, efforts)):
+        try:
+            array = np.array(known if value is None else value, dtype=float)
+        except (TypeError, ValueError):
+            array = np.full(1, np.nan)
+        if array.shape not in ((), efforts.shape) or np.isnan(array).any():
+            raise OptionError(f"{name} must be a number or {len(efforts)} of them, not {value!r}")
+        ends.append(np.broadcast_to(array, efforts.shape).copy())
+    if not np.all(ends[0] < ends[1]):
+        raise OptionError(f"lower must be below upper, not {ends[0].tolist()}, {ends[1].tolist()}")
+    return ends[0], ends[1]
+
+
+def _speeds(sim: Simulation, given: float | Sequence[float] | None) -> tuple[float, ...]:
+    if given is None:
+        given = sim.options["contact_speed"]
+    speeds = numbers("contact_speed", given, (), np.shape(given)[:1]).reshape(-1)
+    if len(speeds) == 0 or np.any(speeds <= 0.0) or np.any(np.diff(speeds) > 0.0):
+        raise OptionError(
+            f"contact_speed must be positive, and several from large to small, not {given!r}"
+        )
+    return tuple(speeds.tolist())
+
+
+@contextmanager
+def _bar(total: int, shown: bool) -> Iterator[Callable[[float], None]]:
+    """A bar on stderr that tells the cost, or nothing."""
+    if not shown:
+        yield lambda cost: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = TextColumn("iterations"), BarColumn(), MofNCompleteColumn(), TextColumn(
+        "{task.description}"
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda cost: bar.update(task, advance=1, description=f"cost {cost:.6g}")

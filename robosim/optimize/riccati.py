@@ -1,0 +1,97 @@
+"""Riccati recursions of linear systems ``x' = A x + B u`` in discrete time."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError, solve_discrete_are
+
+from robosim.errors import OptionError
+from robosim.validation import Array
+
+SWEEPS = 10_000  # over a period at most
+STEADY = 1e-11  # change of a value over a period, by its size
+MARGIN = 1e-9  # by which modes have to be within the unit circle
+
+
+def gain(A: Array, B: Array, P: Array, R: Array) -> Array:
+    """(nu, nx), of ``u = -K x`` with the value ``x^T P x`` behind the step."""
+    return np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
+
+
+def steady(A: Array, B: Array, Q: Array, R: Array) -> tuple[Array, Array]:
+    """Gain (nu, nx) and value (nx, nx) that repeat themselves.
+
+    Raises
+    ------
+    OptionError
+        If torques cannot make all modes decay, or Q does not see one that does not decay.
+    """
+    try:
+        P = solve_discrete_are(A, B, Q, R)
+        K = gain(A, B, P, R)
+        radius = float(np.abs(np.linalg.eigvals(A - B @ K)).max())
+    except (LinAlgError, np.linalg.LinAlgError):
+        radius = np.inf
+    if not radius < 1.0 - MARGIN:
+        raise OptionError(
+            "no feedback makes everything that Q and R ask for decay: "
+            f"{_stays(A, B)}; take Q that weighs it, let torques reach it, or give rows of q, v "
+            "and tau for a feedback over a horizon"
+        )
+    return K, P
+
+
+def _stays(A: Array, B: Array) -> str:
+    """Which modes torques do not reach, in words."""
+    values, left = np.linalg.eig(A.T)
+    stay = [
+        abs(value)
+        for value, mode in zip(values, left.T, strict=True)
+        if abs(value) > 1.0 - 1e-6 and np.abs(mode @ B).max() < 1e-9 * np.abs(B).max()
+    ]
+    if stay:
+        return f"torques do not reach {len(stay)} modes that do not decay (the first: {stay[0]:.6g})"
+    return "a mode that does not decay is not weighed, or next to not"
+
+
+def backwards(A: Array, B: Array, Q: Array, R: Array, P: Array) -> tuple[Array, Array]:
+    """Gains (n, nu, nx) and values (n + 1, nx, nx) of n steps, from the value at their end.
+
+    Parameters
+    ----------
+    A, B : (n, nx, nx), (n, nx, nu)
+    Q : (n, nx, nx), at the beginnings of the steps
+    R : (nu, nu)
+    P : (nx, nx)
+    """
+    gains, values = np.empty((*B.shape[::2], A.shape[1])), np.empty((len(A) + 1, *P.shape))
+    values[-1] = P
+    for k in reversed(range(len(A))):
+        K = gains[k] = gain(A[k], B[k], P, R)
+        closed = A[k] - B[k] @ K
+        P = Q[k] + K.T @ R @ K + closed.T @ P @ closed
+        values[k] = P = 0.5 * (P + P.T)
+    return gains, values
+
+
+def repeated(A: Array, B: Array, Q: Array, R: Array) -> tuple[Array, Array]:
+    """As `backwards`, of steps that repeat themselves for ever.
+
+    Raises
+    ------
+    OptionError
+        If the value goes on growing.
+    """
+    P = Q[0]
+    for _ in range(SWEEPS):
+        gains, values = backwards(A, B, Q, R, P)
+        change, size = np.abs(values[0] - P).max(), np.abs(P).max()
+        P = values[0]
+        if change <= STEADY * size:
+            return gains, values
+        if not np.isfinite(size):
+            break
+    raise OptionError(
+        f"no feedback makes everything decay that Q weighs along this period: after {SWEEPS} "
+        "periods at most, the value still grows; let torques reach it, or use periodic=False"
+    )
