@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -102,7 +103,7 @@ def ilqr(
     with _bar(iterations * len(speeds), progress) as advance:
         for speed in speeds:
             law = search.solve(law, speed, iterations, advance)
-    at = search.at
+    at = Rollouts(sim, speeds[-1], LENGTHS[:1]).one(law)  # with the warnings that it deserves
     return Solution(
         robot, search.status, sim.time + sim.timestep * np.arange(n + 1), at.q, at.v, at.tau,
         law.K, search.costs[-1], tuple(search.costs), speeds[-1], low, high, sim.timestep,
@@ -158,7 +159,8 @@ class _Search:
         """The least cost with a `contact_speed`, from a law; the law about what was found."""
         rollouts = Rollouts(self.sim, speed, LENGTHS)
         along = Along(rollouts.single, self.n)
-        self.at = rollouts.one(law)
+        with _without_warnings():
+            self.at = rollouts.one(law)
         total = float(self._values(Trajectory(*(a[None] for a in self.at)))[0])
         self.costs.append(total)
         self.status = "iterations"
@@ -195,7 +197,8 @@ class _Search:
         self, rollouts: Rollouts, law: Feedback, found: Pass, total: float
     ) -> tuple[bool, float]:
         """Go on to the best of all step lengths, if one is as good as it promises."""
-        tried, whole = rollouts.several(law, found.push)
+        with _without_warnings():
+            tried, whole = rollouts.several(law, found.push)
         if not whole.any():
             return False, total
         lengths = LENGTHS[whole]
@@ -244,6 +247,14 @@ class _Search:
         sim = self.sim
         ends = {"lower": self.lower, "upper": self.upper}
         return Feedback(sim.robot, q, v, tau, K, sim.timestep, float(sim.time), **ends)
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Without those of trajectories that are tried and may be far from the one that is found."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
 
 
 def _refuse_infinite(what: str, rows: Array) -> None:
