@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +19,7 @@ from robosim.optimize.feedback import Feedback
 from robosim.optimize.free import FreeCoordinates, reduced
 from robosim.optimize.rollouts import Rollouts, Trajectory
 from robosim.optimize.solution import Solution
+from robosim.progress import Advance, bar
 from robosim.simulation import Simulation
 from robosim.validation import Array, count
 
@@ -100,7 +101,7 @@ def ilqr(
     speeds = _speeds(sim, contact_speed)
     search = _Search(sim, cost, n, low, high, tolerance, regularisation)
     law = search.law_of(guess, speeds[0])
-    with _bar(iterations * len(speeds), progress) as advance:
+    with bar("iterations", iterations * len(speeds), progress) as advance:
         for speed in speeds:
             law = search.solve(law, speed, iterations, advance)
     at = Rollouts(sim, speeds[-1], LENGTHS[:1]).one(law)  # with the warnings that it deserves
@@ -154,7 +155,7 @@ class _Search:
         return self._law(q, v, tau, np.zeros((n, nu, 2 * robot.nv)))
 
     def solve(
-        self, law: Feedback, speed: float, iterations: int, advance: Callable[[float], None]
+        self, law: Feedback, speed: float, iterations: int, advance: Advance
     ) -> Feedback:
         """The least cost with a `contact_speed`, from a law; the law about what was found."""
         rollouts = Rollouts(self.sim, speed, LENGTHS)
@@ -185,7 +186,7 @@ class _Search:
                 moved = False
             left = max(left - 1, 0)
             self.costs.append(total)
-            advance(total)
+            advance(said=f"cost {total:.6g}")
             change = min(change / FACTOR, 1 / FACTOR) if moved else max(change * FACTOR, FACTOR)
             mu = max(mu * change, LEAST)
             if mu > MOST:
@@ -290,20 +291,3 @@ def _speeds(sim: Simulation, given: float | Sequence[float] | None) -> tuple[flo
             f"contact_speed must be positive, and several from large to small, not {given!r}"
         )
     return tuple(speeds.tolist())
-
-
-@contextmanager
-def _bar(total: int, shown: bool) -> Iterator[Callable[[float], None]]:
-    """A bar on stderr that tells the cost, or nothing."""
-    if not shown:
-        yield lambda cost: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = TextColumn("iterations"), BarColumn(), MofNCompleteColumn(), TextColumn(
-        "{task.description}"
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda cost: bar.update(task, advance=1, description=f"cost {cost:.6g}")
