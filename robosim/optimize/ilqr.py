@@ -30,7 +30,7 @@ LEAST, MOST = 1e-9, 1e9  # of the regularisation
 
 
 def ilqr(
-    sim: Simulation,
+    sim: Simulation | Any,
     cost: Cost,
     horizon: int,
     guess: Any = None,
@@ -50,7 +50,7 @@ def ilqr(
 
     Parameters
     ----------
-    sim : Simulation
+    sim : Simulation, or a MinimalSimulation, whose step lengths are tried one by one
         Stays as it is. The trajectory is one from a start at its q, v and time.
     cost : Cost
         As `QuadraticCost`.
@@ -86,12 +86,14 @@ def ilqr(
     ConvergenceError
         If a step of the guess cannot be solved: no trajectory is there to begin with.
     """
-    robot = sim.robot if isinstance(sim, Simulation) else None
-    if robot is None:
-        raise OptionError(f"ilqr takes a Simulation, not {type(sim).__name__}")
+    if not (isinstance(sim, Simulation) or hasattr(sim, "linearizer")):
+        raise OptionError(
+            f"ilqr takes a Simulation or a MinimalSimulation, not {type(sim).__name__}"
+        )
+    robot = sim.robot
     if robot.nu == 0:
         raise OptionError(f"robot '{robot.name}' has no actuated joint: nothing is to be found")
-    if np.any(sim.parts.loads.external["w"]):
+    if np.any(sim.engine.parts.loads.external["w"]):
         raise OptionError("ilqr begins with a start, which takes wrenches away: apply none")
     n, iterations = count("horizon", horizon), count("iterations", iterations)
     for name, value in (("tolerance", tolerance), ("regularisation", regularisation)):
@@ -118,7 +120,7 @@ class _Search:
 
     def __init__(
         self,
-        sim: Simulation,
+        sim: Any,
         cost: Cost,
         n: int,
         lower: Array,
@@ -133,7 +135,7 @@ class _Search:
         self.costs: list[float] = []
         self.status = "iterations"
 
-    def law_of(self, guess: Any, contact_speed: float) -> Feedback:
+    def law_of(self, guess: Any, contact_speed: float | None) -> Feedback:
         """A guess as torques with feedback."""
         robot, n, nu = self.sim.robot, self.n, self.sim.robot.nu
         if isinstance(guess, Solution):
@@ -145,7 +147,7 @@ class _Search:
             parts = (guess.q[rows], guess.v[rows], guess.tau[rows], guess.K[rows])
             return self._law(*parts)
         if callable(guess) or isinstance(guess, str):
-            sim = Simulation(robot, **{**self.sim.options, "contact_speed": contact_speed})
+            sim = Rollouts(self.sim, contact_speed, LENGTHS[:1]).single
             sim.set_state(self.sim.q, self.sim.v, self.sim.time)
             tau = np.asarray(sim.run(n * sim.timestep, guess).tau)
         else:
@@ -155,7 +157,7 @@ class _Search:
         return self._law(q, v, tau, np.zeros((n, nu, 2 * robot.nv)))
 
     def solve(
-        self, law: Feedback, speed: float, iterations: int, advance: Advance
+        self, law: Feedback, speed: float | None, iterations: int, advance: Advance
     ) -> Feedback:
         """The least cost with a `contact_speed`, from a law; the law about what was found."""
         rollouts = Rollouts(self.sim, speed, LENGTHS)
@@ -282,7 +284,11 @@ def _bounds(
     return ends[0], ends[1]
 
 
-def _speeds(sim: Simulation, given: float | Sequence[float] | None) -> tuple[float, ...]:
+def _speeds(sim: Any, given: float | Sequence[float] | None) -> Sequence[float | None]:
+    if not isinstance(sim, Simulation):
+        if given is not None:
+            raise OptionError("contact_speed is for a Simulation: nothing touches in joint coordinates")
+        return (None,)
     if given is None:
         given = sim.options["contact_speed"]
     speeds = numbers("contact_speed", given, (), np.shape(given)[:1]).reshape(-1)
@@ -290,4 +296,5 @@ def _speeds(sim: Simulation, given: float | Sequence[float] | None) -> tuple[flo
         raise OptionError(
             f"contact_speed must be positive, and several from large to small, not {given!r}"
         )
-    return tuple(speeds.tolist())
+    found: list[float | None] = speeds.tolist()
+    return found

@@ -10,6 +10,7 @@ from robosim.validation import Array
 
 SWEEPS = 10_000  # over a period at most
 STEADY = 1e-11  # change of a value over a period, by its size
+GROWN = 1e100  # from where a value is not going to end
 MARGIN = 1e-9  # by which modes have to be within the unit circle
 
 
@@ -89,7 +90,7 @@ def repeated(A: Array, B: Array, Q: Array, R: Array) -> tuple[Array, Array]:
         P = values[0]
         if change <= STEADY * size:
             return gains, values
-        if not np.isfinite(size):
+        if not size < GROWN:
             break
     raise OptionError(
         f"no feedback makes everything decay that Q weighs along this period: after {SWEEPS} "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robosim.batch import BatchSimulation
+from robosim.errors import ConvergenceError
 from robosim.optimize.feedback import Feedback
 from robosim.simulation import Simulation
 from robosim.validation import Array
@@ -26,20 +27,25 @@ class Rollouts:
 
     Parameters
     ----------
-    sim : Simulation
-    contact_speed : float [m/s]
+    sim : Simulation, or a MinimalSimulation, whose trajectories are taken one after the other
+    contact_speed : float [m/s] or None
+        Of a Simulation.
     lengths : (m,), of steps
     """
 
-    def __init__(self, sim: Simulation, contact_speed: float, lengths: Array) -> None:
-        options = {**sim.options, "contact_speed": contact_speed, "lanes": False}
-        self.single = Simulation(sim.robot, **options)
-        self._batch = BatchSimulation(sim.robot, len(lengths), **options)
+    def __init__(self, sim: Any, contact_speed: float | None, lengths: Array) -> None:
         self._lengths = lengths[:, None]
         self._start = sim.q.copy(), sim.v.copy(), float(sim.time)
+        self._batch: BatchSimulation | None = None
+        self.single = sim.copy()
+        if isinstance(sim, Simulation):
+            # Without lanes, so that steps are those of a Simulation to the last bit.
+            options = {**sim.options, "contact_speed": contact_speed, "lanes": False}
+            self.single = Simulation(sim.robot, **options)
+            self._batch = BatchSimulation(sim.robot, len(lengths), **options)
 
-    def one(self, law: Feedback) -> Trajectory:
-        """The trajectory under a law.
+    def one(self, law: Feedback, push: Array | None = None, length: float = 0.0) -> Trajectory:
+        """The trajectory under a law, with a push (n, nu) times a length.
 
         Raises
         ------
@@ -52,7 +58,8 @@ class Rollouts:
                      ((n + 1, law.q), (n + 1, law.v), (n, law.tau)))  # fmt: skip
         for k in range(n):
             q[k], v[k] = sim.q, sim.v
-            tau[k] = law.torques(k, q[k : k + 1], v[k : k + 1])[0]
+            more = 0.0 if push is None else push[k]
+            tau[k] = law.torques(k, q[k : k + 1], v[k : k + 1], length, more)[0]
             sim.step(tau[k])
         q[n], v[n] = sim.q, sim.v
         return Trajectory(q, v, tau)
@@ -60,6 +67,8 @@ class Rollouts:
     def several(self, law: Feedback, push: Array) -> tuple[Trajectory, NDArray[np.bool_]]:
         """Trajectories (m, ...) with the push (n, nu) times each length, and which are whole."""
         batch, n, m = self._batch, len(law.tau), len(self._lengths)
+        if batch is None:
+            return self._one_by_one(law, push)
         batch.set_state(*self._start)
         q, v, tau = (np.empty((m, rows, a.shape[1])) for rows, a in
                      ((n + 1, law.q), (n + 1, law.v), (n, law.tau)))  # fmt: skip
@@ -78,3 +87,18 @@ class Rollouts:
                 batch.set_state(*self._start, index=lost)
                 q[lost, k + 1], v[lost, k + 1] = batch.q[lost], batch.v[lost]
         return Trajectory(q, v, tau), whole
+
+    def _one_by_one(self, law: Feedback, push: Array) -> tuple[Trajectory, NDArray[np.bool_]]:
+        """As `several`, without a batch."""
+        found: list[Trajectory | None] = []
+        for length in self._lengths[:, 0]:
+            try:
+                found.append(self.one(law, push, float(length)))
+            except ConvergenceError:
+                found.append(None)
+        whole = np.array([one is not None for one in found])
+        n = len(law.tau)
+        none = Trajectory(*(np.zeros((r, a.shape[1])) for r, a in
+                            ((n + 1, law.q), (n + 1, law.v), (n, law.tau))))  # fmt: skip
+        rows = [none if one is None else one for one in found]
+        return Trajectory(*(np.stack(parts) for parts in zip(*rows, strict=True))), whole

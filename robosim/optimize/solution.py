@@ -30,7 +30,7 @@ class Solution:
     cost : float
     costs : tuple of float
         Of the guess, and after each iteration; where `contact_speed` changes, the cost may rise.
-    contact_speed : float [m/s]
+    contact_speed : float [m/s], or None of a MinimalSimulation
     lower, upper : (nu,) [N m or N]
     timestep : float [s]
     """
@@ -44,7 +44,7 @@ class Solution:
     K: Array
     cost: float
     costs: tuple[float, ...]
-    contact_speed: float
+    contact_speed: float | None
     lower: Array
     upper: Array
     timestep: float
@@ -52,7 +52,7 @@ class Solution:
     def __repr__(self) -> str:
         return (
             f"Solution('{self.status}', cost={self.cost:.6g}, {len(self.tau)} steps, "
-            f"{len(self.costs) - 1} iterations, contact_speed={self.contact_speed:g})"
+            f"{len(self.costs) - 1} iterations, contact_speed={self.contact_speed})"
         )
 
     @property
