@@ -12,9 +12,7 @@ ENOUGH = 1e-10  # of the slope that was there to begin with
 SUFFICIENT = 0.1  # of the decrease that the slope promises
 
 
-def least_in_box(
-    H: Array, g: Array, lower: Array, upper: Array
-) -> tuple[Array, NDArray[np.bool_]]:
+def least_in_box(H: Array, g: Array, lower: Array, upper: Array) -> tuple[Array, NDArray[np.bool_]]:
     """x (n,) of the least ``x^T H x / 2 + g^T x`` between bounds, and where no bound holds it.
 
     Parameters

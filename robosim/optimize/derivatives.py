@@ -11,6 +11,9 @@ from robosim.simulation import Simulation
 from robosim.simulation.linearization import linearize
 from robosim.validation import Array
 
+MOST = 64  # states of a batch at once, which have memory of their own
+
+
 class Steps(NamedTuple):
     """n steps to first order, as `Linearization` has one: where they lead, and A and B."""
 
@@ -18,9 +21,6 @@ class Steps(NamedTuple):
     v: Array
     A: Array
     B: Array
-
-
-MOST = 64  # states of a batch at once, which have memory of their own
 
 
 class Along:

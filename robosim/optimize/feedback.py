@@ -97,12 +97,10 @@ class Feedback(Compiled):
                 "a feedback is followed by one of the same robot and timestep, neither periodic"
             )
         rows = ((self.q, other.q), (self.v, other.v), (self.tau, other.tau), (self.K, other.K))
-        joined = [np.concatenate(pair) for pair in rows]
-        ends = {
-            "lower": np.maximum(self.lower, other.lower),
-            "upper": np.minimum(self.upper, other.upper),
-        }
-        return Feedback(self.robot, *joined, self.timestep, self.begin, **ends)
+        q, v, tau, K = (np.concatenate(pair) for pair in rows)
+        lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
+        h, begin = self.timestep, self.begin
+        return Feedback(self.robot, q, v, tau, K, h, begin, lower=lower, upper=upper)
 
     def row(self, time: float) -> int:
         """The row that holds at a time [s]."""

@@ -108,7 +108,7 @@ def ilqr(
             law = search.solve(law, speed, iterations, advance)
     at = Rollouts(sim, speeds[-1], LENGTHS[:1]).one(law)  # with the warnings that it deserves
     return Solution(
-        robot, search.status, sim.time + sim.timestep * np.arange(n + 1), at.q, at.v, at.tau,
+        robot, search.status, np.asarray(sim.time + sim.timestep * np.arange(n + 1)), at.q, at.v, at.tau,
         law.K, search.costs[-1], tuple(search.costs), speeds[-1], low, high, sim.timestep,
     )  # fmt: skip
 
@@ -172,14 +172,16 @@ class _Search:
         while True:
             if moved:
                 A, B, expansion, takes = self._expanded(along)
-            found = backward(
-                A, B, expansion, self.lower - self.at.tau, self.upper - self.at.tau, mu
-            )
+            bounds = self.lower - self.at.tau, self.upper - self.at.tau
+            found = backward(A, B, expansion, *bounds, mu)
             if found is not None:
                 K = found.K if takes is None else found.K @ takes
                 law = self._law(self.at.q[:-1], self.at.v[:-1], self.at.tau, K)
-                if found.expected(1.0) <= self.tolerance * max(abs(total), LEAST):
-                    self.status = "converged" if mu <= 1.0 else "stuck"
+                if self._promises_nothing(found, total):
+                    # Regularisation alone makes steps short that promise little.
+                    plain = backward(A, B, expansion, *bounds, self.regularisation)
+                    least = plain is not None and self._promises_nothing(plain, total)
+                    self.status = "converged" if least else "stuck"
                     break
                 if left == 0:
                     break
@@ -195,6 +197,9 @@ class _Search:
                 self.status = "stuck"
                 break
         return law
+
+    def _promises_nothing(self, found: Pass, total: float) -> bool:
+        return bool(found.expected(1.0) <= self.tolerance * max(abs(total), LEAST))
 
     def _step(
         self, rollouts: Rollouts, law: Feedback, found: Pass, total: float
@@ -219,7 +224,9 @@ class _Search:
         each = np.asarray(self.cost.values(*of), dtype=float)
         m, n = of.tau.shape[:2]
         if each.shape != (m, n + 1):
-            raise OptionError(f"values of the cost must have shape ({m}, {n + 1}), not {each.shape}")
+            raise OptionError(
+                f"values of the cost must have shape ({m}, {n + 1}), not {each.shape}"
+            )
         _refuse_infinite("the cost", each.T)
         return np.asarray(each.sum(axis=1))
 
@@ -248,8 +255,8 @@ class _Search:
 
     def _law(self, q: Array, v: Array, tau: Array, K: Array) -> Feedback:
         sim = self.sim
-        ends = {"lower": self.lower, "upper": self.upper}
-        return Feedback(sim.robot, q, v, tau, K, sim.timestep, float(sim.time), **ends)
+        h, begin = sim.timestep, float(sim.time)
+        return Feedback(sim.robot, q, v, tau, K, h, begin, lower=self.lower, upper=self.upper)
 
 
 @contextmanager
@@ -287,7 +294,7 @@ def _bounds(
 def _speeds(sim: Any, given: float | Sequence[float] | None) -> Sequence[float | None]:
     if not isinstance(sim, Simulation):
         if given is not None:
-            raise OptionError("contact_speed is for a Simulation: nothing touches in joint coordinates")
+            raise OptionError("contact_speed is for a Simulation: nothing else has contacts")
         return (None,)
     if given is None:
         given = sim.options["contact_speed"]
@@ -296,5 +303,4 @@ def _speeds(sim: Any, given: float | Sequence[float] | None) -> Sequence[float |
         raise OptionError(
             f"contact_speed must be positive, and several from large to small, not {given!r}"
         )
-    found: list[float | None] = speeds.tolist()
-    return found
+    return [float(speed) for speed in speeds]

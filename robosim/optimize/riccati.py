@@ -51,7 +51,7 @@ def _stays(A: Array, B: Array) -> str:
         if abs(value) > 1.0 - 1e-6 and np.abs(mode @ B).max() < 1e-9 * np.abs(B).max()
     ]
     if stay:
-        return f"torques do not reach {len(stay)} modes that do not decay (the first: {stay[0]:.6g})"
+        return f"torques do not reach {len(stay)} modes that do not decay, as {stay[0]:.6g}"
     return "a mode that does not decay is not weighed, or next to not"
 
 

@@ -76,6 +76,7 @@ class Rollouts:
         q[:, 0], v[:, 0] = batch.q, batch.v
         for k in range(n):
             tau[:, k] = law.torques(k, q[:, k], v[:, k], self._lengths, push[k])
+            tau[~whole, k] = law.tau[k]
             run = batch.rollout(1, tau[:, k])
             q[:, k + 1], v[:, k + 1] = run.q[:, -1], run.v[:, -1]
             lost = np.flatnonzero(run.failed | ~np.isfinite(run.v[:, -1]).all(axis=1))

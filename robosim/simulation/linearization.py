@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.compiled.kinds import CONE, DRY, LIMIT, RATE, TURN
 from robosim.compiled.model import Model
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ConvergenceError, OptionError
+from robosim.errors import ControllerError, ConvergenceError, OptionError
 from robosim.kernels.compiler import PLAIN
 from robosim.kernels.solve.status import CONVERGED
 from robosim.simulation.controllers import PD

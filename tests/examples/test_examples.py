@@ -60,6 +60,10 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("gaits.csv",),
         r"1 on \w+: best 0\.\d+ m(.|\n)*2 on (Ray|threads)(.|\n)*the same to the last bit",
     ),
+    "23_swing_up": (
+        ("swing_up.parquet",),
+        r"cost \d+\.\d\d\nlargest torque \d+\.\d N m, .*\nafter 12 s \d\.\de-0[3-9] rad",
+    ),
 }
 OPTIONS = {
     "07_live_view": ("--seconds", "1"),
@@ -67,6 +71,7 @@ OPTIONS = {
     "20_ppo_with_sb3": ("--quick",),
     "21_ppo_in_one_file": ("--quick",),
     "22_search_on_ray": ("--quick",),
+    "23_swing_up": ("--quick",),
 }
 
 

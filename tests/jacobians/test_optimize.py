@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 from scipy.linalg import expm, solve_discrete_are
 
-from robosim import Dynamics, Mechanism, OptionError, Simulation, linearize, optimize
+from robosim import (
+    ControllerError,
+    Dynamics,
+    Mechanism,
+    OptionError,
+    Simulation,
+    linearize,
+    optimize,
+)
 from robosim.models.builders import double_four_bar
 from robosim.optimize.derivatives import along
 from robosim.optimize.free import FreeCoordinates, reduced
@@ -29,7 +37,7 @@ def linkage(angle: float = np.pi) -> Mechanism:
 
 
 def test_gains_of_a_linkage_are_those_of_its_one_coordinate() -> None:
-    """``3 x'' = 3.5 g sin x + u``, by the matrix exponential; errors fall as the timestep's square."""
+    """``3 x'' = 3.5 g sin x + u`` by the matrix exponential; errors fall as the square of steps."""
     robot, R = linkage(), np.array(((0.01,),))
     errors = []
     for h in (4e-3, 2e-3):
@@ -80,6 +88,8 @@ def test_torques_of_each_state_of_a_batch_or_sequence() -> None:
         alone = linearize(one, rows[k])
         np.testing.assert_array_equal(both.v[k], alone.v)
     assert np.abs(both.v[0] - both.v[1]).max() > 1e-4
+    with pytest.raises(ControllerError, match="3 rows of torques for 2 states"):
+        linearize((sim, other), np.zeros((3, 1)))
 
 
 def test_the_a1_raises_a_foreleg(a1: Mechanism) -> None:

@@ -9,7 +9,15 @@ import pytest
 from scipy.linalg import expm, solve_discrete_are
 
 import robosim
-from robosim import Joint, Mechanism, MinimalSimulation, OptionError, StateError, optimize
+from robosim import (
+    ConvergenceError,
+    Joint,
+    Mechanism,
+    MinimalSimulation,
+    OptionError,
+    StateError,
+    optimize,
+)
 from robosim.models.builders import double_pendulum
 from robosim.models.builders.parts import block, hinge, rod
 
@@ -73,9 +81,7 @@ def test_an_equilibrium_in_rows_is_a_trajectory_and_a_period() -> None:
 def test_a_cart_pole_swings_up_and_stands() -> None:
     sim = simulation(cart_pole())
     h, n = TIMESTEP, 50
-    cost = optimize.QuadraticCost(
-        sim.robot, UP, Q=0.1 * h, R=0.01 * h, final=(100, 100, 10, 10)
-    )
+    cost = optimize.QuadraticCost(sim.robot, UP, Q=0.1 * h, R=0.01 * h, final=(100, 100, 10, 10))
     found = optimize.ilqr(sim, cost, n, iterations=40)
     assert np.abs(found.q[-1] - UP).max() < 0.02
     assert np.abs(found.tau).max() <= 10.0
@@ -145,9 +151,9 @@ class Broken(optimize.QuadraticCost):
 def test_bad_input_is_refused_by_name() -> None:
     sim = simulation(cart_pole())
     robot, zero = sim.robot, (0.0, 0.0)
-    with pytest.raises(StateError, match="no equilibrium.*'hinge'"):
+    with pytest.raises(StateError, match=r"no equilibrium.*'hinge'"):
         optimize.lqr(sim, (0.0, 1.0), zero, (0,), 1.0, 1.0)
-    with pytest.raises(StateError, match="no trajectory.*step 0"):
+    with pytest.raises(StateError, match=r"no trajectory.*step 0"):
         optimize.lqr(sim, np.tile((0.0, 1.0), (3, 1)), np.zeros((3, 2)), np.zeros((2, 1)), 1.0, 1.0)
     with pytest.raises(OptionError, match=r"tau must be .* shape \(1,\)"):
         optimize.lqr(sim, UP, zero, zero, 1.0, 1.0)
@@ -167,6 +173,8 @@ def test_bad_input_is_refused_by_name() -> None:
     }.items():
         with pytest.raises(OptionError, match=said):
             optimize.ilqr(sim, **{"cost": cost, "horizon": 5, **options})
+    with pytest.raises(ConvergenceError, match="did not converge"):
+        optimize.ilqr(sim, cost, 5, 1e12 * np.ones((5, 1)), upper=np.inf)
     with pytest.raises(OptionError, match="Simulation"):
         optimize.ilqr(robot, cost, 5)
     with pytest.raises(OptionError, match="no actuated joint"):
