@@ -107,9 +107,10 @@ def ilqr(
         for speed in speeds:
             law = search.solve(law, speed, iterations, advance)
     at = Rollouts(sim, speeds[-1], LENGTHS[:1]).one(law)  # with the warnings that it deserves
+    t = np.asarray(sim.time + sim.timestep * np.arange(n + 1), dtype=float)
     return Solution(
-        robot, search.status, np.asarray(sim.time + sim.timestep * np.arange(n + 1)), at.q, at.v, at.tau,
-        law.K, search.costs[-1], tuple(search.costs), speeds[-1], low, high, sim.timestep,
+        robot, search.status, t, at.q, at.v, at.tau, law.K, search.costs[-1],
+        tuple(search.costs), speeds[-1], low, high, sim.timestep,
     )  # fmt: skip
 
 

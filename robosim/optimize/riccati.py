@@ -16,7 +16,7 @@ MARGIN = 1e-9  # by which modes have to be within the unit circle
 
 def gain(A: Array, B: Array, P: Array, R: Array) -> Array:
     """(nu, nx), of ``u = -K x`` with the value ``x^T P x`` behind the step."""
-    return np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
+    return np.asarray(np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A))
 
 
 def steady(A: Array, B: Array, Q: Array, R: Array) -> tuple[Array, Array]:

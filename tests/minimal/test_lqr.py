@@ -78,6 +78,38 @@ def test_an_equilibrium_in_rows_is_a_trajectory_and_a_period() -> None:
     np.testing.assert_allclose(period.K, np.tile(still.K, (4, 1, 1)), rtol=1e-7)
 
 
+def test_a_cart_that_goes_to_and_fro_has_the_gains_of_one_that_stands() -> None:
+    """A linear system on a period that moves: without gravity, the pole straight along the rail."""
+    sim = MinimalSimulation(cart_pole(), TIMESTEP, (0, 0, 0), integrator="galerkin", order=4)
+    along, n = np.array((0.0, np.pi / 2)), 20
+    tau = 3.0 * np.cos(2 * np.pi * np.arange(n) / n)[:, None]
+
+    def run(speed: float) -> tuple[np.ndarray, np.ndarray]:
+        sim.set_state(along, (speed, 0.0))
+        knots = [(sim.q.copy(), sim.v.copy())]
+        for force in tau:
+            sim.step(force)
+            knots.append((sim.q.copy(), sim.v.copy()))
+        sim.set_state(along)
+        return np.array([q for q, _ in knots]), np.array([v for _, v in knots])
+
+    drift = run(0.0)[0][-1, 0]
+    q, v = run(-drift / (n * TIMESTEP))
+    assert np.ptp(q[:, 0]) > 0.02
+    weights = (1.0, 0.0, 0.1, 0.0)
+    found = optimize.lqr(sim, q, v, tau, weights, 0.1, periodic=True)
+    rows = np.tile(along, (201, 1)), np.zeros((201, 2)), np.zeros((200, 1))
+    still = optimize.lqr(sim, *rows, weights, 0.1).K[0]
+    np.testing.assert_allclose(found.K, np.tile(still, (n, 1, 1)), rtol=1e-6, atol=1e-8)
+    # Pushed aside it comes back to its period, for many of them.
+    sim.set_state((0.1, along[1]), v[0])
+    sim.run((10 * n + 7) * TIMESTEP, found)
+    np.testing.assert_allclose(sim.q, q[7], atol=1e-6)
+    assert np.abs(q[7] - q[0]).max() > 0.01
+    with pytest.raises(StateError, match="no period"):
+        optimize.lqr(sim, q[:-1], v[:-1], tau[:-1], weights, 0.1, periodic=True)
+
+
 def test_a_cart_pole_swings_up_and_stands() -> None:
     sim = simulation(cart_pole())
     h, n = TIMESTEP, 50
@@ -99,6 +131,7 @@ def test_a_cart_pole_swings_up_and_stands() -> None:
     again = optimize.ilqr(sim, cost, n, found, iterations=1)
     assert again.costs[0] == pytest.approx(found.cost, rel=1e-9)
     assert again.cost <= found.cost
+    assert again.status == "iterations"
 
 
 def test_an_acrobot_swings_up_and_stands() -> None:
@@ -130,7 +163,7 @@ def test_of_a_linear_system_it_takes_one_step_to_lqr() -> None:
     rows = np.tile(along, (n + 1, 1)), np.zeros((n + 1, 2)), np.zeros((n, 1))
     law = optimize.lqr(sim, *rows, weights, 0.1)
     np.testing.assert_allclose(found.tau[0], -law.K[0, :, 0] * start[0], rtol=1e-6)
-    x = np.array((*start, 0.0, 0.0))
+    np.testing.assert_allclose(found.K, law.K, rtol=1e-6, atol=1e-9)
     total = 0.0
     for k in range(n):
         x = np.array((*(found.q[k] - along), *found.v[k]))
