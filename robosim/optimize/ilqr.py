@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robosim.errors import OptionError
+from robosim.errors import ConvergenceError, OptionError
 from robosim.optimize.backward import Pass, backward
 from robosim.optimize.checks import numbers
 from robosim.optimize.costs import Cost, Expansion
@@ -25,6 +25,7 @@ from robosim.validation import Array, count
 
 LENGTHS = 0.5 ** np.arange(8.0)  # of steps, all of which are tried at once
 ACCEPTED = 1e-3  # of the decrease that is promised
+SMOOTHER = 10.0  # contacts for derivatives, where those of a step cannot be had otherwise
 FACTOR = 2.0  # by which changes of the regularisation change
 LEAST, MOST = 1e-9, 1e9  # of the regularisation
 
@@ -63,7 +64,8 @@ def ilqr(
     contact_speed : float, or sequence of floats [m/s], or None
         With several the problem is solved with each, from large to small, and each begins where
         the last one has ended. Large ones let the search feel contacts before they are made and
-        broken. None for that of the simulation.
+        broken. None for that of the simulation. Where a step has no derivatives, those of ten
+        times as smooth contacts are taken along the horizon.
     iterations : int
         At most, with each contact_speed.
     tolerance : float
@@ -169,10 +171,10 @@ class _Search:
         self.costs.append(total)
         self.status = "iterations"
         mu, change = self.regularisation, 1.0
-        moved, left = True, iterations
+        left = iterations
+        A, B, expansion, takes = self._expanded(along, speed)
         while True:
-            if moved:
-                A, B, expansion, takes = self._expanded(along)
+            moved = False
             bounds = self.lower - self.at.tau, self.upper - self.at.tau
             found = backward(A, B, expansion, *bounds, mu)
             if found is not None:
@@ -186,9 +188,14 @@ class _Search:
                     break
                 if left == 0:
                     break
+                before = self.at, total
                 moved, total = self._step(rollouts, law, found, total)
-            else:
-                moved = False
+                if moved:
+                    try:
+                        A, B, expansion, takes = self._expanded(along, speed)
+                    except ConvergenceError:
+                        # Solved, but not with derivatives: a shorter step leads elsewhere.
+                        (self.at, total), moved = before, False
             left = max(left - 1, 0)
             self.costs.append(total)
             advance(said=f"cost {total:.6g}")
@@ -231,7 +238,9 @@ class _Search:
         _refuse_infinite("the cost", each.T)
         return np.asarray(each.sum(axis=1))
 
-    def _expanded(self, along: Along) -> tuple[Array, Array, Expansion, Array | None]:
+    def _expanded(
+        self, along: Along, speed: float | None
+    ) -> tuple[Array, Array, Expansion, Array | None]:
         """Derivatives of steps and cost, by free coordinates, and these by all of them."""
         q, v, tau = self.at
         expansion = Expansion(*(np.asarray(a, dtype=float) for a in self.cost.expand(q, v, tau)))
@@ -241,7 +250,13 @@ class _Search:
             if array.shape != shape:
                 raise OptionError(f"{name} of the cost must have shape {shape}, not {array.shape}")
             _refuse_infinite(f"{name} of the cost", array)
-        steps = along(q[:-1], v[:-1], tau, float(self.sim.time), None)
+        given = q[:-1], v[:-1], tau, float(self.sim.time)
+        try:
+            steps = along(*given, None)
+        except ConvergenceError:
+            if speed is None:
+                raise
+            steps = along(*given, SMOOTHER * speed)
         if self.free.all:
             return steps.A, steps.B, expansion, None
         parts = self.free.along(q, v)
