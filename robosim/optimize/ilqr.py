@@ -86,7 +86,8 @@ def ilqr(
         For wrong shapes, parameters that are none, a cost or derivatives of it that are not finite
         (with the step), a simulation under applied wrenches or with what ilqr does not take.
     ConvergenceError
-        If a step of the guess cannot be solved: no trajectory is there to begin with.
+        If a step of the guess cannot be solved, or not with its derivatives: no trajectory is
+        there to begin with.
     """
     if not (isinstance(sim, Simulation) or hasattr(sim, "linearizer")):
         raise OptionError(
@@ -172,7 +173,13 @@ class _Search:
         self.status = "iterations"
         mu, change = self.regularisation, 1.0
         left = iterations
-        A, B, expansion, takes = self._expanded(along, speed)
+        try:
+            A, B, expansion, takes = self._expanded(along, speed)
+        except ConvergenceError:
+            if len(self.costs) == 1:
+                raise  # nothing has been found yet
+            self.status = "stuck"
+            return self._law(self.at.q[:-1], self.at.v[:-1], self.at.tau, law.K)
         while True:
             moved = False
             bounds = self.lower - self.at.tau, self.upper - self.at.tau

@@ -22,7 +22,8 @@ class Solution:
     status : str
         "converged": no change of the torques promises to lower the cost by more than the
         tolerance. "iterations": there were no more of them. "stuck": no step lowers the cost as
-        promised, which contacts with a small `contact_speed` may cause.
+        promised, or a step has no derivatives, which contacts with a small `contact_speed` may
+        cause.
     t : (n + 1,) [s]
     q, v, tau : (n + 1, nq), (n + 1, nv), (n, nu)
     K : (n, nu, 2 nv)
