@@ -124,3 +124,35 @@ def test_the_a1_raises_a_foreleg(a1: Mechanism) -> None:
     sim.apply_wrench("trunk", force=(1.0, 0.0, 0.0))
     with pytest.raises(OptionError, match="wrenches"):
         optimize.ilqr(sim, cost, n)
+
+
+def test_the_a1_hops(a1: Mechanism) -> None:
+    """By more than 0.1 m, all feet in the air; found through contacts, replayed with hard ones."""
+    h, n, apex, height = 0.01, 50, 34, 0.2
+    sim = Simulation(a1, h, contact_speed=1e-3)
+    sim.run(1.0, "stand")
+    start = sim.q.copy()
+    sim.set_state(start)
+    # The base is to fly like a ball; torques, legs and when to leave the ground are open.
+    q, v = np.tile(start, (n + 1, 1)), np.zeros((n + 1, a1.nv))
+    since = h * (np.arange(n + 1) - apex)
+    above = height - 0.5 * 9.81 * since**2
+    flies = above > 0.0
+    q[flies, 2] += above[flies]
+    v[flies, 2] = -9.81 * since[flies]
+    Q = np.array([1, 1, 100, *[5] * 3, *[0.3] * 12, 0.01, 0.01, 1, *[0.01] * 3, *[0.001] * 12])
+    cost = optimize.QuadraticCost(a1, q, v, Q=5 * h * Q, R=1e-4 * h, final=0.1 * Q)
+    speeds = 3e-2, 1e-2, 1e-3
+    found = optimize.ilqr(sim, cost, n, "stand", contact_speed=speeds, iterations=30)
+    assert np.all(np.abs(found.tau) <= a1.effort_limits)
+    hard = Simulation(a1, h, contact_speed=1e-10)
+    hard.set_state(start)
+    ground = min(hard.frame(f"{leg}_foot")[0][2] for leg in ("FR", "FL", "RR", "RL"))
+    law, base, feet = found.controller(), [start[:3]], []
+    for _ in range(n):
+        hard.step(law(hard))
+        base.append(hard.q[:3].copy())
+        feet.append(min(hard.frame(f"{leg}_foot")[0][2] for leg in ("FR", "FL", "RR", "RL")))
+    assert max(z for _, _, z in base) - start[2] > 0.1
+    assert max(feet) - ground > 0.05
+    assert np.abs(np.array(base) - found.q[:, :3]).max() < 0.01
