@@ -35,7 +35,7 @@ class Pass(NamedTuple):
 def backward(
     A: Array, B: Array, cost: Expansion, lower: Array, upper: Array, regularisation: float
 ) -> Pass | None:
-    """The pass, or None if it takes more regularisation [Tassa2014, Sect. II and III].
+    """The pass, or None if it takes more regularisation [Tassa2014].
 
     Parameters
     ----------

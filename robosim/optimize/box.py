@@ -1,4 +1,4 @@
-"""Quadratic programs between bounds, by projected Newton steps [Tassa2014, Sect. III]."""
+"""Quadratic programs between bounds, by projected Newton steps [Tassa2014]."""
 
 from __future__ import annotations
 
