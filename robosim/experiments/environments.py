@@ -78,7 +78,7 @@ class Peer:
 
         outer = self
 
-        class One(gymnasium.Env[Array, Array]):
+        class One(gymnasium.Env[Any, Any]):
             observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (37,))
             action_space = gymnasium.spaces.Box(-np.inf, np.inf, (12,))
 

@@ -41,7 +41,7 @@ def learn(
     threads: int = 2,
     spread: float = 0.3,
     entropy: float = 0.0,
-) -> tuple[Callable[[Array], Array], list[dict[str, float]], int]:
+) -> tuple[Callable[[Any], Array], list[dict[str, float]], int]:
     """Learn a task by PPO of Stable-Baselines3 for some seconds on the clock.
 
     Actions begin with a standard deviation of `spread`, and `entropy` rewards what keeps it large.
@@ -111,7 +111,7 @@ def learn(
 
 
 def walked(
-    act: Callable[[Array], Array], seconds: float, n: int = 16, threads: int = 2
+    act: Callable[[Any], Array], seconds: float, n: int = 16, threads: int = 2
 ) -> tuple[Array, int]:
     """Mean forward speed (n,) of walks of a policy [m/s], and how many fell."""
     from robosim.envs import RobotVectorEnv
@@ -195,14 +195,14 @@ def baseline(name: str, seconds: float, n: int = 64, rounds: int = 64) -> dict[s
     }
 
 
-def returns(name: str, act: Callable[[Array], Array] | None, n: int) -> Array:
+def returns(name: str, act: Callable[[Any], Array] | None, n: int) -> Array:
     """Returns (n,) of first episodes of a policy, or of actions that are zero."""
     from robosim.envs import RobotVectorEnv
 
     envs = RobotVectorEnv(task=name, num_envs=n, autoreset_mode="SameStep")
     seen, _ = envs.reset(seed=1000)
     total, live = np.zeros(n), np.ones(n, dtype=bool)
-    still = np.zeros((n, *envs.single_action_space.shape), dtype=np.float32)
+    still = np.zeros(envs.action_space.shape or (), dtype=np.float32)
     while live.any():
         seen, reward, over, late, _ = envs.step(still if act is None else act(seen))
         total += np.where(live, reward, 0.0)
