@@ -199,7 +199,7 @@ def find_projected_chords(model, state, system, work, dt):
 
     As `find_chords`, where what leads to arcs is projected, with the factors that are there.
     """
-    t = work.scratch[0]
+    given = work.scratch[0].f
     for _ in range(MOST_REPETITIONS):
         if not find_changes(model, work.pose2, work.twists, dt, work):
             break
@@ -207,10 +207,10 @@ def find_projected_chords(model, state, system, work, dt):
         left, largest = 0.0, 0.0
         for i in range(model.bodies.shape[0]):
             body, twist, change = state.bodies[i], work.twists[i].w, work.rhs[i].w
-            assign(body.v, t.w[:3])
-            rotate(work.pose2[i].R, body.omega, t.w[3:])
+            assign(body.v, given[:3])
+            rotate(work.pose2[i].R, body.omega, given[3:])
             for k in range(6):
-                chord = t.w[k] - change[k]
+                chord = given[k] - change[k]
                 left, largest = max(left, abs(chord - twist[k])), max(largest, abs(chord))
                 twist[k] = chord
         if everywhere(left <= CLOSE * largest):
