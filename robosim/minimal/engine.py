@@ -8,8 +8,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim import quaternions
 from robosim.compiled.arrays import assign_all, copied
-from robosim.compiled.minimal import RIQN, Minimal, Options, Tree, make_minimal
+from robosim.compiled.minimal import RIQN, Loads, Minimal, Options, Tree, make_minimal
 from robosim.compiled.records.minimal import TURN
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, ModelError, StateError
@@ -108,6 +109,37 @@ class Engine:
     def timestep(self) -> float:
         """Length of a step [s]."""
         return self.parts.options.dt
+
+    @property
+    def q(self) -> Array:
+        """Joint coordinates (nq,) at the knot."""
+        return self.parts.state.q
+
+    @property
+    def v(self) -> Array:
+        """Joint velocities (nv,) at the knot."""
+        return self.parts.state.v
+
+    @property
+    def gravity(self) -> Array:
+        """Acceleration of free fall (3,) [m/s^2], world."""
+        return self.parts.model.gravity
+
+    @property
+    def loads(self) -> Loads:
+        """What acts over the next steps."""
+        return self.parts.loads
+
+    def states(self) -> NDArray[np.void]:
+        """The bodies at the knot, (nb,) BODY."""
+        n = len(self.robot.bodies)
+        axes = np.empty((n, 3, 3))
+        bodies = np.zeros(n, dtype=BODY)
+        x, v, omega = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
+        self.calls.bodies(self.address, x, axes, v, omega)
+        bodies["x"], bodies["v"], bodies["omega"] = x, v, omega
+        bodies["q"] = [quaternions.from_matrix(R) for R in axes]
+        return bodies
 
     @property
     def time(self) -> float:

@@ -45,6 +45,11 @@ def check_robot(robot: Mechanism, ignore: Collection[str]) -> None:
                 f"have: {INSTEAD}",
                 element=f"joint '{joint.name}'",
             )
+    check_inertias(robot)
+
+
+def check_inertias(robot: Mechanism) -> None:
+    """Refuse bodies with inertias that no body can have, and links that move nothing."""
     for body in unturnable(robot):
         raise ModelError(
             "inertia must be positive definite to be simulated; its principal moments are "

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from robosim import quaternions
 from robosim.compiled.building.segments import compile_tree
 from robosim.compiled.minimal import (
     ACCELERATION,
@@ -22,26 +21,18 @@ from robosim.compiled.minimal import (
     VELOCITY,
     Options,
 )
-from robosim.description.charts import check_on_chart
 from robosim.description.mechanism import Mechanism
-from robosim.errors import OptionError, StateError
+from robosim.errors import OptionError
 from robosim.minimal.closing import Closer
-from robosim.minimal.engine import BODY, Engine
+from robosim.minimal.engine import Engine
 from robosim.minimal.refusals import check_integrator, check_robot
 from robosim.runtime.notice import CompileNotice
-from robosim.simulation.frames import Frames
-from robosim.simulation.given import check_time, checked, checked_pose
-from robosim.simulation.loads import Held, wrench_about
-from robosim.simulation.motions import Motions
-from robosim.simulation.readings import Contact, contact_positions
-from robosim.simulation.running import Running
-from robosim.simulation.runs import Runs
-from robosim.simulation.views import BodyState
+from robosim.simulation.contactless import Contactless
+from robosim.simulation.loads import Held
 from robosim.validation import Array, count, finite, read_only
 
 if TYPE_CHECKING:
     from robosim.minimal.linearization import MinimalLinearizer
-    from robosim.simulation.dynamics import Dynamics
 
 METHODS = {"riqn": RIQN, "newton": NEWTON, "galerkin": GALERKIN}
 GUESSES = {
@@ -53,15 +44,7 @@ GUESSES = {
 HIGHEST = 12  # order that is offered
 
 
-class Bodies(NamedTuple):
-    """What a `BodyState` is of."""
-
-    bodies: NDArray[np.void]  # (nb,) BODY
-    q: Array
-    v: Array
-
-
-class MinimalSimulation(Frames, Runs):
+class MinimalSimulation(Contactless):
     """Steps a tree with variational integrators in joint coordinates, O(n) in its joints.
 
     It has no contacts, limits, dry friction, motions or tendons: it refuses them by name. What it
@@ -162,16 +145,14 @@ class MinimalSimulation(Frames, Runs):
         # What another one has to share for this one to go on from its state.
         numbers = {name: value.tobytes() for name, value in drags.items()}
         self._asked_for = options, order, weight.tobytes(), numbers
-        self._dynamics: Dynamics | None = None
         engine = Engine(robot, model_of, options)
-        self._own(engine, Held(robot, engine.parts.loads))  # type: ignore[arg-type]
+        self._own(engine, Held(robot, engine.loads))  # type: ignore[arg-type]
         self.set_state()
 
     def _own(self, engine: Engine, held: Held) -> None:
         """Make what belongs to this simulation alone."""
-        self.engine, self.held = engine, held
+        super()._own(engine, held)
         self._closer = Closer(self.robot, engine.timestep, self.gravity)
-        self._running = Running(engine, held, Motions(self.robot, engine.timestep))
 
     def set_state(
         self,
@@ -203,116 +184,14 @@ class MinimalSimulation(Frames, Runs):
         ModelError
             Where a coordinate moves nothing that has inertia.
         """
-        self._running.refuse_if_busy()
-        robot = self.robot
-        at_home = q is None
-        q = checked_pose(robot, "q", np.asarray(robot.home) if q is None else q)
-        for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
-            if joint.own_chart is not None and not at_home:
-                check_on_chart(joint.own_chart, q[start : start + joint.nq], joint.name)
-        v = checked("v", np.zeros(robot.nv) if v is None else v, robot.v_names)
-        check_time(time)
-        for name in hold:
-            robot.joint_index(name)
+        q, v = self._checked_start(q, v, time, hold)
         q, v = self._closer.close(q, v, hold)
         self.engine.start(q, v, float(time))
-
-    def copy(self) -> MinimalSimulation:
-        """A simulation of the same robot in the same state that goes its own way.
-
-        It takes the same steps as this one, to the last bit.
-        """
-        other = object.__new__(MinimalSimulation)
-        other.__dict__.update(self.__dict__)
-        engine = self.engine.copied()
-        other._own(engine, self.held.beside(engine.parts.loads))  # type: ignore[arg-type]
-        return other
-
-    def restore(self, other: MinimalSimulation) -> None:
-        """Go to the state of another simulation of the same robot; or back to a `copy`'s.
-
-        Raises
-        ------
-        StateError
-            If it is of another robot, or has other options.
-        """
-        self._running.refuse_if_busy()
-        if not self.is_like(other):
-            raise StateError(
-                "a simulation can go to the state of a MinimalSimulation of the same robot (one "
-                "Mechanism for both), with the same timestep, gravity and options, not to "
-                f"{other!r}"
-            )
-        if other is not self:
-            self.engine.restore(other.engine)
-            self.held.control_by(None)
-            self.held.release_servos()
-
-    @property
-    def timestep(self) -> float:
-        """Length of a step [s]; another one needs another simulation."""
-        return self.engine.timestep
-
-    @property
-    def gravity(self) -> Array:
-        """Acceleration of free fall (3,) [m/s^2], world, read-only."""
-        return self.engine.parts.model.gravity
-
-    @property
-    def time(self) -> float:
-        """Time of the present knot [s]."""
-        return self.engine.time
-
-    @property
-    def steps(self) -> int:
-        """Steps done since the state was set."""
-        return self.engine.counters.steps
-
-    @property
-    def q(self) -> Array:
-        """Joint coordinates (nq,), a read-only copy; angles go on over turns."""
-        return read_only(self.engine.parts.state.q.copy())
-
-    @property
-    def v(self) -> Array:
-        """Joint velocities (nv,) at the knot, a read-only copy."""
-        return read_only(self.engine.parts.state.v.copy())
 
     @property
     def p(self) -> Array:
         """Momenta (nv,) conjugate to v, ``M(q) v`` [N s, N m s], a read-only copy: the state."""
         return read_only(self.engine.parts.state.p.copy())
-
-    @property
-    def torques(self) -> Array:
-        """What drove the joints in the last step, (nv,) [N m or N]; 0 before the first."""
-        if self.steps == 0:
-            return read_only(np.zeros(self.robot.nv))
-        return read_only(self.held.given(self.engine.parts.state.q, self.timestep))
-
-    @property
-    def dynamics(self) -> Dynamics:
-        """Dynamics in joint coordinates of this robot under this gravity, for controllers."""
-        if self._dynamics is None:
-            from robosim.simulation.dynamics import Dynamics
-
-            self._dynamics = Dynamics(self.robot, self.gravity)
-        return self._dynamics
-
-    @property
-    def state(self) -> BodyState:
-        """The bodies at the knot, and joint coordinates; read-only copies."""
-        return BodyState(Bodies(self._bodies(), self.q, self.v))  # type: ignore[arg-type]
-
-    def _bodies(self) -> NDArray[np.void]:
-        n, engine = len(self.robot.bodies), self.engine
-        axes = np.empty((n, 3, 3))
-        bodies = np.zeros(n, dtype=BODY)
-        x, v, omega = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
-        engine.calls.bodies(engine.address, x, axes, v, omega)
-        bodies["x"], bodies["v"], bodies["omega"] = x, v, omega
-        bodies["q"] = [quaternions.from_matrix(R) for R in axes]
-        return bodies
 
     def energy(self) -> float:
         """Kinetic and potential energy at the knot [J], of bodies, rotors and springs.
@@ -328,26 +207,9 @@ class MinimalSimulation(Frames, Runs):
         return out[:3].copy(), out[3:].copy()
 
     @property
-    def lanes(self) -> bool:
-        """False: limbs are not taken side by side."""
-        return False
-
-    @property
     def fourth_order_steps(self) -> int:
         """Steps of order four, as `robosim.Simulation` counts them."""
         return self.steps if self.order == 4 else 0
-
-    def contact_positions(self) -> Array:
-        """Where contacts that are ignored would touch, (nc, 3) [m], world."""
-        return contact_positions(self.robot, Bodies(self._bodies(), self.q, self.v))  # type: ignore[arg-type]
-
-    def contact_forces(self) -> Array:
-        """Zero, (nc, 3) [N]: no contact acts."""
-        return np.zeros((len(self.robot.contacts), 3))
-
-    def contacts(self, ground: bool = True) -> list[Contact]:
-        """None, as no contact acts."""
-        return []
 
     def constraint_violation(self) -> float:
         """Largest violation of a loop or coupling at the knot [m, or the sine of half an angle].
@@ -373,21 +235,6 @@ class MinimalSimulation(Frames, Runs):
 
         check_derivatives(self.robot, contact_speed, parameters)
         return MinimalLinearizer(self.engine, self.held, parameters, pd)
-
-    def apply_wrench(
-        self,
-        body: str,
-        force: ArrayLike = (0.0, 0.0, 0.0),
-        torque: ArrayLike = (0.0, 0.0, 0.0),
-        point: ArrayLike | None = None,
-    ) -> None:
-        """Push a body from now on; see `robosim.Simulation.apply_wrench`."""
-        index, frame = self.robot.body_or_frame(body)
-        state = self.state
-        x = state.x[index]
-        if point is None:
-            point = x + quaternions.rotation_matrix(state.q[index]) @ np.asarray(frame.position)
-        self.engine.parts.loads.external["w"][index] = wrench_about(x, force, torque, point)
 
 
 def drags_of(robot: Mechanism, drag: Mapping[str, ArrayLike]) -> dict[str, Array]:

@@ -103,6 +103,11 @@ class Engine:
         return self.options.dt
 
     @property
+    def gravity(self) -> Array:
+        """Acceleration of free fall (3,) [m/s^2], world."""
+        return self.model.gravity
+
+    @property
     def time(self) -> float:
         """Time of the present knot [s]."""
         return self.counters.start_time + self.counters.steps * self.timestep

@@ -6,11 +6,9 @@ from collections.abc import Collection
 
 import numpy as np
 
-from robosim.description.inertias import unturnable
-from robosim.description.massless import idle_ends
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, OptionError
-from robosim.minimal.refusals import IGNORABLE, INSTEAD, loop_extras, resisting
+from robosim.minimal.refusals import IGNORABLE, INSTEAD, check_inertias, loop_extras, resisting
 
 
 def check_robot(robot: Mechanism, ignore: Collection[str], method: str, coordinates: str) -> None:
@@ -65,19 +63,7 @@ def check_robot(robot: Mechanism, ignore: Collection[str], method: str, coordina
                 "coordinates='reduced'",
                 element=f"joint '{joint.name}'",
             )
-    for body in unturnable(robot):
-        raise ModelError(
-            "inertia must be positive definite to be simulated; its principal moments are "
-            f"{body.principal_moments.tolist()}: correct it, or use "
-            "robosim.Simulation(robot, impossible_inertia='ball')",
-            element=f"body '{body.name}'",
-        )
-    for name in idle_ends(robot):
-        raise ModelError(
-            "has no mass, but hangs on a moving joint: give it an <inertial>, or use "
-            "robosim.Simulation(robot, massless='lock')",
-            element=f"link '{name}'",
-        )
+    check_inertias(robot)
 
 
 def _are_taken(robot: Mechanism, element: str, method: str) -> bool:

@@ -9,28 +9,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robosim import quaternions
-from robosim.description.charts import check_on_chart
 from robosim.description.mechanism import Mechanism
-from robosim.errors import OptionError, StateError
-from robosim.minimal.simulation import Bodies, drags_of
+from robosim.errors import OptionError
+from robosim.minimal.simulation import drags_of
 from robosim.reduced.constraints import Drive
 from robosim.reduced.engine import Engine, Options
 from robosim.reduced.model import Model
 from robosim.reduced.point_force import PointForce
 from robosim.reduced.refusals import check_robot
-from robosim.simulation.frames import Frames
-from robosim.simulation.given import check_time, checked, checked_pose
-from robosim.simulation.loads import Held, wrench_about
-from robosim.simulation.motions import Motions
-from robosim.simulation.readings import Contact, contact_positions
-from robosim.simulation.running import Running
-from robosim.simulation.runs import Runs
-from robosim.simulation.views import BodyState
+from robosim.simulation.contactless import Contactless
+from robosim.simulation.loads import Held
 from robosim.validation import Array, finite, read_only
 
 if TYPE_CHECKING:
-    from robosim.simulation.dynamics import Dynamics
+    pass
 
 METHODS = ("euler", "adaptive")
 COORDINATES = ("reduced", "maximal")
@@ -38,7 +30,7 @@ FINEST = 1e-13  # tolerance, beyond which rounding is
 LATER = ("single", "staggered")  # contacts of [Sueda, Eq. 1.88, Alg. 7]
 
 
-class ReducedSimulation(Frames, Runs):
+class ReducedSimulation(Contactless):
     """REDMAX: reduced coordinates whose Jacobian makes them of maximal ones [Sueda].
 
     A reference in plain numpy, to hold other formulations to, and slow beside them. It has
@@ -136,21 +128,15 @@ class ReducedSimulation(Frames, Runs):
             drags[robot.body_index(name)] = matrix
         forces = _checked_forces(robot, forces, explicit)
         self.robot, self.method, self.coordinates = robot, method, coordinates
-        self.baumgarte, self._gravity = baumgarte, read_only(weight)
+        self.baumgarte = baumgarte
         limited = "limits" not in ignore
-        model = Model(robot, weight, drags, forces, tuple(explicit), baumgarte, limited)
+        model = Model(robot, read_only(weight), drags, forces, tuple(explicit), baumgarte, limited)
         options = Options(float(timestep), method, coordinates, float(tolerance))
         choices = weight.tobytes(), drags.tobytes(), baumgarte, limited, forces
         self._asked_for = options, tuple(sorted(explicit)), *choices
-        self._dynamics: Dynamics | None = None
         engine = Engine(model, options)
         self._own(engine, Held(robot, engine.loads))  # type: ignore[arg-type]
         self.set_state()
-
-    def _own(self, engine: Engine, held: Held) -> None:
-        """Make what belongs to this simulation alone."""
-        self.engine, self.held = engine, held
-        self._running = Running(engine, held, Motions(self.robot, engine.timestep))
 
     def set_state(
         self,
@@ -183,17 +169,7 @@ class ReducedSimulation(Frames, Runs):
         ModelError
             Where a coordinate moves nothing that has inertia.
         """
-        self._running.refuse_if_busy()
-        robot = self.robot
-        at_home = q is None
-        q = checked_pose(robot, "q", np.asarray(robot.home) if q is None else q)
-        for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
-            if joint.own_chart is not None and not at_home:
-                check_on_chart(joint.own_chart, q[start : start + joint.nq], joint.name)
-        v = checked("v", np.zeros(robot.nv) if v is None else v, robot.v_names)
-        check_time(time)
-        for name in hold:
-            robot.joint_index(name)
+        q, v = self._checked_start(q, v, time, hold)
         self.engine.start(q, v, float(time), tuple(hold))
 
     def drive_body(
@@ -223,91 +199,6 @@ class ReducedSimulation(Frames, Runs):
         index = self.robot.body_index(body)
         self.engine.model.drives.append(Drive(index, twist, chosen))  # type: ignore[arg-type]
 
-    def copy(self) -> ReducedSimulation:
-        """A simulation of the same robot in the same state that goes its own way.
-
-        It takes the same steps as this one, to the last bit.
-        """
-        other = object.__new__(ReducedSimulation)
-        other.__dict__.update(self.__dict__)
-        engine = self.engine.copied()
-        other._own(engine, self.held.beside(engine.loads))  # type: ignore[arg-type]
-        return other
-
-    def restore(self, other: ReducedSimulation) -> None:
-        """Go to the state of another simulation of the same robot; or back to a `copy`'s.
-
-        Raises
-        ------
-        StateError
-            If it is of another robot, or has other options.
-        """
-        self._running.refuse_if_busy()
-        if not self.is_like(other):
-            raise StateError(
-                "a simulation can go to the state of a ReducedSimulation of the same robot (one "
-                "Mechanism for both), with the same timestep, gravity and options, not to "
-                f"{other!r}"
-            )
-        if other is not self:
-            self.engine.restore(other.engine)
-            self.held.control_by(None)
-            self.held.release_servos()
-
-    @property
-    def timestep(self) -> float:
-        """Length of a step [s]; another one needs another simulation."""
-        return self.engine.timestep
-
-    @property
-    def gravity(self) -> Array:
-        """Acceleration of free fall (3,) [m/s^2], world, read-only."""
-        return self._gravity
-
-    @property
-    def time(self) -> float:
-        """Time of the present knot [s]."""
-        return self.engine.time
-
-    @property
-    def steps(self) -> int:
-        """Steps done since the state was set."""
-        return self.engine.counters.steps
-
-    @property
-    def q(self) -> Array:
-        """Joint coordinates (nq,), a read-only copy; angles go on over turns."""
-        return read_only(self.engine.q.copy())
-
-    @property
-    def v(self) -> Array:
-        """Joint velocities (nv,) at the knot, a read-only copy."""
-        return read_only(self.engine.v.copy())
-
-    @property
-    def torques(self) -> Array:
-        """What drove the joints in the last step, (nv,) [N m or N]; 0 before the first."""
-        if self.steps == 0:
-            return read_only(np.zeros(self.robot.nv))
-        return read_only(self.held.given(self.engine.q, self.timestep))
-
-    @property
-    def dynamics(self) -> Dynamics:
-        """Dynamics in joint coordinates of this robot under this gravity, for controllers."""
-        if self._dynamics is None:
-            from robosim.simulation.dynamics import Dynamics
-
-            self._dynamics = Dynamics(self.robot, self.gravity)
-        return self._dynamics
-
-    @property
-    def state(self) -> BodyState:
-        """The bodies at the knot, and joint coordinates; read-only copies."""
-        return BodyState(self._bodies())  # type: ignore[arg-type]
-
-    def _bodies(self) -> Bodies:
-        return Bodies(self.engine.states(), self.q, self.v)
-
     def energy(self) -> float:
         """Kinetic and potential energy at the knot [J], of bodies, rotors, springs and forces.
 
@@ -330,11 +221,6 @@ class ReducedSimulation(Frames, Runs):
         return self.engine.violation()
 
     @property
-    def lanes(self) -> bool:
-        """False: limbs are not taken side by side."""
-        return False
-
-    @property
     def order(self) -> int:
         """Of a step: 1 of "euler"; 8 of "adaptive", whose tolerance says how far it is off."""
         return 1 if self.method == "euler" else 8
@@ -343,33 +229,6 @@ class ReducedSimulation(Frames, Runs):
     def fourth_order_steps(self) -> int:
         """Zero; as `robosim.Simulation` counts them."""
         return 0
-
-    def contact_positions(self) -> Array:
-        """Where contacts that are ignored would touch, (nc, 3) [m], world."""
-        return contact_positions(self.robot, self._bodies())  # type: ignore[arg-type]
-
-    def contact_forces(self) -> Array:
-        """Zero, (nc, 3) [N]: no contact acts."""
-        return np.zeros((len(self.robot.contacts), 3))
-
-    def contacts(self, ground: bool = True) -> list[Contact]:
-        """None, as no contact acts."""
-        return []
-
-    def apply_wrench(
-        self,
-        body: str,
-        force: ArrayLike = (0.0, 0.0, 0.0),
-        torque: ArrayLike = (0.0, 0.0, 0.0),
-        point: ArrayLike | None = None,
-    ) -> None:
-        """Push a body from now on; see `robosim.Simulation.apply_wrench`."""
-        index, frame = self.robot.body_or_frame(body)
-        state = self.state
-        x = state.x[index]
-        if point is None:
-            point = x + quaternions.rotation_matrix(state.q[index]) @ np.asarray(frame.position)
-        self.engine.loads.external["w"][index] = wrench_about(x, force, torque, point)
 
 
 def _checked_forces(
