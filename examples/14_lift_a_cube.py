@@ -1,15 +1,12 @@
-"""An arm with a gripper lifts a cube from a table and holds it for ten seconds: lift.parquet.
+"""An arm with a gripper lifts a cube from a table and holds it for ten seconds: lift.parquet."""
 
-Run as python examples/14_lift_a_cube.py [FOLDER]
-"""
-
-import sys
+import argparse
+import tempfile
 from pathlib import Path
 
 import numpy as np
 
-import robosim
-from robosim import Body, Geometry, Joint, Mechanism
+from robosim import Body, Geometry, Joint, Mechanism, Simulation
 
 LINK, REACH, GRIP = 0.4, 0.5, 20.0  # upper and lower arm, and to the cube [m]; of a finger [N]
 
@@ -41,21 +38,31 @@ def angles(lift: float) -> np.ndarray:
     return np.array((shoulder, bend, np.pi - shoulder - bend))
 
 
-def control(sim: robosim.Simulation) -> np.ndarray:
+def control(sim: Simulation) -> np.ndarray:
     """Close the fingers for half a second, lift by 20 cm within a second, and hold."""
     rise, a = np.clip(sim.time - 0.5, 0.0, 1.0), np.zeros(sim.robot.nv)
     a[:3] = 400 * (angles(0.2 * (3 - 2 * rise) * rise**2) - sim.q[:3]) - 40 * sim.v[:3]
     return np.array((*sim.dynamics.inverse_dynamics(sim.q, sim.v, a)[:3], GRIP, GRIP))
 
 
-sim = robosim.Simulation(world(), timestep=2e-3)
-sim.set_state([*angles(0.0), *sim.q[3:]])
-sim.run(3.0, control)
-log = sim.run(10.0, control, also=("contacts", "frame:cube", "frame:gripper/palm"))
-log.save(Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "lift.parquet")
-left, right = (log.column(f"gripper/{side}/pad.contact_fy") for side in ("left", "right"))
-away = np.array([log.column(f"cube.p{k}") - log.column(f"gripper/palm.p{k}") for k in "xyz"])
-slip = np.linalg.norm(away[:, -1] - away[:, 0]) / (log.t[-1] - log.t[0])
-print(f"{sim.robot}\nthe cube is {log.column('cube.pz')[-1] - 0.2:.3f} m over the table")
-print(f"on the fingers: {left.mean():.2f} and {right.mean():.2f} N; slip: {slip:.0e} m/s")
-print(f"the wrist carries {sim.joint_wrenches()['gripper/mount'][2]:.3f} N")
+def main(folder: Path) -> None:
+    sim = Simulation(world(), timestep=2e-3)
+    sim.set_state([*angles(0.0), *sim.q[3:]])
+    sim.run(3.0, control)
+    log = sim.run(10.0, control, also=("contacts", "frame:cube", "frame:gripper/palm"))
+    folder.mkdir(parents=True, exist_ok=True)
+    log.save(folder / "lift.parquet")
+    left, right = (log.column(f"gripper/{side}/pad.contact_fy") for side in ("left", "right"))
+    away = np.array([log.column(f"cube.p{k}") - log.column(f"gripper/palm.p{k}") for k in "xyz"])
+    slip = np.linalg.norm(away[:, -1] - away[:, 0]) / (log.t[-1] - log.t[0])
+    print(f"{sim.robot}\nthe cube is {log.column('cube.pz')[-1] - 0.2:.3f} m over the table")
+    print(
+        f"on the fingers: {left.mean():.2f} and {right.mean():.2f} N; slip: {slip:.0e} m/s\n"
+        f"the wrist carries {sim.joint_wrenches()['gripper/mount'][2]:.3f} N"
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, help="where to save the log")
+    main(parser.parse_args().folder or Path(tempfile.mkdtemp()))

@@ -3,6 +3,7 @@
 python examples/21_ppo_in_one_file.py [--quick]
 """
 
+import argparse
 import sys
 
 import gymnasium
@@ -11,13 +12,16 @@ from gymnasium.wrappers.vector import NormalizeObservation, NormalizeReward
 
 import robosim.envs  # noqa: F401
 
+parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+parser.add_argument("folder", nargs="?", help="not used: nothing is saved")
+parser.add_argument("--quick", action="store_true", help="two short rounds")
+quick = parser.parse_args().quick
 try:
     import torch
     from torch import nn
 except ImportError:
     sys.exit(print('skipped: this takes torch; get it with: pip install "robosim[sb3]"'))
-QUICK = "--quick" in sys.argv
-N, T, UPDATES, BATCH = (8, 16, 2, 64) if QUICK else (64, 64, 730, 1024)
+N, T, UPDATES, BATCH = (8, 16, 2, 64) if quick else (64, 64, 730, 1024)
 GAMMA, LAMBDA, CLIP = 0.99, 0.95, 0.2
 torch.manual_seed(0)
 torch.set_num_threads(1)
