@@ -15,17 +15,27 @@ IDENTITY: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
 
 
 def multiply(a: ArrayLike, b: ArrayLike) -> Array:
-    """Hamilton product a b, (4,) and (4,) -> (4,) [Bruedigam2023, Eq. A.2c]."""
+    """Hamilton products a b, (..., 4) and (..., 4) -> (..., 4) [Bruedigam2023, Eq. A.2c]."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    scalar = a[0] * b[0] - a[1:] @ b[1:]
-    vector = a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])
-    return np.concatenate(([scalar], vector))
+    scalar = a[..., :1] * b[..., :1] - np.sum(a[..., 1:] * b[..., 1:], axis=-1, keepdims=True)
+    vector = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + np.cross(a[..., 1:], b[..., 1:])
+    return np.concatenate((scalar, vector), axis=-1)
 
 
 def conjugate(q: ArrayLike) -> Array:
-    """Conjugate, (4,) -> (4,); the inverse of a unit quaternion."""
+    """Conjugates, (..., 4) -> (..., 4); the inverses of unit quaternions."""
     q = np.asarray(q, dtype=float)
-    return np.concatenate((q[:1], -q[1:]))
+    return np.concatenate((q[..., :1], -q[..., 1:]), axis=-1)
+
+
+def turned(R: ArrayLike, vectors: ArrayLike) -> Array:
+    """R a of matrices (..., 3, 3) and vectors (..., 3)."""
+    return np.einsum("...ij,...j->...i", R, vectors)
+
+
+def turned_back(R: ArrayLike, vectors: ArrayLike) -> Array:
+    """R^T a of matrices (..., 3, 3) and vectors (..., 3)."""
+    return np.einsum("...ji,...j->...i", R, vectors)
 
 
 def normalized(q: ArrayLike) -> Array:

@@ -43,6 +43,8 @@ from robosim.validation import count, read_only
 
 Array = NDArray[np.float64]
 
+KEPT = 256  # models of other robots, which take 5 ms each to be made
+
 
 class BatchSimulation:
     """n independent simulations, stepped in parallel.
@@ -101,6 +103,7 @@ class BatchSimulation:
         self._stepping = Stepping(self.robot, self._sims, self._states, self.threads, self.lanes)
         self._memory: dict[tuple[int, int, tuple[bool, bool], bool], Runs] = {}
         self._named: dict[str, Controls] = {}
+        self._models: dict[int, tuple[Mechanism, Model]] = {}  # of robots that have been given
 
     @property
     def timestep(self) -> float:
@@ -123,17 +126,7 @@ class BatchSimulation:
         index = range(self.n)[int(index)]
         sim = self._stepping.alone(index)
         self._stepping.lent.add(index)
-        if self._stepping.recent is not None:
-            memory, done = self._stepping.recent
-            if done[index]:
-                row = int(done[index]) - 1
-                counters = sim.engine.counters
-                counters.last = memory.infos[index], row
-                counters.last_is_first = counters.steps == row + 1 == 1
-                if row % memory.every == 0:
-                    tau = memory.tau[index, row // memory.every, : self.robot.nv]
-                    counters.drove = counters.steps, tau.copy()
-                done[index] = 0
+        self._stepping.recall(index)
         return sim
 
     def restore(self, simulation: Simulation, *, index: Index = None) -> None:
@@ -248,16 +241,22 @@ class BatchSimulation:
         given = [robots] * len(chosen) if isinstance(robots, Mechanism) else list(robots)
         if len(given) != len(chosen):
             raise OptionError(f"there are {len(given)} robots for {len(chosen)} states")
-        made: dict[int, Model] = {}
-        for i, robot in zip(chosen, given, strict=True):
-            if id(robot) not in made:
-                made[id(robot)] = model_of(robot, self._sims[i], i)
-        for i, robot in zip(chosen, given, strict=True):
+        made = [self._model_of(robot, i) for i, robot in zip(chosen, given, strict=True)]
+        for i, robot, model in zip(chosen, given, made, strict=True):
             sim = self._stepping.alone(i, anew=True)
-            sim.change(robot, made[id(robot)])
+            sim.change(robot, model)
             self._stepping.changed(i)
             self._stepping.begin(i)
         self._stepping.robots += 1
+
+    def _model_of(self, robot: Mechanism, i: int) -> Model:
+        """The model of a robot for state i; those of the last robots are kept."""
+        kept = self._models.pop(id(robot), None)
+        model = model_of(robot, self._sims[i], i) if kept is None else kept[1]
+        self._models[id(robot)] = robot, model  # the last one is the newest
+        if len(self._models) > KEPT:
+            del self._models[next(iter(self._models))]
+        return model
 
     def prepare(
         self,
@@ -399,6 +398,7 @@ class BatchSimulation:
         controller: Any = None,
         bodies: bool = False,
         contacts: bool = False,
+        also: str | Sequence[str] = (),
     ) -> Bound:
         """A run of so many steps that is prepared once, to be taken again and again.
 
@@ -415,11 +415,18 @@ class BatchSimulation:
         bodies, contacts : bool
             Whether poses and velocities of the bodies, and forces of the contact points, are asked
             for; see `Bound`.
+        also : str or sequence of str
+            Channels to read after each call, as `Simulation.run` logs them: "sensors", "contacts",
+            "frames", "joint_wrenches", or one of a kind, as "sensor:gyro". Frames, and sensors
+            that are functions of poses, velocities and accelerations, are read of all states at
+            once; the others (forces and torques) of one state after the other, outside the lanes.
 
         Raises
         ------
         ControllerError
             For a controller in Python, or with targets that move.
+        OptionError, ModelError
+            For a channel that there is not.
         """
         steps = count("steps", steps)
         control = self._controls_of(controller)
@@ -428,7 +435,7 @@ class BatchSimulation:
                 "a bound run cannot follow targets that are functions of time: write them into "
                 "`targets` before each step, or use rollout"
             )
-        return Bound(self._stepping, steps, control, bodies, contacts)
+        return Bound(self._stepping, steps, control, bodies, contacts, also)
 
     def _controls_of(self, controller: Any) -> Controls:
         """What a controller means; of one that is known by its name it is found out once."""

@@ -7,6 +7,7 @@ rollout, another state) has them put back first.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -17,32 +18,13 @@ from numpy.typing import NDArray
 from robosim.batch.controls import Controls
 from robosim.batch.group import Group
 from robosim.batch.runs import Runs
+from robosim.batch.showing import Showing
 from robosim.batch.stepping import Stepping
-from robosim.compiled.order import contact_order
-from robosim.kernels.compiler.lanes import WIDTH, lanes
-from robosim.runtime.handles import Handle, Runner, runner
-from robosim.runtime.lanes import GroupRunner, Left, fields_at, group_runner, leave
+from robosim.kernels.compiler.lanes import WIDTH
+from robosim.runtime.handles import Runner, runner
+from robosim.runtime.lanes import GroupRunner, group_runner
 from robosim.simulation.diagnosis import FAR, refuse_starts
 from robosim.validation import Array, read_only
-
-SHOWN = 13  # words of a body that are shown: x, q, v, omega
-
-
-class BodyViews(NamedTuple):
-    """Bodies of all states at the knot, read-only views.
-
-    Attributes
-    ----------
-    x : (n, nb, 3) [m], centres of mass, world
-    q : (n, nb, 4), body to world, scalar first
-    v : (n, nb, 3) [m/s], of the centres of mass, world
-    omega : (n, nb, 3) [rad/s], body axes
-    """
-
-    x: Array
-    q: Array
-    v: Array
-    omega: Array
 
 
 class Plan(NamedTuple):
@@ -54,7 +36,7 @@ class Plan(NamedTuple):
     parts: NDArray[np.int64]  # (groups, WIDTH) of the states' own
     alone: slice  # of states that are in no group
     run_states: Runner  # what steps states alone
-    take: GroupRunner | None  # and groups
+    takes: list[tuple[slice, GroupRunner]]  # and groups, as many of a kind as follow each other
     begin: NDArray[np.float64]  # (n,) [s] of the starts
     counted: NDArray[np.int64]  # (n,) steps from there to where `ahead` begins
 
@@ -81,6 +63,9 @@ class Bound:
     normal_forces : (n, contacts) [N] or None
         Of ``robot.contacts``, in their order, the mean over the last interval, if they were asked
         for: a read-only view. Contacts of shapes are not among them.
+    readings : dict of str to (n,) or (n, k)
+        Of the channels that were asked for, by their kinds and names, as "sensor:gyro":
+        read-only views. Forces on links ("contact:FR_foot") are of all that touches them.
     done : (n,), steps that the last call took
     failed : (n,), whether a step could not be solved, as in a `Rollout`
     """
@@ -92,6 +77,7 @@ class Bound:
         control: Controls,
         bodies: bool,
         contacts: bool,
+        also: str | Sequence[str],
     ) -> None:
         robot, n = stepping.robot, stepping.n
         self._stepping, self._control, self.steps = stepping, control, steps
@@ -104,29 +90,19 @@ class Bound:
         self.done = np.zeros(n, dtype=np.int64)
         self.failed = np.zeros(n, dtype=bool)
         self.q, self.v = (
-            _shown(array[:, :width])
+            read_only(array[:, :width].view())
             for array, width in ((stepping.states.q, robot.nq), (stepping.states.v, robot.nv))
         )
-        self.tau = _shown(memory.tau[:, 0, : robot.nv])
-        records = stepping.states.bodies
-        self.bodies = (
-            BodyViews(*(_shown(records[k]) for k in BodyViews._fields)) if bodies else None
-        )
-        self._slots = np.zeros(0, dtype=np.int64)
-        self.normal_forces: Array | None = None
-        if contacts:
-            self._slots = np.argsort(contact_order(robot))
-            self._impulses = np.zeros((n, len(self._slots)))
-            self._active = np.zeros((n, len(self._slots)), dtype=np.int64)
-            self._forces = np.zeros((n, len(self._slots)))
-            self.normal_forces = _shown(self._forces)
+        self.tau = read_only(memory.tau[:, 0, : robot.nv].view())
+        self._showing = Showing(stepping, bodies, contacts, also)
+        self.bodies, self.readings = self._showing.bodies, self._showing.readings
+        self.normal_forces = self._showing.normal_forces
         whole = list(robot.actuated)
         straight = whole == list(range(whole[0], whole[0] + len(whole))) if whole else False
         self._actuated: Any = slice(whole[0], whole[-1] + 1) if straight else whole
         self._plan: Plan | None = None
         self._timestep, self._reached = stepping.timestep, np.zeros(n, dtype=np.int64)
         self._begun = np.zeros(n, dtype=np.int64)  # steps before the last call
-        self._left: Handle | None = None
 
     @property
     def time(self) -> Array:
@@ -158,7 +134,7 @@ class Bound:
             self._reached[:] = done
             stepping.recent = memory, self._reached
         np.less(done, steps, out=self.failed)
-        self._show()
+        self._showing.show(plan.groups, self._begun + done)
         if not stepping.told_of_turn and memory.infos["turn"].min() < FAR:
             stepping.tell_of_turns(memory, begin, done)
         for i in stepping.lent:
@@ -220,10 +196,15 @@ class Bound:
         whole = len(numbers) if numbers == list(range(len(numbers))) else 0
         groups = [grouped[g] for g in range(whole)]
         alone = slice(whole * WIDTH, stepping.n)
-        self._left = self._leaves(groups)
-        handle, run, take = engines[0].handle, self._memory.handles[0], None
-        if groups:
-            take = group_runner(groups[0].solver, groups[0].kind, handle.kind, run.kind)
+        self._showing.plan(groups)
+        handle, run = engines[0].handle, self._memory.handles[0]
+        # Groups whose models are one and those whose models differ are of different kinds.
+        kinds = [group.kind for group in groups]
+        begins = [g for g in range(whole) if g == 0 or kinds[g] != kinds[g - 1]]
+        takes = [
+            (slice(a, b), group_runner(groups[a].solver, kinds[a], handle.kind, run.kind))
+            for a, b in pairwise((*begins, whole))
+        ]
         return Plan(
             groups,
             np.array([group.handle.address for group in groups], dtype=np.int64),
@@ -231,30 +212,10 @@ class Bound:
             stepping.parts[: alone.start].reshape(whole, WIDTH),
             alone,
             runner(handle, run),
-            take,
+            takes,
             np.array([one.counters.start_time for one in engines]),
             np.array([one.counters.steps for one in engines]),
         )
-
-    def _leaves(self, groups: list[Group]) -> Handle | None:
-        """What the lanes leave after each call."""
-        rows: list[list[NDArray[np.void]]] = []
-        states = self._stepping.states.bodies
-        for g, group in enumerate(groups):
-            lanes_of, some, of = group.handle.values, slice(g * WIDTH, (g + 1) * WIDTH), []
-            if self.bodies is not None:
-                to = addresses(states["x"][some, :, 0])
-                of.append(fields_at(lanes_of.state.bodies, "x", to, SHOWN, lanes))
-            if self.normal_forces is not None:
-                guesses = lanes_of.memory.guesses
-                for wide, name, array in (
-                    (guesses.contacts, "gamma", self._impulses),
-                    (guesses.active, "", self._active),
-                ):
-                    of.append(fields_at(wide, name, addresses(array[some]), 1, lanes))
-            rows.append([np.concatenate(of, axis=1)] if of else [])
-        found = [one for row in rows for one in row]
-        return Handle(Left(np.concatenate(found))) if found else None
 
     def _advance(self, plan: Plan, steps: int) -> None:
         """Take the steps of all states, and count them."""
@@ -262,24 +223,17 @@ class Bound:
         if not self._usual:
             self._take_the_long_way(steps)
             return
-        whole, run_states, take = plan.alone.start, plan.run_states, plan.take
+        whole, run_states = plan.alone.start, plan.run_states
         jobs = []
-        if take is not None:
-            runs, reached = (a[:whole].reshape(-1, WIDTH) for a in (memory.addresses, done))
-            for share in self._shares(len(plan.groups)):
+        runs, reached = (a[:whole].reshape(-1, WIDTH) for a in (memory.addresses, done))
+        for part, take in plan.takes:
+            for share in self._shares(part):
                 rows = plan.addresses[share], plan.parts[share], runs[share], reached[share]
                 jobs.append(partial(take, *rows, steps))
-        for share in self._shares(stepping.n - whole):
-            some = slice(whole + share.start, whole + share.stop)
-            jobs.append(
-                partial(
-                    run_states,
-                    stepping.parts[some],
-                    memory.addresses[some],
-                    done[some],
-                    steps,
-                )
-            )
+        jobs += [
+            partial(run_states, stepping.parts[some], memory.addresses[some], done[some], steps)
+            for some in self._shares(plan.alone)
+        ]
         try:
             stepping.do(jobs)
         except BaseException:
@@ -295,12 +249,13 @@ class Bound:
         else:
             self._go_on(plan, run_states, steps)
 
-    def _shares(self, total: int) -> list[slice]:
-        """Parts of so many for the threads."""
+    def _shares(self, whole: slice) -> list[slice]:
+        """Parts of it for the threads."""
+        total = whole.stop - whole.start
         threads = min(self._stepping.threads, total)
         if threads < 2:
-            return [slice(0, total)] if total else []
-        ends = np.linspace(0, total, threads + 1).astype(int).tolist()
+            return [whole] if total else []
+        ends = np.linspace(whole.start, whole.stop, threads + 1).astype(int).tolist()
         return [slice(*pair) for pair in pairwise(ends)]
 
     def _take_the_long_way(self, steps: int) -> None:
@@ -329,38 +284,3 @@ class Bound:
         stepping.settle()
         ends = np.full(len(left), steps)
         stepping.run(memory, steps, done, stepping.that_go_on(memory, left, ends, steps, done))
-
-    def _show(self) -> None:
-        """Bring what was asked for to where it is read."""
-        plan, stepping = self._plan, self._stepping
-        assert plan is not None
-        if self._left is not None and all(group.is_ahead for group in plan.groups):
-            leave(self._left)
-        if self.normal_forces is None:
-            return
-        # A start gives the first interval only its own half of the impulses at its knot.
-        at_start = self._begun + self.done == 1
-        interval = np.where(at_start, 0.5, 1.0) * self._timestep
-        for i in range(stepping.n):
-            if i < plan.alone.start and plan.groups[i // WIDTH].is_ahead:
-                continue
-            sim = stepping.sims[i]
-            guesses, whole = sim.parts.memory.guesses, len(self._slots)
-            self._impulses[i] = guesses.contacts["gamma"][:whole]
-            self._active[i] = guesses.active[:whole]
-            part = abs(float(sim.parts.state.last_dt[0]))  # of a step that was divided
-            interval[i] = part if part not in (0.0, self._timestep) else interval[i]
-        forces = self._impulses * (self._active != 0) / interval[:, None]
-        np.take(forces, self._slots, axis=1, out=self._forces, mode="clip")
-
-
-def addresses(array: NDArray[Any]) -> NDArray[np.int64]:
-    """Where each number of an array (n, k) is."""
-    rows, columns = array.strides
-    steps = rows * np.arange(array.shape[0])[:, None] + columns * np.arange(array.shape[1])
-    return np.asarray(array.ctypes.data + steps, dtype=np.int64)
-
-
-def _shown(array: NDArray[Any]) -> NDArray[Any]:
-    """A view to read."""
-    return read_only(array.view())

@@ -100,6 +100,20 @@ class Stepping:
             self.groups[index // WIDTH].catch_up(index % WIDTH, anew)
         return self.sims[index]
 
+    def recall(self, index: int) -> None:
+        """Let a simulation know its last step, as if it had taken that by itself."""
+        if self.recent is None:
+            return
+        memory, done = self.recent
+        if done[index]:
+            row, counters = int(done[index]) - 1, self.sims[index].engine.counters
+            counters.last = memory.infos[index], row
+            counters.last_is_first = counters.steps == row + 1 == 1
+            if row % memory.every == 0:
+                tau = memory.tau[index, row // memory.every, : self.robot.nv]
+                counters.drove = counters.steps, tau.copy()
+            done[index] = 0
+
     def count(self, index: int) -> None:
         """Let a simulation be where its state is, as it is going to be moved, or was."""
         self.tally(index)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from robosim.description.mechanism import Mechanism
 from robosim.envs.errors import TaskError
 from robosim.envs.task import Task
-from robosim.learning.domain import Numbers
+from robosim.learning.domain import Push
 from robosim.validation import Array
 
 AHEAD = 32  # rows of noise that are drawn at a time
@@ -29,12 +29,14 @@ class Chance:
     drawn : mapping of a name to (n,) or (n, k)
         What the task declares, for the present episodes.
     delays : (n,) [s]
-    numbers : dict of the number of an environment to Numbers
-        What the domain, if there is one, gives for the present episodes.
+    robots : (n,)
+        Which of the domain's robots the present episodes have.
+    pushes : dict of the number of an environment to Push
+        Those of the present episodes.
     """
 
     def __init__(self, task: Task, robot: Mechanism, n: int) -> None:
-        self.n, self._task, self._robot = n, task, robot
+        self.n, self._task = n, task
         self.random: list[np.random.Generator] = [seeding.np_random(None)[0] for _ in range(n)]
         self.drawn: dict[str, Array] = {}
         self._ranges: list[tuple[str, Array, Array]] = []
@@ -50,18 +52,16 @@ class Chance:
             self._ranges.append((name, low, high - low))
             self.drawn[name] = np.zeros((n, *low.shape))
         self.delays = np.zeros(n)
-        self.numbers: dict[int, Numbers] = {}
+        self.robots = np.zeros(n, dtype=np.int64)
+        self.pushes: dict[int, Push] = {}
         self._noise: Array | None = None
         self._used = np.full(n, AHEAD)
 
-    def seed(self, which: NDArray[np.int64], seeds: Sequence[int | None]) -> NDArray[np.int64]:
-        """Begin the random numbers of environments anew; returns those that had a seed."""
-        seeded = []
+    def seed(self, which: NDArray[np.int64], seeds: Sequence[int | None]) -> None:
+        """Begin the random numbers of environments anew, where there is a seed."""
         for i, seed in zip(which.tolist(), seeds, strict=True):
             if seed is not None:
                 self.random[i] = seeding.np_random(seed)[0]
-                seeded.append(i)
-        return np.array(seeded, dtype=np.int64)
 
     def begin(self, which: NDArray[np.int64]) -> None:
         """Draw for episodes that begin."""
@@ -71,8 +71,10 @@ class Chance:
         unit = np.zeros((len(which), wide + late))
         for row, i in zip(unit, which.tolist(), strict=True):
             random = self.random[i]
-            if task.domain is not None:
-                self.numbers[i] = task.domain.numbers(self._robot, task.seconds, random)
+            if (domain := task.domain) is not None:
+                self.robots[i] = random.integers(domain.robots)
+                push = domain.push_within(task.seconds, random)
+                self.pushes |= {} if push is None else {i: push}
             random.random(out=row)
         at = 0
         for name, low, span in self._ranges:

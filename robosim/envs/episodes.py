@@ -75,8 +75,9 @@ class Episodes:
         # Of actions that come late, each step may have its own.
         self._calls = task.steps if self.actions.come_late else 1
         self.bound = self.batch.bind(task.steps // self._calls, controller=self.actions.pd)
-        # Environments whose masses and friction are to be drawn, and those that are pushed now.
-        self._new = np.ones(n, dtype=bool)
+        # The domain's robots that have been built, and which of them each environment has.
+        self._robots: dict[int, Mechanism] = {}
+        self._has = np.full(n, -1)
         self._pushed = np.zeros(n, dtype=bool)
         self.count = np.zeros(n, dtype=np.int64)
         nq, nv, na = robot.nq, robot.nv, len(self.actions.names)
@@ -109,13 +110,13 @@ class Episodes:
 
     def seed(self, which: Rows, seeds: Sequence[int | None]) -> None:
         """Begin the random numbers of environments anew, where there is a seed."""
-        self._new[self.chance.seed(which, seeds)] = True
+        self.chance.seed(which, seeds)
 
     def begin(self, which: Rows) -> None:
         """Begin episodes."""
         task = self.task
         self.chance.begin(which)
-        self._draw_robots(which)
+        self._change_robots(which)
         drawn = {name: array[which] for name, array in self.chance.drawn.items()}
         poses = task.reset(Start(self.robot, len(which), drawn))
         for name, value, width in zip(
@@ -151,14 +152,16 @@ class Episodes:
             raise TaskError(f"reset gives a start that cannot be taken: {error}") from error
         self._pushed[which] = False  # a start takes forces away
 
-    def _draw_robots(self, which: Rows) -> None:
-        """Give environments that are new their masses and friction; the others go on as before."""
-        domain, new = self.task.domain, which[self._new[which]]
-        self._new[which] = False
+    def _change_robots(self, which: Rows) -> None:
+        """Give environments the masses and friction that have been drawn for their episodes."""
+        domain, drawn = self.task.domain, self.chance.robots
+        new = which[self._has[which] != drawn[which]]
         if domain is None or not domain.changes_robots or not len(new):
             return
-        drawn = [domain.applied(self.robot, self.chance.numbers[i]) for i in new.tolist()]
-        self.batch.set_robots(drawn, index=new)
+        for k in set(drawn[new].tolist()) - self._robots.keys():
+            self._robots[k] = domain.robot_of(self.robot, k)
+        self.batch.set_robots([self._robots[k] for k in drawn[new].tolist()], index=new)
+        self._has[new] = drawn[new]
 
     def _push(self) -> None:
         """Let the domain's pushes act, as far as it is time for them."""
@@ -166,10 +169,7 @@ class Episodes:
         if domain is None or domain.push == 0:
             return
         base = self.robot.bodies[0].name
-        for i, numbers in self.chance.numbers.items():
-            push = numbers.push
-            if push is None:
-                continue
+        for i, push in self.chance.pushes.items():
             since = self.count[i] * self.task.dt - push.begin
             acts = 0 <= since < max(domain.push_seconds, self.task.dt)
             if acts != self._pushed[i]:

@@ -157,8 +157,8 @@ class Task:
         Starts are moved up or down until the lowest contact is that far above what it may touch;
         None: they are taken as `reset` gives them, which is much faster.
     domain : Domain or None
-        Masses, friction and pushes, drawn for each environment: pushes for each episode, the
-        others when the environment is made or reset with a seed.
+        Masses, friction and pushes, drawn for each episode; the masses and friction are those of
+        one of ``domain.robots`` robots.
     delay : (least, most) [s]
         Of actions, drawn for each episode; rounded to steps of the simulation.
     noise : float or (no,)

@@ -85,6 +85,8 @@ class Domain:
         Draws on which each gait is tried.
     worst : bool
         Whether a gait's value is its least over the draws; otherwise the mean.
+    robots : int
+        Of environments: how many robots are drawn, of which each episode takes one.
 
     Raises
     ------
@@ -98,6 +100,7 @@ class Domain:
     push_seconds: float = 0.1
     draws: int = 4
     worst: bool = False
+    robots: int = 64
 
     def __post_init__(self) -> None:
         for name, given, low in (("mass", self.mass, 1e-6), ("friction", self.friction, 0.0)):
@@ -110,6 +113,7 @@ class Domain:
             if not (np.isfinite(value) and value >= 0):
                 raise OptionError(f"{name} must be zero or more, not {value!r}")
         count("draws", self.draws)
+        count("robots", self.robots)
 
     def draw(self, robot: Mechanism, seconds: float, random: np.random.Generator) -> Drawn:
         """A robot for an episode of that length [s], and how it is pushed."""
@@ -120,13 +124,19 @@ class Domain:
         """The numbers of a draw alone: what `draw` does, without building a robot."""
         factors = random.uniform(*self.mass, size=len(robot.bodies))
         friction = None if self.friction is None else float(random.uniform(*self.friction))
+        return Numbers(factors, friction, self.push_within(seconds, random))
+
+    def push_within(self, seconds: float, random: np.random.Generator) -> Push | None:
+        """How a robot is pushed in an episode of that length [s], if it is at all."""
         size, angle = random.uniform(0.0, self.push), random.uniform(0.0, 2 * np.pi)
         begin = random.uniform(0.0, max(0.0, seconds - self.push_seconds))
-        push = None
-        if self.push > 0:
-            force = size * np.array([np.cos(angle), np.sin(angle), 0.0])
-            push = Push(float(begin), force)
-        return Numbers(factors, friction, push)
+        if self.push == 0:
+            return None
+        return Push(float(begin), size * np.array([np.cos(angle), np.sin(angle), 0.0]))
+
+    def robot_of(self, robot: Mechanism, number: int) -> Mechanism:
+        """The robot of that number among those that environments take, ever the same one."""
+        return self.applied(robot, self.numbers(robot, 0.0, np.random.default_rng(number)))
 
     @property
     def changes_robots(self) -> bool:

@@ -203,13 +203,14 @@ def _of_frames(robot: Mechanism, names: Sequence[str]) -> Callable[[Knot], Array
     ])  # fmt: skip
 
     def read(knot: Knot) -> Array:
-        state, R = knot.state, knot.turns[bodies]
-        away = np.einsum("nij,nj->ni", R, arms)
-        spins = np.einsum("nij,nj->ni", R, state.omega[bodies])
-        places = state.x[bodies] + away
-        axes = np.einsum("nij,nj->ni", turns, state.q[bodies])
-        velocities = state.v[bodies] + np.cross(spins, away)
-        return np.hstack((places, axes, velocities, spins)).ravel()
+        state, R = knot.state, knot.turns[..., bodies, :, :]
+        away = quaternions.turned(R, arms)
+        spins = quaternions.turned(R, state.omega[..., bodies, :])
+        places = state.x[..., bodies, :] + away
+        axes = quaternions.turned(turns, state.q[..., bodies, :])
+        velocities = state.v[..., bodies, :] + np.cross(spins, away)
+        found = np.concatenate((places, axes, velocities, spins), axis=-1)
+        return found.reshape(*found.shape[:-2], -1)
 
     return read
 

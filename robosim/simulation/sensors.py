@@ -12,6 +12,7 @@ from robosim import quaternions
 from robosim.description.mechanism import Mechanism
 from robosim.description.place import Place
 from robosim.description.sensor import Sensor
+from robosim.quaternions import rotation_matrix, turned, turned_back
 from robosim.validation import Array
 
 
@@ -40,63 +41,76 @@ class Readable(Protocol):
 
 def read(sim: Readable, sensor: Sensor) -> float | Array:
     """The reading of a sensor at the knot of a simulation: a number, or an array (3,) or (4,)."""
-    value = np.asarray(READERS[sensor.kind](sim, sensor), dtype=float)
-    if sensor.cutoff > 0 and "quat" not in sensor.kind:
-        value = np.clip(value, -sensor.cutoff, sensor.cutoff)
+    value = read_all(sim, sensor)
     return float(value) if value.ndim == 0 else value
 
 
-def _sum(names: tuple[str, ...], values: Array, of: Mapping[str, float]) -> float:
-    return sum(factor * float(values[names.index(name)]) for name, factor in of.items())
+def read_all(sim: Readable, sensor: Sensor) -> Array:
+    """The readings of a sensor in n states, (n,), (n, 3) or (n, 4); of one, without the n.
+
+    Of n states all arrays of `sim` have n as their first axis. Kinds of `BY_STATE` are read of
+    one state at a time. What is the same in all states can come without the n, too.
+    """
+    value = np.asarray(READERS[sensor.kind](sim, sensor), dtype=float)
+    if sensor.cutoff > 0 and "quat" not in sensor.kind:
+        value = np.clip(value, -sensor.cutoff, sensor.cutoff)
+    return value
+
+
+def _sum(names: tuple[str, ...], values: Array, of: Mapping[str, float]) -> Any:
+    return sum(factor * values[..., names.index(name)] for name, factor in of.items())
 
 
 def _tendon_names(sim: Readable) -> tuple[str, ...]:
     return tuple(tendon.name for tendon in sim.robot.tendons)
 
 
-def _coordinates(sim: Readable, sensor: Sensor) -> float:
+def _coordinates(sim: Readable, sensor: Sensor) -> Any:
     names, values = _tendon_names(sim), sim.state.joint_q
-    lengths = values[len(values) - len(names) :]
-    return _sum((*sim.robot.q_names, *names), np.concatenate((sim.q, lengths)), sensor.of)
+    lengths = values[..., values.shape[-1] - len(names) :]
+    every = np.concatenate((sim.q, lengths), axis=-1)
+    return _sum((*sim.robot.q_names, *names), every, sensor.of)
 
 
-def _rates(sim: Readable, sensor: Sensor) -> float:
+def _rates(sim: Readable, sensor: Sensor) -> Any:
     names, values = _tendon_names(sim), sim.state.joint_v
-    rates = values[len(values) - len(names) :]
-    return _sum((*sim.robot.v_names, *names), np.concatenate((sim.v, rates)), sensor.of)
+    rates = values[..., values.shape[-1] - len(names) :]
+    every = np.concatenate((sim.v, rates), axis=-1)
+    return _sum((*sim.robot.v_names, *names), every, sensor.of)
 
 
-def _torques(sim: Readable, sensor: Sensor) -> float:
+def _torques(sim: Readable, sensor: Sensor) -> Any:
     return _sum(sim.robot.v_names, sim.torques, sensor.of)
 
 
 def _ball(sim: Readable, sensor: Sensor) -> tuple[Array, Array]:
-    """Quaternion (4,) and angular velocity (3,) of a ball joint."""
+    """Quaternion (..., 4) and angular velocity (..., 3) of a ball joint."""
     (name,) = sensor.of
     index = sim.robot.joint_index(name)
     ends = sim.robot.q_offsets[index + 1], sim.robot.v_offsets[index + 1]
-    return sim.q[ends[0] - 4 : ends[0]], sim.v[ends[1] - 3 : ends[1]]
+    return sim.q[..., ends[0] - 4 : ends[0]], sim.v[..., ends[1] - 3 : ends[1]]
 
 
 def _pose(sim: Readable, place: Place) -> tuple[Array, Array]:
-    """Position (3,) and orientation (4,) of a place in the world."""
+    """Position (..., 3) and orientation (..., 4) of a place in the world."""
     p, q = np.asarray(place.position), np.asarray(place.quaternion)
     if place.body is None:
         return p, q
     index = sim.robot.body_index(place.body)
-    body = sim.state.q[index]
-    R = quaternions.rotation_matrix(body)
-    return sim.state.x[index] + R @ p, quaternions.multiply(body, q)
+    body = sim.state.q[..., index, :]
+    R = rotation_matrix(body)
+    return sim.state.x[..., index, :] + R @ p, quaternions.multiply(body, q)
 
 
 def _twist(sim: Readable, place: Place) -> tuple[Array, Array]:
-    """Velocity of a place and angular velocity of its body, (3,) and (3,), world axes."""
+    """Velocity of a place and angular velocity of its body, (..., 3) each, world axes."""
     if place.body is None:
         return np.zeros(3), np.zeros(3)
     index = sim.robot.body_index(place.body)
-    R = quaternions.rotation_matrix(sim.state.q[index])
-    omega = R @ sim.state.omega[index]
-    return sim.state.v[index] + np.cross(omega, R @ np.asarray(place.position)), omega
+    R = rotation_matrix(sim.state.q[..., index, :])
+    omega = turned(R, sim.state.omega[..., index, :])
+    arm = R @ np.asarray(place.position)
+    return sim.state.v[..., index, :] + np.cross(omega, arm), omega
 
 
 def _accelerations(sim: Readable, place: Place) -> tuple[Array, Array]:
@@ -104,20 +118,20 @@ def _accelerations(sim: Readable, place: Place) -> tuple[Array, Array]:
     if place.body is None:
         return -sim.gravity, np.zeros(3)
     index = sim.robot.body_index(place.body)
-    change = sim.accelerations()[index]
-    arm = quaternions.rotation_matrix(sim.state.q[index]) @ np.asarray(place.position)
+    change = sim.accelerations()[..., index, :]
+    arm = rotation_matrix(sim.state.q[..., index, :]) @ np.asarray(place.position)
     _, omega = _twist(sim, place)
-    turning = np.cross(change[3:], arm) + np.cross(omega, np.cross(omega, arm))
-    return change[:3] + turning - sim.gravity, change[3:]
+    turning = np.cross(change[..., 3:], arm) + np.cross(omega, np.cross(omega, arm))
+    return change[..., :3] + turning - sim.gravity, change[..., 3:]
 
 
 def _axes(sim: Readable, place: Place) -> Array:
-    return quaternions.rotation_matrix(_pose(sim, place)[1])
+    return rotation_matrix(_pose(sim, place)[1])
 
 
 def _position(sim: Readable, sensor: Sensor) -> Array:
     away = _pose(sim, sensor.place)[0] - _pose(sim, sensor.reference)[0]
-    return np.asarray(_axes(sim, sensor.reference).T @ away)
+    return turned_back(_axes(sim, sensor.reference), away)
 
 
 def _orientation(sim: Readable, sensor: Sensor) -> Array:
@@ -127,7 +141,7 @@ def _orientation(sim: Readable, sensor: Sensor) -> Array:
 
 def _axis(k: int) -> Callable[[Readable, Sensor], Array]:
     def read(sim: Readable, sensor: Sensor) -> Array:
-        return np.asarray(_axes(sim, sensor.reference).T @ _axes(sim, sensor.place)[:, k])
+        return turned_back(_axes(sim, sensor.reference), _axes(sim, sensor.place)[..., k])
 
     return read
 
@@ -137,37 +151,31 @@ def _velocity(sim: Readable, sensor: Sensor) -> Array:
     v, _ = _twist(sim, sensor.place)
     v_r, omega_r = _twist(sim, sensor.reference)
     away = _pose(sim, sensor.place)[0] - _pose(sim, sensor.reference)[0]
-    return np.asarray(_axes(sim, sensor.reference).T @ (v - v_r - np.cross(omega_r, away)))
+    return turned_back(_axes(sim, sensor.reference), v - v_r - np.cross(omega_r, away))
 
 
 def _angular_velocity(sim: Readable, sensor: Sensor) -> Array:
     omega = _twist(sim, sensor.place)[1] - _twist(sim, sensor.reference)[1]
-    return np.asarray(_axes(sim, sensor.reference).T @ omega)
+    return turned_back(_axes(sim, sensor.reference), omega)
 
 
 def _subtree(sim: Readable, sensor: Sensor) -> tuple[float, Array, Array, Array]:
-    """Mass, centre (3,), momentum (3,) and angular momentum about the centre (3,), world."""
+    """Mass, centre, momentum and angular momentum about the centre, (..., 3) each, world."""
     chosen = [sim.robot.body_index(name) for name in sensor.bodies]
-    mass, center, momentum = 0.0, np.zeros(3), np.zeros(3)
-    for index in chosen:
-        own = sim.robot.bodies[index].mass
-        mass += own
-        center += own * sim.state.x[index]
-        momentum += own * sim.state.v[index]
-    center /= mass
-    spin = np.zeros(3)
-    for index in chosen:
-        body = sim.robot.bodies[index]
-        R = quaternions.rotation_matrix(sim.state.q[index])
-        spin += R @ np.asarray(body.inertia) @ sim.state.omega[index]
-        spin += body.mass * np.cross(sim.state.x[index] - center, sim.state.v[index])
-    return mass, center, momentum, spin
+    bodies = [sim.robot.bodies[index] for index in chosen]
+    masses, inertias = np.array([b.mass for b in bodies]), np.array([b.inertia for b in bodies])
+    x, v = sim.state.x[..., chosen, :], sim.state.v[..., chosen, :]
+    R = rotation_matrix(sim.state.q[..., chosen, :])
+    center, momentum = masses @ x / masses.sum(), masses @ v
+    spins = turned(R, turned(inertias, sim.state.omega[..., chosen, :]))
+    spins += masses[:, None] * np.cross(x - center[..., None, :], v)
+    return float(masses.sum()), center, momentum, spins.sum(axis=-2)
 
 
 def _touch(sim: Readable, sensor: Sensor) -> float:
     """Sum of the normal forces on a body that go through the zone [N], of the last interval."""
     p, q = _pose(sim, sensor.place)
-    R = quaternions.rotation_matrix(q)
+    R = rotation_matrix(q)
     total = 0.0
     for contact in sim.contacts():
         if sensor.place.body in (contact.body, contact.other) and sensor.zone is not None:
@@ -191,7 +199,7 @@ def _reaction(sim: Readable, sensor: Sensor) -> tuple[Array, Array]:
         force[:] += f
         torque[:] += np.cross(point - at, f) + np.asarray(moment)
 
-    turns, changes = quaternions.rotation_matrix(sim.state.q), sim.accelerations()
+    turns, changes = rotation_matrix(sim.state.q), sim.accelerations()
     for index in below:
         body, R = sim.robot.bodies[index], turns[index]
         inertia, omega = R @ np.asarray(body.inertia) @ R.T, R @ sim.state.omega[index]
@@ -214,6 +222,12 @@ def _reaction(sim: Readable, sensor: Sensor) -> tuple[Array, Array]:
     return axes @ force, axes @ torque
 
 
+# What needs lists of contacts and wrenches, or torques of the last step.
+BY_STATE = ("touch", "force", "torque", "jointactuatorfrc", "actuatorfrc")
+# What is found with masses, which robots that differ in numbers do not share.
+OF_MASSES = ("subtreecom", "subtreelinvel", "subtreeangmom")
+ACCELERATIONS = ("accelerometer", "framelinacc", "frameangacc")
+
 # For each of the kinds of `robosim.description.sensor`.
 READERS: dict[str, Callable[[Readable, Sensor], ArrayLike]] = {
     **dict.fromkeys(("jointpos", "tendonpos", "actuatorpos"), _coordinates),
@@ -228,10 +242,12 @@ READERS: dict[str, Callable[[Readable, Sensor], ArrayLike]] = {
     "framezaxis": _axis(2),
     "framelinvel": _velocity,
     "frameangvel": _angular_velocity,
-    "velocimeter": lambda sim, sensor: _axes(sim, sensor.place).T @ _twist(sim, sensor.place)[0],
-    "gyro": lambda sim, sensor: _axes(sim, sensor.place).T @ _twist(sim, sensor.place)[1],
-    "accelerometer": lambda sim, sensor: (
-        _axes(sim, sensor.place).T @ _accelerations(sim, sensor.place)[0]
+    "velocimeter": lambda sim, sensor: turned_back(
+        _axes(sim, sensor.place), _twist(sim, sensor.place)[0]
+    ),
+    "gyro": lambda sim, sensor: turned_back(_axes(sim, sensor.place), _twist(sim, sensor.place)[1]),
+    "accelerometer": lambda sim, sensor: turned_back(
+        _axes(sim, sensor.place), _accelerations(sim, sensor.place)[0]
     ),
     "framelinacc": lambda sim, sensor: _accelerations(sim, sensor.place)[0],
     "frameangacc": lambda sim, sensor: _accelerations(sim, sensor.place)[1],

@@ -171,11 +171,30 @@ def test_noise_and_masses_are_as_they_are_declared() -> None:
     assert half == pytest.approx(whole / 2, rel=1e-3)
 
 
+def test_each_episode_has_masses_of_its_own() -> None:
+    """Those of one of the domain's robots, in any order, and the same for all environments."""
+    domain = Domain(mass=(0.5, 2.0), robots=3)
+    envs = RobotVectorEnv(task=Late(domain=domain), num_envs=8)
+    robot = envs.episodes.robot
+    masses = [domain.robot_of(robot, k).bodies[0].mass for k in range(3)]
+    assert len(set(masses)) == 3
+    speeds: dict[int, set[float]] = {}
+    for seed in (3, None, None):
+        envs.reset(seed=seed)
+        seen = envs.step(np.full((8, 1), 0.5))[0]
+        for i, k in enumerate(envs.episodes.chance.robots.tolist()):
+            assert envs.episodes.batch[i].robot.bodies[0].mass == masses[k]
+            speeds.setdefault(k, set()).add(float(seen[i, 3]))
+    assert sorted(speeds) == [0, 1, 2]
+    assert all(len(found) == 1 for found in speeds.values())
+    assert len(set.union(*speeds.values())) == 3
+
+
 def test_a_push_acts_from_the_instant_that_was_drawn() -> None:
     domain = Domain(push=5.0, push_seconds=0.06)
     env = RobotEnv(task=Late(domain=domain, seconds=1.0))
     env.reset(seed=2)
-    push = env.episodes.chance.numbers[0].push
+    push = env.episodes.chance.pushes[0]
     speeds = np.array([env.step(np.zeros(1))[0][3] for _ in range(49)])
     at = 0.02 * np.arange(1, 50)
     assert np.all(speeds[at <= push.begin] == 0.0)

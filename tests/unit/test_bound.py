@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from landing import landing
 
-from robosim import BatchSimulation, ControllerError, OptionError, StateError
+from robosim import BatchSimulation, ControllerError, ModelError, OptionError, StateError
 from robosim.controllers import Gait, stand
 from robosim.kernels.compiler.lanes import WIDTH
 from robosim.learning.domain import with_friction, with_masses
 from robosim.models.builders import pendulum
+from robosim.sensors import Place, Sensor
 
 N, STEPS = WIDTH + 2, 5
 
@@ -91,6 +92,61 @@ def test_bodies_and_forces_are_read_where_they_are_bound(feet: Any, lanes: bool)
     for view in views:
         with pytest.raises(ValueError, match="read-only"):
             view[0] = 0.0
+
+
+PLACES = {"place": Place("base", (0.1, 0.02, 0.03))}
+SENSORS = (
+    Sensor("gyro", "gyro", **PLACES),
+    Sensor("speed", "velocimeter", **PLACES),
+    Sensor("felt", "accelerometer", cutoff=30.0, **PLACES),
+    Sensor("turn", "framequat", **PLACES),
+    Sensor("at", "framepos", place=Place("FR_calf"), reference=PLACES["place"]),
+    Sensor("up", "framezaxis", **PLACES),
+    Sensor("knee", "jointpos", of={"FR_calf_joint": 2.0}),
+    Sensor("rate", "jointvel", of={"FR_calf_joint": 1.0}),
+    Sensor("push", "jointactuatorfrc", of={"FR_calf_joint": 1.0}),
+    Sensor("center", "subtreecom", bodies=("base", "FR_calf")),
+    Sensor("spin", "subtreeangmom", bodies=("base", "FR_calf")),
+    Sensor("hip", "force", place=Place("FR_thigh"), bodies=("FR_thigh", "FR_calf")),
+    Sensor("clock", "clock"),
+)
+
+
+@pytest.mark.parametrize("lanes", [True, False])
+def test_channels_are_read_as_each_state_reads_them(feet: Any, lanes: bool) -> None:
+    """Sensors, frames, contacts and wrenches; also of states that part from the others."""
+    robot, q = feet
+    robot = replace(robot, sensors=SENSORS)
+    batch = BatchSimulation(robot, 2 * WIDTH + 2, lanes=lanes)
+    batch.set_state(np.resize(q, (batch.n, robot.nq)))
+    also = ("sensors", "contacts", "frame:FR_foot", "joint_wrench:FR_calf_joint")
+    bound = batch.bind(1, controller="stand", also=also)
+    assert len(bound.readings) == len(SENSORS) + 4 + 1 + 1
+    for steps in (1, 40, 30, 1):  # the first after a start, on the feet, and after robots change
+        if steps == 30:
+            v = np.zeros((2, robot.nv))
+            v[:, 7:] = 3.0
+            batch.set_state(q[:2], v, index=[1, WIDTH + 1])
+        if steps == 1 and batch.time.max() > 0:
+            # Of the first group, which differs in kind from the other then.
+            robots = [
+                with_masses(robot, np.full(len(robot.bodies), 1.0 + 0.01 * i)) for i in range(WIDTH)
+            ]
+            batch.set_robots(robots, index=np.arange(WIDTH))
+        for _ in range(steps):
+            bound.step()
+        shown = {name: view.copy() for name, view in bound.readings.items()}
+        for i, sim in enumerate(batch[k] for k in range(batch.n)):
+            wanted = {f"sensor:{one.name}": sim.sensor(one.name) for one in SENSORS}
+            wanted["joint_wrench:FR_calf_joint"] = sim.joint_wrenches()["FR_calf_joint"]
+            touches = [c.force for c in sim.contacts() if c.link == "FR_foot"]
+            wanted["contact:FR_foot"] = np.sum([np.zeros(3), *touches], axis=0)
+            wanted["frame:FR_foot"] = sim.frame("FR_foot")[0]
+            for name, value in wanted.items():
+                found = shown[name][i] if name[:5] != "frame" else shown[name][i, :3]
+                np.testing.assert_allclose(found, value, rtol=1e-12, atol=1e-12, err_msg=name)
+    with pytest.raises(ModelError, match="gyros"):
+        batch.bind(1, also="sensor:gyros")
 
 
 def test_steps_that_lanes_cannot_take_together(feet: Any) -> None:

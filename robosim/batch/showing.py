@@ -1,0 +1,319 @@
+"""What a bound run shows of all states: bodies, forces of contact points, readings of channels.
+
+States that are in the lanes of vector registers leave there what is asked for, and no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.batch.group import Group
+from robosim.batch.stepping import Stepping
+from robosim.compiled.order import contact_order
+from robosim.kernels.compiler.lanes import WIDTH, lanes
+from robosim.log.channels import (
+    CONTACT,
+    FRAME,
+    JOINT_WRENCH,
+    SENSOR,
+    Also,
+    channels_of,
+    contact_link,
+)
+from robosim.quaternions import rotation_matrix, turned
+from robosim.runtime.handles import Handle
+from robosim.runtime.lanes import Left, fields_at, leave
+from robosim.simulation import sensors
+from robosim.simulation.channel_reader import READERS, ChannelReader
+from robosim.validation import Array, read_only
+
+SHOWN = 13  # words of a body that are shown: x, q, v, omega
+ALL = 31  # and those up to the velocities over the interval
+APART = (CONTACT, JOINT_WRENCH, *sensors.BY_STATE)  # what is read of one state after the other
+
+
+class BodyViews(NamedTuple):
+    """Bodies of all states at the knot, read-only views.
+
+    Attributes
+    ----------
+    x : (n, nb, 3) [m], centres of mass, world
+    q : (n, nb, 4), body to world, scalar first
+    v : (n, nb, 3) [m/s], of the centres of mass, world
+    omega : (n, nb, 3) [rad/s], body axes
+    """
+
+    x: Array
+    q: Array
+    v: Array
+    omega: Array
+
+
+class Rows:
+    """All states at once, as sensors and frames read them; see `sensors.Readable`."""
+
+    def __init__(self, stepping: Stepping, intervals: Array) -> None:
+        states, robot = stepping.states, stepping.robot
+        self.robot, self._stepping, self._bodies = robot, stepping, states.bodies
+        self.q, self.v = states.q[:, : robot.nq], states.v[:, : robot.nv]
+        names = ("x", "q", "v", "omega")
+        self.state = SimpleNamespace(
+            **{name: states.bodies[name] for name in names}, joint_q=states.q, joint_v=states.v
+        )
+        self._intervals = intervals
+
+    @cached_property
+    def turns(self) -> Array:
+        """(n, nb, 3, 3), body to world."""
+        return rotation_matrix(self.state.q)
+
+    @property
+    def gravity(self) -> Array:
+        return np.asarray(self._stepping.sims[0].gravity)
+
+    @property
+    def time(self) -> Array:
+        return self._stepping.time
+
+    def accelerations(self) -> Array:
+        """(n, nb, 6), as `Simulation.accelerations`."""
+        return self._accelerations
+
+    @cached_property
+    def _accelerations(self) -> Array:
+        dt, bodies = self._intervals[:, None, None], self._bodies
+        spins = turned(self.turns, bodies["omega"])
+        change = np.concatenate((bodies["v"], spins), axis=-1) - bodies["v_mid"]
+        return 2 / np.where(dt == 0, np.inf, dt) * change
+
+
+class Points:
+    """Forces of the contact points of all states.
+
+    Attributes
+    ----------
+    forces : (n, contacts, 3) [N], world, in the order of ``robot.contacts``
+    """
+
+    def __init__(self, stepping: Stepping) -> None:
+        robot, self._model = stepping.robot, stepping.sims[0].parts.model
+        self._slots = np.argsort(contact_order(robot))
+        self._links = [contact_link(robot, point) for point in robot.contacts]
+        shape = stepping.n, len(self._slots)
+        facets = self._model.facets
+        self._gamma, self._active = np.zeros(shape), np.zeros(shape, dtype=np.int64)
+        self._beta = np.zeros((*shape, 2 if facets is None else len(facets)))
+        self.forces = np.zeros((*shape, 3))
+
+    def fields(self, guesses: Any, some: slice) -> list[NDArray[np.void]]:
+        """What the lanes of some states leave, of their guesses."""
+        every = [
+            (guesses.contacts, "gamma", self._gamma[some], 1),
+            (guesses.active, "", self._active[some], 1),
+        ]
+        if self._beta.size:
+            every.append((guesses.contacts, "beta", self._beta[some, :, 0], self._beta.shape[2]))
+        return [
+            fields_at(wide, name, addresses(array), words, lanes)
+            for wide, name, array, words in every
+        ]
+
+    def take(self, i: int, guesses: Any) -> None:
+        """What a state that is alone has."""
+        whole, facets = self._beta.shape[1:]
+        self._gamma[i] = guesses.contacts["gamma"][:whole]
+        self._beta[i] = guesses.contacts["beta"][:whole, :facets]
+        self._active[i] = guesses.active[:whole]
+
+    def find_forces(self, intervals: Array) -> None:
+        """The means over intervals (n,) [s]."""
+        facets = self._model.facets
+        slip = self._beta if facets is None else self._beta @ facets
+        impulses = np.concatenate((slip, self._gamma[:, :, None]), axis=-1)
+        impulses *= (self._active != 0)[:, :, None] / intervals[:, None, None]
+        np.take(impulses, self._slots, axis=1, out=self.forces, mode="clip")
+
+    def on_link(self, link: str) -> Array:
+        """(n, 3) [N], world, of all points of a link."""
+        chosen = [k for k, name in enumerate(self._links) if name == link]
+        return np.asarray(self.forces[:, chosen].sum(axis=1))
+
+
+class Showing:
+    """What is shown of the states of a batch after each call of a bound run.
+
+    Parameters
+    ----------
+    stepping : Stepping
+        Of the batch.
+    bodies, contacts : bool
+        Whether poses and velocities of bodies, and normal forces of contact points, are shown.
+    also : str or sequence of str
+        The channels, as a log names them.
+
+    Attributes
+    ----------
+    bodies : BodyViews or None
+    normal_forces : (n, contacts) [N] or None
+    readings : mapping of str to (n,), (n, k)
+        By the kind and name of a channel, as "sensor:gyro".
+    """
+
+    def __init__(
+        self, stepping: Stepping, bodies: bool, contacts: bool, also: str | Sequence[str]
+    ) -> None:
+        robot, n = stepping.robot, stepping.n
+        self._stepping = stepping
+        records = stepping.states.bodies
+        views = (_shown(records[k]) for k in BodyViews._fields)
+        self.bodies = BodyViews(*views) if bodies else None
+        self._channels = channels_of(robot, also)
+        # In the order of the columns.
+        widths = [len(channel.columns) for channel in self._channels]
+        self._read = np.zeros((n, sum(widths)))
+        ends = np.cumsum(widths, dtype=np.int64)
+        self._columns = [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]
+        self.readings: Mapping[str, Array] = {
+            # One number, as `Simulation.sensor` has it, is no array of one.
+            f"{one.kind}:{one.name}": _shown(
+                self._read[:, part.start if len(one.columns) == 1 else part]
+            )
+            for one, part in zip(self._channels, self._columns, strict=True)
+        }
+        self._kinds = [
+            robot.sensor(channel.name).kind if channel.kind == SENSOR else channel.kind
+            for channel in self._channels
+        ]
+        # Of contact points alone, forces are in the guesses; those of shapes come and go.
+        self._has_shapes = stepping.sims[0].parts.model.collision is not None
+        by_link = CONTACT in self._kinds and not self._has_shapes
+        self._points = Points(stepping) if contacts or by_link else None
+        self.normal_forces: Array | None = None
+        if contacts and self._points is not None:
+            self.normal_forces = _shown(self._points.forces[:, :, 2])
+        self._together, self._apart = self._ways()
+        self._robots = stepping.robots
+        self._left: Handle | None = None
+        self._of_groups: list[Handle] = []
+
+    def _ways(self) -> tuple[list[int], list[int]]:
+        """The channels that are read of all states at once, and those of one after the other."""
+        robot, robots = self._stepping.robot, {id(s.robot): s.robot for s in self._stepping.sims}
+        one = len(robots) == 1
+        alike = one or all(
+            other.sensors == robot.sensors
+            and [body.frames for body in other.bodies] == [body.frames for body in robot.bodies]
+            for other in robots.values()
+        )
+        together = [
+            k
+            for k, kind in enumerate(self._kinds)
+            if (kind == CONTACT and not self._has_shapes)
+            or (alike and kind not in APART and (one or kind not in sensors.OF_MASSES))
+        ]
+        return together, [k for k in range(len(self._channels)) if k not in together]
+
+    def plan(self, groups: Sequence[Group]) -> None:
+        """Find out what these groups leave after each call."""
+        asked = set(self._kinds) - set(APART)
+        words = SHOWN if self.bodies is not None or asked else 0
+        words = ALL if asked & set(sensors.ACCELERATIONS) else words
+        rows: list[NDArray[np.void]] = []
+        states = self._stepping.states.bodies
+        for g, group in enumerate(groups):
+            lanes_of, some, of = group.handle.values, slice(g * WIDTH, (g + 1) * WIDTH), []
+            if words:
+                to = addresses(states["x"][some, :, 0])
+                of.append(fields_at(lanes_of.state.bodies, "x", to, words, lanes))
+            if self._points is not None:
+                of += self._points.fields(lanes_of.memory.guesses, some)
+            if of:
+                rows.append(np.concatenate(of, axis=1))
+        self._of_groups = [Handle(Left(row)) for row in rows]
+        self._left = Handle(Left(np.concatenate(rows))) if rows else None
+
+    def show(self, groups: Sequence[Group], steps: NDArray[np.int64]) -> None:
+        """Bring what was asked for to where it is read.
+
+        Parameters
+        ----------
+        groups : of the first states
+        steps : (n,)
+            That each state has taken since its start.
+        """
+        stepping = self._stepping
+        ahead = np.array([group.is_ahead for group in groups], dtype=bool)
+        if self._left is not None:
+            if ahead.all():
+                leave(self._left)
+            else:
+                for left, is_ahead in zip(self._of_groups, ahead, strict=True):
+                    if is_ahead:
+                        leave(left)
+        if self._points is None and not self._channels:
+            return
+        intervals = np.full(stepping.n, stepping.timestep)
+        alone = np.ones(stepping.n, dtype=bool)
+        alone[: len(groups) * WIDTH] = ~np.repeat(ahead, WIDTH)
+        for i in np.flatnonzero(alone):
+            parts = stepping.sims[i].parts
+            intervals[i] = parts.state.last_dt[0]
+            if self._points is not None:
+                self._points.take(int(i), parts.memory.guesses)
+        if self._points is not None:
+            # A start gives the first interval only its own half of the impulses at its knot.
+            first = (steps == 1) & (intervals == stepping.timestep)
+            over = np.where(intervals == 0, stepping.timestep, np.abs(intervals))
+            self._points.find_forces(np.where(first, 0.5, 1.0) * over)
+        if self._robots != stepping.robots:
+            self._robots = stepping.robots
+            self._together, self._apart = self._ways()
+        if self._together:
+            self._read_together(Rows(stepping, intervals))
+        if self._apart:
+            self._read_apart()
+
+    def _read_together(self, rows: Rows) -> None:
+        robot = self._stepping.robot
+        for k in self._together:
+            channel, to = self._channels[k], self._read[:, self._columns[k]]
+            if channel.kind == CONTACT:
+                assert self._points is not None
+                to[:] = self._points.on_link(channel.name)
+            elif channel.kind == FRAME:
+                to[:] = READERS[FRAME](robot, [channel.name])(rows)
+            else:
+                found = sensors.read_all(rows, robot.sensor(channel.name))
+                to[:] = found[:, None] if found.shape == (len(to),) else found
+
+    def _read_apart(self) -> None:
+        """State by state, as a log reads them."""
+        stepping, also = self._stepping, Also(tuple(self._channels[k] for k in self._apart))
+        stepping.settle()
+        columns = np.concatenate(
+            [np.arange(*self._columns[k].indices(1 << 30)) for k in self._apart]
+        )
+        row = np.zeros(len(columns))
+        for i in range(stepping.n):
+            sim = stepping.alone(i)
+            stepping.recall(i)
+            ChannelReader(sim, also)(row)
+            self._read[i, columns] = row
+
+
+def addresses(array: NDArray[Any]) -> NDArray[np.int64]:
+    """Where each number of an array (n, k) is."""
+    rows, columns = array.strides
+    steps = rows * np.arange(array.shape[0])[:, None] + columns * np.arange(array.shape[1])
+    return np.asarray(array.ctypes.data + steps, dtype=np.int64)
+
+
+def _shown(array: NDArray[Any]) -> NDArray[Any]:
+    """A view to read."""
+    return read_only(array.view())
