@@ -4,6 +4,7 @@ from robosim.optimize.costs import Cost, Expansion, QuadraticCost
 from robosim.optimize.feedback import Feedback
 from robosim.optimize.ilqr import ilqr
 from robosim.optimize.lqr import lqr
+from robosim.optimize.predictive import MPC
 from robosim.optimize.solution import Solution
 
-__all__ = ["Cost", "Expansion", "Feedback", "QuadraticCost", "Solution", "ilqr", "lqr"]
+__all__ = ["MPC", "Cost", "Expansion", "Feedback", "QuadraticCost", "Solution", "ilqr", "lqr"]

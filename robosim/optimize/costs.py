@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -91,6 +92,16 @@ class QuadraticCost:
         self.v = _targets("v", np.zeros(nv) if v is None else v, nv)
         self.tau = _targets("tau", np.zeros(robot.nu) if tau is None else tau, robot.nu)
         self._dynamics, self._turns = Dynamics(robot), turns_of(robot)
+
+    def about(
+        self, q: ArrayLike | None = None, v: ArrayLike | None = None, tau: ArrayLike | None = None
+    ) -> QuadraticCost:
+        """The same weights about other targets; those that are None stay."""
+        other, robot = copy(self), self.robot
+        for name, value, width in (("q", q, robot.nq), ("v", v, robot.nv), ("tau", tau, robot.nu)):
+            if value is not None:
+                setattr(other, name, _targets(name, value, width))
+        return other
 
     def values(self, q: Array, v: Array, tau: Array) -> Array:
         """See `Cost`."""

@@ -41,6 +41,8 @@ class Feedback(Compiled):
         Whether the first row follows the last one.
     lower, upper : (nu,) or None [N m or N]
         Torques are clipped to these.
+    dynamics : Dynamics or None
+        Of the robot, if there is one already: to make one takes some milliseconds.
 
     Raises
     ------
@@ -61,6 +63,7 @@ class Feedback(Compiled):
         periodic: bool = False,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
+        dynamics: Dynamics | None = None,
     ) -> None:
         self.robot, self.timestep, self.begin = robot, float(timestep), float(begin)
         self.periodic = bool(periodic)
@@ -81,7 +84,7 @@ class Feedback(Compiled):
             read_only(np.broadcast_to(np.asarray(end, dtype=float), (nu,)).copy())
             for end in (-np.inf if lower is None else lower, np.inf if upper is None else upper)
         )
-        self._dynamics = Dynamics(robot)
+        self._dynamics = Dynamics(robot) if dynamics is None else dynamics
 
     def followed_by(self, other: Feedback) -> Feedback:
         """This one over all of its steps, and another one of the same robot from then on.

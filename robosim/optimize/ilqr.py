@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robosim.errors import ConvergenceError, OptionError
-from robosim.optimize.backward import Pass, backward
-from robosim.optimize.checks import numbers
-from robosim.optimize.costs import Cost, Expansion
-from robosim.optimize.derivatives import Along
-from robosim.optimize.feedback import Feedback
-from robosim.optimize.free import FreeCoordinates, reduced
-from robosim.optimize.rollouts import Rollouts, Trajectory
+from robosim.optimize.checks import positive
+from robosim.optimize.costs import Cost
+from robosim.optimize.rollouts import Rollouts
+from robosim.optimize.search import LENGTHS, Search, bounds_of, check_model, speeds_of
 from robosim.optimize.solution import Solution
-from robosim.progress import Advance, bar
-from robosim.simulation import Simulation
-from robosim.validation import Array, count
-
-LENGTHS = 0.5 ** np.arange(8.0)  # of steps, all of which are tried at once
-ACCEPTED = 1e-3  # of the decrease that is promised
-SMOOTHER = 10.0  # contacts for derivatives, where those of a step cannot be had otherwise
-FACTOR = 2.0  # by which changes of the regularisation change
-LEAST, MOST = 1e-9, 1e9  # of the regularisation
+from robosim.progress import bar
+from robosim.validation import count
 
 
 def ilqr(
-    sim: Simulation | Any,
+    sim: Any,
     cost: Cost,
     horizon: int,
     guess: Any = None,
@@ -89,22 +76,14 @@ def ilqr(
         If a step of the guess cannot be solved, or not with its derivatives: no trajectory is
         there to begin with.
     """
-    if not (isinstance(sim, Simulation) or hasattr(sim, "linearizer")):
-        raise OptionError(
-            f"ilqr takes a Simulation or a MinimalSimulation, not {type(sim).__name__}"
-        )
+    check_model(sim)
     robot = sim.robot
-    if robot.nu == 0:
-        raise OptionError(f"robot '{robot.name}' has no actuated joint: nothing is to be found")
-    if np.any(sim.engine.parts.loads.external["w"]):
-        raise OptionError("ilqr begins with a start, which takes wrenches away: apply none")
     n, iterations = count("horizon", horizon), count("iterations", iterations)
-    for name, value in (("tolerance", tolerance), ("regularisation", regularisation)):
-        if not (isinstance(value, int | float) and np.isfinite(value) and value > 0):
-            raise OptionError(f"{name} must be a positive number, not {value!r}")
-    low, high = _bounds(robot.effort_limits, lower, upper)
-    speeds = _speeds(sim, contact_speed)
-    search = _Search(sim, cost, n, low, high, tolerance, regularisation)
+    regularisation = positive("regularisation", regularisation)
+    tolerance = positive("tolerance", tolerance)
+    low, high = bounds_of(robot.effort_limits, lower, upper)
+    speeds = speeds_of(sim, contact_speed)
+    search = Search(sim, cost, n, low, high, regularisation, tolerance)
     law = search.law_of(guess, speeds[0])
     with bar("iterations", iterations * len(speeds), progress) as advance:
         for speed in speeds:
@@ -115,215 +94,3 @@ def ilqr(
         robot, search.status, t, at.q, at.v, at.tau, law.K, search.costs[-1],
         tuple(search.costs), speeds[-1], low, high, sim.timestep,
     )  # fmt: skip
-
-
-class _Search:
-    """Goes from one trajectory to the next."""
-
-    at: Trajectory
-
-    def __init__(
-        self,
-        sim: Any,
-        cost: Cost,
-        n: int,
-        lower: Array,
-        upper: Array,
-        tolerance: float,
-        regularisation: float,
-    ) -> None:
-        self.sim, self.cost, self.n = sim, cost, n
-        self.lower, self.upper = lower, upper
-        self.tolerance, self.regularisation = tolerance, regularisation
-        self.free = FreeCoordinates(sim.robot)
-        self.costs: list[float] = []
-        self.status = "iterations"
-
-    def law_of(self, guess: Any, contact_speed: float | None) -> Feedback:
-        """A guess as torques with feedback."""
-        robot, n, nu = self.sim.robot, self.n, self.sim.robot.nu
-        if isinstance(guess, Solution):
-            guess = guess.controller()
-        if isinstance(guess, Feedback):
-            if guess.robot is not robot:
-                raise OptionError("the guess is of another robot")
-            rows = [guess.row(self.sim.time + self.sim.timestep * k) for k in range(n)]
-            parts = (guess.q[rows], guess.v[rows], guess.tau[rows], guess.K[rows])
-            return self._law(*parts)
-        if callable(guess) or isinstance(guess, str):
-            sim = Rollouts(self.sim, contact_speed, LENGTHS[:1]).single
-            sim.set_state(self.sim.q, self.sim.v, self.sim.time)
-            tau = np.asarray(sim.run(n * sim.timestep, guess).tau)
-        else:
-            tau = np.zeros(nu) if guess is None else numbers("guess", guess, (nu,), (n, nu))
-        q, v = np.tile(self.sim.q, (n, 1)), np.tile(self.sim.v, (n, 1))
-        tau = np.clip(np.broadcast_to(tau, (n, nu)), self.lower, self.upper)
-        return self._law(q, v, tau, np.zeros((n, nu, 2 * robot.nv)))
-
-    def solve(
-        self, law: Feedback, speed: float | None, iterations: int, advance: Advance
-    ) -> Feedback:
-        """The least cost with a `contact_speed`, from a law; the law about what was found."""
-        rollouts = Rollouts(self.sim, speed, LENGTHS)
-        along = Along(rollouts.single, self.n)
-        with _without_warnings():
-            self.at = rollouts.one(law)
-        total = float(self._values(Trajectory(*(a[None] for a in self.at)))[0])
-        self.costs.append(total)
-        self.status = "iterations"
-        mu, change = self.regularisation, 1.0
-        left = iterations
-        try:
-            A, B, expansion, takes = self._expanded(along, speed)
-        except ConvergenceError:
-            if len(self.costs) == 1:
-                raise  # nothing has been found yet
-            self.status = "stuck"
-            return self._law(self.at.q[:-1], self.at.v[:-1], self.at.tau, law.K)
-        while True:
-            moved = False
-            bounds = self.lower - self.at.tau, self.upper - self.at.tau
-            found = backward(A, B, expansion, *bounds, mu)
-            if found is not None:
-                K = found.K if takes is None else found.K @ takes
-                law = self._law(self.at.q[:-1], self.at.v[:-1], self.at.tau, K)
-                if self._promises_nothing(found, total):
-                    # Regularisation alone makes steps short that promise little.
-                    plain = backward(A, B, expansion, *bounds, self.regularisation)
-                    least = plain is not None and self._promises_nothing(plain, total)
-                    self.status = "converged" if least else "stuck"
-                    break
-                if left == 0:
-                    break
-                before = self.at, total
-                moved, total = self._step(rollouts, law, found, total)
-                if moved:
-                    try:
-                        A, B, expansion, takes = self._expanded(along, speed)
-                    except ConvergenceError:
-                        # Solved, but not with derivatives: a shorter step leads elsewhere.
-                        (self.at, total), moved = before, False
-            left = max(left - 1, 0)
-            self.costs.append(total)
-            advance(said=f"cost {total:.6g}")
-            change = min(change / FACTOR, 1 / FACTOR) if moved else max(change * FACTOR, FACTOR)
-            mu = max(mu * change, LEAST)
-            if mu > MOST:
-                self.status = "stuck"
-                break
-        return law
-
-    def _promises_nothing(self, found: Pass, total: float) -> bool:
-        return bool(found.expected(1.0) <= self.tolerance * max(abs(total), LEAST))
-
-    def _step(
-        self, rollouts: Rollouts, law: Feedback, found: Pass, total: float
-    ) -> tuple[bool, float]:
-        """Go on to the best of all step lengths, if one is as good as it promises."""
-        with _without_warnings():
-            tried, whole = rollouts.several(law, found.push)
-        if not whole.any():
-            return False, total
-        lengths = LENGTHS[whole]
-        some = Trajectory(*(a[whole] for a in tried))
-        values = self._values(some)
-        good = total - values > ACCEPTED * np.asarray(found.expected(lengths))
-        if not good.any():
-            return False, total
-        best = int(np.argmin(np.where(good, values, np.inf)))
-        self.at = Trajectory(*(a[best] for a in some))
-        return True, float(values[best])
-
-    def _values(self, of: Trajectory) -> Array:
-        """Costs (m,) of trajectories (m, ...)."""
-        each = np.asarray(self.cost.values(*of), dtype=float)
-        m, n = of.tau.shape[:2]
-        if each.shape != (m, n + 1):
-            raise OptionError(
-                f"values of the cost must have shape ({m}, {n + 1}), not {each.shape}"
-            )
-        _refuse_infinite("the cost", each.T)
-        return np.asarray(each.sum(axis=1))
-
-    def _expanded(
-        self, along: Along, speed: float | None
-    ) -> tuple[Array, Array, Expansion, Array | None]:
-        """Derivatives of steps and cost, by free coordinates, and these by all of them."""
-        q, v, tau = self.at
-        expansion = Expansion(*(np.asarray(a, dtype=float) for a in self.cost.expand(q, v, tau)))
-        nx, nu, n = 2 * v.shape[1], tau.shape[1], len(tau)
-        shapes = (n + 1, nx), (n + 1, nx, nx), (n, nu), (n, nu, nu), (n, nu, nx)
-        for name, array, shape in zip(Expansion._fields, expansion, shapes, strict=True):
-            if array.shape != shape:
-                raise OptionError(f"{name} of the cost must have shape {shape}, not {array.shape}")
-            _refuse_infinite(f"{name} of the cost", array)
-        given = q[:-1], v[:-1], tau, float(self.sim.time)
-        try:
-            steps = along(*given, None)
-        except ConvergenceError:
-            if speed is None:
-                raise
-            steps = along(*given, SMOOTHER * speed)
-        if self.free.all:
-            return steps.A, steps.B, expansion, None
-        parts = self.free.along(q, v)
-        lifts = np.array([one.lift for one in parts])
-        back = np.swapaxes(lifts, 1, 2)
-        expansion = expansion._replace(
-            x=(back @ expansion.x[:, :, None])[:, :, 0],
-            xx=back @ expansion.xx @ lifts,
-            ux=expansion.ux @ lifts[:-1],
-        )
-        return *reduced(steps, parts), expansion, np.array([one.take for one in parts[:-1]])
-
-    def _law(self, q: Array, v: Array, tau: Array, K: Array) -> Feedback:
-        sim = self.sim
-        h, begin = sim.timestep, float(sim.time)
-        return Feedback(sim.robot, q, v, tau, K, h, begin, lower=self.lower, upper=self.upper)
-
-
-@contextmanager
-def _without_warnings() -> Iterator[None]:
-    """Without those of trajectories that are tried and may be far from the one that is found."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        yield
-
-
-def _refuse_infinite(what: str, rows: Array) -> None:
-    """Raise an OptionError for rows of knots that are not finite, with the first knot."""
-    bad = ~np.isfinite(rows.reshape(len(rows), -1)).all(axis=1)
-    if bad.any():
-        raise OptionError(f"{what} is not finite at knot {int(np.argmax(bad))} of {len(rows) - 1}")
-
-
-def _bounds(
-    efforts: Array, lower: ArrayLike | None, upper: ArrayLike | None
-) -> tuple[Array, Array]:
-    ends = []
-    for name, value, known in (("lower", lower, -efforts), ("upper", upper, efforts)):
-        try:
-            array = np.array(known if value is None else value, dtype=float)
-        except (TypeError, ValueError):
-            array = np.full(1, np.nan)
-        if array.shape not in ((), efforts.shape) or np.isnan(array).any():
-            raise OptionError(f"{name} must be a number or {len(efforts)} of them, not {value!r}")
-        ends.append(np.broadcast_to(array, efforts.shape).copy())
-    if not np.all(ends[0] < ends[1]):
-        raise OptionError(f"lower must be below upper, not {ends[0].tolist()}, {ends[1].tolist()}")
-    return ends[0], ends[1]
-
-
-def _speeds(sim: Any, given: float | Sequence[float] | None) -> Sequence[float | None]:
-    if not isinstance(sim, Simulation):
-        if given is not None:
-            raise OptionError("contact_speed is for a Simulation: nothing else has contacts")
-        return (None,)
-    if given is None:
-        given = sim.options["contact_speed"]
-    speeds = numbers("contact_speed", given, (), np.shape(given)[:1]).reshape(-1)
-    if len(speeds) == 0 or np.any(speeds <= 0.0) or np.any(np.diff(speeds) > 0.0):
-        raise OptionError(
-            f"contact_speed must be positive, and several from large to small, not {given!r}"
-        )
-    return [float(speed) for speed in speeds]

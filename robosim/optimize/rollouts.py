@@ -35,14 +35,20 @@ class Rollouts:
 
     def __init__(self, sim: Any, contact_speed: float | None, lengths: Array) -> None:
         self._lengths = lengths[:, None]
-        self._start = sim.q.copy(), sim.v.copy(), float(sim.time)
+        self.begin(sim)
         self._batch: BatchSimulation | None = None
         self.single = sim.copy()
         if isinstance(sim, Simulation):
             # Without lanes, so that steps are those of a Simulation to the last bit.
             options = {**sim.options, "contact_speed": contact_speed, "lanes": False}
             self.single = Simulation(sim.robot, **options)
-            self._batch = BatchSimulation(sim.robot, len(lengths), **options)
+            # Steps of so few states take less time than to wake threads.
+            self._batch = BatchSimulation(sim.robot, len(lengths), **options, threads=1)
+            self._bound = self._batch.bind()
+
+    def begin(self, sim: Any) -> None:
+        """Let trajectories begin where a simulation of the same robot is."""
+        self._start = sim.q.copy(), sim.v.copy(), float(sim.time)
 
     def one(self, law: Feedback, push: Array | None = None, length: float = 0.0) -> Trajectory:
         """The trajectory under a law, with a push (n, nu) times a length.
@@ -69,6 +75,7 @@ class Rollouts:
         batch, n, m = self._batch, len(law.tau), len(self._lengths)
         if batch is None:
             return self._one_by_one(law, push)
+        bound = self._bound
         batch.set_state(*self._start)
         q, v, tau = (np.empty((m, rows, a.shape[1])) for rows, a in
                      ((n + 1, law.q), (n + 1, law.v), (n, law.tau)))  # fmt: skip
@@ -77,9 +84,10 @@ class Rollouts:
         for k in range(n):
             tau[:, k] = law.torques(k, q[:, k], v[:, k], self._lengths, push[k])
             tau[~whole, k] = law.tau[k]
-            run = batch.rollout(1, tau[:, k])
-            q[:, k + 1], v[:, k + 1] = run.q[:, -1], run.v[:, -1]
-            lost = np.flatnonzero(run.failed | ~np.isfinite(run.v[:, -1]).all(axis=1))
+            bound.torques[:] = tau[:, k]
+            bound.step()
+            q[:, k + 1], v[:, k + 1] = bound.q, bound.v
+            lost = np.flatnonzero(bound.failed | ~np.isfinite(bound.v).all(axis=1))
             if len(lost):
                 whole[lost] = False
                 if not whole.any():

@@ -20,7 +20,7 @@ from robosim import (
     linearize,
     optimize,
 )
-from robosim.models.builders import double_four_bar
+from robosim.models.builders import double_four_bar, double_pendulum
 from robosim.optimize.derivatives import along
 from robosim.optimize.free import FreeCoordinates, reduced
 
@@ -90,6 +90,39 @@ def test_torques_of_each_state_of_a_batch_or_sequence() -> None:
     assert np.abs(both.v[0] - both.v[1]).max() > 1e-4
     with pytest.raises(ControllerError, match="3 rows of torques for 2 states"):
         linearize((sim, other), np.zeros((3, 1)))
+
+
+def test_a_plan_is_the_law_of_its_horizon() -> None:
+    """Near an equilibrium the first torque of a plan is LQR's over the horizon, to first order."""
+    robot, n, h = linkage(), 10, 4e-3
+    sim = Simulation(robot, h)
+    Q = np.zeros(10)
+    Q[0], Q[5] = 1.0, 0.1
+    cost = optimize.QuadraticCost(robot, robot.home, Q=Q, R=0.01, final=3.0 * Q)
+    rows = np.tile(robot.home, (n + 1, 1)), np.zeros((n + 1, 5)), np.zeros((n, 1))
+    law = optimize.lqr(sim, *rows, Q=Q, R=0.01, final=3.0 * Q)
+    mpc = optimize.MPC(sim, cost, n)
+    errors = []
+    for away in (1e-3, 1e-4):
+        sim.set_state(robot.home + away * SIDE, 2.0 * away * SIDE)
+        mpc.reset()
+        asked = law(sim)
+        errors.append(abs(mpc(sim)[0] / asked[0] - 1.0))
+        assert len(mpc.seconds) == 1
+    assert errors[1] < 1e-4
+    # The next plan begins with this one, and is made a period later, not before.
+    mpc.reset()
+    plant = Simulation(robot, h / 2)
+    plant.set_state(robot.home + 0.01 * SIDE)
+    log = plant.run(5 * h, mpc)
+    assert (len(mpc.seconds), mpc.failed) == (5, 0)
+    for k in (2, 4, 6, 8):  # where plans begin: the first row of the law, from there
+        dx = np.concatenate((log.q[k] - robot.home, log.v[k]))
+        assert log.tau[k, 0] == pytest.approx(float(-law.K[0, 0] @ dx), rel=1e-3)
+    with pytest.raises(ControllerError, match="must have the coordinates"):
+        optimize.MPC(sim, cost, n)(Simulation(double_pendulum()))
+    with pytest.raises(OptionError, match="period must be a positive number"):
+        optimize.MPC(sim, cost, n, period=0)
 
 
 def test_the_a1_raises_a_foreleg(a1: Mechanism) -> None:

@@ -1,0 +1,190 @@
+"""Model predictive control: plans over a short horizon, made again and again from where a robot is.
+
+Each plan begins with the last one, so that one iteration of iLQR is enough [Diehl2005].
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim.errors import ControllerError, ConvergenceError
+from robosim.optimize.checks import positive
+from robosim.optimize.costs import Cost
+from robosim.optimize.feedback import LATE, Feedback
+from robosim.optimize.search import Search, bounds_of, check_model, speeds_of
+from robosim.validation import Array, count
+
+
+class Plan(NamedTuple):
+    """What is to be done from an instant on.
+
+    Attributes
+    ----------
+    time : float [s]
+    q, v : (n + 1, nq), (n + 1, nv), where the model goes
+    law : Feedback, whose rows are the n steps of the model
+    cost : float
+    """
+
+    time: float
+    q: Array
+    v: Array
+    law: Feedback
+    cost: float
+
+
+class MPC:
+    """A controller that plans ahead with a model, at a fixed rate; for `run` and `stream`.
+
+    Between two plans the torques are those of the plan with its feedback, about states between
+    its knots, which are interpolated. What a plan takes is not waited for in simulated time;
+    `seconds` has what it took on the clock.
+
+    Parameters
+    ----------
+    model : Simulation or MinimalSimulation
+        That predicts, with a timestep and contacts of its own. Its robot has the coordinates of the
+        one that is controlled, and may be simpler, for one in its contacts. Stays as it is.
+    cost : Cost, or a function of time [s]
+        Of the horizon; a function returns that of a horizon that begins then.
+    horizon : int
+        Steps of the model.
+    period : float or None [s]
+        From one plan to the next; None: a step of the model.
+    first, iterations : int
+        Iterations of iLQR of the first plan at most, and of each of the others.
+    guess : as for `ilqr`
+        Of the first plan.
+    lower, upper, contact_speed, regularisation : as for `ilqr`
+        A single `contact_speed`. A rather large one lets plans feel contacts to come.
+
+    Attributes
+    ----------
+    plan : Plan or None
+        The last one.
+    seconds : list of float
+        That each plan took.
+    failed : int
+        Plans that could not be made; the one before was kept.
+
+    Raises
+    ------
+    OptionError
+        As `ilqr`.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        cost: Cost | Callable[[float], Cost],
+        horizon: int,
+        *,
+        period: float | None = None,
+        first: int = 20,
+        iterations: int = 1,
+        guess: Any = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        contact_speed: float | None = None,
+        regularisation: float = 1e-6,
+    ) -> None:
+        check_model(model)
+        self.robot, self._model = model.robot, model.copy()
+        self._cost_at = cost if callable(cost) else lambda t: cost
+        self.period = model.timestep if period is None else positive("period", period)
+        self._first, self._iterations = count("first", first), count("iterations", iterations)
+        self._guess = guess
+        (self._speed,) = speeds_of(model, contact_speed)
+        low, high = bounds_of(self.robot.effort_limits, lower, upper)
+        self._search = Search(
+            self._model, self._cost_at(float(model.time)), count("horizon", horizon), low, high,
+            positive("regularisation", regularisation),
+        )  # fmt: skip
+        self._dynamics = self._search.dynamics
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the plan, and what plans took."""
+        self.plan: Plan | None = None
+        self.seconds: list[float] = []
+        self.failed = 0
+
+    def __call__(self, sim: Any) -> Array:
+        """Torques (nu,) for the present state of the robot that is controlled.
+
+        Raises
+        ------
+        ControllerError
+            If its coordinates are not those of the model.
+        ConvergenceError
+            If not even the first plan can be made.
+        """
+        now, plan = float(sim.time), self.plan
+        if plan is None or now < plan.time or self._due(now, plan):
+            if plan is None or now < plan.time:
+                self._check(sim)
+            plan = self.plan = self._planned(sim, now)
+        k = plan.law.row(now)
+        part = min(max((now - plan.law.begin) / plan.law.timestep - k, 0.0), 1.0)
+        q, v = np.asarray(sim.q)[None], np.asarray(sim.v)[None]
+        about = self._dynamics.integrate(
+            plan.q[k], part * self._dynamics.difference(plan.q[k], plan.q[k + 1])
+        )
+        away = self._dynamics.difference(about[None], q)
+        dv = v - plan.v[k] - part * (plan.v[k + 1] - plan.v[k])
+        asked = plan.law.tau[k] - np.concatenate((away, dv), axis=1)[0] @ plan.law.K[k].T
+        return np.asarray(np.clip(asked, plan.law.lower, plan.law.upper))
+
+    def _due(self, now: float, plan: Plan) -> bool:
+        """Whether it is time for another plan; those that failed are tried again a period later."""
+        return now >= self._next - LATE * self.period
+
+    def _planned(self, sim: Any, now: float) -> Plan:
+        """A plan from where a robot is, or the last one, if none can be made."""
+        before, begin = self.plan, time.perf_counter()
+        if before is not None and now < before.time:
+            before = None
+        self._next = now + self.period
+        search, model = self._search, self._model
+        try:
+            model.set_state(sim.q, sim.v, now)
+            search.cost = self._cost_at(now)
+            if before is None:
+                law = search.law_of(self._guess, self._speed)
+            else:
+                law = self._shifted(before.law, now)
+            for _ in range(self._first if before is None else self._iterations):
+                costs = search.costs[-1:]
+                law = search.improve(law, self._speed)
+                if before is None and costs and search.costs[-1] >= costs[0]:
+                    break
+        except ConvergenceError:
+            if before is None:
+                raise
+            self.failed += 1
+            return before
+        finally:
+            self.seconds.append(time.perf_counter() - begin)
+        return Plan(now, search.at.q, search.at.v, law, search.costs[-1])
+
+    def _shifted(self, law: Feedback, now: float) -> Feedback:
+        """The last law from now on. Beyond its end torques stay, and there is no feedback."""
+        n, h = len(law.tau), law.timestep
+        rows = np.array([law.row(now + h * k) for k in range(n)])
+        K = law.K[rows]
+        K[now + h * np.arange(n) > law.begin + h * (n - 0.5)] = 0.0
+        return self._search.law(law.q[rows], law.v[rows], law.tau[rows], K)
+
+    def _check(self, sim: Any) -> None:
+        mine, other = self.robot, sim.robot
+        names = [(one.q_names, one.v_names, one.actuated_names) for one in (mine, other)]
+        if names[0] != names[1]:
+            raise ControllerError(
+                f"the model '{mine.name}' must have the coordinates and actuated joints of "
+                f"'{other.name}', which it is to control"
+            )
