@@ -24,6 +24,8 @@ from robosim.simulation.readings import Contact, contact_heights, min_gap
 
 def refuse_start(robot: Mechanism, parts: Parts, whose: str = "") -> None:
     """Raise a StateError for a joint whose coordinates do not tell how it moves from a start."""
+    if parts.model.charts is None:
+        return
     for start, joint in zip(robot.q_offsets, robot.tree_joints, strict=False):
         if joint.own_chart is not None:
             q = parts.state.q[start : start + joint.nq]
