@@ -27,6 +27,7 @@ from rich.table import Table
 import robosim
 from robosim import ConvergenceError, Mechanism, Simulation
 from robosim.errors import LoadError
+from robosim.version import install
 
 ROBOTS = {
     "a1": "a1",
@@ -57,7 +58,9 @@ def load(name: str) -> Mechanism:
     try:
         return robosim.load(ROBOTS[name])
     except LoadError as error:
-        raise SystemExit(f"{name} is of example-robot-data ({error}): robosim[robots]") from None
+        raise SystemExit(
+            f"{name} is of example-robot-data ({error}): {install('robots')}"
+        ) from None
 
 
 def fall(robot: Mechanism, options: argparse.Namespace, timestep: float, seed: int) -> Episode:

@@ -1,7 +1,7 @@
 """The same robot in Pinocchio: masses, kinematics, mass matrix, bias forces, accelerations.
 
 robosim keeps every body by itself; what Pinocchio computes in joint coordinates is rebuilt from
-the bodies and their Jacobian J, as J^T M J. Needs ``pip install "robosim[pinocchio]"``.
+the bodies and their Jacobian J, as J^T M J. Needs ``pip install "robosim-variational[pinocchio]"``.
 
     python examples/06_compare_with_pinocchio.py [FOLDER]
 """

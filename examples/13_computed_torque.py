@@ -1,6 +1,7 @@
 """A Panda follows a path at 1 kHz, by the forces that the path takes: computed torque.
 
-The Panda comes with `pip install "robosim[robots]"`; without, a chain of six hinges moves.
+The Panda comes with `pip install "robosim-variational[robots]"`; without, a chain of six
+hinges moves.
 
     python examples/13_computed_torque.py [FOLDER]
 """

@@ -20,7 +20,7 @@ try:
     import torch
     from torch import nn
 except ImportError:
-    sys.exit(print('skipped: this takes torch; get it with: pip install "robosim[sb3]"'))
+    sys.exit(print('skipped: this takes torch: pip install "robosim-variational[sb3]"'))
 N, T, UPDATES, BATCH = (8, 16, 2, 64) if quick else (64, 64, 730, 1024)
 GAMMA, LAMBDA, CLIP = 0.99, 0.95, 0.2
 torch.manual_seed(0)

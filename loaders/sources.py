@@ -21,6 +21,7 @@ from robosim.loaders.options import LoadOptions
 from robosim.loaders.packages import example_robot_data
 from robosim.models import ModelInfo, stances
 from robosim.overlaps import ties_beside_obstacles, without_overlaps
+from robosim.version import install
 
 COLLECTION = "example-robot-data"
 DESCRIPTIONS = "robot_descriptions"
@@ -252,9 +253,7 @@ def _unknown(name: str, wanted: str, collected: dict[str, Path]) -> str:
     if close:
         reason += f"; did you mean {' or '.join(repr(match) for match in close)}?"
     if not collected:
-        reason += (
-            f"; '{COLLECTION}' is not installed: pip install \"robosim[robots]\" brings more robots"
-        )
+        reason += f"; '{COLLECTION}' is not installed: {install('robots')} brings more robots"
     if _described(name):
         reason += f"; '{DESCRIPTIONS}:{name}' loads it from {DESCRIPTIONS} and may download it"
     return reason

@@ -21,6 +21,7 @@ from robosim import safe_xml
 from robosim.errors import LoadError
 from robosim.loaders.options import LoadOptions
 from robosim.loaders.schema import tag_name
+from robosim.version import install
 
 # Of the whole expansion [s].
 LONGEST = 30
@@ -67,7 +68,7 @@ def expand(path: Path, options: LoadOptions) -> Expanded:
     if importlib.util.find_spec("xacro") is None:
         raise LoadError(
             "this is a xacro file, and the package xacro is not installed: "
-            'pip install "robosim[xacro]", or expand it yourself to a .urdf file',
+            f"{install('xacro')}, or expand it yourself to a .urdf file",
             file=path,
         )
     request = {

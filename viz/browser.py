@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from robosim.errors import ViewerError
+from robosim.version import install
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # Software rendering, as a machine without a display has no other, and the same picture everywhere.
 FLAGS = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 ADVICE = (
-    'it takes Playwright (pip install "robosim[browser]") and a Chromium: the system\'s own '
+    f"it takes Playwright ({install('browser')}) and a Chromium: the system's own "
     "(apt install chromium), or: playwright install chromium"
 )
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from robosim.errors import OptionError, ViewerError
+from robosim.version import install
 from robosim.viz.browser import ADVICE, headless
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def _ffmpeg() -> str:
         from imageio_ffmpeg import get_ffmpeg_exe
     except ImportError:
         raise ViewerError(
-            'a video takes ffmpeg: pip install "robosim[browser]" brings one, apt install ffmpeg '
+            f"a video takes ffmpeg: {install('browser')} brings one, apt install ffmpeg "
             "another; a .gif does without"
         ) from None
     return str(get_ffmpeg_exe())

@@ -10,6 +10,7 @@ import numpy as np
 
 from robosim.description.mechanism import Mechanism
 from robosim.errors import PeerError
+from robosim.version import install
 from robosim.viz.link import MAX_FPS
 from robosim.viz.pacing import RealTimePacer
 from robosim.viz.snapshot import snapshot
@@ -50,7 +51,7 @@ def fall(
     from robosim.simulation import Simulation
 
     if not available():
-        raise PeerError('mujoco is not installed; get it with: pip install "robosim[peers]"')
+        raise PeerError(f"mujoco is not installed; get it with: {install('peers')}")
     sim, peer = Simulation(robot, timestep), MuJoCoRun(robot, timestep, Settings())
     start = np.array(robot.home, dtype=float)
     if robot.floating_base:

@@ -10,13 +10,14 @@ from typing import Any
 
 from robosim.bench.report import Report, Row
 from robosim.errors import OptionError
+from robosim.version import install
 
-# Peer -> (module, how it is called in rows, how to get it).
+# Peer -> (module, how it is called in rows, the extra that brings it).
 PEERS = {
-    "mujoco": ("mujoco", "MuJoCo", "robosim[peers]"),
-    "pinocchio": ("pinocchio", "Pinocchio", "robosim[pinocchio]"),
-    "pybullet": ("pybullet", "PyBullet", "robosim[engines]"),
-    "drake": ("pydrake", "Drake", "robosim[engines]"),
+    "mujoco": ("mujoco", "MuJoCo", "peers"),
+    "pinocchio": ("pinocchio", "Pinocchio", "pinocchio"),
+    "pybullet": ("pybullet", "PyBullet", "engines"),
+    "drake": ("pydrake", "Drake", "engines"),
 }
 
 
@@ -54,7 +55,7 @@ class Setup:
     def missing(self, *peers: str) -> tuple[Row, ...]:
         """Rows that say which of the peers of a case were asked for and are not installed."""
         return tuple(
-            Row(PEERS[peer][1], "", None, note=f'not installed: pip install "{PEERS[peer][2]}"')
+            Row(PEERS[peer][1], "", None, note=f"not installed: {install(PEERS[peer][2])}")
             for peer in peers
             if peer in self.peers and not installed(peer)
         )

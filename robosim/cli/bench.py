@@ -64,8 +64,8 @@ def bench(
     as penetration, violation of a joint, energy that came or went: do not compare a right answer
     with a wrong one.
 
-    A peer that is not installed is listed as such: pip install "robosim\[peers]" gets MuJoCo and
-    Pinocchio, "robosim\[engines]" PyBullet and Drake.
+    A peer that is not installed is listed as such, with the line of pip that brings it: the extra
+    peers has MuJoCo and Pinocchio, the extra engines PyBullet and Drake.
     """
     from robosim.bench import CASES, Setup, check_peers, find, markdown, picture, to_dict
 

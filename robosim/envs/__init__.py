@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from robosim.errors import MissingExtraError
+from robosim.version import install
 
 try:
     import gymnasium as _gymnasium  # noqa: F401
 except ImportError:
-    raise MissingExtraError(
-        'environments take gymnasium; get it with: pip install "robosim[gym]"'
-    ) from None
+    raise MissingExtraError(f"environments take gymnasium; get it with: {install('gym')}") from None
 
 from robosim.envs.errors import ActionError, ClosedError, ResetNeededError, TaskError
 from robosim.envs.registration import register

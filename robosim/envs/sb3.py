@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from robosim.envs.vector import RobotVectorEnv
 from robosim.errors import MissingExtraError, OptionError
+from robosim.version import install
 
 try:
     from stable_baselines3.common.vec_env import VecEnv as _VecEnv
 except ImportError:
     raise MissingExtraError(
-        'this takes stable-baselines3; get it with: pip install "robosim[sb3]"'
+        f"this takes stable-baselines3; get it with: {install('sb3')}"
     ) from None
 
 

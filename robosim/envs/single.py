@@ -26,7 +26,7 @@ class RobotEnv(gymnasium.Env[Seen, Seen]):
         None: the task's own.
     task : Task, its class, or the name of one of `robosim.envs.TASKS`
     render_mode : "human", "rgb_array" or None
-        The live view in the browser, or pictures from a headless one (``robosim[browser]``).
+        The live view in the browser, or pictures from a headless one (the extra ``browser``).
     limited : bool
         Whether episodes are truncated after the task's `seconds`. `gymnasium.make` does that by
         a wrapper of its own.

@@ -21,6 +21,7 @@ from robosim.log.columns import INTEGERS, Chunk, LogInfo
 from robosim.log.formats import METADATA, arrow_batches, assembled
 from robosim.log.ros_messages import Message, definition, full_name, stamp
 from robosim.log.ros_topics import SAMPLES, fixed_frames, topics_of
+from robosim.version import install
 
 MODEL = "/robot_description"
 
@@ -28,7 +29,7 @@ MODEL = "/robot_description"
 def check_mcap() -> None:
     """Raise a LogError where the packages are missing that read and write MCAP files."""
     if find_spec("mcap") is None or find_spec("mcap_ros2") is None:
-        raise LogError('an .mcap file needs two more packages: pip install "robosim[mcap]"')
+        raise LogError(f"an .mcap file needs two more packages: {install('mcap')}")
 
 
 def write_mcap(stream: Path, target: Path, info: LogInfo, robot: Mechanism, model: str) -> None:

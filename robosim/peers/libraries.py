@@ -19,6 +19,7 @@ from robosim.errors import PeerError
 from robosim.peers import conversions
 from robosim.peers.answers import GRAVITY, Answer
 from robosim.peers.reduced_answers import Reduced
+from robosim.version import install
 
 Array = NDArray[np.float64]
 # MuJoCo's coefficients of higher order, of springs and dampers.
@@ -74,9 +75,7 @@ def _import(module: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise PeerError(
-            f'{module} is not installed; get it with: pip install "robosim[{extra}]"'
-        ) from error
+        raise PeerError(f"{module} is not installed; get it with: {install(extra)}") from error
 
 
 class Pinocchio:

@@ -24,10 +24,10 @@ from typing import Any
 from robosim.errors import OptionError, WorkerError, numbered
 from robosim.kernels.compiler import cache
 from robosim.runtime.background import cores
+from robosim.version import install
 from robosim.workers.bench import Bench, Chunk, Outcome, Setting, Task
 from robosim.workers.crew import Outcomes
 
-INSTALL = 'pip install "robosim[ray]"'
 PATIENCE = 5.0  # [s] for an address to answer, and for processors to get free
 LONGEST = 30  # letters of a temporary folder in which Ray's sockets may have their names
 LOW_MEMORY = "running low on memory"  # as Ray says of a worker that its monitor has ended
@@ -50,7 +50,7 @@ def find_ray() -> Any:
         return importlib.import_module("ray")
     except ImportError as error:
         raise OptionError(
-            f"workers on Ray need Ray, which cannot be imported ({error}): {INSTALL}, "
+            f"workers on Ray need Ray, which cannot be imported ({error}): {install('ray')}, "
             "or ray=False for workers on threads"
         ) from None
 

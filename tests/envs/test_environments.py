@@ -31,6 +31,7 @@ from robosim.envs import (  # noqa: E402
     Torques,
 )
 from robosim.envs.tasks.cart_pole import CartPole, cart_pole  # noqa: E402
+from robosim.version import install  # noqa: E402
 
 MODES = tuple(AutoresetMode)
 
@@ -371,4 +372,4 @@ def test_without_gymnasium_it_says_what_to_install() -> None:
         "ImportError))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert 'pip install "robosim[gym]" True' in done.stdout, done.stderr
+    assert f"{install('gym')} True" in done.stdout, done.stderr

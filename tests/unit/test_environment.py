@@ -8,11 +8,13 @@ from importlib.metadata import PackageNotFoundError, distribution
 import pytest
 from packaging.requirements import Requirement
 
+from robosim.version import DISTRIBUTION
+
 
 def named_by(extra: str) -> set[str]:
     """Names of packages that an extra of robosim asks for, with those of the extras it names."""
     names: set[str] = set()
-    for text in distribution("robosim").requires or ():
+    for text in distribution(DISTRIBUTION).requires or ():
         requirement = Requirement(text)
         marker = requirement.marker
         if (
@@ -21,7 +23,7 @@ def named_by(extra: str) -> set[str]:
             or not marker.evaluate({"extra": extra})
         ):
             continue
-        if requirement.name == "robosim":
+        if requirement.name == DISTRIBUTION:
             for inner in requirement.extras:
                 names |= named_by(inner)
         else:
