@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.errors import ModelError, OptionError
 
 Array = NDArray[np.float64]
+"""Floats."""
 
 
 def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str, element: str) -> Array:

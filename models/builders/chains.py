@@ -23,6 +23,7 @@ from robosim.models.builders.parts import (
 )
 
 CHAIN_JOINTS = ("revolute", "spherical", "universal")
+"""Kinds of joints that `chain` can have."""
 
 
 def pendulum(length: float = 1.0, mass: float = 1.0, radius: float = 0.02) -> Mechanism:

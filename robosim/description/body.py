@@ -19,6 +19,7 @@ from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, parts, read_only, unit_quaternion
 
 GEOMETRY_KINDS = ("box", "sphere", "cylinder", "capsule", "mesh")
+"""What a `Geometry` can be."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,8 @@ from robosim.description.springs import Potential
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen, frozen_array, read_only, unit_quaternion
 
-LEAST_TURN = 1e-4  # [rad]; below, the cosine of half of it has too few digits
+LEAST_TURN = 1e-4
+"""Least `largest_turn` [rad]: below, the cosine of half of it has too few digits."""
 
 
 class SafetyLimits(NamedTuple):

@@ -14,6 +14,7 @@ from robosim.errors import ModelError
 from robosim.validation import Frozen, frozen_array
 
 KINDS = ("integrator", "filter", "filterexact", "muscle")
+"""How an actuator's activation follows its control, by MJCF's names."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -149,6 +149,7 @@ class TriangleMesh(Frozen):
 
 
 AnyShape = Geometry | HalfSpace | HeightField | TriangleMesh
+"""What bodies cannot pass; the last three are for the world alone."""
 
 
 def obstacle_name(obstacle: AnyShape) -> str:

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from robosim.errors import ModelError
 from robosim.validation import Array
 
-# Table B.2: kind -> (what the translation is restricted to, what the rotation is restricted to).
 KINDS: dict[str, tuple[str, str]] = {
     "fixed": ("none", "none"),
     "prismatic": ("axis", "none"),
@@ -25,8 +24,9 @@ KINDS: dict[str, tuple[str, str]] = {
     "planar_free_orientation": ("plane", "free"),
     "floating": ("free", "free"),
 }
-# Joints whose coordinates move the child along a chart Q(q) [Sueda, Sect. 2.4].
+"""What translation and rotation of each kind are restricted to [Bruedigam2023, Table B.2]."""
 CHART_KINDS = ("composite", "universal", "spline", "screw")
+"""Joints whose coordinates move the child along a chart Q(q) [Sueda, Sect. 2.4]."""
 
 
 class Selection(NamedTuple):

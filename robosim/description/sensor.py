@@ -18,7 +18,6 @@ from robosim.description.place import Place
 from robosim.errors import ModelError
 from robosim.validation import Array, Frozen
 
-# Names are those of MJCF. Lengths of tendons and actuators are sums of coordinates.
 KINDS = (
     "jointpos", "tendonpos", "actuatorpos", "jointvel", "tendonvel", "actuatorvel",
     "jointactuatorfrc", "actuatorfrc", "ballquat", "ballangvel",
@@ -27,6 +26,7 @@ KINDS = (
     "accelerometer", "framelinacc", "frameangacc",
     "subtreecom", "subtreelinvel", "subtreeangmom", "force", "torque", "touch", "clock",
 )  # fmt: skip
+"""What a sensor reads, by MJCF's names; lengths of tendons and actuators sum coordinates."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from robosim.errors import ModelError
 from robosim.validation import Frozen, frozen_array, unit_quaternion
 
 WRAPS = ("sphere", "cylinder")
+"""What a tendon can be wrapped around."""
 
 
 @dataclass(frozen=True)

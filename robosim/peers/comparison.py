@@ -38,9 +38,11 @@ from robosim.simulation.kinematics import Kinematics
 Array = NDArray[np.float64]
 
 TOLERANCE = 1e-9
-# How far random coordinates go where limits are wider, or there are none.
+"""Largest relative difference of a row that agrees."""
 LARGEST_ANGLE = np.pi  # [rad]
+"""How far random angles go where limits are wider, or there are none [rad]."""
 LARGEST_LENGTH = 1.0  # [m]
+"""How far random lengths go where limits are wider, or there are none [m]."""
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,11 @@ from robosim.peers.libraries import Peer, open_peer
 Array = NDArray[np.float64]
 
 STATES = 20
+"""Random states in which a file is compared."""
 TOLERANCE = 1e-9
-# Of the rows of a comparison that have another one.
+"""Largest relative difference of a row that agrees."""
 TOLERANCES = {"mass matrix": 1e-8, "bias forces": 1e-8, "forward accelerations": 1e-7}
+"""That of the rows that have another one."""
 
 
 class Moving(NamedTuple):

@@ -30,12 +30,12 @@ from robosim.errors import PeerError, StateError
 Array = NDArray[np.float64]
 
 _SHARED_KINDS = ("revolute", "prismatic", "spherical", "planar", "floating")
-# Joint kinds that a peer has as one joint, or that its URDF reader makes.
 KINDS = {"Pinocchio": (*_SHARED_KINDS, "fixed_orientation"), "MuJoCo": _SHARED_KINDS}
-# What Pinocchio calls the joint to the world when it is told to add one.
+"""Joint kinds that a peer has as one joint, or that its URDF reader makes."""
 ROOT_JOINT = "root_joint"
-# Names of the joints that MuJoCo makes of a planar one.
-PLANAR_PARTS = ("_TX", "_TY", "_RZ")  # next to each other, in this order
+"""What Pinocchio calls the joint to the world when it is told to add one."""
+PLANAR_PARTS = ("_TX", "_TY", "_RZ")
+"""Endings of the joints that MuJoCo makes of a planar one, next to each other in this order."""
 
 
 class _Own(NamedTuple):

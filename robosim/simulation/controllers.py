@@ -39,7 +39,8 @@ __all__ = [
     "zero",
 ]
 
-Controller = Callable[[Any], Any]  # from the simulation
+Controller = Callable[[Any], Any]
+"""From the simulation to torques (nu,), forces (nv,), a PD for this step, or None."""
 
 _DOUBLES = ctypes.POINTER(ctypes.c_double)
 
@@ -107,6 +108,7 @@ BUILT_IN: dict[str, Callable[[Mechanism, float | None], PD]] = {
     "trot": trot,
     "zero": zero,
 }
+"""What makes each controller that is known by name, for a robot and a timestep [s]."""
 
 
 def resolve(

@@ -27,6 +27,7 @@ from robosim.validation import read_only
 
 Array = NDArray[np.float64]
 GRAVITY = (0.0, 0.0, -9.81)
+"""Acceleration of free fall where none is given (3,) [m/s^2], world."""
 # How far apart a path's rates are taken along a motion [m or rad]: differences over five places
 # lose as much to rounding here as to higher derivatives, some 1e-12 of the whole.
 _STEP = 3e-4

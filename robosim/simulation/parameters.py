@@ -14,7 +14,6 @@ from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, OptionError
 
-# What can be named, and what it is.
 PARAMETERS = {
     "mass:BODY": "mass of a body [kg], or of the body that has a frame; its inertia stays",
     "friction:BODY": "coefficient of all contacts of a body, points and shapes",
@@ -24,6 +23,7 @@ PARAMETERS = {
     "dry_friction:JOINT": "dry friction of all coordinates of a joint",
     "damping": "a factor of the damping of all joints; so with the others of joints",
 }
+"""What can be named, and what it is."""
 _OF_JOINTS = {"damping": "damping", "stiffness": "stiffness", "armature": "armature"}
 _OF_JOINTS["dry_friction"] = "friction"
 STEP = 1e-4  # of a value, in the differences of what follows from it

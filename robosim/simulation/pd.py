@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from robosim.simulation.formulation import Formulation
 
 Array = NDArray[np.float64]
-Motion = Callable[[Array], Array]  # from times (n,) [s] to targets (n, nu)
+Motion = Callable[[Array], Array]
+"""From times (n,) [s] to targets (n, nu)."""
 
 GAINS = np.dtype(
     [
@@ -30,6 +31,7 @@ GAINS = np.dtype(
         ("implicit", "i8"),
     ]
 )
+"""A record of each actuated velocity of a `PD`: where it is, what it aims at, and how hard."""
 
 
 class PD:

@@ -30,6 +30,7 @@ from robosim.validation import read_only
 Array = NDArray[np.float64]
 
 GROUND = "ground"
+"""What `Contact.other` is called where it is the plane z = 0."""
 
 
 @dataclass(frozen=True)

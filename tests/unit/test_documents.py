@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *DOCS, ROOT / "benchmarks/README.md"]
-FOLDERS = "robosim", "loaders", "models", "viz", "tests", "benchmarks", "examples"
+FOLDERS = "robosim", "loaders", "models", "viz", "tests", "benchmarks", "examples", "docs"
 SOURCES = [
     f"/{file.relative_to(ROOT).as_posix()}"
     for folder in FOLDERS

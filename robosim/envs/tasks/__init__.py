@@ -15,3 +15,4 @@ TASKS: dict[str, type[Task]] = {
     task.__name__: task
     for task in (CartPole, Acrobot, A1Walk, A1Stairs, MinitaurHop, Exoskeleton, Push)
 }
+"""The tasks that ship, by the names of their classes."""

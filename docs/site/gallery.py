@@ -1,0 +1,95 @@
+"""The gallery: pictures that docs/site/pictures.py has drawn, and what each shows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Picture(NamedTuple):
+    """A picture, what it shows, and the page that says how it came about."""
+
+    file: str  # below docs/images
+    title: str
+    text: str
+    page: str  # from the gallery's page
+    examples: tuple[str, ...] = ()  # numbers of those whose pages show it
+
+
+PICTURES = (
+    Picture("gallery/a1.png", "Unitree A1", "standing on hard contacts", "mechanisms.md"),
+    Picture("gallery/a1-trot.png", "Trot", "the compiled gait", "learning.md", ("17", "22")),
+    Picture("gallery/minitaur.png", "Minitaur", "a hop on closed legs", "examples/10_minitaur.md",
+            ("10",)),
+    Picture("gallery/lift.png", "Grasp", "a cube held by friction", "examples/14_lift_a_cube.md",
+            ("14",)),
+    Picture("gallery/panda.png", "Panda", "computed torque at 1 kHz",
+            "examples/13_computed_torque.md", ("13",)),
+    Picture("gallery/terrain.png", "Terrain", "boxes on a table, a ball on hills",
+            "examples/11_terrain.md", ("11",)),
+    Picture("gallery/scissor-lift.png", "Scissor lift", "four closed loops", "mechanisms.md"),
+    Picture("gallery/segments.png", "Rhombi", "three loops below each other", "mechanisms.md"),
+    Picture("gallery/slider-crank.png", "Slider-crank", "a loop with a slide", "mechanisms.md"),
+    Picture("gallery/exoskeleton.png", "Exoskeleton", "an arm in cuffs on springs",
+            "examples/18_exoskeleton.md"),
+    Picture("gallery/knee-spline.png", "Spline knee", "a joint that rolls and slides",
+            "building.md"),
+    Picture("gallery/sphere-chain.png", "Chain of balls", "ball joints over the ground",
+            "mechanisms.md"),
+    Picture("gallery/chain.png", "Chain", "ten rods on hinges", "mechanisms.md"),
+    Picture("gallery/spinning-top.png", "Top", "its tip on a ball joint", "mechanisms.md"),
+    Picture("gallery/crane.png", "Crane", "a URDF of twenty lines",
+            "examples/08_your_own_urdf.md", ("08",)),
+    Picture("gallery/hopper.png", "Hopper", "built in Python",
+            "examples/05_build_a_mechanism.md", ("05",)),
+    Picture("gallery/acrobot.png", "Acrobot", "swung up by iLQR", "examples/23_swing_up.md",
+            ("23",)),
+    Picture("gallery/stand.png", "A log of the A1", "joints, torques, base and feet",
+            "logging.md", ("01",)),
+    Picture("gallery/energy.png", "Energy", "ten minutes of a double pendulum",
+            "examples/03_double_pendulum_energy.md", ("03",)),
+    Picture("gallery/drop.png", "Drop", "a cube lands without sinking",
+            "examples/04_drop_cube.md", ("04",)),
+    Picture("gallery/loops.png", "Loops", "closed through singular poses",
+            "examples/09_closed_loops.md", ("09",)),
+    Picture("gallery/tuned.png", "Tuned gains", "an exoskeleton within its limit",
+            "examples/18_exoskeleton.md", ("18",)),
+    Picture("gallery/sway.png", "A controller", "joint coordinates in, torques out",
+            "examples/02_controller.md", ("02",)),
+    Picture("viewer-light.png", "Live view", "panel, charts, forces", "viewing.md", ("07",)),
+    Picture("viewer-dark.png", "Live view", "the same in the dark", "viewing.md"),
+    Picture("precision.png", "Precision", "error against time, beside MuJoCo", "reproducing.md"),
+    Picture("ppo-a1.png", "PPO", "the A1 learns to walk", "environments.md", ("20", "21")),
+)  # fmt: skip
+
+
+def of_example(number: str) -> str | None:
+    """The picture on the page of an example, by its number."""
+    return next((one.file for one in PICTURES if number in one.examples), None)
+
+
+def _card(one: Picture) -> str:
+    return (
+        f"-   [![{one.title}](images/{one.file}){{ loading=lazy }}]({one.page})\n\n"
+        f"    **[{one.title}]({one.page})**: {one.text}\n"
+    )
+
+
+def page() -> str:
+    """All pictures, each with a link."""
+    cards = "\n".join(map(_card, PICTURES))
+    return (
+        "# Gallery\n\nEach picture was drawn by robosim, and leads to the page that says how.\n\n"
+        f'<div class="grid cards gallery" markdown>\n\n{cards}\n</div>\n'
+    )
+
+
+def doors() -> str:
+    """What the first page offers after the examples."""
+    return """<div class="grid cards" markdown>
+
+-   **[Guides](contents.md)**: what to read for what you want to do
+-   **[Examples](examples/index.md)**: short scripts that print what they show
+-   **[Gallery](gallery.md)**: robots, linkages, plots
+-   **[Reference](reference/index.md)**: every public name
+
+</div>"""

@@ -1,0 +1,125 @@
+"""The site: its reference lists every public name, none of which is undocumented.
+
+`.ci/run` builds the site itself, with warnings as errors, and checks its links.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_layers import LAYERS
+
+import robosim
+from robosim.errors import MissingExtraError
+
+ROOT = Path(__file__).parents[2]
+MADE = (property, classmethod, staticmethod)
+sys.path.insert(0, str(ROOT / "docs/site"))
+import gallery  # noqa: E402
+import links  # noqa: E402
+import reference  # noqa: E402
+
+PAGES = reference.pages()
+
+
+def test_every_name_of_the_package_has_its_place() -> None:
+    assert {*reference.public_names(""), "__version__"} == set(robosim.__all__)
+    for name in reference.public_names(""):
+        page = PAGES[f"reference/{reference.page_of(name)}.md"]
+        where = "errors." if reference.page_of(name) == "errors" else ""
+        assert f"::: robosim.{where}{name}\n" in page
+        assert f"[`{name}`](" in PAGES["reference/index.md"]
+
+
+def test_all_documented_modules_are_in_the_reference() -> None:
+    assert set(LAYERS["documented"]) <= set(reference.MODULES)
+
+
+@pytest.mark.parametrize("module", reference.MODULES)
+def test_every_name_of_a_module_has_its_place(module: str) -> None:
+    page = PAGES[f"reference/{module}.md"]
+    names = reference.public_names(module)
+    assert names
+    for name in names:
+        assert f"::: robosim.{module}.{name}\n" in page or f"[`{name}`]({name}.md)" in page
+
+
+def undocumented(name: str, value: Any) -> Iterator[str]:
+    """What of a class or function has no docstring, its own public members included."""
+    words = inspect.getdoc(value) or ""
+    if not words or words.startswith(f"{value.__name__}("):  # what a dataclass says of itself
+        yield name
+    for member, found in vars(value).items() if inspect.isclass(value) else ():
+        is_own = isinstance(found, MADE) or inspect.isroutine(found)
+        # What overrides something may leave the words to it.
+        if not member.startswith("_") and is_own and not inspect.getdoc(getattr(value, member)):
+            yield f"{name}.{member}"
+
+
+def has_words(module: str, name: str) -> bool:
+    """Whether a docstring stands below a value where it is defined."""
+    origins = reference.origins(module)
+    if name in origins:
+        return has_words(origins[name].removeprefix("robosim").removeprefix("."), name)
+    body = reference.tree_of(module).body
+    for node, after in pairwise(body):
+        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        if isinstance(targets[0], ast.Name) and targets[0].id == name:
+            return isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+    return False
+
+
+@pytest.mark.parametrize("module", ["", *reference.MODULES])
+def test_no_public_name_is_undocumented(module: str) -> None:
+    try:
+        found = import_module(f"robosim.{module}" if module else "robosim")
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+    missing = [] if inspect.getdoc(found) else [module]
+    for name in reference.public_names(module):
+        value = getattr(found, name)
+        if inspect.isclass(value) or inspect.isroutine(value):
+            missing += undocumented(name, value)
+        elif not has_words(module, name):
+            missing.append(name)
+    assert missing == []
+
+
+def test_every_page_of_the_guides_is_in_the_navigation() -> None:
+    """Those of examples and of the reference are put there when they are made."""
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    nav = set(re.findall(r"[\w/-]+\.md", text[text.index("\nnav:") :]))
+    assert {page.name for page in (ROOT / "docs").glob("*.md")} <= nav
+
+
+def test_pictures_of_the_gallery_are_there_and_small() -> None:
+    files = [ROOT / "docs/images" / one.file for one in gallery.PICTURES]
+    assert len(set(files)) == len(files)
+    drawn = set((ROOT / "docs/images/gallery").iterdir())
+    assert drawn <= set(files)
+    assert all(file.is_file() for file in files)
+    assert all(file.stat().st_size < 150_000 for file in drawn)
+
+
+def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/index.html").write_text('<h1 id="x">x</h1><a href="..#y">y</a>')
+    (tmp_path / "index.html").write_text(
+        '<h1 id="y"></h1><a href="a/#x"></a><a href="a/#z"></a><img src="b.png">'
+        '<a href="https://example.org/nothing"></a>'
+    )
+    wrong, inside, outside = links.broken(tmp_path)
+    assert wrong == [
+        "index.html: a/#z has no such heading",
+        "index.html: b.png is not there",
+    ]
+    assert (inside, outside) == (4, 1)
