@@ -18,7 +18,7 @@ def main(out: Path, seconds: float, open_browser: bool) -> None:
     q[2] += 0.1  # let it drop
     sim.set_state(q)
     recorder = viz.Recorder(robot, fps=30)
-    with viz.Viewer(robot, open_browser=open_browser) as viewer:
+    with viz.Viewer(robot, open_browser=open_browser, quiet=True) as viewer:
         print(f"live at {viewer.url} for {seconds:g} s", flush=True)
         report = viz.live(sim, "stand", seconds=seconds, viewer=viewer, recorder=recorder)
     recorder.save(out / "replay.html")

@@ -143,7 +143,12 @@ def _urdf_text(robot: Mechanism, beside: Path) -> str:
     return import_module("robosim.loaders.writers.text").urdf_text(robot, beside)  # type: ignore[no-any-return]
 
 
+def _plot_log(log: Log, **choices: Any) -> Any:
+    return import_module("robosim.viz.plots").plot_log(log, **choices)
+
+
 above.urdf_text, above.overlapping_pairs = _urdf_text, _overlapping_pairs
+above.plot_log = _plot_log
 
 
 def __getattr__(name: str) -> Any:

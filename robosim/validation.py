@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
 from numbers import Integral
 from typing import Any
 
@@ -58,11 +60,70 @@ def unit_quaternion(value: ArrayLike, what: str, element: str) -> Array:
 
 
 class Frozen:
-    """Lets a frozen dataclass normalise its own fields while it is constructed."""
+    """Lets a frozen dataclass normalise its own fields while it is constructed.
+
+    What it says of itself is short: fields as by default are left out, of large arrays and long
+    tuples there is the size alone.
+    """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "__repr__" not in cls.__dict__:
+            # A dataclass writes its own, unless the class has one.
+            cls.__repr__ = Frozen.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        told = []
+        for field in fields(self):  # type: ignore[arg-type]
+            if not field.init:
+                continue  # follows from the others
+            value = getattr(self, field.name)
+            default = field.default if field.default_factory is MISSING else field.default_factory()
+            if default is MISSING or not _is_same(value, default):
+                told.append(f"{field.name}={short(value)}")
+        return f"{type(self).__name__}({', '.join(told)})"
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+
+MOST_NUMBERS = 9  # of an array that is written out
+MOST_PARTS = 3  # of a tuple
+
+
+def short(value: Any) -> str:
+    """A value in some words: of large arrays, long tuples and parts of a mechanism the gist."""
+    if isinstance(value, np.ndarray):
+        if value.size > MOST_NUMBERS:
+            return f"<{' x '.join(map(str, value.shape))}>"
+        return _numbers(value.tolist())
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, tuple):
+        told = ", ".join(map(short, value)) + "," * (len(value) == 1)
+        return f"<{len(value)}>" if len(value) > MOST_PARTS else f"({told})"
+    if isinstance(value, Mapping):
+        return f"<{len(value)}>"
+    if isinstance(value, Frozen) and hasattr(value, "name"):
+        return f"{type(value).__name__}({value.name!r})"
+    return repr(value)
+
+
+def _numbers(values: Any) -> str:
+    """Numbers in nested lists, with six digits."""
+    if isinstance(values, list):
+        return f"({', '.join(map(_numbers, values))})"
+    return f"{values:.6g}"
+
+
+def _is_same(value: Any, default: Any) -> bool:
+    """Whether a field is as it is by default, in numbers if it has been made an array."""
+    if isinstance(value, np.ndarray):
+        # One number may stand for all of an array.
+        given = np.asarray(default)
+        return given.shape in ((), value.shape) and bool(np.all(value == given))
+    return bool(value is default or (type(value) is type(default) and value == default))
 
 
 def parts(value: Any, kinds: type | tuple[type, ...], what: str, element: str) -> tuple[Any, ...]:

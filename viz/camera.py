@@ -66,7 +66,7 @@ class Camera:
         browser = _SHARED.take()
         self._stack.callback(_SHARED.give_back)
         try:
-            self._viewer = self._stack.enter_context(Viewer(robot))
+            self._viewer = self._stack.enter_context(Viewer(robot, quiet=True))
             view = {"width": size[0], "height": size[1]}
             self._tab = browser.new_page(viewport=view, color_scheme="light")
             self._stack.callback(self._tab.close)

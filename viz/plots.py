@@ -44,7 +44,7 @@ def plot_log(
     robot: Mechanism | None = None,
     columns: str | None = None,
 ) -> Figure:
-    """Draw a log; no display is needed.
+    """Draw a log; no display is needed. A notebook shows the figure, elsewhere its `show` does.
 
     One column of panels for each group of joints, one row for each of position, velocity and
     torque, and a last row for a floating base: height, tilt, the smallest gap to the ground, and
@@ -77,7 +77,7 @@ def plot_log(
     OptionError
         If `joints` or `columns` is no regular expression or nothing matches it, or for the format.
     """
-    from matplotlib.figure import Figure
+    from robosim.viz.figures import ShownFigure
 
     if len(log) == 0:
         raise LogError(f"the log of '{log.info.robot}' has no samples to draw")
@@ -93,7 +93,7 @@ def plot_log(
     floating = log.info.floating_base
     heights = [n for n in (len(quantities), int(floating), rows_of(shown)) if n]
     across = max(len(groups), min(ACROSS, len(shown)) if shown else 0)
-    figure = Figure(
+    figure = ShownFigure(
         figsize=(max(PANEL[0] * across, 2.6 * PANEL[0]), PANEL[1] * sum(heights) + 1.0),
         layout="constrained",
     )

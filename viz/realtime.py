@@ -50,7 +50,8 @@ def live(
     controller
         As for ``Simulation.stream``.
     seconds : float or None [s]
-        Of simulated time, all runs together; None: until interrupted.
+        Of simulated time, all runs together. None: until interrupted, by ctrl-C or a notebook's
+        stop, which then is no error.
     viewer, recorder : or None
     on_frame : callable(chunk) or None
         Called with each ``robosim.log.Chunk`` of the run, all of them in order. The panel then
@@ -90,5 +91,10 @@ def live(
         speed=speed,
         paused=paused,
     )
-    session.run(math.inf if seconds is None else seconds, pacer, stop)
+    try:
+        session.run(math.inf if seconds is None else seconds, pacer, stop)
+    except KeyboardInterrupt:
+        if seconds is not None:
+            raise
+        session.end(interrupted=True)
     return LiveReport(session.simulated, pacer.wall_seconds, pacer.real_time_factor, session.frames)

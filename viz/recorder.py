@@ -73,6 +73,9 @@ class Recorder:
         self.charts: list[dict[str, Any]] = []
         self.clear()
 
+    def __repr__(self) -> str:
+        return f"<Recorder of {self.robot.name!r}: {len(self)} frames, {self.fps:g} a second>"
+
     def clear(self) -> None:
         """Forget what was recorded, as for a run that starts again."""
         self.fps = self._first_fps

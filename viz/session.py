@@ -125,7 +125,13 @@ class Session:
                 self._error = str(error)
                 self.paused, self._steps_asked = True, 0
                 self._tell()
+        self.end()
+
+    def end(self, interrupted: bool = False) -> None:
+        """Let go of what is pulled, and show how things stand if a run broke off there."""
         self._let_go()
+        if interrupted:
+            self._show()
         self._send_rows(all_of_them=True)
 
     @property

@@ -11,6 +11,7 @@ import html
 import json
 import logging
 import secrets
+import sys
 import weakref
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -55,6 +56,8 @@ class Viewer:
     ghosts : sequence of str
         Names of copies of the robot to draw translucent beside it, whose poses follow those of
         the robot in ``update``.
+    quiet : bool
+        By default the address is printed on stderr, for whoever is to open it.
 
     Raises
     ------
@@ -79,6 +82,7 @@ class Viewer:
         ground: bool = True,
         host: str | None = None,
         ghosts: Sequence[str] = (),
+        quiet: bool = False,
     ) -> None:
         if not isinstance(robot, Mechanism):
             raise OptionError(f"robot must be a Mechanism, not {type(robot).__name__}")
@@ -97,6 +101,12 @@ class Viewer:
         self._link = Link(self.host, port, open_browser, first)
         # Also ends the process when the viewer is forgotten or Python exits.
         self._finalizer = weakref.finalize(self, self._link.close)
+        if not quiet:
+            print(f"live view: {self.url}", file=sys.stderr, flush=True)
+
+    def __repr__(self) -> str:
+        where = f" at {self.url}" if self.alive else ", ended"
+        return f"<Viewer of {self.robot.name!r}{where}>"
 
     @property
     def port(self) -> int:

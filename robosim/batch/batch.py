@@ -105,6 +105,9 @@ class BatchSimulation:
         self._named: dict[str, Controls] = {}
         self._models: dict[int, tuple[Mechanism, Model]] = {}  # of robots that have been given
 
+    def __repr__(self) -> str:
+        return f"<BatchSimulation of {self.n} {self.robot.name!r}, steps of {self.timestep:g} s>"
+
     @property
     def timestep(self) -> float:
         """Length of a step [s]."""

@@ -70,6 +70,12 @@ def simulate(
             "--view", help="Show it live, in real time, meanwhile.", rich_help_panel=WATCHING
         ),
     ] = False,
+    open_browser: Annotated[
+        bool,
+        typer.Option(
+            "--open", help="Show it live in the browser, which opens.", rich_help_panel=WATCHING
+        ),
+    ] = False,
     as_json: arguments.Json = False,
     context: typer.Context,
 ) -> None:
@@ -77,7 +83,8 @@ def simulate(
 
     [bold]Example:[/bold] robosim simulate a1 --controller stand --seconds 10 --log run.parquet
 
-    ctrl-C ends the run early and keeps what was logged. A controller of your own is a function
+    ctrl-C ends the run early and keeps what was logged. A page that shows the run stays with its
+    last frame. A controller of your own is a function
     of the simulation that returns torques: --controller mymodule:myfunction.
     """
     from robosim.log import LogWriter, RunStatistics
@@ -90,6 +97,7 @@ def simulate(
     elif every != 1 or also:
         raise OptionError(f"--{'also' if also else 'every'} is for --log FILE")
     watching.check()
+    view = view or open_browser
     for option, value in (("port", watching.port), ("host", watching.host)):
         if value is not None and not view:
             raise OptionError(f"--{option} is for --view")
@@ -112,7 +120,9 @@ def simulate(
     with interruptible() as interrupted, ExitStack() as stack:
         viewer = None
         if view:
-            viewer = stack.enter_context(open_viewer(sim.robot, watching.port, watching.host))
+            viewer = stack.enter_context(
+                open_viewer(sim.robot, watching.port, watching.host, open_browser)
+            )
         recorder = watching.recorder(sim)
         statistics = RunStatistics(sim)
         writer = None

@@ -16,13 +16,11 @@ from robosim.cli.options import with_options
 from robosim.cli.running import interruptible
 from robosim.cli.runs import check_seconds
 from robosim.cli.stepping import Stepping
-from robosim.cli.watching import WATCHING, Watching, check_record, open_viewer, save_recording
+from robosim.cli.watching import Open, Watching, check_record, open_viewer, save_recording
 
 if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
     from robosim.simulation import Simulation
-
-Open = Annotated[bool, typer.Option("--open", help="Open the browser.", rich_help_panel=WATCHING)]
 
 
 @app.command()

@@ -21,6 +21,7 @@ PAGES = (".html", ".htm")
 RECORDINGS = (*PAGES, ".mp4", ".gif", ".png")
 WATCHING = "Watching"
 
+Open = Annotated[bool, typer.Option("--open", help="Open the browser.", rich_help_panel=WATCHING)]
 Record = Annotated[
     Path | None,
     typer.Option(
@@ -114,7 +115,9 @@ def open_viewer(
     """A viewer whose address is told."""
     from robosim.viz import Viewer
 
-    viewer = Viewer(robot, port=port, host=host, open_browser=open_browser, ghosts=ghosts)
+    viewer = Viewer(
+        robot, port=port, host=host, open_browser=open_browser, ghosts=ghosts, quiet=True
+    )
     if host is not None:
         remark("whoever has this address can watch and steer; the connection is not encrypted")
     err.print(f"live view: {viewer.url}", style="bold green", markup=False, soft_wrap=True)

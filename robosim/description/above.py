@@ -12,6 +12,8 @@ from typing import Any
 # The URDF of a mechanism as text; meshes that it refers to and that are nowhere yet are written
 # into a folder beside a file.
 urdf_text: Callable[[Any, Path], str]
+# A figure of a log, as `robosim.viz.plots.plot_log` draws it.
+plot_log: Callable[..., Any]
 # Pairs of names of a mechanism whose geometries overlap at home, which kernels of a simulation
 # find.
 overlapping_pairs: Callable[[Any], list[tuple[str, str]]]

@@ -187,9 +187,9 @@ class Learned:
         SaveError
             If the picture cannot be written.
         """
-        from matplotlib.figure import Figure
+        from robosim.viz.figures import ShownFigure
 
-        figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+        figure = ShownFigure(figsize=(6.4, 4.0), layout="constrained")
         ax = figure.subplots()
         curves = self.curves
         episodes = np.arange(1, len(curves) + 1)

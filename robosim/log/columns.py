@@ -69,6 +69,10 @@ class Chunk(NamedTuple):
     gap: Array
     extra: Array = NO_EXTRA
 
+    def __repr__(self) -> str:
+        span = f", t = {self.t[0]:.6g} to {self.t[-1]:.6g} s" if len(self.t) else ""
+        return f"<Chunk of {len(self.t)} samples{span}>"
+
     def thinned(self, every: int) -> Self:
         """Its first sample and each `every`-th after it, with the worst of the steps between."""
         if every == 1 or len(self.t) == 0:
@@ -146,6 +150,10 @@ class LogInfo:
     version: str = __version__
     ended: str = "complete"
     extra: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        columns = f"{len(self.names)} columns every {self.timestep:.6g} s"
+        return f"<LogInfo of {self.robot!r}: {columns}, {self.ended or 'end unknown'}>"
 
     @classmethod
     def of(

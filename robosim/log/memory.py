@@ -6,15 +6,22 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.description import above
 from robosim.description.mechanism import Mechanism
-from robosim.errors import LogError, known
+from robosim.errors import LogError, MissingExtraError, known
 from robosim.log.channels import Also, channels_of
 from robosim.log.columns import Array, Chunk, LogInfo
 from robosim.log.files import TableWriter, read_samples
+from robosim.version import install
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +102,45 @@ class Log:
             writer.discard()
             raise
         writer.close()
+
+    def plot(
+        self,
+        out: str | Path | None = None,
+        *,
+        joints: str | None = None,
+        columns: str | None = None,
+        robot: Mechanism | None = None,
+    ) -> Figure:
+        """Draw it, as `robosim.viz.plots.plot_log` does, which says what the arguments are.
+
+        Raises
+        ------
+        LogError
+            If there are no samples, or the picture cannot be written.
+        OptionError
+            If a regular expression is none or nothing matches it, or for the picture's format.
+        """
+        figure: Figure = above.plot_log(self, out=out, joints=joints, columns=columns, robot=robot)
+        return figure
+
+    def to_pandas(self) -> DataFrame:
+        """All columns but the time, which is the index [s]; ``attrs["units"]`` has the units.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtraError(
+                f"a data frame takes pandas; get it with: {install('pandas')}"
+            ) from None
+        columns = {name: self.column(name) for name in self.names if name != "time"}
+        frame = pandas.DataFrame(columns, index=pandas.Index(self.t, name="time"))
+        frame.attrs |= {"robot": self.info.robot, "units": dict(self.info.units)}
+        return frame
 
     def column(self, name: str) -> NDArray[np.float64] | NDArray[np.int64]:
         """A column (n,) by its name; see `names`.

@@ -94,6 +94,10 @@ class Compiled:
                 "compiled one writes its torques into its last argument, as in tau[:] = ..."
             )
         self.address = int(self._call.address)
+        self._name = function.__name__
+
+    def __repr__(self) -> str:
+        return f"<Compiled controller {self._name!r}>"
 
     def __call__(self, sim: Formulation) -> Array:
         """Torques (nu,) for the simulation's present state."""

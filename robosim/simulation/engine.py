@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,38 @@ class Engine:
             self.hand_over(Parts(model, mine.state, memory, mine.loads, work, options))
         self._near = -1, np.zeros(0, dtype=bool)
         self.counters.assign(other.counters.copied(torques))
+
+    def described(self) -> Model:
+        """A model of the robot that does not depend on the solver at work."""
+        facets = self.parts.model.facets
+        count = 0 if facets is None else len(facets)
+        return compile_model(self.robot, count, False, self._velocity_limits)
+
+    @property
+    def connected(self) -> NDArray[np.bool_]:
+        """Which pairs of shapes have room in the linear system, (np,)."""
+        collision = self.parts.model.collision
+        pairs = None if collision is None else collision.pairs
+        return np.zeros(0, dtype=bool) if pairs is None else pairs["block_ab"] >= 0
+
+    def be_at(self, solver: str, near: Sequence[bool] | None) -> None:
+        """Put this solver to work, with room for these pairs, before a state is taken over.
+
+        Raises
+        ------
+        ValueError
+            For what this engine cannot have.
+        """
+        if solver != self.solver:
+            if not self._may_switch or solver not in ("articulated", "ldu"):
+                raise ValueError(f"solver '{solver}'")
+            self.switch(solver)
+        wanted = np.array(() if near is None else near, dtype=bool)
+        if wanted.shape != self.connected.shape:
+            raise ValueError(f"{len(wanted)} pairs of shapes in place of {len(self.connected)}")
+        if not np.array_equal(wanted, self.connected):
+            self._connect(wanted)
+        self._near = -1, np.zeros(0, dtype=bool)
 
     def hand_over(self, parts: Parts) -> None:
         """Let kernels work on these from now on."""

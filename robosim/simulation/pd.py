@@ -131,6 +131,16 @@ class PD:
                     f"'{joint.kind}'"
                 )
 
+    def __repr__(self) -> str:
+        gains = self.gains
+        told = [f"{len(gains)} actuators"]
+        for name in ("kp", "kd"):
+            low, high = (f"{value:.6g}" for value in _ends(gains[name]))
+            told.append(f"{name} = {low}" if low == high else f"{name} = {low} to {high}")
+        told += ["moving"] * self.moves + ["limited"] * bool(np.isfinite(gains["limit"]).any())
+        told += ["implicit"] * bool(np.any(gains["implicit"]))
+        return f"<{type(self).__name__} of {', '.join(told)}>"
+
     def begin_at(self, time: float) -> None:
         """Let a gait set in at this time [s] of the simulation, as one that takes over there."""
 
@@ -212,3 +222,8 @@ def _numbers(value: Any) -> Array:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         return np.full((), np.nan)
+
+
+def _ends(values: Array) -> tuple[float, float]:
+    """The least and the largest of some numbers, 0 of none."""
+    return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)

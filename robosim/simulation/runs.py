@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from types import TracebackType
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -32,6 +33,11 @@ class Runs:
         raise NotImplementedError
 
     @property
+    def time(self) -> float:
+        """Time of the present knot [s]."""
+        raise NotImplementedError
+
+    @property
     def steps(self) -> int:
         """Steps done since the state was set."""
         raise NotImplementedError
@@ -39,6 +45,24 @@ class Runs:
     def copy(self) -> Self:
         """A simulation of the same robot in the same state that goes its own way."""
         raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} of {self.robot.name!r} at t = {self.time:.6g} s, "
+            f"{self.steps} steps of {self.timestep:g} s>"
+        )
+
+    def __enter__(self) -> Self:
+        """Itself: nothing has to be closed, and its memory goes with the last reference to it."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Leaves errors as they are."""
 
     def is_like(self, other: object) -> bool:
         """Whether another one is of the same robot, one Mechanism for both, and options."""
@@ -57,7 +81,8 @@ class Runs:
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(
             f"a {type(self).__name__} cannot be pickled, as compiled code holds on to its memory: "
-            "hand over the model's path, q, v and time, and let the other process make its own"
+            "let the other process make its own, and hand over q, v and time, or what "
+            "Simulation.save has written"
         )
 
     def step(self, tau: ArrayLike | None = None) -> StepInfo:

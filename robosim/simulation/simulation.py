@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from robosim.compiled.state import State
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError, StateError
 from robosim.runtime.notice import CompileNotice
+from robosim.simulation import saved
 from robosim.simulation.engine import FEWEST_IN_LANES, Engine
 from robosim.simulation.frames import Frames
 from robosim.simulation.knot import Knot
@@ -245,6 +247,45 @@ class Simulation(Knot, Frames, Runs):
         self.engine.restore(other.engine, other.torques)
         self.held.control_by(None)
         self.held.release_servos()
+
+    def save(self, path: str | Path) -> None:
+        """Write what this simulation goes on from, for `load` in this or another process.
+
+        The file does not hold the robot, and holds no controller.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in .npz; a file that is there is replaced.
+
+        Raises
+        ------
+        StateError
+            For another suffix, or if the file cannot be written.
+        """
+        self._running.refuse_if_busy()
+        saved.save(self, path)
+
+    def load(self, path: str | Path) -> None:
+        """Go to the state that `save` has written, as `restore` does to another simulation's.
+
+        From there it takes the same steps as the one that was saved, to the last bit, on a
+        processor that rounds alike.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of a simulation of the same robot, with the same timestep, gravity and options, by the
+            same version of robosim.
+
+        Raises
+        ------
+        StateError
+            If it is of another robot, option or version, damaged, or cannot be read; the
+            simulation then stays as it is.
+        """
+        self._running.refuse_if_busy()
+        saved.load(self, path)
 
     def check_alike(self, other: object) -> None:
         """Refuse a simulation that this one cannot go on from; see `restore`."""

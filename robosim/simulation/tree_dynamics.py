@@ -35,6 +35,10 @@ class TreeDynamics(Places):
         super().__init__(robot, gravity, tree=tree)
         self._refuses = not tree and bool(dependences(robot))
 
+    def __repr__(self) -> str:
+        robot = self.robot
+        return f"<{type(self).__name__} of {robot.name!r}, nq={robot.nq}, nv={robot.nv}>"
+
     def _need_tree(self) -> None:
         if self._refuses:
             refuse_dependences(self.robot, "Dynamics(robot, tree=True)")

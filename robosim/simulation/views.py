@@ -35,6 +35,9 @@ class BodyState:
         self.joint_q = view_of(state.q)
         self.joint_v = view_of(state.v)
 
+    def __repr__(self) -> str:
+        return f"<BodyState of {len(self.x)} bodies>"
+
 
 class LastStep(NamedTuple):
     """What the last step knows, as it has left it: read-only views, until the next one is taken.

@@ -1,0 +1,192 @@
+"""Simulations in files: what one goes on from, exact to the last bit, for another process.
+
+A file is an npz archive without pickles: State, Memory, Loads and counters, as
+`robosim.simulation.checkpoint` has them, and a header that says of which robot, with which options
+and by which robosim. Only a simulation that is alike in all of these can take it over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.compiled.arrays import assign_all
+from robosim.errors import StateError
+from robosim.simulation.checkpoint import Counters
+from robosim.version import __version__
+
+if TYPE_CHECKING:
+    from robosim.simulation.engine import Engine
+    from robosim.simulation.simulation import Simulation
+
+FORMAT = "robosim simulation"
+SUFFIX = ".npz"
+HEADER = "header"
+ADDRESSES = ("factors", "numbers")  # of joints that are charts
+LAST, DROVE = "counters.last", "counters.drove"
+
+
+def save(sim: Simulation, path: str | Path) -> None:
+    """Write what a simulation goes on from; see `Simulation.save`."""
+    path = _checked(path)
+    engine = sim.engine
+    counters = engine.counters.copied(sim.torques)
+    arrays = dict(_arrays(engine))
+    if counters.last is not None:
+        arrays[LAST] = counters.last[0]
+    assert counters.drove is not None
+    arrays[DROVE] = counters.drove[1]
+    plain = {
+        one.name: _plain(getattr(counters, one.name))
+        for one in fields(counters)
+        if one.name not in ("last", "drove")
+    }
+    header = _header(sim) | {"solver": engine.solver, "counters": plain}
+    if engine.parts.model.collision is not None:
+        header["near"] = engine.connected.tolist()
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    aside = path.with_name(path.name + ".writing")
+    try:
+        with open(aside, "wb") as file:
+            np.savez(file, **{HEADER: text}, **arrays)  # type: ignore[arg-type]
+        os.replace(aside, path)
+    except OSError as error:
+        raise StateError(f"{path}: cannot be written: {error.strerror or error}") from None
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def load(sim: Simulation, path: str | Path) -> None:
+    """Go to the state that a file holds; see `Simulation.load`."""
+    path = _checked(path)
+    header, arrays = _read(path)
+    _compare(path, header, _header(sim))
+    engine = sim.engine
+    # A copy is tried first, so that a file that does not fit leaves everything as it is.
+    trial = sim.copy()
+    _take(trial.engine, header, arrays, path)
+    _take(engine, header, arrays, path)
+    sim.held.control_by(None)
+    sim.held.release_servos()
+
+
+def _take(
+    engine: Engine, header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Path
+) -> None:
+    """Let an engine go on from what was read."""
+    try:
+        engine.be_at(str(header["solver"]), header.get("near"))
+        for name, target in _arrays(engine):
+            given = arrays[name]
+            if given.dtype != target.dtype or given.shape != target.shape:
+                raise ValueError(f"'{name}' has another layout")
+            assign_all(given, target)
+        counters = Counters(**header["counters"])
+        counters.drove = counters.steps, arrays[DROVE]
+        if LAST in arrays:
+            counters.last = arrays[LAST], 0
+    except (KeyError, TypeError, ValueError) as error:
+        raise StateError(f"{path}: damaged, or not what Simulation.save writes: {error}") from None
+    engine.counters.assign(counters)
+
+
+def _arrays(engine: Engine) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Everything that a step starts from, by names."""
+    parts = engine.parts
+    for what in (parts.state, parts.memory.guesses, parts.memory.system, parts.loads):
+        for name, value in zip(what._fields, what, strict=True):
+            if value is not None:
+                yield f"{type(what).__name__.lower()}.{name}", value
+
+
+def _header(sim: Simulation) -> dict[str, Any]:
+    """What another simulation has to have in common with this one."""
+    options = {name: _plain(value) for name, value in sim.options.items()}
+    return {
+        "format": FORMAT,
+        "version": __version__,
+        "robot": sim.robot.name,
+        "numbers": _digest(sim.engine.described()),
+        "options": options,
+    }
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _digest(model: Any) -> str:
+    """A hash of all numbers of a model."""
+    found = hashlib.sha256()
+
+    def add(value: Any) -> None:
+        if isinstance(value, tuple):
+            for one in value:
+                add(one)
+        elif isinstance(value, np.ndarray) and "chart_begin" in (value.dtype.names or ()):
+            # Without addresses, which differ from one process to another.
+            add(tuple(value[name] for name in value.dtype.names if name not in ADDRESSES))
+        elif isinstance(value, np.ndarray):
+            found.update(repr((value.dtype.descr, value.shape)).encode())
+            found.update(np.ascontiguousarray(value).tobytes())
+        else:
+            found.update(repr(value).encode())
+
+    add(model)
+    return found.hexdigest()
+
+
+def _compare(path: Path, header: dict[str, Any], own: dict[str, Any]) -> None:
+    """Refuse a file of another version, robot or options, with what differs."""
+    if header.get("format") != FORMAT:
+        raise StateError(f"{path}: not what Simulation.save writes")
+    if header["version"] != own["version"]:
+        raise StateError(
+            f"{path}: written by robosim {header['version']}, and this is {own['version']}: what a "
+            "step starts from is not the same; start from q, v and time with set_state"
+        )
+    if header["robot"] != own["robot"]:
+        raise StateError(
+            f"{path}: of robot '{header['robot']}', and this is a simulation of '{own['robot']}'"
+        )
+    for name, value in own["options"].items():
+        if header["options"].get(name) != value:
+            raise StateError(
+                f"{path}: with {name}={header['options'].get(name)!r}, and this simulation has "
+                f"{value!r}: make one with the same options"
+            )
+    if header["numbers"] != own["numbers"]:
+        raise StateError(
+            f"{path}: of another robot that is called '{own['robot']}' as well: masses, joints, "
+            "contacts or obstacles differ from this one's"
+        )
+
+
+def _checked(path: str | Path) -> Path:
+    path = Path(path)
+    if path.suffix.lower() != SUFFIX:
+        raise StateError(f"{path}: a simulation is saved as {SUFFIX}, not as '{path.suffix}'")
+    return path
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as found:
+            arrays = dict(found)
+        header = json.loads(arrays.pop(HEADER).tobytes())
+        if not isinstance(header, dict):
+            raise ValueError("its header is none")
+        return header, arrays
+    except OSError as error:
+        raise StateError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise StateError(f"{path}: damaged, or not what Simulation.save writes: {error}") from None

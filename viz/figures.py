@@ -1,0 +1,42 @@
+"""Figures that show: in a notebook by themselves, in a shell by `show`."""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+import webbrowser
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from robosim.errors import ViewerError
+
+
+class ShownFigure(Figure):
+    """A figure of matplotlib that needs neither pyplot nor a display to be drawn."""
+
+    def _repr_png_(self) -> bytes:
+        """The picture, as a notebook shows it."""
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=100)
+        return buffer.getvalue()
+
+    def show(self, warn: bool = True) -> None:
+        """Show the picture: below a notebook's cell, elsewhere as whatever opens pictures does.
+
+        Raises
+        ------
+        ViewerError
+            If nothing opens it.
+        """
+        shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+        if shell is not None and hasattr(shell, "kernel"):
+            from IPython.display import display
+
+            display(self)
+            return
+        with tempfile.NamedTemporaryFile(suffix=".png", prefix="robosim-", delete=False) as file:
+            file.write(self._repr_png_())
+        if not webbrowser.open(Path(file.name).as_uri()):
+            raise ViewerError(f"nothing here opens a picture; it is in {file.name}")
