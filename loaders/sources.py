@@ -10,12 +10,14 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from robosim import models, safe_xml
 from robosim.description.contact_points import DEFAULT_FRICTION
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import AnyShape, as_obstacles
 from robosim.errors import LoadError
+from robosim.loaders import texts
 from robosim.loaders.contacts import chosen, with_open_meshes_noticed
 from robosim.loaders.options import LoadOptions
 from robosim.loaders.packages import example_robot_data
@@ -28,7 +30,7 @@ DESCRIPTIONS = "robot_descriptions"
 
 
 def load(
-    source: str | os.PathLike[str],
+    source: Any,
     floating_base: bool | None = None,
     ground: bool = True,
     package_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
@@ -47,10 +49,11 @@ def load(
 
     Parameters
     ----------
-    source : str or path
+    source : str, path, yourdfpy.URDF or mujoco.MjSpec
         A shipped name ("a1", "cube"), the path of a .urdf, .xacro or MJCF .xml file, the name of a
         robot of an installed example-robot-data ("a1_description", "example-robot-data:a1",
-        "solo12"), or "robot_descriptions:NAME", which may download it.
+        "solo12"), or "robot_descriptions:NAME", which may download it. Or the text of a URDF or
+        MJCF file, which begins with "<" and finds its files in `package_dirs`.
     floating_base : bool or None
         Whether the root floats. None: it does, unless it has no mass, or is a massless link
         named "world".
@@ -86,10 +89,14 @@ def load(
     LoadError, ModelError
         With file, element, value and what would be accepted.
     """
+    text = texts.text_of(source)
     try:
-        name = os.fspath(source)
+        name = os.fspath(source) if text is None else text.whose
     except TypeError:
-        raise LoadError(f"a robot is a name or a path, not {source!r}") from None
+        raise LoadError(
+            f"a robot is a name, a path, the text of a model, a yourdfpy.URDF or a mujoco.MjSpec, "
+            f"not {source!r}"
+        ) from None
     if self_collision not in (True, False, "file"):
         raise LoadError(
             f"self_collision cannot be {self_collision!r}", alternatives=("True", "False", "file")
@@ -111,12 +118,22 @@ def load(
         loops=loops,
         xacro_args=dict(xacro_args or {}),
     )
-    mechanism = _with_restitution(_load(name, options), restitution)
+    if text is None:
+        mechanism = _load(name, options)
+    else:
+        folders = tuple(Path(folder).expanduser() for folder in options.package_dirs)
+        with texts.as_file(text, folders) as (path, allowed):
+            mechanism = _load_file(
+                path, name, replace(options, package_dirs=(*options.package_dirs, *allowed))
+            )
+    mechanism = _with_restitution(mechanism, restitution)
     mechanism = with_open_meshes_noticed(chosen(mechanism, contacts if options.ground else "all"))
     collides = self_collision is True or (self_collision == "file" and mechanism.source is not None)
     mechanism = mechanism.with_contacts(obstacles, self_collision=collides, ground=ground)
     if collides or ties_beside_obstacles(mechanism):
         mechanism = without_overlaps(mechanism)
+    if text is not None:
+        mechanism = replace(mechanism, source=None)  # there is no such file any more
     if strict and mechanism.warnings:
         raise LoadError(
             f"strict=True, and there are warnings: {'; '.join(mechanism.warnings)}",
@@ -148,7 +165,11 @@ def _load(name: str, options: LoadOptions) -> Mechanism:
             ground=options.ground,
             friction=options.friction,
         )
-    path = models.path(name) if name in models.FILES else _find(name)
+    return _load_file(models.path(name) if name in models.FILES else _find(name), name, options)
+
+
+def _load_file(path: Path, name: str, options: LoadOptions) -> Mechanism:
+    """`load` from a file, of what the user has called so."""
     suffix = path.suffix.lower()
     if suffix not in (".urdf", ".xacro", ".xml"):
         raise LoadError(

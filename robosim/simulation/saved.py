@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from robosim.compiled.arrays import assign_all
 from robosim.errors import StateError
 from robosim.simulation.checkpoint import Counters
+from robosim.validation import Array
 from robosim.version import __version__
 
 if TYPE_CHECKING:
     from robosim.simulation.engine import Engine
-    from robosim.simulation.simulation import Simulation
 
 FORMAT = "robosim simulation"
 SUFFIX = ".npz"
@@ -35,11 +35,10 @@ ADDRESSES = ("factors", "numbers")  # of joints that are charts
 LAST, DROVE = "counters.last", "counters.drove"
 
 
-def save(sim: Simulation, path: str | Path) -> None:
-    """Write what a simulation goes on from; see `Simulation.save`."""
+def save(engine: Engine, options: Mapping[str, Any], torques: Array, path: str | Path) -> None:
+    """Write what a simulation goes on from, after these torques (nv,); see `Simulation.save`."""
     path = _checked(path)
-    engine = sim.engine
-    counters = engine.counters.copied(sim.torques)
+    counters = engine.counters.copied(torques)
     arrays = dict(_arrays(engine))
     if counters.last is not None:
         arrays[LAST] = counters.last[0]
@@ -50,7 +49,7 @@ def save(sim: Simulation, path: str | Path) -> None:
         for one in fields(counters)
         if one.name not in ("last", "drove")
     }
-    header = _header(sim) | {"solver": engine.solver, "counters": plain}
+    header = _header(engine, options) | {"solver": engine.solver, "counters": plain}
     if engine.parts.model.collision is not None:
         header["near"] = engine.connected.tolist()
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
@@ -65,18 +64,16 @@ def save(sim: Simulation, path: str | Path) -> None:
         aside.unlink(missing_ok=True)
 
 
-def load(sim: Simulation, path: str | Path) -> None:
-    """Go to the state that a file holds; see `Simulation.load`."""
+def load(engine: Engine, options: Mapping[str, Any], trial: Engine, path: str | Path) -> None:
+    """Let an engine go to the state that a file holds; see `Simulation.load`.
+
+    A copy is tried first, so that a file that does not fit leaves everything as it is.
+    """
     path = _checked(path)
     header, arrays = _read(path)
-    _compare(path, header, _header(sim))
-    engine = sim.engine
-    # A copy is tried first, so that a file that does not fit leaves everything as it is.
-    trial = sim.copy()
-    _take(trial.engine, header, arrays, path)
+    _compare(path, header, _header(engine, options))
+    _take(trial, header, arrays, path)
     _take(engine, header, arrays, path)
-    sim.held.control_by(None)
-    sim.held.release_servos()
 
 
 def _take(
@@ -108,15 +105,14 @@ def _arrays(engine: Engine) -> Iterator[tuple[str, NDArray[Any]]]:
                 yield f"{type(what).__name__.lower()}.{name}", value
 
 
-def _header(sim: Simulation) -> dict[str, Any]:
+def _header(engine: Engine, options: Mapping[str, Any]) -> dict[str, Any]:
     """What another simulation has to have in common with this one."""
-    options = {name: _plain(value) for name, value in sim.options.items()}
     return {
         "format": FORMAT,
         "version": __version__,
-        "robot": sim.robot.name,
-        "numbers": _digest(sim.engine.described()),
-        "options": options,
+        "robot": engine.robot.name,
+        "numbers": _digest(engine.described()),
+        "options": {name: _plain(value) for name, value in options.items()},
     }
 
 

@@ -264,7 +264,7 @@ class Simulation(Knot, Frames, Runs):
             For another suffix, or if the file cannot be written.
         """
         self._running.refuse_if_busy()
-        saved.save(self, path)
+        saved.save(self.engine, self.options, self.torques, path)
 
     def load(self, path: str | Path) -> None:
         """Go to the state that `save` has written, as `restore` does to another simulation's.
@@ -285,7 +285,9 @@ class Simulation(Knot, Frames, Runs):
             simulation then stays as it is.
         """
         self._running.refuse_if_busy()
-        saved.load(self, path)
+        saved.load(self.engine, self.options, self.copy().engine, path)
+        self.held.control_by(None)
+        self.held.release_servos()
 
     def check_alike(self, other: object) -> None:
         """Refuse a simulation that this one cannot go on from; see `restore`."""

@@ -1,0 +1,149 @@
+"""Models that are no files: the text of one, or an object of yourdfpy or MuJoCo that becomes one.
+
+The text goes through a folder of its own, which is gone when the model is read. What it refers to
+is looked for where the object came from, or in `package_dirs`.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from lxml import etree
+
+from robosim import safe_xml
+from robosim.errors import LoadError, ModelError
+
+MODEL = "model"
+
+
+class Text(NamedTuple):
+    """A model as text, and what it takes to read it.
+
+    Attributes
+    ----------
+    data : bytes
+    whose : str
+        What an error calls it.
+    folders : tuple of pathlib.Path
+        Where files are that it names by relative paths.
+    find : callable(address) -> path or None
+        What else knows where its files are.
+    files : mapping of relative path to bytes
+        Those that the object holds itself.
+    is_object : bool
+        Of a library that has read, or will read, the files that it names, wherever these are.
+    """
+
+    data: bytes
+    whose: str
+    folders: tuple[Path, ...] = ()
+    find: Callable[[str], str | None] = lambda address: None
+    files: Mapping[str, bytes] = MappingProxyType({})
+    is_object: bool = False
+
+
+def text_of(source: Any) -> Text | None:
+    """What is no name and no path of a model as text; None for all else.
+
+    Raises
+    ------
+    LoadError
+        For an object that MuJoCo cannot write.
+    """
+    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
+        return Text(source.strip("\ufeff \t\r\n").encode(), "the text of a model")
+    if isinstance(source, bytes) and source.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        return Text(source.lstrip(b"\xef\xbb\xbf \t\r\n"), "the text of a model")
+    library = type(source).__module__.partition(".")[0]
+    if library == "yourdfpy" and hasattr(source, "write_xml_string"):
+        return _of_yourdfpy(source)
+    if library == "mujoco" and hasattr(source, "to_xml"):
+        return _of_mujoco(source)
+    return None
+
+
+def _of_yourdfpy(urdf: Any) -> Text:
+    handler = getattr(urdf, "_filename_handler", None)
+
+    def find(address: str) -> str | None:
+        found = None if handler is None else handler(fname=address)
+        return found if found is not None and os.path.isfile(found) else None
+
+    return Text(urdf.write_xml_string(), "a yourdfpy.URDF", find=find, is_object=True)
+
+
+def _of_mujoco(spec: Any) -> Text:
+    try:
+        data = spec.to_xml().encode()
+    except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
+        raise LoadError(f"a mujoco.MjSpec that MuJoCo cannot write as XML: {error}") from error
+    beside = Path(spec.modelfiledir or ".")
+    folders = tuple(beside / (folder or "") for folder in (spec.meshdir, spec.texturedir, ""))
+    return Text(data, "a mujoco.MjSpec", folders, files=dict(spec.assets), is_object=True)
+
+
+@contextmanager
+def as_file(text: Text, folders: tuple[Path, ...]) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """The path of a file with that text for a while, and the folders that it may read from.
+
+    `folders` are those of the user, where files with relative paths may be as well. Errors of the
+    file say whose it was.
+    """
+    with tempfile.TemporaryDirectory(prefix="robosim-") as name:
+        own = Path(name)
+        for address, content in text.files.items():
+            place = own / PurePosixPath(address)
+            if not place.resolve().is_relative_to(own.resolve()):
+                raise LoadError(f"{text.whose} has an asset '{address}' outside of its folder")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+        path = own / MODEL
+        try:
+            root = safe_xml.parse_model(text.data, path, [])
+            allowed = _anchored(root, own, text, folders)
+            path = path.with_suffix(".xml" if root.tag == "mujoco" else ".urdf")
+            path.write_bytes(etree.tostring(root) if allowed else text.data)
+            yield path, tuple(allowed)
+        except ModelError as error:
+            if error.file is None or not error.file.is_relative_to(own):
+                raise
+            raise error.in_file(text.whose) from None
+
+
+def _anchored(root: Any, own: Path, text: Text, folders: tuple[Path, ...]) -> list[str]:
+    """Give files that are found elsewhere by relative paths absolute ones; their folders."""
+    allowed = []
+    for element in root.iter(etree.Element):
+        for attribute in ("filename", "file"):
+            address = element.get(attribute)
+            if not address or not _may_lead(address, own, text):
+                continue
+            found = text.find(address) or _below((*text.folders, *folders), address, text)
+            if found is not None:
+                element.set(attribute, os.path.abspath(found))
+                allowed.append(os.path.dirname(os.path.abspath(found)))
+    return list(dict.fromkeys(allowed))
+
+
+def _may_lead(address: str, own: Path, text: Text) -> bool:
+    """Whether the file behind an address may be elsewhere.
+
+    By an absolute path only if the object has read the file itself; a text may be somebody else's.
+    """
+    return text.is_object if os.path.isabs(address) else not (own / address).is_file()
+
+
+def _below(folders: tuple[Path, ...], address: str, text: Text) -> str | None:
+    """The first file of that relative path; for a text, only within the folder itself."""
+    for folder in folders:
+        place = folder / address
+        inside = place.resolve().is_relative_to(folder.resolve())
+        if (inside or text.is_object) and place.is_file():
+            return str(place)
+    return None
