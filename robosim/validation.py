@@ -113,7 +113,7 @@ def short(value: Any) -> str:
 def _numbers(values: Any) -> str:
     """Numbers in nested lists, with six digits."""
     if isinstance(values, list):
-        return f"({', '.join(map(_numbers, values))})"
+        return f"({', '.join(map(_numbers, values))}{',' * (len(values) == 1)})"
     return f"{values:.6g}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,6 +25,8 @@ from robosim.errors import ConvergenceError, OptionError
 if TYPE_CHECKING:
     from robosim.log import RunStatistics
     from robosim.simulation import Simulation
+
+OPENING = 5.0  # [s] that a browser may take to open a page
 
 
 @app.command()
@@ -118,7 +121,7 @@ def simulate(
     if lanes and (why := _why_not_in_lanes(sim, control, view or watching.record is not None)):
         remark(f"note: --lanes makes no difference: {why}")
     with interruptible() as interrupted, ExitStack() as stack:
-        viewer = None
+        viewer, opened = None, time.monotonic()
         if view:
             viewer = stack.enter_context(
                 open_viewer(sim.robot, watching.port, watching.host, open_browser)
@@ -140,6 +143,9 @@ def simulate(
             also=logged,
             quiet=as_json,
         )
+        if open_browser and stopped is None:
+            # A browser that is still starting finds the page, which then stays.
+            time.sleep(max(0.0, opened + OPENING - time.monotonic()))
         watching.save(recorder)
     summary = statistics.summary(failed_steps=int(isinstance(stopped, ConvergenceError)))
     files = {"log": log, "record": watching.record}

@@ -62,7 +62,7 @@ def test_a_text_reads_no_files_of_others(folder: Path) -> None:
     (folder / "deep").mkdir()
     for address in ("../meshes/tetra.obj", str(folder / "meshes/tetra.obj")):
         robot = URDF.replace("meshes/tetra.obj", address)
-        with pytest.raises(LoadError, match="the text of a model.*tetra.obj"):
+        with pytest.raises(LoadError, match=r"the text of a model.*tetra\.obj"):
             robosim.load(robot, package_dirs=folder / "deep")
 
 

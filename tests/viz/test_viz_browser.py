@@ -294,6 +294,20 @@ def test_a_browser_that_comes_back_sees_everything(page: Any) -> None:
         assert page.evaluate("robosim.layers.colored.length") == 1
 
 
+def test_the_page_stays_with_the_last_frame(page: Any) -> None:
+    sim = robosim.Simulation(robosim.load("double_pendulum"))
+    sim.set_state([1.0, 0.5])
+    with Viewer(sim.robot) as viewer:
+        viewer.show(sim)
+        page.goto(viewer.url)
+        wait_for(page, "window.robosim && robosim.frames > 0")
+        live(sim, seconds=0.37, viewer=viewer)
+    wait_for(page, "document.getElementById('hud').classList.contains('ended')")
+    wait_for(page, "document.getElementById('hud-time').textContent === 't = 0.37 s'")
+    wait_for(page, "document.getElementById('hud-note').textContent.startsWith('ended')")
+    assert page.evaluate("robosim.stage.placed")
+
+
 def test_two_browsers_see_the_same_and_both_steer(page: Any) -> None:
     with steered("double_pendulum") as run:
         other = page.context.new_page()

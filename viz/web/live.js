@@ -100,7 +100,7 @@ function live() {
   const hand = new Hand(stage, send);
   let newest = null;
   let shown = { time: NaN };
-  let [told, written, drawn] = [true, 0, null];
+  let [told, written, drawn, over] = [true, 0, null, false];
   let speed = new Speedometer();
 
   const documents = {
@@ -143,12 +143,17 @@ function live() {
   function connect() {
     socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/frames${location.search}`);
     socket.binaryType = "arraybuffer";
-    socket.onopen = () => element("hud").classList.remove("ended");
+    socket.onopen = () => {
+      over = false;
+      element("hud").classList.remove("ended");
+    };
     socket.onmessage = ({ data }) => receive(data);
     socket.onclose = () => {
+      over = true;
       element("hud").classList.add("ended");
-      told = true;
-      describe(shown.time, ["ended; waiting for the next run"]);
+      // The last frame may still have to be drawn, and stays.
+      told = false;
+      written = 0;
       setTimeout(connect, 1000);
     };
   }
@@ -189,7 +194,7 @@ function live() {
     told = true;
     written = now;
     panel.follow();
-    describe(shown.time, [...pace(), ...layers.told()]);
+    describe(shown.time, over ? ["ended; waiting for the next run"] : [...pace(), ...layers.told()]);
   });
   // For scripts and tests that drive the page.
   window.robosim = { stage, layers, panel, charts, items, send, frames: 0 };
