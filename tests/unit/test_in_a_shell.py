@@ -45,9 +45,9 @@ def test_parts_of_a_robot_are_told_in_a_line() -> None:
         "frames=(Frame('part'),), visuals=<7>)"
     )
     assert repr(body.visuals[0]) == "Geometry(kind='mesh', vertices=<2000 x 3>, faces=<666 x 3>)"
-    joint = Joint("slide", "prismatic", None, "part", lower=-0.5, upper=1.0)
+    joint = Joint("j", "prismatic", None, "part", lower=-0.5, upper=1.0)
     assert repr(joint) == (
-        "Joint(name='slide', kind='prismatic', parent=None, child='part', lower=(-0.5,), upper=(1,))"
+        "Joint(name='j', kind='prismatic', parent=None, child='part', lower=(-0.5,), upper=(1,))"
     )
     field = HeightField(np.zeros((50, 40)), size=(1.0, 2.0))
     assert repr(field) == "HeightField(heights=<50 x 40>, size=(1, 2))"
