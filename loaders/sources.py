@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import importlib
-import importlib.util
 import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +14,7 @@ from robosim.description.contact_points import DEFAULT_FRICTION
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import AnyShape, as_obstacles
 from robosim.errors import LoadError
-from robosim.loaders import texts
+from robosim.loaders import descriptions, texts
 from robosim.loaders.contacts import chosen, with_open_meshes_noticed
 from robosim.loaders.options import LoadOptions
 from robosim.loaders.packages import example_robot_data
@@ -26,7 +23,6 @@ from robosim.overlaps import ties_beside_obstacles, without_overlaps
 from robosim.version import install
 
 COLLECTION = "example-robot-data"
-DESCRIPTIONS = "robot_descriptions"
 
 
 def load(
@@ -165,6 +161,15 @@ def _load(name: str, options: LoadOptions) -> Mechanism:
             ground=options.ground,
             friction=options.friction,
         )
+    prefix = f"{descriptions.PACKAGE}:"
+    if name.startswith(prefix):
+        found = descriptions.find(name.removeprefix(prefix))
+        options = replace(
+            options,
+            package_dirs=(*options.package_dirs, *found.folders),
+            xacro_args={**found.xacro_args, **options.xacro_args},
+        )
+        return _load_file(found.path, name, options)
     return _load_file(models.path(name) if name in models.FILES else _find(name), name, options)
 
 
@@ -228,8 +233,6 @@ def _collected() -> dict[str, Path]:
 
 def _find(name: str) -> Path:
     """The model file behind a path or the name of an installed robot."""
-    if name.startswith(f"{DESCRIPTIONS}:"):
-        return _robot_descriptions(name.removeprefix(f"{DESCRIPTIONS}:"))
     path = Path(name).expanduser()
     collected = _collected()
     wanted = name.removeprefix(f"{COLLECTION}:")
@@ -275,31 +278,6 @@ def _unknown(name: str, wanted: str, collected: dict[str, Path]) -> str:
         reason += f"; did you mean {' or '.join(repr(match) for match in close)}?"
     if not collected:
         reason += f"; '{COLLECTION}' is not installed: {install('robots')} brings more robots"
-    if _described(name):
-        reason += f"; '{DESCRIPTIONS}:{name}' loads it from {DESCRIPTIONS} and may download it"
+    if more := descriptions.proposed(wanted):
+        reason += f"; {more}"
     return reason
-
-
-def _described(name: str) -> bool:
-    """Whether an installed robot_descriptions knows the name; finding it downloads nothing."""
-    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
-        return False
-    if importlib.util.find_spec(DESCRIPTIONS) is None:
-        return False
-    return importlib.util.find_spec(f"{DESCRIPTIONS}.{name}") is not None
-
-
-def _robot_descriptions(name: str) -> Path:
-    if importlib.util.find_spec(DESCRIPTIONS) is None:
-        raise LoadError(f"'{DESCRIPTIONS}:{name}' needs the package {DESCRIPTIONS}")
-    if not _described(name):
-        raise LoadError(f"{DESCRIPTIONS} has no '{name}'")
-    # Importing it is what downloads the robot.
-    try:
-        module = importlib.import_module(f"{DESCRIPTIONS}.{name}")
-    except Exception as error:  # git and the network fail in many ways
-        raise LoadError(f"{DESCRIPTIONS} could not provide '{name}': {error!r}") from error
-    found = getattr(module, "URDF_PATH", None) or getattr(module, "MJCF_PATH", None)
-    if found is None:
-        raise LoadError(f"'{DESCRIPTIONS}:{name}' has no model file")
-    return Path(found)

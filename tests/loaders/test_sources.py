@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -45,26 +46,85 @@ def test_robot_descriptions_is_named_when_missing():
         robosim.load("robot_descriptions:surely_not_there_description")
 
 
-def test_robot_descriptions_are_imported_only_when_asked(tmp_path, monkeypatch):
-    """Importing one of its modules may download it."""
+LINK = (
+    '<link name="a"><inertial><mass value="{mass}"/>'
+    '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+)
+
+
+@pytest.fixture
+def described(tmp_path, monkeypatch):
+    """A robot_descriptions with a few robots, which say when they are imported."""
     package = tmp_path / "robot_descriptions"
     package.mkdir()
     (package / "__init__.py").touch()
-    urdf = tmp_path / "x.urdf"
-    urdf.write_text(
-        '<robot name="x"><link name="a"><inertial><mass value="1"/>'
-        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'
+    robot = tmp_path / "clone/x_package/urdf"
+    robot.mkdir(parents=True)
+    (robot / "x.urdf").write_text(f'<robot name="x">{LINK.format(mass=1)}</robot>')
+    (robot / "x.xacro").write_text(
+        '<robot name="x" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="mass" '
+        'default="2"/><xacro:include filename="$(find y_package)/link.xacro"/></robot>'
     )
-    (package / "x_description.py").write_text(f"URDF_PATH = {str(urdf)!r}")
+    other = tmp_path / "clone/y_package"
+    other.mkdir()
+    (other / "link.xacro").write_text(
+        '<robot xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        f"{LINK.format(mass='$(arg mass)')}</robot>"
+    )
+    modules = {
+        "x_description": f"URDF_PATH = {str(robot / 'x.urdf')!r}",
+        "x++_mj_description": f"URDF_PATH = {str(robot / 'x.urdf')!r}",
+        "long_name_description": f"XACRO_PACKAGE_PATHS = {{'y_package': {str(other)!r}}}\n"
+        + f"XACRO_PATH = {str(robot / 'x.xacro')!r}\nXACRO_ARGS = {{'mass': '3'}}",
+        "gone_description": "MJCF_PATH = '/nowhere/at/all.xml'",
+        "empty_description": "",
+        "broken_description": "raise OSError('no network')",
+        "_hidden_description": "",
+    }
+    for name, text in modules.items():
+        (package / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
+    yield
+    for name in [name for name in sys.modules if name.startswith("robot_descriptions")]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_robot_descriptions_are_imported_only_when_asked(described):
+    """Importing one of its modules may download it."""
     with pytest.raises(LoadError, match="'robot_descriptions:x_description' loads it"):
         robosim.load("x_description")
     assert "robot_descriptions.x_description" not in sys.modules
-    assert robosim.load("robot_descriptions:x_description").name == "x"
-    with pytest.raises(LoadError, match="has no 'y_description'"):
-        robosim.load("robot_descriptions:y_description")
-    for name in [name for name in sys.modules if name.startswith("robot_descriptions")]:
-        monkeypatch.delitem(sys.modules, name)
+    for name in ("x_description", "x", "x++_mj_description", "x++_mj"):
+        assert robosim.load(f"robot_descriptions:{name}").name == "x"
+
+
+def test_robot_descriptions_of_xacro_files(described):
+    pytest.importorskip("xacro")
+    assert robosim.load("robot_descriptions:long_name").total_mass == 3.0
+    heavier = robosim.load("robot_descriptions:long_name", xacro_args={"mass": "4"})
+    assert heavier.total_mass == 4.0
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("robot_descriptions:y", r"has no 'y' \(known: broken_description, .*x_description\)"),
+        ("robot_descriptions:gone", "all.xml: what robot_descriptions has downloaded of 'gone_"),
+        ("robot_descriptions:empty", "'robot_descriptions:empty_description' has no model file"),
+        ("robot_descriptions:broken", r"could not provide 'broken_.*: OSError\('no network'\)"),
+        ("lon_name", "robot_descriptions has 'robot_descriptions:long_name_description', and may"),
+    ],
+)
+def test_robot_descriptions_that_do_not_load_say_why(described, name, told):
+    with pytest.raises(LoadError) as caught:
+        robosim.load(name)
+    assert re.search(told, str(caught.value))
+
+
+def test_hidden_modules_of_robot_descriptions_are_none(described):
+    with pytest.raises(LoadError) as caught:
+        robosim.load("_hidden")
+    assert "robot_descriptions" not in str(caught.value)
 
 
 def test_a_folder_of_several_files(tmp_path, monkeypatch):
@@ -101,7 +161,7 @@ def test_built_models_load_without_the_file_readers():
 
 @pytest.mark.parametrize("source", [None, 3, ["a1"]])
 def test_something_else_is_no_robot(source):
-    with pytest.raises(LoadError, match="a name or a path"):
+    with pytest.raises(LoadError, match="a name, a path"):
         robosim.load(source)
 
 
