@@ -30,12 +30,12 @@ def conjugate(q: ArrayLike) -> Array:
 
 def turned(R: ArrayLike, vectors: ArrayLike) -> Array:
     """R a of matrices (..., 3, 3) and vectors (..., 3)."""
-    return np.einsum("...ij,...j->...i", R, vectors)
+    return np.asarray(np.einsum("...ij,...j->...i", np.asarray(R), np.asarray(vectors)))
 
 
 def turned_back(R: ArrayLike, vectors: ArrayLike) -> Array:
     """R^T a of matrices (..., 3, 3) and vectors (..., 3)."""
-    return np.einsum("...ji,...j->...i", R, vectors)
+    return np.asarray(np.einsum("...ji,...j->...i", np.asarray(R), np.asarray(vectors)))
 
 
 def normalized(q: ArrayLike) -> Array:

@@ -279,7 +279,7 @@ class Showing:
         if self._apart:
             self._read_apart()
 
-    def _read_together(self, rows: Rows) -> None:
+    def _read_together(self, rows: Any) -> None:
         robot = self._stepping.robot
         for k in self._together:
             channel, to = self._channels[k], self._read[:, self._columns[k]]

@@ -93,7 +93,7 @@ def trotting(robot: Mechanism, stance: Array) -> MPC:
     weights = QuadraticCost(feet, stance, Q=STEP * Q, R=2e-5 * STEP, final=0.05 * Q)
 
     def cost(time: float) -> QuadraticCost:
-        times = time + STEP * np.arange(HORIZON + 1)
+        times = time + STEP * np.arange(HORIZON + 1.0)
         return weights.about(trot.poses(times), trot.rates(times))
 
     return MPC(model, cost, HORIZON, guess="stand")

@@ -228,8 +228,10 @@ class Search:
         """Torques about states at the beginnings of the steps."""
         sim = self.sim
         h, begin = sim.timestep, float(sim.time)
-        limits = {"lower": self.lower, "upper": self.upper}
-        return Feedback(sim.robot, q, v, tau, K, h, begin, **limits, dynamics=self.dynamics)
+        return Feedback(
+            sim.robot, q, v, tau, K, h, begin, lower=self.lower, upper=self.upper,
+            dynamics=self.dynamics,
+        )  # fmt: skip
 
 
 @contextmanager
