@@ -38,6 +38,7 @@ from robosim.experiments import (
     redmax_formulation,
     scaling,
     spheres,
+    transcriptions,
     walking,
     whip,
 )
@@ -69,6 +70,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     fan.NEWTON,
     growth.GROWTH,
     fan_simpson.SIMPSON,
+    transcriptions.TRANSCRIPTIONS,
     integrators.INTEGRATORS,
     agreement.AGREEMENT,
     derivatives.LINEARIZE,

@@ -1,4 +1,12 @@
-"""Control on exact derivatives of steps: LQR, and iLQR through contacts; see docs/optimizing.md."""
+"""Planning and control on exact derivatives of steps; see docs/optimizing.md.
+
+LQR, iLQR through contacts, predictive control, and trajectory optimisation, which takes casadi.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from robosim.optimize.costs import Cost, Expansion, QuadraticCost
 from robosim.optimize.feedback import Feedback
@@ -6,5 +14,31 @@ from robosim.optimize.ilqr import ilqr
 from robosim.optimize.lqr import lqr
 from robosim.optimize.predictive import MPC
 from robosim.optimize.solution import Solution
+from robosim.optimize.trajectory import Trajectory
 
-__all__ = ["MPC", "Cost", "Expansion", "Feedback", "QuadraticCost", "Solution", "ilqr", "lqr"]
+if TYPE_CHECKING:
+    from robosim.optimize.moments import Moment
+    from robosim.optimize.problem import Problem
+
+_LAZY = {"Moment": "robosim.optimize.moments", "Problem": "robosim.optimize.problem"}
+
+__all__ = [
+    "MPC",
+    "Cost",
+    "Expansion",
+    "Feedback",
+    "Moment",
+    "Problem",
+    "QuadraticCost",
+    "Solution",
+    "Trajectory",
+    "ilqr",
+    "lqr",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # On first use, as these take casadi.
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'robosim.optimize' has no attribute '{name}'")

@@ -44,7 +44,7 @@ def ilqr(
         As `QuadraticCost`.
     horizon : int
         Steps.
-    guess : (nu,), (horizon, nu), Solution, Feedback, or any controller of `run`, or None
+    guess : (nu,), (horizon, nu), Solution, Trajectory, Feedback, or a controller of `run`, or None
         Torques to begin with; none if None. Of a Solution or Feedback with its feedback.
     lower, upper : (nu,) or float, or None [N m or N]
         None for ``robot.effort_limits``.

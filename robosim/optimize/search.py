@@ -19,6 +19,7 @@ from robosim.optimize.feedback import Feedback
 from robosim.optimize.free import FreeCoordinates, reduced
 from robosim.optimize.rollouts import Rollouts, Trajectory
 from robosim.optimize.solution import Solution
+from robosim.optimize.trajectory import Trajectory as Plan
 from robosim.progress import Advance
 from robosim.simulation import Simulation
 from robosim.simulation.dynamics import Dynamics
@@ -73,6 +74,10 @@ class Search:
             rows = [guess.row(self.sim.time + self.sim.timestep * k) for k in range(n)]
             parts = (guess.q[rows], guess.v[rows], guess.tau[rows], guess.K[rows])
             return self.law(*parts)
+        if isinstance(guess, Plan):
+            if guess.robot is not robot:
+                raise OptionError("the guess is of another robot")
+            guess = guess.sample(self.sim.time + self.sim.timestep * (np.arange(n) + 0.5))[2]
         if callable(guess) or isinstance(guess, str):
             sim = Rollouts(self.sim, contact_speed, LENGTHS[:1]).single
             sim.set_state(self.sim.q, self.sim.v, self.sim.time)

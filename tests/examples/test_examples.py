@@ -64,6 +64,10 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("swing_up.parquet",),
         r"cost \d+\.\d\d\nlargest torque \d+\.\d N m, .*\nafter 12 s \d\.\de-0[3-9] rad",
     ),
+    "25_hop_without_a_schedule": (
+        ("hop.npz",),
+        r"Trajectory\('converged'(.|\n)*in the air from 0\.3\d to 0\.4\d s, \d+ N at most",
+    ),
 }
 OPTIONS = {
     "07_live_view": ("--seconds", "1"),
@@ -72,6 +76,7 @@ OPTIONS = {
     "21_ppo_in_one_file": ("--quick",),
     "22_search_on_ray": ("--quick",),
     "23_swing_up": ("--quick",),
+    "25_hop_without_a_schedule": ("--quick",),
 }
 
 

@@ -1,0 +1,88 @@
+"""A trajectory between its control points: a polynomial over each step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robosim.description.mechanism import Mechanism
+from robosim.optimize.guesses import turns_at
+from robosim.optimize.hinges import hinge_angles, spins, turned_on
+from robosim.validation import Array
+
+
+class Curve:
+    """Coordinates through control points, as the integrator has them.
+
+    Parameters
+    ----------
+    robot : Mechanism
+    t : (n + 1,) [s], of knots
+    times, points : (s n + 1,) and (s n + 1, nq), of control points
+    v : (n + 1, nv) or None
+        Velocities at knots that curves take on, too: for motions that no impact bends.
+    """
+
+    def __init__(
+        self, robot: Mechanism, t: Array, times: Array, points: Array, v: Array | None
+    ) -> None:
+        self.robot, self.t, self.times, self.points, self.v = robot, t, times, points, v
+        self._stages = (len(times) - 1) // (len(t) - 1)
+        turns = set(turns_at(robot))
+        self._plain, self._turns = [], []
+        for j, joint in enumerate(robot.tree_joints):
+            q, v_at = robot.q_offsets[j], robot.v_offsets[j]
+            self._plain += [(v_at + k, q + k) for k in range(joint.numbers)]
+            if q + joint.numbers in turns and joint.has_quaternion:
+                self._turns.append((v_at + joint.numbers, q + joint.numbers))
+
+    def at(self, times: Array) -> tuple[Array, Array]:
+        """q (m, nq) and v (m, nv) at times within its own."""
+        found: list[tuple[Array, Array]] = []
+        steps = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
+        known, k_known = np.zeros((0, 0)), -1
+        for time, k in zip(times, steps, strict=True):
+            if k != k_known:
+                known, k_known = self._factors(int(k)), int(k)
+            found.append(self._state(int(k), known, float(time - self.t[k])))
+        q, v = zip(*found, strict=True)
+        return np.array(q), np.array(v)
+
+    def _factors(self, k: int) -> Array:
+        """Factors (degree + 1, nv) of powers of the time over the step."""
+        s, nv = self._stages, self.robot.nv
+        dt = self.t[k + 1] - self.t[k]
+        c = (self.times[s * k : s * k + s + 1] - self.t[k]) / dt
+        rows = self.points[s * k : s * k + s + 1]
+        x = np.zeros((s + 1, nv))
+        for i, j in self._plain:
+            x[:, i] = rows[:, j]
+        for i, j in self._turns:
+            x[:, i : i + 3] = [hinge_angles(rows[0, j : j + 4], row[j : j + 4]) for row in rows]
+        if self.v is None:
+            return np.asarray(np.linalg.solve(np.vander(c, s + 1, increasing=True), x))
+        ends = []
+        for a, v in ((0, self.v[k]), (s, self.v[k + 1])):
+            rates = dt * v
+            for i, _ in self._turns:
+                rates[i : i + 3] = np.linalg.solve(spins(x[a, i : i + 3]), rates[i : i + 3])
+            ends.append(rates)
+        n = s + 3
+        values = np.vander(c, n, increasing=True)
+        slopes = np.zeros((2, n))
+        slopes[0, 1], slopes[1] = 1.0, np.arange(n)
+        return np.asarray(np.linalg.solve(np.vstack((values, slopes)), np.vstack((x, ends))))
+
+    def _state(self, k: int, factors: Array, elapsed: float) -> tuple[Array, Array]:
+        dt = float(self.t[k + 1] - self.t[k])
+        n, part = len(factors), elapsed / dt
+        powers = part ** np.arange(n)
+        x = powers @ factors
+        v = (np.arange(1, n) * powers[:-1]) @ factors[1:] / dt
+        base = self.points[self._stages * k]
+        q = np.zeros(self.robot.nq)
+        for i, j in self._plain:
+            q[j] = x[i]
+        for i, j in self._turns:
+            q[j : j + 4] = turned_on(base[j : j + 4], x[i : i + 3])
+            v[i : i + 3] = spins(x[i : i + 3]) @ v[i : i + 3]
+        return q, np.asarray(v)

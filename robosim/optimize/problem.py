@@ -1,0 +1,444 @@
+"""Trajectory optimisation: direct transcription with a Galerkin integrator, solved by IPOPT."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import qr
+
+from robosim import quaternions
+from robosim.description.body import ContactPoint
+from robosim.description.mechanism import Mechanism
+from robosim.errors import ModelError, OptionError
+from robosim.minimal.refusals import IGNORABLE, check_robot, resisting
+from robosim.minimal.simulation import HIGHEST
+from robosim.optimize.checks import positive
+from robosim.optimize.layout import Layout, unknown
+from robosim.optimize.moments import Moment
+from robosim.optimize.program import Answer, Program
+from robosim.optimize.symbolic import Expression, Symbolic, ca
+from robosim.optimize.touching import Ground, Touch, moving_ways
+from robosim.optimize.trajectory import Trajectory
+from robosim.optimize.transcription import Term, Transcription, Wanted
+from robosim.progress import bar
+from robosim.validation import Array, count, finite
+
+RELAXATION = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # of products, with forces over the weight
+ANYWHERE = ("all", "knots", "start", "end")
+DEPENDENT = 1e-6  # of the largest pivot of rows of loops
+FIRST: dict[str, Any] = {  # options of IPOPT
+    "print_level": 0, "sb": "yes", "bound_relax_factor": 1e-10, "honor_original_bounds": "yes",
+}  # fmt: skip
+AGAIN: dict[str, Any] = {  # where a stage begins with what the one before has found
+    "warm_start_init_point": "yes", "mu_init": 1e-4, "warm_start_bound_push": 1e-6,
+    "warm_start_mult_bound_push": 1e-6, "warm_start_slack_bound_push": 1e-6,
+}  # fmt: skip
+
+
+class Problem:
+    """A motion of a robot over some time that costs least.
+
+    Steps are those of ``MinimalSimulation(integrator="galerkin", order=...)``, as equations among
+    all unknowns [Fan2018, Section 6]. First and second derivatives are exact.
+
+    Parameters
+    ----------
+    robot : Mechanism
+        As `MinimalSimulation` takes it, with loops and couplings at any order. Limits of joints,
+        of their velocities and of their efforts are kept.
+    seconds : float
+    steps : int
+    order : int
+        Even, of the integrator.
+    gravity : (3,) [m/s^2], world
+    ignore : names among "contacts", "limits", "friction"
+        What the robot has and this problem leaves out.
+
+    Raises
+    ------
+    OptionError
+        For an option that is not allowed.
+    ModelError
+        For what the robot has and this does not take.
+    """
+
+    def __init__(
+        self,
+        robot: Mechanism,
+        seconds: float,
+        steps: int,
+        order: int = 4,
+        *,
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        ignore: Collection[str] = (),
+    ) -> None:
+        if not isinstance(robot, Mechanism):
+            raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
+        weight = finite(gravity, (3,))
+        if weight is None:
+            raise OptionError(f"gravity must be three finite numbers, not {gravity!r}")
+        self.steps, self.order = count("steps", steps), count("order", order)
+        if self.order % 2 or self.order > HIGHEST:
+            raise OptionError(f"order must be even and at most {HIGHEST}, not {order}")
+        if isinstance(ignore, str) or not set(ignore) <= set(IGNORABLE):
+            raise OptionError(f"ignore takes names among {', '.join(IGNORABLE)}, not {ignore!r}")
+        check_robot(robot, {*ignore, "contacts", "limits"})
+        refuse_rotations(robot, ignore)
+        self.robot, self.seconds = robot, positive("seconds", seconds)
+        self.dt = self.seconds / self.steps
+        self._ignore = frozenset(ignore)
+        self._model = Symbolic(robot, weight)
+        self._costs: list[Term] = []
+        self._wanted: list[Wanted] = []
+        self._touches: list[Touch] = []
+        self._ends: dict[str, tuple[Array, Array]] = {}
+        for where in ("start", "end"):
+            self._ends[where] = np.full(robot.nq, np.nan), np.full(robot.nv, np.nan)
+
+    # What is asked for
+
+    def start(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> Problem:
+        """Where the motion begins, (nq,) and (nv,); NaN or None where that is left open."""
+        return self._fix("start", q, v)
+
+    def end(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> Problem:
+        """Where the motion ends, (nq,) and (nv,); NaN or None where that is left open."""
+        return self._fix("end", q, v)
+
+    def cost(
+        self,
+        function: Callable[[Moment], Expression],
+        at: str | float = "all",
+        name: str | None = None,
+    ) -> Problem:
+        """Add a cost: its integral over time, or its value at one time.
+
+        Parameters
+        ----------
+        function : from a `Moment` to an expression
+        at : "all", "start", "end", or float [s], the nearest knot
+        name : str, to be called by in messages
+        """
+        where = self._place(function, at, ("all", "start", "end"))
+        self._costs.append(Term(name or f"cost {len(self._costs) + 1}", function, where))
+        return self
+
+    def constrain(
+        self,
+        function: Callable[[Moment], Expression],
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = 0.0,
+        at: str | float = "all",
+        name: str | None = None,
+    ) -> Problem:
+        """Keep one or several values within limits; equal ones make equations.
+
+        Parameters
+        ----------
+        function : from a `Moment` to an expression, or several
+        lower, upper : float or (n,); -inf and inf for none
+        at : "all" control points, "knots", "start", "end", or float [s], the nearest knot
+        name : str, to be called by in `Trajectory.violation`
+        """
+        where = self._place(function, at, ANYWHERE)
+        low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
+        name = name or f"constraint {len(self._wanted) + 1}"
+        if np.any(np.isnan(low)) or np.any(np.isnan(high)) or np.any(low > high):
+            raise OptionError(
+                f"limits of '{name}' must be numbers, lower ones first, not {low.tolist()} and "
+                f"{high.tolist()}"
+            )
+        self._wanted.append(Wanted(name, function, where, low, high))
+        return self
+
+    def contact(
+        self,
+        *names: str,
+        friction: float | None = None,
+        ground: Ground | None = None,
+    ) -> Problem:
+        """Let contacts of the robot touch the ground, without a schedule.
+
+        Their forces and gaps satisfy ``0 <= phi _|_ gamma >= 0``, and friction dissipates most
+        within a pyramid in the cone. Impacts are plastic.
+
+        Parameters
+        ----------
+        names : names of contacts of the robot; all of them if none is given
+        friction : float or None
+            None for that of each contact.
+        ground : function of x and y to a height [m], of casadi expressions; None for z = 0
+        """
+        known = {one.name: one for one in self.robot.contacts}
+        chosen = names or tuple(known)
+        if not chosen:
+            raise OptionError(
+                f"robot '{self.robot.name}' has no contacts: give it some by `contacts=`, or by "
+                "`with_contacts`"
+            )
+        if friction not in (None, 0):
+            positive("friction", friction)
+        if ground is not None and not callable(ground):
+            raise OptionError(f"ground must be a function of x and y, not {ground!r}")
+        for name in chosen:
+            if name not in known:
+                raise OptionError(f"no contact '{name}'; known: {', '.join(known) or 'none'}")
+            if any(touch.name == name for touch in self._touches):
+                raise OptionError(f"contact '{name}' is there already")
+            refuse_contact(known[name])
+        chosen_points = [known[name] for name in chosen]
+        bodies = [self.robot.body_index(one.body) for one in chosen_points]
+        ways = moving_ways(
+            self._model,
+            [(b, np.asarray(one.position)) for b, one in zip(bodies, chosen_points, strict=True)],
+        )
+        for body, one in zip(bodies, chosen_points, strict=True):
+            mu = one.friction if friction is None else float(friction)
+            self._touches.append(
+                Touch(one.name, body, np.asarray(one.position), one.radius, mu, ground,
+                      ways if mu > 0 else ())
+            )  # fmt: skip
+        return self
+
+    def _place(self, function: Any, at: Any, known: tuple[str, ...]) -> str | int:
+        """Where something is asked for: a name, or a knot."""
+        if not callable(function):
+            raise OptionError(f"a cost or constraint is a function of a moment, not {function!r}")
+        if isinstance(at, str) and at in known:
+            return at
+        if isinstance(at, int | float | np.floating) and 0 <= at <= self.seconds:
+            return round(float(at) / self.dt)
+        raise OptionError(
+            f"at must be one of {', '.join(known)}, or a time within {self.seconds:g} s, not {at!r}"
+        )
+
+    def _fix(self, where: str, q: ArrayLike | None, v: ArrayLike | None) -> Problem:
+        found = []
+        for name, value, n in (("q", q, self.robot.nq), ("v", v, self.robot.nv)):
+            row = np.full(n, np.nan) if value is None else np.array(value, dtype=float)
+            if row.shape != (n,) or np.any(np.isinf(row)):
+                raise OptionError(
+                    f"{name} of the {where} must be ({n},) numbers, NaN where it is left open, "
+                    f"not {row.tolist() if row.size < 20 else row.shape}"
+                )
+            found.append(row)
+        for _, at in self._model.turns:
+            turn = found[0][at : at + 4]
+            if np.isnan(turn).all():
+                continue
+            if not abs(np.linalg.norm(turn) - 1.0) < 1e-6:
+                raise OptionError(
+                    f"q of the {where} has a quaternion {turn.tolist()}, which must be of length "
+                    "one, or NaN"
+                )
+            found[0][at : at + 4] = quaternions.normalized(turn)
+        self._ends[where] = found[0], found[1]
+        return self
+
+    # Sizes
+
+    @cached_property
+    def _rows(self) -> NDArray[np.int64]:
+        """Rows of loops and couplings that do not depend on each other."""
+        if not self._model.rows:
+            return np.zeros(0, dtype=np.int64)
+        theta = ca.SX.sym("theta", self.robot.nv)
+        bases = [ca.SX.sym("base", 4) for _ in self._model.turns]
+        placed = self._model.place(theta, ca.SX.zeros(self.robot.nv), bases)
+        value = self._model.closing(placed, theta)
+        call = ca.Function("closing", [theta, *bases], [value, ca.jacobian(value, theta)])
+        home: Array = np.array(self.robot.home, dtype=float)
+        at = unknown(self._model, home)
+        turns = [home[k : k + 4] for _, k in self._model.turns]
+        for _ in range(20):  # closes it, as open rows seem not to depend on each other
+            found, J = (np.array(part.full()) for part in call(at, *turns))
+            at = at - np.linalg.lstsq(J, found.ravel(), rcond=DEPENDENT)[0]
+        J = np.array(call(at, *turns)[1].full())
+        _, upper, order = qr(J.T, mode="economic", pivoting=True)
+        pivots = np.abs(np.diag(upper))
+        return np.sort(order[: int(np.sum(pivots > DEPENDENT * pivots.max()))])
+
+    @property
+    def _transcription(self) -> Transcription:
+        return Transcription(
+            self._model, self.steps, self.order // 2, self.dt, self._touches, self._rows
+        )
+
+    @property
+    def unknowns(self) -> int:
+        """Unknowns of the transcription, before the start and the end fix some of them."""
+        return self._transcription.unknowns
+
+    @property
+    def equations(self) -> int:
+        """Equations of steps, loops and couplings, without those that `constrain` adds."""
+        m = len(self._rows)
+        s = self.order // 2
+        return (s + 1) * self.steps * self.robot.nv + (s * self.steps + 1) * m
+
+    # Solving
+
+    def solve(
+        self,
+        guess: Any = None,
+        *,
+        progress: bool = False,
+        iterations: int = 1000,
+        tolerance: float = 1e-8,
+        feasibility: float = 1e-6,
+        relaxation: Sequence[float] = RELAXATION,
+        options: dict[str, Any] | None = None,
+    ) -> Trajectory:
+        """The motion of the least cost near a guess.
+
+        Parameters
+        ----------
+        guess : Log, Trajectory, Solution, (n, nq), or None
+            Rows of q are spread evenly over the time. None leads straight from start to end.
+        progress : bool
+            Show a bar on stderr.
+        iterations : int
+            At most, of each stage.
+        tolerance : float
+            Of IPOPT.
+        feasibility : float
+            By how much constraints of a trajectory may be violated, beyond the last relaxation.
+        relaxation : sequence of float
+            With contacts: bounds of products of forces, over the weight, with gaps [m] and slip
+            [m/s]. Each stage begins where the one before has ended.
+        options : mapping
+            More options of IPOPT, by their names.
+
+        Returns
+        -------
+        Trajectory
+            Look at its `status`, and at what is violated most.
+
+        Raises
+        ------
+        OptionError
+            For parameters that are none, a guess of another robot, more equations than unknowns,
+            a start or end beyond limits, and a cost or gradient that is not finite at the guess.
+        ModelError
+            For contacts of the robot that were neither asked for nor ignored.
+        """
+        iterations = count("iterations", iterations)
+        for name, value in (("tolerance", tolerance), ("feasibility", feasibility)):
+            positive(name, value)
+        stages = np.asarray(relaxation if self._touches else (0.0,), dtype=float)
+        if stages.ndim != 1 or not len(stages) or np.any(stages < 0) or np.any(np.isnan(stages)):
+            raise OptionError(f"relaxation must be numbers of zero or more, not {relaxation!r}")
+        self._refuse_untold_contacts()
+        parts = self._transcription
+        layout = Layout(self._model, parts, self.seconds, self._ends, self._vias)
+        begins = layout.begin(guess)
+        program = self._program(parts, layout.closes)
+        lower, upper = layout.limits(begins)
+        refuse_overdetermined(program, lower, upper)
+        w = np.clip(layout.unknowns(begins, guess), lower, upper)
+        times = [np.zeros(1), self.dt * np.arange(self.steps), np.array([self.seconds])]
+        times += [np.array([self.dt * k]) for k in self._vias]
+        program.refuse_nan(w, layout.given(begins, float(stages[0])), times)
+        answer: Answer | None = None
+        done = 0
+        with bar("iterations", iterations * len(stages), progress) as advance:
+            for stage in stages:
+                given = layout.given(begins, float(stage))
+                said = f"relaxation {stage:.0e}, " if self._touches else ""
+                asked = {**FIRST, "max_iter": iterations, "tol": tolerance}
+                if answer is not None:
+                    asked |= AGAIN
+                answer = program.solve(
+                    w, given, lower, upper, asked | (options or {}), answer, advance, said
+                )
+                w, done = answer.w, done + answer.iterations
+        assert answer is not None
+        violation = program.violations(w, given, lower, upper)
+        return layout.trajectory(w, begins, answer, violation, done, feasibility)
+
+    def _program(self, parts: Transcription, closes: bool) -> Program:
+        asked = self._costs, self._wanted
+        first, stride = np.arange(parts.knot), parts.stride
+        within = np.arange(stride + parts.knot)
+        steps = within[:, None] + stride * np.arange(self.steps)
+        blocks = [
+            (parts.start(*asked, closes), first[:, None]),
+            (parts.step(*asked), steps),
+            (parts.end(*asked), (first + stride * self.steps)[:, None]),
+        ]
+        blocks += [(parts.via(k, *asked), (first + stride * k)[:, None]) for k in self._vias]
+        return Program(parts.unknowns, blocks)
+
+    @property
+    def _vias(self) -> list[int]:
+        """Knots at which something is asked for."""
+        places = [*(one.at for one in self._costs), *(one.at for one in self._wanted)]
+        return sorted({at for at in places if isinstance(at, int)})
+
+    def _refuse_untold_contacts(self) -> None:
+        """Raise a ModelError for contacts that were neither asked for nor ignored."""
+        told = {f"contact '{touch.name}'" for touch in self._touches}
+        for element, what, name in resisting(self.robot):
+            if name == "contacts" and name not in self._ignore and element not in told:
+                raise ModelError(
+                    f"{what}: take it by problem.contact(), if it is a contact, or leave all that "
+                    "were not taken out by ignore=('contacts',)",
+                    element=element,
+                )
+
+
+def refuse_overdetermined(program: Program, lower: Array, upper: Array) -> None:
+    """Raise an OptionError for more equations than unknowns."""
+    equal = program.lower == program.upper
+    free = int(np.sum(lower < upper))
+    if int(equal.sum()) > free:
+        names, counts = np.unique(program.names[equal].astype(str), return_counts=True)
+        told = ", ".join(f"{count} of '{name}'" for name, count in zip(names, counts, strict=True))
+        raise OptionError(
+            f"there are more equations than unknowns: {int(equal.sum())} ({told}) for {free}; ask "
+            "for less at the start and the end, or by fewer constraints"
+        )
+
+
+def refuse_rotations(robot: Mechanism, ignore: Collection[str]) -> None:
+    """Refuse what no expressions are there for."""
+    for joint in robot.tree_joints:
+        element = f"joint '{joint.name}'"
+        if any(one is not None for one in joint.potentials):
+            raise ModelError(
+                "has a potential, which trajectory optimisation does not have: use optimize.ilqr",
+                element=element,
+            )
+        if not joint.has_quaternion:
+            continue
+        if np.any(joint.per_coordinate("stiffness")[joint.numbers :]):
+            raise ModelError(
+                "has a spring about a free rotation, which trajectory optimisation does not have: "
+                "use optimize.ilqr",
+                element=element,
+            )
+        if np.isfinite((joint.cone, joint.largest_turn)).any() and "limits" not in ignore:
+            raise ModelError(
+                "has a limit of a free rotation: leave it out by ignore=('limits',), and ask for "
+                "it by problem.constrain",
+                element=element,
+            )
+
+
+def refuse_contact(contact: ContactPoint) -> None:
+    """Refuse contacts that are more than a point or a ball with friction."""
+    for name in ("axis", "torsional_friction", "rolling_friction"):
+        if getattr(contact, name) is not None:
+            raise ModelError(
+                f"has {name}, which trajectory optimisation does not have: replace it",
+                element=f"contact '{contact.name}'",
+            )
+    if contact.restitution or np.any(contact.surface_velocity) or np.any(contact.surface_spin):
+        raise ModelError(
+            "rebounds or moves by itself, which trajectory optimisation does not have: replace it",
+            element=f"contact '{contact.name}'",
+        )

@@ -1,0 +1,216 @@
+"""What `Problem.solve` has found: states, torques and forces, and by how much they are wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim.description.mechanism import Mechanism
+from robosim.errors import LogError, StateError
+from robosim.log import Chunk, Log, LogInfo
+from robosim.optimize.curves import Curve
+from robosim.optimize.guesses import refuse_other
+from robosim.validation import Array
+
+if TYPE_CHECKING:
+    from robosim.optimize.feedback import Feedback
+
+FINEST = 1e-9  # [s], by which times may be beyond the ends
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A solution, or what the solver was left with: see `status`, `feasible` and `worst`.
+
+    Attributes
+    ----------
+    robot : Mechanism
+    status : str
+        "converged": optimal within the tolerances. "acceptable": nearly so. "infeasible": IPOPT
+        found no way to meet all constraints near where it is. "iterations": there were no more of
+        them. "diverged", "not finite", "stuck": as they say.
+    t : (n + 1,) [s]
+    q, v, u : (n + 1, nq), (n + 1, nv), (n + 1, nu)
+        At knots. Torques are linear over a step.
+    points : (s n + 1, nq)
+        Coordinates at all control points, knots among them.
+    times : (s n + 1,) [s], of control points
+    forces : mapping of names to (s n + 1, 3) [N]
+        Of the ground at each contact, on the robot, at control points; world axes.
+    multipliers : (s n + 1, m) [N or N m]
+        Of rows of loops and couplings that do not depend on each other.
+    violation : mapping of names to float
+        Of each constraint the largest one. "dynamics" in N or N m, as mean forces over a step.
+    cost : float
+    iterations : int
+    tolerance : float
+        Violations up to this count as none.
+    unknowns : (s n + 1, nf)
+        Forces as the solver has them, over the weight, for warm starts.
+    """
+
+    robot: Mechanism
+    status: str
+    t: Array
+    q: Array
+    v: Array
+    u: Array
+    times: Array
+    points: Array
+    forces: Mapping[str, Array]
+    multipliers: Array
+    violation: Mapping[str, float]
+    cost: float
+    iterations: int
+    tolerance: float
+    unknowns: Array
+
+    def __repr__(self) -> str:
+        name, size = self.worst
+        return (
+            f"Trajectory('{self.status}', cost={self.cost:.6g}, {len(self.t) - 1} steps, "
+            f"{self.iterations} iterations, worst: '{name}' by {size:.2g})"
+        )
+
+    @property
+    def worst(self) -> tuple[str, float]:
+        """The constraint that is violated most, and by how much."""
+        name = max(self.violation, key=lambda key: self.violation[key])
+        return name, float(self.violation[name])
+
+    @property
+    def feasible(self) -> bool:
+        """Whether all constraints hold within the tolerance."""
+        return self.worst[1] <= self.tolerance
+
+    def refuse_infeasible(self, what: str) -> None:
+        """Raise a StateError where this is no trajectory of the robot."""
+        if not self.feasible:
+            name, size = self.worst
+            raise StateError(
+                f"{what} needs a trajectory, and this is none: '{name}' is violated by {size:.3g}, "
+                f"beyond {self.tolerance:g}; status '{self.status}' after {self.iterations} "
+                "iterations. Begin with another guess, allow more iterations, or ask for less"
+            )
+
+    def sample(self, times: ArrayLike) -> tuple[Array, Array, Array]:
+        """q (n, nq), v (n, nv), u (n, nu) at times [s], which are clipped to its own.
+
+        Coordinates are polynomials over each step. Without contacts these have the velocities of
+        the knots.
+        """
+        wanted = np.clip(np.asarray(times, dtype=float), self.t[0], self.t[-1])
+        smooth = None if self.forces else self.v
+        q, v = Curve(self.robot, self.t, self.times, self.points, smooth).at(wanted)
+        return q, v, np.array([np.interp(wanted, self.t, row) for row in self.u.T]).T
+
+    def log(self, timestep: float = 0.01) -> Log:
+        """A log with samples `timestep` [s] apart, to plot and to show."""
+        n = int(np.floor((self.t[-1] - self.t[0]) / timestep + FINEST)) + 1
+        t = self.t[0] + timestep * np.arange(n)
+        q, v, u = self.sample(t)
+        zero, none = np.zeros(n, dtype=np.int64), np.zeros(n)
+        return Log.from_chunks(
+            self.robot, timestep, [Chunk(t, q, v, u, zero, zero, none, none, np.zeros((n, 0)))]
+        )
+
+    def view(self) -> Any:
+        """Show it: in a notebook, in its cell; otherwise in the default browser.
+
+        Raises
+        ------
+        StateError
+            If this is no trajectory.
+        """
+        from robosim.viz import replay
+
+        self.refuse_infeasible("view")
+        return replay(self.log(1.0 / 60.0), self.robot)
+
+    def controller(
+        self,
+        sim: Any = None,
+        Q: ArrayLike = 1.0,
+        R: ArrayLike = 1.0,
+        *,
+        final: ArrayLike | None = None,
+        contact_speed: float | None = None,
+    ) -> Feedback:
+        """Its torques with the feedback of `lqr` about it, for `run` of a simulation.
+
+        Parameters
+        ----------
+        sim : Simulation, MinimalSimulation, or None
+            The one that it is for, which gives the timestep; a `Simulation` of 1 ms if None.
+        Q, R, final, contact_speed : as of `lqr`
+
+        Raises
+        ------
+        StateError
+            If this is no trajectory.
+        """
+        from robosim.optimize.lqr import lqr
+        from robosim.simulation import Simulation
+
+        self.refuse_infeasible("a controller")
+        sim = Simulation(self.robot) if sim is None else sim
+        sim = sim.copy()
+        sim.set_state(self.q[0], self.v[0], float(self.t[0]))
+        n = max(1, round((self.t[-1] - self.t[0]) / sim.timestep))
+        q, v, _ = self.sample(self.t[0] + sim.timestep * np.arange(n + 1))
+        _, _, u = self.sample(self.t[0] + sim.timestep * (np.arange(n) + 0.5))
+        if self.multipliers.size:
+            for k, time in enumerate(self.t[0] + sim.timestep * np.arange(n + 1)):
+                sim.set_state(q[k], v[k], float(time))  # closes loops between control points
+                q[k], v[k] = sim.q, sim.v
+            sim.set_state(q[0], v[0], float(self.t[0]))
+        # The rows are not those of this simulation to the last digit.
+        return lqr(sim, q, v, u, Q, R, final=final, contact_speed=contact_speed, tolerance=np.inf)
+
+    def save(self, path: str | Path) -> Path:
+        """Write an .npz file, which `load` reads."""
+        path = Path(path)
+        if path.suffix != ".npz":
+            raise LogError(f"a trajectory is saved as .npz, not '{path.name}'")
+        told = {
+            "robot": self.robot.name, "status": self.status, "cost": self.cost,
+            "iterations": self.iterations, "tolerance": self.tolerance,
+            "violation": dict(self.violation), "contacts": list(self.forces),
+            "columns": LogInfo.of(self.robot, 1.0).names,
+        }  # fmt: skip
+        forces = np.array(list(self.forces.values())).reshape(len(self.forces), len(self.times), 3)
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        np.savez_compressed(path, about=json.dumps(told), forces=forces, **arrays)
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path, robot: Mechanism) -> Trajectory:
+        """Read a file of `save`, which is of this robot.
+
+        Raises
+        ------
+        LogError
+            If there is none, or it is no trajectory.
+        OptionError
+            If it is of another robot.
+        """
+        try:
+            with np.load(Path(path), allow_pickle=False) as file:
+                about = json.loads(str(file["about"]))
+                forces = dict(zip(about["contacts"], file["forces"], strict=True))
+                arrays = {name: file[name] for name in ARRAYS}
+                told = {key: about[key] for key in ("status", "cost", "iterations", "tolerance")}
+                columns = tuple(about["columns"])
+        except (OSError, ValueError, KeyError) as error:
+            raise LogError(f"'{path}' is no trajectory: {error}") from None
+        refuse_other(robot, LogInfo.from_names(columns, json.dumps({"robot": about["robot"]})))
+        return cls(robot=robot, forces=forces, violation=about["violation"], **told, **arrays)
+
+
+ARRAYS = ("t", "q", "v", "u", "times", "points", "multipliers", "unknowns")

@@ -1,0 +1,386 @@
+"""Steps of a Galerkin integrator as rows of a nonlinear program: direct transcription.
+
+[Fan2018, Eq. 6] on control points at Lobatto's quadrature. Unknowns of a knot are its coordinates,
+its velocities, of which momenta are ``M(q) v``, torques, and forces; of a control point within a
+step coordinates and forces. Torques are linear over a step, and forces act as others do: with the
+weight of each control point they have there, shared by both steps at a knot. So there are
+(4 N + 3) n + (2 N + 1) m unknowns and 3 N n + (2 N + 1) m equations of order four, as in
+[Fan2018, Table 1].
+
+Unknowns of a free rotation are the angles of three hinges: at a knot from a quaternion that is
+given, at a control point from the knot before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.compiled.building.segments import lobatto
+from robosim.errors import OptionError
+from robosim.optimize.local import Local, Rows
+from robosim.optimize.moments import Moment
+from robosim.optimize.symbolic import (
+    Expression,
+    Function,
+    Placed,
+    Symbolic,
+    angles,
+    ca,
+    hinges,
+    product,
+    rotation_matrix,
+)
+from robosim.optimize.touching import Touch, Touched, complements, force, slipped, touched
+
+DYNAMICS, LOOPS = "dynamics", "loops and couplings"
+Asked = Callable[[Moment], Expression]
+
+
+class Term(NamedTuple):
+    """A cost that somebody asks for; `at` is "all", "start", "end" or the number of a knot."""
+
+    name: str
+    function: Asked
+    at: str | int
+
+
+class Wanted(NamedTuple):
+    """A constraint that somebody asks for; `at` is as of `Term`, or "knots"."""
+
+    name: str
+    function: Asked
+    at: str | int
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+
+class Point(NamedTuple):
+    """A control point as expressions."""
+
+    theta: Expression
+    placed: Placed
+    v: Expression
+    u: Expression
+    forces: Expression
+    touched: list[Touched]
+
+
+class Transcription:
+    """What one step, the first knot and the last one have to satisfy, and what they cost.
+
+    Parameters
+    ----------
+    model : Symbolic
+    steps, stages : int
+        Of order ``2 stages``.
+    dt : float [s]
+    touches : sequence of Touch
+    rows : (m,) of int
+        Those of loops and couplings that do not depend on each other.
+
+    Attributes
+    ----------
+    knot, inner : int
+        Unknowns of a knot, and of a control point between knots.
+    weight : float [N]
+        Unknown forces are over this.
+    """
+
+    def __init__(
+        self,
+        model: Symbolic,
+        steps: int,
+        stages: int,
+        dt: float,
+        touches: Sequence[Touch],
+        rows: NDArray[np.int64],
+    ) -> None:
+        self.model, self.steps, self.stages, self.dt = model, steps, stages, dt
+        self.touches, self.rows, self.rule = tuple(touches), rows, lobatto(stages)
+        robot = model.robot
+        self.weight = max(1.0, robot.total_mass * float(np.linalg.norm(model.tree.gravity)))
+        self.forces = len(rows) + sum(touch.forces for touch in touches)
+        self.knot = 2 * robot.nv + robot.nu + self.forces
+        self.inner = robot.nv + self.forces
+        self.stride = self.knot + (stages - 1) * self.inner
+        self.unknowns = steps * self.stride + self.knot
+        self.given = 2 + 4 * len(model.turns)  # time, relaxation, and quaternions of a knot
+        self._dynamics = self._dynamics_of_a_point()
+
+    def slices(self) -> dict[str, slice]:
+        """Where the unknowns of a knot are among them."""
+        nv, nu = self.model.robot.nv, self.model.robot.nu
+        bounds = np.cumsum((0, nv, nv, nu, self.forces))
+        names = ("q", "v", "u", "forces")
+        return {name: slice(*bounds[k : k + 2]) for k, name in enumerate(names)}
+
+    def _dynamics_of_a_point(self) -> Function:
+        """dL/dtheta with all forces, dL/d(rates), and the first by turns of the bases.
+
+        By theta, rates, bases, u and forces.
+        """
+        model, nv = self.model, self.model.robot.nv
+        theta, rates = ca.SX.sym("theta", nv), ca.SX.sym("rates", nv)
+        bases = [ca.SX.sym("base", 4) for _ in model.turns]
+        u, forces = ca.SX.sym("u", model.robot.nu), ca.SX.sym("forces", self.forces)
+        more, turning = (ca.SX.sym(name, 3 * len(bases)) for name in ("more", "turning"))
+        placed = model.place(theta, rates, bases, more, turning)
+        v = model.velocities(theta, rates, turning)
+        own = model.velocities(theta, rates)
+        energy = model.lagrangian(model.place(theta, rates, bases, more), theta, own)
+        where, how = ca.vertcat(theta, more), ca.vertcat(rates, turning)
+        push = ca.jtimes(v, how, model.pushes(own, u), True)
+        m = len(self.rows)
+        if m:
+            value = model.closing(placed, theta)[self.rows.tolist()]
+            push += ca.jtimes(value, where, self.weight * forces[:m], True)
+        for touch, parts in zip(self.touches, self.parts_of(forces), strict=True):
+            at = touched(model, touch, placed)
+            push += ca.jtimes(at.velocity, how, force(at, parts, self.weight), True)
+        slope = ca.gradient(energy, where) + push
+        found = [slope[:nv], ca.gradient(energy, rates), slope[nv:]]
+        nothing = ca.SX.zeros(*more.shape)
+        found = [
+            ca.substitute(ca.substitute(one, more, nothing), turning, nothing) for one in found
+        ]
+        return ca.Function("dynamics", [theta, rates, *bases, u, forces], found, {"cse": True})
+
+    def parts_of(self, forces: Expression) -> list[Expression]:
+        """Unknowns of each contact."""
+        found, at = [], len(self.rows)
+        for touch in self.touches:
+            found.append(forces[at : at + touch.forces])
+            at += touch.forces
+        return found
+
+    def _momentum(
+        self, theta: Expression, rates: Expression, bases: list[Expression]
+    ) -> Expression:
+        nothing = ca.SX.zeros(self.model.robot.nu), ca.SX.zeros(self.forces)
+        return self._dynamics(theta, rates, *bases, *nothing)[1]
+
+    def _along(self, theta: Expression, momentum: Expression) -> Expression:
+        """Momenta along theta, of those along v."""
+        rates = ca.SX.sym("rates", self.model.robot.nv)
+        v = self.model.velocities(theta, rates)
+        return ca.jtimes(v, rates, momentum, True)
+
+    def _point(
+        self,
+        theta: Expression,
+        rates: Expression,
+        v: Expression,
+        bases: list[Expression],
+        u: Expression,
+        forces: Expression,
+    ) -> Point:
+        placed = self.model.place(theta, rates, bases)
+        marks = [touched(self.model, touch, placed) for touch in self.touches]
+        return Point(theta, placed, v, u, forces, marks)
+
+    def _moment(self, point: Point, bases: list[Expression], t: Expression) -> Moment:
+        contacts = {
+            touch.name: force(at, parts, self.weight)
+            for touch, at, parts in zip(
+                self.touches, point.touched, self.parts_of(point.forces), strict=True
+            )
+        }
+        q = self.model.coordinates(point.theta, bases)
+        return Moment(self.model, point.placed, t, q, point.v, point.u, contacts)
+
+    def _knot(self, name: str) -> tuple[Expression, dict[str, Expression]]:
+        z = ca.SX.sym(name, self.knot)
+        return z, {key: z[at] for key, at in self.slices().items()}
+
+    def _bases(self, given: Expression, q: Expression) -> list[Expression]:
+        """Quaternions of free rotations at a knot, of those that are given and the unknowns."""
+        return [
+            product(given[4 * r : 4 * r + 4], hinges(q[at : at + 3]))
+            for r, (at, _) in enumerate(self.model.turns)
+        ]
+
+    def _centred(self, q: Expression) -> Expression:
+        """Theta of a knot whose charts begin there."""
+        theta = ca.SX(q)
+        for at, _ in self.model.turns:
+            theta[at : at + 3] = 0
+        return theta
+
+    def step(self, costs: Sequence[Term], wanted: Sequence[Wanted]) -> Local:
+        """One step between two knots."""
+        model, rule, dt, s = self.model, self.rule, self.dt, self.stages
+        begin, a = self._knot("begin")
+        end, b = self._knot("end")
+        middle = [ca.SX.sym(f"inner{k}", self.inner) for k in range(1, s)]
+        given = ca.SX.sym("given", 2 * self.given)
+        t, relaxed = given[0], given[1]
+        bases = self._bases(given[2 : self.given], a["q"])
+        nv = model.robot.nv
+        last = ca.SX(b["q"])
+        ends = self._bases(given[self.given + 2 :], b["q"])
+        for (at, _), base, there in zip(model.turns, bases, ends, strict=True):
+            R = ca.mtimes(rotation_matrix(base).T, rotation_matrix(there))
+            last[at : at + 3] = angles(R)
+        thetas = [self._centred(a["q"]), *(part[:nv] for part in middle), last]
+        forces = [a["forces"], *(part[nv:] for part in middle), b["forces"]]
+        rates = [sum(rule.b[k, j] * thetas[j] for j in range(s + 1)) / dt for k in range(s + 1)]
+        torques = [a["u"] + rule.c[k] * (b["u"] - a["u"]) for k in range(s + 1)]
+        own = [a["v"], *(model.velocities(thetas[k], rates[k]) for k in range(1, s)), b["v"]]
+
+        rows = Rows()
+        parts = [
+            self._dynamics(thetas[k], rates[k], *bases, torques[k], forces[k]) for k in range(s + 1)
+        ]
+        ends_at = model.rates(last, b["v"])
+        leaves = self._momentum(self._centred(a["q"]), a["v"], bases)
+        arrives = self._momentum(self._centred(b["q"]), b["v"], ends)
+        for k in range(s + 1):
+            left = rule.w[k] * parts[k][0]
+            for j in range(s + 1):
+                left += rule.w[j] * rule.b[j, k] / dt * parts[j][1]
+            if k == 0:
+                left += leaves / dt
+                # A turn of the first point turns the chart: that of all, less that of the last.
+                for r, (at, _) in enumerate(model.turns):
+                    whole = sum(rule.w[j] * parts[j][2][3 * r : 3 * r + 3] for j in range(s + 1))
+                    turn = rotation_matrix(hinges(last[at : at + 3]))
+                    gone = ca.mtimes(turn, arrives[at : at + 3])
+                    left[at : at + 3] = whole + (leaves[at : at + 3] - gone) / dt
+            if k == s:
+                left -= self._along(last, arrives) / dt
+            rows.equal(DYNAMICS, left)
+        seen_by = [a["v"], *rates[1:s], ends_at]
+        points = [
+            self._point(thetas[k], seen_by[k], own[k], bases, torques[k], forces[k])
+            for k in range(s + 1)
+        ]
+        for k in range(s):
+            there = points[k + 1]
+            if len(self.rows):
+                value = model.closing(there.placed, there.theta)[self.rows.tolist()]
+                rows.equal(LOOPS, value)
+            way = (rule.c[k + 1] - rule.c[k]) * dt
+            for touch, x, here, then in zip(
+                self.touches,
+                self.parts_of(forces[k]),
+                points[k].touched,
+                there.touched,
+                strict=True,
+            ):
+                slip = slipped(touch, here, then) / way
+                add_contact(rows, touch, x, then.gap, slip, here.ways, relaxed)
+        moments = [self._moment(points[k], bases, t + rule.c[k] * dt) for k in range(s + 1)]
+        for one in wanted:
+            if one.at in ("all", "knots"):
+                for moment in moments[: s if one.at == "all" else 1]:
+                    rows.within(one.name, value_of(one, moment), one.lower, one.upper)
+        local = Local(ca.vertcat(begin, *middle, end), given, rows)
+        for term in costs:
+            if term.at == "all":
+                values = [scalar(term, moment) for moment in moments]
+                total = sum(dt * w * value for w, value in zip(rule.w, values, strict=True))
+                local.add_cost(term.name, total)
+        return local
+
+    def start(self, costs: Sequence[Term], wanted: Sequence[Wanted], closes: bool) -> Local:
+        """The first knot; it `closes` loops and gaps where the start leaves it any choice."""
+        z, at, given, bases, point = self._alone()
+        rows = Rows()
+        if closes:
+            if len(self.rows):
+                value = self.model.closing(point.placed, point.theta)[self.rows.tolist()]
+                rows.equal(LOOPS, value)
+                rows.equal(LOOPS, ca.jtimes(value, point.theta, at["v"]))
+            for touch, mark in zip(self.touches, point.touched, strict=True):
+                rows.within(f"gap of {touch.name}", mark.gap, 0.0, np.inf)
+        return self._finished("start", z, given, rows, (costs, wanted), point, bases)
+
+    def end(self, costs: Sequence[Term], wanted: Sequence[Wanted]) -> Local:
+        """The last knot, where forces act on its velocities alone."""
+        z, at, given, bases, point = self._alone()
+        rows = Rows()
+        if len(self.rows):
+            value = self.model.closing(point.placed, point.theta)[self.rows.tolist()]
+            rows.equal(LOOPS, ca.jtimes(value, point.theta, at["v"]))
+        ahead = self.rule.c[1] * self.dt
+        for touch, x, mark in zip(
+            self.touches, self.parts_of(at["forces"]), point.touched, strict=True
+        ):
+            gap = mark.gap + ahead * ca.dot(mark.ways[0], mark.velocity)
+            add_contact(rows, touch, x, gap, mark.velocity, mark.ways, given[1])
+        return self._finished("end", z, given, rows, (costs, wanted), point, bases)
+
+    def via(self, knot: int, costs: Sequence[Term], wanted: Sequence[Wanted]) -> Local:
+        """What is asked for at one knot."""
+        z, _, given, bases, point = self._alone()
+        return self._finished(knot, z, given, Rows(), (costs, wanted), point, bases)
+
+    def _alone(self):  # type: ignore[no-untyped-def]
+        z, at = self._knot("z")
+        given = ca.SX.sym("given", self.given)
+        bases = self._bases(given[2:], at["q"])
+        theta = self._centred(at["q"])
+        point = self._point(theta, at["v"], at["v"], bases, at["u"], at["forces"])
+        return z, at, given, bases, point
+
+    def _finished(self, where, z, given, rows, asked, point, bases):  # type: ignore[no-untyped-def]
+        costs, wanted = asked
+        moment = self._moment(point, bases, given[0])
+        for one in wanted:
+            if one.at == where or (where == "end" and one.at in ("all", "knots")):
+                rows.within(one.name, value_of(one, moment), one.lower, one.upper)
+        local = Local(z, given, rows)
+        for term in costs:
+            if term.at == where:
+                local.add_cost(term.name, scalar(term, moment))
+        return local
+
+
+def add_contact(
+    rows: Rows,
+    touch: Touch,
+    parts: Expression,
+    gap: Expression,
+    slip: Expression,
+    ways: list[Expression],
+    relaxed: Expression,
+) -> None:
+    """Rows of one contact between two control points: signs, and products below `relaxed`."""
+    positive, unknowns, _ = complements(touch, parts, gap, slip, ways)
+    names = ["gap", *("friction" for _ in range(touch.forces - 1))]
+    for k, name in enumerate(names):
+        rows.within(f"{name} of {touch.name}", positive[k], 0.0, np.inf)
+    products = positive * unknowns - relaxed
+    rows.within(f"complementarity of {touch.name}", products, -np.inf, 0.0)
+
+
+def value_of(wanted: Wanted, moment: Moment) -> Expression:
+    """A constraint's value (n,) at one time."""
+    try:
+        return ca.vec(ca.SX(expressed(wanted.function(moment))))
+    except NotImplementedError:
+        raise OptionError(
+            f"constraint '{wanted.name}' must give an expression or several, of what the moment has"
+        ) from None
+
+
+def scalar(term: Term, moment: Moment) -> Expression:
+    """A cost at one time, or an OptionError."""
+    try:
+        value = ca.SX(expressed(term.function(moment)))
+    except NotImplementedError:
+        value = None
+    if value is None or value.shape != (1, 1):
+        raise OptionError(f"cost '{term.name}' must give one expression, not {value}")
+    return value
+
+
+def expressed(value: object) -> Expression:
+    """Lists and tuples as columns."""
+    if isinstance(value, list | tuple):
+        return ca.vertcat(*value)
+    return value
