@@ -12,7 +12,7 @@ import warnings
 from robosim.cli.application import app, err
 
 # Imported for the commands that they add to the application.
-from robosim.cli import catalogue, convert, runs, viewing, results, learn, reproduce, bench  # isort: skip
+from robosim.cli import catalogue, convert, runs, viewing, results, learn, reproduce, bench, warmup  # isort: skip
 
 __all__ = [
     "app",
@@ -25,6 +25,7 @@ __all__ = [
     "results",
     "runs",
     "viewing",
+    "warmup",
 ]
 
 

@@ -159,6 +159,12 @@ class TestCatalogue:
                                      ("x", "y", "z", "qw", "qx", "qy", "qz")}  # fmt: skip
         assert json.loads(run("info", "cube", "--json", "--no-ground").stdout)["contacts"] == []
 
+    def test_warmup(self, run: Run) -> None:
+        result = run("warmup")
+        assert result.exit_code == 0
+        assert result.stdout.startswith("ready for what most robots need, after ")
+        fails(run("warmup", "pendulum", "--all"), "leave MODEL and --batch out")
+
     def test_convert(self, run: Run, tmp_path: Path) -> None:
         result = run("convert", "rhombus", str(tmp_path / "x.urdf"))
         assert result.exit_code == 0

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 import pickle
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from robosim.kernels.compiler import cache
 from robosim.kernels.compiler.jit import entry
 
 
 def doubled(x):
     return 2.0 * x
+
+
+def halved(x):
+    return 0.5 * x
 
 
 class Gone:
@@ -53,3 +62,67 @@ def test_what_cannot_be_read_is_made_again(how: str, caplog: pytest.LogCaptureFi
     third = entry(doubled)
     assert third(1.5) == 3.0
     assert sum(third.stats.cache_hits.values()) == 1
+
+
+AHEAD = """
+import sys
+sys.path[:0] = [{tests!r}]
+import test_kernel_cache as here
+assert here.entry(here.doubled)(1.5) == 3.0
+print(here.cache.FOLDER)
+"""
+
+
+@pytest.mark.skipif(not cache.levels_here(), reason="no level of processors has been named")
+def test_kernels_made_ahead_are_taken_where_they_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """They are read where they lie, whatever processor of their level this is."""
+    level = cache.levels_here()[-1]
+    made = {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(tmp_path)}
+    code = AHEAD.format(tests=str(Path(__file__).parent))
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **made}, check=True, capture_output=True,
+        text=True,
+    )  # fmt: skip
+    folder = Path(done.stdout.strip())
+    assert list(folder.glob("*.nbc"))
+    ready, own = tmp_path / "ready", tmp_path / "own"
+    own.mkdir()
+    shutil.copytree(folder, ready / level / folder.name)
+    monkeypatch.setattr(cache, "READY", ready)
+    monkeypatch.setattr(cache, "FOLDER", own)
+    monkeypatch.setattr(cache.config, "CPU_NAME", None)
+    found = cache.ready_folder()
+    assert found is not None
+    monkeypatch.setattr(cache, "AHEAD", found)
+    taken = entry(doubled)
+    assert taken(1.5) == 3.0
+    assert sum(taken.stats.cache_hits.values()) == 1
+    assert not list(own.glob("*.nbc"))
+    # Files that cannot be read stay as they are, and the kernel is compiled, and kept elsewhere.
+    for file in found[0].glob("*doubled*.nbc"):
+        file.write_bytes(b"none")
+    again = entry(doubled)
+    assert again(1.5) == 3.0
+    assert sum(again.stats.cache_misses.values()) == 1
+    assert list(own.glob("*doubled*.nbc"))
+    assert list(found[0].glob("*doubled*.nbi"))
+    # Those of other sources, or for a better processor, are told of and left alone.
+    (ready / level / folder.name).rename(ready / level / "kernels-of-others")
+    with caplog.at_level(logging.INFO, logger="robosim"):
+        assert cache.ready_folder() is None
+    assert f"{level}/kernels-of-others" in caplog.text
+
+
+def test_nobody_takes_an_entry_into_other_code() -> None:
+    """What is kept of an entry is its machine code alone."""
+    fresh, taken = entry(halved), entry(halved)
+    for one, how in ((fresh, "call it by its address"), (taken, "unfit for linking")):
+        if one is fresh:
+            one._cache.flush()
+        assert one(3.0) == 1.5
+        (compiled,) = one.overloads.values()
+        with pytest.raises(RuntimeError, match=how):
+            compiled.library._get_module_for_linking()
+    assert sum(taken.stats.cache_hits.values()) == 1

@@ -38,7 +38,7 @@ LAYERS = {
     "peers": ("peers",),
     "files and views": ("loaders", "models", "viz"),
     "learning": ("learning", "optimize"),
-    "environments": ("envs",),
+    "environments": ("envs", "ahead"),
     "package": ("__init__",),
     "programs": ("cli", "bench", "experiments", "__main__"),
     # Names that users know, of what lies below; nothing here imports them.

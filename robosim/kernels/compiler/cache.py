@@ -5,14 +5,20 @@ a kernel that it calls in another file has changed. So the cache is kept in a fo
 after a hash of all kernel sources, and of those of `robosim.compiled`, whose constants and records
 are compiled into them. A clone and an installed copy of the same sources share what is kept in
 `NUMBA_CACHE_DIR`.
+
+A wheel may bring kernels that were compiled ahead, for a level of processors, in `READY`. What is
+not among them, or is for other sources, another numba or a better processor, is compiled.
 """
 
 import hashlib
+import logging
 import os
+import platform
 import tempfile
 from pathlib import Path
 
 import numba
+from llvmlite.binding import get_host_cpu_features, get_process_triple
 from numba import config
 
 PACKAGE = Path(__file__).parents[2]
@@ -53,6 +59,46 @@ def cache_folder() -> Path | None:
 
 
 FOLDER = cache_folder()
+READY = PACKAGE / "kernels" / "ready"
+# Levels of processors that kernels are compiled ahead for, by their LLVM names, best first: the
+# machine, and what else a processor needs.
+LEVEL_3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+LEVELS = {
+    "x86-64-v4": ("x86_64", (*LEVEL_3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")),
+    "x86-64-v3": ("x86_64", LEVEL_3),
+    "generic": ("aarch64", ()),
+}
+
+
+def levels_here() -> list[str]:
+    """The levels that this processor has, best first."""
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(
+        platform.machine().lower(), platform.machine().lower()
+    )
+    features = get_host_cpu_features()
+    return [
+        name
+        for name, (kind, needed) in LEVELS.items()
+        if kind == machine and all(features.get(one) for one in needed)
+    ]
+
+
+def ready_folder() -> tuple[Path, tuple[str, str, str]] | None:
+    """Where kernels lie that were compiled ahead for here, and what numba calls their target."""
+    if not READY.is_dir() or config.CPU_NAME:
+        return None
+    for level in levels_here():
+        folder = READY / level / f"kernels-{digest_of_sources()}"
+        if folder.is_dir():
+            return folder, (get_process_triple(), level, "")
+    logging.getLogger(__name__).info(
+        "kernels that came along are for other processors or another numba: compiling (%s)",
+        ", ".join(f"{one.parent.name}/{one.name}" for one in sorted(READY.glob("*/*"))),
+    )
+    return None
+
+
+AHEAD = ready_folder()
 
 
 def named(*kinds):

@@ -19,13 +19,15 @@ import functools
 import gc
 import hashlib
 import logging
+import pickle
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from pickle import UnpicklingError
 
-from llvmlite.binding import Linkage
+from llvmlite.binding import Linkage, parse_assembly
 from numba import njit
 from numba.core import typed_passes, types, untyped_passes
 from numba.core.analysis import dead_branch_prune
@@ -34,6 +36,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
 from numba.extending import lower_cast
 
 from robosim.kernels.compiler import cache
@@ -42,7 +45,7 @@ from robosim.kernels.compiler.lowering import KernelLowering
 # What a file in the cache raises that is cut off, or names what other sources have.
 UNREADABLE = (
     AttributeError, EOFError, ImportError, IndexError, KeyError, RuntimeError, TypeError,
-    UnpicklingError, ValueError,
+    UnpicklingError, ValueError, zlib.error,
 )  # fmt: skip
 OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
@@ -76,9 +79,17 @@ class Locator(_CacheLocator):
 
 
 class Files(CompileResultCacheImpl):
-    """The files of `KernelCache`."""
+    """The files of `KernelCache`, which are compressed: most of them is names of types."""
 
     _locator_classes = (Locator,)
+
+    def reduce(self, cres):
+        return zlib.compress(dumps(super().reduce(cres)), 1)
+
+    def rebuild(self, target_context, payload):
+        found = super().rebuild(target_context, pickle.loads(zlib.decompress(payload)))
+        found.library._shared_module = None  # so that none puts it into other code
+        return found
 
 
 class KernelCache(FunctionCache):
@@ -89,15 +100,57 @@ class KernelCache(FunctionCache):
 
     _impl_class = Files
 
+    def __init__(self, function):
+        super().__init__(function)
+        self._ahead = None
+        if cache.AHEAD is not None and type(self) is KernelCache:
+            self._ahead = AheadCache(function)
+
     def load_overload(self, sig, target_context):
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
             try:
-                return self._load_overload(sig, target_context)
+                found = self._load_overload(sig, target_context)
             except UNREADABLE as error:
                 logging.getLogger(__name__).info("%s: made again (%s)", self.cache_path, error)
-                self.flush()
-                return None
+                self.throw_away()
+                found = None
+        if found is None and self._ahead is not None:
+            found = self._ahead.load_overload(sig, target_context)
+        return found
+
+    def throw_away(self):
+        """Forget what cannot be read."""
+        self.flush()
+
+
+class AheadLocator(Locator):
+    """Finds what came along with the package."""
+
+    def get_cache_path(self):
+        return str(cache.AHEAD[0])
+
+
+class AheadFiles(Files):
+    """Files that came along with the package."""
+
+    _locator_classes = (AheadLocator,)
+
+
+class AheadCache(KernelCache):
+    """Kernels that were compiled ahead, for a level of processors: these are read alone."""
+
+    _impl_class = AheadFiles
+
+    def _index_key(self, sig, codegen):
+        own, _, code = super()._index_key(sig, codegen)
+        return own, cache.AHEAD[1], code
+
+    def save_overload(self, sig, data):
+        """What is compiled is kept elsewhere, if anywhere."""
+
+    def throw_away(self):
+        """They stay as they are."""
 
 
 def plain(kind):
@@ -135,6 +188,8 @@ def compiler(kind, cached=False, **options):
         dispatcher.get_call_template = partial(resolve, dispatcher.get_call_template)
         if cached and cache.FOLDER is not None:
             dispatcher._cache = KernelCache(function)
+        elif cached and cache.AHEAD is not None:
+            dispatcher._cache = AheadCache(function)
         return dispatcher
 
     return decorate
@@ -198,6 +253,19 @@ class EntryLibrary(JITCodeLibrary):
             if function.linkage == Linkage.linkonce_odr and not function.is_declaration:
                 function.linkage = "internal"
         super()._optimize_final_module()
+
+    def _get_module_for_linking(self):
+        raise RuntimeError(f"{self.name} is an entry: call it by its address")
+
+    def serialize_using_object_code(self):
+        """Machine code, without the ten times larger code that numba links into callers."""
+        self._ensure_finalized()
+        functions = (f for f in self._final_module.functions if not f.is_declaration)
+        names = [f.name for f in functions if f.linkage == Linkage.external]
+        # numba looks at this for what there is.
+        there = "".join(f'define void @"{name}"() {{ ret void }}\n' for name in names)
+        code = parse_assembly(there).as_bitcode()
+        return self.name, "object", (self._get_compiled_object(), code)
 
 
 class Something:

@@ -1,0 +1,103 @@
+"""A build backend that can put kernels into a wheel, compiled ahead for levels of processors.
+
+Without settings this is setuptools' own. With `-C kernels=x86-64-v3`, or several levels with
+commas, all features of `robosim.ahead` are compiled for these, and the wheel is one for this
+platform and this version of Python:
+
+    python -m build --wheel -C kernels=x86-64-v3
+
+Kernels are found by numba's version, too: with another one than that of the build, robosim
+compiles as it does from source. `-C kernels-cache=FOLDER` keeps what is compiled for the next
+build.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from setuptools import build_meta
+from setuptools.build_meta import *  # noqa: F403
+
+ROOT = Path(__file__).parents[1]
+
+
+def build_wheel(
+    wheel_directory: str,
+    config_settings: dict[str, Any] | None = None,
+    metadata_directory: str | None = None,
+) -> str:
+    """The wheel, with kernels for the levels that are asked for."""
+    settings = dict(config_settings or {})
+    levels = [one for one in str(settings.pop("kernels", "")).split(",") if one]
+    kept = settings.pop("kernels-cache", None)
+    name = str(build_meta.build_wheel(wheel_directory, settings or None, metadata_directory))
+    if not levels:
+        return name
+    with tempfile.TemporaryDirectory() as work:
+        plain = Path(wheel_directory) / name
+        _run("-m", "wheel", "unpack", "--dest", work, str(plain))
+        (unpacked,) = Path(work).glob("*-*")
+        for level in levels:
+            folder = compiled(level, Path(kept or Path(work) / "cache") / level, unpacked)
+            shutil.copytree(folder, unpacked / "robosim/kernels/ready" / level / folder.name)
+        plain.unlink()
+        _run("-m", "wheel", "pack", "--dest-dir", wheel_directory, str(unpacked))
+        python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+        tags = "--python-tag", python, "--abi-tag", "none", "--platform-tag", _platform()
+        done = _run("-m", "wheel", "tags", "--remove", *tags, str(Path(wheel_directory) / name))
+    return Path(done.stdout.split()[-1]).name
+
+
+def get_requires_for_build_wheel(config_settings: dict[str, Any] | None = None) -> list[str]:
+    """What a build takes: to compile kernels, all that robosim needs when it runs."""
+    needed = list(build_meta.get_requires_for_build_wheel(config_settings))
+    if (config_settings or {}).get("kernels"):
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        needed += ["wheel", *project["dependencies"]]
+    return needed
+
+
+def compiled(level: str, cache: Path, package: Path) -> Path:
+    """The folder of kernels of an unpacked wheel, compiled as far as they are not there."""
+    cache.mkdir(parents=True, exist_ok=True)
+    target = {
+        "NUMBA_CPU_NAME": level,
+        "NUMBA_CPU_FEATURES": "",
+        "NUMBA_CACHE_DIR": str(cache.resolve()),
+        "PYTHONPATH": str(package),
+    }
+    code = (
+        "from robosim.ahead import compile_all\n"
+        "failed = compile_all(progress=True)\n"
+        "assert not failed, failed\n"
+        "from robosim.kernels.compiler import cache\n"
+        "print(cache.FOLDER)"
+    )
+    done = _run("-c", code, more=target, cwd=package)
+    return Path(done.stdout.strip().splitlines()[-1])
+
+
+def _platform() -> str:
+    import sysconfig
+
+    return sysconfig.get_platform().replace("-", "_").replace(".", "_")
+
+
+def _run(
+    *arguments: str, more: dict[str, str] | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **(more or {})},
+        cwd=cwd,
+    )

@@ -1,0 +1,197 @@
+"""Kernels compiled before they are needed, for all kinds of mechanisms.
+
+Each feature takes the first steps of a small model that has it. `python -m robosim.ahead NAME`
+does so in a process of its own, of which `compile_all` runs two at once.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+
+from robosim.batch import BatchSimulation
+from robosim.description.body import Geometry
+from robosim.description.mechanism import Mechanism
+from robosim.errors import OptionError, RobosimError
+from robosim.kernels.compiler.lanes import WIDTH
+from robosim.learning.domain import with_friction
+from robosim.loaders import load
+from robosim.minimal import MinimalSimulation
+from robosim.models import builders
+from robosim.progress import bar
+from robosim.simulation import Simulation
+from robosim.simulation.dynamics import Dynamics
+from robosim.simulation.linearization import linearize
+
+AT_ONCE = 2  # processes
+
+
+def _feet(robot: Mechanism) -> Mechanism:
+    return replace(robot, contacts=tuple(one for one in robot.contacts if "foot" in one.name))
+
+
+def _take(sim: Simulation) -> None:
+    """What a session does in its first seconds."""
+    sim.step(np.zeros(sim.robot.nu))
+    sim.run(3 * sim.timestep, "stand" if sim.robot.nu > 6 else "zero")
+    sim.set_state(sim.q, sim.v)
+    sim.contacts()
+    sim.min_gap()
+    sim.energy()
+    sim.joint_wrenches()
+
+
+def _legged() -> None:
+    _take(Simulation(load("a1")))
+
+
+def _graph() -> None:
+    _take(Simulation(load("a1"), solver="ldu"))
+
+
+def _loops() -> None:
+    _take(Simulation(builders.double_four_bar()))
+    _take(Simulation(builders.minitaur()))
+
+
+def _terrain() -> None:
+    table = Geometry("box", (2.0, 2.0, 0.1), (0.0, 0.0, -0.05), name="table")
+    _take(Simulation(load("a1").with_contacts(obstacles=(table,), ground=False)))
+
+
+def _touching_bodies() -> None:
+    cube = builders.cube()
+    shape = Geometry("box", (0.5, 0.5, 0.5), name="box")
+    body = replace(cube.bodies[0], collisions=(shape,))
+    one = replace(cube, bodies=(body,), contacts=())
+    both = one.attach(one, position=(0.0, 0.0, 0.6), prefix="upper/")
+    _take(Simulation(both.with_contacts(self_collision=True)))
+
+
+def _linearized() -> None:
+    _take(Simulation(load("a1"), friction_cone="linearized"))
+
+
+def _bouncing() -> None:
+    ball = builders.sphere()
+    points = tuple(replace(point, restitution=0.5) for point in ball.contacts)
+    _take(Simulation(replace(ball, contacts=points)))
+
+
+def _charts() -> None:
+    _take(Simulation(builders.screw()))
+
+
+def _batch() -> None:
+    robot = _feet(load("a1"))
+    batch = BatchSimulation(robot, WIDTH + 1)
+    batch.rollout(2, controller="stand")
+    bound = batch.bind(1, controller="stand", bodies=True, contacts=True)
+    bound.step()
+    bound.step()
+    batch.reset(batch.prepare(), 0)
+    bound.step()
+
+
+def _batch_of_robots() -> None:
+    robot = _feet(load("a1"))
+    robots = [with_friction(robot, 0.5 + 0.01 * i) for i in range(WIDTH)]
+    BatchSimulation(robots).rollout(2, controller="stand")
+
+
+def _legs_in_lanes() -> None:
+    _take(Simulation(_feet(load("a1")), lanes=True))
+
+
+def _minimal() -> None:
+    for integrator in ("newton", "galerkin"):
+        sim = MinimalSimulation(builders.chain(3), integrator=integrator)
+        sim.step(np.zeros(sim.robot.nu))
+        sim.run(3 * sim.timestep, "zero")
+
+
+def _dynamics() -> None:
+    robot = load("a1")
+    on, q, v = Dynamics(robot), robot.home, np.zeros(robot.nv)
+    on.inverse_dynamics(q, v, v)
+    on.forward_acceleration(q, v, v)
+    on.mass_matrix(q)
+    on.difference(q, on.integrate(q, v))
+    on.frame_jacobian(q, robot.bodies[-1].name)
+
+
+def _derivatives() -> None:
+    linearize(Simulation(_feet(load("a1"))), np.zeros(12), contact_speed=1e-3)
+
+
+# What users may ask for first, by names that say what it is.
+FEATURES: dict[str, Callable[[], None]] = {
+    "legged robots": _legged,
+    "any graph": _graph,
+    "closed loops": _loops,
+    "terrain": _terrain,
+    "bodies that touch": _touching_bodies,
+    "linearized friction": _linearized,
+    "bouncing": _bouncing,
+    "screws and other charts": _charts,
+    "batches": _batch,
+    "batches of robots that differ": _batch_of_robots,
+    "legs in lanes": _legs_in_lanes,
+    "joint coordinates": _minimal,
+    "dynamics": _dynamics,
+    "derivatives": _derivatives,
+}
+
+
+def compile_all(names: Iterable[str] = FEATURES, *, progress: bool = False) -> dict[str, str]:
+    """Compile what features need, two at once; those that failed, with what they said.
+
+    Parameters
+    ----------
+    names : of `FEATURES`
+    progress : bool
+        Show a bar on stderr.
+
+    Raises
+    ------
+    OptionError
+        For a name that is none.
+    """
+    chosen = list(names)
+    for name in chosen:
+        if name not in FEATURES:
+            raise OptionError(f"'{name}' is none of the features: {', '.join(FEATURES)}")
+    failed: dict[str, str] = {}
+    with bar("kernels", len(chosen), progress) as advance, ThreadPoolExecutor(AT_ONCE) as pool:
+
+        def one(name: str) -> None:
+            done = subprocess.run(
+                [sys.executable, "-m", "robosim.ahead", name],
+                capture_output=True,
+                text=True,
+                check=False,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+            )
+            if done.returncode != 0:
+                failed[name] = done.stderr.strip().splitlines()[-1] if done.stderr else "it died"
+            advance(said=name)
+
+        list(pool.map(one, chosen))
+    return failed
+
+
+if __name__ == "__main__":
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            for asked in sys.argv[1:] or FEATURES:
+                FEATURES[asked]()
+        except RobosimError as error:
+            sys.exit(str(error))
