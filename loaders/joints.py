@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from robosim import quaternions
+from robosim.description.inertial import Inertial
 from robosim.description.joint import Joint, SafetyLimits
 from robosim.description.names import free_name
 from robosim.errors import LoadError
-from robosim.loaders.inertials import Inertial
 from robosim.loaders.schema import JOINT_KINDS
 from robosim.loaders.tree import Group, origin
 

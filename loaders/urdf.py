@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from robosim import quaternions, safe_xml
 from robosim.description.body import Body, Frame
+from robosim.description.inertial import Inertial
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.poses import body_poses
@@ -41,7 +42,6 @@ from robosim.loaders import (
 )
 from robosim.loaders import srdf as srdf_files
 from robosim.loaders.contacts import contacts_of
-from robosim.loaders.inertials import Inertial
 from robosim.loaders.joints import root_joint, urdf_joint
 from robosim.loaders.loops import Loop, Place, loop_joint
 from robosim.loaders.meshes import MeshCache

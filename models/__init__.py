@@ -43,6 +43,7 @@ BUILT: dict[str, ModelInfo] = {
         ("universal_chain", "five thin rods of 1 m and 1 kg on universal joints"),
         ("screw", "a nut that turns down an upright screw"),
         ("knee_spline", "a hanging leg of two rods, its knee a spline that rolls and slides"),
+        ("arm_with_muscles", "an arm of two rods, a pair of muscles about each of its hinges"),
         ("spinning_top", "a disc on a stem, its tip held by a ball joint"),
         ("minitaur", "quadruped of 6 kg, each leg a closed loop driven by two motors"),
         ("exoskeleton", "an arm in an exoskeleton, cuffs on springs, two closed loops"),

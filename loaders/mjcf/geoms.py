@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.description import solids
+from robosim.description.inertial import Inertial
 from robosim.description.solids import Solid
-from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.friction import Friction, geom_friction
 from robosim.loaders.mjcf.meshes import Mesh, Meshes

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.description.inertial import Inertial
 from robosim.loaders import inertials
-from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.compiler import Compiler
 from robosim.loaders.mjcf.links import NOTHING
 from robosim.loaders.mjcf.nodes import Node

@@ -20,10 +20,10 @@ from robosim import quaternions
 from robosim.description.body import Body, Frame
 from robosim.description.chains import chart_of, united
 from robosim.description.charts import is_independent
+from robosim.description.inertial import Inertial
 from robosim.description.inertias import turnable
 from robosim.description.joint import LEAST_TURN, Joint
 from robosim.description.names import free_name
-from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.compiler import Compiler, Option
 from robosim.loaders.mjcf.links import Link, Links
 from robosim.loaders.mjcf.nodes import Node

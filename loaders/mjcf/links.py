@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from robosim.description.inertial import Inertial
 from robosim.description.names import free_name
 from robosim.errors import LoadError
 from robosim.loaders import inertials
-from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.nodes import Node
 from robosim.loaders.mjcf.orientation import Pose
 from robosim.loaders.mjcf.tree import NOT_READ, PlacedJoint, TreeBody

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from robosim.description.inertial import Inertial
 from robosim.description.joint import Joint
 from robosim.description.names import free_name
 from robosim.description.sensor import KINDS, Sensor, Zone
-from robosim.loaders.inertials import Inertial
 from robosim.loaders.mjcf.actuators import Actuation
 from robosim.loaders.mjcf.anchors import Anchor, Anchors, Scalars
 from robosim.loaders.mjcf.contacts import PlacedGeom

@@ -177,3 +177,6 @@ def note_rest(mechanism: Mechanism, lost: Lost, kept: Iterable[str] = ()) -> Non
     for what, is_there in there.items():
         if is_there and what not in kept:
             lost.add(what)
+    for body in mechanism.bodies:
+        if body.drag is not None:
+            lost.add("drag of bodies", body.name)

@@ -24,6 +24,7 @@ from robosim.models.builders.linkages import (
     three_link_loop,
 )
 from robosim.models.builders.machines import scissor_lift, slider_crank
+from robosim.models.builders.muscles import arm_with_muscles
 from robosim.models.builders.single_bodies import (
     cube,
     free_body,
@@ -34,6 +35,7 @@ from robosim.models.builders.single_bodies import (
 
 __all__ = [
     "CHAIN_JOINTS",
+    "arm_with_muscles",
     "chain",
     "cube",
     "double_four_bar",

@@ -22,6 +22,10 @@ SLIP, TORSION, ROLLING = range(3)
 # What the path of a tendon is made of: coordinates, or points, things to wrap around and pulleys.
 TERM, VIA, SPHERE_WRAP, CYLINDER_WRAP, PULLEY = range(5)
 
+# How the force of an implicit actuator follows from its length: affinely, or by the curves of
+# MuJoCo's muscles or of [Sueda].
+AFFINE, BUMPS, HILL = range(3)
+
 # How the elimination of a tree takes a joint: one axis, a ball, free of the world, any other, one
 # that follows a function of time, or along the columns of its chart, which may follow one too.
 HINGE, BALL, FREE, GENERAL, DRIVEN, CHART, DRIVEN_CHART = range(7)

@@ -52,6 +52,7 @@ class Loads(NamedTuple):
     servos: NDArray[np.void]  # (nv,) SERVO
     motion: NDArray[np.void]  # (0,) MOTION
     external: NDArray[np.void]  # (nb,) ROW, wrenches on the bodies, world
+    controls: Array | None = None  # of implicit actuators
 
 
 class Elimination(NamedTuple):

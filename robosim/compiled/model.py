@@ -69,6 +69,14 @@ class Loops(NamedTuple):
     coupled_begin: NDArray[np.int64]  # (nb + 1,) those of a body's joint
 
 
+class Actuators(NamedTuple):
+    """Implicit actuators, whose forces are laws of coordinates, read-only."""
+
+    laws: NDArray[np.void]  # (n,) ACTUATOR, by coordinate
+    begin: NDArray[np.int64]  # (rates + 1,) those of each coordinate
+    pieces: NDArray[np.void]  # PIECE of all curves
+
+
 class Graph(NamedTuple):
     """The elimination as a program over block numbers, read by ``kernels.solve.graph.ldu``."""
 
@@ -97,6 +105,8 @@ class Model(NamedTuple):
     loops: Loops | None  # of a tree, None if it has none
     charts: Charts | None  # of joints that are charts, which find them by their addresses
     restitution: Array | None  # (nc,) of each contact and slot; None if nothing bounces
+    actuators: Actuators | None  # implicit ones, None if there are none
+    drags: NDArray[np.void] | None  # (nb,) DRAG in body axes; None if no body has any
 
 
 class Options(NamedTuple):

@@ -12,7 +12,7 @@ from robosim.compiled.kinds import POLYTOPE
 from robosim.compiled.memory import Guesses, make_guesses, make_poses
 from robosim.compiled.model import Model, ShapeData
 from robosim.compiled.order import n_lengths
-from robosim.compiled.records.body import BODY_WORK
+from robosim.compiled.records.body import BODY_WORK, DRAG
 from robosim.compiled.records.contact import CONTACT, CONTACT_GUESS
 from robosim.compiled.records.graph import ROW
 from robosim.compiled.records.joint import COUPLING_WORK, JOINT_WORK
@@ -86,6 +86,7 @@ class Workspace(NamedTuple):
     scratch: NDArray[np.void]  # (1,) SCRATCH
     saved: State  # what a step that fails goes back to
     learned: Guesses
+    drags: NDArray[np.void] | None  # (nb,) DRAG of bodies at the first knot, world, times dt / 2
 
 
 def make_slots(model: Model) -> NDArray[np.void]:
@@ -132,6 +133,7 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         scratch=aligned(1, SCRATCH),
         saved=make_state(mechanism, model),
         learned=make_guesses(model),
+        drags=None if model.drags is None else np.zeros(nb, dtype=DRAG),
     )
 
 

@@ -5,6 +5,9 @@
 with l = sum of gear times coordinate, or length of a tendon, and l' its rate, kept within the
 ranges of the actuator. A muscle has its own curves in the place of gain and bias. Where an actuator
 has an activation, that takes the place of its control.
+
+The force of an actuator that is not implicit is held over a step. That of an implicit one is a law
+of its length in the equations of the step, as that of a spring is.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robosim.description.hill_muscle import HillMuscle
 from robosim.description.muscle import Activation, Muscle
 from robosim.description.place import Place
 from robosim.errors import ModelError
@@ -34,12 +38,23 @@ class Actuator(Frozen):
     control_range, force_range : (2,)
     activation : Activation or None
         What is between its control and its force.
-    muscle : Muscle or None
+    muscle : Muscle, HillMuscle or None
         Whose force it has, instead of gain and bias.
     place : Place or None
         Where it pushes a body, as a rotor or a thruster does. Its length is zero there.
     wrench : (6,)
         What a unit of its force is at the place, in the place's axes: force, then torque.
+    implicit : bool
+        Whether its force is part of a step's equations: that of its length in the middle of the
+        interval and of the mean rate over it, with its control or activation held. Such an actuator
+        acts on one coordinate or tendon, and always; `Simulation.set_controls` says by which
+        control. Without one it acts as at a control of zero.
+
+    Raises
+    ------
+    ModelError
+        For ranges from a higher to a lower number, or an implicit one that acts at a place, or on
+        several coordinates or tendons.
     """
 
     name: str
@@ -49,9 +64,10 @@ class Actuator(Frozen):
     control_range: tuple[float, float] = (-np.inf, np.inf)
     force_range: tuple[float, float] = (-np.inf, np.inf)
     activation: Activation | None = None
-    muscle: Muscle | None = None
+    muscle: Muscle | HillMuscle | None = None
     place: Place | None = None
     wrench: tuple[float, ...] = (0.0,) * 6
+    implicit: bool = False
 
     def __post_init__(self) -> None:
         element = f"actuator '{self.name}'"
@@ -68,6 +84,13 @@ class Actuator(Frozen):
             gears={name: float(gear) for name, gear in self.gears.items()},
             wrench=tuple(wrench.tolist()),
         )
+        if self.implicit and (self.place is not None or len(self.gears) != 1):
+            acts = "at a place" if self.place is not None else f"on {list(self.gears)}"
+            raise ModelError(
+                f"is implicit and acts {acts}, but must act on one coordinate or tendon; a fixed "
+                "Tendon is a sum of several coordinates",
+                element=element,
+            )
 
     @property
     def largest_force(self) -> float:
@@ -93,8 +116,28 @@ class Actuator(Frozen):
         if self.activation is not None:
             value = self.activation.at_once(value) if activation is None else activation
         if self.muscle is not None:
-            force = self.muscle.active(length, velocity) * value + self.muscle.resting(length)
+            force, _, _ = self.muscle.law(value, length, velocity)
         else:
             state = np.array((1.0, length, velocity))
             force = float(np.dot(self.gain, state) * value + np.dot(self.bias, state))
         return float(np.clip(force, *self.force_range))
+
+    def law(self, value: float, length: float, velocity: float) -> tuple[float, float, float]:
+        """Its force before the gears, and the slopes of that by the length and by the velocity.
+
+        Parameters
+        ----------
+        value : float
+            Of its activation, or of its control if it has none.
+        length, velocity : float
+        """
+        if self.muscle is not None:
+            force, stiffness, damping = self.muscle.law(value, length, velocity)
+        else:
+            gain, bias = np.array(self.gain), np.array(self.bias)
+            force, stiffness, damping = gain * value + bias
+            force += stiffness * length + damping * velocity
+        lower, upper = self.force_range
+        if not lower <= force <= upper:
+            return float(np.clip(force, lower, upper)), 0.0, 0.0
+        return float(force), float(stiffness), float(damping)

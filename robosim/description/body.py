@@ -1,4 +1,4 @@
-"""Rigid bodies and what is fixed to them: frames, shapes, contact points.
+"""Rigid bodies and their contact points; frames and shapes are in `geometry`.
 
 A body's own frame has its origin at the centre of mass; positions "in body axes" are given from
 there. Quaternions are scalar first (w, x, y, z), Hamilton, local to world. SI units and radians.
@@ -11,133 +11,36 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robosim import quaternions
+from robosim.description.geometry import GEOMETRY_KINDS as GEOMETRY_KINDS
+from robosim.description.geometry import Frame as Frame
+from robosim.description.geometry import Geometry as Geometry
+from robosim.description.solid_bodies import OfShapes
 from robosim.description.surfaces import checked_surface
 from robosim.errors import ModelError
-from robosim.validation import Array, Frozen, frozen_array, parts, read_only, unit_quaternion
-
-GEOMETRY_KINDS = ("box", "sphere", "cylinder", "capsule", "mesh")
-"""What a `Geometry` can be."""
+from robosim.validation import Array, Frozen, frozen_array, parts, read_only
 
 
-@dataclass(frozen=True, eq=False)
-class Frame(Frozen):
-    """A named frame fixed to a body.
-
-    Attributes
-    ----------
-    name : str
-    position : (3,) [m], of the frame's origin, in body axes from the centre of mass
-    quaternion : (4,), frame to body axes
-    """
-
-    name: str
-    position: ArrayLike = (0.0, 0.0, 0.0)
-    quaternion: ArrayLike = quaternions.IDENTITY
-
-    def __post_init__(self) -> None:
-        element = f"frame '{self.name}'"
-        self._set(
-            position=frozen_array(self.position, (3,), "position", element),
-            quaternion=unit_quaternion(self.quaternion, "quaternion", element),
-        )
-
-
-def _checked_faces(faces: ArrayLike, n_vertices: int, element: str) -> NDArray[np.int64]:
-    array = np.asarray(faces, dtype=np.int64)
-    if array.ndim != 2 or array.shape[1] != 3:
-        raise ModelError(f"faces must have shape (m, 3), not {array.shape}", element=element)
-    if array.size and not 0 <= array.min() <= array.max() < n_vertices:
+def _checked_drag(drag: ArrayLike | None, element: str) -> Array | None:
+    """A drag as a matrix (6, 6), or None for one that is zero."""
+    if drag is None:
+        return None
+    number = np.ndim(drag) == 0
+    matrix = frozen_array(drag, () if number else (6, 6), "drag", element)
+    matrix = read_only(float(matrix) * np.eye(6)) if number else matrix
+    least = float(np.linalg.eigvalsh(matrix + matrix.T)[0])
+    if least < -1e-12 * float(np.abs(matrix).max()):
         raise ModelError(
-            f"faces must index {n_vertices} vertices, not {array.min()} to {array.max()}",
+            f"drag must not give energy, but its symmetric part has the eigenvalue {least / 2:g}",
             element=element,
         )
-    return array
+    return matrix if matrix.any() else None
 
 
 @dataclass(frozen=True, eq=False)
-class Geometry(Frozen):
-    """A shape fixed to a body, for drawing or for contact.
-
-    Attributes
-    ----------
-    kind : str
-        One of ``GEOMETRY_KINDS``.
-    size : tuple of float [m]
-        box: full edge lengths (x, y, z); sphere: (radius,), 0 for a point; cylinder:
-        (radius, length) along z; capsule: (radius, length of the straight part) along z; mesh: ().
-    position : (3,) [m], of the shape's origin, in body axes from the centre of mass
-    quaternion : (4,), shape to body axes
-    vertices : (n, 3) [m] or None, faces : (m, 3) int or None
-        Of a mesh, in the shape's frame, scale applied.
-    rgba : (4,), each 0..1
-    name : str
-        For messages: the link that it came from.
-    uv : (n, 2) or None, texture : encoded image bytes or None
-        Texture coordinates of the vertices and a PNG or JPEG image, where a mesh has them.
-    friction : float, Coulomb coefficient; of two shapes that touch the lower one counts, at most 10
-    restitution : float, 0 to 1, Newton's coefficient; of two shapes the higher one counts
-    torsional_friction, rolling_friction : float [m] or None
-        The most moment about the normal, and about the tangents, over the normal force. Of two
-        shapes that touch the lower one counts, or that of the one that has any.
-    surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in the shape's axes
-        How the surface moves by itself, as a belt does: at the shape's origin, and about it.
-    """
-
-    kind: str
-    size: tuple[float, ...] = ()
-    position: ArrayLike = (0.0, 0.0, 0.0)
-    quaternion: ArrayLike = quaternions.IDENTITY
-    vertices: NDArray[np.float64] | None = None
-    faces: NDArray[np.int64] | None = None
-    rgba: tuple[float, float, float, float] = (0.7, 0.7, 0.7, 1.0)
-    name: str = ""
-    uv: NDArray[np.float64] | None = None
-    texture: bytes | None = None
-    friction: float = 0.8
-    restitution: float = 0.0
-    torsional_friction: float | None = None
-    rolling_friction: float | None = None
-    surface_velocity: ArrayLike = (0.0, 0.0, 0.0)
-    surface_spin: ArrayLike = (0.0, 0.0, 0.0)
-
-    def __post_init__(self) -> None:
-        element = f"geometry of '{self.name}'" if self.name else "geometry"
-        lengths = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "mesh": 0}
-        if self.kind not in lengths:
-            raise ModelError(
-                f"unknown geometry kind '{self.kind}'",
-                element=element,
-                alternatives=GEOMETRY_KINDS,
-            )
-        friction = float(frozen_array(self.friction, (), "friction", element))
-        if friction < 0:
-            raise ModelError(f"friction must not be negative, not {friction}", element=element)
-        size = frozen_array(self.size, (lengths[self.kind],), f"size of a {self.kind}", element)
-        if np.any(size < 0) or (self.kind != "sphere" and np.any(size == 0)):
-            raise ModelError(
-                f"size of a {self.kind} must be positive, not {size.tolist()}", element=element
-            )
-        if self.kind == "mesh":
-            if self.vertices is None or self.faces is None:
-                raise ModelError("a mesh needs vertices and faces", element=element)
-            vertices = np.asarray(self.vertices, dtype=np.float64)
-            self._set(
-                vertices=frozen_array(vertices, (len(vertices), 3), "vertices", element),
-                faces=_checked_faces(self.faces, len(vertices), element),
-            )
-        self._set(
-            size=tuple(float(s) for s in size),
-            position=frozen_array(self.position, (3,), "position", element),
-            quaternion=unit_quaternion(self.quaternion, "quaternion", element),
-            **checked_surface(self, element),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Body(Frozen):
+class Body(OfShapes, Frozen):
     """A rigid body, described about its centre of mass.
 
     Attributes
@@ -154,6 +57,10 @@ class Body(Frozen):
         Whether it only carries one of several joints between two other bodies, and has a mass
         only so that a step has a solution. `Mechanism.total_mass` and `robosim.dynamics` leave
         that out.
+    drag : (6, 6), float or None
+        Wrench = -drag twist, of (velocity, angular velocity) of the centre of mass in body axes,
+        in SI units; a number d stands for d times the identity [Sueda, Sect. 1.9.1]. It must take
+        energy, so that its symmetric part has no negative eigenvalue.
     """
 
     name: str
@@ -163,6 +70,7 @@ class Body(Frozen):
     visuals: tuple[Geometry, ...] = ()
     collisions: tuple[Geometry, ...] = ()
     carrier: bool = False
+    drag: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         element = f"body '{self.name}'"
@@ -184,6 +92,7 @@ class Body(Frozen):
             frames=frames,
             visuals=parts(self.visuals, Geometry, "visuals", element),
             collisions=parts(self.collisions, Geometry, "collisions", element),
+            drag=_checked_drag(self.drag, element),
         )
 
     @property

@@ -171,6 +171,19 @@ def check_actuators(
             )
 
 
+def check_implicit(
+    actuators: Sequence[Actuator], ranges: Mapping[str, tuple[float, float]]
+) -> None:
+    """Refuse implicit actuators where sums of forces are kept within ranges."""
+    for actuator in actuators:
+        if actuator.implicit and ranges:
+            raise ModelError(
+                "is implicit, and so cannot be kept within effort_ranges, of which there are some: "
+                f"of {', '.join(ranges)}; give the actuators a force_range instead",
+                element=f"actuator '{actuator.name}'",
+            )
+
+
 def check_effort_ranges(ranges: Mapping[str, tuple[float, float]], v_names: Sequence[str]) -> None:
     """Refuse ranges of what is no coordinate, or that are none."""
     for name, (lower, upper) in ranges.items():

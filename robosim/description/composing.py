@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from robosim import quaternions, se3
 from robosim.description.body import Body, Frame, Geometry
+from robosim.description.geometry import pose
 from robosim.description.joint import Joint
-from robosim.description.moving import Onto, changes, moved_obstacle, pose
+from robosim.description.moving import Onto, changes, moved_obstacle
 from robosim.description.names import free_name
 from robosim.description.obstacles import AnyShape, obstacle_name
 from robosim.description.poses import body_poses
@@ -176,7 +177,8 @@ def _as_mechanism(like: W, part: W | Body | AnyShape, mass: float | None, prefix
             raise ModelError("mass is for a shape; a mechanism has masses", element=part.name)
         return part
     if isinstance(part, Geometry) and mass is not None:
-        part = _solid_body(part, mass)
+        named_part = replace(part, name=obstacle_name(part))
+        part = Body.of_shape(named_part, mass=mass, collides=True)
     elif isinstance(part, Body) and mass is not None:
         raise ModelError(f"has a mass of {part.mass} kg; mass is for a shape",
                          element=f"body '{part.name}'")  # fmt: skip
@@ -197,26 +199,6 @@ def _as_mechanism(like: W, part: W | Body | AnyShape, mass: float | None, prefix
         child_position=part.reference_position,
     )
     return type(like)(part.name, (part,), (base,), tuple(contact_points(part, friction)))  # type: ignore[call-arg]
-
-
-def _solid_body(shape: Geometry, mass: float) -> Body:
-    """A body of a shape and of uniform density; its frame is that which the shape is placed in."""
-    from robosim.description.solids import solid
-
-    name = obstacle_name(shape)
-    kg = float(frozen_array(mass, (), "mass", f"body '{name}'"))
-    found, E = solid(shape), pose(shape.position, shape.quaternion)
-    R, center = E[:3, :3], E[:3, :3] @ found.center + E[:3, 3]
-    own = replace(shape, name=name, position=np.asarray(shape.position) - center)
-    inertia = kg / found.volume * R @ found.inertia @ R.T
-    return Body(
-        name,
-        kg,
-        (inertia + inertia.T) / 2,
-        frames=(Frame(name, -center),),
-        visuals=(own,),
-        collisions=(own,),
-    )
 
 
 def _with_obstacle(robot: W, obstacle: AnyShape, contact: str | Iterable[Pair]) -> W:

@@ -13,24 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim import quaternions, se3
-from robosim.description.body import Frame, Geometry
+from robosim.description.geometry import Frame, Geometry, placed, pose
 from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape, HalfSpace, TriangleMesh
 from robosim.description.place import Place
 from robosim.description.tendon import Point, Tendon, Wrap
 from robosim.description.whole import Whole
 from robosim.validation import Array
-
-
-def pose(position: ArrayLike, quaternion: ArrayLike) -> Array:
-    """The transformation (4, 4) of a position (3,) [m] and a unit quaternion (4,)."""
-    return se3.transformation(quaternions.rotation_matrix(np.asarray(quaternion)), position)
-
-
-def placed(part: Any, E: Array) -> Any:
-    """Something with a position and a quaternion, moved by a transformation (4, 4)."""
-    turned = quaternions.multiply(quaternions.from_matrix(E[:3, :3]), part.quaternion)
-    return replace(part, position=_point(E, part.position), quaternion=turned)
 
 
 def _point(E: Array, p: ArrayLike) -> Array:

@@ -140,32 +140,53 @@ class Muscle(Frozen):
 
     def active(self, length: float, rate: float) -> float:
         """Force along growing length at full activation [N]: negative, as it pulls."""
-        x = self._normalized(length)
-        if x <= 1:
-            at_length = _bump((x - self.shortest) / (1 - self.shortest))
-        else:
-            at_length = _bump((self.longest - x) / (self.longest - 1))
-        y, more = rate / (self.optimal_length * self.fastest), self.lengthening - 1
-        if y <= 0:
-            at_rate = max(0.0, 1 + y) ** 2
-        elif y < more:
-            at_rate = self.lengthening - (more - y) ** 2 / more
-        else:
-            at_rate = self.lengthening
-        return -self.force * at_length * at_rate
+        return -self.force * self._at_length(length)[0] * self._at_rate(rate)[0]
 
     def resting(self, length: float) -> float:
         """Force along growing length without activation [N]."""
-        x = (self._normalized(length) - 1) / (0.5 * (self.longest - 1))
-        stretched = 0.0 if x <= 0 else 0.5 * x**2 if x <= 1 else x - 0.5
-        return -self.force * self.passive * stretched
+        return -self.force * self.passive * self._stretched(length)[0]
+
+    def law(self, activation: float, length: float, rate: float) -> tuple[float, float, float]:
+        """Force along growing length [N], and its slopes by the length and by its rate."""
+        force = self.active(length, rate) * activation + self.resting(length)
+        (at_length, by_length), (at_rate, by_rate) = self._at_length(length), self._at_rate(rate)
+        stretching = self.passive * self._stretched(length)[1]
+        slope = by_length * at_rate * activation + stretching
+        return force, -self.force * slope, -self.force * at_length * by_rate * activation
+
+    def _at_length(self, length: float) -> tuple[float, float]:
+        """What it gives of its force at a length, and the slope of that [1/m]."""
+        x, l0 = self._normalized(length), self.optimal_length
+        if x <= 1:
+            value, slope = _bump((x - self.shortest) / (1 - self.shortest))
+            return value, slope / ((1 - self.shortest) * l0)
+        value, slope = _bump((self.longest - x) / (self.longest - 1))
+        return value, -slope / ((self.longest - 1) * l0)
+
+    def _at_rate(self, rate: float) -> tuple[float, float]:
+        """The same at a rate of its length, and the slope of that [s/m]."""
+        fastest = self.optimal_length * self.fastest
+        y, more = rate / fastest, self.lengthening - 1
+        if y <= 0:
+            left = max(0.0, 1 + y)
+            return left**2, 2 * left / fastest
+        if y < more:
+            return self.lengthening - (more - y) ** 2 / more, 2 * (more - y) / more / fastest
+        return self.lengthening, 0.0
+
+    def _stretched(self, length: float) -> tuple[float, float]:
+        """What it gives without activation, of `force` times `passive`; the slope of that [1/m]."""
+        half = 0.5 * (self.longest - 1)
+        x = (self._normalized(length) - 1) / half
+        value, slope = (0.0, 0.0) if x <= 0 else (0.5 * x**2, x) if x <= 1 else (x - 0.5, 1.0)
+        return value, slope / (half * self.optimal_length)
 
     def _normalized(self, length: float) -> float:
         return self.range[0] + (length - self.length_range[0]) / self.optimal_length
 
 
-def _bump(x: float) -> float:
-    """Rises from 0 at 0 to 1 at 1 by two parabolas; 0 before that."""
+def _bump(x: float) -> tuple[float, float]:
+    """Rises from 0 at 0 to 1 at 1 by two parabolas; 0 before that. Its value and slope."""
     if x <= 0:
-        return 0.0
-    return 2 * x**2 if x <= 0.5 else 1 - 2 * (1 - x) ** 2
+        return 0.0, 0.0
+    return (2 * x**2, 4 * x) if x <= 0.5 else (1 - 2 * (1 - x) ** 2, 4 * (1 - x))

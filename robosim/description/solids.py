@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
-from robosim.description.body import Geometry
+from robosim.description.geometry import Geometry
 from robosim.errors import ModelError
 
 Array = NDArray[np.float64]

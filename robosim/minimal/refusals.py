@@ -140,7 +140,7 @@ def loop_extras(robot: Mechanism) -> Iterator[tuple[str, str]]:
 
 
 def _led_or_tied(robot: Mechanism) -> Iterator[tuple[str, str]]:
-    """What acts along motions or between points."""
+    """What acts along motions or between points, or by laws of its length."""
     for joint in robot.joints:
         if joint.motion is not None:
             yield f"joint '{joint.name}'", "is driven along a motion"
@@ -148,3 +148,6 @@ def _led_or_tied(robot: Mechanism) -> Iterator[tuple[str, str]]:
         yield f"tendon '{tendon.name}'", "is a tendon"
     for spring in robot.springs:
         yield f"spring '{spring.name}'", "acts between points"
+    for actuator in robot.actuators:
+        if actuator.implicit:
+            yield f"actuator '{actuator.name}'", "is implicit"

@@ -238,8 +238,8 @@ class MinimalSimulation(Contactless):
 
 
 def drags_of(robot: Mechanism, drag: Mapping[str, ArrayLike]) -> dict[str, Array]:
-    """Drags by names of bodies, checked."""
-    found = {}
+    """Drags by names of bodies, checked; those that are not given are the bodies' own."""
+    found = {body.name: np.asarray(body.drag) for body in robot.bodies if body.drag is not None}
     for name, value in drag.items():
         array = finite(value, (6, 6))
         if array is None:

@@ -73,7 +73,8 @@ class Engine:
         servos = np.zeros(rates, dtype=SERVO)
         servos["limit"] = np.inf
         external = np.zeros(len(self.robot.bodies), dtype=ROW)
-        self.loads = minimal.Loads(np.zeros(rates), servos, np.zeros(0, dtype=MOTION), external)
+        motion, controls = np.zeros(0, dtype=MOTION), np.zeros(len(self.model.acting))
+        self.loads = minimal.Loads(np.zeros(rates), servos, motion, external, controls)
         self.counters, self.notices = Counters(), Silence()
         self._stepping = threading.Lock()
         self.is_busy = self._stepping.locked
@@ -95,6 +96,7 @@ class Engine:
         self.loads.tau[:] = other.loads.tau
         self.loads.servos[:] = other.loads.servos
         self.loads.external[:] = other.loads.external
+        self.loads.controls[:] = other.loads.controls  # type: ignore[index]
         self.counters.assign(other.counters.copied(np.zeros(0)))
 
     @property
@@ -134,6 +136,7 @@ class Engine:
             placed = Placed(self.model.links, q, v)
             self.bodies = Bodies(placed.E, placed.twists)
         self.loads.external["w"] = 0.0
+        self.loads.controls[:] = 0.0  # type: ignore[index]
         self.counters.assign(Counters(time))
 
     def placed(self) -> Bodies:
@@ -227,7 +230,8 @@ class Engine:
         own = self.loads.servos
         own["kp"], own["kd"], own["target_rate"] = 0.0, 0.0, 0.0
         own["start"][servos["v_index"]] = self.q[servos["q_index"]]
-        return Loads(tau[: self.robot.nv].copy(), servos, np.array(self.loads.external["w"]))
+        wrenches, controls = np.array(self.loads.external["w"]), np.array(self.loads.controls)
+        return Loads(tau[: self.robot.nv].copy(), servos, wrenches, controls)
 
     def _taken(self, loads: Loads) -> tuple[euler.Step, Bodies | None]:
         """Where the step leads, and the bodies there in maximal coordinates."""

@@ -12,7 +12,8 @@ from robosim import quaternions
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.springs import PointSpring
-from robosim.reduced import forces
+from robosim.description.tendon import Tendon
+from robosim.reduced import forces, muscles
 from robosim.reduced.constraints import Drive, Gears
 from robosim.reduced.forces import BodyForces, Ends
 from robosim.reduced.point_force import PointForce
@@ -27,6 +28,7 @@ class Loads(NamedTuple):
     tau: Array  # (nv,) held forces
     servos: np.ndarray  # GAINS of an implicit PD, part of the equations
     wrenches: Array  # (nb, 6) on bodies, world axes, about centres of mass
+    controls: Array = np.zeros(0)  # of implicit actuators
 
 
 class JointForces(NamedTuple):
@@ -66,6 +68,7 @@ class Model:
     def __post_init__(self) -> None:
         robot = self.robot
         self.links, self.gears = Links(robot), Gears(robot)
+        self.acting = muscles.acting(robot)
         none = np.zeros(0)
         self.damping = np.concatenate(
             (none, *(joint.per_coordinate("damping") for joint in self.links.joints))
@@ -139,6 +142,13 @@ class Model:
                     found.K.append((body, j, K[block]))
                     if spring.damping:
                         found.D.append((body, j, D[block]))
+        for one, control in zip(self.acting, loads.controls, strict=True):
+            if isinstance(one.on, Tendon):
+                path = list(muscles.parts_of(self.robot, one.on, E, twists))
+                acted, f, K, D = muscles.along_path(path, one, float(control))
+                found.f[acted] += f.reshape(-1, 6)
+                found.K += muscles.blocks(acted, K)
+                found.D += muscles.blocks(acted, D)
         return found
 
     def joint_forces(self, q: Array, v: Array, loads: Loads) -> JointForces:
@@ -154,12 +164,25 @@ class Model:
             K.append(slope)
         for g in loads.servos:
             k = int(g["v_index"])
-            i = next(i for i, place in enumerate(self.links.v) if place.start <= k < place.stop)
+            i = self._joint_of(k)
             at = k - self.links.v[i].start
             f[k] += g["kp"] * (g["target"] - q[g["q_index"]]) + g["kd"] * (g["velocity"] - v[k])
             K[i][at, at] -= g["kp"]
             D[k] += g["kd"]
+        for one, control in zip(self.acting, loads.controls, strict=True):
+            if not isinstance(one.on, Tendon):
+                k, at_q = one.on
+                force, stiffness, damping = one.law(float(control), float(q[at_q]), float(v[k]))
+                i = self._joint_of(k)
+                at = k - self.links.v[i].start
+                f[k] += force
+                K[i][at, at] += stiffness
+                D[k] -= damping
         return JointForces(f, K, D)
+
+    def _joint_of(self, k: int) -> int:
+        """The joint of a velocity."""
+        return next(i for i, place in enumerate(self.links.v) if place.start <= k < place.stop)
 
     def limits_at(self, q: Array) -> tuple[Array, Array]:
         """Rows (l, nv) of limits that are reached, and the least that they may be (l,).

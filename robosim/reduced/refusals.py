@@ -7,6 +7,7 @@ from collections.abc import Collection
 import numpy as np
 
 from robosim.description.mechanism import Mechanism
+from robosim.description.tendon import Point
 from robosim.errors import ModelError, OptionError
 from robosim.minimal.refusals import IGNORABLE, INSTEAD, check_inertias, loop_extras, resisting
 
@@ -44,10 +45,13 @@ def check_robot(robot: Mechanism, ignore: Collection[str], method: str, coordina
                 element=f"joint '{joint.name}'",
             )
     for tendon in robot.tendons:
-        raise ModelError(
-            f"is a tendon, which the reduced formulation does not have: {INSTEAD}",
-            element=f"tendon '{tendon.name}'",
-        )
+        straight = all(isinstance(part, Point) for part in tendon.path)
+        if tendon.resists or not straight:
+            does = "is more than a straight path from point to point" if not straight else "resists"
+            raise ModelError(
+                f"{does}, which tendons of the reduced formulation do not: {INSTEAD}",
+                element=f"tendon '{tendon.name}'",
+            )
     for joint in robot.tree_joints:
         free = slice(joint.numbers, None) if joint.has_quaternion else slice(0, 0)
         rotors = joint.per_coordinate("armature") != 0

@@ -124,6 +124,9 @@ class DualStep:
         # Contacts one by one, as most of them are not there.
         rest = narrow._replace(contacts=narrow.contacts[:0], features=narrow.features[:0])
         wide_rest = guesses._replace(contacts=guesses.contacts[:0], features=guesses.features[:0])
+        # What acts from outside, as the plain step has it.
+        outer = [(one.external, one.motion, one.controls) for one in (parts.loads, loads)]
+        acting = [tuple(array for array in group if array is not None) for group in outer]
         friction = 2 if parts.model.facets is None else len(parts.model.facets)
         arrays = narrow.contacts, guesses.contacts, narrow.features, guesses.features
         self.parts = DualParts(
@@ -153,8 +156,8 @@ class DualStep:
             np.zeros((len(parts.model.joints), 6)),
             np.zeros(1, dtype=INFO),
             words_between(
-                (parts.loads.external, parts.loads.motion, *rest),
-                (loads.external, loads.motion, *wide_rest),
+                (*acting[0], *rest),
+                (*acting[1], *wide_rest),
                 friction,
                 duals,
             ),

@@ -88,6 +88,7 @@ def suits_lanes(parts: Sequence[Parts]) -> bool:
     for model, options in ((one.model, one.options) for one in parts):
         tree = model.tree and model.loops is None
         plain = model.collision is None and model.charts is None
+        plain = plain and model.actuators is None and model.drags is None
         plain = plain and not np.any(model.coordinates["driven"] >= 0)
         if not (tree and plain and options.order == 2):
             return False

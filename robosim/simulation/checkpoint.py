@@ -82,7 +82,7 @@ def assign_parts(source: Parts, target: Parts) -> None:
 @contextmanager
 def restored_if_refused(parts: Parts, counters: Counters) -> Iterator[None]:
     """Put everything back if the state that is being set turns out to be impossible."""
-    values = parts.state, parts.memory.guesses, parts.loads.external
+    values = parts.state, parts.memory.guesses, parts.loads.external, parts.loads.controls
     saved, counted = copied(values), replace(counters)
     try:
         yield

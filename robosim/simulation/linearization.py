@@ -220,8 +220,9 @@ class MaximalLinearizer(Linearizer):
     ) -> list[Linearization]:
         """See `Linearizer`; in one call of compiled code where that can take all of a step."""
         each = list(zip(sims, torques, strict=True))
-        if len(sims) > 1 and controller is not None and controller.velocity_motion is not None:
-            # All that are taken in one call have the same velocities of the PD.
+        alone = controller is not None and controller.velocity_motion is not None
+        if len(sims) > 1 and (alone or sims[0].parts.loads.controls is not None):
+            # All that are taken in one call have the same controls, and velocities of the PD.
             return [self.at(sim, tau, controller) for sim, tau in each]
         given = [self._given(sim, tau, controller) for sim, tau in each]
         if self._closes:
@@ -265,7 +266,16 @@ class MaximalLinearizer(Linearizer):
             self._gains[:] = controller.gains
             controller.aim(self._gains, sim.time)
             targets = self._gains["target"].copy()
-        return Given(sim.q, sim.v, full, sim.parts.loads.external["w"], targets, sim.time)
+        loads = sim.parts.loads
+        given = Given(sim.q, sim.v, full, loads.external["w"], targets, sim.time, loads.controls)
+        self._act(given)
+        return given
+
+    def _act(self, given: Given) -> None:
+        """Let the twin's implicit actuators act as those that are asked for."""
+        held = self._twin.parts.loads.controls
+        if given.controls is not None and held is not None:
+            held[:] = given.controls
 
     def _one(self, given: Given, controller: PD | None) -> Linearization:
         """One whose plain step takes more than compiled code: loops to close, another solver."""
@@ -358,6 +368,7 @@ class MaximalLinearizer(Linearizer):
             twin.start.place(given.q, given.v, given.time)
         begin = twin.parts.state.joints["mid"].copy()
         twin.parts.loads.external["w"] = given.external
+        self._act(given)
         if controller is None:
             # Without a look at how the step begins, which is where another one has ended.
             engine = twin.engine
@@ -379,6 +390,7 @@ class Given(NamedTuple):
     external: Array
     targets: Array
     time: float
+    controls: Array | None  # of implicit actuators
 
 
 class ByModel(NamedTuple):

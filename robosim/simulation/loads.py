@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robosim.compiled.building.actuators import implicit_actuators
 from robosim.compiled.loads import Loads
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, StateError
@@ -43,6 +44,7 @@ class Held:
         # Numbers that follow each other are written twice as fast as a slice.
         self._actuated: Any = slice(indices[0], indices[-1] + 1) if straight else indices
         self._nu = robot.nu
+        self._implicit = implicit_actuators(robot)
         self._begin(loads)
 
     def _begin(self, loads: Loads) -> None:
@@ -89,6 +91,27 @@ class Held:
         if tau is not None:
             row[: self.rates] = check_torques(self.robot, tau, source)
             self._fully_held = True
+
+    def act(self, controls: ArrayLike) -> None:
+        """Let implicit actuators act by these (number of actuators,); see `Runs.set_controls`."""
+        actuators = self.robot.actuators
+        values = finite(controls, (len(actuators),))
+        if values is None:
+            raise StateError(
+                f"controls must be finite numbers of shape ({len(actuators)},), not {controls!r}"
+            )
+        for n, k in enumerate(self._implicit):
+            given = actuators[k]
+            ends = given.control_range if given.activation is None else given.activation.range
+            self.loads.controls[n] = np.clip(values[k], *ends)  # type: ignore[index]
+
+    @property
+    def controls(self) -> Array:
+        """What implicit actuators act by, (number of actuators,); zero for the others."""
+        found = np.zeros(len(self.robot.actuators))
+        if self.loads.controls is not None:
+            found[self._implicit] = self.loads.controls
+        return found
 
     def release_servos(self) -> None:
         """Take all servos out of the equations; those of a controller are set step by step."""

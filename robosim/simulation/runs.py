@@ -13,9 +13,10 @@ from robosim.errors import OptionError
 from robosim.log import Chunk, Log
 from robosim.log.channels import Also, channels_of
 from robosim.simulation.controllers import Controller, resolve
+from robosim.simulation.loads import Held
 from robosim.simulation.running import Running, progress_bar
 from robosim.simulation.step_info import StepInfo
-from robosim.validation import count
+from robosim.validation import Array, count, read_only
 
 CHUNK_STEPS = 1000
 
@@ -24,6 +25,7 @@ class Runs:
     """What drives a simulation, of which the formulation has `_running`."""
 
     robot: Mechanism
+    held: Held
     _running: Running
     _asked_for: tuple[Any, ...]  # options, as they have to be alike for a state to be taken over
 
@@ -63,6 +65,28 @@ class Runs:
         traceback: TracebackType | None,
     ) -> None:
         """Leaves errors as they are."""
+
+    def set_controls(self, controls: ArrayLike) -> None:
+        """Let implicit actuators act by these, until others are given or a start is set.
+
+        Parameters
+        ----------
+        controls : (number of actuators,)
+            In the order of ``robot.actuators``: activations of those that have one, controls of
+            the others, kept within their ranges. Those that are not implicit take no notice;
+            `robosim.actuators.Drive` hands over what is for either.
+
+        Raises
+        ------
+        StateError
+            For a wrong shape or a value that is not finite.
+        """
+        self.held.act(controls)
+
+    @property
+    def controls(self) -> Array:
+        """What implicit actuators act by, (number of actuators,); zero for the others."""
+        return read_only(self.held.controls)
 
     def is_like(self, other: object) -> bool:
         """Whether another one is of the same robot, one Mechanism for both, and options."""

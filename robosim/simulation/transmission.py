@@ -34,6 +34,7 @@ def torques(
     q: ArrayLike,
     v: ArrayLike,
     activations: ArrayLike | None = None,
+    implicit: bool = False,
 ) -> Array:
     """Joint torques (nu,), in the order of ``robot.actuated``, of controls for `robot.actuators`.
 
@@ -48,19 +49,22 @@ def torques(
     v : (nv,)
     activations : (number of actuators,) or None
         Of those that have one; None lets all of them be where the controls want them at once.
+    implicit : bool
+        Whether forces of implicit actuators, which are part of a step, are among them.
 
     Raises
     ------
     StateError
         For a wrong number of controls, activations, coordinates or velocities.
     """
-    return Transmission(robot).torques(controls, q, v, activations)
+    return Transmission(robot).torques(controls, q, v, activations, implicit)
 
 
 class Drive:
     """A controller of a robot by the controls of its actuators, which keeps their activations.
 
-    Activations go on by Euler's method, from step to step; forces are held over a step.
+    Activations go on by Euler's method, from step to step. They are held over a step, and so are
+    forces of actuators that are not implicit.
 
     Parameters
     ----------
@@ -103,6 +107,9 @@ class Drive:
                 if actuator.activation.early:
                     acting[k] = after[k]
         tau = self._transmission.torques(controls, sim.q, sim.v, acting)
+        if any(actuator.implicit for actuator in actuators):
+            has = [actuator.activation is not None for actuator in actuators]
+            sim.set_controls(np.where(has, acting, controls))
         self.activations = after
         return tau
 
@@ -140,7 +147,12 @@ class Transmission:
             self._kinematics = Kinematics(robot)
 
     def torques(
-        self, controls: ArrayLike, q: ArrayLike, v: ArrayLike, activations: ArrayLike | None = None
+        self,
+        controls: ArrayLike,
+        q: ArrayLike,
+        v: ArrayLike,
+        activations: ArrayLike | None = None,
+        implicit: bool = False,
     ) -> Array:
         """See `torques`."""
         robot = self.robot
@@ -151,6 +163,8 @@ class Transmission:
         self.move_to(_shaped("q", q, robot.nq), _shaped("v", v, robot.nv))
         generalized = np.zeros(robot.nv)
         for k, actuator in enumerate(robot.actuators):
+            if actuator.implicit and not implicit:
+                continue
             length, rate, arms = self.of(actuator)
             activation = None if activations is None else float(activations[k])
             generalized += arms * actuator.force(float(controls[k]), length, rate, activation)

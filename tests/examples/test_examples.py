@@ -45,6 +45,14 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("lift.parquet",),
         r"0\.1\d\d m over the table\n.*: 20\.00 and -20\.00 N; .*e-(09|1\d) m/s\n.* 8\.829 N",
     ),
+    "15_knee_with_muscles": (
+        ("stretched.png", "bent.png"),
+        r"stretched to \d+ degrees.*: 0\.\d\d a second\nbent to [67]\d degrees.*: 0\.\d\d a",
+    ),
+    "16_hybrid_dynamics": (
+        ("hybrid.png",),
+        r"4 ms: \d\.\d\d mrad(.|\n)*2 ms: \d\.\d\d mrad(.|\n)*torques of up to \d+\.\d N m",
+    ),
     "17_learning_to_walk": (("walk.json", "walk.png"), r"best of 20 tries: 0\.\d+ m in 2 s"),
     "18_exoskeleton": (
         ("exoskeleton.png",),

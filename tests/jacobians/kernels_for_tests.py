@@ -27,9 +27,11 @@ from robosim.kernels.contact.turning import (
     move_companion,
     start_companion,
 )
+from robosim.kernels.equations.actuator_law import actuator_law
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.equations.body import angular_momentum, angular_momentum_tangent
 from robosim.kernels.equations.coordinates import read_ahead
+from robosim.kernels.equations.drag import drag_tangent, find_drags, subtract_drag
 from robosim.kernels.equations.joint import (
     joint_jacobian,
     joint_motion_map,
@@ -90,6 +92,21 @@ def law_at(model, state, loads, work, j, dt):
     """Law, half and A of joint j between the state's coordinates and those at work.pose2."""
     read_ahead(model.joints[j], state.q, work, work.scratch[0])
     joint_law(model, state, loads, work, j, dt)
+
+
+@entry
+def actuator_at(actuators, n, control, q, u):
+    """Force along a coordinate q of rate u, of the n-th implicit actuator; its slopes."""
+    return actuator_law(actuators.laws[n], actuators.pieces, control, q, u)
+
+
+@entry
+def drag_at(drag, poses, motions, dt, C, tangent, out):
+    """What drag takes from body 0 at a knot, (6,), and the tangent of that (6, 6)."""
+    find_drags(drag, poses, dt, C)
+    fill(0.0, out)
+    subtract_drag(C, 0, motions[0], dt, out)
+    drag_tangent(C[0].C, motions[0].P, tangent)
 
 
 @entry

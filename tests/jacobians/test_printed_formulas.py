@@ -14,6 +14,7 @@ import pytest
 import robosim
 from robosim import quaternions
 from robosim.joints import KINDS, selection
+from robosim.muscles import HillMuscle
 from robosim.quaternions import conjugate, from_axis_angle, multiply, normalized, rotation_matrix
 
 DT = 0.05
@@ -376,3 +377,132 @@ def test_the_stiffness_between_points_has_the_opposite_sign() -> None:
     lower2 = np.hstack((R2.T @ R1 @ X1, -R2.T @ R1, across2, one))
     printed = np.vstack((X1 @ lower1, lower1, X2 @ lower2, lower2))
     np.testing.assert_allclose(-printed, np.array(columns).T, rtol=0, atol=1e-8)
+
+
+def test_the_third_condition_of_the_passive_curve_is_at_the_end_of_its_second_piece() -> None:
+    """[Sueda, Eq. 1.41], third row: at 1.8 it gives other numbers than (1.42), at 1.7 these."""
+    printed = (-2.76122280853939, 14.6587935048229, -23.0429533092186, 11.3749950550874)
+    values, slopes = (0.126110265892917, 1.0), (1.07051016402631, 2.85714285714286)
+
+    def second_piece(x: float) -> np.ndarray:
+        """By value and slope at 1.3, value at x and slope at 1.7."""
+        rows = [(t**3, t * t, t, 1.0) for t in (1.3, x)]
+        rows += [(3 * t * t, 2 * t, 1.0, 0.0) for t in (1.3, 1.7)]
+        return np.linalg.solve(rows, (*values, *slopes))
+
+    np.testing.assert_allclose(second_piece(1.7), printed, rtol=1e-10)
+    assert np.abs(second_piece(1.8) - printed).max() > 1
+
+
+OF_MUSCLE = HillMuscle(50.0, 0.9, 0.3, 8.0)
+ACTIVATION = 0.6
+
+
+class MuscleBetweenPoints:
+    """[Sueda, Eqs. 1.38 to 1.56], angular parts first, with what the printed terms are made of."""
+
+    def __init__(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        self.E = [robosim.se3.exp(0.5 * rng.normal(size=6)) for _ in range(2)]
+        self.E[1][:3, 3] += (1.3, 0, 0)
+        self.phi = rng.normal(size=(2, 6))
+        self.x = 0.2 * rng.normal(size=(2, 3))
+
+    def motions(self, E: list[np.ndarray]) -> list[np.ndarray]:
+        """R Gamma (3, 6) of both points."""
+        ends = zip(E, self.x, strict=True)
+        return [F[:3, :3] @ np.hstack((skew(x).T, np.eye(3))) for F, x in ends]
+
+    def across(self, E: list[np.ndarray]) -> np.ndarray:
+        first, second = (F[:3, :3] @ x + F[:3, 3] for F, x in zip(E, self.x, strict=True))
+        return np.asarray(second - first)
+
+    def law(self, E: list[np.ndarray], phi: np.ndarray) -> tuple[float, float, float]:
+        """Tension, and its slopes by the length and by its rate."""
+        dx, (M1, M2) = self.across(E), self.motions(E)
+        length = float(np.linalg.norm(dx))
+        rate = float(dx @ (M2 @ phi[1] - M1 @ phi[0])) / length
+        pull, stiffness, damping = OF_MUSCLE.law(ACTIVATION, length, rate)
+        return -pull, -stiffness, -damping
+
+    def pulled(self, E: list[np.ndarray]) -> np.ndarray:
+        """(Gamma_1^T R_1^T dx; -Gamma_2^T R_2^T dx)."""
+        dx, (M1, M2) = self.across(E), self.motions(E)
+        return np.concatenate((M1.T @ dx, -M2.T @ dx))
+
+    def wrenches(self, E: list[np.ndarray], phi: np.ndarray) -> np.ndarray:
+        """(1.39)"""
+        return self.law(E, phi)[0] / np.linalg.norm(self.across(E)) * self.pulled(E)
+
+    def row(self, d: np.ndarray) -> np.ndarray:
+        """(d^T R_1 Gamma_1, -d^T R_2 Gamma_2)."""
+        M1, M2 = self.motions(self.E)
+        return np.concatenate((d @ M1, -d @ M2))
+
+    def stiffness(self, phi: np.ndarray) -> np.ndarray:
+        """df/dq by differences."""
+
+        def moved(body: int, step: np.ndarray) -> np.ndarray:
+            E = list(self.E)
+            E[body] = E[body] @ robosim.se3.exp(np.roll(step, 3))
+            return self.wrenches(E, phi)
+
+        steps = [(body, 1e-6 * e) for body in range(2) for e in np.eye(6)]
+        return np.array([(moved(b, s) - moved(b, -s)) / 2e-6 for b, s in steps]).T
+
+    def printed_K2(self, phi: np.ndarray) -> np.ndarray:
+        """(1.51): the matrix of (1.37) over the length, times the tension."""
+        (R1, p1), (R2, p2) = ((F[:3, :3], F[:3, 3]) for F in self.E)
+        x1, x2 = self.x
+        across1, across2 = skew(R1.T @ (p1 - R2 @ x2 - p2)), skew(R2.T @ (p2 - R1 @ x1 - p1))
+        lower1 = np.hstack((across1, np.eye(3), R1.T @ R2 @ skew(x2), -R1.T @ R2))
+        lower2 = np.hstack((R2.T @ R1 @ skew(x1), -R2.T @ R1, across2, np.eye(3)))
+        matrix = np.vstack((skew(x1) @ lower1, lower1, skew(x2) @ lower2, lower2))
+        return self.law(self.E, phi)[0] / np.linalg.norm(self.across(self.E)) * matrix
+
+    def printed_K1(self, phi: np.ndarray) -> np.ndarray:
+        """(1.52), (1.53)"""
+        dx, (f, slope, _) = self.across(self.E), self.law(self.E, phi)
+        length = np.linalg.norm(dx)
+        return np.outer(self.pulled(self.E), self.row((f / length - slope) / length**2 * dx))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_stiffness_of_a_muscle_is_k1_less_k2(seed: int) -> None:
+    """[Sueda, Eq. 1.50]; in motion it leaves out what poses change of the muscle's rate."""
+    case = MuscleBetweenPoints(seed)
+    still = np.zeros((2, 6))
+    found, K1, K2 = case.stiffness(still), case.printed_K1(still), case.printed_K2(still)
+    scale = np.abs(found).max()
+    np.testing.assert_allclose(K1 - K2, found, rtol=0, atol=1e-7 * scale)
+    assert np.abs(K1 + K2 - found).max() > 0.01 * scale
+    moving = case.printed_K1(case.phi) - case.printed_K2(case.phi)
+    assert np.abs(moving - case.stiffness(case.phi)).max() > 1e-3 * scale
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_damping_of_a_muscle_has_the_value_of_the_active_curve(seed: int) -> None:
+    """[Sueda, Eq. 1.56]: with f_L, not f_L', and then it is df/dphi, which is -D."""
+    case = MuscleBetweenPoints(seed)
+    case.phi *= 0.2  # within the curve of the rate
+    steps = [1e-6 * e.reshape(2, 6) for e in np.eye(12)]
+    found = np.array(
+        [
+            (case.wrenches(case.E, case.phi + s) - case.wrenches(case.E, case.phi - s)) / 2e-6
+            for s in steps
+        ]
+    ).T
+    dx = case.across(case.E)
+    x = (np.linalg.norm(dx) - OF_MUSCLE.tendon_length) / OF_MUSCLE.optimal_length
+    (f_L, slope_L), length = OF_MUSCLE.active.at(float(x)), np.linalg.norm(dx)
+    M1, M2 = case.motions(case.E)
+    fastest = OF_MUSCLE.optimal_length * OF_MUSCLE.fastest
+    rate = dx @ (M2 @ case.phi[1] - M1 @ case.phi[0]) / length
+    _, slope_V = OF_MUSCLE.rate.at(float(rate / fastest))
+    d = -OF_MUSCLE.force * ACTIVATION * slope_V / (fastest * length**2) * dx
+    pulled = case.pulled(case.E)
+    np.testing.assert_allclose(
+        np.outer(pulled, case.row(f_L * d)), found, rtol=0, atol=1e-7 * np.abs(found).max()
+    )
+    printed = np.outer(pulled, case.row(slope_L * d))
+    assert np.abs(printed - found).max() > 0.1 * np.abs(found).max()

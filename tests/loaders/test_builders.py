@@ -7,6 +7,7 @@ import pytest
 
 import robosim
 from robosim import ModelError
+from robosim.dynamics import Kinematics
 from robosim.loaders import placement
 from robosim.models import builders
 
@@ -99,9 +100,23 @@ def test_a_free_body_is_drawn_as_the_box_of_its_inertia():
     assert builders.free_body().contacts == ()
 
 
+@pytest.mark.parametrize("around", [True, False])
+def test_muscles_of_the_arm_are_at_nine_tenths_at_home(around):
+    robot = builders.arm_with_muscles(around=around)
+    kinematics = Kinematics(robot, robot.home)
+    for length, actuator in zip(kinematics.tendon_lengths(), robot.actuators, strict=True):
+        muscle = actuator.muscle
+        own = (length - muscle.tendon_length) / muscle.optimal_length
+        assert own == pytest.approx(0.9, abs=1e-12)
+    flexes, extends = kinematics.tendon_jacobian()[[0, 2], 0]
+    assert flexes == pytest.approx(-extends)
+    assert flexes == pytest.approx(0.07 * 0.58) or not around
+
+
 @pytest.mark.parametrize(
     ("build", "said"),
     [
+        (lambda: builders.arm_with_muscles(force=0), "force must be positive, not 0"),
         (lambda: builders.chain(0), "at least one link, not 0"),
         (lambda: builders.chain(2, joint="welded"), "'welded'.*revolute, spherical"),
         (lambda: builders.pendulum(length=-1), "length must be positive, not -1"),

@@ -36,7 +36,7 @@ from robosim.loaders.contacts import contact_points
 from robosim.loaders.packages import example_robot_data
 from robosim.models import shipped
 from robosim.models.builders import sphere
-from robosim.muscles import Activation, Muscle
+from robosim.muscles import Activation, HillMuscle, Muscle
 from robosim.tendons import Point, Pulley, Tendon, Term, Wrap
 
 SHARE = example_robot_data()
@@ -400,7 +400,11 @@ class TestUrdf:
 SAME_CONTACTS = [one for one in real if one.id not in ("alex_sake_hands", "xarm7")]
 
 
-@pytest.mark.parametrize("name", [*BUILT, *SAME_CONTACTS])
+# What tendons of this one bend around is a shape to look at in MJCF.
+SAME_LOOKS = [name for name in BUILT if name != "arm_with_muscles"]
+
+
+@pytest.mark.parametrize("name", [*SAME_LOOKS, *SAME_CONTACTS])
 def test_through_mjcf(name, tmp_path):
     robot = robosim.load(name)
     told = robosim.save(robot, tmp_path / "x.xml")
@@ -496,6 +500,24 @@ class TestMjcf:
                 if part is not None:
                     assert vars(getattr(other, name)) == vars(part)
             assert {name: vars(other)[name] for name in told} == told
+
+    def test_what_muscles_and_drag_lose_is_told(self, tmp_path):
+        muscle = Muscle(30.0, (-1.0, 0.5))
+        actuators = (
+            Actuator("hill", {"root": 1.0}, muscle=HillMuscle(30.0, 0.1, 0.2, 10.0)),
+            Actuator("early", {"flap": 1.0}, muscle=muscle, implicit=True),
+        )
+        robot = replace(everything(), actuators=actuators)
+        robot = replace(robot, bodies=(replace(robot.bodies[0], drag=0.1), *robot.bodies[1:]))
+        lost = robosim.save(robot, tmp_path / "x.xml")
+        assert "muscles of the Hill type: hill" in lost
+        assert "that actuators are implicit: early" in lost
+        assert f"drag of bodies: {robot.bodies[0].name}" in lost
+        (read,) = robosim.load(tmp_path / "x.xml").actuators
+        assert not read.implicit
+        in_urdf = " ".join(robosim.save(robot, tmp_path / "x.urdf"))
+        assert "drag of bodies" in in_urdf
+        assert "actuators" in in_urdf
 
     def test_tendons(self, tmp_path):
         ball = Wrap("sphere", "b", 0.1, (0.2, 0, 0), side=Point("c", (0, 0, 0.3)))

@@ -7,6 +7,7 @@ from lxml import etree
 
 from robosim import quaternions
 from robosim.description.actuator import Actuator
+from robosim.description.hill_muscle import HillMuscle
 from robosim.description.muscle import Muscle
 from robosim.loaders.writers.mjcf.document import Document
 from robosim.loaders.writers.parts import Array, child, text
@@ -17,6 +18,11 @@ def write_actuators(document: Document) -> None:
     if document.mechanism.actuators:
         actuators = child(document.root, "actuator")
         for actuator in document.mechanism.actuators:
+            if isinstance(actuator.muscle, HillMuscle):
+                document.lost.add("muscles of the Hill type", actuator.name)
+                continue
+            if actuator.implicit:
+                document.lost.add("that actuators are implicit", actuator.name)
             _actuator(document, actuators, actuator)
         return
     actuated = [joint for joint in document.mechanism.tree_joints if joint.actuated and joint.nv]
@@ -62,7 +68,7 @@ def _actuator(document: Document, actuators: etree._Element, actuator: Actuator)
             child(tendon, "joint", joint=joints[name], coef=text(gear))
         attributes["tendon"] = str(tendon.get("name"))
     kind, gain, bias = "affine", np.array(actuator.gain), np.array(actuator.bias)
-    if actuator.muscle is not None:
+    if isinstance(actuator.muscle, Muscle):
         kind, gain = "muscle", _curves(actuator.muscle)
         bias = gain
         attributes["lengthrange"] = text(actuator.muscle.length_range)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.compiled.records.body import BODY
+from robosim.compiled.records.body import BODY, DRAG
 from robosim.description.mechanism import Mechanism
 from robosim.description.rigid import floating_bases
+from robosim.validation import read_only
 
 
 def body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np.void]:
@@ -33,3 +34,14 @@ def body_records(mechanism: Mechanism, contacts: NDArray[np.void]) -> NDArray[np
         contacts_of = begin, begin + len(mine)
         bodies[i] = (body.mass, body.inertia, inverse, reach, *contacts_of, base[i], mass, 1.0)
     return bodies
+
+
+def drag_records(mechanism: Mechanism) -> NDArray[np.void] | None:
+    """DRAG records of the bodies, None if none has any."""
+    if all(body.drag is None for body in mechanism.bodies):
+        return None
+    records = np.zeros(len(mechanism.bodies), dtype=DRAG)
+    for record, body in zip(records, mechanism.bodies, strict=True):
+        if body.drag is not None:
+            record["C"] = body.drag
+    return read_only(records)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.compiled.arrays import aligned
+from robosim.compiled.building.actuators import acted_on
 from robosim.compiled.kinds import BALL, CHART, DRIVEN, DRIVEN_CHART, FREE, GENERAL, HINGE
 from robosim.compiled.order import all_joints, n_lengths
 from robosim.compiled.records.joint import (
@@ -40,6 +41,7 @@ def joint_records(
     n_rates = mechanism.v_offsets[-1] + n_lengths(mechanism)
     coordinates = np.zeros(n_rates, dtype=COORDINATE)
     pieces: list[tuple[float, Array]] = []
+    pulled = acted_on(mechanism)
     nq = nv = driven = 0
     for j, joint in enumerate(elements):
         record = joints[j]
@@ -97,6 +99,7 @@ def joint_records(
             mine["driven"] = driven + np.arange(size_v)
             driven += size_q
         acts = any(mine[name].any() for name in ("stiffness", "damping", "armature"))
+        acts |= any(v in pulled for v in range(nv, nv + size_v))
         record["law"] = acts or any(potentials) or motion is not None
         resists = isinstance(joint, Tendon | Joint) and joint.resists
         resists |= isinstance(joint, Joint) and velocity_limits and joint.is_limited_in_velocity

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from robosim.compiled.building.bodies import body_records
+from robosim.compiled.building.actuators import compile_actuators
+from robosim.compiled.building.bodies import body_records, drag_records
 from robosim.compiled.building.charts import place_charts
 from robosim.compiled.building.contacts import contact_records, place_companions
 from robosim.compiled.building.graph import compile_graph
@@ -64,6 +65,8 @@ def compile_model(
         loops,
         charts,
         restitutions(mechanism, collision, n_slots),
+        compile_actuators(mechanism, len(coordinates)),
+        drag_records(mechanism),
     )
 
 

@@ -32,6 +32,8 @@ BODY_STATE = np.dtype(
     ]
 )
 
+DRAG = np.dtype([("C", "f8", (6, 6))])  # wrench = -C (velocity, angular velocity)
+
 INERTIA = np.dtype([("J", "f8", (3, 3))])  # about the centre of mass, world axes
 
 BODY_WORK = np.dtype(

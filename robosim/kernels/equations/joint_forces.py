@@ -10,6 +10,7 @@ coordinate is at both ends of the interval (derivation.md, Sect. 7):
 - A servo is taken at the end of the interval, ``dt (kp (target - q2) + kd (rate - u))``, which
   is stable however stiff it is; where that is more than its limit, it gives that and no more. A
   limit may fall with the rate, as that of a motor does, for torques along the motion.
+- An implicit actuator, such as a muscle, acts as a spring does, by its `actuator_law`.
 
 A free rotation has no coordinate to take a middle of: ``u`` is the discrete angular velocity from
 ``r1^-1 r2``, and its spring acts at either knot from the angle there.
@@ -19,19 +20,14 @@ from math import atan2, sqrt
 
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick, somewhere
+from robosim.kernels.equations.actuator_law import add_actuators, piece_at
 from robosim.kernels.equations.algebra import cross, dot, quaternion_back
 
 
 @kernel
 def potential_slope(pieces, begin, end, x):
     """(V', V'') of a potential at x; its outermost pieces go on beyond the ends."""
-    low, high = begin, end - 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        if pieces[middle].begin <= x:
-            low = middle
-        else:
-            high = middle - 1
+    low = piece_at(pieces, begin, end, x)
     d, c = x - pieces[low].begin, pieces[low].c
     return c[1] + d * (2.0 * c[2] + 3.0 * d * c[3]), 2.0 * c[2] + 6.0 * d * c[3]
 
@@ -107,6 +103,7 @@ def joint_law(model, state, loads, work, j, dt):
         w.A[row, row] = -slope - dt * droop
     if joint.m_R == 3:
         rotation_law(model, state, work, j, dt)
+    add_actuators(model.actuators, loads.controls, joint, state.q, work.q2, w, dt)
 
 
 @kernel

@@ -36,6 +36,7 @@ from robosim.kernels.contact.turning import (
 from robosim.kernels.equations.algebra import assign, clear_rows, dot, fill
 from robosim.kernels.equations.body import angular_momentum_tangent
 from robosim.kernels.equations.constraints import add_coordinate_impulse
+from robosim.kernels.equations.drag import take_drag_of
 
 
 @kernel
@@ -176,6 +177,7 @@ def unbalanced_momenta(scheme, model, system, work, out):
         for k in range(3):
             r[k] = residual[k] - model.bodies[i].mass * x[k]
             r[3 + k] = residual[3 + k] - dot(t.R_J[k], x[3:])
+        take_drag_of(work.drags, i, work.bodies[i].P, x, t.S_a, r)
     for n in range(1, work.active[0] + 1):
         k = work.active[n]
         contact, w = work.slots[k], system.contacts[k]

@@ -13,6 +13,7 @@ from robosim.kernels.equations.algebra import (
     quaternion_product,
 )
 from robosim.kernels.equations.coordinates import begin_charts, load_directions, load_poses
+from robosim.kernels.equations.drag import find_drags
 
 
 @kernel
@@ -30,6 +31,7 @@ def start_interval(scheme, model, state, system, loads, work, options, dt, end):
         for k in range(3):
             work.known[i].w[k] += 0.5 * dt * body.mass * options.gravity[k]
     scheme.start(model, state, system, loads, work, dt)
+    find_drags(model.drags, system.pose1, dt, work.drags)
     # Rows that no equation has stay zero.
     clear_rows(work.residual)
     for j in range(model.joints.shape[0]):

@@ -27,6 +27,7 @@ from robosim.kernels.equations.algebra import (
 )
 from robosim.kernels.equations.arcs import find_changes
 from robosim.kernels.equations.constraints import rows_ahead
+from robosim.kernels.equations.drag import drag_ahead, subtract_drag
 from robosim.kernels.equations.joint import joint_motion_map
 from robosim.kernels.equations.joint_forces import knot_law, push_somewhere, rotor_law
 from robosim.kernels.solve.newton import condense_contact
@@ -173,12 +174,14 @@ def carry_momenta(scheme, model, system, loads, work, options, dt):
         known, v, e = work.known[i].w, work.bodies[i].v, work.scratch[0].w
         for k in range(6):
             known[k] += work.impulse[i].w[k]
+        subtract_drag(work.drags, i, work.bodies[i], dt, known)
         for k in range(3):
             e[k] = known[k] - model.bodies[i].mass * v[k]
         known[3] -= dt * (v[1] * e[2] - v[2] * e[1])
         known[4] -= dt * (v[2] * e[0] - v[0] * e[2])
         known[5] -= dt * (v[0] * e[1] - v[1] * e[0])
     scheme.push_joints(model, system, loads, work, dt)
+    drag_ahead(model.drags, work.pose2, work.bodies, dt, work.drags, work.known)
     for i in range(model.bodies.shape[0]):
         for k in range(3):
             work.known[i].w[k] += 0.5 * dt * model.bodies[i].mass * options.gravity[k]

@@ -12,6 +12,7 @@ from robosim.compiled.memory import FACTORED, FORESEEN
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, over_limbs, somewhere
 from robosim.kernels.equations.algebra import assign, clear_rows
+from robosim.kernels.equations.drag import subtract_drag
 from robosim.kernels.solve.interior_point import OPEN, keeps_closed
 from robosim.kernels.solve.status import CONVERGED, NOT_FINITE, STALLED
 from robosim.kernels.solve.tree.eliminate import factor_joint, own_blocks
@@ -86,6 +87,7 @@ def solve_free(model, loops, state, system, loads, work, options, dt, info):
             work.bodies,
             work.known,
             work.impulse,
+            work.drags,
             system.tree,
             system.border,
             system.arms,
@@ -154,6 +156,7 @@ def sweep_up(
     motions,
     known,
     impulses,
+    drags,
     tree,
     border,
     arms,
@@ -173,6 +176,7 @@ def sweep_up(
         load_loops(loops, border, residual)
     for b in range(nb - 1, -1, -1):
         left_momentum(b, bodies, inertias, motions, known, residual, t, dt)
+        subtract_drag(drags, b, motions[b], dt, residual[b].w)
         if loops is not None:
             for k in range(6):
                 residual[b].w[k] += impulses[b].w[k]

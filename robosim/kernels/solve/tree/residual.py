@@ -15,6 +15,7 @@ from robosim.kernels.equations.constraints import (
     joint_equations,
     rows_ahead,
 )
+from robosim.kernels.equations.drag import subtract_drag
 from robosim.kernels.equations.joint import is_chart, is_driven
 from robosim.kernels.equations.joint_forces import joint_law, push_somewhere
 from robosim.kernels.solve.tree.charts import push_on_chart, share_on_chart
@@ -83,7 +84,7 @@ def find_loop_rows(model, loops, work):
 
 
 @kernel
-def find_residual(bodies, inertias, motions, known, impulses, residual, t, dt):
+def find_residual(bodies, inertias, motions, known, impulses, drags, residual, t, dt):
     """residual (nb,) of the bodies' equations (29a), but for what joints do; the total mass."""
     mass = 0.0
     for b in range(bodies.shape[0]):
@@ -91,6 +92,7 @@ def find_residual(bodies, inertias, motions, known, impulses, residual, t, dt):
         r, impulse = residual[b].w, impulses[b].w
         for k in range(6):
             r[k] += impulse[k]
+        subtract_drag(drags, b, motions[b], dt, r)
         mass += bodies[b].share * bodies[b].mass
     return over_limbs(mass)
 
@@ -337,6 +339,7 @@ def tree_residual(model, system, work, dt, info):
         work.bodies,
         work.known,
         work.impulse,
+        work.drags,
         work.residual,
         work.scratch[0],
         dt,

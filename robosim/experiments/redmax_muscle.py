@@ -1,0 +1,154 @@
+"""Muscles that are laws of their length within a step, after [Sueda, Sect. 1.9.4]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.description.mechanism import Mechanism
+from robosim.description.muscle import Muscle
+from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
+from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.measuring import exponent, largest
+from robosim.loaders.writers import save
+from robosim.models.builders import arm_with_muscles
+from robosim.reduced import ReducedSimulation
+from robosim.simulation import Simulation
+from robosim.simulation.transmission import Drive
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+STEPS = (8e-3, 4e-3, 2e-3, 1e-3)
+COARSE = 0.01  # [s], at which forces that are held over a step do not come to rest
+TENSE, PULLING = (0.9,) * 4, (0.02, 0.04, 0.01, 0.01)
+AWAY = (0.15, -0.2)  # [rad], from home
+
+
+def run_muscle(setup: Setup) -> Result:
+    """An arm with two pairs of muscles: stiff ones at long steps, and weak ones by other ways."""
+    setup.note("stiff muscles, forces in the step and held over it")
+    runs = {
+        name: _at_rest(arm_with_muscles(implicit=name == "in the step"), setup.choose(2.0, 1.0))
+        for name in ("in the step", "held")
+    }
+    left = {name: largest(log.v[-20:]) for name, log in runs.items()}
+    seconds = setup.choose(0.4, 0.08)  # whole numbers of all steps
+    setup.note("convergence")
+    robot = arm_with_muscles(around=False)
+    finest = _end(Simulation(robot, STEPS[-1] / 8), PULLING, seconds)
+    errors = [largest(_end(Simulation(robot, dt), PULLING, seconds) - finest) for dt in STEPS]
+    setup.note("REDMAX")
+    reduced = [
+        largest(_end(ReducedSimulation(robot, dt), PULLING, seconds) - finest) for dt in STEPS
+    ]
+    orders = {"ours": exponent(STEPS, errors), "redmax": exponent(STEPS, reduced)}
+    ours: dict[str, Any] = {
+        "largest_rate_at_the_end_rad_s": left,
+        "largest_error_rad": errors,
+        "largest_error_of_redmax_rad": reduced,
+        "measured_order": orders,
+    }
+    targets = [
+        Target(f"rates at the end, forces in the step, dt {COARSE:g} s",
+               left["in the step"], 0.1, "rad/s"),
+        Target(f"rates at the end, forces held, dt {COARSE:g} s",
+               left["held"], 1.0, "rad/s", at_least=True),
+        Target("|measured order - 2|", abs(orders["ours"] - 2.0), 0.2),
+        Target("|measured order of REDMAX - 1|", abs(orders["redmax"] - 1.0), 0.3),
+    ]  # fmt: skip
+    peers: dict[str, dict[str, Any]] = {}
+    beside = ""
+    if setup.mujoco:
+        setup.note("MuJoCo's muscles")
+        peers = _beside_mujoco(seconds)
+        best = peers["mujoco_best"]["largest_difference_rad"]
+        targets.append(Target("from MuJoCo's RK4 at 0.1 ms, with its curves", best, 1e-5, "rad"))
+        beside = f" With its curves, MuJoCo's Runge-Kutta is {best:.1g} rad away."
+
+    def draw(figure: Figure) -> None:
+        axes = panels(figure, 1, 2)[0]
+        colours = dict(zip(runs, (COLOURS["ours"], OTHERS[0]), strict=True))
+        for name, log in runs.items():
+            axes[0].plot(log.t, log.v[:, 1], lw=0.8, color=colours[name], label=name)
+        axes[1].loglog(STEPS, errors, "o-", color=COLOURS["ours"], label="in the step")
+        axes[1].loglog(STEPS, reduced, "s-", color=OTHERS[1], label="REDMAX")
+        finish(axes[0], "time [s]", "rate of the elbow [rad/s]", f"timestep {COARSE:g} s")
+        finish(axes[1], "timestep [s]", "error [rad]", f"after {seconds:g} s")
+
+    return Result(
+        {"timesteps_s": STEPS, "seconds": seconds, "activations": (TENSE, PULLING)},
+        ours,
+        peers,
+        tuple(targets),
+        f"At {COARSE * 1e3:g} ms stiff muscles come to rest, at {left['in the step']:.1g} rad/s, "
+        f"where forces that are held leave {left['held']:.2g} rad/s. Errors fall with order "
+        f"{orders['ours']:.2f}, those of REDMAX with {orders['redmax']:.2f}.{beside}",
+        draw,
+    )
+
+
+def _at_rest(robot: Mechanism, seconds: float) -> Any:
+    """The log of an arm whose muscles all pull, from beside its home."""
+    sim = Simulation(robot, COARSE)
+    sim.set_state(np.asarray(robot.home) + AWAY)
+    return sim.run(seconds, Drive(robot, lambda sim: TENSE, TENSE))
+
+
+def _end(sim: Any, activations: Sequence[float], seconds: float) -> Array:
+    """Angles after some time at constant activations."""
+    sim.set_state()
+    sim.set_controls(activations)
+    sim.run(seconds)
+    return np.array(sim.q)
+
+
+def with_curves_of_mujoco(robot: Mechanism) -> Mechanism:
+    """The arm with muscles as MuJoCo has them, of the same force and optimal length."""
+    found = []
+    for actuator in robot.actuators:
+        hill: Any = actuator.muscle
+        ends = tuple(hill.tendon_length + hill.optimal_length * x for x in (0.6, 1.4))
+        muscle = Muscle(hill.force, ends, (0.6, 1.4), fastest=hill.fastest)
+        found.append(replace(actuator, muscle=muscle, activation=None))
+    return replace(robot, actuators=tuple(found))
+
+
+def _beside_mujoco(seconds: float) -> dict[str, dict[str, Any]]:
+    """How far MuJoCo is from ours at a tenth of a millisecond, by default and as well as it can."""
+    import mujoco
+
+    robot = with_curves_of_mujoco(arm_with_muscles(around=False))
+    ours = _end(Simulation(robot, 1e-4), PULLING, seconds)
+    peers = {}
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "arm.xml"
+        save(robot, path)
+        model = mujoco.MjModel.from_xml_path(str(path))
+    for name, integrator, dt in (
+        ("mujoco_default", mujoco.mjtIntegrator.mjINT_EULER, 2e-3),
+        ("mujoco_best", mujoco.mjtIntegrator.mjINT_RK4, 1e-4),
+    ):
+        model.opt.integrator, model.opt.timestep = integrator, dt
+        data = mujoco.MjData(model)
+        data.qpos[:], data.ctrl[:] = robot.home, PULLING
+        for _ in range(round(seconds / dt)):
+            mujoco.mj_step(model, data)
+        settings = {"integrator": integrator.name, "timestep_s": dt}
+        peers[name] = {"settings": settings, "largest_difference_rad": largest(data.qpos - ours)}
+    return peers
+
+
+MUSCLES = Experiment(
+    ("redmax-muscle",),
+    "an arm with muscles whose forces are laws of their length within the step",
+    "stable at 10 ms where held forces are not, of order two, and as MuJoCo with its own curves",
+    run_muscle,
+)
