@@ -32,6 +32,7 @@ from robosim.batch.rollout import Rollout
 from robosim.batch.runs import Runs
 from robosim.batch.starts import Starts, starts_at
 from robosim.batch.stepping import Stepping
+from robosim.batch.taping import check_taped, taped
 from robosim.compiled.model import Model
 from robosim.compiled.state import State
 from robosim.description.mechanism import Mechanism
@@ -104,6 +105,7 @@ class BatchSimulation:
         self._memory: dict[tuple[int, int, tuple[bool, bool], bool], Runs] = {}
         self._named: dict[str, Controls] = {}
         self._models: dict[int, tuple[Mechanism, Model]] = {}  # of robots that have been given
+        self._linearizers: dict[Any, Any] = {}
 
     def __repr__(self) -> str:
         return f"<BatchSimulation of {self.n} {self.robot.name!r}, steps of {self.timestep:g} s>"
@@ -324,6 +326,7 @@ class BatchSimulation:
         kp: ArrayLike | None = None,
         kd: ArrayLike | None = None,
         every: int = 1,
+        tape: bool | str = False,
     ) -> Rollout:
         """Take steps from where the states are.
 
@@ -345,11 +348,13 @@ class BatchSimulation:
         every : int
             Steps from one knot of the result to the next, as for `Simulation.run`; the last one is
             there as well.
+        tape : bool, or "carried"
+            Give a `TapedRollout`, which has gradients; see docs/gradients.md.
 
         Raises
         ------
         ControllerError
-            For a wrong shape, a value that is not finite, or a controller in Python.
+            For a wrong shape, what is not finite, a controller in Python, or a taped jitted one.
         """
         steps, every = count("steps", steps), count("every", every)
         self._stepping.count_all()
@@ -357,14 +362,16 @@ class BatchSimulation:
             self._stepping.count(i)
             self._stepping.take_up(i)
         refuse_starts(dict(enumerate(self._sims)))
-        control = self._controls_of(controller)
-        begin = self.time
+        control, begin = self._controls_of(controller), self.time
+        if tape:
+            check_taped(tape, every, control, self._origin)
         goals, rates = control.moving_targets(begin, steps, self.timestep)
         if targets is not None:
             goals = by_step("targets", targets, self.robot, self.n, steps)
         forces = None if torques is None else by_step("torques", torques, self.robot, self.n, steps)
         moving = goals is not None and goals.shape[1] > 1, rates is not None
         memory = self._memory_for(steps, moving, forces is not None, every)
+        memory.anew = tape is True
         gains = memory.gains
         gains[:] = control.gains
         for name, value in (("kp", kp), ("kd", kd)):
@@ -392,7 +399,9 @@ class BatchSimulation:
             for i in self._stepping.lent:
                 self._stepping.count(i)
         self._stepping.tell_of_turns(memory, begin, done)
-        return self._read(memory, steps, begin, done)
+        found = self._read(memory, steps, begin, done)
+        more = self._origin, self._sims, self.threads, found, memory, self._linearizers
+        return taped(*more) if tape else found
 
     def bind(
         self,

@@ -35,6 +35,7 @@ class Runs:
         self.controllers = np.zeros((n, 1), dtype=np.int64)
         self.starts = np.zeros((n, 1))
         self.every, rows = every, -(-steps // every)
+        self.anew = False  # whether each step begins anew at the q and v of its knot
         self.q, self.v = np.empty((n, rows, robot.nq)), np.empty((n, rows, robot.nv))
         self.tau = np.empty((n, rows, rates))
         self.infos = np.zeros((n, steps), dtype=INFO)

@@ -222,8 +222,9 @@ class Stepping:
     ) -> None:
         """Take the steps of states that have the same kernels, as far as they go."""
         first = self.sims[todo[0]].engine.handle
-        run_states, parts_kind = runner(first, memory.handles[0]), first.kind
-        groups = self.grouped(todo, done) if self.lanes else {}
+        run_states = runner(first, memory.handles[0], memory.anew)
+        parts_kind = first.kind
+        groups = self.grouped(todo, done) if self.lanes and not memory.anew else {}
         together = [np.arange(g * WIDTH, (g + 1) * WIDTH) for g in groups]
         alone = np.setdiff1d(todo, np.concatenate(together)) if groups else todo
         for g in {int(i) // WIDTH for i in alone} & self.groups.keys():

@@ -41,10 +41,11 @@ class DualParts(NamedTuple):
     nq: int
     nv: int
     begins: Array  # q, v and torques of all coordinates that the step begins with
-    along: Array  # (n, as many) directions
+    along: Array  # (n, as many, and targets, kp and kd of the gains) directions
     ends: Array  # (nq + nv,) q and v where it ends
     slopes: Array  # (n, nq + nv) along the directions
     gains: NDArray[np.void]  # GAINS of a PD that acts, without derivatives
+    pd: NDArray[np.void]  # the same with them
     held: NDArray[np.int64]  # coordinates that are held or driven at the start
     goal: Any
     rate: Any
@@ -67,7 +68,7 @@ class Starts(NamedTuple):
 
     begins: Array  # (n, nq + nv + velocities)
     external: Array  # (n, nb + 1, 6) wrenches
-    targets: Array  # (n, nu) of a PD
+    gains: NDArray[np.void]  # (n, nu) GAINS of a PD
     solved: NDArray[np.int64]  # (n,) 1 where the plain step has been taken
     status: NDArray[np.int64]  # (n,)
     ends: Array  # (n, nq + nv)
@@ -98,6 +99,8 @@ class DualStep:
         Those of the state and of the actuated coordinates, or so many that do not change either.
     gains : GAINS of a PD that acts
     closes : bool
+    of_pd : int
+        0, or 1 for directions of the targets of the gains, or 3 for those of kp and kd, too.
     """
 
     def __init__(
@@ -107,19 +110,25 @@ class DualStep:
         directions: int | None,
         gains: NDArray[np.void],
         closes: bool,
+        of_pd: int = 0,
     ) -> None:
         parts: Parts = plain.values
         nq, nv, rates = robot.nq, robot.nv, len(parts.model.coordinates)
         guesses = widened(parts.memory.guesses)
         loads = widened(parts.loads)
-        count = 2 * nv + robot.nu if directions is None else directions
-        along = np.zeros((count, nq + nv + rates))
+        by_torques = 2 * nv + robot.nu
+        by_state = by_torques + of_pd * len(gains)
+        count = by_state if directions is None else directions
+        along = np.zeros((count, nq + nv + rates + 3 * len(gains)))
         places, turns = tangent_places(robot)
         if directions is None:
             singles = np.flatnonzero(places >= 0)
             along[singles, places[singles]] = 1.0
             along[range(nv, 2 * nv), range(nq, nq + nv)] = 1.0
-            along[range(2 * nv, count), nq + nv + np.asarray(robot.actuated, dtype=np.int64)] = 1.0
+            motors = nq + nv + np.asarray(robot.actuated, dtype=np.int64)
+            along[range(2 * nv, by_torques), motors] = 1.0
+            aims = range(nq + nv + rates, nq + nv + rates + count - by_torques)
+            along[range(by_torques, count), aims] = 1.0
         narrow = parts.memory.guesses
         # Contacts one by one, as most of them are not there.
         rest = narrow._replace(contacts=narrow.contacts[:0], features=narrow.features[:0])
@@ -144,6 +153,7 @@ class DualStep:
             np.zeros(nq + nv),
             np.zeros((count, nq + nv)),
             gains.copy(),
+            widened(gains),
             np.zeros(rates, dtype=np.int64),
             widened(np.zeros(rates)),
             widened(np.zeros(rates)),
@@ -176,12 +186,12 @@ class DualStep:
         """Memory for some starts; of a single one it is there once."""
         if n == 1 and self._single is not None:
             return self._single
-        on, targets = self.parts, len(self.parts.gains)
+        on = self.parts
         made = Handle(
             Starts(
                 np.zeros((n, len(on.begins))),
                 np.zeros((n, len(on.loads.external), 6)),
-                np.zeros((n, targets)),
+                np.zeros((n, len(on.gains)), dtype=on.gains.dtype),
                 np.zeros(n, dtype=np.int64),
                 np.zeros(n, dtype=np.int64),
                 np.zeros((n, len(on.ends))),

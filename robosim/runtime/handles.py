@@ -26,6 +26,7 @@ from robosim.kernels.compiler.jit import entry, part
 from robosim.kernels.solve.attempts import find_motion
 from robosim.kernels.solve.graph import scheme as graph
 from robosim.kernels.solve.tree import scheme as tree
+from robosim.kernels.step.anew import run_anew
 from robosim.kernels.step.run import run_steps
 from robosim.runtime.background import Apart
 
@@ -128,7 +129,7 @@ class Handle:
 
 _KINDS: dict[Any, tuple[int, int]] = {}  # layout -> kind of its type, and the words that it needs
 _SOLVERS: dict[int, Apart] = {}
-_RUNNERS: dict[tuple[int, int], Runner] = {}
+_RUNNERS: dict[tuple[int, int, bool], Runner] = {}
 INFO_TYPE = from_dtype(INFO)
 ADDRESSES = types.Array(types.int64, 1, "C")
 
@@ -190,18 +191,20 @@ def begin_compiling(parts: Handle) -> None:
     solver(parts.kind, INFO_TYPE)
 
 
-def runner(parts: Handle, run: Handle) -> Runner:
+def runner(parts: Handle, run: Handle, anew: bool = False) -> Runner:
     """The function ``f(parts, runs, done, end)`` for handles of these kinds, compiled.
 
     `parts` (n,) are addresses of `Parts`, `runs` (n,) of a `Run` each.
     It steps one state after the other, each from row done[i] of its run to row `end`, and leaves
     done[i] at the step that failed, or at `end`. It does not hold the interpreter's lock.
+    With `anew` each step begins anew at the q and v of its knot.
     """
-    kinds = parts.kind, run.kind
-    if kinds not in _RUNNERS:
+    kinds, key = (parts.kind, run.kind), (parts.kind, run.kind, anew)
+    if key not in _RUNNERS:
         others = ADDRESSES, ADDRESSES, ADDRESSES, types.int64
-        _RUNNERS[kinds] = solver(parts.kind, INFO_TYPE).given_to(_make_runner(*kinds), others)
-    return _RUNNERS[kinds]
+        made = _make_runner_anew(*kinds) if anew else _make_runner(*kinds)
+        _RUNNERS[key] = solver(parts.kind, INFO_TYPE).given_to(made, others)
+    return _RUNNERS[key]
 
 
 def _make_runner(parts_kind: int, run_kind: int) -> Any:
@@ -218,3 +221,19 @@ def _make_runner(parts_kind: int, run_kind: int) -> Any:
             )
 
     return run_states
+
+
+def _make_runner_anew(parts_kind: int, run_kind: int) -> Any:
+    scheme = scheme_of(parts_kind)
+
+    @entry
+    @named(parts_kind, run_kind)
+    def run_states_anew(solver, parts, runs, done, end):  # type: ignore[no-untyped-def]
+        for i in range(parts.shape[0]):
+            model, state, memory, loads, work, options = load(parts[i], parts_kind)
+            run, solves = load(runs[i], run_kind), (solver, parts[i])
+            done[i] = run_anew(
+                scheme, model, state, memory, loads, work, options, solves, run, done[i], end
+            )
+
+    return run_states_anew

@@ -9,10 +9,11 @@ without an equation of their own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from itertools import pairwise
+from typing import Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -40,6 +41,9 @@ if not PLAIN:
 
 
 FEWEST = 8  # states that are worth a thread of their own
+Worker = TypeVar("Worker")
+Row = TypeVar("Row")
+T = TypeVar("T")
 
 
 class Linearizable(Formulation, Protocol):
@@ -96,15 +100,9 @@ def linearize(
     ControllerError
         For torques of a wrong shape, or a PD for another robot.
     """
-    if PLAIN:
-        raise OptionError(
-            "derivatives of steps need numba's internals, which are switched off or of another "
-            "version: unset ROBOSIM_PLAIN_NUMBA, or install a numba of the declared range"
-        )
+    check_derivatives(contact_speed)
     if not (controller is None or isinstance(controller, PD)):
         raise OptionError(f"controller must be a PD or None, not {type(controller).__name__}")
-    if contact_speed is not None and not contact_speed > 0.0:
-        raise OptionError(f"contact_speed must be positive, not {contact_speed!r} m/s")
     given = contact_speed, tuple(parameters), controller is not None
     one: Any = sim
     if _is_simulation(one):
@@ -121,6 +119,17 @@ def linearize(
         return stacked(_of_alike(sims, given, threads, rows, controller))
     pairs = zip(sims, rows, strict=True)
     return stacked([_linearizer_of(each, *given).at(each, tau, controller) for each, tau in pairs])
+
+
+def check_derivatives(contact_speed: float | None) -> None:
+    """Refuse derivatives that cannot be had."""
+    if PLAIN:
+        raise OptionError(
+            "derivatives of steps need numba's internals, which are switched off or of another "
+            "version: unset ROBOSIM_PLAIN_NUMBA, or install a numba of the declared range"
+        )
+    if contact_speed is not None and not contact_speed > 0.0:
+        raise OptionError(f"contact_speed must be positive, not {contact_speed!r} m/s")
 
 
 def _rows_for(n: int, torques: Any) -> list[Any]:
@@ -145,19 +154,34 @@ def _of_alike(
     controller: PD | None,
 ) -> list[Linearization]:
     """Of simulations that are alike, by threads that have memory of their own."""
-    threads = max(1, min(threads, len(sims) // FEWEST))
+    threads = threads_for(len(sims), threads)
     workers = [_linearizer_of(sims[0], *given, worker=k) for k in range(threads)]
-    if threads == 1:
-        return workers[0].of_all(sims, torques, controller)
+
+    def take(worker: Linearizer, rows: Sequence[tuple[Any, Any]]) -> list[Linearization]:
+        some, forces = zip(*rows, strict=True)
+        return worker.of_all(some, forces, controller)
+
+    return side_by_side(workers, list(zip(sims, torques, strict=True)), take)
+
+
+def threads_for(n: int, threads: int) -> int:
+    """How many threads so many states are worth."""
+    return max(1, min(threads, n // FEWEST))
+
+
+def side_by_side(
+    workers: Sequence[Worker], rows: Sequence[Row], take: Callable[[Worker, Sequence[Row]], list[T]]
+) -> list[T]:
+    """What `take` finds of all rows, by workers in threads that have a part of the rows each."""
+    if len(workers) == 1:
+        return take(workers[0], rows)
     # The first one by itself, as what it compiles is the same for all.
-    found = workers[0].of_all(sims[:1], torques[:1], controller)
-    parts = np.array_split(np.arange(1, len(sims)), threads)
-    with ThreadPoolExecutor(threads) as pool:
+    found = take(workers[0], rows[:1])
+    ends = np.linspace(1, len(rows), len(workers) + 1).astype(int).tolist()
+    with ThreadPoolExecutor(len(workers)) as pool:
         jobs = [
-            pool.submit(
-                worker.of_all, [sims[i] for i in part], [torques[i] for i in part], controller
-            )
-            for worker, part in zip(workers, parts, strict=True)
+            pool.submit(take, worker, rows[begin:end])
+            for worker, (begin, end) in zip(workers, pairwise(ends), strict=True)
         ]
         for job in jobs:
             found += job.result()
@@ -183,10 +207,15 @@ _LINEARIZERS: WeakKeyDictionary[Any, dict[Any, Linearizer]] = WeakKeyDictionary(
 
 
 class MaximalLinearizer(Linearizer):
-    """Memory for the derivatives of a `Simulation`'s steps."""
+    """Memory for the derivatives of a `Simulation`'s steps; `of_pd` as for `DualStep`."""
 
     def __init__(
-        self, sim: Simulation, contact_speed: float | None, parameters: tuple[str, ...], pd: bool
+        self,
+        sim: Simulation,
+        contact_speed: float | None,
+        parameters: tuple[str, ...],
+        pd: bool,
+        of_pd: int = 0,
     ) -> None:
         robot = with_present(sim.robot, parameters)
         self._twin = sim.copy() if robot is sim.robot else sim.with_robot(robot)
@@ -202,6 +231,7 @@ class MaximalLinearizer(Linearizer):
         self._arc = sim.timestep if engine.parts.options.order == 2 else 0.0
         held = self._twin.held
         self._gains = held.no_gains.copy() if pd else held.no_gains[:0]
+        self._of_pd = of_pd
         # By what steps are solved with: another solver, or blocks of other pairs of bodies.
         self._by_model: dict[int, ByModel] = {}
         self._last: tuple[DualStep, Handle] | None = None
@@ -218,24 +248,27 @@ class MaximalLinearizer(Linearizer):
         torques: Sequence[ArrayLike | None],
         controller: PD | None,
     ) -> list[Linearization]:
-        """See `Linearizer`; in one call of compiled code where that can take all of a step."""
+        """See `Linearizer`."""
         each = list(zip(sims, torques, strict=True))
-        alone = controller is not None and controller.velocity_motion is not None
-        if len(sims) > 1 and (alone or sims[0].parts.loads.controls is not None):
-            # All that are taken in one call have the same controls, and velocities of the PD.
+        if len(sims) > 1 and sims[0].parts.loads.controls is not None:
+            # All that are taken in one call have the same controls.
             return [self.at(sim, tau, controller) for sim, tau in each]
         given = [self._given(sim, tau, controller) for sim, tau in each]
+        return [self._told(step) for step in self.of_given(given)]
+
+    def of_given(self, given: Sequence[Given]) -> list[Step]:
+        """Steps from some starts, in one call of compiled code where that can take all of them."""
         if self._closes:
-            return [self._one(one, controller) for one in given]
+            return [self._one(one) for one in given]
         self._twin.engine.start_anew(given[0].time)
         steps = self._steps()
         starts = self._take(steps.by_state, given)
         self._last = steps.by_state, starts
         others = [self._take(other, given) for other in steps.by_parameters]
         return [
-            self._told(starts, others, i)
+            self._read(starts, others, i)
             if starts.values.status[i] == CONVERGED
-            else self._one(one, controller)
+            else self._one(one)
             for i, one in enumerate(given)
         ]
 
@@ -248,7 +281,7 @@ class MaximalLinearizer(Linearizer):
             self._twin.engine.start_anew(given.time)
         starts = None if self._closes else self._take(self._steps().plain, (given,))
         if starts is None or starts.values.status[0] != CONVERGED:
-            given, mid = self._solve(given, controller)
+            given, mid = self._solve(given)
             starts = self._take(self._steps().plain, (given,), mid)
         ends, nq = starts.values.ends[0].copy(), self.robot.nq
         return ends[:nq], ends[nq:], contact_modes(self.robot, *self._contacts(starts, 0))
@@ -261,13 +294,12 @@ class MaximalLinearizer(Linearizer):
         return bool(starts.values.status[0] == CONVERGED)
 
     def _given(self, sim: Simulation, torques: ArrayLike | None, controller: PD | None) -> Given:
-        full, targets = self._forces(sim, torques, controller), self._gains["target"]
+        full, gains = self._forces(sim, torques, controller), self._gains.copy()
         if controller is not None:
-            self._gains[:] = controller.gains
-            controller.aim(self._gains, sim.time)
-            targets = self._gains["target"].copy()
+            gains[:] = controller.gains
+            controller.aim(gains, sim.time)
         loads = sim.parts.loads
-        given = Given(sim.q, sim.v, full, loads.external["w"], targets, sim.time, loads.controls)
+        given = Given(sim.q, sim.v, full, loads.external["w"], gains, sim.time, loads.controls)
         self._act(given)
         return given
 
@@ -277,13 +309,13 @@ class MaximalLinearizer(Linearizer):
         if given.controls is not None and held is not None:
             held[:] = given.controls
 
-    def _one(self, given: Given, controller: PD | None) -> Linearization:
+    def _one(self, given: Given) -> Step:
         """One whose plain step takes more than compiled code: loops to close, another solver."""
-        given, mid = self._solve(given, controller)
+        given, mid = self._solve(given)
         steps = self._steps()
         starts = self._take(steps.by_state, (given,), mid)
         self._last = steps.by_state, starts
-        return self._told(starts, [self._take(one, (given,), mid) for one in steps.by_parameters])
+        return self._read(starts, [self._take(one, (given,), mid) for one in steps.by_parameters])
 
     def _steps(self) -> ByModel:
         """What takes steps of the model that the twin is at."""
@@ -291,8 +323,9 @@ class MaximalLinearizer(Linearizer):
         parts = engine.parts
         if id(parts.model) not in self._by_model:
             make = partial(
-                DualStep, engine.handle, self.robot, gains=self._gains, closes=self._closes
-            )
+                DualStep, engine.handle, self.robot, gains=self._gains, closes=self._closes,
+                of_pd=self._of_pd,
+            )  # fmt: skip
             others = []
             for begin in range(0, len(self.parameters), DIRECTIONS):
                 other = make(directions=DIRECTIONS)
@@ -314,8 +347,7 @@ class MaximalLinearizer(Linearizer):
             for part in one[:3]:
                 values.begins[i, at : at + len(part)] = part
                 at += len(part)
-            values.external[i], values.targets[i] = one.external, one.targets
-        on.gains[:] = self._gains
+            values.external[i], values.gains[i] = one.external, one.gains
         values.status[:] = values.solved[:] = 0
         if mid is not None:
             values.solved[:], on.mid[:] = 1, mid
@@ -342,23 +374,28 @@ class MaximalLinearizer(Linearizer):
         values = starts.values
         return self._twin.parts.model, values.told[i, : values.count[i]].copy()
 
-    def _told(self, starts: Handle, others: Sequence[Handle], i: int = 0) -> Linearization:
+    def _read(self, starts: Handle, others: Sequence[Handle], i: int = 0) -> Step:
         """What a step along all directions has come to."""
-        robot, base, values = self.robot, 2 * self.robot.nv, starts.values
-        ends, changes = values.ends[i].copy(), values.changes[i].T.copy()
-        by = [np.zeros((base, 0)), *(other.values.changes[i].T for other in others)]
+        values, rows = starts.values, [np.zeros((0, 2 * self.robot.nv))]
+        rows += [other.values.changes[i] for other in others]
+        by = np.concatenate(rows)[: len(self.parameters)]
+        return Step(values.ends[i].copy(), values.changes[i].copy(), by, self._contacts(starts, i))
+
+    def _told(self, step: Step) -> Linearization:
+        robot, base = self.robot, 2 * self.robot.nv
+        changes = step.changes.T.copy()
         return Linearization(
-            ends[: robot.nq],
-            ends[robot.nq :],
+            step.ends[: robot.nq],
+            step.ends[robot.nq :],
             changes[:, :base],
             changes[:, base:],
-            np.hstack(by)[:, : len(self.parameters)],
+            step.by.T.copy(),
             self._inputs,
             self.parameters,
-            partial(contact_modes, robot, *self._contacts(starts, i)),
+            partial(contact_modes, robot, *step.contacts),
         )
 
-    def _solve(self, given: Given, controller: PD | None) -> tuple[Given, Array]:
+    def _solve(self, given: Given) -> tuple[Given, Array]:
         """The plain step by itself; where it begins, loops closed, and the joints' rates there."""
         twin = self._twin
         if self._closes:
@@ -369,7 +406,7 @@ class MaximalLinearizer(Linearizer):
         begin = twin.parts.state.joints["mid"].copy()
         twin.parts.loads.external["w"] = given.external
         self._act(given)
-        if controller is None:
+        if len(given.gains) == 0:
             # Without a look at how the step begins, which is where another one has ended.
             engine = twin.engine
             twin.held.hold(given.torques[: self.robot.nv], "linearize was given")
@@ -377,7 +414,7 @@ class MaximalLinearizer(Linearizer):
                 engine.single.values.motions[:] = twin.motions_ahead(1)
             engine.advance_once(engine.single)
         else:
-            twin.run(twin.timestep, controller)
+            twin.run(twin.timestep, PD.with_gains(given.gains))
         return given, begin
 
 
@@ -388,9 +425,18 @@ class Given(NamedTuple):
     v: Array
     torques: Array  # of all coordinates
     external: Array
-    targets: Array
+    gains: NDArray[np.void]  # GAINS of a PD, or none
     time: float
     controls: Array | None  # of implicit actuators
+
+
+class Step(NamedTuple):
+    """A step to first order, with rows for directions."""
+
+    ends: Array  # (nq + nv,)
+    changes: Array  # (directions, 2 nv) by the state, torques and, if asked for, a PD
+    by: Array  # (np, 2 nv) by the parameters
+    contacts: tuple[Model, NDArray[np.void]]  # what `contact_modes` are told
 
 
 class ByModel(NamedTuple):

@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.description.body import Body
+from robosim.description.centres import centre_of, with_inertial
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ModelError, OptionError
 
 PARAMETERS = {
     "mass:BODY": "mass of a body [kg], or of the body that has a frame; its inertia stays",
+    "centre:BODY:AXIS": "of mass, along an axis, from the origin of the reference frame [m]",
+    "inertia:BODY:AXES": "about the centre of mass: xx, yy, zz, xy, xz or yz [kg m^2]",
     "friction:BODY": "coefficient of all contacts of a body, points and shapes",
     "damping:JOINT": "damping of all coordinates of a joint",
     "stiffness:JOINT": "stiffness of all coordinates of a joint",
@@ -26,6 +29,9 @@ PARAMETERS = {
 """What can be named, and what it is."""
 _OF_JOINTS = {"damping": "damping", "stiffness": "stiffness", "armature": "armature"}
 _OF_JOINTS["dry_friction"] = "friction"
+AXES = ("x", "y", "z")
+ENTRIES = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
+SIGNED = "centre", "inertia"  # may be negative, or zero
 STEP = 1e-4  # of a value, in the differences of what follows from it
 LEAST = 1e-3  # value below which steps are parts of this
 PRESENT = 1e-100  # value of what is zero, so that it is part of the equations
@@ -41,13 +47,14 @@ def slopes_of(
     out = []
     for name in names:
         value, varied = parameter(robot, name)
-        if value == 0.0:
+        signed = name.partition(":")[0] in SIGNED
+        if value == 0.0 and not signed:
             raise OptionError(
                 f"'{name}' is zero, and what is zero is not part of the equations: give it a "
                 "small value to have derivatives by it"
             )
         step = STEP * max(abs(value), LEAST)
-        below = step if value >= step else 0.0  # none of these is negative
+        below = step if signed or value >= step else 0.0  # most of these are not negative
         low, high = (model_of(varied(value + change)) for change in (-below, step))
         out.append(_difference(low, high, below + step))
     return out
@@ -90,11 +97,10 @@ def parameter(robot: Mechanism, name: str) -> tuple[float, Callable[[float], Mec
     if kind in _OF_JOINTS:
         return _of_joints(robot, _OF_JOINTS[kind], whose, name)
     known = [body.name for body in robot.bodies]
+    if kind in SIGNED:
+        return _of_inertial(robot, kind, whose, name)
     if kind in ("mass", "friction"):
-        try:
-            whose = known[robot.body_or_frame(whose)[0]]
-        except ModelError:
-            whose = ""
+        whose = _body_of(robot, whose)
     if kind not in ("mass", "friction") or not whose:
         raise OptionError(
             f"there is no parameter '{name}'; they are {', '.join(PARAMETERS)}, with bodies "
@@ -128,6 +134,45 @@ def parameter(robot: Mechanism, name: str) -> tuple[float, Callable[[float], Mec
         return replace(_with_body(robot, whose, rough), contacts=contacts)
 
     return float(coefficients.pop()), rougher
+
+
+def _body_of(robot: Mechanism, name: str) -> str:
+    """The name of the body that is meant, or that has a frame of that name; "" if there is none."""
+    try:
+        return robot.bodies[robot.body_or_frame(name)[0]].name
+    except ModelError:
+        return ""
+
+
+def _of_inertial(
+    robot: Mechanism, kind: str, whose: str, name: str
+) -> tuple[float, Callable[[float], Mechanism]]:
+    """A coordinate of a centre of mass, or an entry of an inertia."""
+    given, _, which = whose.rpartition(":")
+    body = _body_of(robot, given)
+    known: tuple[str, ...] = AXES if kind == "centre" else tuple(ENTRIES)
+    if not body or which not in known:
+        raise OptionError(
+            f"there is no parameter '{name}'; it is '{kind}:BODY:' with one of "
+            f"{', '.join(known)}, and bodies are {', '.join(one.name for one in robot.bodies)}"
+        )
+    if kind == "centre":
+        at, axis = centre_of(robot, body), AXES.index(which)
+
+        def elsewhere(value: float) -> Mechanism:
+            centre = at.copy()
+            centre[axis] = value
+            return with_inertial(robot, body, centre=centre)
+
+        return float(at[axis]), elsewhere
+    (i, j), inertia = ENTRIES[which], np.asarray(robot.body(body).inertia)
+
+    def other(value: float) -> Mechanism:
+        changed = inertia.copy()
+        changed[i, j] = changed[j, i] = value
+        return with_inertial(robot, body, inertia=changed)
+
+    return float(inertia[i, j]), other
 
 
 def _of_joints(

@@ -141,6 +141,13 @@ class PD:
         told += ["implicit"] * bool(np.any(gains["implicit"]))
         return f"<{type(self).__name__} of {', '.join(told)}>"
 
+    @classmethod
+    def with_gains(cls, gains: NDArray[np.void]) -> PD:
+        """One with all of these gains (nu,), as those of another."""
+        made = cls.__new__(cls)
+        made.gains, made.motion, made.velocity_motion = gains.copy(), None, None
+        return made
+
     def begin_at(self, time: float) -> None:
         """Let a gait set in at this time [s] of the simulation, as one that takes over there."""
 
@@ -214,6 +221,18 @@ def motor_torques(gains: NDArray[np.void], asked: Array, rates: Array) -> Array:
         np.maximum(limit - droop * np.maximum(way * rates, 0.0), 0.0) for way in (1.0, -1.0)
     )
     return np.asarray(np.clip(asked, -least, most))
+
+
+def motor_slopes(gains: NDArray[np.void], asked: Array, rates: Array) -> tuple[Array, Array]:
+    """Derivatives of `motor_torques` by what is asked for (1 or 0) and by the rates."""
+    limit, ends = gains["limit"], np.isfinite(gains["speed"])
+    droop = np.divide(limit, gains["speed"], out=np.zeros(limit.shape), where=ends)
+    most, least = (
+        np.maximum(limit - droop * np.maximum(way * rates, 0.0), 0.0) for way in (1.0, -1.0)
+    )
+    above, below = asked > most, asked < -least
+    falls = (above & (rates > 0.0) & (most > 0.0)) | (below & (rates < 0.0) & (least > 0.0))
+    return np.where(above | below, 0.0, 1.0), np.where(falls, -droop, 0.0)
 
 
 def _numbers(value: Any) -> Array:

@@ -37,7 +37,7 @@ LAYERS = {
     "cluster": ("cluster", "workers"),
     "peers": ("peers",),
     "files and views": ("loaders", "models", "viz"),
-    "learning": ("learning", "optimize"),
+    "learning": ("gradients", "identification", "learning", "optimize"),
     "environments": ("envs", "ahead"),
     "package": ("__init__",),
     "programs": ("cli", "bench", "experiments", "__main__"),

@@ -104,6 +104,12 @@ def constraint_matrix(model, system, work, yielding):
 
 @entry
 def close_loops(model, state, system, work, held, goal, max_iterations):
+    """`move_onto_loops`, called from Python."""
+    return move_onto_loops(model, state, system, work, held, goal, max_iterations)
+
+
+@kernel
+def move_onto_loops(model, state, system, work, held, goal, max_iterations):
     """Move the bodies onto all constraints, by as little as can be; returns what is left of them.
 
     Gauss-Newton: every iteration is the smallest motion in the mass metric that satisfies the
@@ -152,6 +158,12 @@ def close_loops(model, state, system, work, held, goal, max_iterations):
 
 @entry
 def start_projected(model, state, memory, loads, work, held, goal_rate, dt):
+    """`start_near`, called from Python."""
+    return start_near(model, state, memory, loads, work, held, goal_rate, dt)
+
+
+@kernel
+def start_near(model, state, memory, loads, work, held, goal_rate, dt):
     """Start from the bodies' poses with the velocities nearest to theirs that the joints allow.
 
     Nearest in the mass metric; returns a status.

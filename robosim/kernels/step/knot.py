@@ -14,6 +14,12 @@ CLOSE = 1e-16  # change of rates, as part of the largest, below which they are f
 
 @entry
 def set_bodies(model, state, memory, work, dt):
+    """`put_bodies`, called from Python."""
+    put_bodies(model, state, memory, work, dt)
+
+
+@kernel
+def put_bodies(model, state, memory, work, dt):
     """Put the bodies where state.q and state.v say, as the tree's joints lead to them."""
     place_bodies(model, state.q, work, memory.system.pose1)
     move_bodies(model, memory.system.pose1, state.q, state.v, work, work.twists)

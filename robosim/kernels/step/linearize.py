@@ -2,13 +2,13 @@
 
 from math import sqrt
 
-from robosim.kernels.compiler.addresses import read_word, write_word
+from robosim.kernels.compiler.addresses import copy_record, read_word, write_word
 from robosim.kernels.compiler.duals import DIRECTIONS, number_of, slope, with_slope
 from robosim.kernels.compiler.jit import kernel, stage
 from robosim.kernels.equations.algebra import fill
 from robosim.kernels.solve.status import CONVERGED
-from robosim.kernels.step.closure import close_loops, start_projected
-from robosim.kernels.step.knot import set_bodies
+from robosim.kernels.step.closure import move_onto_loops, start_near
+from robosim.kernels.step.knot import put_bodies
 from robosim.kernels.step.run import control
 from robosim.kernels.step.saved import copy_guesses
 from robosim.kernels.step.step import step
@@ -28,7 +28,7 @@ def linearized_starts(scheme, plain, on, starts, plain_solver, solver, arc):
         for n in range(on.begins.shape[0]):
             on.begins[n] = starts.begins[i, n]
         for n in range(on.gains.shape[0]):
-            on.gains[n].target = starts.targets[i, n]
+            copy_record(starts.gains[i, n], on.gains[n])
         if starts.solved[i] == 0:
             start_plainly(model, state, memory, loads, work, on, starts.external[i], arc)
             status = step(
@@ -65,7 +65,7 @@ def start_plainly(model, state, memory, loads, work, on, external, arc):
     for b in range(external.shape[0]):
         for k in range(6):
             loads.external[b].w[k] = external[b, k]
-    set_bodies(model, state, memory, work, arc)
+    put_bodies(model, state, memory, work, arc)
     for j in range(on.mid.shape[0]):
         for row in range(6):
             on.mid[j, row] = state.joints[j].mid[row]
@@ -185,8 +185,10 @@ def linearized_steps(scheme, on, solver, arc):
 
 @kernel
 def begin_at(on, begin, count):
-    """Coordinates, velocities and torques that a step begins with, and some directions of them."""
+    """What a step begins with, and some directions of it: q, v, torques, a PD."""
     q, v, tau, nq, nv = on.state.q, on.state.v, on.loads.tau, on.nq, on.nv
+    for n in range(on.gains.shape[0]):
+        copy_gains(on.gains[n], on.pd[n])
     for i in range(q.shape[0]):
         q[i] = on.begins[i] if i < nq else 0.0
     for i in range(v.shape[0]):
@@ -200,6 +202,20 @@ def begin_at(on, begin, count):
             v[i] = with_slope(v[i], k, on.along[begin + k, nq + i])
         for i in range(tau.shape[0]):
             tau[i] = with_slope(tau[i], k, on.along[begin + k, nq + nv + i])
+        for n in range(on.gains.shape[0]):
+            pd, at, count = on.pd[n], nq + nv + tau.shape[0] + n, on.gains.shape[0]
+            pd.target = with_slope(pd.target, k, on.along[begin + k, at])
+            pd.kp = with_slope(pd.kp, k, on.along[begin + k, at + count])
+            pd.kd = with_slope(pd.kd, k, on.along[begin + k, at + 2 * count])
+
+
+@kernel
+def copy_gains(source, target):
+    """Gains of a PD (GAINS) into wider ones."""
+    target.q_index, target.v_index = source.q_index, source.v_index
+    target.target, target.velocity = source.target, source.velocity
+    target.kp, target.kd = source.kp, source.kd
+    target.limit, target.speed, target.implicit = source.limit, source.speed, source.implicit
 
 
 @kernel
@@ -226,15 +242,13 @@ def linearized_step(scheme, on, solver, arc):
     state, memory, work, info = on.state, on.memory, on.work, on.info[0]
     for k in range(memory.system.valid.shape[0]):
         memory.system.valid[k] = 0
-    set_bodies(on.model, state, memory, work, arc)
+    put_bodies(on.model, state, memory, work, arc)
     if on.closes:
-        close_loops(on.model, state, memory.system, work, on.held, on.goal, 2)
+        move_onto_loops(on.model, state, memory.system, work, on.held, on.goal, 2)
         for _ in range(2):
-            info.status = start_projected(
-                on.model, state, memory, on.loads, work, on.held, on.rate, arc
-            )
+            info.status = start_near(on.model, state, memory, on.loads, work, on.held, on.rate, arc)
             if info.status != CONVERGED:
                 return
     copy_guesses(on.guesses, memory.guesses)
-    control(on.gains, state, on.loads)
+    control(on.pd, state, on.loads)
     step(scheme, on.model, state, memory, on.loads, work, on.options, solver, True, info)

@@ -1,0 +1,91 @@
+"""Gradients of sums over the knots of rollouts, and what is said about them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.validation import Array
+
+LISTED = 5  # steps that a note names
+
+
+class Gradients(NamedTuple):
+    """Derivatives of a sum over the knots of a rollout, with a row for each of its n states.
+
+    Attributes
+    ----------
+    q, v : (n, nv)
+        By the starts; q in the tangent, as `Dynamics.difference` has it.
+    torques : (n, steps, nu)
+        By what was given as `torques`.
+    targets : (n, steps, nu)
+        By the targets of the PD in each step.
+    kp, kd : (n, nu)
+        By its gains. Of an implicit PD they are nan, unless asked for.
+    parameters : (n, np)
+        By the `names`.
+    names : tuple of str
+    divided : (n, steps) bool
+        Steps that were divided: derivatives are those of the division that was made.
+    changes : (n, steps) bool
+        Steps whose contacts differ from those of the step before, in the kind of the contact or in
+        whether it sticks: derivatives are those of the side on which the step was.
+    """
+
+    q: Array
+    v: Array
+    torques: Array
+    targets: Array
+    kp: Array
+    kd: Array
+    parameters: Array
+    names: tuple[str, ...]
+    divided: NDArray[np.bool_]
+    changes: NDArray[np.bool_]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the sum is not smooth, or nearly not: a sentence for each kind and state."""
+        return notes_of(self.divided, self.changes)
+
+
+class Sensitivities(NamedTuple):
+    """Derivatives of all knots of a rollout along m directions.
+
+    Attributes
+    ----------
+    knots : (n, steps + 1, 2 nv, m)
+        Of q, in the tangent, and v.
+    divided, changes : (n, steps) bool
+        As `Gradients` has them.
+    """
+
+    knots: Array
+    divided: NDArray[np.bool_]
+    changes: NDArray[np.bool_]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """As `Gradients` has them."""
+        return notes_of(self.divided, self.changes)
+
+
+def notes_of(divided: NDArray[np.bool_], changes: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Sentences on steps (n, steps) that are not smooth."""
+    said = []
+    for flags, what, advice in (
+        (changes, "contacts change at", "contact_speed= takes smoother ones, beyond the change"),
+        (divided, "divided were", "a smaller timestep divides none"),
+    ):
+        for i in np.flatnonzero(flags.any(axis=1)):
+            steps = np.flatnonzero(flags[i])
+            more = f" and {len(steps) - LISTED} more" if len(steps) > LISTED else ""
+            listed = ", ".join(map(str, steps[:LISTED]))
+            said.append(
+                f"state {i}: {what} steps {listed}{more}; derivatives are those of the side that "
+                f"was taken ({advice})"
+            )
+    return tuple(said)

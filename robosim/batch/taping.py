@@ -1,0 +1,67 @@
+"""What is kept of a rollout, so that it has gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from robosim.batch.controls import Controls
+from robosim.batch.rollout import Rollout
+from robosim.batch.runs import Runs
+from robosim.batch.tape import Inputs, Tape, TapedRollout
+from robosim.errors import ControllerError, ConvergenceError, OptionError
+from robosim.simulation import Simulation
+
+
+def check_taped(tape: bool | str, every: int, control: Controls, origin: Simulation) -> None:
+    """Refuse a rollout that cannot have gradients."""
+    if tape not in (True, "carried"):
+        raise OptionError(f"tape must be a bool or 'carried', not {tape!r}")
+    if every != 1:
+        raise OptionError(f"a taped rollout needs all knots: leave every out, or 1, not {every}")
+    if origin.parts.loads.controls is not None:
+        raise OptionError(
+            f"'{origin.robot.name}' has implicit actuators, whose controls a taped rollout does "
+            "not know: use linearize step by step"
+        )
+    if control.compiled is not None:
+        raise ControllerError(
+            "a taped rollout cannot follow a jitted function, whose derivatives are unknown: give "
+            "torques, or a PD"
+        )
+
+
+def taped(
+    origin: Simulation,
+    sims: Sequence[Simulation],
+    threads: int,
+    found: Rollout,
+    memory: Runs,
+    linearizers: dict[Any, Any],
+) -> TapedRollout:
+    """A rollout with its tape."""
+    robot, infos = origin.robot, memory.infos
+    divided = (infos["substeps"] > 1) | (infos["order"] != origin.engine.parts.options.order)
+    divided &= np.arange(infos.shape[1]) < found.done[:, None]
+    inputs = Inputs(
+        memory.gains.copy(),
+        memory.targets.copy(),
+        memory.rates.copy(),
+        memory.torques[:, :, robot.actuated],
+        np.array([sim.parts.loads.external["w"] for sim in sims]),
+        divided,
+    )
+    out = TapedRollout(*found)
+    failures = {}
+    for i in np.flatnonzero(found.failed).tolist():
+        k = int(found.done[i])
+        info, time = infos[i, k], float(found.t[i, k])
+        failures[i] = ConvergenceError(
+            time, float(info["residual"]), int(info["iterations"]), int(info["substeps"]),
+            robot.bodies[int(info["worst_body"])].name,
+        )  # fmt: skip
+    robots = [sim.robot for sim in sims]
+    out.tape = Tape(origin, robots, threads, found, inputs, linearizers, failures)
+    return out

@@ -1,0 +1,142 @@
+"""The A1 with a load on its trunk, on slippery ground: what a log with noise tells of both."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import robosim
+from robosim.description.mechanism import Mechanism
+from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
+from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.sysid import by_sysid, toolbox
+from robosim.identification import Identified, identify
+from robosim.learning.domain import with_friction
+from robosim.log import Log
+from robosim.simulation import Simulation
+from robosim.simulation.controllers import PD
+from robosim.simulation.dynamics import Dynamics
+from robosim.simulation.parameters import parameter
+from robosim.validation import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TRUE = {"load": 2.0, "friction": 0.4, "damping": 0.05}  # kg, and N m s of each joint
+GUESS = {"load": 0.0, "friction": 0.8, "damping": 0.1}
+FEET = "FR_foot", "FL_foot", "RR_foot", "RL_foot"
+NAMES = ("mass:trunk", "damping", *(f"friction:{foot}" for foot in FEET))
+NOISE = 1e-4, 1e-2  # of q [rad and m] and v [rad/s and m/s]
+TIMESTEP, WINDOW = 1e-3, 0.05  # s
+WITHIN, DEVIATIONS = 1.0, 2.0  # per cent, and standard deviations
+KP, KD = 60.0, 1.5
+
+
+def a1(load: float, friction: float, damping: float) -> Mechanism:
+    """The A1 with a load on its trunk [kg], on ground of this friction."""
+    robot = robosim.load("a1")
+    joints = tuple(replace(j, damping=damping) if j.actuated else j for j in robot.joints)
+    mass, heavier = parameter(replace(robot, joints=joints), "mass:trunk")
+    return with_friction(heavier(mass + load), friction)
+
+
+def swaying(robot: Mechanism) -> PD:
+    """Legs that move up and down, to and fro and apart, so that feet slide on the ground."""
+    names = robot.actuated_names
+    home = np.asarray(robot.home)[PD(robot, np.zeros(robot.nu), 1.0, 0.0).gains["q_index"]]
+    hip, thigh, calf = (np.array([part in name for name in names], dtype=float)
+                        for part in ("hip", "thigh", "calf"))  # fmt: skip
+    side = np.array([1.0 if name[1] == "L" else -1.0 for name in names])
+    fore = np.array([1.0 if name[0] == "F" else -1.0 for name in names])
+
+    def targets(t: Array) -> Array:
+        turn = 2.0 * np.pi * np.asarray(t)[:, None]
+        out = 0.25 * side * hip * np.sin(1.3 * turn) + 0.15 * fore * thigh * np.sin(1.7 * turn)
+        out = out + 0.12 * (thigh - 2.0 * calf) * np.sin(1.1 * turn)
+        return np.asarray(home + np.clip(np.asarray(t)[:, None] / 0.3, 0.0, 1.0) * out)
+
+    return PD(robot, targets, KP, KD, limit=robot.effort_limits)
+
+
+def measured(log: Log, robot: Mechanism, seed: int) -> Log:
+    """A log with noise."""
+    rng, samples, dynamics = np.random.default_rng(seed), log.samples, Dynamics(robot)
+    q = dynamics.integrate(samples.q, NOISE[0] * rng.normal(size=samples.v.shape))
+    v = samples.v + NOISE[1] * rng.normal(size=samples.v.shape)
+    return replace(log, samples=samples._replace(q=np.asarray(q), v=v))
+
+
+def run(setup: Setup) -> Result:
+    """See the module."""
+    seconds = setup.choose(5.0, 0.2)
+    true, guess = a1(**TRUE), a1(**GUESS)
+    sim = Simulation(true, TIMESTEP)
+    sim.place()
+    log = measured(sim.run(seconds, swaying(true)), true, seed=1)
+    setup.note(f"{seconds:g} s of log, {len(NAMES)} parameters")
+    begin = time.perf_counter()
+    found = identify(guess, log, NAMES, window=WINDOW, iterations=setup.choose(60, 8))
+    took = time.perf_counter() - begin
+    known, peers = _known(guess), {}
+    if setup.mujoco and toolbox() is not None:
+        setup.note("mujoco.sysid")
+        begin = time.perf_counter()
+        theirs = by_sysid(guess, log, WINDOW, "trunk", FEET)
+        peers["mujoco_default"] = {
+            "settings": "mujoco.sysid on MuJoCo's defaults", "values": theirs,
+            "percent": {name: 100.0 * abs(theirs[name] / known[name] - 1.0) for name in known},
+            "seconds": time.perf_counter() - begin,
+        }  # fmt: skip
+    errors = {name: found.values[name] - value for name, value in known.items()}
+    percent = {name: 100.0 * abs(errors[name]) / known[name] for name in known}
+    sigmas = {name: abs(errors[name]) / found.deviations[name] for name in known}
+    worst = max(percent, key=lambda name: percent[name])
+    farthest = max(sigmas, key=lambda name: sigmas[name])
+    return Result(
+        {"seconds": seconds, "timestep": TIMESTEP, "window": WINDOW, "noise": list(NOISE),
+         "true": TRUE, "guess": GUESS},
+        {"values": dict(found.values), "deviations": dict(found.deviations), "known": known,
+         "noise": found.noise.tolist(), "status": found.status, "iterations": len(found.costs) - 1,
+         "costs": list(found.costs), "seconds": took},
+        peers,
+        (
+            Target(f"largest error ({worst})", percent[worst], WITHIN, "%"),
+            Target(f"largest error in standard deviations ({farthest})", sigmas[farthest],
+                   DEVIATIONS),
+        ),
+        f"From {seconds:g} s of a log with noise, {len(NAMES)} parameters of the A1 are found to "
+        f"{percent[worst]:.2g} % and {sigmas[farthest]:.2g} standard deviations, in "
+        f"{len(found.costs) - 1} iterations and {took:.0f} s ({found.status}).",
+        partial(_draw, found, known),
+    )  # fmt: skip
+
+
+def _known(guess: Mechanism) -> dict[str, float]:
+    """What the parameters are in truth; the damping as a factor of that of the guess."""
+    values = dict.fromkeys((f"friction:{foot}" for foot in FEET), TRUE["friction"])
+    mass = parameter(guess, "mass:trunk")[0] + TRUE["load"] - GUESS["load"]
+    return {"mass:trunk": mass, "damping": TRUE["damping"] / GUESS["damping"], **values}
+
+
+def _draw(found: Identified, known: dict[str, float], figure: Figure) -> None:
+    axes: Any = panels(figure, 1, 1)[0, 0]
+    names = list(known)
+    errors = [100.0 * (found.values[name] / known[name] - 1.0) for name in names]
+    bars = [200.0 * found.deviations[name] / known[name] for name in names]
+    rows = np.arange(len(names))
+    axes.errorbar(errors, rows, xerr=bars, fmt="o", color=COLOURS["ours"], capsize=3)
+    axes.axvline(0.0, color=OTHERS[3], linewidth=1)
+    axes.set_yticks(rows, names)
+    finish(axes, "error [%], with two standard deviations", "", legend=False)
+
+
+IDENTIFY = Experiment(
+    ("identify",),
+    "a load, friction and damping of the A1, from a log with noise",
+    "what is found is right within 1 % and two standard deviations",
+    run,
+)

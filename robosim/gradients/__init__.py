@@ -1,0 +1,10 @@
+"""Gradients through rollouts for PyTorch and JAX; see docs/gradients.md.
+
+`robosim.gradients.torch` and `robosim.gradients.jax` need these packages, and nothing else does.
+"""
+
+from robosim.batch.gradients import Gradients
+from robosim.batch.tape import Tape, TapedRollout
+from robosim.gradients.horizon import Horizon
+
+__all__ = ["Gradients", "Horizon", "Tape", "TapedRollout"]

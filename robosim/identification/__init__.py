@@ -1,0 +1,6 @@
+"""Parameters of a robot from logs of what it did; see docs/gradients.md."""
+
+from robosim.identification.fit import identify
+from robosim.identification.identified import Identified
+
+__all__ = ["Identified", "identify"]
