@@ -67,12 +67,12 @@ def _terrain() -> None:
 
 
 def _touching_bodies() -> None:
-    cube = builders.cube()
-    shape = Geometry("box", (0.5, 0.5, 0.5), name="box")
-    body = replace(cube.bodies[0], collisions=(shape,))
-    one = replace(cube, bodies=(body,), contacts=())
-    both = one.attach(one, position=(0.0, 0.0, 0.6), prefix="upper/")
-    _take(Simulation(both.with_contacts(self_collision=True)))
+    box, ball = (
+        Geometry("box", (0.4, 0.4, 0.4), name="box"),
+        Geometry("sphere", (0.1,), name="ball"),
+    )
+    world = builders.cube().add(box, (0.0, 0.0, 1.0), mass=1.0)
+    _take(Simulation(world.add(ball, (0.0, 0.0, 2.0), mass=1.0)))
 
 
 def _linearized() -> None:
@@ -119,7 +119,7 @@ def _minimal() -> None:
 
 def _dynamics() -> None:
     robot = load("a1")
-    on, q, v = Dynamics(robot), robot.home, np.zeros(robot.nv)
+    on, q, v = Dynamics(robot), np.array(robot.home, dtype=float), np.zeros(robot.nv)
     on.inverse_dynamics(q, v, v)
     on.forward_acceleration(q, v, v)
     on.mass_matrix(q)
