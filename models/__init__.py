@@ -44,6 +44,8 @@ BUILT: dict[str, ModelInfo] = {
         ("screw", "a nut that turns down an upright screw"),
         ("knee_spline", "a hanging leg of two rods, its knee a spline that rolls and slides"),
         ("arm_with_muscles", "an arm of two rods, a pair of muscles about each of its hinges"),
+        ("drawer", "a drawer on a guide that rubs, and jams if it is pulled off the middle"),
+        ("flywheel", "a disc on a level axle, which its bearing slows down"),
         ("spinning_top", "a disc on a stem, its tip held by a ball joint"),
         ("minitaur", "quadruped of 6 kg, each leg a closed loop driven by two motors"),
         ("exoskeleton", "an arm in an exoskeleton, cuffs on springs, two closed loops"),

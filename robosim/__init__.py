@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robosim.description import above
+from robosim.description.bearing import Bearing
 from robosim.description.body import Body, ContactPoint, Frame, Geometry
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
@@ -88,6 +89,7 @@ _LAZY = {
 
 __all__ = [
     "BatchSimulation",
+    "Bearing",
     "Body",
     "Comparison",
     "Contact",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from robosim.description.bearing import Bearing
 from robosim.description.charts import (
     Chart,
     Composite,
@@ -27,6 +28,7 @@ __all__ = [
     "CHART_KINDS",
     "KINDS",
     "LEAST_TURN",
+    "Bearing",
     "Chart",
     "Composite",
     "Euler",

@@ -160,6 +160,8 @@ def note_joint(joint: Joint, lost: Lost, mjcf: bool = False) -> None:
         lost.add("cones of ball joints", joint.name)
     if np.isfinite(joint.largest_turn) and not mjcf:
         lost.add("largest turns of ball joints", joint.name)
+    if joint.bearing is not None:
+        lost.add("bearings, whose friction follows the load", joint.name)
 
 
 def note_rest(mechanism: Mechanism, lost: Lost, kept: Iterable[str] = ()) -> None:

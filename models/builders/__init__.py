@@ -5,6 +5,7 @@ units and radians. Planar mechanisms move in the plane y = 0, with hinges about 
 angle phi points along (-sin phi, 0, -cos phi), straight down at zero.
 """
 
+from robosim.models.builders.bearings import drawer, flywheel
 from robosim.models.builders.chains import (
     CHAIN_JOINTS,
     chain,
@@ -41,7 +42,9 @@ __all__ = [
     "double_four_bar",
     "double_four_bar_start",
     "double_pendulum",
+    "drawer",
     "exoskeleton",
+    "flywheel",
     "free_body",
     "knee_frame",
     "knee_spline",

@@ -90,7 +90,9 @@ class BatchSimulation:
         first = Simulation(robots[0], timestep, gravity, **options)
         self.robot, self._origin = first.robot, first
         # The states lie beside each other, so that they are read together.
-        parts: list[Any] = [apart(self.n, array) for array in first.parts.state]
+        parts: list[Any] = [
+            None if array is None else apart(self.n, array) for array in first.parts.state
+        ]
         self._states = State(*parts)
         self._sims: list[Simulation] = []
         made = {id(robots[0]): first}
@@ -98,7 +100,7 @@ class BatchSimulation:
             if id(one) not in made:
                 made[id(one)] = Simulation(one, timestep, gravity, **options)
                 check_structure(made[id(one)], self._sims[0], i)
-            mine: list[Any] = [array[i] for array in self._states]
+            mine: list[Any] = [None if array is None else array[i] for array in self._states]
             self._sims.append(made[id(one)].copy(State(*mine)))
         self.lanes = bool(lanes)
         self._stepping = Stepping(self.robot, self._sims, self._states, self.threads, self.lanes)

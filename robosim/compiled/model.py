@@ -77,6 +77,17 @@ class Actuators(NamedTuple):
     pieces: NDArray[np.void]  # PIECE of all curves
 
 
+class Bearings(NamedTuple):
+    """What pads of bearings press with along their normals, by the impulses of their joints."""
+
+    joint: NDArray[np.int64]  # (n,) that have bearings
+    begin: NDArray[np.int64]  # (n + 1,) where the normals of each begin
+    shares: Array  # (m, 6) what presses along a normal, for a wrench about the joint's point
+    slips: Array  # (m, 2, 6) wrench of its friction in full slip along either tangent, for 1 N
+    contact: NDArray[np.int64]  # (m,) the dry friction whose bound that is part of
+    friction: NDArray[np.int64]  # (k,) all of these contacts, once
+
+
 class Graph(NamedTuple):
     """The elimination as a program over block numbers, read by ``kernels.solve.graph.ldu``."""
 
@@ -107,6 +118,7 @@ class Model(NamedTuple):
     restitution: Array | None  # (nc,) of each contact and slot; None if nothing bounces
     actuators: Actuators | None  # implicit ones, None if there are none
     drags: NDArray[np.void] | None  # (nb,) DRAG in body axes; None if no body has any
+    bearings: Bearings | None  # None if no joint has one
 
 
 class Options(NamedTuple):

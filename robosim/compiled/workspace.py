@@ -57,6 +57,15 @@ class CollisionWork(NamedTuple):
     found: NDArray[np.void]  # (np,) FOUND
 
 
+class BearingWork(NamedTuple):
+    """Scratch memory of what bounds the friction of bearings."""
+
+    pressed: Array  # (m,) impulses along the normals of pads
+    bounds: Array  # (nc,) that these ask for, by contact
+    missed: Array  # (nc, 2) by how much the bounds in the equations are off these, now and before
+    own: Array  # (1,) part of the impulses at the first knot that belongs to the interval
+
+
 class Workspace(NamedTuple):
     """Scratch memory of a step: nothing in it is read before the step has written it.
 
@@ -87,6 +96,7 @@ class Workspace(NamedTuple):
     saved: State  # what a step that fails goes back to
     learned: Guesses
     drags: NDArray[np.void] | None  # (nb,) DRAG of bodies at the first knot, world, times dt / 2
+    bearings: BearingWork | None
 
 
 def make_slots(model: Model) -> NDArray[np.void]:
@@ -110,6 +120,11 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
             np.zeros(FEATURES, dtype=FEATURE),
             np.zeros(len(pairs), dtype=FOUND),
         )
+    bearings = None
+    if model.bearings is not None:
+        nc = len(model.contacts)
+        counts = len(model.bearings.contact), nc, (nc, 2), 1
+        bearings = BearingWork(*(np.zeros(count) for count in counts))
     return Workspace(
         bodies=world_last,
         joints=aligned(len(model.joints), JOINT_WORK),
@@ -134,6 +149,7 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         saved=make_state(mechanism, model),
         learned=make_guesses(model),
         drags=None if model.drags is None else np.zeros(nb, dtype=DRAG),
+        bearings=bearings,
     )
 
 

@@ -18,6 +18,7 @@ from robosim import quaternions, se3
 from robosim.description.chart_factors import matrix_of
 from robosim.description.charts import Chart, Composite, Hinge, Offset, Slide
 from robosim.description.joint import Joint
+from robosim.errors import ModelError
 from robosim.validation import Array
 
 # What acts along each coordinate by itself.
@@ -46,7 +47,18 @@ def united(joints: Sequence[Joint], name: str) -> Joint:
     """A chain of joints as one `composite` joint; see `chart_of`.
 
     Its coordinates are theirs in the same order, with their names.
+
+    Raises
+    ------
+    ModelError
+        For a joint with a bearing.
     """
+    for joint in joints:
+        if joint.bearing is not None:
+            raise ModelError(
+                "has a bearing, which a composite joint cannot have",
+                element=f"joint '{joint.name}'",
+            )
     first, last = joints[0], joints[-1]
     acts: dict[str, Any] = {
         what: np.concatenate([joint.per_coordinate(what) for joint in joints]) for what in _ACTS

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim import quaternions
+from robosim.description.bearing import Bearing, check_bearing
 from robosim.description.charts import MOST, UNIVERSAL, Chart, Screw, check_chart
 from robosim.description.selection import CHART_KINDS, Selection, selection
 from robosim.description.springs import Potential
@@ -84,6 +85,9 @@ class Joint(Frozen):
     damping : float or (nv,) [N m s/rad, N s/m]
     friction : float or (nv,) [N m, N]
         Dry friction: what it takes to start a coordinate moving.
+    bearing : Bearing or None
+        Friction that follows the load which the joint carries, beside that; of a revolute,
+        prismatic or spherical joint [Sueda, Sect. 2.11].
     armature : float or (nv,) [kg m^2, kg]
         Inertia of a rotor as seen at the joint, in addition to that of the bodies.
     potential : Potential, sequence of Potential or None, or None
@@ -137,6 +141,7 @@ class Joint(Frozen):
     via: tuple[str, ...] = ()
     chart: Chart | None = None
     pitch: float = 0.0
+    bearing: Bearing | None = None
     own_chart: Chart | None = field(init=False)
     D_T: Array = field(init=False)
     D_R: Array = field(init=False)
@@ -214,6 +219,7 @@ class Joint(Frozen):
             if self.motion is None:
                 value = float(lower[0])
                 self._set(motion=lambda time: value)
+        check_bearing(self.bearing, self.kind, self.motion is not None, element)
 
     def _set_chart(self, axis: Array, element: str) -> None:
         """The chart of a joint that is one; refuses one of any other."""
@@ -416,10 +422,11 @@ class Joint(Frozen):
 
     @property
     def resists(self) -> bool:
-        """Whether a coordinate has limits or dry friction."""
+        """Whether a coordinate has limits or dry friction, or the joint a bearing."""
         angles = (self.cone, self.largest_turn)
         limits = np.concatenate((np.asarray(self.lower), np.asarray(self.upper), angles))
-        return bool(np.any(np.isfinite(limits)) or np.any(self.per_coordinate("friction") > 0))
+        dry = np.any(self.per_coordinate("friction") > 0) or self.bearing is not None
+        return bool(np.any(np.isfinite(limits)) or dry)
 
     @property
     def is_limited_in_velocity(self) -> bool:

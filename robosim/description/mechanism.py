@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robosim.description import checks, links, overview
 from robosim.description.actuator import Actuator
+from robosim.description.bearing import unfelt
 from robosim.description.body import Body, ContactPoint, Frame, Geometry
 from robosim.description.composing import Composable
 from robosim.description.joint import Joint
@@ -155,6 +156,7 @@ class Mechanism(Composable, Frozen):
         self._set(bodies=bodies, joints=joints)
         self._check_coordinates()
         noticed = [body.impossible_inertia() for body in self.bodies]
+        noticed += [unfelt(j.bearing, j.kind, f"joint '{j.name}'") for j in self.joints]
         # Each sentence once: a mechanism that is rebuilt from another notices the same things.
         noticed_once = dict.fromkeys((*self.warnings, *(text for text in noticed if text)))
         self._set(warnings=tuple(noticed_once))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions, se3
+from robosim.description.bearing import Bearing
 from robosim.description.body import Body
 from robosim.description.charts import (
     ExponentialBall,
@@ -371,6 +372,33 @@ def free_in_2d() -> Scene:
     s = Scene("35 free in 2D", 166.9232451756938644, 10.0, gravity=(0, -1, 0))
     a = s.link(None, v=(0, 0, 1), **composite(Slide(X), Slide(Y), Hinge(Z)))
     s.link(a, (5, 0, 0), (5, 0, 0), axis=Z, v=-1.0)
+    return s
+
+
+def hinges_that_rub() -> Scene:
+    """Two hinges with bearings, about axes that lean by 45 degrees."""
+    s = Scene("27 friction of hinges", -137371.1285153437056579, 1.0, tolerance=2e-4)
+    joint: dict[str, Any] = {"axis": Z, "bearing": Bearing(0.6, 0.5, 1.0)}
+    a = s.link(None, NONE, (5, 0, 0), offset=quaternions.from_axis_angle(X, PI / 4), **joint)
+    s.link(a, (10, 0, 0), (5, 0, 0), **joint)
+    return s
+
+
+def balls_that_rub() -> Scene:
+    """Two balls in sockets, with bars that fall from level."""
+    s = Scene("28 friction of balls", -184565.9459125697612762, 1.0)
+    joint: dict[str, Any] = {"kind": "spherical", "bearing": Bearing(5.0, 1.0)}
+    a = s.link(None, NONE, (5, 0, 0), q=(1, 0, 0, 0), **joint)
+    s.link(a, (10, 0, 0), (5, 0, 0), q=(1, 0, 0, 0), **joint)
+    return s
+
+
+def slides_that_rub() -> Scene:
+    """Two slides with bearings, down a slope of 60 degrees."""
+    s = Scene("29 friction of slides", -256391.5065969563729595, 1.0)
+    joint: dict[str, Any] = {"kind": "prismatic", "axis": X, "bearing": Bearing(0.8, 2.5, 5.0)}
+    a = s.link(None, NONE, (5, 0, 0), offset=quaternions.from_axis_angle(Y, PI / 3), **joint)
+    s.link(a, (10, 0, 0), (5, 0, 0), **joint)
     return s
 
 

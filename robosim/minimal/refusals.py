@@ -83,6 +83,8 @@ def resisting(robot: Mechanism) -> Iterator[tuple[str, str, str]]:
             yield f"joint '{joint.name}'", "has limits", "limits"
         if np.any(joint.per_coordinate("friction") > 0):
             yield f"joint '{joint.name}'", "has dry friction", "friction"
+        if joint.bearing is not None:
+            yield f"joint '{joint.name}'", "has a bearing", "friction"
 
 
 def check_integrator(robot: Mechanism, integrator: str, order: int) -> None:

@@ -194,6 +194,7 @@ def _left_out(robot: Mechanism) -> tuple[str, ...]:
     found |= {
         "limits": limited or any(np.isfinite((j.cone, j.largest_turn)).any() for j in joints),
         "potentials": any(any(joint.potentials) for joint in joints),
+        "bearings": any(joint.bearing is not None for joint in joints),
         "driven joints": any(joint.motion is not None for joint in joints),
         "couplings": bool(robot.couplings),
         "springs": bool(robot.springs),

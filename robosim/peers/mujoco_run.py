@@ -133,6 +133,8 @@ def mjcf(
     for joint in robot.tree_joints:
         if joint.kind not in JOINTS:
             raise PeerError(f"joint '{joint.name}': a {joint.kind} joint has no MJCF here")
+        if joint.bearing is not None:
+            raise PeerError(f"joint '{joint.name}': a bearing has no MJCF")
         body = by_name[joint.child]
         R_offset = quaternions.rotation_matrix(np.asarray(joint.offset))
         before = by_name[joint.parent].reference_position if joint.parent else np.zeros(3)

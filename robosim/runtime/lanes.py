@@ -20,7 +20,7 @@ from robosim.compiled.loads import Loads
 from robosim.compiled.memory import Guesses, Memory
 from robosim.compiled.model import Model, Options
 from robosim.compiled.records.step import INFO
-from robosim.compiled.state import State
+from robosim.compiled.state import State, arrays_of
 from robosim.kernels.compiler import PLAIN
 from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.cache import named
@@ -88,7 +88,7 @@ def suits_lanes(parts: Sequence[Parts]) -> bool:
     for model, options in ((one.model, one.options) for one in parts):
         tree = model.tree and model.loops is None
         plain = model.collision is None and model.charts is None
-        plain = plain and model.actuators is None and model.drags is None
+        plain = plain and model.actuators is None and model.drags is None and model.bearings is None
         plain = plain and not np.any(model.coordinates["driven"] >= 0)
         if not (tree and plain and options.order == 2):
             return False
@@ -408,7 +408,7 @@ def moved_of(parts: Parts) -> Moved:
 
 def _carried(one: Moved) -> tuple[NDArray[Any], ...]:
     """What a state brings along: wrenches on it, its State, and what it is guessed from."""
-    return one.loads.external, *one.state, *one.memory.guesses
+    return one.loads.external, *arrays_of(one.state), *one.memory.guesses
 
 
 # Of LaneParts: what a state brings along, what drives it, its servos, and what it tells.

@@ -17,6 +17,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Tendon
 from robosim.errors import ControllerError, ConvergenceError, RobosimError
 from robosim.kernels.contact.kinematics import RECOVERY_SPEED
+from robosim.kernels.solve.status import UNSETTLED
 from robosim.runtime.handles import Parts
 from robosim.simulation.blame import user_level
 from robosim.simulation.readings import Contact, contact_heights, min_gap
@@ -179,13 +180,23 @@ def failure(robot: Mechanism, parts: Parts, time: float, at_start: bool, info: A
             f"'{name or robot.v_names[v]}' at {time:.6g} s"
         )
     residual = float(info["residual"])
+    body = robot.bodies[int(info["worst_body"])].name
+    if info["status"] == UNSETTLED:
+        names = [f"'{j.name}'" for j in robot.joints if j.bearing is not None and j.child == body]
+        told = (
+            f"The bearing of joint {' or '.join(names)} does not settle: its friction makes the "
+            "load by which it is bounded. Less friction, a longer bearing or a shorter timestep "
+            "may help."
+        )
+    else:
+        told = hint(robot, parts, at_start)
     return ConvergenceError(
         time,
         residual if np.isfinite(residual) else np.inf,
         int(info["iterations"]),
         int(info["substeps"]),
-        robot.bodies[int(info["worst_body"])].name,
-        hint(robot, parts, at_start),
+        body,
+        told,
     )
 
 

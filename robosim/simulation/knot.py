@@ -12,7 +12,7 @@ from robosim.simulation import energy, readings
 from robosim.simulation.engine import Engine
 from robosim.simulation.kinematics import Kinematics
 from robosim.simulation.loads import Held
-from robosim.simulation.readings import Contact
+from robosim.simulation.readings import BearingForces, Contact
 from robosim.simulation.sensors import read as read_sensor
 from robosim.simulation.views import BodyState, LastStep, last_step
 from robosim.validation import Array, read_only
@@ -212,7 +212,7 @@ class Knot:
         return [contact for contact in found if ground or not contact.is_point]
 
     def limit_forces(self) -> Array:
-        """Generalized forces of joint limits and of dry joint friction, (nv,) [N, N m].
+        """Generalized forces of joint limits, dry joint friction and bearings, (nv,) [N, N m].
 
         The mean over the last interval, on the coordinates of the tree: those of joints that close
         loops, and of tendons, are in `limit_forces_of`. Constraints of the joints are in
@@ -234,6 +234,19 @@ class Knot:
         """
         engine = self.engine
         return readings.limit_forces_of(self.robot, engine.parts, name, engine.last_interval)
+
+    def bearing_forces(self, name: str) -> BearingForces:
+        """What the pads of a joint's bearing press with, and their friction [Sueda, Eq. 2.118].
+
+        Means over the last interval, from the impulses at its beginning; 0 before the first step.
+
+        Raises
+        ------
+        ModelError
+            If there is no such joint, or if it has no bearing.
+        """
+        engine = self.engine
+        return readings.bearing_forces(self.robot, engine.parts, name, engine.last_interval)
 
     def coupling_forces(self) -> dict[str, float]:
         """What each coupling does to the coordinate of its joint: a torque [N m] or a force [N].

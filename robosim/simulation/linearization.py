@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from robosim.compiled.kinds import CONE, DRY, LIMIT, RATE, TURN
 from robosim.compiled.model import Model
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ControllerError, ConvergenceError, OptionError
+from robosim.errors import ControllerError, ConvergenceError, ModelError, OptionError
 from robosim.kernels.compiler import PLAIN
 from robosim.kernels.solve.status import CONVERGED
 from robosim.simulation.controllers import PD
@@ -94,6 +94,8 @@ def linearize(
     ------
     ConvergenceError
         If the step cannot be solved.
+    ModelError
+        For a joint with a bearing.
     OptionError
         For an unknown parameter, or one that is not part of the equations, for what is no
         simulation, or if kernels are compiled by plain numba.
@@ -217,6 +219,13 @@ class MaximalLinearizer(Linearizer):
         pd: bool,
         of_pd: int = 0,
     ) -> None:
+        for joint in sim.robot.joints:
+            if joint.bearing is not None:
+                raise ModelError(
+                    "has a bearing, whose bound derivatives of steps do not follow: leave the "
+                    "bearing out, or give the joint constant friction",
+                    element=f"joint '{joint.name}'",
+                )
         robot = with_present(sim.robot, parameters)
         self._twin = sim.copy() if robot is sim.robot else sim.with_robot(robot)
         engine = self._twin.engine

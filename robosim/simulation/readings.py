@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim import quaternions
+from robosim.compiled.building.bearings import pads_in
 from robosim.compiled.kinds import BALL, CONE, DRY, HINGE, LIMIT, RATE, TURN
 from robosim.compiled.memory import Guesses, Memory, System
 from robosim.compiled.model import Model
@@ -22,6 +23,7 @@ from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import obstacle_name
 from robosim.description.springs import PointSpring
+from robosim.errors import ModelError
 from robosim.kernels.contact.readout import pair_gaps, read_contacts
 from robosim.log.channels import contact_link, shape_link
 from robosim.runtime.handles import Parts
@@ -146,7 +148,7 @@ def other_name(robot: Mechanism, model: Model, scene: Sequence[Any], other: int,
 def limit_forces(model: Model, state: State, guesses: Guesses, interval: float) -> Array:
     """Generalized forces of limits and of dry friction, one for each velocity of a joint.
 
-    Limits of velocities included, where these act.
+    Limits of velocities included, where these act, and bearings.
     """
     out = np.zeros(len(model.coordinates))
     for k in range(model.n_ground, len(model.contacts)):
@@ -158,9 +160,7 @@ def limit_forces(model: Model, state: State, guesses: Guesses, interval: float) 
         if record["kind"] in (LIMIT, RATE):
             out[v + record["row"]] += record["sign"] * c["gamma"]
         elif record["kind"] == DRY:
-            facets, beta = model.facets, c["beta"]
-            slip = beta[0] if facets is None else beta[: len(facets)] @ facets[:, 0]
-            out[v + record["row"]] += record["scale"] * slip
+            _add_friction(model, record, c, out[v:])
         elif record["kind"] == CONE:
             q = int(joint["q_begin"] + joint["m_T"])
             w, x, y, z = state.q[q : q + 4]
@@ -174,6 +174,58 @@ def limit_forces(model: Model, state: State, guesses: Guesses, interval: float) 
             slope = -sign * state.q[q + 1 : q + 4]
             out[begin : begin + 3] += record["scale"] * c["gamma"] * slope
     return out / interval
+
+
+def _add_friction(model: Model, record: np.void, c: np.void, out: Array) -> None:
+    """Add what dry friction gives along the coordinates of its joint, impulses or forces."""
+    facets, beta = model.facets, c["beta"]
+    slip = beta[:2] if facets is None else beta[: len(facets)] @ facets
+    if record["row"] >= 0:
+        out[record["row"]] += record["scale"] * slip[0]
+    else:
+        out[:3] += record["scale"] * (slip[0] * record["p"] + slip[1] * record["p_end"])
+
+
+@dataclass(frozen=True)
+class BearingForces:
+    """What the pads of a bearing do, means over the last interval.
+
+    Attributes
+    ----------
+    points : (n, 3) [m], of the pads, in child axes from the joint's point
+    pressed : (n,) [N], what each presses with, along all of its normals together
+    friction : (nv,) [N, N m], of all pads on the coordinates of the joint
+    """
+
+    points: Array
+    pressed: Array
+    friction: Array
+
+
+def bearing_forces(robot: Mechanism, parts: Parts, name: str, interval: float) -> BearingForces:
+    """What the pads of a joint's bearing do, over an interval of that length [s].
+
+    Raises
+    ------
+    ModelError
+        If there is no such joint, or if it has no bearing.
+    """
+    j = robot.joint_index(name)
+    joint, model, guesses = robot.joints[j], parts.model, parts.memory.guesses
+    if joint.bearing is None or model.bearings is None or parts.state.pressed is None:
+        have = [one.name for one in robot.joints if one.bearing is not None]
+        raise ModelError(
+            "has no bearing", element=f"joint '{name}'", alternatives=have, wanted=name
+        )
+    pads, friction = pads_in(joint), np.zeros(joint.nv)
+    n = int(np.searchsorted(model.bearings.joint, j))
+    normals = slice(*model.bearings.begin[n : n + 2])
+    pressed = np.bincount(pads.pad_of, np.abs(parts.state.pressed[normals]))
+    for k in np.unique(model.bearings.contact[normals]):
+        if guesses.active[k]:
+            _add_friction(model, model.contacts[k], guesses.contacts[k], friction)
+    found = pads.points.copy(), pressed / interval, friction / interval
+    return BearingForces(*map(read_only, found))
 
 
 def drive_forces(robot: Mechanism, state: State, interval: float) -> dict[str, float | Array]:

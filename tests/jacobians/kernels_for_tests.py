@@ -21,6 +21,7 @@ from robosim.kernels.contact.law import (
     contact_stiffness,
     contact_violation,
 )
+from robosim.kernels.contact.pads import move_pad, start_pad
 from robosim.kernels.contact.turning import (
     describe_companion,
     differentiate_companion,
@@ -262,3 +263,11 @@ def residual_along(*parts):
 def newton_direction(*parts):
     """The Newton direction at the motion that work has; the status of its factorization."""
     return entry_of(parts, 3)(*parts)
+
+
+@entry
+def pad_at(model, work, k, q1, q2, dt, w):
+    """The slip u of a pad of a socket over an interval from q1 to q2, L and R, into w."""
+    contact = model.contacts[k]
+    start_pad(contact, model.joints[contact.joint], w)
+    move_pad(contact, model.joints[contact.joint], q1, q2, dt, w, work.scratch[0])

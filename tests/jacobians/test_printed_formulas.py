@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import robosim
-from robosim import quaternions
+from robosim import Bearing, quaternions
+from robosim.description.bearing import pads_of
 from robosim.joints import KINDS, selection
 from robosim.muscles import HillMuscle
 from robosim.quaternions import conjugate, from_axis_angle, multiply, normalized, rotation_matrix
@@ -506,3 +507,60 @@ def test_the_damping_of_a_muscle_has_the_value_of_the_active_curve(seed: int) ->
     )
     printed = np.outer(pulled, case.row(slope_L * d))
     assert np.abs(printed - found).max() > 0.1 * np.abs(found).max()
+
+
+def pads_under_a_load() -> tuple[np.ndarray, np.ndarray]:
+    """N (m, 6) of the pads of a hinge, in axes of its child, and a wrench that they carry."""
+    pads = pads_of(Bearing(0.1, 0.5, 1.0), "revolute", (0, 0, 1))
+    arms = np.cross(pads.points[list(pads.pad_of)], pads.normals)
+    N = np.hstack((pads.normals, arms))
+    return N, N.T @ np.random.default_rng(2).normal(size=len(N))
+
+
+def test_multipliers_of_pads_have_the_opposite_sign() -> None:
+    """[Sueda, Eq. 2.118]: f = -N^T alpha / h, so that alpha needs a minus sign."""
+    N, wrench = pads_under_a_load()
+    h, W = 0.01, np.diag((0.1, 0.1, 0.1, 0.5, 0.5, 0.5))
+    printed = h * np.linalg.solve(N @ W @ N.T + 1e-9 * np.eye(len(N)), N @ W @ wrench)
+    np.testing.assert_allclose(-N.T @ -printed / h, wrench, rtol=0, atol=1e-6)
+    assert np.abs(-N.T @ printed / h - wrench).max() > 1.0
+
+
+def test_multipliers_of_pads_have_either_sign() -> None:
+    """[Sueda, Eq. 2.114]: pads do not come apart, so that half of the boxes would be empty."""
+    N, wrench = pads_under_a_load()
+    alpha = np.linalg.pinv(N.T) @ wrench
+    assert alpha.min() < -0.1 * alpha.max()
+    # A load along the radius alone presses two opposite pads alike, with either sign.
+    radial = np.linalg.pinv(N.T) @ (1, 0, 0, 0, 0, 0)
+    assert np.sort(radial)[[0, -1]] == pytest.approx((-0.25, 0.25))
+
+
+def test_a_constrained_velocity_has_the_rate_of_the_jacobian() -> None:
+    """[Sueda, Eq. 2.117]: without h Jdot qdot the reaction does not lead a body along its path.
+
+    The second of two links in a plane at constant rates of both hinges, and without weight.
+    """
+    mass, rates = 3.0, np.array((2.0, -5.0))
+
+    def place(t: float) -> tuple[np.ndarray, np.ndarray]:
+        a, b = rates[0] * t + 0.3, rates.sum() * t + 1.1
+        R = np.array(((np.cos(b), -np.sin(b)), (np.sin(b), np.cos(b))))
+        return R, np.array((np.cos(a), np.sin(a))) + R @ (0.5, 0)
+
+    def twist(t: float) -> np.ndarray:
+        """J qdot of the second body, (omega, v) in its axes."""
+        e = 1e-5
+        v = (place(t + e)[1] - place(t - e)[1]) / (2 * e)
+        return np.concatenate((rates.sum(keepdims=True), place(t)[0].T @ v))
+
+    h, e = 1e-4, 1e-4
+    R, phi = place(0.0)[0], twist(0.0)
+    free = phi[1:] - h * phi[0] * np.array((-phi[2], phi[1]))  # of a force -m omega x v
+    jacobian_rate = (twist(e) - twist(-e)) / (2 * e)  # Jdot qdot, as rates are constant
+    acceleration = (place(e)[1] - 2 * place(0.0)[1] + place(-e)[1]) / e**2
+    exact = mass * R.T @ acceleration
+    printed = mass * (phi[1:] - free) / h
+    corrected = mass * (phi[1:] + h * jacobian_rate[1:] - free) / h
+    np.testing.assert_allclose(corrected, exact, rtol=0, atol=1e-5 * np.abs(exact).max())
+    assert np.abs(printed - exact).max() > 0.1 * np.abs(exact).max()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim.compiled.building.bearings import pads_in, slipping_alike
 from robosim.compiled.kinds import (
     CONE,
     DRY,
@@ -21,6 +22,7 @@ from robosim.compiled.kinds import (
 )
 from robosim.compiled.order import contact_order, coordinate_places
 from robosim.compiled.records.contact import CONTACT
+from robosim.description.bearing import Bearing
 from robosim.description.body import Body
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
@@ -80,6 +82,8 @@ def contact_records(
                 for sign in (1.0, -1.0):
                     fastest = -sign * speed
                     found.append(_on_coordinate(RATE, j, row, sign, fastest, body.mass, scale))
+        if joint.bearing is not None:
+            found += _bearing_contacts(j, joint, joint.bearing, body)
         if np.isfinite(joint.cone):
             cone = np.cos(joint.cone)
             found.append(
@@ -177,6 +181,22 @@ def _coordinate_contacts(
             found.append(_on_coordinate(LIMIT, j, row, sign, bound, mass, scale))
     if friction > 0:
         found.append(_on_coordinate(DRY, j, row, 0.0, friction / scale, mass, scale))
+    return found
+
+
+def _bearing_contacts(j: int, joint: Joint, bearing: Bearing, body: Body) -> list[Any]:
+    """CONTACT records of the friction of a bearing, one for all pads that slip alike."""
+    turns = joint.units[0] == "rad"
+    scale, mass = _metres(joint, 0, body), body.mass
+    bound = bearing.friction * (bearing.radius if turns else 1.0) / scale
+    pads, found = pads_in(joint), []
+    for pad in sorted(set(slipping_alike(pads))):
+        record = _on_coordinate(DRY, j, 0, 1.0 / scale, bound, mass, scale)
+        if joint.has_quaternion:
+            out = np.cross(*pads.tangents[pad])
+            record["row"] = -1
+            record["p"], record["p_end"] = np.cross(out, pads.tangents[pad])
+        found.append(record)
     return found
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosim.compiled.building.actuators import compile_actuators
+from robosim.compiled.building.bearings import compile_bearings
 from robosim.compiled.building.bodies import body_records, drag_records
 from robosim.compiled.building.charts import place_charts
 from robosim.compiled.building.contacts import contact_records, place_companions
@@ -67,6 +68,7 @@ def compile_model(
         restitutions(mechanism, collision, n_slots),
         compile_actuators(mechanism, len(coordinates)),
         drag_records(mechanism),
+        compile_bearings(mechanism, contacts),
     )
 
 

@@ -21,17 +21,21 @@ CONTACT = np.dtype(
         ("radius_o", "f8"),
         ("mu", "f8"),
         ("mass", "f8"),  # that residuals of impulses are divided by
-        ("sign", "f8"),  # of the edges' cross product; of a limit or rate (lower 1), times scale
+        # Of the edges' cross product; of a limit or rate (lower 1), times scale; of dry friction
+        # 0, or 1 where it is a bearing's.
+        ("sign", "f8"),
         # Length of an arc over its angle: of a coordinate, 1 for a translation; of companions.
         ("scale", "f8"),
         ("share", "f8"),  # as that of a body
         # Of a coordinate or its rate; cosine of a cone, of half of a turn; force of dry friction
-        # over scale.
+        # over scale, of a bearing over scale for a unit of what its pads press with.
         ("bound", "f8"),
         ("apart", "i8"),  # 1: the shapes are apart at the first knot, whatever this gap says there
         ("lying", "i8"),  # 1: a point of a rim around the axis p_end, for where that lies flat
         ("joint", "i8"),
-        ("row", "i8"),  # of the coordinate among those of the joint
+        # Of the coordinate among those of the joint; -1 for a pad of a socket, which slips by all
+        # three of its rotations, about the axes p and p_end.
+        ("row", "i8"),
         # What resists turning here, in slots of their own (`robosim.kernels.contact.turning`).
         ("torsion", "f8"),  # most moment about the normal over the normal force [m]
         ("rolling", "f8"),  # and about the tangents

@@ -19,6 +19,7 @@ from robosim.kernels.contact.kinematics import (
 )
 from robosim.kernels.contact.law import contact_begins, contact_center
 from robosim.kernels.contact.limits import coordinate_gap, rate_over, start_coordinate
+from robosim.kernels.contact.pads import bearing_bound, is_socket, start_bearings, start_pad
 from robosim.kernels.contact.pinned import is_pinned, loosen
 from robosim.kernels.contact.turning import describe_companion, start_companion
 from robosim.kernels.equations.algebra import assign, dot, fill
@@ -35,6 +36,8 @@ from robosim.kernels.narrow_phase.slots import (
 )
 from robosim.kernels.solve.status import CONVERGED, GOES_THROUGH, NEEDS_BLOCKS
 
+# Of the largest impulse, what a bearing holds that carries nothing: a cone has to have an interior.
+UNLOADED = 1e-9
 NEAR = 0.1  # part of its bound by which a rate may be off that and still be near
 
 
@@ -84,6 +87,7 @@ def choose_contacts(scheme, model, state, memory, work, options, dt, kappa):
                     add_companions(model, guesses, system, work, k, stays, kappa, speed)
             elif stays:
                 system.valid[FACTORED] = 0
+    start_bearings(model.bearings, model.contacts, state, work, dt)
     least, longest = inf, 0.0
     for k in range(model.n_ground, model.contacts.shape[0]):
         contact = work.slots[k]
@@ -177,15 +181,26 @@ def admit_limit(scheme, model, state, system, work, k, kappa, dt, speed):
     """
     contact, c, w = work.slots[k], work.contacts[k], system.contacts[k]
     use_coordinates(scheme, model, system, work, contact.joint)
-    start_coordinate(contact, model.joints[contact.joint], state.q, dt, w, work.scratch[0])
+    start_on_joint(model.bearings, contact, model.joints[contact.joint], state.q, dt, w, work)
     stays = work.entered[k] != 0
     if contact.kind == DRY:
         if not stays:
             c.gamma = 0.0
         # The knot lies between two intervals; a start has only the half of the one ahead.
-        rescale_friction(c, 0.5 * contact.bound * (abs(dt) + abs(state.last_dt[0])))
+        most = 0.5 * contact.bound * (abs(dt) + abs(state.last_dt[0]))
+        least = UNLOADED * kappa / speed
+        rescale_friction(c, bearing_bound(model.bearings, work, contact, k, most, least))
     if not stays:
         enter(model.facets, system, work, k, kappa, speed)
+
+
+@kernel
+def start_on_joint(bearings, contact, joint, q, dt, w, work):
+    """L of what acts on a joint's coordinates at the first knot."""
+    if bearings is not None and is_socket(contact):
+        start_pad(contact, joint, w)
+        return
+    start_coordinate(contact, joint, q, dt, w, work.scratch[0])
 
 
 @kernel

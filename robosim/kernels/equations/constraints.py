@@ -81,11 +81,17 @@ def assign_laws(joint, w, out):
 
 
 @kernel
-def add_coordinate_impulse(joint, w, f, out):
-    """Rows of a joint's coordinates += what an inequality asks of them."""
+def add_coordinate_impulse(bearings, joint, w, f, out):
+    """Rows of a joint's coordinates += what an inequality asks of them.
+
+    Only pads of bearings resist along both of their tangents.
+    """
     n = joint.n_T + joint.n_R
     for row in range(joint.m_T + joint.m_R):
         out[n + row] += w.L[0, row] * f[0] + w.L[2, row] * f[2]
+    if bearings is not None:
+        for row in range(joint.m_T + joint.m_R):
+            out[n + row] += w.L[1, row] * f[1]
 
 
 @kernel

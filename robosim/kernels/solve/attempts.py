@@ -3,10 +3,23 @@
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.duals import are_duals
 from robosim.kernels.compiler.jit import kernel, stage
-from robosim.kernels.compiler.lanes import most_of_limbs, pick, somewhere
-from robosim.kernels.contact.active_set import admit_entered, admit_reached, choose_contacts
+from robosim.kernels.compiler.lanes import everywhere, most_of_limbs, pick, somewhere
+from robosim.kernels.contact.active_set import (
+    UNLOADED,
+    admit_entered,
+    admit_reached,
+    choose_contacts,
+)
 from robosim.kernels.contact.law import contact_guess
 from robosim.kernels.contact.pinned import give_room
+from robosim.kernels.solve.bearings import (
+    PASSES,
+    SETTLED,
+    boldness,
+    find_bounds,
+    misses,
+    move_bounds,
+)
 from robosim.kernels.solve.interior_point import (
     LOOSE,
     center_contacts,
@@ -21,7 +34,16 @@ from robosim.kernels.solve.interior_point import (
     start_jump,
 )
 from robosim.kernels.solve.newton import evaluate, factor, find_direction
-from robosim.kernels.solve.status import CAREFUL, COLD, CONVERGED, FIRST_PATH, HOP, LAST, WARM
+from robosim.kernels.solve.status import (
+    CAREFUL,
+    COLD,
+    CONVERGED,
+    FIRST_PATH,
+    HOP,
+    LAST,
+    UNSETTLED,
+    WARM,
+)
 
 
 @stage
@@ -34,7 +56,39 @@ def find_motion(scheme, model, state, memory, loads, work, options, dt, info):
     status = choose_contacts(scheme, model, state, memory, work, options, dt, kappa)
     if status == CONVERGED:
         status = solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa, info)
-    return status
+    bearings = model.bearings
+    return settle(
+        scheme, model, bearings, state, memory, loads, work, options, dt, kappa, status, info
+    )
+
+
+@kernel
+def settle(scheme, model, bearings, state, memory, loads, work, options, dt, kappa, status, info):
+    """Solve an interval again until the friction of bearings fits what they carry; a status."""
+    if bearings is None:
+        return status
+    system, bold, least = memory.system, 1.0, UNLOADED * kappa / options.contact_speed
+    for n in range(PASSES + 1):
+        if status != CONVERGED:
+            return status
+        most = find_bounds(scheme, model, bearings, system, work)
+        left = misses(model, bearings, system, work, info)
+        if everywhere(left <= SETTLED * most + least):
+            return CONVERGED
+        # From the second on, the change before has been answered.
+        bold = boldness(bearings, work, bold) if n > 0 else 1.0
+        move_bounds(bearings, work, bold, least)
+        before = work.active[0]
+        status = solve(scheme, model, state, system, loads, work, options, dt, WARM, info)
+        if status == CONVERGED:
+            status = admit(scheme, model, state, memory, work, options, dt, kappa, info)
+            if status != CONVERGED:
+                return status
+        if status != CONVERGED or work.active[0] != before:
+            status = solve_interval(
+                scheme, model, state, memory, loads, work, options, dt, kappa, info
+            )
+    return UNSETTLED
 
 
 @stage
@@ -56,12 +110,8 @@ def solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa
             start_cold(scheme, model, state, memory, loads, work, dt, kappa, info)
         status = solve_any(scheme, model, state, memory, loads, work, options, dt, info)
         if status == CONVERGED:
-            scheme.finish_poses(model, memory.system, work, dt)
             before = work.active[0]
-            admit_reached(scheme, model, state, memory, work, options, dt, kappa)
-            status = admit_entered(
-                model, model.collision, memory, work, options, dt, kappa, info.substeps
-            )
+            status = admit(scheme, model, state, memory, work, options, dt, kappa, info)
             if status != CONVERGED or work.active[0] == before:
                 return status
             info.attempt = COLD
@@ -74,6 +124,14 @@ def solve_interval(scheme, model, state, memory, loads, work, options, dt, kappa
             if roomy or info.attempt <= last or not give_room(memory.system, work):
                 return status
             info.attempt, roomy = CAREFUL, True
+
+
+@kernel
+def admit(scheme, model, state, memory, work, options, dt, kappa, info):
+    """Let contacts in that a solution has reached unexpectedly; a status."""
+    scheme.finish_poses(model, memory.system, work, dt)
+    admit_reached(scheme, model, state, memory, work, options, dt, kappa)
+    return admit_entered(model, model.collision, memory, work, options, dt, kappa, info.substeps)
 
 
 @kernel

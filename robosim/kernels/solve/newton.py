@@ -27,6 +27,7 @@ from robosim.kernels.contact.law import (
     friction_size,
 )
 from robosim.kernels.contact.limits import move_coordinate, move_rate, rate_over
+from robosim.kernels.contact.pads import is_socket, move_pad
 from robosim.kernels.contact.turning import (
     differentiate_companion,
     follow_leader,
@@ -57,8 +58,8 @@ def evaluate(scheme, model, state, system, loads, work, dt, info):
                 rate = rate_over(scheme, model, state, system, work, contact, dt)
                 move_rate(contact, joint, state.q, work.q2, rate, dt, w, t)
             else:
-                move_coordinate(contact, joint, state.q, work.q2, dt, w, t)
-            add_coordinate_impulse(joint, w, w.f, work.residual[joint.node].w)
+                move_on_joint(model.bearings, contact, joint, state.q, work.q2, dt, w, t)
+            add_coordinate_impulse(model.bearings, joint, w, w.f, work.residual[joint.node].w)
         else:
             if is_companion(contact):
                 move_companion(work.slots, system.contacts, k, work.bodies, dt, t)
@@ -73,6 +74,15 @@ def evaluate(scheme, model, state, system, loads, work, dt, info):
     if not isfinite(dynamics):
         return dynamics
     return max(most_of_limbs(max(worst, laws)), dynamics)
+
+
+@kernel
+def move_on_joint(bearings, contact, joint, q1, q2, dt, w, t):
+    """w.u of what acts on a joint's coordinates but for limits of rates, and w.R."""
+    if bearings is not None and is_socket(contact):
+        move_pad(contact, joint, q1, q2, dt, w, t)
+        return
+    move_coordinate(contact, joint, q1, q2, dt, w, t)
 
 
 @kernel
@@ -128,7 +138,7 @@ def find_direction(scheme, model, system, work, kappa, refine):
         contact_force(contact, c, model.facets, kappa, w)
         if on_joint(contact):
             joint = model.joints[contact.joint]
-            add_coordinate_impulse(joint, w, w.F, work.rhs[joint.node].w)
+            add_coordinate_impulse(model.bearings, joint, w, w.F, work.rhs[joint.node].w)
             continue
         if contact.body < nb:
             add_transposed(w.L, w.F, work.rhs[contact.body].w)

@@ -12,6 +12,7 @@ TURNS_FAR = 7  # a body turns farther than the discrete momentum can tell
 GIVES_ENERGY = 8  # constraints do work, as in solutions of impacts in which bodies turn far
 GOES_THROUGH = 9  # shapes may have passed each other where they had to touch
 STRIKES = 10  # a contact with restitution is hit, and the interval has to be divided there
+UNSETTLED = 11  # the friction of bearings and what presses on them do not come to agree
 WARM = 0  # from the last step's variables, at the final barrier, by jumps where need be
 HOP = 1  # by jumps from where that has led, with velocities that are not extrapolated
 COLD = 2  # from far inside the cones, by Mehrotra's predictor and corrector

@@ -15,6 +15,7 @@ from robosim.kernels.contact.answers import add_transposed
 from robosim.kernels.contact.kinematics import on_joint, start_contact
 from robosim.kernels.contact.law import contact_stiffness
 from robosim.kernels.contact.limits import start_coordinate
+from robosim.kernels.contact.pads import hold_pad, is_socket, own_share, pad_rows
 from robosim.kernels.contact.turning import hold_companion, is_companion, start_companion
 from robosim.kernels.equations.algebra import (
     assign,
@@ -281,13 +282,20 @@ def hold_contacts(scheme, model, system, work, dt, drag):
         if is_companion(contact):
             hold_turning(scheme, model, k, system, work, dt)
         else:
-            hold_contact(scheme, model, contact, w, system, work, dt)
+            hold_contact(scheme, model, model.bearings, contact, w, system, work, dt)
 
 
 @kernel
-def hold_contact(scheme, model, contact, w, system, work, dt):
+def hold_contact(scheme, model, bearings, contact, w, system, work, dt):
     """Let a contact resist the change from the interval's velocity to the knot's."""
     t, nb = work.scratch[0], model.bodies.shape[0]
+    if bearings is not None and is_socket(contact):
+        joint, law = model.joints[contact.joint], work.joints[contact.joint].law
+        # At a knot R is L.
+        pad_rows(contact, joint, w.R)
+        condense_contact(scheme, model, contact, w, system, work, True)
+        hold_pad(contact, joint, own_share(bearings, work, contact), w, law)
+        return
     fill(0.0, w.F)
     if on_joint(contact):
         joint, law = model.joints[contact.joint], work.joints[contact.joint].law
@@ -296,7 +304,7 @@ def hold_contact(scheme, model, contact, w, system, work, dt):
         w.F[axis] = -w.A[axis, axis] * w.rate
         if contact.kind == DRY:
             # What slides on is held back by the half of the friction that belongs to the interval.
-            w.F[axis] += 0.5 * w.f[axis]
+            w.F[axis] += own_share(bearings, work, contact) * w.f[axis]
         for row in range(joint.m_T + joint.m_R):
             law[row] += w.L[axis, row] * w.F[axis]
         return

@@ -7,7 +7,7 @@ from robosim.kernels.compiler.addresses import copy_record
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import pick
 from robosim.kernels.contact.answers import subtract_answer
-from robosim.kernels.equations.algebra import assign, clear_rows, rotate, similarity
+from robosim.kernels.equations.algebra import assign, clear_rows, fill, rotate, similarity
 from robosim.kernels.equations.body import (
     angular_momentum_tangent,
     end_pose,
@@ -243,6 +243,21 @@ def end_joints(model, system, work):
             n = joint.n_T + joint.n_R
             for row in range(w.rows - n):
                 w.drive[row] = w.impulse[n + row]
+
+
+@kernel
+def reaction(model, system, work, j, out):
+    """out (6,) = impulse of a joint's constraints on its child at the joint's point; world."""
+    joint, way, impulse = model.joints[j], system.directions[j], work.joints[j].impulse
+    fill(0.0, out)
+    for row in range(joint.n_T + joint.n_R):
+        for k in range(6):
+            out[k] += way.G_b[row, k] * impulse[row]
+    arm = work.scratch[0].arm
+    rotate(system.pose1[joint.child].R, joint.p_b, arm)
+    out[3] -= arm[1] * out[2] - arm[2] * out[1]
+    out[4] -= arm[2] * out[0] - arm[0] * out[2]
+    out[5] -= arm[0] * out[1] - arm[1] * out[0]
 
 
 @kernel

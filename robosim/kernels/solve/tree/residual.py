@@ -236,11 +236,8 @@ def leave_residual(joints, tree, rows, couplings, gears, impulses):
             along_joint(joint, w, w.f, w.u)
             for row in range(joint.m_T + joint.m_R):
                 rows[b].drive[row] = -w.u[row]
-        f, r, x = w.passed, w.r1, rows[b].impulse
-        x[0], x[1], x[2] = -f[0], -f[1], -f[2]
-        x[3] = r[1] * f[2] - r[2] * f[1] - f[3]
-        x[4] = r[2] * f[0] - r[0] * f[2] - f[4]
-        x[5] = r[0] * f[1] - r[1] * f[0] - f[5]
+        r, x = w.r1, rows[b].impulse
+        given_back(w.passed, r, x)
         rho_a, parent = tree[joint.parent].rho1, impulses[joint.parent].w
         push_joint(joint, x, r, w.rho1, rho_a, impulses[b].w, parent)
     for n in range(couplings.shape[0]):
@@ -250,6 +247,15 @@ def leave_residual(joints, tree, rows, couplings, gears, impulses):
                 row = couplings[n].row[i] - joint.n_T - joint.n_R
                 taken = couplings[n].factor[i] * gears[n].impulse
                 rows[couplings[n].joint[i]].drive[row] -= taken
+
+
+@kernel
+def given_back(f, r, x):
+    """x (6,) = impulse of a joint about the child's reference that balances what it passes on."""
+    x[0], x[1], x[2] = -f[0], -f[1], -f[2]
+    x[3] = r[1] * f[2] - r[2] * f[1] - f[3]
+    x[4] = r[2] * f[0] - r[0] * f[2] - f[4]
+    x[5] = r[0] * f[1] - r[1] * f[0] - f[5]
 
 
 @kernel

@@ -37,6 +37,7 @@ from robosim.kernels.solve.tree.residual import (
     add_tree_forces,
     coupling_equations,
     find_loop_rows,
+    given_back,
     leave_residual,
     loop_equations,
     push_coordinates,
@@ -263,6 +264,15 @@ def end_joints(model, system, work):
     find_loop_rows(model, model.loops, work)
     tree, impulse = system.tree, work.impulse
     leave_residual(model.joints, tree, work.joints, model.couplings, work.couplings, impulse)
+
+
+@kernel
+def reaction(model, system, work, j, out):
+    """out (6,) = impulse of a tree's joint on its child at the joint's point; world.
+
+    Of the last residual, without what acts along the coordinates.
+    """
+    given_back(system.tree[j].passed, system.tree[j].r1, out)
 
 
 @kernel

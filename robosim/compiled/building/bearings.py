@@ -1,0 +1,81 @@
+"""How the pads of bearings share what their joints carry."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.compiled.kinds import DRY
+from robosim.compiled.model import Bearings
+from robosim.description.bearing import Pads, pads_of
+from robosim.description.joint import Joint
+from robosim.description.mechanism import Mechanism
+from robosim.validation import Array
+
+SAME = 1e-9  # sine of the angle between two pads of a socket that slip alike
+
+
+def pads_in(joint: Joint) -> Pads:
+    """The pads of a joint's bearing."""
+    assert joint.bearing is not None
+    return pads_of(joint.bearing, joint.kind, joint.axis)
+
+
+def slipping_alike(pads: Pads) -> list[int]:
+    """For each pad the first one that slips as it does, so that one bound holds for all of them.
+
+    Those of a sleeve do so all, those of a socket where they are opposite to each other.
+    """
+    if pads.tangents.shape[1] == 1:
+        return [0] * len(pads.points)
+    # Across both tangents, as a socket may be of any radius.
+    out = np.cross(pads.tangents[:, 0], pads.tangents[:, 1])
+    apart = np.linalg.norm(np.cross(out[:, None], out[None]), axis=2)
+    return [int(np.argmax(row < SAME)) for row in apart]
+
+
+def compile_bearings(mechanism: Mechanism, contacts: NDArray[np.void]) -> Bearings | None:
+    """What the bearings of a mechanism press with, None if it has none."""
+    owners = [j for j, joint in enumerate(mechanism.joints) if joint.bearing is not None]
+    if not owners:
+        return None
+    begins, shares, slips, slots = [0], [], [], []
+    for j in owners:
+        pads = pads_in(mechanism.joints[j])
+        dry = (contacts["kind"] == DRY) & (contacts["joint"] == j) & (contacts["sign"] != 0)
+        alike = slipping_alike(pads)
+        slot_of = dict(zip(sorted(set(alike)), np.flatnonzero(dry), strict=True))
+        shares.append(pads.shares)
+        slips.append(_slips(mechanism.joints[j], pads, alike))
+        slots += [slot_of[alike[pad]] for pad in pads.pad_of]
+        begins.append(len(slots))
+    found = Bearings(
+        joint=np.array(owners, dtype=np.int64),
+        begin=np.array(begins, dtype=np.int64),
+        shares=np.vstack(shares),
+        slips=np.concatenate(slips),
+        contact=np.array(slots, dtype=np.int64),
+        friction=np.unique(slots).astype(np.int64),
+    )
+    for array in found:
+        array.setflags(write=False)
+    return found
+
+
+def _slips(joint: Joint, pads: Pads, alike: list[int]) -> Array:
+    """Wrenches (m, 2, 6) of the friction that a normal gives, along the tangents of its slip.
+
+    The tangents are those of the pad that slips alike, seen from the other side where that is
+    opposite.
+    """
+    assert joint.bearing is not None
+    found = np.zeros((len(pads.pad_of), 2, 6))
+    for row, pad in enumerate(pads.pad_of):
+        first = pads.tangents[alike[pad]]
+        own = pads.tangents[pad]
+        if len(first) == 2:
+            side = np.cross(*own) @ np.cross(*first)
+            own = first if side > 0 else -first
+        arms = np.cross(pads.points[pad], own)
+        found[row, : len(own)] = joint.bearing.friction * np.hstack((own, arms))
+    return found

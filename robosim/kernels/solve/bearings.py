@@ -1,0 +1,118 @@
+"""Bearings: bounds of their friction by what their joints carry in the same interval.
+
+With bounds given, friction in bearings is dry friction as any other. The reactions of the joints
+that come out tell new bounds, and so on until they stand [Sueda, Alg. 8]. Where bounds answer to
+themselves, as in what nearly locks itself, each time the change is scaled by how the last one was
+answered.
+"""
+
+from math import sqrt
+
+from robosim.kernels.compiler.jit import kernel
+from robosim.kernels.compiler.lanes import everywhere, pick
+from robosim.kernels.contact.active_set import rescale_friction
+from robosim.kernels.contact.pads import bounds_of
+from robosim.kernels.equations.algebra import assign, dot, rotate_back
+
+PASSES = 20
+ENOUGH = 0.1  # part of the bound found; what is less is so weak that it slips within itself
+STICKS = 0.999  # part of its bound below which friction holds what it is asked to
+SETTLED = 1e-8  # part of the largest bound by which bounds may be off
+INNER = 30  # times that what pads press with is found anew for one reaction, at most
+STANDING = 1e-11  # part of it by which that may change
+SHYEST, BOLDEST = 0.1, 16.0  # times what bounds are off, by which they are changed
+JAMS = 4.0  # the same where they are off the more, the more they are changed
+
+
+@kernel
+def find_bounds(scheme, model, bearings, system, work):
+    """work.bearings.pressed and .bounds by the joints' reactions; the largest bound."""
+    t, most = work.scratch[0], 0.0
+    for n in range(bearings.joint.shape[0]):
+        j = bearings.joint[n]
+        scheme.reaction(model, system, work, j, t.f)
+        R = system.pose1[model.joints[j].child].R
+        rotate_back(R, t.f[:3], t.y)
+        rotate_back(R, t.f[3:], t.z)
+        for _ in range(INNER):
+            if press(bearings, n, system, work, t):
+                break
+    bounds_of(bearings, model.contacts, work.bearings.pressed, work.bearings.bounds)
+    for n in range(bearings.friction.shape[0]):
+        most = max(most, work.bearings.bounds[bearings.friction[n]])
+    return most
+
+
+@kernel
+def press(bearings, n, system, work, t):
+    """What pads of bearing n press with for its joint's wrench in t.y, t.z; whether that stands.
+
+    The reaction of a joint is what its pads press with and their friction, which is known by what
+    they were found to press with before.
+    """
+    pressed, force, moment = work.bearings.pressed, t.w, t.arm
+    assign(t.y, force)
+    assign(t.z, moment)
+    for i in range(bearings.begin[n], bearings.begin[n + 1]):
+        k = bearings.contact[i]
+        size, w = abs(pressed[i]) / work.contacts[k].gamma, system.contacts[k]
+        for tangent in range(2):
+            part, slip = size * w.f[tangent], bearings.slips[i, tangent]
+            for axis in range(3):
+                force[axis] -= part * slip[axis]
+                moment[axis] -= part * slip[3 + axis]
+    change, total = 0.0, 0.0
+    for i in range(bearings.begin[n], bearings.begin[n + 1]):
+        share = bearings.shares[i]
+        found = dot(share[:3], force) + dot(share[3:], moment)
+        change += abs(found - pressed[i])
+        total += abs(found)
+        pressed[i] = found
+    return everywhere(change <= STANDING * total)
+
+
+@kernel
+def misses(model, bearings, system, work, info):
+    """The most that a bound in the equations is off the one found; notes whose it is.
+
+    Where a joint sticks within both, its friction is what it has to be, whatever they are. There
+    the reactions of several joints may share a load in many ways, and bounds would not stand.
+    """
+    worst, found = -1.0, work.bearings
+    for n in range(bearings.friction.shape[0]):
+        k = bearings.friction[n]
+        f, gamma, bound = system.contacts[k].f, work.contacts[k].gamma, found.bounds[k]
+        holds = pick(gamma > ENOUGH * bound, STICKS * min(gamma, bound), 0.0)
+        sticks = sqrt(f[0] * f[0] + f[1] * f[1]) < holds
+        missed = pick(sticks, 0.0, bound - gamma)
+        found.missed[k, 1], found.missed[k, 0] = found.missed[k, 0], missed
+        if everywhere(abs(missed) > worst):
+            worst = abs(missed)
+            info.worst_body = model.joints[model.contacts[k].joint].child
+    return worst
+
+
+@kernel
+def boldness(bearings, work, bold):
+    """What the next change of bounds is scaled by, after one that was scaled by `bold`.
+
+    Aitken's method for vectors: exact where all are off in proportion to their change. Bounds that
+    run away from those in the equations are followed until the joint sticks.
+    """
+    along, square = 0.0, 0.0
+    for n in range(bearings.friction.shape[0]):
+        k = bearings.friction[n]
+        now, before = work.bearings.missed[k, 0], work.bearings.missed[k, 1]
+        along += before * (now - before)
+        square += (now - before) * (now - before)
+    bold = pick(square > 0.0, -bold * along / square, 1.0)
+    return pick(bold < 0.0, JAMS, min(max(bold, SHYEST), BOLDEST))
+
+
+@kernel
+def move_bounds(bearings, work, bold, least):
+    """Bounds in the equations nearer to those found; friction in proportion."""
+    for n in range(bearings.friction.shape[0]):
+        k = bearings.friction[n]
+        c = work.contacts[k]
+        rescale_friction(c, max(c.gamma + bold * work.bearings.missed[k, 0], least))
