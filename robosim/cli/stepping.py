@@ -55,7 +55,7 @@ Formulation = Annotated[
     str,
     typer.Option(
         help="maximal; or newton, riqn, galerkin: integrators in joint coordinates, without "
-        "contacts, limits and loops; or reduced: REDMAX, a slow reference without contacts.",
+        "contacts, limits and loops; or reduced: REDMAX, a slow reference.",
         metavar="NAME",
         rich_help_panel=STEPPING,
     ),
@@ -66,6 +66,16 @@ Ignore = Annotated[
         help="With these formulations, leave out what they do not have: contacts, limits or "
         "friction; may be given several times.",
         metavar="WHAT",
+        show_default=False,
+        rich_help_panel=STEPPING,
+    ),
+]
+Contacts = Annotated[
+    str | None,
+    typer.Option(
+        help="With --formulation reduced, how contact points touch the ground: single, with "
+        "friction in one problem, or staggered; by default they have to be ignored.",
+        metavar="KIND",
         show_default=False,
         rich_help_panel=STEPPING,
     ),
@@ -145,6 +155,7 @@ class Stepping:
     gait: GaitFile = None
     formulation: Formulation = "maximal"
     ignore: Ignore = None
+    contacts: Contacts = None
     order: Order = 2
     friction_cone: FrictionCone = "second_order"
     facets: Facets = None
@@ -173,6 +184,8 @@ class Stepping:
             raise OptionError(
                 f"--formulation must be one of {', '.join(FORMULATIONS)}, not {self.formulation!r}"
             )
+        if self.contacts is not None and self.formulation != "reduced":
+            raise OptionError("--contacts is for --formulation reduced")
         # Before there is anything to compile.
         state = start_state(robot, self.pose, self.q or (), self.v or (), self.drop)
         makers = {"maximal": self._maximal, "reduced": self._reduced}
@@ -248,7 +261,7 @@ class Stepping:
 
         from robosim.reduced import ReducedSimulation
 
-        return ReducedSimulation(robot, timestep, ignore=self.ignore or ())
+        return ReducedSimulation(robot, timestep, contacts=self.contacts, ignore=self.ignore or ())
 
     def _refuse_maximal(self, lanes: bool) -> None:
         """Refuse what only maximal coordinates have."""

@@ -103,7 +103,8 @@ def step(
             turn = slice(links.q[i].start + joint.numbers, links.q[i].stop)
             end[turn] /= np.linalg.norm(end[turn])
     end, rate = exchanged(model, end, rate)
-    return Step(end, rate, int(found.nfev), 0.0, np.zeros(len(v)))
+    none, free = np.zeros(0), np.zeros((len(model.robot.contacts), 3))
+    return Step(end, rate, int(found.nfev), 0.0, np.zeros(len(v)), none, free)
 
 
 def _check_on_spline(joint: Joint, q: Array) -> None:

@@ -73,6 +73,22 @@ def _turned(joint: Joint, R: Array) -> Array:
     return quaternions.rotation_vector(quaternions.from_matrix(R))
 
 
+def relative_rows(robot: Mechanism, joint: Joint, E: Sequence[Array]) -> Array:
+    """(6, 6 nb): the twist of a joint's child from its parent, at its point, in child axes.
+
+    The transpose makes wrenches on both bodies of one on the child [force; moment] there.
+    """
+    b = robot.body_index(joint.child)
+    to_joint = se3.adjoint(se3.transformation(np.eye(3), -np.asarray(joint.child_position)))
+    rows = np.zeros((6, 6 * len(E)))
+    rows[:, 6 * b : 6 * b + 6] = to_joint
+    if joint.parent is not None:
+        a = robot.body_index(joint.parent)
+        from_parent = se3.adjoint(se3.inverse(E[b]) @ E[a])
+        rows[:, 6 * a : 6 * a + 6] = -to_joint @ from_parent
+    return rows
+
+
 def violation(rows: Rows, joint: Joint) -> float:
     """Largest violation [m, or the sine of half an angle]."""
     m = joint.D_T.shape[1]

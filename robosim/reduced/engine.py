@@ -16,6 +16,7 @@ from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, StateError
 from robosim.minimal.engine import BODY, Silence
 from robosim.reduced import adaptive, euler, maximal, start
+from robosim.reduced.contacts import lowest
 from robosim.reduced.maximal import Bodies
 from robosim.reduced.model import Loads, Model
 from robosim.reduced.solving import Unsolved
@@ -52,6 +53,10 @@ class Engine:
         At the knot.
     bodies : Bodies or None
         In maximal coordinates, which q and v are read from.
+    slip : (n,)
+        Impulses of friction in the last step, which the next one begins with.
+    forces : (nc, 3) [N]
+        On contact points in the last step, world.
     loads : robosim.compiled.minimal.Loads
         What `Held` writes.
     single : Handle
@@ -66,6 +71,7 @@ class Engine:
         robot: Mechanism = model.robot
         self.q, self.v = np.array(robot.home, dtype=float), np.zeros(robot.nv)
         self.bodies: Bodies | None = None
+        self.slip, self.forces = np.zeros(0), np.zeros((len(robot.contacts), 3))
         self._begin()
 
     def _begin(self) -> None:
@@ -92,6 +98,7 @@ class Engine:
     def restore(self, other: Engine) -> None:
         """Go to the state of another engine of the same robot and options."""
         self.q, self.v, self.bodies = other.q.copy(), other.v.copy(), other.bodies
+        self.slip, self.forces = other.slip, other.forces
         self.model.drives = list(other.model.drives)
         self.loads.tau[:] = other.loads.tau
         self.loads.servos[:] = other.loads.servos
@@ -132,6 +139,7 @@ class Engine:
         start.check_inertia(Placed(self.model.links, q, v))
         q, v = start.close(self.model, q, v, time, hold)
         self.q, self.v = q, v
+        self.slip, self.forces = np.zeros(0), np.zeros_like(self.forces)
         if self.options.coordinates == "maximal":
             placed = Placed(self.model.links, q, v)
             self.bodies = Bodies(placed.E, placed.twists)
@@ -195,12 +203,15 @@ class Engine:
         if not (np.isfinite(taken.q).all() and np.isfinite(taken.v).all()):
             raise self._failure("it leads to numbers that are not finite")
         self.q, self.v, self.bodies = taken.q, taken.v, bodies
+        self.slip, self.forces = taken.slip, taken.forces
         if logged:
             run.tau[row, : self.robot.nv] += taken.tau
         info = run.infos[k]
         info["status"], info["iterations"], info["substeps"] = CONVERGED, taken.iterations, 1
         info["order"] = 1 if self.options.method == "euler" else 8
         info["residual"], info["gap"], info["turn"], info["turner"] = taken.residual, np.inf, 1, -1
+        if len(points := self.model.resisting.points):
+            info["gap"] = lowest(self.robot, points, self.placed().E)[2].min()
         if self.model.is_constrained or self.bodies is not None:
             info["violation"] = self.violation()
 
@@ -237,17 +248,17 @@ class Engine:
         """Where the step leads, and the bodies there in maximal coordinates."""
         model, options, time = self.model, self.options, self.time
         try:
+            own = model, self.q, self.v, time, options.dt, loads
             if options.method == "adaptive":
-                own = model, self.q, self.v, time, options.dt, loads
                 return adaptive.step(*own, options.tolerance), None
             if self.bodies is None:
-                return euler.step(model, self.q, self.v, time, options.dt, loads), None
-            return maximal.step(model, self.bodies, self.q, self.v, time, options.dt, loads)
+                return euler.step(*own, self.slip), None
+            return maximal.step(model, self.bodies, *own[1:], self.slip)
         except (Unsolved, np.linalg.LinAlgError) as error:
             raise self._failure(str(error)) from error
 
     def _failure(self, reason: str) -> ConvergenceError:
         return ConvergenceError(
             self.time, np.inf, 0, 1, self.robot.bodies[0].name,
-            f"Its linear system has no solution: {reason}. It may need a smaller timestep.",
+            f"It has no solution: {reason}. It may need a smaller timestep.",
         )  # fmt: skip

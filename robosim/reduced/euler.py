@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from robosim.reduced import joints
+from robosim.reduced.bearings import Maximal
 from robosim.reduced.constraints import loop_rows
+from robosim.reduced.contacts import Touching
 from robosim.reduced.forces import BodyForces, symmetric
 from robosim.reduced.model import JointForces, Loads, Model, within_limits
-from robosim.reduced.solving import Gradients, Solver, check_positive, constrained
+from robosim.reduced.solving import Equations, Gradients, Solver, check_positive
+from robosim.reduced.staggered import Resisted
 from robosim.reduced.tree import Placed, TreeSolver
 from robosim.simulation.motions import difference, rates_at, value_at
 from robosim.validation import Array
@@ -27,10 +31,25 @@ class Step(NamedTuple):
     iterations: int
     residual: float  # [m/s]
     tau: Array  # (nv,) of servos
+    slip: Array  # impulses of friction, which the next step begins with
+    forces: Array  # (nc, 3) [N] on contact points of the robot, world
 
 
-def step(model: Model, q: Array, v: Array, time: float, h: float, loads: Loads) -> Step:
+class Velocities(NamedTuple):
+    """What the equations of a step give."""
+
+    v: Array  # (nv,)
+    iterations: int
+    residual: float  # [m/s]
+    resisted: Resisted
+
+
+def step(
+    model: Model, q: Array, v: Array, time: float, h: float, loads: Loads, slip: Array
+) -> Step:
     """Coordinates and velocities after a step of h seconds.
+
+    `slip` are the impulses of friction of the step before.
 
     Raises
     ------
@@ -39,15 +58,22 @@ def step(model: Model, q: Array, v: Array, time: float, h: float, loads: Loads) 
     """
     placed = Placed(model.links, q, v)
     bodies = model.body_forces(placed.E, placed.twists, loads)
+    touching = model.touching(placed.E)
     return with_servos(
-        loads, lambda held: _velocities(model, placed, bodies, time, h, held), model, q, h
+        loads,
+        lambda held: _velocities(model, placed, bodies, touching, time, h, held, slip),
+        model,
+        touching,
+        q,
+        h,
     )
 
 
 def with_servos(
     loads: Loads,
-    velocities: Callable[[Loads], tuple[Array, int, float]],
+    velocities: Callable[[Loads], Velocities],
     model: Model,
+    touching: Touching,
     q: Array,
     h: float,
 ) -> Step:
@@ -57,7 +83,7 @@ def with_servos(
     """
     given = np.zeros(len(loads.tau))
     for _ in range(PASSES):
-        v, iterations, residual = velocities(loads)
+        v, iterations, residual, resisted = velocities(loads)
         after = moved(model, q, h * v)
         asked, allowed = within_limits(loads.servos, after, v)
         over = np.abs(asked - allowed) > 1e-12 * (1.0 + np.abs(asked))
@@ -71,7 +97,9 @@ def with_servos(
     asked, allowed = within_limits(loads.servos, after, v)
     given[loads.servos["v_index"]] += allowed
     after, v = exchanged(model, after, v)
-    return Step(after, v, iterations, residual, given)
+    forces = np.zeros((len(model.robot.contacts), 3))
+    forces[touching.points] = resisted.forces / h
+    return Step(after, v, iterations, residual, given, resisted.slip, forces)
 
 
 def moved(model: Model, q: Array, change: Array) -> Array:
@@ -94,8 +122,15 @@ def exchanged(model: Model, q: Array, v: Array) -> tuple[Array, Array]:
 
 
 def _velocities(
-    model: Model, placed: Placed, bodies: BodyForces, time: float, h: float, loads: Loads
-) -> tuple[Array, int, float]:
+    model: Model,
+    placed: Placed,
+    bodies: BodyForces,
+    touching: Touching,
+    time: float,
+    h: float,
+    loads: Loads,
+    slip: Array,
+) -> Velocities:
     links, v = model.links, placed.v
     along = model.joint_forces(placed.q, v, loads)
     damped = bodies.f.copy()
@@ -108,14 +143,30 @@ def _velocities(
     system = System(model, placed, bodies, along, h)
     mixed, wanted = rows_at(model, placed.E, placed.twists, placed.q, time, h)
     n, B = 6 * len(placed.E), model.gears.B
-    G = (mixed[:, n:] + mixed[:, :n] @ placed.jacobian()) @ B
+    J = placed.jacobian()
+    G = (mixed[:, n:] + mixed[:, :n] @ J) @ B
     C, d = model.limits_at(placed.q)
-    found = constrained(system.solver, B.T @ f, G, wanted, C @ B, d)
-    left = B.T @ (system.times(B @ found.x) - f)
-    left = left + np.vstack((G, C @ B)).T @ found.multipliers
+    equations = Equations(system.solver, B.T @ f, G, wanted, C @ B, d, J @ B)
+
+    def maximal() -> Maximal:
+        acting = (momenta + h * damped).reshape(-1)
+        return Maximal(
+            placed, system.middle(), acting, h * inert.reshape(-1), mixed[:, :n], loop_places(model)
+        )
+
+    found = model.resisting.resisted(equations, touching, slip, maximal)
+    left = B.T @ (system.times(B @ found.x) - f) - found.impulse
     moving = np.einsum("ki,k,ki->i", B, system.inertia(), B)
     residual = float(np.max(np.abs(left) / moving, initial=0.0))
-    return B @ found.x, max(1, system.iterations), residual
+    iterations = max(found.passes, system.iterations)
+    return Velocities(B @ found.x, iterations, residual, found)
+
+
+def loop_places(model: Model) -> list[slice]:
+    """Which of the first rows of `rows_at` belong to each joint that closes a loop."""
+    sizes = [joint.D_T.shape[1] + joint.D_R.shape[1] for joint in model.robot.loop_joints]
+    ends = np.cumsum([0, *sizes])
+    return [slice(begin, end) for begin, end in pairwise(ends)]
 
 
 def rows_at(
@@ -226,15 +277,19 @@ class System:
     def matrix(self) -> Array:
         """The same as a dense matrix (nv, nv)."""
         J = self.placed.jacobian()
+        out = J.T @ self.middle() @ J
+        for own, block in zip(self.placed.links.v, self.joints, strict=True):
+            out[own, own] += block
+        return np.asarray(out)
+
+    def middle(self) -> Array:
+        """``M + h D - h^2 K`` of all bodies, (6 nb, 6 nb)."""
         n = len(self.bodies)
         middle = np.zeros((6 * n, 6 * n))
         diagonal = [(i, i, block) for i, block in enumerate(self.bodies)]
         for i, j, block in (*diagonal, *self.crossing):
             middle[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] += block
-        out = J.T @ middle @ J
-        for own, block in zip(self.placed.links.v, self.joints, strict=True):
-            out[own, own] += block
-        return np.asarray(out)
+        return middle
 
     def inertia(self) -> Array:
         """What each coordinate moves (nv,), by which a residual is a velocity."""

@@ -13,11 +13,11 @@ import numpy as np
 from robosim import se3
 from robosim.description.joint import Joint
 from robosim.reduced import joints
-from robosim.reduced.constraints import loop_rows, violation
-from robosim.reduced.euler import Step, rows_at, with_servos
+from robosim.reduced.constraints import loop_rows, relative_rows, violation
+from robosim.reduced.euler import Step, Velocities, rows_at, with_servos
 from robosim.reduced.forces import symmetric
 from robosim.reduced.model import Loads, Model
-from robosim.reduced.solving import check_positive, constrained
+from robosim.reduced.solving import Equations, Solver, check_positive
 from robosim.validation import Array
 
 READINGS = 20  # iterations of the coordinates that are nearest to a pose
@@ -46,15 +46,9 @@ class JointRows:
     """
 
     def __init__(self, model: Model, i: int, bodies: Bodies, q: Array) -> None:
-        links, joint = model.links, model.links.joints[i]
-        p, n = links.parents[i], len(bodies.E)
+        joint = model.links.joints[i]
         own = joints.motion(joint, q, np.zeros(joint.nv))
-        to_joint = se3.adjoint(links.beyond[i])
-        row = np.zeros((6, 6 * n))
-        row[:, 6 * i : 6 * i + 6] = to_joint
-        if p >= 0:
-            from_parent = se3.adjoint(se3.inverse(bodies.E[i]) @ bodies.E[p])
-            row[:, 6 * p : 6 * p + 6] = -to_joint @ from_parent
+        row = relative_rows(model.robot, joint, bodies.E)
         left = np.linalg.svd(own.S)[0] if joint.nv else np.eye(6)
         across = left[:, joint.nv :]
         self.held, self.free = across.T @ row, np.linalg.pinv(own.S) @ row
@@ -88,9 +82,19 @@ def read(model: Model, bodies: Bodies, q: Array) -> tuple[Array, Array]:
 
 
 def step(
-    model: Model, bodies: Bodies, q: Array, v: Array, time: float, h: float, loads: Loads
+    model: Model,
+    bodies: Bodies,
+    q: Array,
+    v: Array,
+    time: float,
+    h: float,
+    loads: Loads,
+    slip: Array,
 ) -> tuple[Step, Bodies]:
-    """Where a step of h seconds leads the bodies, and joint coordinates that are read there."""
+    """Where a step of h seconds leads the bodies, and joint coordinates that are read there.
+
+    `slip` are the impulses of friction of the step before.
+    """
     acting = model.body_forces(bodies.E, bodies.twists, loads)
     rows = [
         JointRows(model, i, bodies, q[model.links.q[i]]) for i in range(len(model.links.joints))
@@ -109,9 +113,10 @@ def step(
         f[6 * a : 6 * a + 6] += h * D @ bodies.twists[b]
     G, wanted = _equalities(model, rows, free, bodies, q, time, h)
     C, least = model.limits_at(q)
+    touching = model.touching(bodies.E)
     led: list[Array] = []
 
-    def velocities(held: Loads) -> tuple[Array, int, float]:
+    def velocities(held: Loads) -> Velocities:
         along = model.joint_forces(q, v, held)
         implicit = np.diag(h * along.D)
         for own, K in zip(model.links.v, along.K, strict=True):
@@ -120,14 +125,15 @@ def step(
         system = 0.5 * (system + system.T)
         check_positive(system)
         right = f + free.T @ (h * (along.f + along.D * v))
-        found = constrained(
-            lambda x: np.asarray(np.linalg.solve(system, x)), right, G, wanted, C @ free, least
-        )
+        solver: Solver = lambda x: np.asarray(np.linalg.solve(system, x))  # noqa: E731
+        equations = Equations(solver, right, G, wanted, C @ free, least, np.eye(n))
+        found = model.resisting.resisted(equations, touching, slip)
         led[:] = [found.x]
-        left = system @ found.x - right + np.vstack((G, C @ free)).T @ found.multipliers
-        return free @ found.x, 1, float(np.max(np.abs(left) / np.diag(A)))
+        left = system @ found.x - right - found.impulse
+        residual = float(np.max(np.abs(left) / np.diag(A)))
+        return Velocities(free @ found.x, found.passes, residual, found)
 
-    taken = with_servos(loads, velocities, model, q, h)
+    taken = with_servos(loads, velocities, model, touching, q, h)
     phi = led[0].reshape(-1, 6)
     after = Bodies([E @ se3.exp(h * own) for E, own in zip(bodies.E, phi, strict=True)], phi)
     read_q, read_v = read(model, after, taken.q)

@@ -15,8 +15,10 @@ from robosim.description.springs import PointSpring
 from robosim.description.tendon import Tendon
 from robosim.reduced import forces, muscles
 from robosim.reduced.constraints import Drive, Gears
+from robosim.reduced.contacts import Touching
 from robosim.reduced.forces import BodyForces, Ends
 from robosim.reduced.point_force import PointForce
+from robosim.reduced.resisting import Resisting
 from robosim.reduced.tree import Links
 from robosim.simulation.pd import motor_torques
 from robosim.validation import Array
@@ -53,6 +55,10 @@ class Model:
     baumgarte : float or None [1/s]
     limited : bool
         Whether limits of joints act; ends of splines always do.
+    contacts : str or None
+    settling : float
+    has_bearings : bool
+        Of `Resisting`, which they make.
     drives : list of Drive
     """
 
@@ -63,12 +69,16 @@ class Model:
     explicit: Collection[str]
     baumgarte: float | None
     limited: bool = True
+    contacts: str | None = None
+    settling: float = 1e-6
+    has_bearings: bool = True
     drives: list[Drive] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         robot = self.robot
         self.links, self.gears = Links(robot), Gears(robot)
         self.acting = muscles.acting(robot)
+        self.resisting = Resisting(robot, self.contacts, self.settling, self.has_bearings)
         none = np.zeros(0)
         self.damping = np.concatenate(
             (none, *(joint.per_coordinate("damping") for joint in self.links.joints))
@@ -183,6 +193,10 @@ class Model:
     def _joint_of(self, k: int) -> int:
         """The joint of a velocity."""
         return next(i for i, place in enumerate(self.links.v) if place.start <= k < place.stop)
+
+    def touching(self, E: Sequence[Array]) -> Touching:
+        """Contact points that touch the ground, with bodies at poses E."""
+        return self.resisting.touching(E, self.baumgarte or 0.0)
 
     def limits_at(self, q: Array) -> tuple[Array, Array]:
         """Rows (l, nv) of limits that are reached, and the least that they may be (l,).

@@ -10,9 +10,12 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.tendon import Point
 from robosim.errors import ModelError, OptionError
 from robosim.minimal.refusals import IGNORABLE, INSTEAD, check_inertias, loop_extras, resisting
+from robosim.reduced.contacts import lacking
 
 
-def check_robot(robot: Mechanism, ignore: Collection[str], method: str, coordinates: str) -> None:
+def check_robot(
+    robot: Mechanism, ignore: Collection[str], method: str, coordinates: str, contacts: str | None
+) -> None:
     """Refuse what the equations do not have; contacts, limits and dry friction unless ignored.
 
     Raises
@@ -24,15 +27,28 @@ def check_robot(robot: Mechanism, ignore: Collection[str], method: str, coordina
     """
     if isinstance(ignore, str) or not set(ignore) <= set(IGNORABLE):
         raise OptionError(f"ignore takes names among {', '.join(IGNORABLE)}, not {ignore!r}")
+    plain = method == "euler" and coordinates == "reduced"
+    points = {f"contact '{contact.name}'" for contact in robot.contacts}
     for element, what, name in resisting(robot):
-        if name == "limits" and _are_taken(robot, element, method):
+        if name in ignore or (name == "limits" and _are_taken(robot, element, method)):
             continue
-        if name not in ignore:
-            raise ModelError(
-                f"{what}, which ReducedSimulation(method='{method}') does not have: leave it out "
-                f"by ignore=({name!r},), or {INSTEAD}",
-                element=element,
-            )
+        if what == "has a bearing" and plain:
+            continue
+        where = f"ReducedSimulation(method='{method}')"
+        instead = f"leave it out by ignore=({name!r},), or {INSTEAD}"
+        if what == "has a bearing":
+            where = f"ReducedSimulation(method='{method}', coordinates='{coordinates}')"
+        elif element in points:
+            if contacts is not None:
+                continue
+            instead = f"choose contacts='single' or 'staggered', {instead}"
+        elif name == "contacts" and contacts is not None:
+            where, instead = f"contacts={contacts!r}", f"contact points alone have: {INSTEAD}"
+        raise ModelError(f"{what}, which {where} does not have: {instead}", element=element)
+    if contacts is not None:
+        _check_points(robot)
+    if plain and "friction" not in ignore:
+        _check_bearings(robot)
     for element, what in loop_extras(robot):
         raise ModelError(
             f"{what}, which the reduced formulation does not have: {INSTEAD}", element=element
@@ -68,6 +84,28 @@ def check_robot(robot: Mechanism, ignore: Collection[str], method: str, coordina
                 element=f"joint '{joint.name}'",
             )
     check_inertias(robot)
+
+
+def _check_points(robot: Mechanism) -> None:
+    """Refuse what [Sueda] does not have of contact points."""
+    for contact in robot.contacts:
+        for what in lacking(contact):
+            raise ModelError(
+                f"{what}, which the reduced formulation does not have: {INSTEAD}",
+                element=f"contact '{contact.name}'",
+            )
+
+
+def _check_bearings(robot: Mechanism) -> None:
+    """Refuse bearings where a body has no mass of its own: Alg. 8 lets all bodies go."""
+    if any(joint.bearing is not None for joint in robot.joints):
+        for body in robot.bodies:
+            if body.carrier:
+                raise ModelError(
+                    "has no mass, by which a bearing's load is found [Sueda, Eq. 2.117]: give it "
+                    f"some, leave bearings out by ignore=('friction',), or {INSTEAD}",
+                    element=f"body '{body.name}'",
+                )
 
 
 def _are_taken(robot: Mechanism, element: str, method: str) -> bool:

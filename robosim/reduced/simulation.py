@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,18 +15,18 @@ from robosim.reduced.constraints import Drive
 from robosim.reduced.engine import Engine, Options
 from robosim.reduced.model import Model
 from robosim.reduced.point_force import PointForce
+from robosim.reduced.readings import contacts_at
 from robosim.reduced.refusals import check_robot
+from robosim.reduced.resisting import CONTACTS
 from robosim.simulation.contactless import Contactless
 from robosim.simulation.loads import Held
+from robosim.simulation.readings import Contact
 from robosim.validation import Array, finite, read_only
-
-if TYPE_CHECKING:
-    pass
 
 METHODS = ("euler", "adaptive")
 COORDINATES = ("reduced", "maximal")
 FINEST = 1e-13  # tolerance, beyond which rounding is
-LATER = ("single", "staggered")  # contacts of [Sueda, Eq. 1.88, Alg. 7]
+TOLERANCES = {"euler": 1e-6, "adaptive": 1e-9}
 
 
 class ReducedSimulation(Contactless):
@@ -35,7 +34,8 @@ class ReducedSimulation(Contactless):
 
     A reference in plain numpy, to hold other formulations to, and slow beside them. It has
     gravity, springs, dampers and potentials of joints and between points, point forces, drag, held
-    wrenches, torques, servos, loops, gears, driven joints and bodies, and limits.
+    wrenches, torques, servos, loops, gears, driven joints and bodies, limits, contact points on
+    the ground, and by "euler" in reduced coordinates bearings of joints [Sueda, Alg. 8].
 
     Parameters
     ----------
@@ -49,15 +49,19 @@ class ReducedSimulation(Contactless):
     coordinates : str
         "reduced", or "maximal" with joints as constraints [Sueda, Eqs. 1.28 to 1.30, 1.73]; these
         drift, by "euler" alone.
-    contacts : None
-        Contacts are left out. "single" and "staggered" are not there yet.
+    contacts : str or None
+        How contact points touch the ground, by "euler". "single" has their friction in one problem
+        [Sueda, Eq. 1.88], which lifts and slows what slides. "staggered" finds push and friction
+        in turn [Sueda, Alg. 7]. Friction is that of a pyramid along x and y. None: contacts are
+        left out. A point acts from the knot on at which it is on the ground or below.
     baumgarte : float or None [1/s]
         alpha = beta = gamma of [Sueda, Eq. 1.82], at which loops, driven joints and limits come
         back to where they should be. None: they do not; but driven joints follow exactly.
-    tolerance : float
-        Relative and absolute, of "adaptive".
+    tolerance : float or None
+        Of "adaptive", relative and absolute; 1e-9 if None. Of "euler", change of the reactions
+        over their size at which staggered projections are settled; 1e-6 if None.
     ignore : names among "contacts", "limits", "friction"
-        What the robot has and this simulation leaves out.
+        What the robot has and this simulation leaves out. Bearings are "friction", too.
     drag : mapping of names of bodies to (6, 6), or None
         Wrench = -drag twist, as of `robosim.MinimalSimulation` [Sueda, Sect. 1.9.1].
     forces : sequence of PointForce
@@ -89,12 +93,26 @@ class ReducedSimulation(Contactless):
         coordinates: str = "reduced",
         contacts: str | None = None,
         baumgarte: float | None = None,
-        tolerance: float = 1e-9,
+        tolerance: float | None = None,
         ignore: Collection[str] = (),
         drag: Mapping[str, ArrayLike] | None = None,
         forces: Sequence[PointForce] = (),
         explicit: Collection[str] = (),
     ) -> None:
+        for name, choice, known in (
+            ("method", method, METHODS),
+            ("coordinates", coordinates, COORDINATES),
+        ):
+            if choice not in known:
+                raise OptionError(f"{name} must be one of {', '.join(known)}, not {choice!r}")
+        if contacts is not None and contacts not in CONTACTS:
+            raise OptionError(f"contacts must be {', '.join(CONTACTS)} or None, not {contacts!r}")
+        if contacts is not None and method != "euler":
+            raise OptionError(f"contacts={contacts!r} is for method='euler', not {method!r}")
+        if contacts is not None and "contacts" in ignore:
+            raise OptionError(f"contacts={contacts!r} and ignore=('contacts',) exclude each other")
+        if tolerance is None:
+            tolerance = TOLERANCES[method]
         numbers = {"timestep": timestep, "tolerance": tolerance}
         if baumgarte is not None:
             numbers["baumgarte"] = baumgarte
@@ -103,18 +121,6 @@ class ReducedSimulation(Contactless):
                 raise OptionError(f"{name} must be a positive number, not {value!r}")
         if tolerance < FINEST:
             raise OptionError(f"tolerance must be at least {FINEST:g}, not {tolerance!r}")
-        for name, choice, known in (
-            ("method", method, METHODS),
-            ("coordinates", coordinates, COORDINATES),
-        ):
-            if choice not in known:
-                raise OptionError(f"{name} must be one of {', '.join(known)}, not {choice!r}")
-        if contacts is not None:
-            told = "is not there yet" if contacts in LATER else "is not known"
-            raise OptionError(
-                f"contacts={contacts!r} {told}: ReducedSimulation has contacts=None alone; "
-                "robosim.Simulation has contacts"
-            )
         if coordinates == "maximal" and method != "euler":
             raise OptionError("coordinates='maximal' is for method='euler'")
         weight = finite(gravity, (3,))
@@ -122,17 +128,20 @@ class ReducedSimulation(Contactless):
             raise OptionError(f"gravity must be three finite numbers, not {gravity!r}")
         if not isinstance(robot, Mechanism):
             raise OptionError(f"robot must be a Mechanism, as robosim.load gives it, not {robot!r}")
-        check_robot(robot, ignore, method, coordinates)
+        check_robot(robot, ignore, method, coordinates, contacts)
         drags = np.zeros((len(robot.bodies), 6, 6))
         for name, matrix in drags_of(robot, drag or {}).items():
             drags[robot.body_index(name)] = matrix
         forces = _checked_forces(robot, forces, explicit)
         self.robot, self.method, self.coordinates = robot, method, coordinates
         self.baumgarte = baumgarte
-        limited = "limits" not in ignore
-        model = Model(robot, read_only(weight), drags, forces, tuple(explicit), baumgarte, limited)
+        limited, rubbing = "limits" not in ignore, "friction" not in ignore
+        model = Model(
+            robot, read_only(weight), drags, forces, tuple(explicit), baumgarte, limited, contacts,
+            float(tolerance), rubbing,
+        )  # fmt: skip
         options = Options(float(timestep), method, coordinates, float(tolerance))
-        choices = weight.tobytes(), drags.tobytes(), baumgarte, limited, forces
+        choices = weight.tobytes(), drags.tobytes(), baumgarte, limited, forces, contacts, rubbing
         self._asked_for = options, tuple(sorted(explicit)), *choices
         engine = Engine(model, options)
         self._own(engine, Held(robot, engine.loads))  # type: ignore[arg-type]
@@ -219,6 +228,18 @@ class ReducedSimulation(Contactless):
         In maximal coordinates of any joint.
         """
         return self.engine.violation()
+
+    def contact_forces(self) -> Array:
+        """Forces of the ground on all contact points in the last step, (nc, 3) [N], world."""
+        return read_only(self.engine.forces.copy())
+
+    def contacts(self, ground: bool = True) -> list[Contact]:
+        """Contact points that touch, or that the ground pushed in the last step."""
+        points = self.engine.model.resisting.points
+        if not ground or len(points) == 0:
+            return []
+        where = self.contact_positions()
+        return contacts_at(self.robot, points, self.state, where, self.engine.forces)
 
     @property
     def order(self) -> int:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from robosim.simulation.one_sided import least_distance
 from robosim.validation import Array
 
 Solver = Callable[[Array], Array]  # (n,) or (n, m), to the same shape
@@ -20,6 +22,48 @@ class Solution(NamedTuple):
 
     x: Array  # (n,)
     multipliers: Array  # (m + l,) of equalities, then of inequalities
+
+
+@dataclass
+class Equations:
+    """A step at the level of velocities, ``A x + rows^T lambda = f``, of any coordinates.
+
+    Attributes
+    ----------
+    solve : from right-hand sides to A^-1 of them
+    f : (n,)
+    G, wanted : (m, n), (m,)
+    C, least : (l, n), (l,)
+        Of limits.
+    J : (6 nb, n)
+        From x to the twists of all bodies.
+    """
+
+    solve: Solver
+    f: Array
+    G: Array
+    wanted: Array
+    C: Array
+    least: Array
+    J: Array
+
+    def answered(self, impulse: Array, rows: Array, least: Array) -> Solution:
+        """What comes of an impulse (n,), with rows (k, n) that may only push beside the limits."""
+        C, d = np.vstack((self.C, rows)), np.concatenate((self.least, least))
+        return constrained(self.solve, self.f + impulse, self.G, self.wanted, C, d)
+
+    def impulse(self, found: Solution, rows: Array) -> Array:
+        """The impulse (n,) of all constraints, the same rows among them."""
+        return np.asarray(-np.vstack((self.G, self.C, rows)).T @ found.multipliers)
+
+    def moved(self, impulse: Array) -> Array:
+        """What an impulse (n,) alone adds to x while equalities stay."""
+        return constrained(self.solve, impulse, self.G, np.zeros(len(self.G))).x
+
+    def compliance(self, rows: Array) -> Array:
+        """How rows (k, n) answer to impulses on them, (k, k), while equalities stay."""
+        both = np.vstack((self.G, rows))
+        return freed(both @ self.solve(np.ascontiguousarray(both.T)), len(self.G))
 
 
 class Unsolved(Exception):
@@ -40,7 +84,7 @@ def constrained(
     """x of ``A x + G^T lambda = f, G x = b``, with ``C x >= d`` [Sueda, Eqs. 2.98 to 2.105].
 
     Redundant rows get the least multipliers. Inequalities are non-negative least squares in the
-    metric of A^-1.
+    metric of A^-1, of what equalities leave free; their multipliers are zero or less.
 
     Parameters
     ----------
@@ -58,23 +102,33 @@ def constrained(
     schur = 0.5 * (schur + schur.T)
     m = len(G)
     want = np.concatenate((b, np.zeros(0) if d is None else d)) - rows @ x
-    acting = np.zeros(len(rows), dtype=bool)
-    acting[:m] = True
-    for _ in range(10 * len(rows) + 10):
-        found = np.zeros(len(rows))
-        found[acting] = least(schur[np.ix_(acting, acting)], want[acting])
-        pulling = acting & (found < 0.0)
-        pulling[:m] = False
-        if pulling.any():
-            acting[np.argmin(np.where(pulling, found, 0.0))] = False
-            continue
-        short = want - schur @ found
-        short[acting] = 0.0
-        short[:m] = 0.0
-        if not np.any(short > 1e-12 * max(1.0, float(np.abs(want).max()))):
-            return Solution(x + answers @ found, -found)
-        acting[np.argmax(short)] = True
-    raise Unsolved("the inequalities were not settled")
+    pushing = np.zeros(len(rows) - m)
+    if len(pushing):
+        left = want[m:] - schur[m:, :m] @ least(schur[:m, :m], want[:m])
+        # By the size that rows have by themselves, so that what equalities hold is seen as such.
+        sizes = np.sqrt(np.maximum(np.diag(schur)[m:], 1e-300))
+        found = least_distance(root(freed(schur, m) / sizes[:, None] / sizes), left / sizes)
+        if found is None:
+            raise Unsolved("limits and contacts contradict each other or other constraints")
+        pushing = found[1] / sizes
+    holding = least(schur[:m, :m], want[:m] - schur[:m, m:] @ pushing)
+    multipliers = np.concatenate((holding, pushing))
+    return Solution(x + answers @ multipliers, -multipliers)
+
+
+def freed(schur: Array, m: int) -> Array:
+    """How rows behind the first m answer to impulses on them (k, k), while these m stay."""
+    held = np.zeros((m, len(schur) - m))
+    for k, column in enumerate(schur[:m, m:].T):
+        held[:, k] = least(schur[:m, :m], column)
+    return np.asarray(schur[m:, m:] - schur[m:, :m] @ held)
+
+
+def root(A: Array) -> Array:
+    """R (n, r) of ``A = R R^T``, A symmetric and not negative, without what is rounding."""
+    values, vectors = np.linalg.eigh(0.5 * (A + A.T))
+    kept = values > REDUNDANT * values.max(initial=0.0)
+    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
 def least(A: Array, b: Array) -> Array:

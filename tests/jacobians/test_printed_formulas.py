@@ -349,6 +349,63 @@ def test_the_first_example_of_a_material_jacobian() -> None:
     np.testing.assert_allclose(J @ (0, 0, 0, 0, 0, 1), (0, 1, 0))  # the second one is right
 
 
+def test_a_contact_pushes_out_of_the_ground() -> None:
+    """[Sueda, Eqs. 1.83, 1.84]: with + N^T alpha on the left, contacts push into the ground."""
+    rng = np.random.default_rng(4)
+    root = rng.normal(size=(3, 3))
+    W, N, free = root @ root.T, rng.normal(size=(1, 3)), rng.normal(size=3)
+    free -= (1.0 + N[0] @ free) / (N[0] @ N[0]) * N[0]  # which enters at 1 m/s
+    alpha = -(N @ free) / (N @ W @ N.T)[0, 0]  # the least of (1.83), and not negative
+    assert alpha[0] > 0.0
+    printed, corrected = free - W @ N.T @ alpha, free + W @ N.T @ alpha
+    assert N @ printed == pytest.approx(-2.0)
+    assert N @ corrected == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_contact_problem_of_staggered_projections_has_the_opposite_sign() -> None:
+    """[Sueda, Eq. 2.113]: with - alpha^T N v, what enters is let through and what leaves is held.
+
+    The normals are those of (1.76), out of the ground, and f_alpha = -N^T alpha / h.
+    """
+    W, N = np.diag((1.0, 2.0)), np.array([[0.6, 0.8]])
+    compliance = (N @ W @ N.T)[0, 0]
+    for speed, held in ((-1.0, True), (1.0, False)):
+        v = speed * N[0]
+        printed = max((N @ v)[0] / compliance, 0.0)
+        corrected = max(-(N @ v)[0] / compliance, 0.0)
+        after = v - W @ N[0] * printed
+        assert N @ after == pytest.approx(speed if held else 0.0, abs=1e-12)
+        after = v + W @ N[0] * corrected
+        assert N @ after == pytest.approx(0.0 if held else speed, abs=1e-12)
+
+
+def test_the_last_line_of_algorithm_8_has_the_rate_of_the_jacobian_twice() -> None:
+    """[Sueda, Alg. 8, line 26]: J^T f_alpha of (2.117) is -J^T M Jdot qdot, which f_r has already.
+
+    With h Jdot qdot in the constrained velocity, J^T f_alpha is zero, as work of joints has to be.
+    """
+    a, b, rates, mass, h = 0.3, 1.1, np.array((2.0, -5.0)), 3.0, 0.01
+
+    def place(q: np.ndarray) -> np.ndarray:
+        return np.array((np.cos(q[0]) + np.cos(q[1]), np.sin(q[0]) + np.sin(q[1])))
+
+    def jacobian(q: np.ndarray) -> np.ndarray:
+        return np.column_stack([(place(q + e) - place(q - e)) / 2e-5 for e in 1e-5 * np.eye(2)])
+
+    q = np.array((a, b))
+    J = jacobian(q)
+    bias = (jacobian(q + 1e-5 * rates) - jacobian(q - 1e-5 * rates)) @ rates / 2e-5
+    M, force = mass * np.eye(2), np.array((0.7, -0.4))
+    Mr = J.T @ M @ J
+    free = J @ rates + h * np.linalg.solve(M, force)
+    own = rates + h * np.linalg.solve(Mr, J.T @ (force - M @ bias))
+    printed = M @ (J @ own - free) / h
+    corrected = M @ (J @ own + h * bias - free) / h
+    np.testing.assert_allclose(J.T @ printed, -J.T @ M @ bias, rtol=0, atol=1e-4)
+    assert np.abs(J.T @ printed).max() > 10.0
+    np.testing.assert_allclose(J.T @ corrected, 0.0, atol=1e-4)
+
+
 def test_the_stiffness_between_points_has_the_opposite_sign() -> None:
     """[Sueda, Eq. 1.37] is minus the derivative of (1.35), with angular parts first."""
     rng = np.random.default_rng(5)

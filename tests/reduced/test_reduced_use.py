@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import robosim
 from robosim import (
+    Bearing,
     Body,
     ContactPoint,
     ControllerError,
@@ -264,7 +265,55 @@ BALL = Geometry("sphere", (0.1,))
         (
             lambda: replace(pendulum(), contacts=(ContactPoint("tip", "body", (0.1, 0, 0)),)),
             {},
-            "contact 'tip': can touch the ground",
+            "contact 'tip': can touch the ground.*contacts='single' or 'staggered'.*ignore",
+        ),
+        *(
+            (
+                lambda own=own: replace(
+                    pendulum(), contacts=(ContactPoint("tip", "body", (0.1, 0, 0), **own),)
+                ),
+                {"contacts": "staggered"},
+                f"contact 'tip': {told}, which the reduced formulation does not have",
+            )
+            for own, told in (
+                ({"restitution": 0.5}, "has restitution"),
+                ({"torsional_friction": 0.1}, "has torsional friction"),
+                ({"rolling_friction": 0.1}, "has rolling friction"),
+                ({"surface_velocity": (1, 0, 0)}, "has a surface that moves by itself"),
+                ({"surface_spin": (1, 0, 0)}, "has a surface that moves by itself"),
+            )
+        ),
+        (
+            lambda: replace(
+                pendulum(),
+                bodies=(replace(pendulum().bodies[0], collisions=(BALL,)),),
+                obstacles=(HalfSpace(),),
+            ),
+            {"contacts": "single"},
+            "body 'body': can touch an obstacle, which contacts='single' does not have",
+        ),
+        *(
+            (
+                lambda: pendulum(bearing=Bearing(0.1, 0.1, 0.1)),
+                options,
+                "joint 'hinge': has a bearing, which ReducedSimulation.*ignore=.'friction'",
+            )
+            for options in ({"method": "adaptive"}, {"coordinates": "maximal"})
+        ),
+        (
+            lambda: replace(
+                double_pendulum(),
+                bodies=(
+                    replace(double_pendulum().bodies[0], carrier=True),
+                    double_pendulum().bodies[1],
+                ),
+                joints=tuple(
+                    replace(joint, bearing=Bearing(0.1, 0.1, 0.1))
+                    for joint in double_pendulum().joints
+                ),
+            ),
+            {},
+            "body .*: has no mass, by which a bearing's load is found",
         ),
         (
             lambda: replace(
@@ -328,8 +377,12 @@ def test_what_is_not_there_is_refused_by_name(
         ({"method": "rk4"}, "method must be one of euler, adaptive, not 'rk4'"),
         ({"coordinates": "joint"}, "coordinates must be one of reduced, maximal"),
         ({"coordinates": "maximal", "method": "adaptive"}, "is for method='euler'"),
-        ({"contacts": "single"}, "contacts='single' is not there yet.*contacts=None"),
-        ({"contacts": "soft"}, "contacts='soft' is not known"),
+        ({"contacts": "soft"}, "contacts must be single, staggered or None, not 'soft'"),
+        ({"contacts": "single", "method": "adaptive"}, "contacts='single' is for method='euler'"),
+        (
+            {"contacts": "single", "ignore": ("contacts",)},
+            r"contacts='single' and ignore=\('contacts',\) exclude each other",
+        ),
         ({"baumgarte": -1.0}, "baumgarte must be a positive number"),
         ({"timestep": 0.0}, "timestep must be a positive number"),
         ({"tolerance": np.nan}, "tolerance must be a positive number"),
@@ -345,6 +398,38 @@ def test_what_is_not_there_is_refused_by_name(
 def test_options_are_checked(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         ReducedSimulation(pendulum(), **options)
+
+
+def test_friction_may_be_ignored() -> None:
+    """Bearings too; and what is of another option is no state to go to."""
+    robot = pendulum(bearing=Bearing(0.1, 0.1, 0.1))
+    sim = ReducedSimulation(robot, 1e-2, ignore=("friction",))
+    sim.set_state(None, [1.0])
+    sim.run(0.1)
+    assert sim.v[0] == pytest.approx(1.0, abs=1e-12)
+    with pytest.raises(StateError, match="gravity and options"):
+        sim.restore(ReducedSimulation(robot, 1e-2))
+
+
+def test_copies_have_their_friction() -> None:
+    """A copy goes on from the same impulses of friction, to the last bit; a start has none."""
+    robot = replace(
+        double_pendulum(),
+        joints=tuple(
+            replace(joint, bearing=Bearing(0.3, 0.05, 0.1)) for joint in double_pendulum().joints
+        ),
+    )
+    sim = ReducedSimulation(robot, 1e-3, tolerance=1e-2)
+    sim.set_state([0.4, 1.0], [1.0, -2.0])
+    sim.run(0.02)
+    other = sim.copy()
+    fresh = ReducedSimulation(robot, 1e-3, tolerance=1e-2)
+    fresh.set_state(sim.q, sim.v)
+    for one in (sim, other, fresh):
+        one.step()
+    np.testing.assert_array_equal(sim.v, other.v)
+    assert np.any(sim.v != fresh.v)
+    np.testing.assert_allclose(sim.v, fresh.v, rtol=1e-3)
 
 
 def test_derivatives_and_other_readings_are_refused() -> None:
@@ -457,5 +542,13 @@ def test_the_a1_falls_as_in_the_shell(tmp_path: Path) -> None:
     fallen = found.q[-1, 2] - found.q[0, 2]
     assert fallen == pytest.approx(-0.5 * 9.81 * 0.019 * 0.02, rel=1e-9)
     assert page.stat().st_size > 10_000
+    standing = [*args, "--contacts", "staggered", "--ignore", "friction", "--controller", "stand",
+                "--seconds", "0.1", "--timestep", "0.002"]  # fmt: skip
+    stands = CliRunner().invoke(app, [*standing, "--log", str(log)])
+    assert stands.exit_code == 0, stands.output
+    found = read_log(log)
+    assert found.q[0, 2] - found.q[-1, 2] < 0.3 * 0.5 * 9.81 * 0.1**2
+    other = CliRunner().invoke(app, [*standing, "--formulation", "maximal"])
+    assert "--contacts is for --formulation reduced" in other.stderr
     wrong = CliRunner().invoke(app, [*args, "--order", "4"])
     assert "--order is for --formulation maximal or galerkin" in wrong.stderr

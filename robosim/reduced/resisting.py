@@ -1,0 +1,82 @@
+"""What resists motion by Coulomb's law: contact points of a robot and bearings of its joints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim.description.mechanism import Mechanism
+from robosim.reduced import staggered
+from robosim.reduced.bearings import Held, Maximal, bearings_of, bilateral
+from robosim.reduced.contacts import Touching, touching
+from robosim.reduced.solving import Equations
+from robosim.reduced.staggered import Resisted
+from robosim.validation import Array
+
+CONTACTS = ("single", "staggered")
+
+
+@dataclass
+class Resisting:
+    """Contacts and bearings of a robot, and how their problem is posed.
+
+    Attributes
+    ----------
+    robot : Mechanism
+    contacts : str or None
+        "single", "staggered", or None for none.
+    tolerance : float
+        Of `staggered.settled`.
+    has_bearings : bool
+        Whether bearings act.
+    points : (n,)
+        Contact points that can move, indices into robot.contacts.
+    bearings : list of Held
+    """
+
+    robot: Mechanism
+    contacts: str | None
+    tolerance: float
+    has_bearings: bool
+    points: NDArray[np.int64] = field(init=False)
+    bearings: list[Held] = field(init=False)
+
+    def __post_init__(self) -> None:
+        rigid = self.robot.rigid_groups
+        moving = [k for k, one in enumerate(self.robot.contacts) if rigid[one.body] is not None]
+        self.points = np.array(moving if self.contacts else [], dtype=np.int64)
+        self.bearings = bearings_of(self.robot) if self.has_bearings else []
+
+    def touching(self, E: Sequence[Array], rate: float) -> Touching:
+        """What touches the ground, and comes back from below it at a rate [1/s]."""
+        return touching(self.robot, self.points, E, rate)
+
+    def resisted(
+        self,
+        equations: Equations,
+        touching: Touching,
+        slip: Array,
+        maximal: Callable[[], Maximal] | None = None,
+    ) -> Resisted:
+        """A step with all that resists.
+
+        Parameters
+        ----------
+        equations : Equations
+        touching : Touching
+        slip : (n,) or (6 nb,)
+            Impulses of friction in the step before; empty in the first.
+        maximal : what gives the step without joints, for bearings
+        """
+        single = self.contacts == "single"
+        if self.bearings and maximal is not None:
+            before = slip if len(slip) else np.zeros(len(equations.J))
+            parts = self.bearings, touching, single, before, self.tolerance
+            return bilateral(equations, maximal(), *parts)
+        if single or len(touching.points) == 0:
+            return staggered.pyramids(equations, touching)
+        before = slip if len(slip) else np.zeros(len(equations.f))
+        return staggered.points(equations, touching, before, self.tolerance)
