@@ -335,10 +335,6 @@ BALL = Geometry("sphere", (0.1,))
             {},
             "can touch body",
         ),
-        (
-            lambda: replace(
-                pendulum(), tendons=(Tendon("cord", (Point(None), Point("body", (0.1, 0, 0)))),)
-            ),
             {},
             "tendon 'cord': is a tendon",
         ),
