@@ -30,14 +30,12 @@ from robosim import (
     PointSpring,
     ReducedSimulation,
     StateError,
-    Tendon,
 )
 from robosim.cli import app
 from robosim.controllers import PD, Compiled
 from robosim.joints import SplineCurve
 from robosim.log import read_log
 from robosim.models.builders import double_pendulum
-from robosim.tendons import Point
 
 BOTH = ["reduced", "maximal"]
 
@@ -334,9 +332,6 @@ BALL = Geometry("sphere", (0.1,))
             ),
             {},
             "can touch body",
-        ),
-            {},
-            "tendon 'cord': is a tendon",
         ),
         (
             lambda: pendulum(armature=0.1),
