@@ -18,7 +18,6 @@ from robosim.compiled.building.restitution import restitutions
 from robosim.compiled.building.tendons import path_records
 from robosim.compiled.model import Model
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ModelError
 
 
 def compile_model(
@@ -31,10 +30,6 @@ def compile_model(
 
     Without facets friction has the exact second-order cone.
     """
-    for joint in mechanism.joints:
-        if joint.bearing is not None:
-            raise ModelError("has a bearing, which is not simulated yet",
-                             element=f"joint '{joint.name}'")  # fmt: skip
     joints, coordinates, pieces = joint_records(mechanism, velocity_limits)
     charts = place_charts(mechanism, joints)
     paths, spans = path_records(mechanism, joints)

@@ -75,6 +75,8 @@ def settle(scheme, model, bearings, state, memory, loads, work, options, dt, kap
         left = misses(model, bearings, system, work, info)
         if everywhere(left <= SETTLED * most + least):
             return CONVERGED
+        if n == PASSES:
+            break
         # From the second on, the change before has been answered.
         bold = boldness(bearings, work, bold) if n > 0 else 1.0
         move_bounds(bearings, work, bold, least)
