@@ -6,6 +6,7 @@ A message is a JSON object with a ``do`` and exactly the fields that belong to i
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -48,6 +49,7 @@ def _shown(value: Any) -> str:
 
 
 _INDEX = _integer(0, 10_000)
+CONTROLS = ("slider", "press")  # what belongs to a script, and not to the run
 FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "play": {},
     "pause": {},
@@ -60,6 +62,12 @@ FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "controller": {"name": _name},
     "timestep": {"value": _number(MIN_TIMESTEP, MAX_TIMESTEP)},
     "drag": {"body": _INDEX, "point": _point, "target": _point},
+    "select": {"body": _INDEX},
+    "deselect": {},
+    "torque": {"index": _INDEX, "value": _number(-_FARTHEST, _FARTHEST)},
+    "relax": {},
+    "slider": {"name": _name, "value": _number(-sys.float_info.max, sys.float_info.max)},
+    "press": {"name": _name},
 }
 
 

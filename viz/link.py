@@ -21,14 +21,22 @@ from robosim.errors import ViewerError
 
 MAX_FPS = 60.0
 MAX_WAITING = 256  # messages from browsers, and messages of rows to them
+MAX_SAMPLES = 4096  # of a script's chart, between two messages
+SAMPLES_EVERY = 0.1  # [s]
 _START_TIMEOUT = 30.0  # [s]
 _CLOSE_TIMEOUT = 2.0  # [s]
+
+
+def block(chart: int, samples: bytes) -> bytes:
+    """Samples of a chart in a message of rows: its number, how many float32, and these."""
+    return chart.to_bytes(4, "little") + (len(samples) // 4).to_bytes(4, "little") + samples
 
 
 class Mailbox:
     """What is to be sent, the newest of each kind, and the thread that sends it.
 
-    A frame, and a document of the same name, replaces one that has not been sent yet.
+    A frame, and a document of the same name, replaces one that has not been sent yet. Samples of a
+    script's charts are collected for a tenth of a second.
     """
 
     def __init__(self, stream: IO[bytes] | None, first: list[tuple[bytes, bytes]]) -> None:
@@ -37,6 +45,8 @@ class Mailbox:
         self._frame: bytes | None = None
         self._documents: dict[str, bytes] = {}
         self._rows: deque[bytes] = deque(maxlen=MAX_WAITING)
+        self._samples: dict[int, deque[bytes]] = {}
+        self._samples_due = 0.0
         self._closing = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._send, name="robosim viewer", daemon=True)
@@ -57,6 +67,19 @@ class Mailbox:
             self._rows.append(rows)
             self._changed.notify()
 
+    def put_sample(self, chart: int, sample: bytes) -> None:
+        with self._changed:
+            self._samples.setdefault(chart, deque(maxlen=MAX_SAMPLES)).append(sample)
+            self._changed.notify()
+
+    def put_scene(self, scene: bytes) -> None:
+        """Another scene, before which nothing of the old one is left to send."""
+        with self._changed:
+            self._waiting.append((b"S", scene))
+            self._frame = None
+            self._rows.clear()
+            self._changed.notify()
+
     def close(self, timeout: float) -> None:
         with self._changed:
             self._closing = True
@@ -71,15 +94,9 @@ class Mailbox:
     def _take(self) -> tuple[list[tuple[bytes, bytes]], bool]:
         """What to send now, and whether it is the last."""
         with self._changed:
-            self._changed.wait_for(
-                lambda: (
-                    self._waiting
-                    or self._frame is not None
-                    or self._documents
-                    or self._rows
-                    or self._closing
-                )
-            )
+            while not self._is_due():
+                wait = max(self._samples_due - clock.perf_counter(), 0.0)
+                self._changed.wait(wait if self._samples else None)
             found, self._waiting = self._waiting, []
             for name, content in self._documents.items():
                 encoded = name.encode()
@@ -87,10 +104,21 @@ class Mailbox:
             self._documents = {}
             found += [(b"R", rows) for rows in self._rows]
             self._rows.clear()
+            if self._samples and (self._closing or clock.perf_counter() >= self._samples_due):
+                blocks = (block(chart, b"".join(own)) for chart, own in self._samples.items())
+                found.append((b"R", b"".join(blocks)))
+                self._samples = {}
+                self._samples_due = clock.perf_counter() + SAMPLES_EVERY
             if self._frame is not None:
                 found.append((b"F", self._frame))
                 self._frame = None
             return found, self._closing
+
+    def _is_due(self) -> bool:
+        """Whether there is something to send now."""
+        due = self._samples and clock.perf_counter() >= self._samples_due
+        rest = self._waiting or self._documents or self._rows or self._closing
+        return bool(due or rest or self._frame is not None)
 
     def _send(self) -> None:
         # A server that has died leaves a broken pipe: the view is over, the simulation is not.

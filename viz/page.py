@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import html
 from collections.abc import Mapping
 from importlib.resources import files
@@ -18,9 +19,14 @@ from robosim.errors import ViewerError
 
 # In the order of what they build on.
 SCRIPTS = (
-    "messages", "meshes", "stage", "parts", "center", "layers", "items", "charts", "panel", "live",
-    "replay",
+    "messages", "meshes", "stage", "parts", "center", "layers", "items", "charts", "panel",
+    "timeline", "card", "replay", "live",
 )  # fmt: skip
+
+
+# Of meshcat 0.3.2, which the scripts are written for: what is put into a page is what was read.
+BUNDLE = "dist/main.min.js"
+BUNDLE_SHA256 = "dd07b95fb6957cf6c18ee7cf3909b6eb28214995142428171a60d76c3358211f"
 
 
 def live_page(title: str, *, anywhere: bool = False) -> str:
@@ -61,7 +67,7 @@ def _page(title: str, connect: str, start: str) -> str:
         ("licenses", "\n".join(licenses).replace("--", "- -")),
         ("style", (web / "style.css").read_text(encoding="utf-8")),
         ("scripts", "".join(_script(web / f"{name}.js") for name in SCRIPTS)),
-        ("meshcat", (meshcat / "dist" / "main.min.js").read_text(encoding="utf-8")),
+        ("meshcat", _bundle(meshcat)),
         ("start", start),
     ):
         page = page.replace("{{" + name + "}}", content, 1 if name != "title" else -1)
@@ -77,7 +83,24 @@ def _meshcat_viewer() -> Path:
     spec = find_spec("meshcat")
     if spec is None or spec.origin is None:
         raise ViewerError("meshcat is not installed: pip install meshcat")
-    folder = Path(spec.origin).parent / "viewer"
-    if not (folder / "dist" / "main.min.js").is_file():
-        raise ViewerError(f"meshcat's viewer is missing: {folder / 'dist' / 'main.min.js'}")
-    return folder
+    return Path(spec.origin).parent / "viewer"
+
+
+def _bundle(folder: Path) -> str:
+    """The script of meshcat's viewer, if it is the one that is known."""
+    file = folder / BUNDLE
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ViewerError(
+            f"meshcat's viewer cannot be read: {file}: {error.strerror}; "
+            "pip install --force-reinstall meshcat==0.3.2"
+        ) from None
+    found = hashlib.sha256(content).hexdigest()
+    if found != BUNDLE_SHA256:
+        raise ViewerError(
+            f"{file} is not the viewer of meshcat 0.3.2, which pages are made with "
+            f"(sha256 {found[:12]}... instead of {BUNDLE_SHA256[:12]}...): "
+            "pip install --force-reinstall meshcat==0.3.2"
+        )
+    return content.decode("utf-8")

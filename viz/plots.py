@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,9 @@ from numpy.typing import NDArray
 from robosim.description.mechanism import Mechanism
 from robosim.errors import LogError, OptionError
 from robosim.log import Log
+from robosim.viz import plot_groups
 from robosim.viz.plot_extra import ACROSS, MOST, draw_extra, panels, rows_of
+from robosim.viz.plot_groups import LINES, short
 from robosim.viz.plot_robot import contact_phases, draw_limits
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ Array = NDArray[Any]
 
 # Okabe and Ito's palette, which the colour-blind can tell apart too; no yellow, on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-LINES = len(COLOURS)  # in a panel, where the names suggest no grouping
-MAX_GROUPS = 6
 MOST_NAMES = 24  # of a legend
 POINTS = 4000  # of a line; a figure is no wider than that in pixels
 SMALLEST_SPAN = 1e-3  # of an axis in its unit, so that rounding errors are not blown up
@@ -49,7 +48,8 @@ def plot_log(
     One column of panels for each group of joints, one row for each of position, velocity and
     torque, and a last row for a floating base: height, tilt, the smallest gap to the ground, and
     when which bodies touch it. Limits that a joint comes near are dashed.
-    Joints are grouped by what their names share, as the hips, thighs and calves of four legs.
+    Joints are grouped by what their names share, as the hips, thighs and calves of four legs; left
+    and right limbs have columns beside each other, each with its own limits.
     What was logged beside the motion (`also`) has panels below.
 
     Parameters
@@ -82,7 +82,7 @@ def plot_log(
     if len(log) == 0:
         raise LogError(f"the log of '{log.info.robot}' has no samples to draw")
     chosen = _choose(_joint_columns(log), joints)
-    groups = _groups(chosen, lambda joint: _unit(log, chosen[joint]))
+    groups = plot_groups.groups(chosen, lambda joint: _unit(log, chosen[joint]))
     quantities = [
         quantity
         for quantity in QUANTITIES
@@ -163,40 +163,6 @@ def _unit(log: Log, names: Iterable[str]) -> str:
     return " ".join(sorted({log.info.units.get(name, "") for name in names}))
 
 
-def _groups(
-    joints: Mapping[str, Sequence[str]], unit: Callable[[str], str]
-) -> list[tuple[str, list[str]]]:
-    """(title, joints) of each column of panels, for joints with their columns of a log."""
-    lines = {
-        joint: max(Counter(name.rpartition(".")[2] for name in names).values(), default=0)
-        for joint, names in joints.items()
-    }
-    split = [_short(joint).split("_") for joint in joints]
-    for drop in (slice(1, None), slice(None, -1)):
-        groups: dict[tuple[str, str], list[str]] = {}
-        for joint, words in zip(joints, split, strict=True):
-            groups.setdefault(("_".join(words[drop]), unit(joint)), []).append(joint)
-        sizes = {sum(map(lines.__getitem__, group)) for group in groups.values()}
-        if 2 <= len(groups) <= MAX_GROUPS and min(sizes) >= 2 and max(sizes) <= LINES:
-            return [(title, group) for (title, _), group in groups.items()]
-    by_unit: dict[str, list[str]] = {}
-    for joint in joints:
-        by_unit.setdefault(unit(joint), []).append(joint)
-    most = max(LINES, -(-sum(lines.values()) // MAX_GROUPS))
-    columns: list[list[str]] = []
-    for alike in by_unit.values():
-        columns.append([])
-        for joint in alike:
-            if sum(map(lines.__getitem__, columns[-1])) + lines[joint] > most and columns[-1]:
-                columns.append([])
-            columns[-1].append(joint)
-    return [("", column) for column in columns]
-
-
-def _short(joint: str) -> str:
-    return joint.removesuffix("_joint") or joint
-
-
 def _draw_joints(
     part: Any,
     log: Log,
@@ -222,7 +188,7 @@ def _draw_joints(
             panels |= dict.fromkeys(names, ax)
             if len(tops) == k:
                 tops.append(ax)
-            labels = [_label(name, title) for name in names]
+            labels = [plot_groups.label(name, title) for name in names]
             known = known or labels
             _draw(ax, log, names, labels, known)
             if not set(labels) <= set(known):
@@ -246,15 +212,6 @@ def _some(handles: Sequence[Any], labels: Sequence[str]) -> tuple[list[Any], lis
         return list(handles), list(labels)
     rest = f"and {len(labels) - MOST_NAMES + 1} more"
     return [*handles[:MOST_NAMES]], [*labels[: MOST_NAMES - 1], rest]
-
-
-def _label(name: str, title: str) -> str:
-    """A line's name without what its column's title says already."""
-    short = _short(name.rpartition(".")[0])
-    for rest in (short.removesuffix(f"_{title}"), short.removeprefix(f"{title}_")):
-        if title and rest != short:
-            return rest
-    return short
 
 
 def _legends(part: Any, top: Sequence[Axes], titles: Sequence[str]) -> None:
@@ -304,7 +261,7 @@ def _draw_base(part: Any, log: Log, robot: Mechanism | None) -> None:
         _style(ax, log)
         for row, spans in enumerate(phases.values()):
             ax.broken_barh(spans, (row - 0.35, 0.7), color=COLOURS[0])
-        ax.set_yticks(range(len(phases)), [_short(name) for name in phases], fontsize=8)
+        ax.set_yticks(range(len(phases)), [short(name) for name in phases], fontsize=8)
         ax.set_ylim(len(phases) - 0.4, -0.6)
         ax.set_xlabel("time [s]")
     for ax, (title, unit, values) in zip(axes[: len(panels)], panels, strict=True):

@@ -37,6 +37,7 @@ def live(
     paused: bool = False,
     controllers: Mapping[str, Factory] | None = None,
     rebuild: Callable[[float], Any] | None = None,
+    renew: Callable[[], Any] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> LiveReport:
     """Run a simulation in real time, showing and recording it as it goes.
@@ -66,14 +67,20 @@ def live(
         What the panel offers beside `controller`.
     rebuild : callable(timestep) -> Simulation, or None
         What the panel starts again with, where it is to offer other timesteps.
+    renew : callable() -> Simulation or None
+        Asked twice a second for a simulation to go on with instead, as of a robot whose file has
+        changed (`robosim.viz.watch.Watch`). An error that it raises is shown on the page.
     stop : callable() -> bool
         Asked before every frame whether to end.
 
     Raises
     ------
     OptionError
-        For seconds that are negative or NaN, an fps or speed that is not positive.
+        For seconds that are negative or NaN, an fps or speed that is not positive; for a `renew`
+        of a run that is recorded or logged, which is of one robot.
     """
+    if renew is not None and (recorder is not None or on_frame is not None):
+        raise OptionError("a run that is recorded or logged cannot go on with another robot")
     if seconds is not None and not seconds >= 0:
         raise OptionError(f"seconds must not be negative, not {seconds!r}")
     if not (fps > 0 and math.isfinite(fps)):
@@ -86,6 +93,7 @@ def live(
         recorder,
         controllers=controllers,
         rebuild=rebuild,
+        renew=renew,
         on_chunk=on_frame,
         fps=fps,
         speed=speed,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
+from robosim.viz import torques
 
 Array = NDArray[np.float64]
 # How far a slider goes from zero where a coordinate has no limits: of a spline that has no end
@@ -52,13 +53,15 @@ class Rig:
         self.sim, self.robot = sim, sim.robot
         self._begin = sim.q, sim.v
         self.controllers = dict(controllers or {})
-        self._rebuild = rebuild
+        self.rebuild = rebuild
         name = _name(controller)
         if name not in self.controllers:
             given: dict[str, Factory] = {
                 name: lambda robot, timestep: resolve(robot, controller, timestep)
             }
             self.controllers = given | self.controllers
+        if self.robot.nu:
+            self.controllers.setdefault(torques.NAME, torques.ByHand)
         self.joints = _joints(self.robot)
         self._make(name)
         if isinstance(controller, str):
@@ -67,7 +70,7 @@ class Rig:
     @property
     def can_rebuild(self) -> bool:
         """Whether the simulation can have another timestep."""
-        return self._rebuild is not None
+        return self.rebuild is not None
 
     @property
     def targets(self) -> list[float | None]:
@@ -77,6 +80,15 @@ class Rig:
             return [None] * len(self.joints)
         held = dict(zip(gains["q_index"].tolist(), gains["target"].tolist(), strict=True))
         return [held.get(joint["q"]) for joint in self.joints]
+
+    def with_robot(self, sim: Any) -> Rig:
+        """The same controllers for the simulation of another robot, and the same one chosen."""
+        return Rig(sim, self.name, self.controllers, self.rebuild)
+
+    @property
+    def by_hand(self) -> torques.ByHand | None:
+        """The controller, if its torques are those of sliders."""
+        return self.control if isinstance(self.control, torques.ByHand) else None
 
     def choose(self, name: str) -> None:
         """Go on with another controller; a gait sets in now."""
@@ -128,9 +140,9 @@ class Rig:
         OptionError
             If it cannot be.
         """
-        if self._rebuild is None:
+        if self.rebuild is None:
             raise OptionError("this simulation cannot be made anew with another timestep")
-        self.sim = self._rebuild(timestep)
+        self.sim = self.rebuild(timestep)
         self._begin = self.sim.q, self.sim.v
         self.choose(self.name)
 

@@ -37,7 +37,7 @@ STANDARD_GRAVITY = 9.81  # [m/s^2], only to scale the arrows of forces
 NEAR_GROUND = 0.01  # [m]: contact points higher than this, and without a force, are not drawn
 MAX_CONTACTS = 256
 SMALL = 1e-9  # of a column of a chart: no motion
-_NO_FORCE = 1e-4  # as a fraction of the weight: what an interior-point solver leaves behind
+NO_FORCE = 1e-4  # as a fraction of the weight: what an interior-point solver leaves behind
 # What can be switched on and off, and whether it is on at first.
 LAYERS = {
     "visual": True,
@@ -287,7 +287,7 @@ class FrameEncoder:
     def __init__(self, robot: Mechanism, copies: int = 1) -> None:
         self.n_bodies = copies * len(robot.bodies)
         self.n_joints = len(robot.joints)
-        self._no_force = _NO_FORCE * robot.total_mass * STANDARD_GRAVITY
+        self._no_force = NO_FORCE * robot.total_mass * STANDARD_GRAVITY
 
     def encode(
         self,

@@ -2,11 +2,11 @@
 
 It knows nothing of robots. From the standard input it reads messages, each a kind (one byte), a
 length (uint32, little-endian) and the content: ``T`` the token that browsers have to show, ``P``
-the page, ``S`` the scene, ``F`` a frame, ``R`` rows for the charts, ``D`` a document: the length of
+the page, ``S`` a scene, ``F`` a frame, ``R`` rows for the charts, ``D`` a document: the length of
 its name (one byte), its name, its JSON; an empty one is forgotten. The page is served over HTTP,
-the rest over a web socket: first the scene, all documents and the last rows, then what changes. A
-browser that is slow skips frames and old states of documents. When the standard input ends, so
-does this.
+the rest over a web socket: first the scene, all documents and the last rows, then what changes.
+With another scene all of that begins anew. A browser that is slow skips frames and old states of
+documents. When the standard input ends, so does this.
 
 On its standard output it reports one line of JSON, ``{"port": 7000}`` or ``{"error": "..."}``, once
 it has a scene, and then what browsers say, a line each, as it came. What is no short text, or comes
@@ -45,7 +45,7 @@ OWN_HANDLES = 24  # files that this process needs beside its connections
 LONGEST_REQUEST = 10.0  # [s], also between two of one connection
 MAX_MESSAGE = 2048  # [bytes]: with it a line is shorter than what a pipe takes at once
 MAX_RATE = 150.0  # messages a second from one browser
-ROWS_KEPT = 600  # messages of rows, which are some tenths of a second each
+ROWS_KEPT = 1200  # messages of rows, which are a tenth of a second each, of the run and of scripts
 _SCENE, _FRAME, _DOCUMENT, _ROWS = (k.to_bytes(4, "little") for k in range(4))
 # Who may show the page in a frame: notebooks on this machine, and nobody who could lay something
 # invisible over its buttons.
@@ -58,6 +58,7 @@ class Feed:
     def __init__(self) -> None:
         self.page = b""
         self.scene = b""
+        self.scenes = 0
         self.token = b""
         self.frame = b""
         self.frames = 0
@@ -78,6 +79,9 @@ class Feed:
             self.page = content
         elif kind == b"S":
             self.scene = _SCENE + content
+            self.scenes += 1
+            self.frame = b""  # which was of the robot before
+            self.rows.clear()
             self.ready.set()
         elif kind == b"D":
             end = 1 + content[0]
@@ -180,11 +184,13 @@ class Watcher(_Guarded, tornado.websocket.WebSocketHandler):
     async def _send(self) -> None:
         feed = self.feed
         with contextlib.suppress(tornado.websocket.WebSocketClosedError):
-            await self.write_message(feed.scene, binary=True)
-            frames = changes = rows = 0
+            frames = changes = rows = scenes = 0
             while True:
                 await self.wake.wait()
                 self.wake.clear()
+                if feed.scenes != scenes:
+                    scenes, changes = feed.scenes, 0
+                    await self.write_message(feed.scene, binary=True)
                 news = [(k, text) for k, text in feed.documents.values() if k > changes]
                 if changes:
                     news += [(k, text) for k, text in feed.forgotten if k > changes]
@@ -195,7 +201,8 @@ class Watcher(_Guarded, tornado.websocket.WebSocketHandler):
                 rows = feed.rows_taken
                 for row in list(feed.rows)[len(feed.rows) - new :]:
                     await self.write_message(row, binary=True)
-                if feed.frames != frames:
+                # While a message leaves, another scene may come, which is not that of the frame.
+                if feed.frames != frames and feed.frame and feed.scenes == scenes:
                     frames = feed.frames
                     await self.write_message(feed.frame, binary=True)
 

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from robosim.errors import OptionError, RobosimError
 from robosim.viz.commands import MAX_SPEED, MIN_SPEED, Command
+from robosim.viz.inspecting import inspect
 from robosim.viz.pacing import RealTimePacer
 from robosim.viz.pull import LONGEST_HOLD, Pull
 from robosim.viz.rig import Factory, Rig
 from robosim.viz.snapshot import JointViolations, Probe, snapshot
+from robosim.viz.torques import ByHand
 
 if TYPE_CHECKING:
     from robosim.viz.recorder import Recorder
@@ -28,6 +30,8 @@ FPS = 60.0
 ROWS_A_MESSAGE = 6
 log = logging.getLogger(__name__)
 LET_GO = 1.0  # [s] after which a pull ends that no browser keeps up
+TOLD_EVERY = 0.1  # [s], of the body that was clicked
+LOOKED_EVERY = 0.5  # [s], for another robot
 
 
 class Session:
@@ -45,6 +49,9 @@ class Session:
     on_chunk : callable(chunk) or None
         Called with each piece of the run. It then has to be one run: the panel plays, pauses,
         steps and pulls, but neither poses nor starts again.
+    renew : callable() -> Simulation, or None
+        Asked twice a second for a simulation to go on with instead, as of a robot whose file has
+        changed; gives None as long as there is none. An error is shown, and the run goes on.
     fps, speed : float
         Frames a second; simulated seconds for each second, or ``math.inf``.
     paused : bool
@@ -61,6 +68,7 @@ class Session:
         controllers: Mapping[str, Factory] | None = None,
         rebuild: Callable[[float], Any] | None = None,
         on_chunk: Callable[[Any], None] | None = None,
+        renew: Callable[[], Any] | None = None,
         fps: float = FPS,
         speed: float = 1.0,
         paused: bool = False,
@@ -73,6 +81,10 @@ class Session:
         self._fps = fps
         self._on_chunk = on_chunk
         self._one_run = on_chunk is not None
+        self._renew, self._looked, self._outdated = renew, 0.0, ""
+        self._selected: int | None = None
+        self._told = -1.0  # 0: anew
+        self._first_frame = 0  # of the present robot
         self._pull: Pull | None = None
         self._pulled = 0.0
         self._steps_asked = 0
@@ -110,6 +122,7 @@ class Session:
         self._pacer.start(self.sim.time)
         while self._left > 0.5 * self.sim.timestep and not stop():
             self._listen()
+            self._look()
             if self.paused and not self._steps_asked:
                 if self.viewer is None:
                     raise OptionError("a session that starts paused needs a viewer")
@@ -164,7 +177,7 @@ class Session:
         if not self.paused:
             self._measure()
         self._show()
-        if self.frames == 1:
+        if self.frames == self._first_frame + 1:
             self._tell()
             # What happens once, such as compiling, is not part of the pace.
             self._pacer.start(sim.time)
@@ -205,6 +218,7 @@ class Session:
             self.viewer.update(**state)
             self._rows.append(self._sample())
             self._send_rows(all_of_them=self.paused)
+            self._tell_body()
         if self.recorder is not None:
             self.recorder.add(**state, row=self._sample)
 
@@ -227,6 +241,7 @@ class Session:
             {
                 "charts": self._probe.charts,
                 "joints": [joint | {"home": float(home[joint["q"]])} for joint in self.rig.joints],
+                "torques": ByHand(self.robot).sliders,
                 "configurations": list(self.robot.poses),
                 "controllers": list(self.rig.controllers),
                 "poses": not self._one_run,
@@ -240,17 +255,19 @@ class Session:
         """Tell the page how things stand."""
         if self.viewer is None:
             return
+        by_hand = self.rig.by_hand
         self.viewer.document(
             "status",
             {
                 "paused": self.paused,
-                "started": self.frames > 0,
+                "started": self.frames > self._first_frame,
                 "speed": self.speed if math.isfinite(self.speed) else None,
                 "controller": self.rig.name,
                 "timestep": self.sim.timestep,
                 "targets": self.rig.targets,
+                "torques": None if by_hand is None else by_hand.tau.tolist(),
                 "q": [float(self.sim.q[joint["q"]]) for joint in self.rig.joints],
-                "error": self._error,
+                "error": self._outdated or self._error,
             },
         )
 
@@ -274,6 +291,9 @@ class Session:
             return
         if what == "release":
             self._let_go()
+            return
+        if what in ("select", "deselect"):
+            self._select(command)
             return
         if what in ("reset", "timestep") and self._one_run:
             self._refuse("this run is being logged and has to go on", command)
@@ -301,6 +321,8 @@ class Session:
             self._configure(command)
         elif what == "controller":
             self._choose(command)
+        elif what in ("torque", "relax"):
+            self._set_torque(command)
         self._tell()
 
     def _refuse(self, reason: str, command: Command) -> None:
@@ -363,3 +385,67 @@ class Session:
             self._refuse("there is no such controller", command)
             return
         self.rig.choose(command["name"])
+
+    def _set_torque(self, command: Command) -> None:
+        by_hand = self.rig.by_hand
+        if by_hand is None:
+            self._refuse("the controller has no sliders for torques", command)
+        elif command["do"] == "relax":
+            by_hand.relax()
+        elif not by_hand.set(command["index"], float(command["value"])):
+            self._refuse("there is no such torque", command)
+
+    # ---- what was clicked ------------------------------------------------------------------
+
+    def _select(self, command: Command) -> None:
+        body = command.get("body")
+        if body is not None and not body < len(self.robot.bodies):
+            self._refuse("there is no such body", command)
+            return
+        self._selected, self._told = body, 0.0
+        self._tell_body()
+
+    def _tell_body(self) -> None:
+        """Tell the page about the body that was clicked."""
+        now = time.perf_counter()
+        if self.viewer is None or (now - self._told < TOLD_EVERY and not self.paused):
+            return
+        if self._selected is not None or self._told == 0.0:
+            found = None if self._selected is None else inspect(self.sim, self._selected)
+            self.viewer.document("body", {"shown": found})
+        self._told = now
+
+    # ---- another robot ---------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Go on with another robot, if there is one."""
+        now = time.perf_counter()
+        if self._renew is None or self.viewer is None or now - self._looked < LOOKED_EVERY:
+            return
+        self._looked = now
+        before = self._outdated
+        try:
+            sim = self._renew()
+            rig = None if sim is None else self.rig.with_robot(sim)
+        except RobosimError as error:
+            self._outdated = f"{error}\nshown is the last robot that could be loaded"
+        else:
+            if rig is not None:
+                self._outdated = ""
+                self._exchange(rig)
+        if self._outdated != before:
+            self._tell()
+
+    def _exchange(self, rig: Rig) -> None:
+        """Go on with another robot; posed as the one before, if that stands paused."""
+        assert self.viewer is not None
+        self._let_go()
+        posed = self.sim.q if self.paused and self.robot.q_names == rig.robot.q_names else None
+        self.rig, self.robot = rig, rig.robot
+        self._probe, self._violations = Probe(self.robot), JointViolations(self.robot)
+        self._chunk, self._rows, self._selected, self._error = None, [], None, ""
+        self._first_frame = self.frames  # the next one may have to wait for kernels
+        self.viewer.replace(self.robot)
+        self._describe()
+        self._start(posed)
+        self._tell()

@@ -13,6 +13,7 @@ import logging
 import secrets
 import sys
 import weakref
+from collections import deque
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,9 @@ from robosim import quaternions
 from robosim.description.mechanism import Mechanism
 from robosim.errors import OptionError
 from robosim.viz import items
-from robosim.viz.commands import Command, parse
-from robosim.viz.link import Link
+from robosim.viz.commands import CONTROLS, Command, parse
+from robosim.viz.controls import Button, Controls, Signals, Slider
+from robosim.viz.link import MAX_WAITING, Link, block
 from robosim.viz.page import live_page
 from robosim.viz.scene import LAYERS, Contacts, FrameEncoder, encode_scene
 
@@ -93,12 +95,25 @@ class Viewer:
         self.robot = robot
         self.host = LOOPBACK if host is None else host
         self._token = secrets.token_urlsafe(18) if host is not None else ""
+        self._ground, self._ghosts = ground, tuple(ghosts)
         self._encoder = FrameEncoder(robot, copies=1 + len(ghosts))
         self._items: set[str] = set()
+        self._commands: deque[Command] = deque(maxlen=MAX_WAITING)
+        self._time: float | None = None
         page = live_page(f"{robot.name} - robosim", anywhere=host is not None).encode()
         scene = encode_scene(robot, ground=ground, ghosts=ghosts)
         first = [(b"T", self._token.encode()), (b"P", page), (b"S", scene)]
         self._link = Link(self.host, port, open_browser, first)
+        # Neither refers to the viewer, which is to end when it is forgotten.
+        mailbox = self._link.mailbox
+        self._controls = Controls(
+            lambda controls: mailbox.put_document("controls", _text({"controls": controls})),
+            weakref.WeakMethod(self._listen),
+        )
+        self._signals = Signals(
+            lambda charts: mailbox.put_document("signals", _text({"charts": charts})),
+            mailbox.put_sample,
+        )
         # Also ends the process when the viewer is forgotten or Python exits.
         self._finalizer = weakref.finalize(self, self._link.close)
         if not quiet:
@@ -162,6 +177,7 @@ class Viewer:
             For wrong shapes or values that are not finite.
         """
         contacts = Contacts(contact_positions, contact_forces)
+        self._time = time
         self._link.mailbox.put_frame(
             self._encoder.encode(time, x, q, contacts, pulls=pulls, violations=violations)
         )
@@ -254,8 +270,100 @@ class Viewer:
         """Draw a cloud of points (n, 3) [m], each `size` pixels wide."""
         self._put(name, items.points(points, size, color))
 
+    def slider(
+        self, name: str, low: float, high: float, value: float | None = None, *, unit: str = ""
+    ) -> Slider:
+        """Put a slider of one's own into the page's panel.
+
+        Parameters
+        ----------
+        name : str
+            What is written beside it. The same name again replaces the slider.
+        low, high : float
+            Its ends.
+        value : float or None
+            Where it stands at first; None: at `low`.
+        unit : str
+
+        Returns
+        -------
+        Slider
+            Whose ``value`` is where the slider stands whenever that is asked.
+
+        Raises
+        ------
+        OptionError
+            For ends that do not rise, a value beyond them, or a name that a button has.
+
+        Examples
+        --------
+        >>> height = viewer.slider("height", 0.2, 0.35, 0.3, unit="m")      # doctest: +SKIP
+        >>> height.value                                                    # doctest: +SKIP
+        0.3
+        """
+        return self._controls.slider(name, low, high, value, unit)
+
+    def button(self, name: str) -> Button:
+        """Put a button into the page's panel; its ``pressed()`` is true once for each press.
+
+        Raises
+        ------
+        OptionError
+            For a name that a slider has.
+        """
+        return self._controls.button(name)
+
+    def plot(
+        self,
+        name: str,
+        value: float | Mapping[str, float],
+        *,
+        unit: str = "",
+        time: float | None = None,
+    ) -> None:
+        """Add a sample to a chart of one's own, beside those of the run; returns at once.
+
+        Parameters
+        ----------
+        name : str
+            Of the chart; the first sample makes it.
+        value : float, or mapping of name to float
+            One line, or several by their names, which stay the same.
+        unit : str
+            Of the first sample.
+        time : float or None [s]
+            None: that of the state that was shown last, or, where none had a time, seconds since
+            the viewer was made.
+
+        Raises
+        ------
+        OptionError
+            For a name that a chart of the run has, such as "energy", other lines than before, or
+            what is no number.
+
+        Examples
+        --------
+        >>> viewer.plot("height", {"is": z, "wanted": 0.3}, unit="m")       # doctest: +SKIP
+        """
+        self._signals.plot(name, value, unit, self._time if time is None else time)
+
+    def replace(self, robot: Mechanism) -> None:
+        """Show another robot from now on, in the browsers that are open too.
+
+        Its states are those that ``update`` takes afterwards. Items, controls and charts of one's
+        own stay.
+        """
+        scene = encode_scene(robot, ground=self._ground, ghosts=self._ghosts)
+        self._encoder = FrameEncoder(robot, copies=1 + len(self._ghosts))
+        self.robot = robot
+        self._link.mailbox.put_scene(scene)
+        for name in ("trails", "body"):  # of bodies that there may be no more
+            self._link.mailbox.put_document(name, b"")
+
     def remove(self, name: str) -> None:
-        """Take away the item of that name, if there is one."""
+        """Take away the item, the control and the chart of that name, if there are any."""
+        self._controls.remove(name)
+        self._signals.remove(name)
         if name in self._items:
             self._items.discard(name)
             self._link.mailbox.put_document(f"item {name}", b"")
@@ -270,25 +378,34 @@ class Viewer:
 
     def document(self, name: str, content: Mapping[str, Any]) -> None:
         """Tell the page something; it replaces what it was told under that name before."""
-        text = json.dumps(content, separators=(",", ":"), allow_nan=False)
-        self._link.mailbox.put_document(name, text.encode())
+        if name == "panel":
+            self._signals.reserve(chart["title"] for chart in content.get("charts", ()))
+        self._link.mailbox.put_document(name, _text(content))
 
     def rows(self, rows: Sequence[ArrayLike]) -> None:
         """Send samples (n, columns) to the charts."""
         if len(rows):
-            self._link.mailbox.put_rows(np.asarray(rows, dtype="<f4").tobytes())
+            self._link.mailbox.put_rows(block(0, np.asarray(rows, dtype="<f4").tobytes()))
 
     def commands(self) -> list[Command]:
-        """What browsers have asked for since the last time, checked."""
+        """What browsers have asked of the run since the last time, checked."""
+        self._listen()
         found: list[Command] = []
+        while self._commands:
+            found.append(self._commands.popleft())
+        return found
+
+    def _listen(self) -> None:
+        """Take in what browsers have said: to sliders and buttons, or to the run."""
         for line in self._link.lines():
             try:
                 command = parse(line)
+                if command["do"] in CONTROLS:
+                    self._controls.obey(command)
+                else:
+                    self._commands.append(command)
             except ValueError as error:
                 self.refuse(str(error), line)
-            else:
-                found.append(command)
-        return found
 
     def refuse(self, reason: str, message: object) -> None:
         """Say in the log that a message from a browser was dropped."""
@@ -319,3 +436,8 @@ class Viewer:
         address = html.escape(self.url, quote=True)
         style = "width: 100%; height: 520px; border: 0; border-radius: 8px"
         return f'<iframe src="{address}" style="{style}"></iframe>'
+
+
+def _text(content: Mapping[str, Any]) -> bytes:
+    """JSON as the page reads it."""
+    return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()

@@ -12,6 +12,7 @@ MODULES = (
     "controllers", "conversions", "derivatives", "dynamics", "elements", "envs", "envs.sb3",
     "errors", "joints", "learning", "loaders", "log", "mechanism", "models", "models.builders",
     "muscles", "optimize", "overlaps", "readout", "sensors", "tendons", "viz", "viz.plots",
+    "viz.watch",
 )  # fmt: skip
 
 

@@ -16,11 +16,27 @@ from robosim.cli.options import with_options
 from robosim.cli.running import interruptible
 from robosim.cli.runs import check_seconds
 from robosim.cli.stepping import Stepping
-from robosim.cli.watching import Open, Watching, check_record, open_viewer, save_recording
+from robosim.cli.watching import (
+    WATCHING,
+    Open,
+    Watching,
+    check_record,
+    open_viewer,
+    save_recording,
+)
 
 if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
     from robosim.simulation import Simulation
+
+Watched = Annotated[
+    bool,
+    typer.Option(
+        "--watch/--no-watch",
+        help="Load the robot again when its file changes, unless the run is recorded.",
+        rich_help_panel=WATCHING,
+    ),
+]
 
 
 @app.command()
@@ -40,6 +56,7 @@ def view(
         bool,
         typer.Option("--paused", "--pose", help="Start paused, to look at the robot and pose it."),
     ] = False,
+    watch: Watched = True,
     open_browser: Open = False,
 ) -> None:
     """Show a robot live in the browser, to watch, steer, pose and pull.
@@ -48,8 +65,11 @@ def view(
 
     The page is served to this machine only, unless --host says otherwise. ctrl-C ends it. A
     recording is that of the last run, since it was last started again.
+
+    If MODEL is a file, it is watched: the robot is loaded again when the file changes.
     """
     from robosim.viz import live
+    from robosim.viz.watch import Watch
 
     if not math.isinf(seconds):
         check_seconds(seconds)
@@ -64,11 +84,17 @@ def view(
     def made(robot: Mechanism, timestep: float) -> Any:
         return stepping.controls(name, robot, timestep)
 
-    def built(timestep: float) -> Simulation:
-        return looked_at.start(robot, timestep)
+    def again() -> Simulation:
+        changed = loading.load(model)
+        for warning in changed.warnings:
+            remark(f"warning: {warning}")
+        remark(f"loaded again: {model}")
+        return looked_at.start(changed, stepping.timestep)
 
-    sim = built(stepping.timestep)
+    sim = looked_at.start(robot, stepping.timestep)
     recorder = watching.recorder(sim)
+    watched = watch and recorder is None and Path(model).expanduser().is_file()
+    renew = Watch([model], again) if watched else None
     port, host = watching.port, watching.host
     with interruptible() as stop, open_viewer(robot, port, host, open_browser) as viewer:
         live(
@@ -78,7 +104,9 @@ def view(
             viewer,
             recorder,
             controllers=_built_in(robot, stepping.effort_limits) | {name: made},
-            rebuild=built,
+            # Of the robot that is shown, which may have been loaded again.
+            rebuild=lambda timestep: looked_at.start(viewer.robot, timestep),
+            renew=renew,
             paused=paused,
             stop=stop,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from matplotlib.figure import Figure
 
 from robosim import Body, Joint, LogError, Mechanism, OptionError
 from robosim.log import Chunk, Log
+from robosim.viz.plot_groups import MAX_GROUPS, groups
 from robosim.viz.plots import POINTS, plot_log
 
 
@@ -228,3 +230,56 @@ def test_a_legend_of_very_many_names_some() -> None:
 def test_a_single_sample_can_be_seen() -> None:
     figure = plot_log(log_of(robot(["hip"]), n=1))
     assert figure.axes[0].get_lines()[0].get_marker() == "."
+
+
+HUMANOID = [
+    f"{side}_{part}_joint"
+    for limb in (("hip_pitch", "hip_roll", "hip_yaw", "knee"), ("shoulder_pitch", "elbow", "wrist"))
+    for side in ("left", "right")
+    for part in limb
+] + ["waist_yaw_joint"]
+
+
+def test_left_and_right_limbs_stand_beside_each_other_with_their_own_limits() -> None:
+    mechanism = robot(HUMANOID)
+    joints = tuple(
+        replace(joint, lower=low, upper=high)
+        for joint in mechanism.joints
+        for low, high in [(-4.0, 0.5) if joint.name == "left_hip_roll_joint" else (-0.5, 4.0)]
+    )
+    mechanism = replace(mechanism, joints=joints)
+    figure = plot_log(log_of(mechanism))
+    assert titles(figure) == ["left", "right", "left", "right"]
+    tops = figure.axes[:5]
+    legs = ["hip_pitch", "hip_roll", "hip_yaw", "knee"]
+    shown = [[n for n in lines(figure, k) if not n.startswith("_")] for k in range(5)]
+    assert shown == [legs, legs, *[["shoulder_pitch", "elbow", "wrist"]] * 2, ["waist_yaw"]]
+    for left, right in zip(*(tops[k].get_lines()[:4] for k in (0, 1)), strict=True):
+        assert left.get_color() == right.get_color()
+    drawn = [
+        {float(line.get_ydata()[0]) for line in ax.get_lines() if str(line.get_label())[0] == "_"}
+        for ax in tops[:2]
+    ]
+    assert drawn[0] >= {-4.0, -0.5, 0.5, 4.0}
+    assert drawn[1] == {-0.5, 4.0}  # without those of the left hip
+
+
+@pytest.mark.parametrize(
+    ("names", "columns"),
+    [
+        (["LHip", "LToe", "RHip", "RToe", "Hat"], [["LHip", "LToe"], ["RHip", "RToe"], ["Hat"]]),
+        (["a_L_1", "a_L_2", "a_R_1", "a_R_2"], [["a_L_1", "a_L_2"], ["a_R_1", "a_R_2"]]),
+        (["r_hand_l_finger", "r_hand_r_finger"], [["r_hand_l_finger", "r_hand_r_finger"]]),
+        (["left_a", "b"], [["left_a", "b"]]),
+    ],
+)  # fmt: skip
+def test_sides_are_told_by_names(names: list[str], columns: list[list[str]]) -> None:
+    found = groups({name: [f"{name}.position"] for name in names}, lambda joint: "rad")
+    assert [group for _, group in found] == columns
+
+
+def test_many_joints_of_limbs_stay_within_a_page() -> None:
+    names = [f"{side}_{k}" for side in ("left", "right") for k in range(40)]
+    found = groups({name: [f"{name}.position"] for name in names}, lambda joint: "rad")
+    assert len(found) <= MAX_GROUPS
+    assert sorted(name for _, group in found for name in group) == sorted(names)

@@ -24,44 +24,9 @@ from PIL import Image
 
 import robosim
 from robosim.controllers import BUILT_IN
-from robosim.errors import ViewerError
 from robosim.viz import Recorder, Viewer, live
-from robosim.viz.browser import headless
 
-SIZE = {"width": 960, "height": 600}
 PATIENCE = 60.0  # [s]: compiling, or a machine that has other things to do
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    try:
-        with headless() as found:
-            yield found
-    except ViewerError as error:
-        if os.environ.get("ROBOSIM_BROWSER") == "required":
-            raise
-        pytest.skip(str(error))
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """A page in which nothing may go wrong."""
-    context = browser.new_context(viewport=SIZE, color_scheme="light")
-    # As if someone had chosen so: how fast this machine draws must not matter.
-    context.add_init_script("localStorage.setItem('robosim detail', 'true')")
-    opened = context.new_page()
-    wrong: list[str] = []
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    opened.on(
-        "console",
-        lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None,
-    )
-    yield opened
-    context.close()
-    # What the browser itself says of drawing in software, and of a server that is away, is not
-    # the page's.
-    said = ("GL Driver", "WebGL", "ERR_CONNECTION_REFUSED")
-    assert [text for text in wrong if not any(known in text for known in said)] == []
 
 
 def until(condition: Callable[[], Any], what: str) -> Any:

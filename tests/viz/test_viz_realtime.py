@@ -152,6 +152,9 @@ class FakeViewer:
     def rows(self, rows) -> None:
         self.samples.extend(rows)
 
+    def replace(self, robot) -> None:
+        self.robots = [*getattr(self, "robots", []), robot]
+
     def commands(self):
         due = [command for frame, command in self.asked if frame <= len(self.times)]
         self.asked = self.asked[len(due) :]
@@ -221,3 +224,8 @@ def test_live_shows_and_records_a_real_simulation(robot, tmp_path):
     assert report.simulated_seconds == pytest.approx(0.2)
     assert len(recorder) >= 6
     assert recorder.save(tmp_path / "run.html").stat().st_size > 800_000
+
+
+def test_a_run_that_is_recorded_is_of_one_robot(robot):
+    with pytest.raises(OptionError, match="cannot go on with another robot"):
+        live(FakeSimulation(robot), recorder=Recorder(robot), seconds=0.1, renew=lambda: None)

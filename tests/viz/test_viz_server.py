@@ -60,6 +60,18 @@ async def everything(connection, seconds: float = 0.5) -> list:
             return found
 
 
+def samples(found: list) -> list:
+    """(chart, numbers) of all blocks of rows among messages."""
+    blocks = []
+    for content in (content for kind, content in found if kind == ROWS):
+        at = 0
+        while at < len(content):
+            chart, count = np.frombuffer(content, "<u4", 2, at)
+            blocks.append((int(chart), np.frombuffer(content, "<f4", count, at + 8)))
+            at += 8 + 4 * int(count)
+    return blocks
+
+
 def commands_of(viewer: Viewer, count: int) -> list:
     found: list = []
     end = time.monotonic() + 5
@@ -191,8 +203,8 @@ def test_a_browser_that_comes_later_sees_the_whole_scene(robot, state):
             assert documents["status"] == {"paused": True}
             assert documents["item goal"]["position"] == [1, 2, 3]
             assert documents.get("item gone") is None
-            rows = [np.frombuffer(content, "<f4") for kind, content in found if kind == ROWS]
-            np.testing.assert_allclose(np.concatenate(rows), [0, 1, 0.1, 2], rtol=1e-6)
+            assert [chart for chart, _ in samples(found)] == [0]
+            np.testing.assert_allclose(samples(found)[0][1], [0, 1, 0.1, 2], rtol=1e-6)
             assert found[-1][0] == FRAME
 
 
@@ -357,3 +369,122 @@ def test_a_viewer_shows_a_simulation_or_a_pose(robot):
         np.testing.assert_allclose(frame[4:7], [1, 2, 3], atol=1e-7)
         assert "<iframe" in viewer._repr_html_()
         assert viewer.url in viewer._repr_html_()
+
+
+def test_sliders_and_buttons_of_a_script(robot, caplog):
+    async def use(connection):
+        for text in (
+            '{"do": "slider", "name": "height", "value": 0.3}',
+            '{"do": "press", "name": "kick"}',
+            '{"do": "press", "name": "kick"}',
+            '{"do": "slider", "name": "height", "value": 7}',
+            '{"do": "slider", "name": "kick", "value": 0}',
+            '{"do": "press", "name": "height"}',
+            '{"do": "pause"}',
+        ):
+            connection.write_message(text)
+        return await everything(connection)
+
+    with Viewer(robot) as viewer, caplog.at_level(logging.WARNING, "robosim.viz"):
+        height = viewer.slider("height", 0.2, 0.4, 0.25, unit="m")
+        kick = viewer.button("kick")
+        assert (height.value, kick.pressed()) == (0.25, False)
+        browse(viewer, use)
+        # Whoever asks the run for what is asked of it takes in what the controls are told.
+        assert commands_of(viewer, 1) == [{"do": "pause"}]
+        assert height.value == 0.3
+        assert [kick.pressed() for _ in range(3)] == [True, True, False]
+        said = " ".join(record.getMessage() for record in caplog.records)
+        assert "'height' goes from 0.2 to 0.4" in said
+        assert said.count("no such control") == 2
+        height.value = 0.35
+        viewer.remove("kick")
+        told = dict(content for kind, content in browse(viewer, everything) if kind == DOCUMENT)
+        assert told["controls"]["controls"] == [
+            {
+                "kind": "slider",
+                "name": "height",
+                "low": 0.2,
+                "high": 0.4,
+                "value": 0.35,
+                "unit": "m",
+            }
+        ]
+
+
+@pytest.mark.parametrize(
+    ("ask", "why"),
+    [
+        (lambda v: v.slider("go", 0, 1), "name of a button already.*remove\\('go'\\)"),
+        (lambda v: v.button("k"), "name of a slider already"),
+        (lambda v: v.slider("s", 1, 1), "must differ and rise"),
+        (lambda v: v.slider("s", 0, float("inf")), "must be finite"),
+        (lambda v: v.slider("s", 0, 1, 2), "from 0 to 1, not 2"),
+        (lambda v: v.slider("", 0, 1), "short text"),
+        (lambda v: setattr(v.slider("s", 0, 1), "value", "x"), "must be a number"),
+        (lambda v: v.plot("energy", 1.0), "one of the run itself.*such as 'my energy'"),
+        (lambda v: v.plot("e", {"a": 1.0}), "has the lines e, not a.*remove\\('e'\\)"),
+        (lambda v: v.plot("f", {}), "1 to 200 named lines"),
+        (lambda v: v.plot("f", "high"), "must be a number"),
+        (lambda v: v.plot("f", 1.0, time=float("nan")), "time must be finite"),
+    ],
+)
+def test_controls_and_charts_that_cannot_be(robot, ask, why):
+    with Viewer(robot) as viewer:
+        viewer.document("panel", {"charts": [{"title": "energy", "unit": "J", "names": ["total"]}]})
+        viewer.button("go")
+        viewer.slider("k", 0, 1)
+        viewer.plot("e", 1.0)
+        with pytest.raises(OptionError, match=why):
+            ask(viewer)
+
+
+def test_charts_of_a_script_come_with_their_samples(robot, state):
+    with Viewer(robot) as viewer:
+        viewer.update(**state, time=2.0)
+        viewer.plot("height", {"is": 0.1, "wanted": 0.3}, unit="m")
+        for k in range(3):
+            viewer.plot("error", float(k), time=0.5 * k)
+        time.sleep(0.4)
+        found = browse(viewer, everything)
+        charts = dict(content for kind, content in found if kind == DOCUMENT)["signals"]["charts"]
+        assert [(c["title"], c["unit"], c["names"]) for c in charts] == [
+            ("height", "m", ["is", "wanted"]),
+            ("error", "", ["error"]),
+        ]
+        got: dict = {}
+        for chart, numbers in samples(found):
+            got[chart] = [*got.get(chart, []), *numbers.tolist()]
+        # The first at the time that was shown, the others when they say.
+        assert got[charts[0]["id"]] == pytest.approx([2.0, 0.1, 0.3])
+        assert got[charts[1]["id"]] == pytest.approx([0, 0, 0.5, 1, 1, 2])
+        # A chart that was taken away may come again with other lines.
+        viewer.remove("error")
+        viewer.plot("error", {"x": 0.0})
+
+
+def test_another_robot_takes_the_place_of_the_first_in_open_browsers(robot, state):
+    other = robosim.load("double_pendulum")
+
+    async def watch(connection):
+        before = await everything(connection, 0.3)
+        viewer.replace(other)
+        viewer.pose()
+        return before, await everything(connection)
+
+    with Viewer(robot) as viewer:
+        viewer.update(**state, time=1.0)
+        viewer.marker("goal", (1, 2, 3))
+        viewer.rows([[0.0, 1.0]])
+        before, after = browse(viewer, watch)
+        assert before[0][0] == SCENE
+        kinds = [kind for kind, _ in after]
+        # The scene first, no rows or frames of the robot before, items again.
+        assert kinds[0] == SCENE
+        assert kinds.count(SCENE) == 1
+        assert b"double_pendulum" in after[0][1]
+        assert ROWS not in kinds
+        assert "item goal" in dict(c for kind, c in after if kind == DOCUMENT)
+        frames = [content for kind, content in after if kind == FRAME]
+        assert {len(content) for content in frames} == {4 * (4 + 7 * 2)}
+        assert [kind for kind, _ in browse(viewer, everything)].count(SCENE) == 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import random
 import warnings
+from time import monotonic
 
 import numpy as np
 import pytest
@@ -19,10 +21,12 @@ from robosim.joints import Composite, Hinge, Slide, SplineCurve
 from robosim.log import Chunk
 from robosim.viz import Recorder, live
 from robosim.viz.commands import FIELDS, parse
+from robosim.viz.inspecting import inspect
 from robosim.viz.pull import Pull
 from robosim.viz.rig import Rig
-from robosim.viz.session import Session
+from robosim.viz.session import LOOKED_EVERY, Session
 from robosim.viz.snapshot import JointViolations, Probe
+from robosim.viz.torques import ByHand
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +103,7 @@ def test_no_message_ends_the_run(name):
     """Of each kind, with odd values: each is refused with a reason, or obeyed."""
     rng = random.Random(0)
     lines = []
-    for _ in range(3000):
+    for _ in range(9000):
         do = rng.choice(list(FIELDS))
         fields = {field: rng.choice(ODD) for field in FIELDS[do]}
         if rng.random() < 0.05:
@@ -115,7 +119,7 @@ def test_no_message_ends_the_run(name):
     assert {command["do"] for command in commands} == set(FIELDS)
     robot = robosim.load(name)
     # What was asked for last is to go on, so that the run comes to its end.
-    chosen = [*commands[:300], {"do": "timestep", "value": 0.01}, {"do": "play"}]
+    chosen = [*commands[:500], {"do": "timestep", "value": 0.01}, {"do": "play"}]
     viewer = FakeViewer(*((k // 10, command) for k, command in enumerate(chosen)))
     sim = Simulation(robot, timestep=0.01)
     session = Session(
@@ -280,7 +284,7 @@ def test_controllers_configurations_and_timesteps_by_name():
     )
     controllers = dict(BUILT_IN)
     live(sims[0], "stand", 0.3, viewer, speed=math.inf, controllers=controllers, rebuild=rebuild)
-    assert viewer.documents["panel"]["controllers"] == ["stand", "trot", "zero"]
+    assert viewer.documents["panel"]["controllers"] == ["stand", "trot", "zero", "torques"]
     assert viewer.documents["panel"]["configurations"][0] == "home"
     assert viewer.documents["status"]["controller"] == "zero"
     assert viewer.documents["status"]["timestep"] == sims[-1].timestep == 2e-3
@@ -442,3 +446,115 @@ def test_samples_have_the_columns_that_the_charts_say():
     assert [c["unit"] for c in probe.charts if c["title"].startswith("joint")] == [
         "rad", "rad/s", "N m",
     ]  # fmt: skip
+
+
+def test_torques_by_hand(arm):
+    sim = Simulation(arm)
+    sim.set_state([0.0, 0.0])
+    viewer = steered(
+        sim,
+        (1, {"do": "torque", "index": 0, "value": 1.0}),  # no sliders yet
+        (2, {"do": "controller", "name": "torques"}),
+        (3, {"do": "torque", "index": 1, "value": 0.25}),
+        (4, {"do": "torque", "index": 0, "value": 1e6}),
+        (5, {"do": "torque", "index": 7, "value": 0.0}),
+    )
+    sliders = viewer.documents["panel"]["torques"]
+    assert [slider["name"] for slider in sliders] == list(arm.q_names)
+    assert viewer.documents["status"]["torques"] == [sliders[0]["reach"], 0.25]
+    assert [reason for reason, _ in viewer.refused] == [
+        "the controller has no sliders for torques",
+        "there is no such torque",
+    ]
+    # The charts' samples have them too: what acts is what the sliders say.
+    names = [name for chart in viewer.documents["panel"]["charts"] for name in chart["names"]]
+    column = 1 + len(names) - 1 - 2  # Newton iterations are last
+    assert viewer.samples[-1][column : column + 2].tolist() == [sliders[0]["reach"], 0.25]
+    relaxed = steered(sim, (2, {"do": "relax"}), controller="torques", controllers=BUILT_IN_TOO)
+    assert relaxed.documents["status"]["torques"] == [0.0, 0.0]
+
+
+BUILT_IN_TOO = {"torques": ByHand}
+
+
+def test_torques_go_as_far_as_the_effort_limits():
+    robot = robosim.load("a1")
+    by_hand = ByHand(robot)
+    assert [s["reach"] for s in by_hand.sliders] == robot.effort_limits.tolist()
+    assert all(slider["limited"] and slider["unit"] == "N m" for slider in by_hand.sliders)
+    assert by_hand.set(3, -1e9)
+    assert by_hand.tau[3] == -robot.effort_limits[3]
+    assert not by_hand.set(robot.nu, 0.0)
+
+
+def test_a_body_that_is_clicked_is_told(arm):
+    """The lower link of a pendulum that falls: by its own pose and velocity; none deselected."""
+    sim = Simulation(arm)
+    sim.set_state([1.0, 0.3], [0.5, 0.0])
+    viewer = steered(sim, (2, {"do": "select", "body": 1}), (2, {"do": "select", "body": 9}))
+    told = viewer.documents["body"]["shown"]
+    assert (told["body"], told["name"], told["mass"]) == (1, arm.bodies[1].name, arm.bodies[1].mass)
+    assert told["contacts"] == []
+    assert [reason for reason, _ in viewer.refused] == ["there is no such body"]
+    found = inspect(sim, 1)
+    twist = sim.frame_velocity(arm.bodies[1].frames[0].name)
+    np.testing.assert_allclose(found["omega"], twist[3:], atol=1e-12)
+    arm_to_centre = sim.state.x[1] - sim.frame(arm.bodies[1].frames[0].name)[0]
+    velocity = twist[:3] + np.cross(twist[3:], arm_to_centre)
+    np.testing.assert_allclose(found["velocity"], velocity, atol=1e-12)
+    np.testing.assert_array_equal(found["position"], sim.state.x[1])
+    gone = steered(sim, (1, {"do": "select", "body": 1}), (2, {"do": "deselect"}))
+    assert gone.documents["body"] == {"shown": None}
+
+
+def test_contacts_of_a_body_hold_its_weight():
+    robot = robosim.load("cube")
+    sim = Simulation(robot)
+    sim.run(1.0)
+    told = inspect(sim, 0)
+    weight = robot.total_mass * 9.81
+    assert told["force"][2] == pytest.approx(weight, rel=1e-3)
+    assert told["touching"] >= 3
+    assert {contact["other"] for contact in told["contacts"]} == {"ground"}
+    total = np.sum([contact["force"] for contact in told["contacts"]], axis=0)
+    np.testing.assert_allclose(total, told["force"], atol=1e-9)
+    sizes = [np.linalg.norm(contact["force"]) for contact in told["contacts"]]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_a_run_goes_on_with_another_robot(arm, paused):
+    """With the same controller and the pose of a paused one; an error leaves the last robot."""
+    first = dataclasses.replace(arm.bodies[0], mass=9.0)
+    heavier = dataclasses.replace(arm, bodies=(first, *arm.bodies[1:]))
+    offered = iter([robosim.LoadError("no closing tag", file="arm.urdf"), Simulation(heavier)])
+
+    def renew():
+        found = next(offered, None)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    sim = Simulation(arm)
+    sim.set_state([1.0, 0.3])
+    viewer = FakeViewer()
+    session = Session(sim, "zero", viewer, controllers=BUILT_IN, renew=renew, paused=paused)
+    told = []
+    begin = monotonic()
+
+    def stop():
+        told.append((viewer.documents["status"]["error"], session.robot))
+        return monotonic() - begin > 3.2 * LOOKED_EVERY
+
+    session.run(stop=stop)
+    said = [error for error, robot in told if robot is arm]
+    assert any("no closing tag" in error and "last robot" in error for error in said)
+    assert told[-1] == ("", heavier)
+    assert viewer.robots == [heavier]
+    assert session.rig.name == "zero"
+    assert viewer.documents["status"]["started"] is not paused
+    if paused:
+        assert session.sim.q.tolist() == [1.0, 0.3]
+        assert session.sim.time == 0.0
+    else:
+        assert 0.0 < session.sim.time < 3.2 * LOOKED_EVERY

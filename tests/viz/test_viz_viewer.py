@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import socket
@@ -21,7 +22,7 @@ import tornado.websocket
 
 from robosim import OptionError, StateError
 from robosim.errors import ViewerError
-from robosim.viz import Viewer
+from robosim.viz import Viewer, page
 from robosim.viz.scene import Contacts, FrameEncoder, encode_scene
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
@@ -228,3 +229,17 @@ def test_importing_the_viewer_is_light():
     code = f"import sys, robosim.viz; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_page_has_the_viewer_that_it_was_written_for_and_no_other(tmp_path, monkeypatch):
+    """meshcat's script is put into pages: one that was changed, or is away, is refused."""
+    bundle = page._meshcat_viewer() / page.BUNDLE
+    assert hashlib.sha256(bundle.read_bytes()).hexdigest() == page.BUNDLE_SHA256
+    assert bundle.read_text(encoding="utf-8") in page.live_page("title")
+    monkeypatch.setattr(page, "_meshcat_viewer", lambda: tmp_path)
+    with pytest.raises(ViewerError, match=r"cannot be read: .*main\.min\.js.*pip install"):
+        page.live_page("title")
+    (tmp_path / "dist").mkdir()
+    (tmp_path / page.BUNDLE).write_bytes(bundle.read_bytes() + b" ")
+    with pytest.raises(ViewerError, match=r"not the viewer of meshcat 0\.3\.2.*pip install"):
+        page.live_page("title")

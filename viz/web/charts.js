@@ -1,7 +1,8 @@
 // Charts beside the robot: of samples as they come, or of a recording with a cursor in it.
 "use strict";
 
-const MOST_NAMES = 24; // of a legend
+const MOST_NAMES = 8; // of a legend that does not fold
+const NAMES_FOLDED = 5; // that a folded one still shows
 const LINE_COLORS = 8; // --line-0 ... in style.css
 const SECONDS_SHOWN = 10;
 
@@ -86,8 +87,8 @@ class Samples {
 }
 
 class Chart {
-  constructor(charts, { title, unit, names }, column, open) {
-    Object.assign(this, { charts, names, column });
+  constructor(charts, { title, unit, names }, samples, column, open) {
+    Object.assign(this, { charts, names, samples, column });
     this.details = document.createElement("details");
     this.details.open = open;
     this.details.dataset.chart = title;
@@ -103,28 +104,35 @@ class Chart {
     if (names.length > 1) this.details.append(this.legend());
   }
 
+  // Of many names only the first ones, until someone asks for all.
   legend() {
-    const legend = document.createElement("div");
-    legend.className = "legend";
-    this.names.slice(0, MOST_NAMES).forEach((name, k) => {
-      const entry = document.createElement("span");
+    const legend = make("div", { className: "legend" });
+    const entries = this.names.map((name, k) => {
+      const entry = make("span", { className: k >= LINE_COLORS ? "second" : "", textContent: shortName(name), title: "click: this line alone, or all" });
       entry.style.setProperty("--line", `var(--line-${k % LINE_COLORS})`);
-      entry.className = k >= LINE_COLORS ? "second" : "";
-      entry.textContent = shortName(name);
-      entry.title = "click: this line alone, or all";
       entry.onclick = () => {
         this.alone = this.alone === k ? undefined : k;
-        for (const [m, other] of [...legend.children].entries()) other.classList.toggle("off", this.alone !== undefined && m !== this.alone);
+        show();
         this.charts.dirty = true;
       };
-      legend.append(entry);
+      return entry;
     });
-    if (this.names.length > MOST_NAMES) {
-      const rest = document.createElement("span");
-      rest.className = "rest";
-      rest.textContent = `and ${this.names.length - MOST_NAMES} more`;
-      legend.append(rest);
-    }
+    const folds = this.names.length > MOST_NAMES;
+    const rest = make("button", { className: "rest" });
+    let folded = folds;
+    const show = () => {
+      entries.forEach((entry, k) => {
+        entry.hidden = folded && k >= NAMES_FOLDED && k !== this.alone;
+        entry.classList.toggle("off", this.alone !== undefined && k !== this.alone);
+      });
+      rest.textContent = folded ? `all ${this.names.length} names` : "fewer names";
+    };
+    rest.onclick = () => {
+      folded = !folded;
+      show();
+    };
+    legend.append(...entries, ...(folds ? [rest] : []));
+    show();
     return legend;
   }
 
@@ -132,9 +140,9 @@ class Chart {
     return this.alone === undefined ? this.names.map((_, k) => k) : [this.alone];
   }
 
-  draw(samples, from, to, cursor) {
-    if (!this.details.open) return;
-    const { canvas } = this;
+  draw(from, to, cursor) {
+    const { canvas, samples } = this;
+    if (!this.details.open || !samples.count) return;
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     const scale = window.devicePixelRatio;
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
@@ -232,7 +240,8 @@ class Chart {
 class Charts {
   constructor() {
     this.root = element("charts-list");
-    this.list = [];
+    this.list = []; // of the run
+    this.signals = []; // of a script
     this.drawn = 0;
     this.dirty = true;
     element("charts-freeze").onclick = () => this.freeze(!this.frozen);
@@ -241,16 +250,35 @@ class Charts {
 
   describe(charts) {
     this.list = [];
+    this.samples = new Samples(1 + charts.reduce((sum, chart) => sum + chart.names.length, 0));
     let column = 1;
     for (const chart of charts) {
       const open = /^(energy|joint position|joint torque|contact force)$/.test(chart.title);
-      this.list.push(new Chart(this, chart, column, open));
+      this.list.push(new Chart(this, chart, this.samples, column, open));
       column += chart.names.length;
     }
-    this.samples = new Samples(column);
-    this.root.replaceChildren(...this.list.map((chart) => chart.details));
-    document.body.classList.add("has-charts");
-    window.dispatchEvent(new Event("resize")); // they take room from the scene
+    this.arrange();
+  }
+
+  // Charts that a script feeds; those that were there before keep their samples.
+  describeSignals(charts) {
+    const before = new Map(this.signals.map((one) => [one.id, one]));
+    this.signals = charts.map((chart) => {
+      const known = before.get(chart.id);
+      if (known && known.details.dataset.chart === chart.title) return known;
+      return Object.assign(new Chart(this, chart, new Samples(1 + chart.names.length), 1, true), { id: chart.id });
+    });
+    this.arrange();
+  }
+
+  // Those of a script first: somebody has asked for them.
+  arrange() {
+    const all = [...this.signals, ...this.list];
+    this.root.replaceChildren(...all.map((chart) => chart.details));
+    const had = document.body.classList.contains("has-charts");
+    document.body.classList.toggle("has-charts", all.length > 0);
+    if (had !== all.length > 0) window.dispatchEvent(new Event("resize")); // they take room from the scene
+    this.dirty = true;
   }
 
   // The place of a line in a sample, by its chart and name.
@@ -267,30 +295,42 @@ class Charts {
     return samples && samples.count && column > 0 ? samples.values[(samples.count - 1) * samples.width + column] : undefined;
   }
 
-  add(rows) {
-    if (!this.samples) return;
-    this.samples.add(rows);
+  // Samples of the run, 0, or of one of a script's charts.
+  add(chart, rows) {
+    const signal = this.signals.find((one) => one.id === chart);
+    const samples = chart === 0 ? this.samples : signal && signal.samples;
+    if (!samples) return;
+    samples.add(rows);
     this.dirty = true;
   }
 
   freeze(on) {
-    this.frozen = on ? this.samples && this.samples.count && this.samples.time(this.samples.count - 1) : undefined;
+    this.frozen = on ? this.span()[1] : undefined;
     element("charts-freeze").classList.toggle("on", Boolean(this.frozen));
     this.dirty = true;
   }
 
+  // The first and the last time that there are samples of, of the run if there are any.
+  span() {
+    const own = this.samples && this.samples.count ? [this.samples] : this.signals.map((one) => one.samples);
+    const filled = own.filter((samples) => samples.count);
+    return [Math.min(...filled.map((samples) => samples.time(0))), Math.max(...filled.map((samples) => samples.time(samples.count - 1)))];
+  }
+
+  // With a cursor at a time, if there is one, in the seconds around it or in the `whole` of them.
   // At most ten times a second: drawing lines is not what the frames are for.
-  draw(now, cursor) {
+  draw(now, cursor, whole = false) {
     if (cursor !== this.cursor) this.dirty = true;
     this.cursor = cursor;
-    if (!this.samples || !this.dirty || now - this.drawn < 100 || !document.body.classList.contains("charts-open")) return;
+    if (!this.dirty || now - this.drawn < 100 || !document.body.classList.contains("charts-open")) return;
     this.drawn = now;
     this.dirty = false;
-    const { samples } = this;
-    if (!samples.count) return;
-    const end = this.frozen || samples.time(samples.count - 1);
-    const [from, to] = cursor === undefined
-      ? [Math.max(samples.time(0), end - SECONDS_SHOWN), end] : [samples.time(0), samples.time(samples.count - 1)];
-    for (const chart of this.list) chart.draw(samples, from, Math.max(to, from + 0.1), cursor);
+    let [from, to] = this.span();
+    if (!(from <= to)) return;
+    if (!whole) {
+      to = cursor === undefined ? this.frozen || to : Math.min(to, cursor + SECONDS_SHOWN / 2);
+      from = Math.max(from, to - SECONDS_SHOWN);
+    }
+    for (const chart of [...this.signals, ...this.list]) chart.draw(from, Math.max(to, from + 0.1), cursor);
   }
 }

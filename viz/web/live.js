@@ -29,21 +29,13 @@ class Hand {
   constructor(stage, send) {
     Object.assign(this, { stage, send });
     this.held = null;
-    const pane = element("meshcat-pane");
-    // Before the camera's own listeners, which lie on the pane itself.
-    pane.parentElement.addEventListener("pointerdown", (event) => this.take(event), true);
     window.addEventListener("pointermove", (event) => this.move(event), true);
     window.addEventListener("pointerup", () => this.release(), true);
+    window.addEventListener("pointercancel", () => this.release(), true);
     window.addEventListener("blur", () => this.release());
   }
 
-  take(event) {
-    const canvas = this.stage.viewer.renderer.domElement;
-    if (event.button !== 0 || event.shiftKey || event.target !== canvas || !this.stage.placed) return;
-    const caster = this.stage.ray(event.clientX, event.clientY);
-    const meshes = this.stage.robot.filter((body) => body.visible).flatMap((body) => body.children);
-    const hit = caster.intersectObjects(meshes)[0];
-    if (!hit) return;
+  take(event, hit) {
     event.stopPropagation();
     event.preventDefault();
     const body = hit.object.userData.body;
@@ -53,6 +45,9 @@ class Hand {
       point: this.stage.robot[body].worldToLocal(hit.point.clone()).toArray(),
       plane: new THREE.Plane().setFromNormalAndCoplanarPoint(facing, hit.point),
       target: hit.point.clone(),
+      from: [event.clientX, event.clientY],
+      since: performance.now(),
+      pulls: false,
       sent: 0,
     };
     this.stage.held = true;
@@ -65,12 +60,17 @@ class Hand {
     if (!this.held) return;
     event.stopPropagation();
     this.stage.ray(event.clientX, event.clientY).ray.intersectPlane(this.held.plane, this.held.target);
+    const [x, y] = this.held.from;
+    if (Math.hypot(event.clientX - x, event.clientY - y) > Pointer.still) this.held.pulls = true;
     this.held.sent = 0;
   }
 
   // With every frame that the mouse has moved in, and often enough to say that it is still held.
   tell(now) {
     if (!this.held || now - this.held.sent < 90) return;
+    // A click is not a pull.
+    if (!this.held.pulls && now - this.held.since < Pointer.longest) return;
+    this.held.pulls = true;
     this.held.sent = now;
     const target = this.stage.viewer.scene.worldToLocal(this.held.target.clone()).toArray();
     this.send({ do: "drag", body: this.held.body, point: this.held.point, target });
@@ -78,11 +78,12 @@ class Hand {
 
   release() {
     if (!this.held) return;
+    const { pulls } = this.held;
     this.held = null;
     this.stage.held = false;
     clearInterval(this.timer);
     document.body.classList.remove("pulling");
-    this.send({ do: "release" });
+    if (pulls) this.send({ do: "release" });
   }
 }
 
@@ -98,6 +99,10 @@ function live() {
   };
   const panel = new Panel(stage, layers, send);
   const hand = new Hand(stage, send);
+  const card = new Card(stage, send);
+  const recent = new Recent();
+  // What is past cannot be pulled.
+  new Pointer(stage, card, (event, hit) => { if (!recent.past) hand.take(event, hit); });
   let newest = null;
   let shown = { time: NaN };
   let [told, written, drawn, over] = [true, 0, null, false];
@@ -113,6 +118,9 @@ function live() {
       told = false;
     },
     trails: (content) => layers.setTrails(content.points),
+    body: (content) => card.tell(content.shown),
+    controls: (content) => panel.describeControls(content.controls),
+    signals: (content) => charts.describeSignals(content.charts),
   };
 
   function take({ name, content }) {
@@ -128,15 +136,20 @@ function live() {
       layers.load(stage.scene);
       panel.loadLayers(stage.scene);
       items.clear();
+      card.clear();
+      panel.describeControls([]);
+      charts.describeSignals([]);
+      recent.clear();
       newest = null;
       speed = new Speedometer();
     } else if (kind === FRAME) {
       newest = unpackFrame(data, 4, stage.bodies.length);
+      recent.add(newest);
       if (!Number.isNaN(newest.time)) speed.add(newest.time, performance.now());
     } else if (kind === DOCUMENT) {
       take(unpackDocument(data));
     } else if (kind === ROWS) {
-      charts.add(new Float32Array(data, 4));
+      unpackRows(data, 4, (chart, rows) => charts.add(chart, rows));
     }
   }
 
@@ -165,6 +178,7 @@ function live() {
 
   // As the simulation has measured it, or else by when frames arrive.
   function pace() {
+    if (recent.past) return [`${(recent.last - recent.time).toFixed(1)} s ago`];
     if (panel.status && panel.status.paused) return ["paused"];
     if (panel.status && !panel.status.started) return ["starting; the first time,", "kernels are compiled for a minute"];
     const factor = charts.newest(1);
@@ -175,28 +189,36 @@ function live() {
   stage.eachFrame((now) => {
     hand.tell(now);
     panel.flush();
-    charts.draw(now);
-    if (newest !== null) {
+    const { past } = recent;
+    if (past) recent.advance(now);
+    charts.draw(now, past ? recent.time : undefined);
+    if (past) {
+      showMoment(recent, stage, layers, card);
+      [shown, newest, drawn, told] = [{ time: recent.time }, null, null, false];
+    } else if (newest !== null) {
       if (drawn !== null) panel.watch(now - drawn);
       drawn = now;
       shown = newest;
       newest = null;
       stage.pose(shown);
       layers.show(shown);
+      card.follow(null, null, true);
       window.robosim.frames += 1;
       told = false;
     } else {
       drawn = null;
       if (stage.placed && !stage.settled) stage.moveAlong();
+      if (card.changed && stage.placed) card.follow(null, null, true);
     }
     // What is written is laid out and painted anew each time: not as often as the robot moves.
     if (told || now - written < 100) return;
     told = true;
     written = now;
     panel.follow();
+    recent.tell();
     describe(shown.time, over ? ["ended; waiting for the next run"] : [...pace(), ...layers.told()]);
   });
   // For scripts and tests that drive the page.
-  window.robosim = { stage, layers, panel, charts, items, send, frames: 0 };
+  window.robosim = { stage, layers, panel, charts, items, card, recent, send, frames: 0 };
   connect();
 }

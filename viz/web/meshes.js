@@ -30,6 +30,22 @@ function buildGeometry(scene, description) {
   return geometry;
 }
 
+// Light at the rims of bodies, so that black ones are seen before a dark ground; 0: none.
+const RIM = { value: 0 };
+
+function addRim(material) {
+  material.onBeforeCompile = (shader) => {
+    shader.uniforms.rim = RIM;
+    shader.fragmentShader = shader.fragmentShader
+      .replace("void main() {", "uniform float rim;\nvoid main() {")
+      .replace("#include <output_fragment>", `
+        float facing = saturate(abs(dot(normal, normalize(vViewPosition))));
+        outgoingLight += rim * (0.02 + pow(1.0 - facing, 3.0)) * vec3(0.75, 0.87, 1.0);
+        #include <output_fragment>`);
+  };
+  return material;
+}
+
 function buildMaterial(scene, shape, cache, onLoad) {
   const key = JSON.stringify([shape.rgba, shape.texture]);
   if (cache.has(key)) return cache.get(key);
@@ -49,7 +65,7 @@ function buildMaterial(scene, shape, cache, onLoad) {
     material.map.encoding = THREE.sRGBEncoding;
     material.map.wrapS = material.map.wrapT = THREE.RepeatWrapping;
   }
-  cache.set(key, material);
+  cache.set(key, addRim(material));
   return material;
 }
 

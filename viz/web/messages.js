@@ -30,6 +30,15 @@ function unpackFrame(buffer, offset, nBodies) {
   };
 }
 
+// Blocks of samples: a chart's number, how many numbers follow, and these.
+function unpackRows(buffer, offset, take) {
+  for (let at = offset; at < buffer.byteLength;) {
+    const [chart, count] = new Uint32Array(buffer, at, 2);
+    take(chart, new Float32Array(buffer, at + 8, count));
+    at += 8 + 4 * count;
+  }
+}
+
 function unpackDocument(buffer) {
   const length = new DataView(buffer).getUint32(4, true);
   const decoder = new TextDecoder();

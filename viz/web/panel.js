@@ -22,10 +22,12 @@ const HELP = [
   ["c", "charts"], ["p", "panel"], ["t", "light or dark"], ["home", "camera as at the start"], ["s", "save a picture"],
   ["y", "all objects, a tree of meshcat's"], ["? or h", "this help"],
 ];
+const PHONE = "(max-width: 700px)"; // as in style.css
+const HELD = 600; // [ms] that a slider which was moved stays as it was left
 const SLOW = 100; // [ms] from one frame to the next
 
 const MOUSE = [
-  ["drag on the robot", "pull it with a spring"], ["drag beside it, or shift", "turn the camera"],
+  ["drag on the robot", "pull it with a spring"], ["click on a body", "its mass, pose, velocity, contacts"], ["drag beside it, or shift", "turn the camera"],
   ["wheel", "nearer, farther"], ["right button", "move the camera"],
 ];
 
@@ -56,6 +58,12 @@ class Panel {
     const toggle = (name) => {
       body.classList.toggle(name);
       remember(name, body.classList.contains(name));
+      // Where there is room for one of them only.
+      const other = name === "panel-open" ? "charts-open" : "panel-open";
+      if (window.matchMedia(PHONE).matches) {
+        body.classList.remove(other);
+        element("card-close").click();
+      }
       window.dispatchEvent(new Event("resize"));
     };
     const theme = () => {
@@ -86,7 +94,10 @@ class Panel {
     if (remembered("detail", true) === false) this.setDetail(false);
     this.on({
       p: () => toggle("panel-open"), c: () => toggle("charts-open"), t: theme, h: help, "?": help, Home: camera,
-      s: () => this.stage.picture(), y: objects, Escape: () => element("help").classList.remove("open"),
+      s: () => this.stage.picture(), y: objects, Escape: () => {
+        element("help").classList.remove("open");
+        element("card-close").click();
+      },
     });
     window.addEventListener("keydown", (event) => {
       const typing = /^(SELECT|TEXTAREA)$/.test(event.target.tagName)
@@ -171,11 +182,13 @@ class Panel {
       // What is out of its bounds is told beside it.
       if (timestep.reportValidity()) this.send({ do: "timestep", value: Number(timestep.value) / 1000 });
     };
+    this.torques = offered.torques.map((torque, index) => this.buildTorque(torque, index));
+    element("torques").replaceChildren(...this.torques.map(({ row }) => row));
+    element("relax").onclick = () => this.send({ do: "relax" });
     this.joints = offered.joints.map((joint, index) => this.buildJoint(joint, index));
     element("joints").replaceChildren(...this.joints.map((joint) => joint.row));
-    // Long names take room from the sliders: they often differ in their last letters only.
-    const letters = Math.max(0, ...offered.joints.map((joint) => shortName(joint.name).length));
-    element("joints").style.setProperty("--name", `${Math.min(Math.max(78, 7.4 * letters), 120)}px`);
+    fitNames("joints", offered.joints);
+    fitNames("torques", offered.torques);
     element("joints-section").hidden = !this.joints.length;
   }
 
@@ -199,20 +212,59 @@ class Panel {
     });
   }
 
-  buildJoint(joint, index) {
-    const slider = make("input", {
-      type: "range", min: joint.lower, max: joint.upper, step: "any", value: joint.home, id: `joint-${index}`,
-    });
-    const shown = make("output", {});
+  // A row with a slider: what it says and sends when it is moved.
+  buildSlider({ id, name, hint, unit, low, high, value }, message) {
+    const slider = make("input", { type: "range", min: low, max: high, step: "any", value, id });
+    slider.value = value; // after its ends, which would cut it off
+    const shown = make("output", { textContent: shortAngle(value) });
     slider.oninput = () => {
       slider.held = performance.now();
       shown.textContent = shortAngle(Number(slider.value));
-      this.later(`joint ${index}`, { do: "joint", index, value: Number(slider.value) });
+      this.later(id, message(Number(slider.value)));
     };
+    const row = make("div", { className: "joint", title: hint }, make("span", { textContent: name }), slider, shown, make("i", { textContent: unit }));
+    return { row, slider, shown };
+  }
+
+  buildTorque({ name, unit, reach, limited }, index) {
+    const hint = `${name}: ${limited ? "effort limit" : "no effort limit; up to"} ${shortNumber(reach)} ${unit}`;
+    return this.buildSlider({ id: `torque-${index}`, name: shortName(name), hint, unit, low: -reach, high: reach, value: 0 },
+      (value) => ({ do: "torque", index, value }));
+  }
+
+  // Sliders and buttons of a script; one that is held stays as it is held.
+  describeControls(controls) {
+    const key = JSON.stringify(controls.map((control) => ({ ...control, value: 0 })));
+    if (key !== this.controlsKey) {
+      this.controlsKey = key;
+      this.controls = controls.map((control, k) => {
+        const { name } = control;
+        if (control.kind === "button") {
+          const button = make("button", { className: "text", textContent: name, id: `control-${k}` });
+          button.onclick = () => { this.send({ do: "press", name }); button.blur(); };
+          return { row: button };
+        }
+        return this.buildSlider({ ...control, id: `control-${k}`, hint: `${name}: ${shortNumber(control.low)} to ${shortNumber(control.high)} ${control.unit}` },
+          (value) => ({ do: "slider", name, value }));
+      });
+      const of = (kind) => this.controls.filter((_, k) => controls[k].kind === kind).map(({ row }) => row);
+      element("controls").replaceChildren(...of("slider"), make("div", { className: "buttons" }, ...of("button")));
+      fitNames("controls", controls.filter(({ kind }) => kind === "slider"));
+      element("controls-section").hidden = !controls.length;
+    }
+    this.toldControls = controls;
+    controls.forEach(({ value }, k) => {
+      const { slider, shown } = this.controls[k];
+      if (slider && this.isFree(slider)) [slider.value, shown.textContent] = [value, shortAngle(value)];
+    });
+  }
+
+  buildJoint(joint, index) {
     const limits = joint.limited ? `${shortAngle(joint.lower)} to ${shortAngle(joint.upper)} ${joint.unit}` : `no limits, ${joint.unit}`;
-    const row = make("div", { className: "joint", title: `${joint.name}: ${limits}` },
-      make("span", { textContent: shortName(joint.name) }), slider, shown, make("i", { textContent: joint.unit }));
-    return { ...joint, row, slider, shown, column: this.charts.find("joint position", joint.name) };
+    const built = this.buildSlider(
+      { id: `joint-${index}`, name: shortName(joint.name), hint: `${joint.name}: ${limits}`, unit: joint.unit, low: joint.lower, high: joint.upper, value: joint.home },
+      (value) => ({ do: "joint", index, value }));
+    return { ...joint, ...built, column: this.charts.find("joint position", joint.name) };
   }
 
   tell(status) {
@@ -230,8 +282,12 @@ class Panel {
       joint.slider.disabled = !posing && target === null;
       joint.aimed = !posing && target !== null;
       joint.row.classList.toggle("aimed", joint.aimed);
-      if (!joint.slider.held || performance.now() - joint.slider.held > 600) joint.slider.value = joint.aimed ? target : status.q[k];
+      if (this.isFree(joint.slider)) joint.slider.value = joint.aimed ? target : status.q[k];
       if (posing) joint.shown.textContent = shortAngle(status.q[k]);
+    });
+    element("torques-section").hidden = !status.torques;
+    this.torques.forEach(({ slider, shown }, k) => {
+      if (status.torques && this.isFree(slider)) [slider.value, shown.textContent] = [status.torques[k], shortAngle(status.torques[k])];
     });
     const hint = status.paused && this.offered.poses ? "the pose" : this.joints.some((joint) => joint.aimed) ? "targets of the controller" : "as they are";
     element("joints-hint").textContent = hint;
@@ -248,6 +304,13 @@ class Panel {
     }
   }
 
+  // Unless someone is moving a slider, or has just done so; then it is told again a little later.
+  isFree(slider) {
+    if (!slider.held || performance.now() - slider.held > HELD) return true;
+    this.retell = performance.now() + HELD;
+    return false;
+  }
+
   complain(text) {
     element("toast").textContent = text;
     element("toast").classList.toggle("open", Boolean(text));
@@ -259,9 +322,20 @@ class Panel {
   }
 
   flush() {
+    if (this.retell && performance.now() > this.retell) {
+      this.retell = null;
+      if (this.status) this.tell(this.status);
+      if (this.toldControls) this.describeControls(this.toldControls);
+    }
     for (const message of Object.values(this.waiting)) this.send(message);
     this.waiting = {};
   }
+}
+
+// Long names take room from the sliders: they often differ in their last letters only.
+function fitNames(id, described) {
+  const letters = Math.max(0, ...described.map(({ name }) => shortName(name).length));
+  element(id).style.setProperty("--name", `${Math.min(Math.max(78, 7.4 * letters), 120)}px`);
 }
 
 function shortAngle(value) {
@@ -288,7 +362,7 @@ function dressPage() {
   const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
   const asked = new URLSearchParams(location.search).get("theme");
   document.documentElement.dataset.theme = asked === "dark" || asked === "light" ? asked : remembered("theme", dark ? "dark" : "light");
-  const wide = window.innerWidth > 900;
-  document.body.classList.toggle("panel-open", remembered("panel-open", wide));
-  document.body.classList.toggle("charts-open", remembered("charts-open", window.innerWidth > 1200));
+  const [wide, phone] = [window.innerWidth > 900, window.matchMedia(PHONE).matches];
+  document.body.classList.toggle("panel-open", remembered("panel-open", wide) && !phone);
+  document.body.classList.toggle("charts-open", remembered("charts-open", window.innerWidth > 1200) && !phone);
 }

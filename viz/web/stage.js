@@ -3,12 +3,13 @@
 
 const THEMES = {
   light: {
-    haze: [0.88, 0.91, 0.94], zenith: [0.6, 0.71, 0.82], tiles: ["#cfd6dd", "#bac5cf"], sun: 0.72, sky: 0.62,
+    haze: [0.88, 0.91, 0.94], zenith: [0.6, 0.71, 0.82], tiles: ["#cfd6dd", "#bac5cf"], sun: 0.72, sky: 0.62, rim: 0,
   },
   dark: {
-    haze: [0.13, 0.155, 0.185], zenith: [0.055, 0.07, 0.09], tiles: ["#39424d", "#2f3741"], sun: 0.68, sky: 0.5,
+    haze: [0.13, 0.155, 0.185], zenith: [0.055, 0.07, 0.09], tiles: ["#39424d", "#2f3741"], sun: 0.68, sky: 0.5, rim: 0.5,
   },
 };
+const RESERVED = [112, 60]; // pixels of a phone's picture, above and below
 const GHOST_COLORS = [[0.13, 0.45, 0.85], [0.85, 0.35, 0.1], [0.2, 0.6, 0.3]];
 
 class Stage {
@@ -40,6 +41,9 @@ class Stage {
     viewer.controls.addEventListener("start", () => { this.aimed = true; });
     viewer.dom_element.addEventListener("wheel", () => { this.aimed = true; });
     window.addEventListener("resize", () => {
+      // meshcat takes the height of the window for that of its pane.
+      const { offsetWidth, offsetHeight } = element("meshcat-pane");
+      viewer.set_3d_pane_size(offsetWidth, offsetHeight);
       if (this.placed && !this.aimed) requestAnimationFrame(() => this.resetCamera());
     });
     this.setTheme(document.documentElement.dataset.theme);
@@ -48,7 +52,8 @@ class Stage {
   setTheme(name) {
     if (name === this.theme) return;
     this.theme = name;
-    const { haze, zenith, sun, sky } = THEMES[name];
+    const { haze, zenith, sun, sky, rim } = THEMES[name];
+    RIM.value = rim;
     const { viewer } = this;
     // meshcat paints the background too, where the sky is not yet.
     viewer.set_property(["Background"], "top_color", zenith);
@@ -161,12 +166,20 @@ class Stage {
     const reachAcross = 0.5 * Math.hypot(extent.x, extent.y);
     const slope = Math.tan((viewer.camera.fov / 2) * (Math.PI / 180));
     const across = reachAcross / (slope * viewer.camera.aspect);
-    const distance = 1.2 * Math.max((0.5 * extent.z) / slope, across) + reachAcross;
+    // On a phone what lies over the picture goes all the way across: the robot stands between.
+    const [above, below] = window.matchMedia(PHONE).matches ? RESERVED : [0, 0];
+    const height = Math.max(element("meshcat-pane").offsetHeight, 1);
+    const share = Math.max(1 - (above + below) / height, 0.3);
+    const distance = 1.2 * Math.max((0.5 * extent.z) / (slope * share), across) + reachAcross;
     const eye = new THREE.Vector3(1.0, -0.95, 0.48).setLength(distance).add(this.center);
     if (scene.ground) eye.z = Math.max(eye.z, this.floor + 0.2 * this.size);
+    const target = this.center.clone();
+    const lift = (distance * slope * (above - below)) / height;
+    eye.z += lift;
+    target.z += lift;
     // The camera lives in three.js's y-up world; the scene is z-up.
     viewer.camera.position.copy(eye).applyMatrix4(viewer.scene.matrixWorld);
-    viewer.controls.target.copy(this.center).applyMatrix4(viewer.scene.matrixWorld);
+    viewer.controls.target.copy(target).applyMatrix4(viewer.scene.matrixWorld);
     this.followed.copy(this.bodies[0].position);
     this.moved = undefined;
     viewer.set_dirty();

@@ -1,0 +1,65 @@
+"""What is told of a body that was clicked: its mass, pose, velocity and contacts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robosim import quaternions
+from robosim.viz.scene import NO_FORCE, STANDARD_GRAVITY
+
+Array = NDArray[np.float64]
+MOST = 8  # contacts that are told one by one
+
+
+def inspect(sim: Any, index: int) -> dict[str, Any]:
+    """A body as it is now, for the page.
+
+    Returns
+    -------
+    dict
+        ``mass`` [kg]; ``position`` (3,) [m] and ``velocity`` (3,) [m/s] of the centre of mass,
+        ``quaternion`` (w, x, y, z), body to world, and ``omega`` (3,) [rad/s], all in world axes;
+        ``links`` that were merged into it; ``contacts`` with a link, what it touches, the force
+        on the body (3,) [N] and the gap [m], the strongest first; ``touching``, how many there
+        are; ``force`` (3,) [N], their sum.
+    """
+    body = sim.robot.bodies[index]
+    state = sim.state
+    R = quaternions.rotation_matrix(state.q[index])
+    contacts = _contacts(sim, body.name)
+    total = sum((force for _, _, force, _ in contacts), np.zeros(3))
+    contacts.sort(key=lambda contact: -float(np.linalg.norm(contact[2])))
+    return {
+        "body": index,
+        "name": body.name,
+        "links": [frame.name for frame in body.frames if frame.name != body.name],
+        "mass": float(body.mass),
+        "position": state.x[index].tolist(),
+        "quaternion": state.q[index].tolist(),
+        "velocity": state.v[index].tolist(),
+        "omega": (R @ state.omega[index]).tolist(),
+        "touching": len(contacts),
+        "force": total.tolist(),
+        "contacts": [
+            {"link": link, "other": other, "force": force.tolist(), "gap": gap}
+            for link, other, force, gap in contacts[:MOST]
+        ],
+    }
+
+
+def _contacts(sim: Any, name: str) -> list[tuple[str, str, Array, float]]:
+    """(link, other, force on the body, gap) of the contacts that press on a body."""
+    found = []
+    least = NO_FORCE * sim.robot.total_mass * STANDARD_GRAVITY
+    for contact in sim.contacts():
+        force = np.asarray(contact.force, dtype=float)
+        if np.linalg.norm(force) <= least:
+            continue
+        if contact.body == name:
+            found.append((contact.link, contact.other_link, force, float(contact.gap)))
+        elif contact.other == name:
+            found.append((contact.other_link, contact.link, -force, float(contact.gap)))
+    return found
