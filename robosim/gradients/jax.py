@@ -9,12 +9,13 @@ import numpy as np
 
 from robosim.errors import MissingExtraError, OptionError
 from robosim.gradients.horizon import Horizon
+from robosim.version import install
 
 try:
     import jax
 except ImportError:
     raise MissingExtraError(
-        'gradients of JAX arrays take JAX; get it with: pip install "robosim-variational[jax]"'
+        f"gradients of JAX arrays take JAX; get it with: {install('jax')}"
     ) from None
 
 

@@ -8,12 +8,13 @@ import numpy as np
 
 from robosim.errors import MissingExtraError, OptionError
 from robosim.gradients.horizon import Horizon
+from robosim.version import install
 
 try:
     import torch
 except ImportError:
     raise MissingExtraError(
-        'gradients of tensors take PyTorch; get it with: pip install "robosim-variational[torch]"'
+        f"gradients of tensors take PyTorch; get it with: {install('torch')}"
     ) from None
 
 

@@ -196,6 +196,7 @@ def test_drag_of_a_tumbling_body_is_that_of_joint_coordinates() -> None:
     assert np.log2(differences[0] / differences[1]) == pytest.approx(2.0, abs=0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on", ON)
 def test_drag_and_muscles_have_derivatives(on: str) -> None:
     """Of a step, exact, against differences of steps from states nearby."""
