@@ -20,7 +20,8 @@ STICKS = 0.999  # part of its bound below which friction holds what it is asked 
 SETTLED = 1e-8  # part of the largest bound by which bounds may be off
 INNER = 30  # times that what pads press with is found anew for one reaction, at most
 STANDING = 1e-11  # part of it by which that may change
-SHYEST, BOLDEST = 0.1, 16.0  # times what bounds are off, by which they are changed
+SHYEST = 0.1  # times what bounds are off, by which they are changed at least
+BOLDEST = 16.0  # and at most
 JAMS = 4.0  # the same where they are off the more, the more they are changed
 
 
