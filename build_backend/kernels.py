@@ -8,7 +8,7 @@ platform and this version of Python:
 
 Kernels are found by numba's version, too: with another one than that of the build, robosim
 compiles as it does from source. `-C kernels-cache=FOLDER` keeps what is compiled for the next
-build.
+build, and `-C kernels-features="legged robots,dynamics"` compiles these features alone.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def build_wheel(
     settings = dict(config_settings or {})
     levels = [one for one in str(settings.pop("kernels", "")).split(",") if one]
     kept = settings.pop("kernels-cache", None)
+    features = settings.pop("kernels-features", None)
     name = str(build_meta.build_wheel(wheel_directory, settings or None, metadata_directory))
     if not levels:
         return name
@@ -45,7 +46,8 @@ def build_wheel(
         _run("-m", "wheel", "unpack", "--dest", work, str(plain))
         (unpacked,) = Path(work).glob("*-*")
         for level in levels:
-            folder = compiled(level, Path(kept or Path(work) / "cache") / level, unpacked)
+            cache = Path(kept or Path(work) / "cache") / level
+            folder = compiled(level, cache, unpacked, features)
             shutil.copytree(folder, unpacked / "robosim/kernels/ready" / level / folder.name)
         plain.unlink()
         _run("-m", "wheel", "pack", "--dest-dir", wheel_directory, str(unpacked))
@@ -64,8 +66,11 @@ def get_requires_for_build_wheel(config_settings: dict[str, Any] | None = None) 
     return needed
 
 
-def compiled(level: str, cache: Path, package: Path) -> Path:
-    """The folder of kernels of an unpacked wheel, compiled as far as they are not there."""
+def compiled(level: str, cache: Path, package: Path, features: str | None = None) -> Path:
+    """The folder of kernels of an unpacked wheel, compiled as far as they are not there.
+
+    Of all features, or of those that are named, with commas.
+    """
     cache.mkdir(parents=True, exist_ok=True)
     target = {
         "NUMBA_CPU_NAME": level,
@@ -74,8 +79,9 @@ def compiled(level: str, cache: Path, package: Path) -> Path:
         "PYTHONPATH": str(package),
     }
     code = (
-        "from robosim.ahead import compile_all\n"
-        "failed = compile_all(progress=True)\n"
+        "from robosim.ahead import FEATURES, compile_all\n"
+        f"asked = {None if features is None else features.split(',')!r}\n"
+        "failed = compile_all(FEATURES if asked is None else asked, progress=True)\n"
         "assert not failed, failed\n"
         "from robosim.kernels.compiler import cache\n"
         "print(cache.FOLDER)"
