@@ -150,6 +150,11 @@ FEATURES: dict[str, Callable[[], None]] = {
 }
 
 
+def unknown(name: str) -> str:
+    """What to say of a name that is no feature's."""
+    return f"'{name}' is none of the features: {', '.join(FEATURES)}"
+
+
 def compile_all(names: Iterable[str] = FEATURES, *, progress: bool = False) -> dict[str, str]:
     """Compile what features need, two at once; those that failed, with what they said.
 
@@ -167,7 +172,7 @@ def compile_all(names: Iterable[str] = FEATURES, *, progress: bool = False) -> d
     chosen = list(names)
     for name in chosen:
         if name not in FEATURES:
-            raise OptionError(f"'{name}' is none of the features: {', '.join(FEATURES)}")
+            raise OptionError(unknown(name))
     failed: dict[str, str] = {}
     with bar("kernels", len(chosen), progress) as advance, ThreadPoolExecutor(AT_ONCE) as pool:
 
@@ -192,6 +197,8 @@ if __name__ == "__main__":
         warnings.simplefilter("ignore")
         try:
             for asked in sys.argv[1:] or FEATURES:
+                if asked not in FEATURES:
+                    sys.exit(unknown(asked))
                 FEATURES[asked]()
         except RobosimError as error:
             sys.exit(str(error))
