@@ -49,11 +49,11 @@ def leg() -> robosim.Mechanism:
 def main(out: Path) -> None:
     robot = leg()
     sim = robosim.Simulation(robot, timestep=0.01)
-    # Two seconds to stretch the knee, then two to bend it again.
-    control = Drive(robot, lambda sim: (0.03, 0.10) if sim.time < 2.0 else (0.01, 0.20))
+    # Five seconds to stretch the knee, then five to bend it again.
+    control = Drive(robot, lambda sim: (0.03, 0.10) if sim.time < 5.0 else (0.01, 0.20))
     sim.set_state((0.0, 8.0))
     for what in ("stretched", "bent"):
-        log = sim.run(2.0, control)
+        log = sim.run(5.0, control)
         rate = DEGREES * np.abs(log.v[-20:, 1]).max()
         print(f"{what} to {DEGREES * sim.q[1]:.0f} degrees, where it rests: {rate:.2f} a second")
         plot_log(log, out / f"{what}.png")

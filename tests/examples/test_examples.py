@@ -51,7 +51,7 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "16_hybrid_dynamics": (
         ("hybrid.png",),
-        r"4 ms: \d\.\d\d mrad(.|\n)*2 ms: \d\.\d\d mrad(.|\n)*torques of up to \d+\.\d N m",
+        r"4 ms: 2\d\.\d\d mrad(.|\n)*2 ms: 1\d\.\d\d mrad(.|\n)*torques of up to \d+\.\d N m",
     ),
     "17_learning_to_walk": (("walk.json", "walk.png"), r"best of 20 tries: 0\.\d+ m in 2 s"),
     "18_exoskeleton": (
