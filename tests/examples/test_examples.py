@@ -76,6 +76,7 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("hop.npz",),
         r"Trajectory\('converged'(.|\n)*in the air from 0\.3\d to 0\.4\d s, \d+ N at most",
     ),
+    "26_identify": ((), r"mass(.|\n)*\d"),
 }
 OPTIONS = {
     "07_live_view": ("--seconds", "1"),
@@ -84,6 +85,7 @@ OPTIONS = {
     "21_ppo_in_one_file": ("--quick",),
     "22_search_on_ray": ("--quick",),
     "23_swing_up": ("--quick",),
+    "26_identify": ("--quick",),
     "25_hop_without_a_schedule": ("--quick",),
 }
 
