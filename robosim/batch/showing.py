@@ -26,10 +26,10 @@ from robosim.log.channels import (
     channels_of,
     contact_link,
 )
-from robosim.quaternions import rotation_matrix, turned
+from robosim.quaternions import rotation_matrix
 from robosim.runtime.handles import Handle
 from robosim.runtime.lanes import Left, fields_at, leave
-from robosim.simulation import sensors
+from robosim.simulation import readings, sensors
 from robosim.simulation.channel_reader import READERS, ChannelReader
 from robosim.validation import Array, read_only
 
@@ -87,10 +87,7 @@ class Rows:
 
     @cached_property
     def _accelerations(self) -> Array:
-        dt, bodies = self._intervals[:, None, None], self._bodies
-        spins = turned(self.turns, bodies["omega"])
-        change = np.concatenate((bodies["v"], spins), axis=-1) - bodies["v_mid"]
-        return 2 / np.where(dt == 0, np.inf, dt) * change
+        return readings.accelerations(self._bodies, self._intervals)
 
 
 class Points:

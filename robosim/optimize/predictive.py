@@ -1,6 +1,6 @@
 """Model predictive control: plans over a short horizon, made again and again from where a robot is.
 
-Each plan begins with the last one, so that one iteration of iLQR is enough [Diehl2005].
+Each plan begins with the last one, so that one iteration of iLQR is enough.
 """
 
 from __future__ import annotations
@@ -125,10 +125,13 @@ class MPC:
             If not even the first plan can be made.
         """
         now, plan = float(sim.time), self.plan
-        if plan is None or now < plan.time or self._due(now, plan):
-            if plan is None or now < plan.time:
-                self._check(sim)
-            plan = self.plan = self._planned(sim, now)
+        if plan is not None and now < plan.time:
+            plan = None  # of another run
+        if plan is None:
+            self._check(sim)
+        # One that failed is tried again a period later.
+        if plan is None or now >= self._next - LATE * self.period:
+            plan = self.plan = self._planned(plan, sim, now)
         k = plan.law.row(now)
         part = min(max((now - plan.law.begin) / plan.law.timestep - k, 0.0), 1.0)
         q, v = np.asarray(sim.q)[None], np.asarray(sim.v)[None]
@@ -140,17 +143,11 @@ class MPC:
         asked = plan.law.tau[k] - np.concatenate((away, dv), axis=1)[0] @ plan.law.K[k].T
         return np.asarray(np.clip(asked, plan.law.lower, plan.law.upper))
 
-    def _due(self, now: float, plan: Plan) -> bool:
-        """Whether it is time for another plan; those that failed are tried again a period later."""
-        return now >= self._next - LATE * self.period
-
-    def _planned(self, sim: Any, now: float) -> Plan:
-        """A plan from where a robot is, or the last one, if none can be made."""
-        before, begin = self.plan, time.perf_counter()
-        if before is not None and now < before.time:
-            before = None
-        self._next = now + self.period
+    def _planned(self, before: Plan | None, sim: Any, now: float) -> Plan:
+        """A plan from where a robot is, or the one before, if none can be made."""
+        begin, self._next = time.perf_counter(), now + self.period
         search, model = self._search, self._model
+        search.costs.clear()
         try:
             model.set_state(sim.q, sim.v, now)
             search.cost = self._cost_at(now)

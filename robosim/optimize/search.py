@@ -93,9 +93,7 @@ class Search:
     ) -> Feedback:
         """The least cost with a `contact_speed`, from a law; the law about what was found."""
         rollouts, along = self._memory_for(speed)
-        with _without_warnings():
-            self.at = rollouts.one(law)
-        total = float(self._values(Trajectory(*(a[None] for a in self.at)))[0])
+        total = self._follow(rollouts, law)
         self.costs.append(total)
         self.status = "iterations"
         mu, change = self.regularisation, 1.0
@@ -146,9 +144,7 @@ class Search:
         Gains are those about the trajectory of the law that is given.
         """
         rollouts, along = self._memory_for(speed)
-        with _without_warnings():
-            self.at = rollouts.one(law)
-        total = float(self._values(Trajectory(*(a[None] for a in self.at)))[0])
+        total = self._follow(rollouts, law)
         A, B, expansion, takes = self._expanded(along, speed)
         bounds = self.lower - self.at.tau, self.upper - self.at.tau
         K, mu = law.K, self.regularisation
@@ -165,6 +161,12 @@ class Search:
             mu *= SMOOTHER
         self.costs.append(total)
         return self.law(self.at.q[:-1], self.at.v[:-1], self.at.tau, K)
+
+    def _follow(self, rollouts: Rollouts, law: Feedback) -> float:
+        """Go to the trajectory under a law; its cost."""
+        with _without_warnings():
+            self.at = rollouts.one(law)
+        return float(self._values(Trajectory(*(a[None] for a in self.at)))[0])
 
     def _promises_nothing(self, found: Pass, total: float) -> bool:
         return bool(found.expected(1.0) <= self.tolerance * max(abs(total), LEAST))

@@ -162,7 +162,8 @@ class Knot:
         From the velocities at the knot and over the interval before it, so that they lag behind
         by a quarter of the timestep; zero before the first step.
         """
-        return readings.accelerations(self.parts.state)
+        state = self.parts.state
+        return readings.accelerations(state.bodies, state.last_dt[0])
 
     def energy(self) -> float:
         """Kinetic and potential energy at the knot [J], of bodies, rotors and springs.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robosim import quaternions
 from robosim.compiled.building.bearings import pads_in
@@ -298,19 +298,17 @@ def joint_wrenches(robot: Mechanism, parts: Parts, interval: float) -> dict[str,
     return out
 
 
-def accelerations(state: State) -> Array:
-    """Accelerations (nb, 6) at the knot: of centres of mass [m/s^2], angular [rad/s^2]; world.
+def accelerations(bodies: NDArray[np.void], intervals: ArrayLike) -> Array:
+    """Accelerations (..., nb, 6) at the knot: of centres of mass, and angular ones; world.
 
-    From the velocities at the knot and over the interval before it, so that they lag behind
-    by a quarter of the timestep; zero before the first step.
+    In m/s^2 and rad/s^2. From the velocities at the knot and over the interval before it, of
+    lengths (...,) [s], so that they lag behind by a quarter of the timestep; zero before the first
+    step, where there is no interval.
     """
-    bodies, dt = state.bodies, float(state.last_dt[0])
-    out = np.zeros((len(bodies), 6))
-    if dt != 0:
-        turns = quaternions.rotation_matrix(bodies["q"])
-        spins = np.einsum("bij,bj->bi", turns, bodies["omega"])
-        out[:] = 2 / dt * (np.hstack((bodies["v"], spins)) - bodies["v_mid"])
-    return out
+    dt = np.asarray(intervals, dtype=float)[..., None, None]
+    spins = quaternions.turned(quaternions.rotation_matrix(bodies["q"]), bodies["omega"])
+    change = np.concatenate((bodies["v"], spins), axis=-1) - bodies["v_mid"]
+    return np.asarray(2 / np.where(dt == 0, np.inf, dt) * change)
 
 
 def contact_positions(robot: Mechanism, state: State) -> Array:
