@@ -272,7 +272,7 @@ def test_a_robot_that_cannot_be_urdf_is_refused_before_anything_runs(tmp_path):
 
 def test_without_the_packages_it_is_said_what_to_install(a1, tmp_path, monkeypatch):
     monkeypatch.setattr("robosim.log.mcap.find_spec", lambda name: None)
-    with pytest.raises(LogError, match=r"robosim\[mcap\]"):
+    with pytest.raises(LogError, match=r"robosim-variational\[mcap\]"):
         LogWriter(tmp_path / "run.mcap", a1, 1e-3)
 
 
