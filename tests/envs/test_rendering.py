@@ -70,6 +70,6 @@ def test_without_a_browser_it_says_what_it_takes(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
     env = RobotEnv(render_mode="rgb_array")
     env.reset(seed=0)
-    with pytest.raises(ViewerError, match=r'pip install "robosim\[browser\]"'):
+    with pytest.raises(ViewerError, match=r'pip install "robosim-variational\[browser\]"'):
         env.render()
     env.close()

@@ -62,7 +62,10 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("arm.urdf",),
         r"sees 6 numbers; reward_distance -\d(.|\n)*: Reach-v0\n64 at once, at random: -\d",
     ),
-    "20_ppo_with_sb3": ((), r"after 256 steps: -?\d\.\d\d m/s|skipped: .*robosim-variational\[sb3\]"),
+    "20_ppo_with_sb3": (
+        (),
+        r"after 256 steps: -?\d\.\d\d m/s|skipped: .*robosim-variational\[sb3\]",
+    ),
     "21_ppo_in_one_file": ((), r"256 steps: \d\.\d\d m/s|skipped: .*robosim-variational\[sb3\]"),
     "22_search_on_ray": (
         ("gaits.csv",),

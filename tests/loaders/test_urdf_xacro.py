@@ -191,7 +191,7 @@ def test_entities_are_refused(tmp_path):
 def test_without_the_package_the_error_says_so(tmp_path, monkeypatch):
     path = write(tmp_path / "r.xacro", thing(1))
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(LoadError, match=r"not installed.*robosim\[xacro\]"):
+    with pytest.raises(LoadError, match=r"not installed.*robosim-variational\[xacro\]"):
         load(path)
 
 

@@ -200,7 +200,7 @@ def test_without_casadi() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
     assert "MissingExtraError" in done.stderr
-    assert 'pip install "robosim[optimize]"' in done.stderr
+    assert 'pip install "robosim-variational[optimize]"' in done.stderr
 
 
 def test_what_is_sampled_goes_through_knots() -> None:

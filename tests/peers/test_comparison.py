@@ -338,7 +338,7 @@ def test_what_is_told(a1):
 @pytest.mark.parametrize(("peer", "package"), [("pinocchio", "pinocchio"), ("mujoco", "peers")])
 def test_a_peer_that_is_not_installed(a1, peer, package, monkeypatch):
     monkeypatch.setitem(sys.modules, peer, None)
-    with pytest.raises(PeerError, match=rf'pip install "robosim\[{package}\]"'):
+    with pytest.raises(PeerError, match=rf'pip install "robosim-variational\[{package}\]"'):
         robosim.compare(a1, peer)
 
 

@@ -219,7 +219,7 @@ class TestSearching:
 
 def test_a_ray_that_is_not_there(robot, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(OptionError, match=r'pip install "robosim\[ray\]"'):
+    with pytest.raises(OptionError, match=r'pip install "robosim-variational\[ray\]"'):
         Workers(robot, 1, ray=True)
 
 
