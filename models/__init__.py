@@ -47,6 +47,7 @@ BUILT: dict[str, ModelInfo] = {
         ("drawer", "a drawer on a guide that rubs, and jams if it is pulled off the middle"),
         ("flywheel", "a disc on a level axle, which its bearing slows down"),
         ("spinning_top", "a disc on a stem, its tip held by a ball joint"),
+        ("flamingo", "planar biped with springs at its ankles, after Spring Flamingo"),
         ("minitaur", "quadruped of 6 kg, each leg a closed loop driven by two motors"),
         ("exoskeleton", "an arm in an exoskeleton, cuffs on springs, two closed loops"),
         ("cube", "a free cube of 0.5 m and 1 kg"),

@@ -190,6 +190,8 @@ class ConvergenceError(RobosimError, RuntimeError):
         The body with the largest residual.
     hint : str
         A sentence on what may have led there.
+    state : int or None
+        Of several states that steps were taken from, the number of the one that failed.
     """
 
     def __init__(
@@ -200,6 +202,7 @@ class ConvergenceError(RobosimError, RuntimeError):
         substeps: int,
         body: str,
         hint: str = "",
+        state: int | None = None,
     ) -> None:
         self.time = time
         self.residual = residual
@@ -209,8 +212,16 @@ class ConvergenceError(RobosimError, RuntimeError):
         self.hint = hint or (
             "A smaller timestep, a smaller torque or a consistent initial state may help."
         )
+        self.state = state
+        of = "" if state is None else f" from state {state}"
         super().__init__(
-            f"the step at t = {time:.6g} s did not converge: residual {residual:.3g} m/s after "
+            f"the step at t = {time:.6g} s{of} did not converge: residual {residual:.3g} m/s after "
             f"{iterations} iterations with {substeps} substeps, worst at body '{body}'. "
             f"{self.hint}"
+        )
+
+    def of_state(self, state: int) -> ConvergenceError:
+        """The same with the number of the state."""
+        return ConvergenceError(
+            self.time, self.residual, self.iterations, self.substeps, self.body, self.hint, state
         )

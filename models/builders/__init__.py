@@ -16,6 +16,7 @@ from robosim.models.builders.chains import (
 )
 from robosim.models.builders.charted import knee_frame, knee_spline, screw
 from robosim.models.builders.exoskeleton import exoskeleton, rehabilitation
+from robosim.models.builders.flamingo import flamingo, flamingo_pose
 from robosim.models.builders.legged import minitaur, minitaur_legs
 from robosim.models.builders.linkages import (
     double_four_bar,
@@ -44,6 +45,8 @@ __all__ = [
     "double_pendulum",
     "drawer",
     "exoskeleton",
+    "flamingo",
+    "flamingo_pose",
     "flywheel",
     "free_body",
     "knee_frame",

@@ -25,14 +25,12 @@ from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, OptionError
 from robosim.simulation import Simulation
 from robosim.simulation.linearization import (
-    Given,
     MaximalLinearizer,
-    Step,
     check_derivatives,
-    contact_modes,
     side_by_side,
     threads_for,
 )
+from robosim.simulation.linearized import Given, Step, contact_modes
 from robosim.simulation.linearizer import Tangent
 from robosim.simulation.pd import motor_slopes
 from robosim.validation import Array
@@ -370,8 +368,12 @@ class Tape:
                 continue
             workers = self._workers(robot, parameters, contact_speed, of_pd, len(places))
             rows = [self._given(i, k) for i, k in places]
-            steps: list[Step] = side_by_side(workers, rows, MaximalLinearizer.of_given)
+            steps: list[Step | ConvergenceError] = side_by_side(
+                workers, rows, MaximalLinearizer.of_given
+            )
             for (i, k), step in zip(places, steps, strict=True):
+                if isinstance(step, ConvergenceError):
+                    raise step.of_state(i)
                 out.changes[i, k - begin], out.by[i, k - begin] = step.changes, step.by
                 modes[i][k] = _modes(robot, step)
         return out

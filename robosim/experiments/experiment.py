@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from robosim.viz import Recorder
+
 
 @dataclass(frozen=True)
 class Target:
@@ -90,6 +92,8 @@ class Result:
         What the run shows, made from the numbers.
     draw : callable(figure) or None
         Draws the picture; None where there is nothing to draw.
+    record : callable() -> recording, or None
+        Makes what NAME.html replays.
     """
 
     parameters: Mapping[str, Any]
@@ -98,6 +102,7 @@ class Result:
     targets: tuple[Target, ...]
     sentence: str
     draw: Callable[[Figure], None] | None = None
+    record: Callable[[], Recorder] | None = None
 
     @property
     def reached(self) -> bool:

@@ -23,6 +23,7 @@ from robosim.experiments import (
     exoskeleton,
     fan,
     fan_simpson,
+    flamingo,
     four_bar,
     friction,
     graphs,
@@ -78,6 +79,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     growth.GROWTH,
     fan_simpson.SIMPSON,
     transcriptions.TRANSCRIPTIONS,
+    flamingo.FLAMINGO,
     integrators.INTEGRATORS,
     agreement.AGREEMENT,
     derivatives.LINEARIZE,
@@ -114,7 +116,7 @@ def reproduce(
     quick: bool = False,
     note: Callable[[str], None] = lambda text: None,
 ) -> Result:
-    """Run an experiment and write NAME.json and NAME.png.
+    """Run an experiment and write NAME.json, NAME.png, and NAME.html where there is a recording.
 
     Parameters
     ----------
@@ -176,10 +178,12 @@ def to_dict(name: str, experiment: Experiment, result: Result, quick: bool) -> d
 
 
 def write(name: str, experiment: Experiment, result: Result, setup: Setup, folder: Path) -> None:
-    """Write NAME.json and, where there is something to draw, NAME.png into a folder."""
+    """Write NAME.json and, where there is something to show, NAME.png and NAME.html."""
     told = to_dict(name, experiment, result, setup.quick)
     text = json.dumps(told, indent=2, allow_nan=False) + "\n"
     (folder / f"{name}.json").write_text(text, encoding="utf-8")
+    if result.record is not None:
+        result.record().save(folder / f"{name}.html")
     if result.draw is None:
         return
     # Without pyplot, which would look for a display.

@@ -36,6 +36,7 @@ class MinimalDuals(NamedTuple):
     ends: Array
     slopes: Array
     gains: NDArray[np.void]
+    pd: NDArray[np.void]
     solution: Array  # (s + 1, n) coordinates at the control points of the step in plain numbers
     velocities: Array  # (nv,) at its end
 
@@ -68,10 +69,11 @@ class MinimalDualStep:
             nq,
             nv,
             np.zeros(width),
-            np.zeros((directions, width)),
+            np.zeros((directions, width + 3 * len(gains))),
             np.zeros(nq + nv),
             np.zeros((directions, nq + nv)),
             gains.copy(),
+            widened(gains),
             work.x,
             state.v,
         )

@@ -7,10 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robosim.batch import BatchSimulation
+from robosim.errors import ConvergenceError
 from robosim.simulation import Simulation
-from robosim.simulation.linearization import linearize
+from robosim.simulation.linearization import linearize, linearize_each
+from robosim.simulation.linearizer import Linearization
 from robosim.validation import Array
 
+SMOOTHER = 10.0  # contacts for derivatives, where those of a step cannot be had otherwise
 MOST = 64  # states of a batch at once, which have memory of their own
 
 
@@ -43,14 +46,16 @@ class Along:
     def __call__(
         self, q: Array, v: Array, tau: Array, begin: float, contact_speed: float | None
     ) -> Steps:
-        """Of steps that begin at (n, nq), (n, nv), with torques (n, nu); `begin` is in s."""
+        """Of steps that begin at (n, nq), (n, nv), with torques (n, nu); `begin` is in s.
+
+        A state without derivatives of its own has those of contacts that are `SMOOTHER`.
+        """
         times = begin + self._sim.timestep * np.arange(len(q))
         found: list[Steps] = []
         if self._batch is None:
             for state in zip(q, v, times, tau, strict=True):
                 self._sim.set_state(*state[:3])
-                one = linearize(self._sim, state[3], contact_speed=contact_speed)
-                found.append(Steps(one.q[None], one.v[None], one.A[None], one.B[None]))
+                found.append(_steps(linearize(self._sim, state[3], contact_speed=contact_speed)))
             return _joined(found)
         batch = self._batch
         for first in range(0, len(q), len(batch)):
@@ -58,10 +63,33 @@ class Along:
             rows = np.minimum(first + np.arange(len(batch)), len(q) - 1)
             for i, k in enumerate(rows):
                 batch.set_state(q[k], v[k], float(times[k]), index=i)
-            some = linearize(batch, tau[rows], contact_speed=contact_speed)
             n = min(len(batch), len(q) - first)
-            found.append(Steps(some.q[:n], some.v[:n], some.A[:n], some.B[:n]))
+            some = linearize_each(batch, tau[rows], contact_speed)[:n]
+            found += [
+                _smoother(batch[i], tau[first + i], contact_speed, one.of_state(first + i))
+                if isinstance(one, ConvergenceError)
+                else _steps(one)
+                for i, one in enumerate(some)
+            ]
         return _joined(found)
+
+
+def _smoother(
+    sim: Simulation, tau: Array, contact_speed: float | None, error: ConvergenceError
+) -> Steps:
+    """Where a step leads whose derivatives are not found, with those of smoother contacts."""
+    speed = sim.options["contact_speed"] if contact_speed is None else contact_speed
+    try:
+        smooth = linearize(sim, tau, contact_speed=SMOOTHER * speed)
+    except ConvergenceError:
+        raise error from None
+    plain = sim.copy()
+    plain.step(tau)
+    return Steps(plain.q[None], plain.v[None], smooth.A[None], smooth.B[None])
+
+
+def _steps(one: Linearization) -> Steps:
+    return Steps(one.q[None], one.v[None], one.A[None], one.B[None])
 
 
 def _joined(found: list[Steps]) -> Steps:

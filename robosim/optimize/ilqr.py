@@ -51,8 +51,8 @@ def ilqr(
     contact_speed : float, or sequence of floats [m/s], or None
         With several the problem is solved with each, from large to small, and each begins where
         the last one has ended. Large ones let the search feel contacts before they are made and
-        broken. None for that of the simulation. Where a step has no derivatives, those of ten
-        times as smooth contacts are taken along the horizon.
+        broken. None for that of the simulation. A step that has no derivatives takes those of
+        ten times as smooth contacts.
     iterations : int
         At most, with each contact_speed.
     tolerance : float

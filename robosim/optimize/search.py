@@ -27,7 +27,7 @@ from robosim.validation import Array
 
 LENGTHS = 0.5 ** np.arange(8.0)  # of steps, all of which are tried at once
 ACCEPTED = 1e-3  # of the decrease that is promised
-SMOOTHER = 10.0  # contacts for derivatives, where those of a step cannot be had otherwise
+RAISED = 10.0  # regularisation, where a step is not as good as it promises
 FACTOR = 2.0  # by which changes of the regularisation change
 LEAST, MOST = 1e-9, 1e9  # of the regularisation
 
@@ -99,7 +99,7 @@ class Search:
         mu, change = self.regularisation, 1.0
         left = iterations
         try:
-            A, B, expansion, takes = self._expanded(along, speed)
+            A, B, expansion, takes = self._expanded(along)
         except ConvergenceError:
             if len(self.costs) == 1:
                 raise  # nothing has been found yet
@@ -124,7 +124,7 @@ class Search:
                 moved, total = self._step(rollouts, law, found, total)
                 if moved:
                     try:
-                        A, B, expansion, takes = self._expanded(along, speed)
+                        A, B, expansion, takes = self._expanded(along)
                     except ConvergenceError:
                         # Solved, but not with derivatives: a shorter step leads elsewhere.
                         (self.at, total), moved = before, False
@@ -145,7 +145,7 @@ class Search:
         """
         rollouts, along = self._memory_for(speed)
         total = self._follow(rollouts, law)
-        A, B, expansion, takes = self._expanded(along, speed)
+        A, B, expansion, takes = self._expanded(along)
         bounds = self.lower - self.at.tau, self.upper - self.at.tau
         K, mu = law.K, self.regularisation
         while mu < MOST:
@@ -158,7 +158,7 @@ class Search:
                 moved, total = self._step(rollouts, about, found, total)
                 if moved:
                     break
-            mu *= SMOOTHER
+            mu *= RAISED
         self.costs.append(total)
         return self.law(self.at.q[:-1], self.at.v[:-1], self.at.tau, K)
 
@@ -200,9 +200,7 @@ class Search:
         _refuse_infinite("the cost", each.T)
         return np.asarray(each.sum(axis=1))
 
-    def _expanded(
-        self, along: Along, speed: float | None
-    ) -> tuple[Array, Array, Expansion, Array | None]:
+    def _expanded(self, along: Along) -> tuple[Array, Array, Expansion, Array | None]:
         """Derivatives of steps and cost, by free coordinates, and these by all of them."""
         q, v, tau = self.at
         expansion = Expansion(*(np.asarray(a, dtype=float) for a in self.cost.expand(q, v, tau)))
@@ -213,12 +211,7 @@ class Search:
                 raise OptionError(f"{name} of the cost must have shape {shape}, not {array.shape}")
             _refuse_infinite(f"{name} of the cost", array)
         given = q[:-1], v[:-1], tau, float(self.sim.time)
-        try:
-            steps = along(*given, None)
-        except ConvergenceError:
-            if speed is None:
-                raise
-            steps = along(*given, SMOOTHER * speed)
+        steps = along(*given, None)
         if self.free.all:
             return steps.A, steps.B, expansion, None
         parts = self.free.along(q, v)

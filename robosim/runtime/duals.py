@@ -70,6 +70,7 @@ class Starts(NamedTuple):
     external: Array  # (n, nb + 1, 6) wrenches
     gains: NDArray[np.void]  # (n, nu) GAINS of a PD
     solved: NDArray[np.int64]  # (n,) 1 where the plain step has been taken
+    divided: NDArray[np.int64]  # (n,) into how many substeps
     status: NDArray[np.int64]  # (n,)
     ends: Array  # (n, nq + nv)
     changes: Array  # (n, directions, 2 nv) in the tangent
@@ -194,6 +195,7 @@ class DualStep:
                 np.zeros((n, len(on.gains)), dtype=on.gains.dtype),
                 np.zeros(n, dtype=np.int64),
                 np.zeros(n, dtype=np.int64),
+                np.zeros(n, dtype=np.int64),
                 np.zeros((n, len(on.ends))),
                 np.zeros((n, len(on.along), 2 * on.nv)),
                 np.empty((n, len(on.work.slots)), dtype=TOLD),
@@ -205,7 +207,7 @@ class DualStep:
         return made
 
     def take(self, starts: Handle, arc: float) -> None:
-        """Take the steps from all starts along all directions, up to the first that fails."""
+        """Take the steps from all starts along all directions; `status` tells which have failed."""
         kinds = self._plain.kind, self._kind, starts.kind
         if kinds not in _RUNNERS:
             # With impacts in a step, the lengths of its parts have derivatives.

@@ -13,29 +13,26 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.compiled.kinds import CONE, DRY, LIMIT, RATE, TURN
 from robosim.compiled.model import Model
-from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, ModelError, OptionError
 from robosim.kernels.compiler import PLAIN
 from robosim.kernels.solve.status import CONVERGED
 from robosim.simulation.controllers import PD
 from robosim.simulation.formulation import Formulation
+from robosim.simulation.linearized import ByModel, Given, Solved, Step, contact_modes
 from robosim.simulation.linearizer import ContactMode, Linearization, Linearizer, stacked
 from robosim.simulation.parameters import slopes_of, with_present
-from robosim.simulation.readings import other_name
 from robosim.simulation.simulation import Simulation
 from robosim.validation import Array
 
 if not PLAIN:
     from robosim.kernels.compiler.duals import DIRECTIONS
-    from robosim.kernels.step.linearize import UNSOLVED
     from robosim.runtime.duals import DualStep, assign_numbers
     from robosim.runtime.handles import Handle
 
@@ -93,7 +90,7 @@ def linearize(
     Raises
     ------
     ConvergenceError
-        If the step cannot be solved.
+        If the step cannot be solved; of several states with the number of the first of these.
     ModelError
         For a joint with a bearing.
     OptionError
@@ -109,18 +106,44 @@ def linearize(
     one: Any = sim
     if _is_simulation(one):
         return _linearizer_of(one, *given).at(one, torques, controller)
+    return stacked(refuse_failed(_of_several(one, given, torques, controller)))
+
+
+def linearize_each(
+    sims: Several, torques: ArrayLike | None, contact_speed: float | None = None
+) -> list[Linearization | ConvergenceError]:
+    """As `linearize` of several simulations, each by itself, or what has failed in its place."""
+    check_derivatives(contact_speed)
+    return _of_several(sims, (contact_speed, (), False), torques, None)
+
+
+def refuse_failed(found: Sequence[T | ConvergenceError]) -> list[T]:
+    """All that were found; raises what has failed, with the number of its state."""
+    solved: list[T] = []
+    for state, one in enumerate(found):
+        if isinstance(one, ConvergenceError):
+            raise one.of_state(state)
+        solved.append(one)
+    return solved
+
+
+def _of_several(
+    one: Any, given: tuple[float | None, tuple[str, ...], bool], torques: Any, controller: PD | None
+) -> list[Linearization | ConvergenceError]:
+    """Of each of several simulations, or what has failed."""
     sims = [one[i] for i in range(len(one))] if hasattr(one, "__getitem__") else None
     if not sims or not all(map(_is_simulation, sims)):
         raise OptionError(
             "linearize takes a Simulation, a MinimalSimulation, a BatchSimulation or a sequence of "
-            f"simulations, not {type(sim).__name__}{' without any' if sims == [] else ''}"
+            f"simulations, not {type(one).__name__}{' without any' if sims == [] else ''}"
         )
     first, rows = sims[0], _rows_for(len(sims), torques)
     if all(first.is_like(each) for each in sims):
-        threads = getattr(sim, "threads", 1)
-        return stacked(_of_alike(sims, given, threads, rows, controller))
-    pairs = zip(sims, rows, strict=True)
-    return stacked([_linearizer_of(each, *given).at(each, tau, controller) for each, tau in pairs])
+        return _of_alike(sims, given, getattr(one, "threads", 1), rows, controller)
+    found = []
+    for each, tau in zip(sims, rows, strict=True):
+        found += _linearizer_of(each, *given).of_all((each,), (tau,), controller)
+    return found
 
 
 def check_derivatives(contact_speed: float | None) -> None:
@@ -154,12 +177,14 @@ def _of_alike(
     threads: int,
     torques: list[Any],
     controller: PD | None,
-) -> list[Linearization]:
+) -> list[Linearization | ConvergenceError]:
     """Of simulations that are alike, by threads that have memory of their own."""
     threads = threads_for(len(sims), threads)
     workers = [_linearizer_of(sims[0], *given, worker=k) for k in range(threads)]
 
-    def take(worker: Linearizer, rows: Sequence[tuple[Any, Any]]) -> list[Linearization]:
+    def take(
+        worker: Linearizer, rows: Sequence[tuple[Any, Any]]
+    ) -> list[Linearization | ConvergenceError]:
         some, forces = zip(*rows, strict=True)
         return worker.of_all(some, forces, controller)
 
@@ -249,37 +274,51 @@ class MaximalLinearizer(Linearizer):
         self, sim: Simulation, torques: ArrayLike | None, controller: PD | None
     ) -> Linearization:
         """See `Linearizer`."""
-        return self.of_all((sim,), (torques,), controller)[0]
+        (found,) = self.of_given((self._given(sim, torques, controller),))
+        if isinstance(found, ConvergenceError):
+            raise found
+        return self._told(found)
 
     def of_all(
         self,
         sims: Sequence[Simulation],
         torques: Sequence[ArrayLike | None],
         controller: PD | None,
-    ) -> list[Linearization]:
+    ) -> list[Linearization | ConvergenceError]:
         """See `Linearizer`."""
         each = list(zip(sims, torques, strict=True))
         if len(sims) > 1 and sims[0].parts.loads.controls is not None:
             # All that are taken in one call have the same controls.
-            return [self.at(sim, tau, controller) for sim, tau in each]
+            return super().of_all(sims, torques, controller)
         given = [self._given(sim, tau, controller) for sim, tau in each]
-        return [self._told(step) for step in self.of_given(given)]
+        return [
+            one if isinstance(one, ConvergenceError) else self._told(one)
+            for one in self.of_given(given)
+        ]
 
-    def of_given(self, given: Sequence[Given]) -> list[Step]:
-        """Steps from some starts, in one call of compiled code where that can take all of them."""
+    def of_given(self, given: Sequence[Given]) -> list[Step | ConvergenceError]:
+        """Steps from some starts, in one call of compiled code where that can take all of them.
+
+        In the place of one that has failed there is what it has failed with.
+        """
         if self._closes:
-            return [self._one(one) for one in given]
+            return [self._tried(one) for one in given]
         self._twin.engine.start_anew(given[0].time)
         steps = self._steps()
         starts = self._take(steps.by_state, given)
         self._last = steps.by_state, starts
         others = [self._take(other, given) for other in steps.by_parameters]
-        return [
-            self._read(starts, others, i)
-            if starts.values.status[i] == CONVERGED
-            else self._one(one)
-            for i, one in enumerate(given)
-        ]
+        solved = np.all([one.values.status == CONVERGED for one in (starts, *others)], axis=0)
+        found = {i: self._read(starts, others, i) for i in np.flatnonzero(solved).tolist()}
+        # Those that have failed are taken once more by themselves, which tells what they fail with.
+        return [found[i] if solved[i] else self._tried(one) for i, one in enumerate(given)]
+
+    def _tried(self, given: Given) -> Step | ConvergenceError:
+        """One step, or what it fails with."""
+        try:
+            return self._one(given)
+        except ConvergenceError as error:
+            return error
 
     def end(
         self, sim: Simulation, torques: ArrayLike | None, controller: PD | None
@@ -290,8 +329,8 @@ class MaximalLinearizer(Linearizer):
             self._twin.engine.start_anew(given.time)
         starts = None if self._closes else self._take(self._steps().plain, (given,))
         if starts is None or starts.values.status[0] != CONVERGED:
-            given, mid = self._solve(given)
-            starts = self._take(self._steps().plain, (given,), mid)
+            solved = self._solve(given)
+            starts = self._take_solved(self._steps().plain, solved)
         ends, nq = starts.values.ends[0].copy(), self.robot.nq
         return ends[:nq], ends[nq:], contact_modes(self.robot, *self._contacts(starts, 0))
 
@@ -320,11 +359,12 @@ class MaximalLinearizer(Linearizer):
 
     def _one(self, given: Given) -> Step:
         """One whose plain step takes more than compiled code: loops to close, another solver."""
-        given, mid = self._solve(given)
+        solved = self._solve(given)
         steps = self._steps()
-        starts = self._take(steps.by_state, (given,), mid)
+        starts = self._take_solved(steps.by_state, solved)
         self._last = steps.by_state, starts
-        return self._read(starts, [self._take(one, (given,), mid) for one in steps.by_parameters])
+        others = [self._take_solved(other, solved) for other in steps.by_parameters]
+        return self._read(starts, others)
 
     def _steps(self) -> ByModel:
         """What takes steps of the model that the twin is at."""
@@ -347,8 +387,23 @@ class MaximalLinearizer(Linearizer):
             self._by_model[id(parts.model)] = ByModel(parts.model, by_state, plain, others)
         return self._by_model[id(parts.model)]
 
-    def _take(self, step: DualStep, given: Sequence[Given], mid: Array | None = None) -> Handle:
-        """Steps along all directions; those whose plain step has been taken begin with `mid`."""
+    def _take_solved(self, step: DualStep, solved: Solved) -> Handle:
+        """A step along all directions whose plain step has been taken."""
+        starts = self._take(step, (solved.given,), solved)
+        if starts.values.status[0] != CONVERGED:
+            info = step.parts.info
+            raise ConvergenceError(
+                solved.given.time,
+                float(info["residual"][0, 0]),
+                int(info["iterations"][0]),
+                int(info["substeps"][0]),
+                self.robot.bodies[int(info["worst_body"][0])].name,
+                "It was solved, but not with its derivatives: try a larger contact_speed.",
+            )
+        return starts
+
+    def _take(self, step: DualStep, given: Sequence[Given], solved: Solved | None = None) -> Handle:
+        """Steps along all directions; `status` of the starts tells what has become of them."""
         starts, on = step.starts(len(given)), step.parts
         values = starts.values
         for i, one in enumerate(given):
@@ -358,24 +413,14 @@ class MaximalLinearizer(Linearizer):
                 at += len(part)
             values.external[i], values.gains[i] = one.external, one.gains
         values.status[:] = values.solved[:] = 0
-        if mid is not None:
-            values.solved[:], on.mid[:] = 1, mid
+        if solved is not None:
+            values.solved[:], values.divided[:], on.mid[:] = 1, solved.substeps, solved.mid
             if self._closes:
                 held, goal, rate = self._twin.start.fixed(given[0].time)
                 on.held[:] = held
                 assign_numbers(goal, on.goal)
                 assign_numbers(rate, on.rate)
         step.take(starts, self._arc)
-        for failed in np.flatnonzero((values.status != CONVERGED) & (values.status != UNSOLVED)):
-            info = on.info
-            raise ConvergenceError(
-                given[int(failed)].time,
-                float(info["residual"][0, 0]),
-                int(info["iterations"][0]),
-                int(info["substeps"][0]),
-                self.robot.bodies[int(info["worst_body"][0])].name,
-                "It was solved, but not with its derivatives: try a larger contact_speed.",
-            )
         return starts
 
     def _contacts(self, starts: Handle, i: int) -> tuple[Model, NDArray[np.void]]:
@@ -404,8 +449,8 @@ class MaximalLinearizer(Linearizer):
             partial(contact_modes, robot, *step.contacts),
         )
 
-    def _solve(self, given: Given) -> tuple[Given, Array]:
-        """The plain step by itself; where it begins, loops closed, and the joints' rates there."""
+    def _solve(self, given: Given) -> Solved:
+        """The plain step by itself; where it begins has loops closed."""
         twin = self._twin
         if self._closes:
             twin.set_state(given.q, given.v, time=given.time)
@@ -424,62 +469,6 @@ class MaximalLinearizer(Linearizer):
             engine.advance_once(engine.single)
         else:
             twin.run(twin.timestep, PD.with_gains(given.gains))
-        return given, begin
-
-
-class Given(NamedTuple):
-    """Where a step begins, and what acts over it."""
-
-    q: Array
-    v: Array
-    torques: Array  # of all coordinates
-    external: Array
-    gains: NDArray[np.void]  # GAINS of a PD, or none
-    time: float
-    controls: Array | None  # of implicit actuators
-
-
-class Step(NamedTuple):
-    """A step to first order, with rows for directions."""
-
-    ends: Array  # (nq + nv,)
-    changes: Array  # (directions, 2 nv) by the state, torques and, if asked for, a PD
-    by: Array  # (np, 2 nv) by the parameters
-    contacts: tuple[Model, NDArray[np.void]]  # what `contact_modes` are told
-
-
-class ByModel(NamedTuple):
-    """Steps of a model along directions of the state, along none, and of its parameters."""
-
-    model: Model
-    by_state: DualStep
-    plain: DualStep
-    by_parameters: list[DualStep]
-
-
-def contact_modes(
-    robot: Mechanism, model: Model, told: NDArray[np.void]
-) -> tuple[ContactMode, ...]:
-    """Modes of all contacts, limits and dry friction in the equations of a step."""
-    scene = robot.touching_shapes() if model.collision is not None else []
-    found = []
-    for slot, kind, resists, body, other, joint, *numbers in told.tolist():
-        mass, mu, gamma, s, psi, friction, step_back = numbers
-        pushes, left, inside = gamma / mass, (mu * gamma - friction) / mass, step_back < 0.0
-        if kind in (LIMIT, RATE, CONE, TURN):
-            what = "velocity limit" if kind == RATE else "limit"
-            mode, margin = "closed" if pushes > s else "open", abs(pushes - s)
-            found.append(ContactMode(robot.joints[joint].name, what, mode, margin, inside))
-        elif kind == DRY:
-            left = (gamma - friction) / mass
-            mode, margin = "stick" if left > psi else "slide", abs(left - psi)
-            found.append(ContactMode(robot.joints[joint].name, "friction", mode, margin, inside))
-        elif resists == 0:
-            name = robot.bodies[body].name
-            beside = other_name(robot, model, scene, other, slot)
-            mode, margin = "open", s - pushes
-            if pushes > s:
-                mode = "stick" if left > psi else "slide"
-                margin = min(pushes - s, abs(left - psi))
-            found.append(ContactMode(name, beside, mode, margin, inside))
-    return tuple(found)
+        assert twin.engine.counters.last is not None
+        infos, row = twin.engine.counters.last
+        return Solved(given, begin, int(infos["substeps"][row]))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.description.mechanism import Mechanism
+from robosim.errors import ConvergenceError
 from robosim.simulation.controllers import PD, check_torques
 from robosim.simulation.formulation import Formulation
 from robosim.validation import Array
@@ -132,9 +133,15 @@ class Linearizer(ABC):
 
     def of_all(
         self, sims: Sequence[Any], torques: Sequence[ArrayLike | None], controller: PD | None
-    ) -> list[Linearization]:
-        """The steps of simulations that are alike, each with torques of its own."""
-        return [self.at(sim, tau, controller) for sim, tau in zip(sims, torques, strict=True)]
+    ) -> list[Linearization | ConvergenceError]:
+        """The steps of simulations that are alike, each with torques of its own, or what failed."""
+        found: list[Linearization | ConvergenceError] = []
+        for sim, tau in zip(sims, torques, strict=True):
+            try:
+                found.append(self.at(sim, tau, controller))
+            except ConvergenceError as error:
+                found.append(error)
+        return found
 
     @abstractmethod
     def repeat(self) -> bool:

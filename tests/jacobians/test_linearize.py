@@ -13,6 +13,7 @@ import pytest
 import robosim
 from robosim import (
     Body,
+    ConvergenceError,
     Geometry,
     HalfSpace,
     Joint,
@@ -23,10 +24,19 @@ from robosim import (
 )
 from robosim.controllers import PD
 from robosim.models import builders
+from robosim.optimize.derivatives import along
+from robosim.simulation.linearization import linearize_each
 from robosim.simulation.parameters import parameter
 
 pytestmark = pytest.mark.slow
 
+TUMBLING = (  # q, v and torques of an A1
+    [0.584, 0.004, 0.272, 0.998, -0.05, -0.018, 0.034, 0.698, 1.504, -2.658, -0.221, 1.165, -1.865,
+     -0.199, 1.352, -1.516, 0.291, 1.173, -2.526],
+    [0.255, -0.012, -0.023, -0.971, -1.982, 0.349, 30.461, 14.687, -0.188, 1.716, -8.82, -5.066,
+     4.408, 3.401, 7.053, 3.528, 4.352, 4.464],
+    [23.301, -6.23, 33.5, 2.338, 6.927, 0.141, 9.859, -0.577, 1.19, 10.573, 7.128, -5.234],
+)  # fmt: skip
 SMOOTH = 1e-3  # contact_speed [m/s]: gaps of closed contacts are wider than the differences
 
 
@@ -34,10 +44,11 @@ def simulation(robot, dt=1e-3, tolerance=1e-13, **options):
     return Simulation(robot, dt, tolerance=tolerance, **options)
 
 
-def by_differences(sim, step, controller=None):
+def by_differences(sim, step, controller=None, torques=None):
     """(2 nv, 2 nv + nu) by central differences; velocities and torques by thousandfold steps."""
     robot, nv, tangent = sim.robot, sim.robot.nv, sim.dynamics
-    q, v, tau, one = sim.q, sim.v, sim.torques.copy(), sim.copy()
+    q, v, one = sim.q, sim.v, sim.copy()
+    tau = sim.torques.copy() if torques is None else torques
 
     def end(dx, du):
         one.set_state(tangent.integrate(q, dx[:nv]), v + dx[nv:], time=sim.time)
@@ -60,9 +71,9 @@ def by_differences(sim, step, controller=None):
     return np.array(columns).T
 
 
-def compare(sim, step, controller=None, within=1e-5):
-    found = linearize(sim, controller=controller)
-    expected = by_differences(sim, step, controller)
+def compare(sim, step, controller=None, within=1e-5, torques=None):
+    found = linearize(sim, torques, controller)
+    expected = by_differences(sim, step, controller, torques)
     matrix = found.A if controller else np.hstack((found.A, found.B))
     off = np.abs(matrix - expected).max(axis=0) / np.maximum(np.abs(expected).max(axis=0), 1e-2)
     assert off.max() < within
@@ -126,6 +137,59 @@ def test_the_a1_that_lands(a1):
     sim.set_state(q)
     sim.run(0.11, "stand")
     compare(sim, 1e-8, within=1e-4)
+
+
+def test_the_a1_that_tumbles(a1):
+    """A limit comes into the equations late, and leads to a start from far inside the cones."""
+    robot = replace(a1, contacts=tuple(one for one in a1.contacts if "foot" in one.name))
+    sim = simulation(robot, 0.02, contact_speed=3e-2)
+    sim.set_state(*TUMBLING[:2])
+    torques = np.concatenate((np.zeros(6), TUMBLING[2]))
+    found = compare(sim, 1e-7, within=1e-4, torques=torques)
+    assert len(found.contacts) == 7
+
+
+@pytest.mark.parametrize("smooth", [1e-2, 1e-1])
+def test_a_barrier_that_follows_the_impulse(smooth):
+    """A smooth contact that lands is pushed by the barrier nearly as far as that follows it."""
+    sim = simulation(builders.sphere(), contact_speed=smooth)
+    q, v = np.array(sim.robot.home), np.array([0.3, 0.0, -0.05, 0.0, 0.0, 0.0])
+    q[2] += 1e-5
+    sim.set_state(q, v)
+    compare(sim, 1e-7)
+
+
+def test_a_state_that_fails_is_named():
+    """A ball that turns far in a step cannot be solved; the others have their derivatives."""
+    sims = [simulation(builders.sphere()) for _ in range(3)]
+    sims[1].set_state(None, (0.0, 0.0, 0.0, 0.0, 1e9, 0.0))
+    with pytest.raises(ConvergenceError, match="from state 1 ") as failed:
+        linearize(sims)
+    assert failed.value.state == 1
+    first, error, last = linearize_each(sims, None)
+    assert isinstance(error, ConvergenceError)
+    for found in first, last:
+        np.testing.assert_array_equal(found.A, linearize(sims[0]).A)
+
+
+def test_a_step_without_derivatives_takes_smoother_ones(monkeypatch):
+    """For itself alone; where it leads is told by the step itself."""
+    sim, speed = simulation(builders.sphere()), 1e-3
+    q, v = np.tile(sim.robot.home, (3, 1)), np.zeros((3, 6))
+    v[:, 2] = -0.1, -0.2, -0.3
+    error = ConvergenceError(0.0, 1.0, 1, 1, "sphere")
+
+    def failing(sims, *given):
+        found = linearize_each(sims, *given)
+        return [found[0], error, found[2]]
+
+    monkeypatch.setattr("robosim.optimize.derivatives.linearize_each", failing)
+    steps = along(sim, q, v, np.zeros((3, 0)), 0.0, speed)
+    for k, smooth in enumerate((speed, 10 * speed, speed)):
+        sim.set_state(q[k], v[k])
+        np.testing.assert_array_equal(steps.A[k], linearize(sim, contact_speed=smooth).A)
+        sim.step()
+        np.testing.assert_allclose(steps.v[k], sim.v, rtol=0, atol=1e-2)
 
 
 @pytest.mark.parametrize("implicit", [False, True], ids=["held", "servo"])

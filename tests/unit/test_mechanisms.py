@@ -15,6 +15,7 @@ import robosim
 from robosim import Coupling, Mechanism, ModelError, PeerError, PointSpring, Simulation
 from robosim.cli.tables import robot_dictionary, robot_tables
 from robosim.controllers import PD
+from robosim.dynamics import Kinematics
 from robosim.models import builders
 
 LOOPS = {
@@ -294,3 +295,17 @@ def test_info_tells_loops_springs_and_couplings() -> None:
 def test_a_peer_is_told_which_loops_it_cannot_have() -> None:
     with pytest.raises(PeerError, match=r"closed loops.*'loop1', 'loop2'"):
         robosim.compare("double_four_bar")
+
+
+def test_the_biped_stands_on_flat_feet() -> None:
+    """14.2 kg, as published of Spring Flamingo, and soles on the ground in every pose."""
+    robot = builders.flamingo()
+    assert sum(body.mass for body in robot.bodies) == pytest.approx(14.2248)
+    assert (robot.nv, robot.nu) == (9, 4)
+    for q in (robot.home, builders.flamingo_pose(0.3, -0.6, 1.1)):
+        at = Kinematics(robot, q)
+        for contact in robot.contacts:
+            b = robot.body_index(contact.body)
+            assert (at.x[b] + at.R[b] @ np.asarray(contact.position))[2] == pytest.approx(0.0)
+    with pytest.raises(ModelError, match="stiffness"):
+        builders.flamingo(stiffness=0.0)

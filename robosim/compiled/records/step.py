@@ -35,6 +35,7 @@ INFO = np.dtype(
         ("status", "i8"),  # 0 converged, else a status of kernels.solve.status
         ("iterations", "i8"),
         ("substeps", "i8"),
+        ("divided", "i8"),  # into how many of them it is divided to begin with; 0 for undivided
         ("order", "i8"),
         ("attempt", "i8"),  # that led to the last solution, of kernels.solve.status
         ("residual", "f8"),  # [m/s]

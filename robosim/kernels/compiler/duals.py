@@ -289,6 +289,29 @@ def is_settled(typing_context, dual, before):
 
 
 @intrinsic
+def response(typing_context, change, cause):
+    """What a change of a dual is of the change that has caused it, where that is largest.
+
+    Zero of plain floats, and without a cause.
+    """
+    if not isinstance(change, Duals):
+        return types.float64(change, cause), lambda *_: ir.Constant(DOUBLE, 0.0)
+
+    def generate(context, builder, signature, args):
+        size = call_llvm(builder, "fabs", args[1])
+        largest = part = ir.Constant(DOUBLE, 0.0)
+        for k in range(size.type.count):
+            at = ir.Constant(INDEX, k)
+            one, above, below = (builder.extract_element(v, at) for v in (size, *args))
+            larger = builder.fcmp_ordered(">", one, largest)
+            largest = builder.select(larger, one, largest)
+            part = builder.select(larger, builder.fdiv(above, below), part)
+        return part
+
+    return types.float64(change, cause), generate
+
+
+@intrinsic
 def are_duals(typing_context, value):
     """Whether a number has derivatives, which is known when a kernel is compiled."""
 

@@ -9,6 +9,7 @@ from math import inf, sqrt
 from robosim.compiled.kinds import DRY, HINGE, RATE, RIM
 from robosim.compiled.memory import FACTORED
 from robosim.kernels.compiler.addresses import copy_record
+from robosim.kernels.compiler.duals import are_duals
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import everywhere, pick, somewhere
 from robosim.kernels.contact.kinematics import (
@@ -59,7 +60,8 @@ def choose_contacts(scheme, model, state, memory, work, options, dt, kappa):
 
     The others are left out. The bound, by the motion of the last interval, is generous, and
     `admit_reached` looks again after the solve, so that what was left out has an impulse of exactly
-    zero and a gap that is really open.
+    zero and a gap that is really open. Steps with derivatives are told what the same step has had
+    in its equations in the end, and begin with that.
     """
     guesses, system, speed = memory.guesses, memory.system, options.contact_speed
     work.active[0] = 0
@@ -73,7 +75,8 @@ def choose_contacts(scheme, model, state, memory, work, options, dt, kappa):
         near = somewhere(pose.x[2] - body.reach - travel < 0.0)
         for k in range(body.contact_begin, body.contact_end):
             contact, w, stays = work.slots[k], system.contacts[k], guesses.active[k] != 0
-            if near and somewhere(ground_gap(contact, pose) - travel < 0.0):
+            known = stays and are_duals(kappa)
+            if known or (near and somewhere(ground_gap(contact, pose) - travel < 0.0)):
                 if stays and system.valid[FACTORED] != 0:
                     # The knot's projection has started it.
                     step_back(contact, w.gap, dt, w)
@@ -105,7 +108,7 @@ def choose_contacts(scheme, model, state, memory, work, options, dt, kappa):
                 rate = max(rate, abs(mid[row]))
             gap = coordinate_gap(contact, joint, state.q)
             near = somewhere(gap < 2.0 * abs(dt) * contact.scale * rate + fall)
-        if near:
+        if near or (are_duals(kappa) and guesses.active[k] != 0):
             if guesses.active[k] != 0:
                 stay(guesses.contacts[k], system.contacts[k], k, work)
             admit_limit(scheme, model, state, system, work, k, kappa, dt, speed)

@@ -39,7 +39,7 @@ def linearized_step(on):
     """The step that on.solution is of, from the state; False where derivatives do not settle."""
     place_at_knot(on)
     find_momenta(on)
-    control(on.gains, on.state, on.loads)
+    control(on.pd, on.state, on.loads)
     for a in range(on.solution.shape[0]):
         for i in range(on.solution.shape[1]):
             on.work.x[a, i] = on.solution[a, i] if a > 0 else 0.0

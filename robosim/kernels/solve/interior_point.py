@@ -9,7 +9,7 @@ from math import inf, isfinite, sqrt
 
 from robosim.compiled.kinds import DRY
 from robosim.compiled.memory import FACTORED
-from robosim.kernels.compiler.duals import are_duals, is_settled
+from robosim.kernels.compiler.duals import are_duals, is_settled, response
 from robosim.kernels.compiler.jit import kernel
 from robosim.kernels.compiler.lanes import (
     everywhere,
@@ -55,6 +55,7 @@ FREE = 0.9  # part of a step that leaves the cones so late that it needs no jump
 LOOSE = 1e-2  # [m/s], residual below which jumps start, and up to which they may land
 LEVEL = 1e-6  # part of the barrier by which products may be off it where derivatives are taken
 ROUGH = 1e-2  # and by which they may be off it where iterations do not help: their rounding's root
+ALIKE = 1e-4  # part by which impulses may follow the barrier to tell nothing of where they meet
 REFINE = 1e-4  # [m/s], residual below which a direction may be lost in rounding
 
 
@@ -301,6 +302,20 @@ def is_level(uneven, before, kappa):
 
 
 @kernel
+def meet_barrier(kappa, kappa_before, aim, aim_before, level_for):
+    """The barrier at which an iteration would find the one that follows from the impulses there.
+
+    These have followed the last aim to `kappa`, and the one before it to `kappa_before`. Where
+    contacts are light or smooth they follow nearly as far, and many iterations would be needed. By
+    how much, two iterations from solutions tell.
+    """
+    part = response(kappa - kappa_before, aim - aim_before) if level_for > 2 else 0.0
+    if abs(1.0 - part) < ALIKE:
+        return kappa
+    return min(max(kappa + part / (1.0 - part) * (kappa - aim), 0.1 * kappa), 10.0 * kappa)
+
+
+@kernel
 def search(scheme, model, state, system, loads, work, dt, length, tries, merit, enough, info):
     """The longest step that comes nearer, or else the last: (residual, length, whether nearer).
 
@@ -329,8 +344,8 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
     merit = evaluate(scheme, model, state, system, loads, work, dt, info)
     jump, length, nears = jumps(attempt), 1.0, False
     least = least_impulse(model, options, dt)
-    far, short, whole, stuck, polished = 0, 0, 0, 0, False
-    kappa_before = uneven_before = final_barrier(least, work, options)
+    far, short, whole, stuck, polished, levels, level_for = 0, 0, 0, 0, False, False, 0
+    aim = aim_before = kappa_before = uneven_before = final_barrier(least, work, options)
     for n in range(options.max_iterations):
         info.residual = merit
         if not isfinite(merit):
@@ -344,12 +359,13 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
         polishes = (info.order == 4 and not touches) or are_duals(merit)
         uneven = max(largest - kappa_end, kappa_end - smallest) if touches else 0.0
         level = not are_duals(merit) or is_level(uneven, uneven_before, kappa_end)
-        level = level and is_settled(kappa_end, kappa_before)
+        level = level and is_settled(kappa_end, aim)
         if solved and ((polished and level) or not polishes) and (n > 0 or not touches):
             return CONVERGED
-        polished, kappa_before, uneven_before = solved and level, kappa_end, uneven
-        if are_duals(merit) and solved:
-            stale, jump = True, False
+        polished, uneven_before = solved and level, uneven
+        level_for = level_for + 1 if are_duals(merit) and solved else 0
+        if level_for > 0:
+            stale, jump, levels = True, False, True
         goes_on = n < WARM_LIMIT or (nears and everywhere(merit < TAIL))
         if attempt <= HOP and touches and not goes_on:
             return OUT_OF_ITERATIONS
@@ -362,7 +378,10 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
                 return SINGULAR
         kappa = kappa_end
         set_second_order(model, system, work, 0.0)
-        if attempt == COLD and touches:
+        if levels and not jump:
+            # Without Mehrotra's terms, which leave products off a barrier that is not zero.
+            kappa = meet_barrier(kappa_end, kappa_before, aim, aim_before, level_for)
+        elif attempt == COLD and touches:
             kappa = predict_barrier(scheme, model, system, work, dt, kappa_end)
         elif jump:
             kappa = max(kappa_end, pick(merit <= enough, 0.1, 1.0) * mean)
@@ -370,6 +389,7 @@ def solve(scheme, model, state, system, loads, work, options, dt, attempt, info)
             far_down = length > 0.5 or not raises_barrier(attempt)
             alike = largest < 3.0 * mean and far_down
             kappa = max(kappa_end, (0.3 if alike else 1.0) * mean)
+        kappa_before, aim_before, aim = kappa_end, aim, kappa
         refine = n > 1 and everywhere(merit < REFINE)
         find_direction(scheme, model, system, work, kappa, refine)
         length = longest_feasible_step(model, system, work, dt, CLOSE)

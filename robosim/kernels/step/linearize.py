@@ -20,8 +20,8 @@ UNSOLVED = -1  # status of a start whose step is left to the caller
 def linearized_starts(scheme, plain, on, starts, plain_solver, solver, arc):
     """The steps from some starts along all directions of `on.along`, one start after the other.
 
-    Each is solved in plain numbers first, by `plain` (`Parts`), unless its caller has done so.
-    Where the derivatives of one are not found, those of the following are not looked for.
+    Each is solved in plain numbers first, by `plain` (`Parts`), unless its caller has done so; what
+    has been divided there is divided alike. `starts.status` tells of each what has become of it.
     """
     model, state, memory, loads, work, options = plain
     for i in range(starts.status.shape[0]):
@@ -37,14 +37,16 @@ def linearized_starts(scheme, plain, on, starts, plain_solver, solver, arc):
             if status != CONVERGED:
                 starts.status[i] = UNSOLVED
                 continue
+            starts.divided[i] = on.told[0].substeps
         starts.count[i] = tell_contacts(model, memory.guesses, memory.system, work, starts.told[i])
         guess(on, state, memory.guesses, options.dt)
         if on.by_state:
             for n in range(on.turns.shape[0]):
                 start_turn(on, on.turns[n, 0], on.turns[n, 1])
+        on.info[0].divided = starts.divided[i]
         starts.status[i] = linearized_steps(scheme, on, solver, arc)
         if starts.status[i] != CONVERGED:
-            break
+            continue
         for n in range(on.ends.shape[0]):
             starts.ends[i, n] = on.ends[n]
         end_in_tangent(on, starts.changes[i])
@@ -187,7 +189,8 @@ def linearized_steps(scheme, on, solver, arc):
 def begin_at(on, begin, count):
     """What a step begins with, and some directions of it: q, v, torques, a PD."""
     q, v, tau, nq, nv = on.state.q, on.state.v, on.loads.tau, on.nq, on.nv
-    for n in range(on.gains.shape[0]):
+    gains = on.gains.shape[0]
+    for n in range(gains):
         copy_gains(on.gains[n], on.pd[n])
     for i in range(q.shape[0]):
         q[i] = on.begins[i] if i < nq else 0.0
@@ -202,11 +205,11 @@ def begin_at(on, begin, count):
             v[i] = with_slope(v[i], k, on.along[begin + k, nq + i])
         for i in range(tau.shape[0]):
             tau[i] = with_slope(tau[i], k, on.along[begin + k, nq + nv + i])
-        for n in range(on.gains.shape[0]):
-            pd, at, count = on.pd[n], nq + nv + tau.shape[0] + n, on.gains.shape[0]
+        for n in range(gains):
+            pd, at = on.pd[n], nq + nv + tau.shape[0] + n
             pd.target = with_slope(pd.target, k, on.along[begin + k, at])
-            pd.kp = with_slope(pd.kp, k, on.along[begin + k, at + count])
-            pd.kd = with_slope(pd.kd, k, on.along[begin + k, at + 2 * count])
+            pd.kp = with_slope(pd.kp, k, on.along[begin + k, at + gains])
+            pd.kd = with_slope(pd.kd, k, on.along[begin + k, at + 2 * gains])
 
 
 @kernel

@@ -49,9 +49,9 @@ def step(scheme, model, state, memory, loads, work, options, solver, asked, info
     On failure the state is left at the knot that it came from.
     """
     info.iterations = 0
-    info.substeps = 1
-    info.order = allowed_order(loads, options)
-    if info.order == 4:
+    info.substeps = max(1, info.divided)
+    info.order = allowed_order(loads, options) if info.substeps == 1 else 2
+    if info.order == 4 or info.substeps > 1:
         save(state, memory.guesses, work)
     while True:
         gap, violation, end, turn, turner = np.inf, 0.0, 0.0, 1.0, 0.0

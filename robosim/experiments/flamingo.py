@@ -1,0 +1,253 @@
+"""A biped with springs at its ankles jumps over an obstacle [Fan2018, Section 6.1]."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from robosim.description.mechanism import Mechanism
+from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
+from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.models import builders
+from robosim.simulation import Simulation
+from robosim.simulation.kinematics import Kinematics
+from robosim.validation import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from robosim.log import Log
+    from robosim.optimize import Problem, Trajectory
+    from robosim.optimize.moments import Moment
+    from robosim.viz import Recorder
+
+SPEED, MEAN = 0.26, 0.9  # at first, and in the mean [m/s]
+HEIGHT, HALF = 0.16, 0.08  # of the obstacle, an ellipse: how high, and half of its width [m]
+STAGES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # of the relaxation
+RISE = 0.3  # of the guess in the middle [m]
+SMOOTH = 1e-1  # contact_speed of LQR [m/s]
+# Of LQR: the body's place and lean, the joints, the rates of both; torques; and of the end.
+WEIGHTS = (1000.0, *[100.0] * 2, *[10.0] * 6, *[1.0] * 3, *[0.03] * 6)
+EFFORT, AT_END = 1e-2, 10.0
+STEP = 1e-3  # of the simulation [s]
+
+
+class Task(NamedTuple):
+    """What is asked for."""
+
+    seconds: float
+    steps: int
+    distance: float  # [m]
+    obstacle: bool
+    stages: tuple[float, ...]
+
+
+FULL = Task(1.0, 20, MEAN * 1.0, True, STAGES)
+QUICK = Task(0.2, 4, 0.04, False, STAGES[::2])
+
+
+def start_of(robot: Mechanism) -> tuple[Array, Array]:
+    """q and v: the body goes forwards, above feet that rest."""
+    q, v, h = builders.flamingo_pose(0.0), np.zeros(robot.nv), 1e-6
+    v[0] = SPEED
+    foot, body = robot.body_index("left_foot"), robot.body_index("body")
+
+    def away(change: Array) -> Array:
+        at = Kinematics(robot, q + change)
+        return np.asarray((at.x[foot] - at.x[body])[[0, 2]])
+
+    rows = []
+    for k in (3, 4):
+        change = np.zeros(robot.nq)
+        change[k], change[5] = h, -h  # the foot stays level
+        rows.append((away(change) - away(-change)) / (2 * h))
+    hip, knee = np.linalg.solve(np.transpose(rows), (-SPEED, 0.0))
+    v[3:] = np.tile((hip, knee, -hip - knee), 2)
+    return q, v
+
+
+def problem_of(robot: Mechanism, task: Task) -> tuple[Problem, Array]:
+    """The problem, and a guess: a line that rises in the middle."""
+    from robosim.optimize import Problem
+
+    problem = Problem(robot, task.seconds, task.steps).contact()
+    problem.start(*start_of(robot)).end(builders.flamingo_pose(task.distance))
+    problem.cost(lambda at: 1e-3 * sum(at.u[i] ** 2 for i in range(robot.nu)), name="effort")
+    joints = range(3, robot.nv)
+    problem.cost(
+        lambda at: 1e-2 * sum(at.v[i] ** 2 for i in joints) + at.q[2] ** 2, name="rates and lean"
+    )
+    if task.obstacle:
+        for body, point in sole_points(robot):
+            away = partial(off_obstacle, body, point, task.distance / 2)
+            problem.constrain(away, 1.0, np.inf, name=f"{body} clears the obstacle")
+    ways = np.linspace(0.0, 1.0, 30)
+    guess = np.array([builders.flamingo_pose(task.distance * part) for part in ways])
+    if task.obstacle:
+        guess[:, 1] += RISE * np.sin(np.pi * ways)
+    return problem, guess
+
+
+def sole_points(robot: Mechanism) -> list[tuple[str, tuple[float, float, float]]]:
+    """Toe, heel and middle of either foot."""
+    found = []
+    for toe, heel in zip(robot.contacts[::2], robot.contacts[1::2], strict=True):
+        ends = np.array((toe.position, heel.position))
+        points = (*ends, ends.mean(axis=0))
+        found += [(toe.body, (float(x), 0.0, float(z))) for x, _, z in points]
+    return found
+
+
+def off_obstacle(body: str, point: tuple[float, float, float], middle: float, at: Moment) -> Any:
+    """`inside` of a point of a body."""
+    return inside(at.position(body, point), middle)
+
+
+def inside(position: Any, middle: float) -> Any:
+    """1 on the ellipse that stands for the obstacle, less inside."""
+    return ((position[0] - middle) / HALF) ** 2 + (position[2] / HEIGHT) ** 2
+
+
+class Measured(NamedTuple):
+    """What a plan comes to, by its points and forces alone."""
+
+    gap: float  # least of all contacts [m]
+    clearance: float  # least, of `inside`
+    complementarity: float  # largest force over the weight times a gap [m]
+    cone: float  # by how much a force leaves its cone, over the weight
+
+
+def measured(robot: Mechanism, plan: Trajectory, middle: float) -> Measured:
+    """Gaps and the obstacle at all control points, and the forces there.
+
+    A force acts over a part of a step, and complements the gap at the point that the part leads to.
+    """
+    weight = 9.81 * sum(body.mass for body in robot.bodies)
+    places = [Kinematics(robot, q) for q in plan.points]
+    gaps, cones, products, clear = [], [], [], []
+    for contact in robot.contacts:
+        b = robot.body_index(contact.body)
+        z = np.array([(at.x[b] + at.R[b] @ np.asarray(contact.position))[2] for at in places])
+        force = plan.forces[contact.name]
+        gaps.append(z.min())
+        products.append((np.abs(force[:-1, 2]) * np.abs(z[1:])).max() / weight)
+        slip = np.abs(force[:, 0]) - contact.friction * force[:, 2]
+        cones.append(max(slip.max(), -force[:, 2].min()) / weight)
+    for body, point in sole_points(robot):
+        b = robot.body_index(body)
+        clear += [float(inside(at.x[b] + at.R[b] @ np.asarray(point), middle)) for at in places]
+    return Measured(min(gaps), min(clear), max(products), max(cones))
+
+
+def tracked(plan: Trajectory) -> Log:
+    """A simulation that follows the plan by LQR about it, with hard contacts, as motors can."""
+    from robosim.optimize import Feedback
+
+    robot, Q = plan.robot, np.array(WEIGHTS)
+    sim = Simulation(robot, STEP)
+    law = plan.controller(sim, Q=Q, R=EFFORT, final=AT_END * Q, contact_speed=SMOOTH)
+    most = robot.effort_limits
+    follow = Feedback(robot, law.q, law.v, law.tau, law.K, STEP, lower=-most, upper=most)
+    sim.set_state(plan.q[0], plan.v[0])
+    return sim.run(float(plan.t[-1]), follow)
+
+
+def run_flamingo(setup: Setup) -> Result:
+    """Plan, look at what the plan is, and track it in a simulation."""
+    task = setup.choose(FULL, QUICK)
+    robot = builders.flamingo()
+    problem, guess = problem_of(robot, task)
+    setup.note(f"planning {task.seconds:g} s in {task.steps} steps")
+    begin = time.perf_counter()
+    plan = problem.solve(guess, iterations=600, relaxation=task.stages)
+    took = time.perf_counter() - begin
+    of = measured(robot, plan, task.distance / 2)
+    setup.note("tracking the plan")
+    log = tracked(plan)
+    away = np.abs(log.q - plan.sample(log.t)[0])
+    ours: dict[str, Any] = {
+        "status": plan.status, "iterations": plan.iterations, "cost": plan.cost,
+        "plan_seconds": took, "violation": dict(plan.violation), **of._asdict(),
+        "unknowns": problem.unknowns, "equations": problem.equations,
+        "mean_speed": float(plan.q[-1, 0] - plan.q[0, 0]) / task.seconds,
+        "torque": float(np.abs(plan.u).max()), "torque_tracked": float(np.abs(log.tau).max()),
+        "end_error": float(np.hypot(away[-1, 0], away[-1, 1])),
+        "end_error_of_angles": float(away[-1, 2:].max()),
+        "error_on_the_way": float(np.hypot(away[:, 0], away[:, 1]).max()),
+    }  # fmt: skip
+    targets = [
+        Target("violation of the dynamics", plan.violation["dynamics"], 1e-6, "N or N m"),
+        Target("depth of contacts below the ground", -of.gap, 1e-4, "m"),
+        Target("forces over the weight, times gaps", of.complementarity, 2 * task.stages[-1], "m"),
+        Target("forces beyond their cones, over the weight", of.cone, 1e-6),
+        Target("time of the plan", took, 600.0, "s"),
+        Target("the body's place at the end, tracked by LQR", ours["end_error"], 0.02, "m"),
+    ]
+    if task.obstacle:
+        clear = Target("feet on the obstacle's ellipse (1) or off it", of.clearance, 1 - 1e-6)
+        targets.append(replace(clear, at_least=True))
+    over = f" over an obstacle of {HEIGHT:g} m" if task.obstacle else ""
+    sentence = (
+        f"The biped starts at {SPEED:g} m/s and goes {task.distance:g} m in {task.seconds:g} s"
+        f"{over}. IPOPT finds that in {plan.iterations} iterations and {took:.0f} s. "
+        f"Tracked by LQR, the body ends {1e3 * ours['end_error']:.0f} mm from the plan."
+    )
+    parameters = {
+        **task._asdict(), "weights": WEIGHTS, "effort": EFFORT, "contact_speed": SMOOTH,
+        "timestep": STEP,
+    }  # fmt: skip
+
+    def record() -> Recorder:
+        from robosim.viz.playback import recording
+
+        return recording(log, robot, others=[("plan", plan.log(STEP))])
+
+    return Result(
+        parameters, ours, {}, tuple(targets), sentence,
+        partial(draw_flamingo, plan, log, task), record,
+    )  # fmt: skip
+
+
+def draw_flamingo(plan: Trajectory, log: Log, task: Task, figure: Figure) -> None:
+    """The plan from beside, and how far the simulation is from it."""
+    ((side, errors),) = panels(figure, 1, 2, 6.0)
+    robot = plan.robot
+    if task.obstacle:
+        turn = np.linspace(0.0, np.pi, 60)
+        x = task.distance / 2 + HALF * np.cos(turn)
+        side.fill(x, HEIGHT * np.sin(turn), color="#999999", label="obstacle")
+    for time_, q in zip(plan.t, plan.q, strict=True):
+        at = Kinematics(robot, q)
+        for leg, colour in (("left", COLOURS["ours"]), ("right", OTHERS[0])):
+            points = [at.x[robot.body_index("body")]]
+            for part, name in (("thigh", None), ("thigh", "_end"), ("shank", "_end")):
+                body = robot.bodies[robot.body_index(f"{leg}_{part}")]
+                frame = next(f for f in body.frames if f.name == f"{body.name}{name or ''}")
+                b = robot.body_index(body.name)
+                points.append(at.x[b] + at.R[b] @ np.asarray(frame.position))
+            for body_name, end in sole_points(robot):
+                if body_name == f"{leg}_foot":
+                    b = robot.body_index(body_name)
+                    points.append(at.x[b] + at.R[b] @ np.asarray(end))
+            line = np.array(points)
+            label = f"{leg} leg, each {plan.t[1]:g} s" if time_ == plan.t[0] else None
+            side.plot(line[:, 0], line[:, 2], color=colour, alpha=0.6, linewidth=1, label=label)
+    side.set_aspect("equal")
+    finish(side, "x [m]", "z [m]", "plan")
+    away = log.q - plan.sample(log.t)[0]
+    for k, name in enumerate(("along [m]", "up [m]", "lean [rad]")):
+        errors.plot(log.t, away[:, k], color=(COLOURS["ours"], *OTHERS)[k], label=name)
+    finish(errors, "time [s]", "simulation less plan", "tracked by LQR")
+
+
+FLAMINGO = Experiment(
+    ("flamingo",),
+    "a planar biped jumps over an obstacle, by trajectory optimisation",
+    "Dynamics, contacts and cones hold to their tolerances; tracked by LQR the body ends within "
+    "2 cm.",
+    run_flamingo,
+)
