@@ -14,16 +14,16 @@ from robosim.envs import RobotVectorEnv
 from robosim.envs.tasks.a1_walk import A1Walk
 from robosim.errors import MissingExtraError
 
-try:
-    from robosim.envs.sb3 import VecEnv
-except MissingExtraError as error:
-    sys.exit(print(f"skipped: {error}"))
-import torch
-from stable_baselines3 import PPO
-from stable_baselines3.common.vec_env import VecNormalize
-
 
 def main(folder: Path, quick: bool) -> None:
+    try:
+        from robosim.envs.sb3 import VecEnv
+    except MissingExtraError as error:
+        sys.exit(print(f"skipped: {error}"))
+    import torch
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.vec_env import VecNormalize
+
     n, rounds, batch, total = (8, 16, 64, 256) if quick else (128, 32, 1024, 1_000_000)
     torch.set_num_threads(1)  # networks as small as these are not faster with more
     task = A1Walk(forward=(0.5, 0.5), sideways=(0, 0), turning=(0, 0))

@@ -152,8 +152,8 @@ def test_an_interrupted_rollout_leaves_each_state_where_its_time_says(
     batch.set_state(np.linspace(0.1, 0.5, 15).reshape(5, 3))
     alone = [batch[i].copy() for i in range(5)]
 
-    def take(first: Any, run: Any) -> Any:
-        return then_interrupted(runner(first, run), threads)
+    def take(*given: Any) -> Any:
+        return then_interrupted(runner(*given), threads)
 
     monkeypatch.setattr(f"robosim.batch.{'bound' if bound else 'stepping'}.runner", take)
     with pytest.raises(Interrupt):
