@@ -19,6 +19,7 @@ from robosim.minimal.calls import Calls, calls_of
 from robosim.runtime.handles import Handle
 from robosim.simulation.checkpoint import Counters
 from robosim.simulation.engine import BUSY
+from robosim.simulation.notices import Silence
 from robosim.validation import Array
 
 BODY = np.dtype([("x", "f8", (3,)), ("q", "f8", (4,)), ("v", "f8", (3,)), ("omega", "f8", (3,))])
@@ -28,16 +29,6 @@ SLOPES = (
     "integrator='riqn' does not know the slopes of forces: stiff servos and dampers and large "
     "timesteps want integrator='newton'."
 )
-
-
-class Silence:
-    """No notices of runs."""
-
-    def of_start(self) -> None:
-        """Nothing is said."""
-
-    def of_steps(self, infos: NDArray[np.void], first: bool) -> None:
-        """Nothing is said."""
 
 
 class Engine:

@@ -14,7 +14,7 @@ from robosim.compiled.records.graph import ROW
 from robosim.compiled.records.joint import MOTION, SERVO
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, StateError
-from robosim.minimal.engine import BODY, Silence
+from robosim.minimal.engine import BODY
 from robosim.reduced import adaptive, euler, maximal, start
 from robosim.reduced.contacts import lowest
 from robosim.reduced.maximal import Bodies
@@ -24,6 +24,7 @@ from robosim.reduced.tree import Placed
 from robosim.runtime.handles import Handle, Run
 from robosim.simulation.checkpoint import Counters
 from robosim.simulation.engine import BUSY
+from robosim.simulation.notices import Silence
 from robosim.simulation.pd import motor_torques
 from robosim.validation import Array
 

@@ -24,7 +24,7 @@ from robosim.runtime.handles import Handle, Parts, Runner, begin_compiling, runn
 from robosim.runtime.limbs import Limbs, find_lanes
 from robosim.simulation.checkpoint import DUE, FIRST_STAY, Counters, assign_parts, copied_parts
 from robosim.simulation.diagnosis import failure
-from robosim.simulation.notices import Notices
+from robosim.simulation.notices import Notices, Silence
 from robosim.validation import Array
 
 LONGEST_STAY = 1000  # twice as many steps each time, up to these
@@ -109,7 +109,7 @@ class Engine:
         self.is_busy = self._stepping.locked  # as an attribute, as each step asks
         self._is_fourth = self.parts.options.order == 4
         self.limbs: Limbs | None = None
-        self.notices = Notices(self)
+        self.notices: Notices | Silence = Notices(self)
         self.hand_over(self.parts)
 
     def model_of(self, robot: Mechanism) -> Model:

@@ -27,6 +27,7 @@ from robosim.simulation.controllers import PD
 from robosim.simulation.formulation import Formulation
 from robosim.simulation.linearized import ByModel, Given, Solved, Step, contact_modes
 from robosim.simulation.linearizer import ContactMode, Linearization, Linearizer, stacked
+from robosim.simulation.notices import Silence
 from robosim.simulation.parameters import slopes_of, with_present
 from robosim.simulation.simulation import Simulation
 from robosim.validation import Array
@@ -254,6 +255,7 @@ class MaximalLinearizer(Linearizer):
         robot = with_present(sim.robot, parameters)
         self._twin = sim.copy() if robot is sim.robot else sim.with_robot(robot)
         engine = self._twin.engine
+        engine.notices = Silence()  # what there is to say, the simulation has said
         if contact_speed is not None:
             options = engine.parts.options._replace(contact_speed=float(contact_speed))
             engine.hand_over(engine.parts._replace(options=options))

@@ -45,3 +45,13 @@ class Notices:
             values = parts.model, parts.state, parts.memory, parts.work
             found = contacts(robot, *values, self._engine.last_interval)
             warn_of_overlap([contact for contact in found if not contact.is_point])
+
+
+class Silence:
+    """No notices of runs."""
+
+    def of_start(self) -> None:
+        """Nothing is said."""
+
+    def of_steps(self, infos: NDArray[np.void], first: bool) -> None:
+        """Nothing is said."""
