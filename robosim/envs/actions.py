@@ -142,3 +142,10 @@ class Actions:
         values = np.zeros((*driven.shape[:-1], self._nu))
         values[..., self._driven] = driven
         return values
+
+    def slopes(self, by_values: Array) -> Array:
+        """Derivatives (n, na) by actions that act at once, of those by torques or targets.
+
+        The latter are (n, steps, nu), one for each step.
+        """
+        return np.asarray(self._scale * by_values.sum(axis=1)[:, self._driven])

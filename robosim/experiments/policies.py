@@ -41,10 +41,12 @@ def learn(
     threads: int = 2,
     spread: float = 0.3,
     entropy: float = 0.0,
+    watched: Callable[[Callable[[Any], Array], int], None] | None = None,
 ) -> tuple[Callable[[Any], Array], list[dict[str, float]], int]:
     """Learn a task by PPO of Stable-Baselines3 for some seconds on the clock.
 
     Actions begin with a standard deviation of `spread`, and `entropy` rewards what keeps it large.
+    After each round `watched` gets the policy and the number of steps; its time does not count.
 
     Returns
     -------
@@ -67,6 +69,10 @@ def learn(
     envs = RobotVectorEnv(task=task, num_envs=n, autoreset_mode="SameStep", threads=threads)
     seen = VecNormalize(VecEnv(envs), norm_reward=False)
     begun, curve = time.perf_counter(), []
+    watching = 0.0
+
+    def clock() -> float:
+        return time.perf_counter() - begun - watching
 
     class Clock(BaseCallback):  # type: ignore[misc]
         rewards: list[float]
@@ -77,21 +83,26 @@ def learn(
         def _on_step(self) -> bool:
             # Those of the buffer have what may follow an episode that is cut off.
             self.rewards.append(float(np.mean(self.locals["rewards"])))
-            return time.perf_counter() - begun < seconds
+            return clock() < seconds
 
         def _on_rollout_end(self) -> None:
             ended = [one["l"] for one in self.model.ep_info_buffer]
             curve.append(
                 {
-                    "time": time.perf_counter() - begun,
+                    "time": clock(),
                     "steps": self.num_timesteps,
                     "reward": float(np.mean(self.rewards)),
                     "length": float(np.mean(ended)) * task.dt if ended else np.nan,
                 }
             )
+            if watched is not None:
+                nonlocal watching
+                paused = time.perf_counter()
+                watched(act, self.num_timesteps)
+                watching += time.perf_counter() - paused
 
     def rate(_: float) -> float:
-        left = 1 - (time.perf_counter() - begun) / seconds
+        left = 1 - clock() / seconds
         return LEARNING_RATE * max(LEAST_RATE, left)
 
     model = PPO(
@@ -101,12 +112,12 @@ def learn(
         policy_kwargs={"net_arch": [256, 128], "activation_fn": torch.nn.ELU,
                        "log_std_init": float(np.log(spread))},
     )  # fmt: skip
-    model.learn(10**9, callback=Clock())
 
     def act(looks: Array) -> Array:
         actions, _ = model.predict(seen.normalize_obs(looks), deterministic=True)
         return np.asarray(actions)
 
+    model.learn(10**9, callback=Clock())
     return act, curve, int(model.num_timesteps)
 
 

@@ -1,0 +1,250 @@
+"""Policies that learn by gradients through rollouts, beside PPO and a random search."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from robosim.envs.task import Task
+from robosim.errors import ConvergenceError, MissingExtraError
+from robosim.experiments.backpropagation import Adam, Episodes, Network
+from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
+from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.policies import learn
+from robosim.experiments.standing import Balance, StandUp
+from robosim.learning import RandomSearch
+from robosim.validation import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HIDDEN = 32, 32  # tanh units of the policies that gradients and the random search look for
+STARTS = 16  # that policies are judged by, the same for all
+EVERY = 5.0  # [s] of learning between two judgements
+METHODS = {"gradients": COLOURS["ours"], "PPO": OTHERS[0], "random search": OTHERS[1]}
+Act = Callable[[Array], Array]
+
+
+class Problem(NamedTuple):
+    """A task, and how its gradients are followed."""
+
+    task: Task
+    episodes: int  # at once
+    rate: float  # of Adam's first steps
+    fall: float  # of the value, after which steps are shorter, from the best policy again
+    most: float  # length of an episode's gradient
+    contact_speed: float | None
+    enough: float  # value that a policy which does the task exceeds
+
+
+class Curve:
+    """What policies are worth while one method learns; the clock stands while they are judged.
+
+    Parameters
+    ----------
+    task : Task
+    seconds : float
+        Of learning.
+    """
+
+    def __init__(self, task: Task, seconds: float) -> None:
+        from robosim.envs import RobotVectorEnv
+
+        self._envs = RobotVectorEnv(task=task, num_envs=STARTS, autoreset_mode="SameStep")
+        self._actions, self._seconds = task.most_steps, seconds
+        self._begun, self._judged = time.perf_counter(), -np.inf
+        self.rows: list[dict[str, float]] = []
+
+    @property
+    def time(self) -> float:
+        """Of learning so far [s]."""
+        return time.perf_counter() - self._begun
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is up."""
+        return self.time >= self._seconds
+
+    @property
+    def best(self) -> float:
+        """The largest value so far."""
+        return max((row["value"] for row in self.rows), default=-np.inf)
+
+    def look(self, act: Act, samples: int) -> None:
+        """Judge a policy, unless the last judgement was just now."""
+        if self.time < self._judged + EVERY and not self.over:
+            return
+        begun = time.perf_counter()
+        self._judged = self.time
+        seen, _ = self._envs.reset(seed=0)
+        total = 0.0
+        for _ in range(self._actions):
+            seen, reward, _, _, _ = self._envs.step(act(seen))
+            total += float(np.mean(reward)) / self._actions
+        self.rows.append({"time": self._judged, "samples": samples, "value": total})
+        self._begun += time.perf_counter() - begun
+
+    def first(self, value: float, of: str) -> float:
+        """When a value was exceeded first, in "time" [s] or "samples" (actions); inf: never."""
+        return next((row[of] for row in self.rows if row["value"] >= value), np.inf)
+
+
+def policy_for(task: Task, no: int, na: int, random: np.random.Generator) -> Network:
+    """A policy that does next to nothing."""
+    most = np.broadcast_to(task.bounds(task.robot())[1], no)
+    return Network((no, *HIDDEN, na), random, np.where(np.isfinite(most), most / 2.0, 1.0))
+
+
+def follow_gradients(problem: Problem, seconds: float, threads: int) -> Curve:
+    """Adam up the gradients through whole episodes."""
+    task, random = problem.task, np.random.default_rng(0)
+    episodes = Episodes(task, problem.episodes, threads, problem.most, problem.contact_speed)
+    no, na = episodes.sizes
+    policy = policy_for(task, no, na, random)
+    adam, rate, samples = Adam(len(policy.parameters)), problem.rate, 0
+    best, kept = -np.inf, policy.parameters.copy()
+    curve = Curve(task, seconds)
+    while not curve.over:
+        episodes.begin(random)
+        samples += problem.episodes * task.most_steps
+        try:
+            values, gradient = episodes.values(policy, task.most_steps)
+        except ConvergenceError:
+            continue  # other starts
+        value = float(values.mean())
+        if value < best - problem.fall:
+            # A step too far: back, with shorter ones.
+            policy.parameters[:] = kept
+            adam, rate = Adam(len(kept)), 0.5 * rate
+            continue
+        if value > best:
+            best, kept = value, policy.parameters.copy()
+        length = float(np.linalg.norm(gradient))
+        policy.parameters += adam(gradient / max(length, 1.0), rate)
+        curve.look(lambda seen: policy(seen)[-1], samples)
+    return curve
+
+
+def search_randomly(problem: Problem, seconds: float, threads: int) -> Curve:
+    """The random search of [Bruedigam2023], over the parameters of the same policies."""
+    from robosim.envs import RobotVectorEnv
+
+    task, random, n = problem.task, np.random.default_rng(0), problem.episodes
+    envs = RobotVectorEnv(task=task, num_envs=n, autoreset_mode="SameStep", threads=threads)
+    no, na = envs.single_observation_space.shape[0], envs.single_action_space.shape[0]
+    policy = policy_for(task, no, na, random)
+    search, samples = RandomSearch(policy.parameters), 0
+    curve = Curve(task, seconds)
+    while not curve.over:
+        policy.parameters[:] = search.ask()
+        # The same starts for all, as what is better is kept for good.
+        seen, _ = envs.reset(seed=1)
+        total = 0.0
+        for _ in range(task.most_steps):
+            seen, reward, _, _, _ = envs.step(policy(seen)[-1])
+            total += float(np.mean(reward)) / task.most_steps
+        samples += n * task.most_steps
+        search.tell(total)
+        policy.parameters[:] = search.best
+        curve.look(lambda seen: policy(seen)[-1], samples)
+    return curve
+
+
+def follow_ppo(problem: Problem, seconds: float, threads: int) -> Curve:
+    """PPO of Stable-Baselines3, with the settings that learn to walk; see `ppo`."""
+    curve = Curve(problem.task, seconds)
+    learn(problem.task, 0, seconds, n=64, rounds=32, threads=threads, watched=curve.look)
+    return curve
+
+
+def run(setup: Setup) -> Result:
+    """All methods on both tasks."""
+    short = setup.choose(1.0, 0.1)
+    problems = {
+        "cart-pole": Problem(Balance(seconds=3.0 * short), 8, 2e-2, np.inf, 0.5, None, 0.8),
+        "A1 stands up": Problem(StandUp(seconds=1.5 * short), 4, 5e-3, 0.25, 5.0, 1e-2, 0.75),
+    }
+    methods: dict[str, Callable[[Problem, float, int], Curve]] = {
+        "gradients": follow_gradients,
+        "random search": search_randomly,
+        "PPO": follow_ppo,
+    }
+    threads, curves = setup.choose(2, 1), {}
+    for name, problem in problems.items():
+        seconds = setup.choose({"cart-pole": 120.0, "A1 stands up": 240.0}[name], 1.0)
+        for method, learned in methods.items():
+            setup.note(f"{name}: {method}, {seconds:g} s")
+            try:
+                curves[name, method] = learned(problem, seconds, threads)
+            except MissingExtraError:
+                if method != "PPO":
+                    raise
+    return told_of(problems, curves, setup.quick)
+
+
+def told_of(
+    problems: dict[str, Problem], curves: dict[tuple[str, str], Curve], quick: bool
+) -> Result:
+    """What the methods came to."""
+    targets, sentences = [], []
+    for name, problem in problems.items():
+        reached = {
+            method: (curve.best, curve.first(problem.enough, "samples"),
+                     curve.first(problem.enough, "time"))
+            for (task, method), curve in curves.items() if task == name
+        }  # fmt: skip
+        best, samples, _ = reached["gradients"]
+        targets.append(Target(f"{name}: value by gradients", best, problem.enough, at_least=True))
+        others = [found[1] for method, found in reached.items() if method != "gradients"]
+        targets.append(
+            Target(
+                f"{name}: actions, over the fewest that another method needs",
+                samples / min(others),
+                1.0,
+            )  # fmt: skip
+        )
+        said = [
+            f"{method} {best:.2f}" + (f" (from {problem.enough:g} on after {samples / 1e3:.0f} "
+                                      f"thousand actions, {clock:.0f} s)"
+                                      if np.isfinite(samples) else "")
+            for method, (best, samples, clock) in reached.items()
+        ]  # fmt: skip
+        sentences.append(f"{name}: {', '.join(said)}.")
+
+    def draw(figure: Figure) -> None:
+        axes = panels(figure, len(problems), 2)
+        for row, (name, problem) in zip(axes, problems.items(), strict=True):
+            for (task, method), curve in curves.items():
+                if task != name:
+                    continue
+                for axis, of in zip(row, ("samples", "time"), strict=True):
+                    axis.plot([one[of] for one in curve.rows],
+                              [one["value"] for one in curve.rows],
+                              ".-", color=METHODS[method], label=method)  # fmt: skip
+            row[0].set_xscale("log")
+            for axis, label in zip(row, ("actions taken", "time [s]"), strict=True):
+                axis.axhline(problem.enough, color="grey", linewidth=0.8, linestyle="--")
+                finish(axis, label, "mean reward of an action", name)
+
+    ours = {f"{task}, {method}": curve.rows for (task, method), curve in curves.items()}
+    return Result(
+        {name: {"seconds": problem.task.seconds, "episodes": problem.episodes}
+         for name, problem in problems.items()},
+        ours,
+        {},
+        () if quick else tuple(targets),
+        " ".join(sentences),
+        draw,
+    )  # fmt: skip
+
+
+POLICY_GRADIENT = Experiment(
+    ("policy-gradient",),
+    "policies that learn by gradients through rollouts",
+    "A cart-pole and an A1 that stands up are learned from fewer samples than by PPO or a random "
+    "search.",
+    run,
+)

@@ -1,0 +1,71 @@
+"""Tasks without impacts: a cart-pole that stays up, and an A1 that stands up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+import robosim
+from robosim.description.mechanism import Mechanism
+from robosim.envs.task import Draws, Moment, Start, Targets, Task
+from robosim.envs.tasks.bases import base_of
+from robosim.envs.tasks.cart_pole import CartPole
+from robosim.validation import Array
+
+CROUCH = np.tile([0.0, 1.2, -2.55], 4)  # [rad], with the trunk just above the ground
+HEIGHT = 0.3  # [m] of the trunk that stands
+
+
+class Balance(CartPole):
+    """Keep up the pole of a cart, which begins at up to half a radian from the vertical."""
+
+    seconds = 3.0
+
+    def draws(self, robot: Mechanism) -> Draws:
+        return {**super().draws(robot), "angle": (np.pi - 0.5, np.pi + 0.5), "rate": (-0.5, 0.5)}
+
+
+class StandUp(Task):
+    """Stand up from a crouch, upright and where it was, and stay.
+
+    Actions are targets about the crouch, so that a policy that does nothing stays down.
+    """
+
+    timestep = 4e-3
+    steps = 5
+    seconds = 1.5
+    gap = 1e-4
+    sizes = (19, 18, 12)
+
+    def robot(self) -> Mechanism:
+        return robosim.load("a1")
+
+    def control(self, robot: Mechanism) -> Targets:
+        return Targets(
+            kp=60.0, kd=2.0, scale=1.2, center=CROUCH, effort_limits=False, implicit=True
+        )
+
+    def draws(self, robot: Mechanism) -> Draws:
+        return {"joints": (np.full(12, -0.05), np.full(12, 0.05))}
+
+    def reset(self, start: Start) -> tuple[Array, Array]:
+        q, v = start.home, start.rest
+        q[:, 7:] = CROUCH + start.drawn["joints"]
+        return q, v
+
+    def observe(self, now: Moment) -> Array:
+        base = base_of(now.q, now.v)
+        height, tilt = 5.0 * (base.height[:, None] - HEIGHT), base.gravity[:, :2]
+        joints, rates = now.q[:, 7:] - CROUCH, 0.05 * now.v[:, 6:]
+        return np.hstack((height, tilt, 0.5 * now.v[:, :6], joints, rates))
+
+    def reward(self, now: Moment) -> Mapping[str, Array]:
+        base = base_of(now.q, now.v)
+        return {
+            "height": 1.0 - ((base.height - HEIGHT) / 0.2) ** 2,
+            "upright": -2.0 * (base.gravity[:, :2] ** 2).sum(axis=1),
+            "place": -4.0 * (now.q[:, :2] ** 2).sum(axis=1),
+            "still": -0.02 * (now.v[:, :6] ** 2).sum(axis=1)
+            - 2e-4 * (now.v[:, 6:] ** 2).sum(axis=1),
+        }
