@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ class Network:
     def __init__(
         self, sizes: tuple[int, ...], random: np.random.Generator, scale: ArrayLike = 1.0
     ) -> None:
-        shapes = [*zip(sizes, sizes[1:], strict=False)]
+        shapes = [*pairwise(sizes)]
         layers = [random.standard_normal(shape) / np.sqrt(shape[0]) for shape in shapes]
         layers[-1] *= 0.01
         pieces = [part for W in layers for part in (W, np.zeros(W.shape[1]))]
@@ -98,8 +99,8 @@ class Episodes:
     Parameters
     ----------
     task : Task
-        Without delays and noise, whose `observe` and `reward` depend on coordinates, velocities, the action and what is
-        drawn, and on nothing before.
+        Without delays and noise, whose `observe` and `reward` depend on coordinates, velocities,
+        the action and what is drawn, and on nothing before.
     n : int
         Episodes at once.
     threads : int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -199,13 +199,8 @@ def told_of(
         best, samples, _ = reached["gradients"]
         targets.append(Target(f"{name}: value by gradients", best, problem.enough, at_least=True))
         others = [found[1] for method, found in reached.items() if method != "gradients"]
-        targets.append(
-            Target(
-                f"{name}: actions, over the fewest that another method needs",
-                samples / min(others),
-                1.0,
-            )  # fmt: skip
-        )
+        fewest = f"{name}: actions, over the fewest that another method needs"
+        targets.append(Target(fewest, samples / min(others), 1.0))
         said = [
             f"{method} {best:.2f}" + (f" (from {problem.enough:g} on after {samples / 1e3:.0f} "
                                       f"thousand actions, {clock:.0f} s)"
