@@ -141,7 +141,9 @@ class Episodes:
         """Go to new starts."""
         task, robot = self.task, self.robot
         self.drawn = {
-            name: random.uniform(least, most, (self.n, *np.shape(least)))
+            name: random.uniform(
+                np.asarray(least, float), np.asarray(most, float), (self.n, *np.shape(least))
+            )
             for name, (least, most) in task.draws(robot).items()
         }
         q, v = task.reset(Start(robot, self.n, self.drawn))

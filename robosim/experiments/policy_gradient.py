@@ -82,7 +82,7 @@ class Curve:
         seen, _ = self._envs.reset(seed=0)
         total = 0.0
         for _ in range(self._actions):
-            seen, reward, _, _, _ = self._envs.step(act(seen))
+            seen, reward, _, _, _ = self._envs.step(act(np.asarray(seen, dtype=float)))
             total += float(np.mean(reward)) / self._actions
         self.rows.append({"time": self._judged, "samples": samples, "value": total})
         self._begun += time.perf_counter() - begun
@@ -92,9 +92,10 @@ class Curve:
         return next((row[of] for row in self.rows if row["value"] >= value), np.inf)
 
 
-def policy_for(task: Task, no: int, na: int, random: np.random.Generator) -> Network:
+def policy_for(episodes: Episodes, random: np.random.Generator) -> Network:
     """A policy that does next to nothing."""
-    most = np.broadcast_to(task.bounds(task.robot())[1], no)
+    no, na = episodes.sizes
+    most = np.broadcast_to(episodes.task.bounds(episodes.robot)[1], no)
     return Network((no, *HIDDEN, na), random, np.where(np.isfinite(most), most / 2.0, 1.0))
 
 
@@ -102,8 +103,7 @@ def follow_gradients(problem: Problem, seconds: float, threads: int) -> Curve:
     """Adam up the gradients through whole episodes."""
     task, random = problem.task, np.random.default_rng(0)
     episodes = Episodes(task, problem.episodes, threads, problem.most, problem.contact_speed)
-    no, na = episodes.sizes
-    policy = policy_for(task, no, na, random)
+    policy = policy_for(episodes, random)
     adam, rate, samples = Adam(len(policy.parameters)), problem.rate, 0
     best, kept = -np.inf, policy.parameters.copy()
     curve = Curve(task, seconds)
@@ -134,8 +134,7 @@ def search_randomly(problem: Problem, seconds: float, threads: int) -> Curve:
 
     task, random, n = problem.task, np.random.default_rng(0), problem.episodes
     envs = RobotVectorEnv(task=task, num_envs=n, autoreset_mode="SameStep", threads=threads)
-    no, na = envs.single_observation_space.shape[0], envs.single_action_space.shape[0]
-    policy = policy_for(task, no, na, random)
+    policy = policy_for(Episodes(task, 1), random)
     search, samples = RandomSearch(policy.parameters), 0
     curve = Curve(task, seconds)
     while not curve.over:
@@ -144,7 +143,7 @@ def search_randomly(problem: Problem, seconds: float, threads: int) -> Curve:
         seen, _ = envs.reset(seed=1)
         total = 0.0
         for _ in range(task.most_steps):
-            seen, reward, _, _, _ = envs.step(policy(seen)[-1])
+            seen, reward, _, _, _ = envs.step(policy(np.asarray(seen, dtype=float))[-1])
             total += float(np.mean(reward)) / task.most_steps
         samples += n * task.most_steps
         search.tell(total)
