@@ -1,4 +1,4 @@
-"""Model files to Mechanism: where to find them, how to read them, what touches the ground."""
+"""Loading of model files into a `Mechanism`: search, parsing, contact points."""
 
 from __future__ import annotations
 

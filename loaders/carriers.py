@@ -83,8 +83,8 @@ def with_masses(mechanism: Mechanism, tied: bool, warnings: list[str]) -> Mechan
         )
     if ends:
         warnings.append(
-            "nothing says how these links without mass move, so Simulation refuses them, or holds "
-            f"them with massless='lock': {', '.join(ends)}"
+            "the motion of these links without mass is undetermined, so Simulation refuses them, "
+            "or locks them with massless='lock': {', '.join(ends)}"
         )
     return mechanism
 

@@ -46,44 +46,46 @@ def load(
     Parameters
     ----------
     source : str, path, yourdfpy.URDF or mujoco.MjSpec
-        A shipped name ("a1", "cube"), the path of a .urdf, .xacro or MJCF .xml file, the name of a
-        robot of an installed example-robot-data ("a1_description", "example-robot-data:a1",
-        "solo12"), or "robot_descriptions:NAME", which may download it. Or the text of a URDF or
-        MJCF file, which begins with "<" and finds its files in `package_dirs`.
+        A built-in name ("a1", "cube"), the path of a .urdf, .xacro or MJCF .xml file, the name of
+        a robot of an installed example-robot-data ("a1_description", "example-robot-data:a1",
+        "solo12"), or "robot_descriptions:NAME", which may download the robot. Or the text of a
+        URDF or MJCF file, which begins with "<"; its files are searched for in `package_dirs`.
     floating_base : bool or None
-        Whether the root floats. None: it does, unless it has no mass, or is a massless link
-        named "world".
+        Whether the root floats. None: for URDF, the root floats unless it has no mass; for MJCF,
+        as in the file.
     ground : bool
         Whether the collision geometry becomes contact points with the ground.
     package_dirs : path, or iterable of paths
-        Where to look for ``package://`` addresses first. A model file may read files of its own
-        folder, of these, and of those in ROS_PACKAGE_PATH and the like; no others.
+        Folders in which ``package://`` addresses are searched for first. A model file may refer to
+        files in its own folder, in these folders, and in those of ROS_PACKAGE_PATH and similar
+        variables only.
     friction : float
-        Coulomb coefficient of contacts for which the file says none.
+        Friction coefficient of contacts without a coefficient in the file.
     contacts : "all", "feet", "none", or names of links
-        Which links touch the ground. "feet" are those with such a name, else the ends of limbs
-        that reach lowest; "none" is ``ground=False``. The pose to start from is the same for all.
+        Links with contact points on the ground. "feet" are links with such a name, or else the
+        lowest ends of limbs; "none" equals ``ground=False``. The home pose does not depend on it.
     obstacles
-        What else its collision geometry cannot pass; see `Mechanism.with_contacts`.
+        Obstacles for its collision geometry; see `Mechanism.with_contacts`.
     self_collision : bool or "file"
-        Whether bodies cannot pass each other; "file": those that a URDF's ``<selfCollide>`` says
-        so of, of an MJCF file as True.
+        Whether bodies collide with each other; "file": only links with ``<selfCollide>`` in a
+        URDF; for MJCF the same as True.
     srdf : path or None
-        An SRDF file for a URDF; None: the one beside it, if there is one.
+        An SRDF file for a URDF; None: the one beside the URDF, if it exists.
     loops : path or None
-        A file of joints that close the loops of a URDF; None: ``robot.loops.yaml`` beside
-        ``robot.urdf``, if there is one.
+        A file with joints that close loops of a URDF; None: ``robot.loops.yaml`` beside
+        ``robot.urdf``, if it exists.
     xacro_args : mapping of name to text
         The arguments of a xacro file.
     strict : bool
-        Whether what would be a warning is an error.
+        Whether warnings are errors.
     restitution : float
-        Newton's coefficient, 0 to 1, of shapes and contact points for which the file says none.
+        Newton's coefficient, 0 to 1, of shapes and contact points without a coefficient in the
+        file.
 
     Raises
     ------
     LoadError, ModelError
-        With file, element, value and what would be accepted.
+        With file, element, value and accepted alternatives.
     """
     text = texts.text_of(source)
     try:

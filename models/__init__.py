@@ -1,4 +1,4 @@
-"""Robots and mechanisms that ship: model files, and builders in Python."""
+"""Built-in robots and mechanisms: model files, and builders in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Actuators as model files describe them, and the torques of their controls."""
+"""Actuators of model files, and the torques of their controls."""
 
 from __future__ import annotations
 

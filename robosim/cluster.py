@@ -1,9 +1,9 @@
-"""Many batches at once: workers on the cores and nodes of a Ray cluster, or on threads.
+"""Many batches in parallel: workers on the cores and nodes of a Ray cluster, or on threads.
 
-Each worker has a `BatchSimulation` of its own and gets its work in chunks of `per_worker` items.
-Which items a chunk has does not depend on the workers, every chunk begins with a batch as if it
-were new, and each item has random numbers of its own. So results are the same for any number of
-workers, to the last bit, with Ray and without, and whether a worker had to be started again or not.
+Each worker has its own `BatchSimulation` and receives items in chunks of `per_worker`. The chunks
+do not depend on the workers, every chunk starts with the batch in its initial state, and each item
+has its own random generator. So results are bit-identical for any number of workers, with and
+without Ray, and after a worker was restarted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Shapes of the world for contact, and what may be one.
+"""Shapes and obstacles for contacts.
 
-Accuracy: all is exact but a cylinder. That is exact against planes, faces and spheres, and where
-its round side is touched between its ends. Where its rim meets an edge, a corner or a curved side
-it counts as the prism of 24 sides around it, up to 0.87 % of the radius nearer than it is.
+All shapes are exact except cylinders. A cylinder is exact against planes, faces and spheres, and on
+its round side between its ends. If its rim meets an edge, a corner or a curved side, a
+circumscribed prism of 24 sides is used, whose distance is too short by up to 0.87 % of the radius.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Robots against other libraries that have read the same model file."""
+"""Comparison with other libraries that have read the same model file."""
 
 from __future__ import annotations
 

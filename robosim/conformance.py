@@ -1,4 +1,4 @@
-"""Model files as robosim loads them, held to the library whose format it is."""
+"""Model files loaded by robosim, compared with the reference library of their format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derivatives of a simulation's steps: by state, torques and parameters."""
+"""Derivatives of a simulation's steps with respect to state, torques and parameters."""
 
 from __future__ import annotations
 

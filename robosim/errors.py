@@ -1,7 +1,7 @@
-"""Every error that robosim raises on purpose, derived from one base class.
+"""All errors that robosim raises deliberately, derived from one base class.
 
-An error names where it comes from (file, element), the value at fault and, where there are
-some, the values that would be accepted, so that a message can be acted on without a debugger.
+An error names its origin (file, element), the invalid value and, if possible, the valid
+alternatives, so that a message can be acted on without a debugger.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class MissingFileError(LoadError):
 
 
 class SaveError(RobosimError):
-    """A mechanism that a file format cannot hold, or a model file that cannot be written."""
+    """A mechanism that a file format cannot express, or a model file that cannot be written."""
 
 
 class StateError(RobosimError, ValueError):
@@ -128,7 +128,7 @@ class StateError(RobosimError, ValueError):
 
 
 class OptionError(RobosimError, ValueError):
-    """An option of a simulation, a log or a command with a value that is not allowed."""
+    """An option of a simulation, a log or a command with an invalid value."""
 
 
 class ControllerError(RobosimError, ValueError):
@@ -144,7 +144,7 @@ class ViewerError(RobosimError):
 
 
 class MissingExtraError(RobosimError, ImportError):
-    """A package that an optional extra brings, and that is not installed."""
+    """A package of an optional extra that is not installed."""
 
 
 class PeerError(RobosimError):
@@ -152,7 +152,7 @@ class PeerError(RobosimError):
 
 
 class WorkerError(RobosimError, RuntimeError):
-    """Items that a worker could not do; the error itself, if it could be sent, is the cause.
+    """Items that failed on a worker; the original error, if it could be sent, is the cause.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ def numbered(items: range) -> str:
 class ConvergenceError(RobosimError, RuntimeError):
     """A step whose equations could not be solved, even with substeps.
 
-    The simulation is left at the last knot that was solved.
+    The simulation keeps the state before that step.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Joints: their kinds, and what each leaves free."""
+"""Joints: their kinds, and the free translations and rotations of each."""
 
 from __future__ import annotations
 

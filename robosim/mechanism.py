@@ -1,4 +1,4 @@
-"""Mechanisms, and stances that they are known to stand with."""
+"""Mechanisms, and standing poses of known robots."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Bodies whose collision geometries overlap where a robot starts, as neighbours do in model files.
+"""Bodies whose collision geometries overlap at home, as neighbours do in model files.
 
-They would push each other apart from the first step, so such pairs are left out. So are obstacles
-that overlap a body which joints tie to the world: it may have no way out of them.
+They would push each other apart from the first step, so such pairs are excluded. So are obstacles
+that overlap a body with a chain of joints to the world, which might be unable to leave them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What touches what, and how hard."""
+"""Contacts, their forces, and other readings of a simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sensors as model files name them."""
+"""Sensors of model files."""
 
 from __future__ import annotations
 

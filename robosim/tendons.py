@@ -1,4 +1,4 @@
-"""Tendons and what their paths are made of."""
+"""Tendons and the elements of their paths."""
 
 from __future__ import annotations
 

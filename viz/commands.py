@@ -87,7 +87,7 @@ def parse(line: bytes) -> Command:
         raise ValueError("not a JSON object")
     fields = FIELDS.get(command["do"]) if isinstance(command.get("do"), str) else None
     if fields is None:
-        raise ValueError(f"nothing that can be done: {_shown(command.get('do'))}")
+        raise ValueError(f"unknown command: {_shown(command.get('do'))}")
     if set(command) != {"do", *fields}:
         raise ValueError(f"'{command['do']}' has the fields {sorted(fields)}")
     for name, check in fields.items():

@@ -39,4 +39,4 @@ class ShownFigure(Figure):
         with tempfile.NamedTemporaryFile(suffix=".png", prefix="robosim-", delete=False) as file:
             file.write(self._repr_png_())
         if not webbrowser.open(Path(file.name).as_uri()):
-            raise ViewerError(f"nothing here opens a picture; it is in {file.name}")
+            raise ViewerError(f"no program to open a picture was found; it is in {file.name}")

@@ -1,4 +1,4 @@
-"""Plots of a log: joint positions, velocities and torques, and how the base stood."""
+"""Plots of a log: joint positions, velocities and torques, and the pose of the base."""
 
 from __future__ import annotations
 

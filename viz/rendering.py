@@ -151,8 +151,8 @@ def _ffmpeg() -> str:
         from imageio_ffmpeg import get_ffmpeg_exe
     except ImportError:
         raise ViewerError(
-            f"a video takes ffmpeg: {install('browser')} brings one, apt install ffmpeg "
-            "another; a .gif does without"
+            f"a video needs ffmpeg: {install('browser')} or apt install ffmpeg; a .gif does not "
+            "need it"
         ) from None
     return str(get_ffmpeg_exe())
 

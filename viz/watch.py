@@ -1,4 +1,4 @@
-"""Model files that are watched, so that a robot is loaded again when one of them changes."""
+"""Watching of model files, to reload a robot when one of them changes."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ PICTURES = (
     Picture("gallery/terrain.png", "Terrain", "boxes on a table, a ball on hills",
             "examples/11_terrain.md", ("11",)),
     Picture("gallery/scissor-lift.png", "Scissor lift", "four closed loops", "mechanisms.md"),
-    Picture("gallery/segments.png", "Rhombi", "three loops below each other", "mechanisms.md"),
+    Picture("gallery/segments.png", "Rhombi", "three loops in a chain", "mechanisms.md"),
     Picture("gallery/slider-crank.png", "Slider-crank", "a loop with a slide", "mechanisms.md"),
     Picture("gallery/exoskeleton.png", "Exoskeleton", "an arm in cuffs on springs",
             "examples/18_exoskeleton.md"),
@@ -36,7 +36,7 @@ PICTURES = (
     Picture("gallery/sphere-chain.png", "Chain of balls", "ball joints over the ground",
             "mechanisms.md"),
     Picture("gallery/chain.png", "Chain", "ten rods on hinges", "mechanisms.md"),
-    Picture("gallery/spinning-top.png", "Top", "its tip on a ball joint", "mechanisms.md"),
+    Picture("gallery/spinning-top.png", "Top", "with its tip on a ball joint", "mechanisms.md"),
     Picture("gallery/crane.png", "Crane", "a URDF of twenty lines",
             "examples/08_your_own_urdf.md", ("08",)),
     Picture("gallery/hopper.png", "Hopper", "built in Python",
@@ -47,17 +47,17 @@ PICTURES = (
             "logging.md", ("01",)),
     Picture("gallery/energy.png", "Energy", "ten minutes of a double pendulum",
             "examples/03_double_pendulum_energy.md", ("03",)),
-    Picture("gallery/drop.png", "Drop", "a cube lands without sinking",
+    Picture("gallery/drop.png", "Drop", "a cube lands without penetration",
             "examples/04_drop_cube.md", ("04",)),
     Picture("gallery/loops.png", "Loops", "closed through singular poses",
             "examples/09_closed_loops.md", ("09",)),
     Picture("gallery/tuned.png", "Tuned gains", "an exoskeleton within its limit",
             "examples/18_exoskeleton.md", ("18",)),
-    Picture("gallery/sway.png", "A controller", "joint coordinates in, torques out",
+    Picture("gallery/sway.png", "A controller", "reads joint coordinates, returns torques",
             "examples/02_controller.md", ("02",)),
     Picture("viewer-light.png", "Live view", "panel, charts, forces", "viewing.md", ("07",)),
     Picture("viewer-dark.png", "Live view", "the same in the dark", "viewing.md"),
-    Picture("precision.png", "Precision", "error against time, beside MuJoCo", "reproducing.md"),
+    Picture("precision.png", "Precision", "error against time, with MuJoCo", "reproducing.md"),
     Picture("ppo-a1.png", "PPO", "the A1 learns to walk", "environments.md", ("20", "21")),
 )  # fmt: skip
 
@@ -78,7 +78,7 @@ def page() -> str:
     """All pictures, each with a link."""
     cards = "\n".join(map(_card, PICTURES))
     return (
-        "# Gallery\n\nEach picture was drawn by robosim, and leads to the page that says how.\n\n"
+        "# Gallery\n\nEach picture was made with robosim, and links to the page about it.\n\n"
         f'<div class="grid cards gallery" markdown>\n\n{cards}\n</div>\n'
     )
 
@@ -87,8 +87,8 @@ def doors() -> str:
     """What the first page offers after the examples."""
     return """<div class="grid cards" markdown>
 
--   **[Guides](contents.md)**: what to read for what you want to do
--   **[Examples](examples/index.md)**: short scripts that print what they show
+-   **[Guides](contents.md)**: a table of the guides by task
+-   **[Examples](examples/index.md)**: short scripts with pictures
 -   **[Gallery](gallery.md)**: robots, linkages, plots
 -   **[Reference](reference/index.md)**: every public name
 

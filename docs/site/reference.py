@@ -82,8 +82,8 @@ def index_page() -> str:
     """All modules with all of their names."""
     text = [
         "# Reference\n",
-        "Every public name, from its docstring. Quaternions are scalar first (w, x, y, z), local "
-        "to world; units are SI. [Conventions](../conventions.md) has the rest.\n",
+        "All public names, with their docstrings. Quaternions are scalar first (w, x, y, z), local "
+        "to world; units are SI. See [conventions](../conventions.md) for more.\n",
         "| module | names |\n| --- | --- |",
     ]
     rows = [f"| `robosim` | {_linked('', public_names(''))} |"]

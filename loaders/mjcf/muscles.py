@@ -74,7 +74,7 @@ def read_muscle(node: Node) -> MuscleSpec:
         other = node.some_numbers("biasprm", np.zeros(9), fill=True)
         kinds = {node.attributes.get(what) for what in ("gaintype", "biastype")}
         if kinds != {"muscle"} or not np.array_equal(parameters, other):
-            raise node.error("is a muscle in its gain or its bias alone, or in both differently")
+            raise node.error("has a muscle in only one of gain and bias, or different ones in both")
     given = node.some_numbers("lengthrange", (0.0, 0.0), fill=True)
     return MuscleSpec(node, parameters, given if np.any(given) else None)
 

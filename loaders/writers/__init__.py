@@ -27,19 +27,19 @@ SUFFIXES = (".urdf", ".xml")
 def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> tuple[str, ...]:
     """Write a mechanism as a URDF (.urdf) or MJCF (.xml) file.
 
-    Meshes go into a folder beside it, and what URDF has no element for (poses, joints without an
-    actuator, pairs that do not collide) into an SRDF file.
+    Meshes are written to a folder beside the file. Poses, joints without an actuator and excluded
+    pairs, which URDF cannot express, are written to an SRDF file.
 
     Returns
     -------
     tuple of str
-        What the format cannot hold and the file so does not have, a sentence each.
+        Elements that the format cannot express and that are lost, a sentence each.
 
     Raises
     ------
     SaveError
-        For another suffix, a joint that the format does not have, or a file that cannot be
-        written. A file that is there already is replaced, as a whole or not at all.
+        For another suffix, a joint that the format does not support, or a file that cannot be
+        written. An existing file is replaced completely or not at all.
     """
     file = Path(path)
     suffix = file.suffix.lower()

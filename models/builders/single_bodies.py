@@ -157,7 +157,7 @@ def steady_precession(top: Mechanism, spin: float, gravity: float = 9.81) -> Arr
     if spin == 0 or root < 0:
         slowest = np.sqrt(max(4 * A * weight * R[2, 2], 0.0)) / C
         raise ModelError(
-            f"at a spin of {spin} rad/s it nods or falls; it takes {slowest:.4g} rad/s or more",
+            f"at a spin of {spin} rad/s it nutates or falls; it needs {slowest:.4g} rad/s or more",
             element=f"mechanism '{top.name}'",
         )
     precession = 2 * weight / (C * spin + np.sign(spin) * np.sqrt(root))

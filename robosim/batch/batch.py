@@ -55,15 +55,15 @@ class BatchSimulation:
     robot : Mechanism, or a sequence of n of them
         Several must differ in numbers only, as masses, friction, damping or limits.
     n : int or None
-        How many; of a sequence its length.
+        Number of states; for a sequence, its length.
     timestep, gravity, **options
         As for `Simulation`.
     threads : int or None
         As many as there are cores if None.
     lanes : bool
-        Take eight states at a time in vector registers where they allow it, which is three times as
-        fast; each agrees with a `Simulation` as far as the tolerance goes. If False, each takes its
-        steps by itself, those of `Simulation` to the last bit.
+        Step eight states at a time in SIMD lanes if the robot allows it, which is three times as
+        fast; each state agrees with a `Simulation` within the tolerance. If False, each state is
+        stepped by itself, bit-identical to a `Simulation`.
 
     Raises
     ------
@@ -137,7 +137,7 @@ class BatchSimulation:
         return sim
 
     def restore(self, simulation: Simulation, *, index: Index = None) -> None:
-        """Put states where a simulation is, to go on from there as it would; see there.
+        """Copy the state of a simulation into these states; see `Simulation.restore`.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class BatchSimulation:
         *,
         index: Index = None,
     ) -> None:
-        """Put states at coordinates q and velocities v; see `Simulation.set_state`.
+        """Set coordinates q and velocities v of states; see `Simulation.set_state`.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class BatchSimulation:
         v : (nv,) for all, (n, nv), or None for rest
         time : float [s]
         index : int, sequence of int, mask (n,) of bool, or None
-            The states that are set, n of them then; all if None.
+            The states to set, n of them; all if None.
 
         Raises
         ------
@@ -208,7 +208,8 @@ class BatchSimulation:
             self._stepping.begin(i)
 
     def place(self, q: ArrayLike | None = None, gap: float = 0.01, *, index: Index = None) -> None:
-        """Set states down at rest: lowest contacts a gap [m] away; see `Simulation.place`.
+        """Place robots at rest, with lowest contacts a gap [m] above the ground; see
+        `Simulation.place`.
 
         Parameters
         ----------
@@ -225,11 +226,12 @@ class BatchSimulation:
             self._stepping.begin(i)
 
     def set_robots(self, robots: Mechanism | Sequence[Mechanism], *, index: Index = None) -> None:
-        """Give states robots that differ from theirs in numbers only, as in masses or friction.
+        """Replace the robots of states by robots that differ in numbers only, such as masses or
+        friction.
 
-        The states begin anew with the q, v and time that they have; this batch, its threads and its
-        memory stay. Simulations that `batch[i]` has given are those of the new robots, and starts
-        that have been prepared before cannot be used any more.
+        The states are reset to their present q, v and time; the batch keeps its threads and
+        memory. Simulations that `batch[i]` has returned are those of the new robots, and starts
+        that were prepared before cannot be used any more.
 
         Parameters
         ----------
@@ -240,7 +242,7 @@ class BatchSimulation:
         Raises
         ------
         OptionError
-            For another number of robots, or a robot that is built differently.
+            For a wrong number of robots, or a robot with another structure.
         StateError
             As for `set_state`.
         """
@@ -273,7 +275,7 @@ class BatchSimulation:
         *,
         gap: float | None = None,
     ) -> Starts:
-        """Find out once what states begin with, for `reset` to put them there again and again.
+        """Compute starts once, for repeated use by `reset`.
 
         Parameters
         ----------
@@ -281,7 +283,7 @@ class BatchSimulation:
             As for `set_state`.
         time : float [s]
         gap : float or None [m]
-            If given, robots are set down at rest with this gap, as `place` does.
+            If given, robots are placed at rest with this gap, as `place` does.
 
         Raises
         ------
@@ -295,12 +297,12 @@ class BatchSimulation:
         )
 
     def reset(self, starts: Starts, which: ArrayLike = 0, *, index: Index = None) -> None:
-        """Let states begin at prepared starts, to the last bit as `set_state` puts them there.
+        """Reset states to prepared starts, bit-identical to those of `set_state`.
 
         Parameters
         ----------
         starts : Starts
-            What `prepare` of this batch gave.
+            The result of `prepare` of this batch.
         which : int, or (k,) of int
             The start of each of the k states.
         index : as for `set_state`
@@ -308,7 +310,7 @@ class BatchSimulation:
         Raises
         ------
         StateError
-            For a start or a state that there is not, or starts of another batch.
+            For an unknown start or state, or starts of another batch.
         """
         if not isinstance(starts, Starts) or starts.stepping is not self._stepping:
             raise StateError("the starts were not prepared by this batch")
@@ -330,33 +332,34 @@ class BatchSimulation:
         every: int = 1,
         tape: bool | str = False,
     ) -> Rollout:
-        """Take steps from where the states are.
+        """Take steps of all states.
 
-        What is given acts together: torques, and a controller. A state whose step cannot be solved
-        stops there and is flagged; the others go on.
+        Torques are added to those of a controller. A state whose step cannot be solved stops there
+        and is flagged; the others continue.
 
         Parameters
         ----------
         steps : int
         torques : (nu,), (n, nu), (steps, nu) or (n, steps, nu), or None
-            [N m or N], held over each step. Of equal n and steps, (n, nu) is meant.
+            [N m or N], constant over each step. If n equals steps, a matrix has the shape (n, nu).
         controller : PD, sequence of n PD, a jitted function, a name, or None
-            As for `Simulation.run`; compiled ones only. A `Gait` may have a row of parameters for
-            each state.
+            As for `Simulation.run`, but compiled. A `Gait` may have one row of parameters per
+            state.
         targets : as torques, or None
-            In place of those of the PD [rad or m].
+            In place of the targets of the PD [rad or m].
         kp, kd : (nu,) or (n, nu), or None
-            In place of those of the PD; without one, of a PD that holds its torques.
+            In place of the gains of the PD; without a controller, gains of an explicit PD.
         every : int
-            Steps from one knot of the result to the next, as for `Simulation.run`; the last one is
-            there as well.
+            Number of steps between the states in the result, as for `Simulation.run`; the last
+            state is always included.
         tape : bool, or "carried"
-            Give a `TapedRollout`, which has gradients; see docs/gradients.md.
+            Return a `TapedRollout`, which computes gradients; see docs/gradients.md.
 
         Raises
         ------
         ControllerError
-            For a wrong shape, what is not finite, a controller in Python, or a taped jitted one.
+            For a wrong shape, nonfinite values, a controller in Python, or a jitted controller
+            with a tape.
         """
         steps, every = count("steps", steps), count("every", every)
         self._stepping.count_all()
@@ -414,33 +417,33 @@ class BatchSimulation:
         contacts: bool = False,
         also: str | Sequence[str] = (),
     ) -> Bound:
-        """A run of so many steps that is prepared once, to be taken again and again.
+        """Prepare a rollout of some steps for repeated use.
 
-        Its arrays are views that are bound once: what drives the states is written into them, and
-        what the states do is read from them. Each call of `Bound.step` does what
-        ``rollout(steps, ...)`` does, to the last bit, in a fraction of what a call costs.
+        The arrays of the result are views that are bound once: write inputs into them, and read
+        states from them. Each call of `Bound.step` is bit-identical to ``rollout(steps, ...)``,
+        with a fraction of the overhead.
 
         Parameters
         ----------
         steps : int
             Of each call.
         controller : PD, sequence of n PD, a jitted function, a name, or None
-            As for `rollout`, but for targets that move: write `Bound.targets` instead.
+            As for `rollout`, except for moving targets: write `Bound.targets` instead.
         bodies, contacts : bool
-            Whether poses and velocities of the bodies, and forces of the contact points, are asked
-            for; see `Bound`.
+            Whether to read poses and velocities of the bodies, and forces of the contact points;
+            see `Bound`.
         also : str or sequence of str
             Channels to read after each call, as `Simulation.run` logs them: "sensors", "contacts",
-            "frames", "joint_wrenches", or one of a kind, as "sensor:gyro". Frames, and sensors
-            that are functions of poses, velocities and accelerations, are read of all states at
-            once; the others (forces and torques) of one state after the other, outside the lanes.
+            "frames", "joint_wrenches", or a single one, such as "sensor:gyro". Frames, and sensors
+            that are functions of poses, velocities and accelerations, are evaluated for all states
+            at once; the others (forces and torques) state by state.
 
         Raises
         ------
         ControllerError
             For a controller in Python, or with targets that move.
         OptionError, ModelError
-            For a channel that there is not.
+            For an unknown channel.
         """
         steps = count("steps", steps)
         control = self._controls_of(controller)

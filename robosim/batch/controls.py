@@ -100,8 +100,8 @@ def controls(robot: Mechanism, n: int, controller: Any, timestep: float) -> Cont
         return Controls(zero(robot).gains[None], control, ())
     if not isinstance(control, PD):
         raise ControllerError(
-            "a batch takes controllers that are compiled: a PD, or a function that numba has "
-            "jitted; for one in Python, take a step at a time with `torques`"
+            "a batch needs a compiled controller: a PD, or a numba function; with a controller in "
+            "Python, take one step at a time with `torques`"
         )
     return Controls(control.gains[None], None, (control,) if control.moves else ())
 

@@ -108,21 +108,19 @@ class TapedRollout(Rollout):
         torques: Array | None = None,
         contact_speed: float | None = None,
     ) -> Sensitivities:
-        """Derivatives of all knots, forwards, along m directions.
+        """Derivatives of all states of the rollout along m directions, in forward mode.
 
-        Cheaper than `vjp` where there are more numbers at knots than directions, as in
-        least squares.
+        Cheaper than `vjp` if there are more outputs than directions, as in least squares. The
+        directions are in the order starts, parameters, gains, torques.
 
         Parameters
         ----------
         parameters, contact_speed : as for `vjp`
         starts : bool
-            Whether the first 2 nv directions are those of the start.
+            Whether the first 2 nv directions are those of the initial state.
         gains : pairs of "kp" or "kd" and the number of an actuated coordinate
         torques : (n, steps, nu, k) or None
             Changes of all torques, along k directions.
-
-        The order is that of starts, parameters, gains, torques.
         """
         return self.tape.sensitivities(tuple(parameters), starts, gains, torques, contact_speed)
 

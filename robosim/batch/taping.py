@@ -23,8 +23,8 @@ def check_taped(tape: bool | str, every: int, control: Controls, origin: Simulat
         raise OptionError(f"a taped rollout needs all knots: leave every out, or 1, not {every}")
     if origin.parts.loads.controls is not None:
         raise OptionError(
-            f"'{origin.robot.name}' has implicit actuators, whose controls a taped rollout does "
-            "not know: use linearize step by step"
+            f"'{origin.robot.name}' has implicit actuators, whose controls are not recorded in a "
+            "tape: use linearize step by step"
         )
     if control.compiled is not None:
         raise ControllerError(

@@ -18,17 +18,17 @@ from robosim.simulation import Simulation
 
 
 def warmup(robot: Mechanism | None = None, *, batch: bool = False, **options: Any) -> None:
-    """Compile what steps need now, rather than in the first one: for a minute, once.
+    """Compile kernels in advance instead of in the first step, once, for about a minute.
 
     Parameters
     ----------
     robot : Mechanism or None
-        That is going to be simulated. With it the solver is compiled, too, that takes over where
-        the first one cannot solve a step. None: what most robots need.
+        The robot to be simulated. Kernels of the fallback solver are then compiled as well. None:
+        kernels that most robots need.
     batch : bool
-        Whether states are going to be stepped together in a `BatchSimulation`, too.
+        Whether to compile kernels of `BatchSimulation` as well.
     **options
-        Of `Simulation`, as far as they change what is compiled, such as `friction_cone`.
+        Options of `Simulation` that change the kernels, such as `friction_cone`.
 
     Raises
     ------

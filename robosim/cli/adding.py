@@ -18,8 +18,8 @@ Added = Annotated[
     list[str] | None,
     typer.Option(
         "--add",
-        help="Another model beside it: a name or a path, where its world is [m], and how it is "
-        "turned about z [rad, or with deg behind it]; may be given several times.",
+        help="Add another model (a name or a path) to the world, at a position in m and "
+        "with a rotation about z in rad, or 90deg; may be given several times.",
         metavar="MODEL@X,Y,Z[,YAW]",
         show_default=False,
         rich_help_panel="Loading",

@@ -25,7 +25,7 @@ EXAMPLES = (
     ("robosim convert a1 a1.xml", "write it as MJCF, or URDF"),
     ("robosim plot run.parquet", "a picture of the log"),
     ("robosim reproduce fig7b --out figures", "a paper's figure, run again"),
-    ("robosim bench a1_stand --out times", "speed beside other simulators"),
+    ("robosim bench a1_stand --out times", "speed compared with other simulators"),
 )
 EPILOG = "\n\n".join(
     (
@@ -98,11 +98,14 @@ def _print_version(wanted: bool) -> None:
 @app.callback(epilog=EPILOG)
 def application(
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error; anywhere in the line.")
+        bool,
+        typer.Option(
+            "--debug", help="Show the traceback of an error; anywhere on the command line."
+        ),
     ] = False,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Robots in maximal coordinates: joints that do not drift, contacts that do not sink."""
+    """Robot simulation in maximal coordinates, without drift of joints and penetration."""

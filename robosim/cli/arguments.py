@@ -204,7 +204,7 @@ def _answering(name: str, robot: Mechanism, function: Callable[[Any], Any]) -> C
         if answer is None and robot.nu:
             raise ControllerError(
                 f"controller '{name}' returned nothing; it has to return torques ({robot.nu},), "
-                "zeros if none are to act"
+                "zeros for no torques"
             )
         return answer
 

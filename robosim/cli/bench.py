@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 def bench(
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Benchmarks, or 'all'; without any, they are listed.", metavar="NAME..."
-        ),
+        typer.Argument(help="Benchmarks, or 'all'; without a name, list them.", metavar="NAME..."),
     ] = None,
     json_file: Annotated[
         Path | None,
@@ -38,7 +36,7 @@ def bench(
         Path | None,
         typer.Option(
             "--out",
-            help="The folder for tables.md, and for NAME.png and NAME.json of each.",
+            help="Folder for tables.md, and for NAME.png and NAME.json of each benchmark.",
             metavar="DIR",
             show_default=False,
         ),
@@ -46,31 +44,31 @@ def bench(
     peers: Annotated[
         str,
         typer.Option(
-            help="Whom to run beside ours, of mujoco, pinocchio, pybullet, drake; or none.",
+            help="Simulators to compare with: mujoco, pinocchio, pybullet, drake; or none.",
             metavar="NAMES",
         ),
     ] = "mujoco,pinocchio,pybullet,drake",
     quick: Annotated[
-        bool, typer.Option("--quick", help="Shorter runs and fewer sizes, to try it out.")
+        bool, typer.Option("--quick", help="Shorter runs and fewer sizes, for a trial.")
     ] = False,
 ) -> None:
-    r"""Time robosim beside the simulators that are installed, all in one run on this machine.
+    r"""Time robosim and other installed simulators, in one run on this machine.
 
     [bold]Example:[/bold] robosim bench hinge_chain a1_stand --out times
 
-    Times are CPU times of a step, of the whole process: the median over repetitions, the least and
-    the most. Contenders take turns. Every loop runs in compiled code: ours in one call of stream(),
-    MuJoCo's in mj_step with nstep or in rollout. Beside each time stands what its answer was worth,
-    as penetration, violation of a joint, energy that came or went: do not compare a right answer
-    with a wrong one.
+    Times are CPU times of the whole process for one step: median, minimum and maximum over
+    repetitions. Simulators run in alternation. Every loop runs in compiled code: that of robosim in
+    one call of stream(), that of MuJoCo in mj_step with nstep or in rollout. Errors are reported
+    with each time, such as penetration, violation of joints and change of energy; compare times at
+    equal errors.
 
-    A peer that is not installed is listed as such, with the line of pip that brings it: the extra
-    peers has MuJoCo and Pinocchio, the extra engines PyBullet and Drake.
+    For a simulator that is not installed, the pip command is shown: the extra peers contains MuJoCo
+    and Pinocchio, the extra engines PyBullet and Drake.
     """
     from robosim.bench import CASES, Setup, check_peers, find, markdown, picture, to_dict
 
     if not names:
-        table = plain_table("name", "what it is", "peers")
+        table = plain_table("name", "description", "peers")
         for case in CASES:
             table.add_row(case.name, escape(case.title), ", ".join(case.peers))
         show(table)

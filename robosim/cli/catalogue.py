@@ -17,7 +17,7 @@ from robosim.cli.tables import contacts_table, plain_table, robot_dictionary, ro
 
 @app.command()
 def models(as_json: arguments.Json = False) -> None:
-    """List what can be loaded by name, and where it comes from.
+    """List the models that can be loaded by name, and their origin.
 
     [bold]Example:[/bold] robosim models
     """
@@ -33,7 +33,7 @@ def models(as_json: arguments.Json = False) -> None:
         typer.echo(json.dumps(rows, indent=2))
         return
     shipped_names = {one.name for one in shipped()}
-    table = plain_table("name", "what it is", "where it comes from")
+    table = plain_table("name", "description", "origin")
     collected: dict[str, list[str]] = {}
     for one in found:
         if one.name in shipped_names:
@@ -53,11 +53,11 @@ def info(
     loading: World,
     contacts: Annotated[
         bool,
-        typer.Option("--contacts", help="Tell which contact points each link has, and why."),
+        typer.Option("--contacts", help="Show the contact points of each link, and the reasons."),
     ] = False,
     as_json: arguments.Json = False,
 ) -> None:
-    """Tell a robot's bodies, joints, degrees of freedom, mass, contacts and warnings.
+    """Show a robot's bodies, joints, degrees of freedom, mass, contacts and warnings.
 
     [bold]Example:[/bold] robosim info a1
     """

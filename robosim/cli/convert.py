@@ -20,17 +20,17 @@ def convert(
     model: arguments.Model,
     file: Annotated[
         Path,
-        typer.Argument(help="What to write: a .urdf or .xml (MJCF) file.", show_default=False),
+        typer.Argument(help="The file to write: .urdf, or .xml for MJCF.", show_default=False),
     ],
     loading: Loading,
     as_json: arguments.Json = False,
 ) -> None:
-    """Write a robot as URDF or MJCF, and say what that format cannot hold.
+    """Write a robot as URDF or MJCF, and report what that format cannot express.
 
     [bold]Example:[/bold] robosim convert a1 a1.xml
 
-    Closed loops, springs, dampers, limits and mimic couplings are written; meshes go into a folder
-    beside the file.
+    Closed loops, springs, dampers, limits and mimic couplings are written; meshes are written to a
+    folder beside the file.
     """
     from robosim.loaders.writers import save
 

@@ -35,19 +35,23 @@ def learn(
         Path | None,
         typer.Option(
             "--out",
-            help="Write the gait as WALK.json, the learning curve as WALK.png and a page that "
-            "shows the best as WALK.html.",
+            help="Write the gait to WALK.json, the learning curve to WALK.png and a replay of the "
+            "best gait to WALK.html.",
             metavar="WALK",
             show_default=False,
         ),
     ] = None,
-    episodes: Annotated[int, typer.Option(help="Tries of each learner.", metavar="N", min=1)] = 100,
-    learners: Annotated[int, typer.Option(help="Side by side.", metavar="N", min=1)] = 16,
-    seconds: Annotated[float, typer.Option(help="Of a try.", metavar="S")] = 10.0,
-    seed: Annotated[int, typer.Option(help="Of the random numbers.", metavar="N", min=0)] = 0,
-    timestep: Annotated[
-        float, typer.Option(help="Seconds from one step to the next.", metavar="H")
-    ] = 1e-3,
+    episodes: Annotated[
+        int, typer.Option(help="Gaits that each learner evaluates.", metavar="N", min=1)
+    ] = 100,
+    learners: Annotated[
+        int, typer.Option(help="Number of parallel learners.", metavar="N", min=1)
+    ] = 16,
+    seconds: Annotated[
+        float, typer.Option(help="Simulated time of each gait.", metavar="S")
+    ] = 10.0,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers.", metavar="N", min=0)] = 0,
+    timestep: Annotated[float, typer.Option(help="Time step in seconds.", metavar="H")] = 1e-3,
     effort_limits: Annotated[
         bool,
         typer.Option("--effort-limits", help="Keep torques within the joints' effort limits."),
@@ -56,13 +60,13 @@ def learn(
         bool,
         typer.Option(
             "--resume",
-            help="Go on from WALK.json, with the options that it was begun with.",
+            help="Continue from WALK.json, with its options.",
         ),
     ] = False,
     threads: Annotated[
         int | None,
         typer.Option(
-            help="By default as many as there are cores.",
+            help="Number of threads; by default one per core.",
             metavar="N",
             min=1,
             show_default=False,
@@ -72,7 +76,7 @@ def learn(
         int | None,
         typer.Option(
             "--ray",
-            help="Try the gaits on so many workers of Ray, eight learners at a time on each.",
+            help="Evaluate the gaits on N Ray workers, eight learners at a time on each.",
             metavar="N",
             min=1,
             show_default=False,
@@ -81,12 +85,12 @@ def learn(
     as_json: arguments.Json = False,
     context: typer.Context,
 ) -> None:
-    """Let a quadruped learn to walk: a random search for the gait that leads farthest.
+    """Let a quadruped learn to walk: a random search for the gait that walks farthest.
 
     [bold]Example:[/bold] robosim learn a1 --friction 0.2 --out walk
 
-    Each learner tries variations of its best gait, from the feet 1 cm above the ground. Ctrl-C
-    ends the search and keeps what was found. [Bruedigam2023, Algorithm 7]
+    Each learner evaluates variations of its best gait, starting with the feet 1 cm above the
+    ground. Ctrl-C ends the search and keeps the best gait. [Bruedigam2023, Algorithm 7]
     """
     from robosim.learning import Learned, learn_gait
 

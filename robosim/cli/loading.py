@@ -19,7 +19,7 @@ FloatingBase = Annotated[
     bool | None,
     typer.Option(
         "--floating-base/--fixed-base",
-        help="Whether the root link moves freely; by default as the model says.",
+        help="Whether the root link moves freely; by default as in the model.",
         show_default=False,
         rich_help_panel=_PANEL,
     ),
@@ -28,7 +28,7 @@ PackageDirs = Annotated[
     list[Path] | None,
     typer.Option(
         "--package-dir",
-        help="Where to look for package:// addresses; may be given several times.",
+        help="Folder to search for package:// addresses; may be given several times.",
         metavar="DIR",
         show_default=False,
         rich_help_panel=_PANEL,
@@ -38,8 +38,8 @@ Srdf = Annotated[
     Path | None,
     typer.Option(
         "--srdf",
-        help="Poses, and pairs that do not collide, of a URDF; by default the .srdf file beside "
-        "it, if there is one.",
+        help="SRDF file with poses and collision exclusions of a URDF; by default the .srdf file "
+        "beside the URDF.",
         metavar="FILE",
         show_default=False,
         rich_help_panel=_PANEL,
@@ -49,8 +49,8 @@ Loops = Annotated[
     Path | None,
     typer.Option(
         "--loops",
-        help="Joints that close loops of a URDF; by default robot.loops.yaml beside robot.urdf, if "
-        "there is one.",
+        help="File with joints that close loops of a URDF; by default robot.loops.yaml beside "
+        "robot.urdf.",
         metavar="FILE",
         show_default=False,
         rich_help_panel=_PANEL,
@@ -60,7 +60,7 @@ XacroArgs = Annotated[
     list[str] | None,
     typer.Option(
         "--xacro-arg",
-        help="An argument of a .xacro file, as in arm:=left; may be given several times.",
+        help="An argument of a .xacro file, such as arm:=left; may be given several times.",
         metavar="NAME:=VALUE",
         show_default=False,
         rich_help_panel=_PANEL,
@@ -69,7 +69,7 @@ XacroArgs = Annotated[
 Friction = Annotated[
     float | None,
     typer.Option(
-        help="Coefficient of all contacts; by default the model's.",
+        help="Friction coefficient of all contacts; by default that of the model.",
         metavar="MU",
         show_default=False,
         rich_help_panel=_PANEL,
@@ -77,13 +77,15 @@ Friction = Annotated[
 ]
 NoGround = Annotated[
     bool,
-    typer.Option("--no-ground", help="Without contacts.", rich_help_panel=_PANEL),
+    typer.Option(
+        "--no-ground", help="Remove the contacts with the ground.", rich_help_panel=_PANEL
+    ),
 ]
 Touching = Annotated[
     str | None,
     typer.Option(
         "--touching",
-        help="Which links touch the ground: all, feet, none, or names with commas between them.",
+        help="Links that can touch the ground: all, feet, none, or names separated by commas.",
         metavar="LINKS",
         show_default=False,
         rich_help_panel=_PANEL,
@@ -93,7 +95,7 @@ SelfCollision = Annotated[
     bool,
     typer.Option(
         "--self-collision",
-        help="Bodies without a joint between them cannot pass each other.",
+        help="Enable collisions between bodies without a joint between them.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -101,7 +103,7 @@ SelfCollide = Annotated[
     bool,
     typer.Option(
         "--selfcollide",
-        help="The same for the links alone that the file's <selfCollide> names.",
+        help="Enable collisions only for links with <selfCollide> in the file.",
         rich_help_panel=_PANEL,
     ),
 ]

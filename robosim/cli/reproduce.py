@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(help="A figure, or 'all'; without it, they are listed.", metavar="NAME"),
+        typer.Argument(help="A figure, or 'all'; without a name, list them.", metavar="NAME"),
     ] = None,
     out_folder: Annotated[
         Path | None,
         typer.Option(
             "--out",
-            help="The folder for NAME.json and NAME.png; made if it is not there.",
+            help="Folder for NAME.json and NAME.png; created if missing.",
             metavar="DIR",
             show_default=False,
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Shorter runs and fewer points, to try it out.")
+        bool, typer.Option("--quick", help="Shorter runs and fewer points, for a trial.")
     ] = False,
     as_json: arguments.Json = False,
 ) -> None:
-    """Run a paper's figure again: the numbers as JSON, the picture as PNG, ours beside MuJoCo.
+    """Reproduce a paper's figure, compared with MuJoCo; numbers as JSON, the picture as PNG.
 
     [bold]Example:[/bold] robosim reproduce fig7b --out figures
 
-    Ends with exit code 1 if ours misses a target.
+    The exit code is 1 if robosim misses a target.
     """
     from robosim.experiments import EXPERIMENTS, find
     from robosim.experiments import reproduce as run_again
@@ -83,7 +83,7 @@ def _list(as_json: bool) -> None:
         rows = [{"names": one.names, "title": one.title, "claim": one.claim} for one in EXPERIMENTS]
         typer.echo(json.dumps(rows, indent=2))
         return
-    table = plain_table("name", "what it is", "what ours must show")
+    table = plain_table("name", "description", "target")
     for one in EXPERIMENTS:
         table.add_row(", ".join(one.names), escape(one.title), escape(one.claim))
     show(table)

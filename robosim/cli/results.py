@@ -26,12 +26,13 @@ def compare(
     model: arguments.Model,
     loading: Files,
     peer: Annotated[
-        str, typer.Option(help="pinocchio, mujoco, or reduced: REDMAX, which needs no file.")
+        str, typer.Option(help="pinocchio, mujoco, or reduced (REDMAX, which needs no model file).")
     ] = "pinocchio",
     view: Annotated[
         bool,
         typer.Option(
-            "--view", help="Then show both falling, live in the browser; with MuJoCo, until ctrl-C."
+            "--view",
+            help="Then show both robots falling, in the browser, until ctrl-C; MuJoCo only.",
         ),
     ] = False,
     port: Port = None,
@@ -75,7 +76,7 @@ def plot(
         Path | None,
         typer.Option(
             "--out",
-            help="The picture to write, as .png, .pdf or .svg; by default LOG with .png.",
+            help="The picture to write (.png, .pdf or .svg); by default LOG with .png.",
             metavar="FILE",
             show_default=False,
         ),
@@ -91,8 +92,7 @@ def plot(
     columns: Annotated[
         str | None,
         typer.Option(
-            help="Of what was logged with --also, draw only columns whose name matches this "
-            "regular expression.",
+            help="Draw columns logged with --also whose name matches this regular expression.",
             metavar="REGEX",
             show_default=False,
         ),
@@ -100,7 +100,7 @@ def plot(
     model: Annotated[
         str | None,
         typer.Option(
-            help="The robot, for limits and contacts; by default the one that the log names.",
+            help="The robot, for limits and contacts; by default the one named in the log.",
             metavar="MODEL",
             show_default=False,
         ),
@@ -108,11 +108,11 @@ def plot(
     package_dir: PackageDirs = None,
     show: Annotated[bool, typer.Option("--show", help="Open the picture.")] = False,
 ) -> None:
-    """Draw a log: joint positions, velocities and torques, and how the base stood.
+    """Draw a log: joint positions, velocities and torques, and height and tilt of the base.
 
     [bold]Example:[/bold] robosim plot run.parquet --joints 'FL|FR'
 
-    Of a run that was killed, what it had logged is drawn.
+    If the run was killed, the samples until then are drawn.
     """
     from robosim.log import read_log
     from robosim.viz.playback import check_robot, robot_of

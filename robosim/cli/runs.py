@@ -41,19 +41,19 @@ def simulate(
     log: Annotated[
         Path | None,
         typer.Option(
-            help="Write the run as it goes: .parquet, .csv, .npz or .mcap.",
+            help="Log the run to a file: .parquet, .csv, .npz or .mcap.",
             metavar="FILE",
             show_default=False,
         ),
     ] = None,
     every: Annotated[
-        int, typer.Option(help="Steps from one sample of the log to the next.", metavar="N", min=1)
+        int, typer.Option(help="Number of steps between samples of the log.", metavar="N", min=1)
     ] = 1,
     also: Annotated[
         list[str] | None,
         typer.Option(
-            help="Log beside the motion: sensors, contacts, frames, joint_wrenches, or one of a "
-            "kind, as frame:FR_foot; may be given several times.",
+            help="Also log sensors, contacts, frames, joint_wrenches, or a single one, such as "
+            "frame:FR_foot; may be given several times.",
             metavar="WHAT",
             show_default=False,
         ),
@@ -62,21 +62,19 @@ def simulate(
         bool,
         typer.Option(
             "--lanes",
-            help="The four legs of a quadruped side by side: six tenths of the time, but kernels "
-            "of its own to compile, once.",
+            help="Simulate the four legs of a quadruped in SIMD lanes: six tenths of the time, but "
+            "further kernels to compile, once.",
             rich_help_panel=STEPPING,
         ),
     ] = False,
     view: Annotated[
         bool,
-        typer.Option(
-            "--view", help="Show it live, in real time, meanwhile.", rich_help_panel=WATCHING
-        ),
+        typer.Option("--view", help="Show the run live, in real time.", rich_help_panel=WATCHING),
     ] = False,
     open_browser: Annotated[
         bool,
         typer.Option(
-            "--open", help="Show it live in the browser, which opens.", rich_help_panel=WATCHING
+            "--open", help="Show the run live, and open the browser.", rich_help_panel=WATCHING
         ),
     ] = False,
     as_json: arguments.Json = False,
@@ -86,9 +84,9 @@ def simulate(
 
     [bold]Example:[/bold] robosim simulate a1 --controller stand --seconds 10 --log run.parquet
 
-    ctrl-C ends the run early and keeps what was logged. A page that shows the run stays with its
-    last frame. A controller of your own is a function
-    of the simulation that returns torques: --controller mymodule:myfunction.
+    ctrl-C ends the run early and keeps the log. The page of the live view stays open with the last
+    frame. Your own controller is a function of the simulation that returns torques:
+    --controller mymodule:myfunction.
     """
     from robosim.log import LogWriter, RunStatistics
     from robosim.log.channels import Also, channels_of

@@ -23,7 +23,7 @@ Pose = Annotated[
     str | None,
     typer.Option(
         "--from",
-        help="Start in a pose that the robot has a name for (a keyframe, an SRDF state).",
+        help="Start in a named pose of the robot (a keyframe, an SRDF state).",
         metavar="POSE",
         show_default=False,
         rich_help_panel=START,
@@ -33,7 +33,7 @@ Q = Annotated[
     list[str] | None,
     typer.Option(
         "--q",
-        help="Start with a coordinate there: joint1=0.5 or joint1=30deg; may be given several "
+        help="Initial value of a coordinate: joint1=0.5 or joint1=30deg; may be given several "
         "times.",
         metavar="NAME=VALUE",
         show_default=False,
@@ -44,7 +44,8 @@ V = Annotated[
     list[str] | None,
     typer.Option(
         "--v",
-        help="Start moving: a velocity in rad/s or m/s, as --q has coordinates.",
+        help="Initial value of a velocity: joint1=2 (rad/s or m/s) or joint1=30deg; may be given "
+        "several times.",
         metavar="NAME=VALUE",
         show_default=False,
         rich_help_panel=START,

@@ -24,11 +24,11 @@ STEPPING = "Stepping"
 FORMULATIONS = ("maximal", "newton", "riqn", "galerkin", "reduced")
 _CONTROLLER = "stand, trot, zero, or module:function"
 
-Timestep = Annotated[float, typer.Option(help="Seconds from one step to the next.", metavar="H")]
+Timestep = Annotated[float, typer.Option(help="Time step in seconds.", metavar="H")]
 Controller = Annotated[
     str | None,
     typer.Option(
-        help=f"{_CONTROLLER}; by default a robot with actuators and a floating base stands.",
+        help=f"{_CONTROLLER}; default: stand with a floating base and actuators, or else zero.",
         metavar="NAME",
         show_default=False,
     ),
@@ -37,7 +37,7 @@ GaitFile = Annotated[
     Path | None,
     typer.Option(
         "--gait",
-        help="Walk by a gait that robosim learn has written, from where it begins.",
+        help="Walk with a gait from robosim learn, starting in its initial state.",
         metavar="WALK.json",
         show_default=False,
     ),
@@ -45,8 +45,8 @@ GaitFile = Annotated[
 Order = Annotated[
     int,
     typer.Option(
-        help="2, or 4 while no contact, limit or servo acts: some seven times the time; any even "
-        "order with --formulation galerkin.",
+        help="2; or 4 while no contact, limit or implicit PD acts, in some seven times the time; "
+        "any even order with --formulation galerkin.",
         metavar="N",
         rich_help_panel=STEPPING,
     ),
@@ -63,7 +63,7 @@ Formulation = Annotated[
 Ignore = Annotated[
     list[str] | None,
     typer.Option(
-        help="With these formulations, leave out what they do not have: contacts, limits or "
+        help="With these formulations, ignore unsupported elements: contacts, limits or "
         "friction; may be given several times.",
         metavar="WHAT",
         show_default=False,
@@ -73,8 +73,8 @@ Ignore = Annotated[
 Contacts = Annotated[
     str | None,
     typer.Option(
-        help="With --formulation reduced, how contact points touch the ground: single, with "
-        "friction in one problem, or staggered; by default they have to be ignored.",
+        help="With --formulation reduced, the contact solver: single (normal forces and friction "
+        "in one problem) or staggered; by default contacts have to be ignored.",
         metavar="KIND",
         show_default=False,
         rich_help_panel=STEPPING,
@@ -83,7 +83,7 @@ Contacts = Annotated[
 FrictionCone = Annotated[
     str,
     typer.Option(
-        help="second_order, the exact cone, or linearized, a polygon as in the paper.",
+        help="second_order (the exact cone) or linearized (a pyramid, as in the paper).",
         metavar="KIND",
         rich_help_panel=STEPPING,
     ),
@@ -91,7 +91,7 @@ FrictionCone = Annotated[
 Facets = Annotated[
     int | None,
     typer.Option(
-        help="Of the linearized cone, even, 4 to 16; by default 4.",
+        help="Facets of the linearized cone: even, 4 to 16; by default 4.",
         metavar="N",
         show_default=False,
         rich_help_panel=STEPPING,
@@ -101,8 +101,8 @@ Implicit = Annotated[
     bool | None,
     typer.Option(
         "--implicit/--explicit",
-        help="Whether 'stand' is a servo within the step, stable at any timestep, or holds torques "
-        "over it; by default a servo where holding them would be unstable.",
+        help="Whether 'stand' is an implicit PD, stable at any time step, or an explicit PD; by "
+        "default implicit where explicit would be unstable.",
         show_default=False,
         rich_help_panel=STEPPING,
     ),
@@ -119,14 +119,14 @@ VelocityLimits = Annotated[
     bool,
     typer.Option(
         "--velocity-limits",
-        help="Let the joints' velocity limits act, by whatever force that takes.",
+        help="Enforce the joints' velocity limits, with forces of any size.",
         rich_help_panel=STEPPING,
     ),
 ]
 Massless = Annotated[
     str,
     typer.Option(
-        help="What becomes of links without mass that nothing moves: refuse or lock.",
+        help="Links whose motion no mass determines: refuse, or lock at home.",
         metavar="CHOICE",
         rich_help_panel=STEPPING,
     ),
@@ -134,8 +134,8 @@ Massless = Annotated[
 ImpossibleInertia = Annotated[
     str,
     typer.Option(
-        help="What becomes of inertias that are not positive definite: refuse, or ball, that of a "
-        "ball of water.",
+        help="Inertias that are not positive definite: refuse, or replace by that of a ball of "
+        "water (ball).",
         metavar="CHOICE",
         rich_help_panel=STEPPING,
     ),

@@ -33,7 +33,7 @@ Watched = Annotated[
     bool,
     typer.Option(
         "--watch/--no-watch",
-        help="Load the robot again when its file changes, unless the run is recorded.",
+        help="Reload the robot when its file changes, unless the run is recorded.",
         rich_help_panel=WATCHING,
     ),
 ]
@@ -54,19 +54,19 @@ def view(
     ] = math.inf,
     paused: Annotated[
         bool,
-        typer.Option("--paused", "--pose", help="Start paused, to look at the robot and pose it."),
+        typer.Option("--paused", "--pose", help="Start paused, to inspect and pose the robot."),
     ] = False,
     watch: Watched = True,
     open_browser: Open = False,
 ) -> None:
-    """Show a robot live in the browser, to watch, steer, pose and pull.
+    """Show a robot live in the browser, to watch, control, pose and pull it.
 
     [bold]Example:[/bold] robosim view a1 --open
 
-    The page is served to this machine only, unless --host says otherwise. ctrl-C ends it. A
-    recording is that of the last run, since it was last started again.
+    The page is served to this machine only, unless --host is given. ctrl-C ends the view. A
+    recording contains the last run, since the last restart.
 
-    If MODEL is a file, it is watched: the robot is loaded again when the file changes.
+    If MODEL is a file, the robot is reloaded when the file changes.
     """
     from robosim.viz import live
     from robosim.viz.watch import Watch
@@ -123,7 +123,7 @@ def replay(
     model: Annotated[
         str | None,
         typer.Option(
-            help="The robot: a name or a path; by default the one that the log names.",
+            help="The robot: a name or a path; by default the one named in the log.",
             metavar="MODEL",
             show_default=False,
         ),
@@ -131,7 +131,7 @@ def replay(
     ghost: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Another log of that robot, drawn translucent; may be given several times.",
+            help="Another log of the same robot, drawn translucent; may be given several times.",
             metavar="LOG",
             show_default=False,
         ),
@@ -140,7 +140,7 @@ def replay(
         Path | None,
         typer.Option(
             "--out",
-            help="What to write: .html, .mp4, .gif or .png; by default LOG with .html.",
+            help="The file to write: .html, .mp4, .gif or .png; by default LOG with .html.",
             metavar="FILE",
             show_default=False,
         ),
@@ -148,11 +148,11 @@ def replay(
     open_browser: Open = False,
     package_dir: PackageDirs = None,
 ) -> None:
-    """Show a log again: as a page that replays it, a video or a picture.
+    """Replay a log: as a page, a video or a picture.
 
     [bold]Example:[/bold] robosim replay run.parquet --open
 
-    With --ghost, other runs of the same robot are drawn over it, to compare them.
+    With --ghost, other runs of the same robot are drawn over it, for comparison.
     """
     from robosim.log import read_log
     from robosim.viz.playback import recording

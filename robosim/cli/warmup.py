@@ -17,21 +17,26 @@ def warmup(
     model: Annotated[
         str | None,
         typer.Argument(
-            help="Name or file of a robot that is going to be simulated. "
-            "By default what most robots need.",
+            help="Name or file of the robot to be simulated; by default, kernels that most robots "
+            "need.",
             metavar="[MODEL]",
             show_default=False,
         ),
     ] = None,
     *,
     everything: Annotated[
-        bool, typer.Option("--all", help="For all features, in two processes at once.")
+        bool,
+        typer.Option(
+            "--all", help="Compile the kernels of all features, in two processes at once."
+        ),
     ] = False,
-    batch: Annotated[bool, typer.Option("--batch", help="For robots in batches, too.")] = False,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Also compile the kernels for batches.")
+    ] = False,
 ) -> None:
-    """Compile kernels now, rather than when a simulation takes its first step.
+    """Compile kernels in advance, before the first step of a simulation.
 
-    What is there already is not compiled again. Kernels are kept for all later runs.
+    Kernels in the cache are not compiled again. The cache is kept for all later runs.
 
     [bold]Example:[/bold] robosim warmup a1 --batch
     """

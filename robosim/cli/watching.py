@@ -25,8 +25,8 @@ Open = Annotated[bool, typer.Option("--open", help="Open the browser.", rich_hel
 Record = Annotated[
     Path | None,
     typer.Option(
-        help="Write a page that replays the run, .html, or a video, .mp4 or .gif, or a picture of "
-        "its end, .png.",
+        help="Record the run as a page (.html), a video (.mp4, .gif) or a picture of its last "
+        "frame (.png).",
         metavar="FILE",
         show_default=False,
         rich_help_panel=WATCHING,
@@ -35,7 +35,7 @@ Record = Annotated[
 Port = Annotated[
     int | None,
     typer.Option(
-        help="Of the live view; by default the first free from 7000.",
+        help="Port of the live view; by default the first free one from 7000.",
         metavar="PORT",
         show_default=False,
         rich_help_panel=WATCHING,
@@ -44,8 +44,8 @@ Port = Annotated[
 Host = Annotated[
     str | None,
     typer.Option(
-        help="Serve the live view to other machines: an address of this one, or 0.0.0.0. The "
-        "address that is printed then has a token.",
+        help="Serve the live view to other machines: an address of this machine, or 0.0.0.0. The "
+        "printed address then contains a token.",
         metavar="ADDRESS",
         show_default=False,
         rich_help_panel=WATCHING,

@@ -128,7 +128,7 @@ def check_bearing(bearing: object, kind: str, driven: bool, element: str) -> Non
         )
     if driven:
         raise ModelError(
-            "is driven by whatever forces that takes, so that a bearing changes nothing: leave the "
+            "is driven along a motion, so that a bearing has no effect: leave the "
             "bearing out, or drive the joint with a motor",
             element=element,
         )

@@ -48,19 +48,18 @@ class Body(OfShapes, Frozen):
     name : str
     mass : float [kg]
     inertia : (3, 3) [kg m^2], about the centre of mass, in body axes
-        Symmetric. One that is not positive definite can be looked at; `Simulation` refuses it.
+        Symmetric. If not positive definite, the body can be viewed, but `Simulation` refuses it.
     frames : tuple of Frame
         The first one is the body's reference frame (a link's frame), of the body's name, with
         the axes of the body. Without any, it is put at the centre of mass.
     visuals, collisions : tuple of Geometry
     carrier : bool
-        Whether it only carries one of several joints between two other bodies, and has a mass
-        only so that a step has a solution. `Mechanism.total_mass` and `robosim.dynamics` leave
-        that out.
+        Whether the body is only an intermediate body between several joints, with a mass that only
+        makes steps solvable. `Mechanism.total_mass` and `robosim.dynamics` ignore this mass.
     drag : (6, 6), float or None
         Wrench = -drag twist, of (velocity, angular velocity) of the centre of mass in body axes,
-        in SI units; a number d stands for d times the identity [Sueda, Sect. 1.9.1]. It must take
-        energy, so that its symmetric part has no negative eigenvalue.
+        in SI units; a number d stands for d times the identity [Sueda, Sect. 1.9.1]. It must
+        dissipate energy: its symmetric part must have no negative eigenvalue.
     """
 
     name: str
@@ -137,15 +136,15 @@ class ContactPoint(Frozen):
     radius : float [m], 0 for a corner
     friction : float, Coulomb coefficient; one above 10 counts as 10
     axis : (3,) or None
-        In body axes, any length but zero: not a ball of that radius but a circle around this axis,
-        as of a wheel, which touches with its lowest point, but not where it lies flat, within 1
-        degree. With radius 0, a point of such a circle, which touches where that lies flat only,
-        within 2 degrees.
+        In body axes, of any nonzero length: the contact is a circle around this axis instead of a
+        ball, such as the rim of a wheel. A rim touches with its lowest point, unless it lies flat
+        within 1 degree. With radius 0, the contact is a point of a rim, which touches only if the
+        rim lies flat within 2 degrees.
     restitution : float, 0 to 1, Newton's coefficient
     torsional_friction, rolling_friction : float [m] or None
-        The most moment about the normal, and about the tangents, over the normal force.
+        Largest moments about the normal, and about the tangents, divided by the normal force.
     surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in body axes
-        How the surface moves by itself, as a track does: at the position, and about it.
+        Motion of the surface relative to the body, as of a track: at the position, and about it.
     """
 
     name: str
@@ -180,7 +179,7 @@ class ContactPoint(Frozen):
 
 
 def lowest_arms(contacts: Sequence[ContactPoint], turns: Array) -> Array:
-    """From the centre of mass to where each contact would touch the ground, (nc, 3) [m], world.
+    """Vectors from the centre of mass to the lowest point of each contact, (nc, 3) [m], world.
 
     `turns` (nc, 3, 3) are body to world.
     """

@@ -43,30 +43,30 @@ class Composable:
         contact: str | Iterable[Pair] = "all",
         mass: float | None = None,
     ) -> W:
-        """This mechanism and another one beside it, as one.
+        """Combine this mechanism and another one in one world.
 
-        Everything of both is kept. Bodies, coordinates and all else are first this one's, then
-        the other's, each in the order that they had.
+        All elements of both are kept. In all sequences, the elements of this mechanism come first,
+        then those of the other one, each in their order.
 
         Parameters
         ----------
         other : Mechanism, Body, Geometry, HalfSpace, HeightField or TriangleMesh
-            A body comes with a free joint and with contact points of its collision geometry. A
-            shape is an obstacle; with a `mass`, a `Geometry` is a free body of uniform density.
+            A body gets a free joint, and contact points from its collision geometry. A shape is an
+            obstacle; with a `mass`, a `Geometry` is a free body of uniform density.
         position : (3,) [m], quaternion : (4,)
-            Where the other one's world is in this one: its home is moved by this pose.
+            Pose of the other mechanism's world frame in this world; its home moves with it.
         prefix : str
-            Put before all names of the other one, as "second/".
+            Prefix of all names of the other one, such as "second/".
         contact : "all", "none" or pairs of names
-            What of the one touches what of the other. Of "all", pairs that overlap at home are
-            left out, and listed in `warnings`; obstacles count there for bodies that are tied to
-            the world. In pairs, names are those with the prefix.
+            Which shapes of the two mechanisms collide. With "all", pairs that overlap at home are
+            excluded, and listed in `warnings`; an overlap with an obstacle is excluded only if
+            joints connect the body to the world. Names in pairs include the prefix.
         mass : float [kg] or None
 
         Raises
         ------
         ModelError
-            For a name that both have, a pose that is none, or pairs of names that are not there.
+            For a duplicate name, an invalid pose, or unknown names in pairs.
         """
         E = _given_pose(position, quaternion, "add", prefix)
         if isinstance(other, AnyShape) and mass is None:
@@ -90,12 +90,12 @@ class Composable:
         contact: str | Iterable[Pair] = "all",
         mass: float | None = None,
     ) -> W:
-        """This mechanism with the root of another one on one of its frames, by a joint.
+        """Connect the root of another mechanism to a frame of this one, by a joint.
 
-        The joint ``<prefix>mount`` takes the place of the joint between the other one's root and
-        the world. A root without mass is part of the world, and becomes part of the frame's body,
-        without a mount. What else the other one has of the world, such as obstacles, stays in the
-        world: where it is as seen from the root, both at home.
+        The joint ``<prefix>mount`` replaces the joint between the other one's root and the world.
+        A massless root is part of the world, and becomes part of the frame's body, without a
+        mount. Obstacles and other elements of the other mechanism's world remain in the world, at
+        their pose relative to the root at home.
 
         Parameters
         ----------
@@ -103,21 +103,21 @@ class Composable:
         to : str
             A frame, or a link, of this mechanism.
         position : (3,) [m], quaternion : (4,)
-            Where the root's frame is in that frame, where the joint is at zero.
+            Pose of the root's frame in that frame, with the joint at zero.
         prefix : str
             Put before all names of the other one.
         kind : str
-            Of the joint; see `Joint`.
+            Kind of the joint; see `Joint`.
         axis : (3,)
-            Of a joint that has one, in the root's frame.
+            Axis of the joint, if its kind has one, in the root's frame.
         contact : "all", "none" or pairs of names
-            As for `add`. The bodies that the mount joins do not touch.
+            As for `add`. The two bodies of the mount do not collide.
         mass : float [kg] or None
 
         Raises
         ------
         ModelError
-            As for `add`; for a frame that is not there, or a root that cannot be told or mounted.
+            As for `add`; for an unknown frame, or a root that is ambiguous or cannot be mounted.
         """
         E = _given_pose(position, quaternion, "attach", prefix)
         if isinstance(other, AnyShape) and mass is None:

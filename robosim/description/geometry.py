@@ -85,16 +85,17 @@ class Geometry(Frozen):
         Of a mesh, in the shape's frame, scale applied.
     rgba : (4,), each 0..1
     name : str
-        For messages: the link that it came from.
+        Name of its link, for messages.
     uv : (n, 2) or None, texture : encoded image bytes or None
         Texture coordinates of the vertices and a PNG or JPEG image, where a mesh has them.
     friction : float, Coulomb coefficient; of two shapes that touch the lower one counts, at most 10
     restitution : float, 0 to 1, Newton's coefficient; of two shapes the higher one counts
     torsional_friction, rolling_friction : float [m] or None
-        The most moment about the normal, and about the tangents, over the normal force. Of two
-        shapes that touch the lower one counts, or that of the one that has any.
+        Largest moments about the normal, and about the tangents, divided by the normal force. A
+        contact has the lower value of its two shapes, or that of the only shape that has one.
     surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in the shape's axes
-        How the surface moves by itself, as a belt does: at the shape's origin, and about it.
+        Motion of the surface relative to the body, as of a belt: at the shape's origin, and about
+        it.
     """
 
     kind: str

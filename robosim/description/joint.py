@@ -67,46 +67,46 @@ class Joint(Frozen):
     child_position : (3,) [m]
         p_b, from the child's centre of mass, in its axes.
     directions : (m, 3) or None
-        Unit vectors across each other in the joint frame, along which the free translations are
-        counted. None: those of `perpendicular_basis`, or x, y and z.
+        Orthogonal unit vectors in the joint frame, along which the free translations are measured.
+        None: those of `perpendicular_basis`, or x, y and z.
     coordinate_names : tuple of str
         Names of the coordinates, where a model file has one for each; not with a free rotation.
     offset : (4,)
         q_off: joint frame to parent axes at zero.
     lower, upper : (nv,) [rad or m]
-        Limits of the coordinates, in the order translations, rotations. A joint whose limits are
-        equal is held there; other limits nearer to each other than 1e-9 are moved that far apart.
+        Limits of the coordinates, in the order translations, rotations. Equal limits lock the
+        coordinate; other limits closer to each other than 1e-9 are moved apart to that distance.
     velocity_limit, effort_limit : float or (nv,) [rad/s or m/s], [N m or N]
-        Of each coordinate. They act where a simulation (`velocity_limits=True`) or a controller
-        (`PD(limit=)`) is asked to keep them.
+        Of each coordinate. They are enforced by a simulation with `velocity_limits=True`, and by a
+        controller with `PD(limit=)`, only.
     safety : SafetyLimits or None
     stiffness, rest : float or (nv,) [N m/rad, rad; N/m, m]
         Spring towards the coordinate `rest`; of a free rotation towards its zero.
     damping : float or (nv,) [N m s/rad, N s/m]
     friction : float or (nv,) [N m, N]
-        Dry friction: what it takes to start a coordinate moving.
+        Dry friction: the generalized force needed to start motion.
     bearing : Bearing or None
-        Friction that follows the load which the joint carries, beside that; of a revolute,
-        prismatic or spherical joint [Sueda, Sect. 2.11].
+        Additional friction that depends on the load of the joint, for a revolute, prismatic or
+        spherical joint [Sueda, Sect. 2.11].
     armature : float or (nv,) [kg m^2, kg]
-        Inertia of a rotor as seen at the joint, in addition to that of the bodies.
+        Inertia of a rotor, reflected to the joint, in addition to that of the bodies.
     potential : Potential, sequence of Potential or None, or None
-        Energy as a function of the coordinate; one for each of several (nv,), which must not be
-        those of a free rotation.
+        Energy as a function of the coordinate; a sequence (nv,) for several coordinates. Not for
+        free rotations.
     motion : callable or None
-        Coordinates (nq,) as a function of time [s], or the number of a joint with a single one:
-        the joint is driven along them by whatever forces that takes. A free rotation is a unit
-        quaternion. Joints that close loops have to have a single coordinate.
+        Prescribed coordinates (nq,) as a function of time [s], or a number for a joint with a
+        single one. The forces that drive the joint are unbounded. A free rotation is a unit
+        quaternion. Joints that close loops must have a single coordinate.
     cone : float [rad]
         Largest angle between the child's z axis and the joint frame's, of a free rotation.
     largest_turn : float [rad]
-        Largest angle of a free rotation from its zero, about whatever axis.
+        Largest angle of a free rotation from its zero, about any axis.
     actuated : bool or (nv,) of bool
-        Whether the joint takes a torque or force from the controller: along all coordinates, or
-        along some. One bool after all if these are alike, and always False of a floating joint.
+        Whether a controller applies a torque or force, as one bool or one per coordinate. Stored
+        as one bool if all are equal; always False for a floating joint.
     continuous : bool or None
-        Whether the model file calls a hinge continuous, which Pinocchio keeps as (cos, sin). None,
-        without a model file: one without limits is.
+        Whether the model file calls a hinge continuous, which Pinocchio represents as (cos, sin).
+        None, without a model file: a hinge without limits is continuous.
     via : tuple of str
         Names of the fixed joints of the model file that were merged between the parent's
         reference frame and this joint, outermost first; Pinocchio's order depends on them.
@@ -212,7 +212,8 @@ class Joint(Frozen):
         if np.any(stuck):
             if self.nv > 1:
                 raise ModelError(
-                    f"limits leave no room: lower and upper are {lower[stuck].tolist()}; choose a "
+                    f"limits leave no freedom: lower and upper are {lower[stuck].tolist()}; "
+                    "choose a "
                     "kind without that coordinate",
                     element=element,
                 )
@@ -314,7 +315,7 @@ class Joint(Frozen):
                 )
         if self.largest_turn < LEAST_TURN:
             raise ModelError(
-                f"a largest_turn of {self.largest_turn} leaves no room (at least {LEAST_TURN}); "
+                f"a largest_turn of {self.largest_turn} leaves no freedom (at least {LEAST_TURN}); "
                 "choose a kind without a rotation",
                 element=element,
             )

@@ -34,15 +34,15 @@ from robosim.validation import Array, Frozen, frozen_array, parts, read_only
 class Mechanism(Composable, Frozen):
     """Bodies connected by joints, with contact points; belongs to no simulation.
 
-    Bodies and joints are put in tree order: joint i leads to body i, and a parent comes before
-    its children, depth first. A joint into a body that an earlier one leads to closes a loop;
-    those follow behind the tree's.
-    Coordinates q and velocities v are those of the tree's joints, in that order; a loop makes them
-    depend on each other. A joint holds, in q, its translations (m), then its angle (rad) or its
-    quaternion (w, x, y, z), child to joint frame; in v, the rate of the translations in the
-    parent's joint axes and the angular velocity in the child's axes. A floating base is thus:
-    position of the reference frame in the world, quaternion; velocity of that point in world axes,
-    angular velocity in body axes.
+    Bodies and joints are sorted in tree order: the child of joint i is body i, and a parent comes
+    before its children, depth first. A joint whose child is already the child of an earlier joint
+    closes a loop; such joints follow those of the tree. Coordinates q and velocities v are those
+    of the tree's joints, in that order; loops are constraints among them. A joint has, in q, its
+    translations (m), then its angle (rad) or its quaternion (w, x, y, z), child to joint frame; in
+    v, the rate of the translations in the parent's joint axes and the angular velocity in the
+    child's axes. So a floating base has the position of the reference frame in the world and a
+    quaternion in q, and the velocity of that point in world axes and the angular velocity in body
+    axes in v.
 
     Attributes
     ----------
@@ -55,48 +55,46 @@ class Mechanism(Composable, Frozen):
     tendons : tuple of Tendon
     couplings : tuple of Coupling
     obstacles : tuple of HalfSpace, HeightField, TriangleMesh or Geometry
-        Things of the world that the bodies' collision geometry cannot pass, in world coordinates.
+        Fixed objects that collide with the bodies' collision geometry, in world coordinates.
     contact_pairs : tuple of pairs of names
-        Bodies whose collision geometries cannot pass each other. The name of a link that was
-        merged stands for the body that it is part of, here and in all parts: what these place on
-        the link, they place in its frame.
+        Bodies whose collision geometries collide. The name of a merged link denotes its body, here
+        and in all parts of a mechanism; positions on such a link are given in the link's frame.
     self_collision : bool
-        Whether that holds for all pairs of bodies without a joint between them.
+        Whether all pairs of bodies without a joint between them collide.
     excluded_pairs : tuple of pairs of names
-        Bodies that may pass through each other nevertheless, or a body and an obstacle, by its
-        name.
+        Pairs of bodies, or of a body and an obstacle, that do not collide.
     warnings : tuple of str
-        What was noticed while building or loading, one sentence each.
+        Warnings of building or loading, one sentence each.
     source : str or None
-        The file that it was loaded from.
+        The model file.
     package_dirs : tuple of str
-        Where ``package://`` addresses of that file were looked up.
+        Folders where ``package://`` addresses of that file were found.
     home : (nq,) or None
-        The pose to start from: all joints at zero, or what the model file or builder says.
+        The initial configuration: all joints at zero, or that of the model file or builder.
     configurations : mapping of name to q (nq,)
         Poses that the model file names, such as "standing".
     actuators : tuple of Actuator
-        The model file's motors and servos; `robosim.actuators.torques` makes torques of controls.
+        The model file's motors and servos; `robosim.actuators.torques` converts controls into
+        torques.
     effort_ranges : mapping of coordinate to (lower, upper) [N m or N]
-        What all actuators together can do along a coordinate of `v_names`, which those torques
-        are kept within.
+        Limits of the sum of all actuator forces along a coordinate of `v_names`.
     sensors : tuple of Sensor
-        What `Simulation.sensor` reads by name.
+        Sensors that `Simulation.sensor` reads by name.
     stance : Stance or None
-        What it is known to stand with.
+        A standing pose with PD gains, for known robots.
     as_given : bool
-        Whether the tree stays in the order given, if parents come before their children, as what
-        is put together of several mechanisms does.
+        Whether the given order of the tree is kept if parents come before their children, as in
+        combined mechanisms.
     world_frames : tuple of Frame
     world_visuals : tuple of Geometry
-        Of links without mass that are fixed to the world, and so are part of no body: where they
-        are and what they look like, in world coordinates.
+        Frames and visual shapes of massless links that are fixed to the world, in world
+        coordinates.
 
     Raises
     ------
     ModelError
-        For names that are not unique or not there, a body that no joint leads to from the world,
-        a coupling of joints with several coordinates, or a pose of the wrong length.
+        For duplicate or unknown names, a body without a chain of joints to the world, a coupling
+        of joints with several coordinates, or a pose of the wrong length.
     """
 
     name: str
@@ -233,23 +231,22 @@ class Mechanism(Composable, Frozen):
         self_collision: bool | None = None,
         ground: bool = True,
     ) -> Mechanism:
-        """The same mechanism with more that its bodies' collision geometry cannot pass.
+        """A copy of the mechanism with further collisions of its bodies' collision geometry.
 
-        Self-collision is of use only for bodies that do not touch at home, and neighbours often
-        overlap in model files: `robosim.overlaps.without_overlaps` leaves such pairs out.
+        Bodies that overlap at home would push each other apart, and neighbours often overlap in
+        model files: `robosim.overlaps.without_overlaps` excludes such pairs.
 
         Parameters
         ----------
         obstacles : HalfSpace, HeightField, TriangleMesh or Geometry, or an iterable of them
-            In world coordinates, in addition to those that there are.
+            In world coordinates, in addition to existing ones.
         pairs : iterable of pairs of bodies' names
-            In addition to those that there are, and not excluded any more.
+            In addition to existing ones; they are removed from the excluded pairs.
         self_collision : bool or None
-            Whether all pairs of bodies without a joint between them touch; None leaves it as
-            it is.
+            Whether all pairs of bodies without a joint between them collide; None for no change.
         ground : bool
-            False takes the contact points with the ground z = 0 away, as for a robot that
-            stands on an obstacle with its collision geometry.
+            False removes the contact points with the ground z = 0, for a robot that stands on an
+            obstacle with its collision geometry.
 
         Raises
         ------
@@ -282,7 +279,7 @@ class Mechanism(Composable, Frozen):
     ) -> list[tuple[tuple[int | None, AnyShape], tuple[int | None, AnyShape]]]:
         """All pairs ((body, shape), (body, shape)) that may touch; the world's body is None.
 
-        What is rigidly joined cannot, whatever pairs are asked for.
+        Rigidly connected bodies never collide, even if such a pair is given.
         """
         rigid = self.rigid_groups
         index = {body.name: i for i, body in enumerate(self.bodies)}
@@ -433,10 +430,10 @@ class Mechanism(Composable, Frozen):
 
     @property
     def effort_limits(self) -> Array:
-        """What the motors of the joints can give, either way, (nu,) [N m or N]; inf for no limit.
+        """Largest torques or forces of the motors, (nu,) [N m or N]; inf for no limit.
 
-        The larger one of a range of MJCF that is not alike in both directions (`effort_ranges`).
-        What a controller answers is not held against them; `PD(limit=)` is.
+        For asymmetric ranges of MJCF (`effort_ranges`), the larger bound. Torques of a controller
+        are not limited; those of `PD(limit=)` are.
         """
         each = [joint.per_coordinate("effort_limit") for joint in self.joints]
         return read_only(np.concatenate((*each, np.zeros(0)))[self.actuated])

@@ -1,4 +1,4 @@
-"""Environments for learning, as Gymnasium has them; importing this registers those that ship."""
+"""Gymnasium environments; importing this module registers the built-in ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from robosim.version import install
 try:
     import gymnasium as _gymnasium  # noqa: F401
 except ImportError:
-    raise MissingExtraError(f"environments take gymnasium; get it with: {install('gym')}") from None
+    raise MissingExtraError(f"environments need gymnasium; get it with: {install('gym')}") from None
 
 from robosim.envs.errors import ActionError, ClosedError, ResetNeededError, TaskError
 from robosim.envs.registration import register

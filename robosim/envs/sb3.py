@@ -1,4 +1,4 @@
-"""Environments for Stable-Baselines3, whose vector environments are of a kind of their own."""
+"""Environments for Stable-Baselines3, which has its own vector environments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ try:
     from stable_baselines3.common.vec_env import VecEnv as _VecEnv
 except ImportError:
     raise MissingExtraError(
-        f"this takes stable-baselines3; get it with: {install('sb3')}"
+        f"this needs stable-baselines3; get it with: {install('sb3')}"
     ) from None
 
 

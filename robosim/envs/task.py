@@ -246,7 +246,7 @@ class Task:
     def robot(self) -> Mechanism:
         """The robot, where an environment is made without one."""
         raise OptionError(
-            f"{type(self).__name__} has no robot of its own: hand one to the environment"
+            f"{type(self).__name__} has no default robot: pass one to the environment"
         )
 
     def control(self, robot: Mechanism) -> Torques | Targets:

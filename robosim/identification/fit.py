@@ -101,7 +101,9 @@ def identify(
         fit.run(advance)
     notes = [*notes_of(model.run.tape.inputs.divided, fit.changes)]
     if windows.left:
-        notes.append(f"{windows.left} samples at the ends of logs are in no window")
+        notes.append(
+            f"{windows.left} samples at the ends of logs are not used, as they fill no window"
+        )
     return fit.told(tuple(notes))
 
 

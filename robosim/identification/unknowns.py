@@ -92,8 +92,8 @@ class Unknowns:
             return to_numbers(inertial_of(self._robot, self._body(whose)), whose).tolist()
         if kind == "inertia":
             raise OptionError(
-                f"'{name}' by itself may become what no body has: look for 'inertial:BODY', all of "
-                "the body's inertia, which stays physical"
+                f"'{name}' alone may become physically impossible: identify 'inertial:BODY', the "
+                "whole inertia of the body, which stays physical"
             )
         if kind == "delay":
             if self._controller is not None or whose:

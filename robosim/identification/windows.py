@@ -116,7 +116,7 @@ def windows_of(robot: Mechanism, logs: Sequence[Log], seconds: float) -> Windows
                 f"log {number} has samples every {log.timestep:g} s, the first one {timestep:g} s"
             )
         if len(log) < 2:
-            raise LogError(f"log {number} has {len(log)} samples: a step takes two")
+            raise LogError(f"log {number} has {len(log)} samples: a step needs two")
         for name, array in (("q", log.q), ("v", log.v), ("tau", log.tau[:-1])):
             for k, j in np.argwhere(~np.isfinite(array))[:1]:
                 raise OptionError(f"{name} of log {number} is {array[k, j]} at t = {log.t[k]:g} s")

@@ -1,4 +1,4 @@
-"""Search for parameters by simulating: gaits that walk, gains within limits."""
+"""Search for parameters by simulation: gaits that walk, gains within limits."""
 
 from __future__ import annotations
 

@@ -105,7 +105,9 @@ class RandomSearch:
             Before `ask`, or for another number of values.
         """
         if self._tried is None:
-            raise OptionError("tell() is for what ask() gave: call ask() first")
+            raise OptionError(
+                "tell() expects the values of the parameters from ask(): call ask() first"
+            )
         try:
             given = np.atleast_1d(np.asarray(values, dtype=float))
         except (TypeError, ValueError):

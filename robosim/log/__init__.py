@@ -1,6 +1,6 @@
-"""Logs of a run: in memory, written to a file as the run goes, read back, summed up.
+"""Logs of a run: in memory, written to a file during the run, loaded, summarized.
 
-Sample k of a log is the knot at ``t[k]`` and the torque held over the step that starts there.
+Sample k of a log contains the state at ``t[k]`` and the torque of the step that starts there.
 Joint coordinates follow the robot's order; a floating base is the position of the base link's
 origin in the world, a quaternion (w, x, y, z) local to world, the velocity of that origin in
 world axes and the angular velocity in body axes. SI units and radians.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """The samples of a run and what they are of.
+    """The samples of a run, with names and units of their columns.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class Log:
         The robot, the timestep, the names of the columns and their units.
     samples : Chunk
     note : str or None
-        What a reader should know, such as that the run was killed and this is what it left.
+        A remark on the log, for example that the run was killed and the log is partial.
     robot : Mechanism or None
-        That the run was of; a file does not hold it.
+        The robot of the run; files do not contain it.
     """
 
     info: LogInfo
@@ -135,7 +135,7 @@ class Log:
             import pandas
         except ImportError:
             raise MissingExtraError(
-                f"a data frame takes pandas; get it with: {install('pandas')}"
+                f"a data frame needs pandas; get it with: {install('pandas')}"
             ) from None
         columns = {name: self.column(name) for name in self.names if name != "time"}
         frame = pandas.DataFrame(columns, index=pandas.Index(self.t, name="time"))

@@ -162,8 +162,8 @@ class Engine:
             link = self.parts.model.segments[failed - 1]
             name = self.robot.v_names[int(link["v"])]
             raise ModelError(
-                "the mass matrix has no inverse: this coordinate moves nothing that has mass or "
-                "inertia; give the links beyond it an inertia, or the joint an armature",
+                "the mass matrix has no inverse: this coordinate moves no mass or inertia; give "
+                "the links beyond it an inertia, or the joint an armature",
                 element=f"coordinate '{name}'",
             )
         self.parts.loads.external["w"] = 0.0

@@ -47,10 +47,11 @@ HIGHEST = 12  # order that is offered
 class MinimalSimulation(Contactless):
     """Steps a tree with variational integrators in joint coordinates, O(n) in its joints.
 
-    It has no contacts, limits, dry friction, motions or tendons: it refuses them by name. What it
-    has are gravity, held wrenches and drag of bodies, springs, dampers, potentials, rotors, held
-    torques and servos of joints. Integrators of order 2 but "riqn" have loops and couplings, by
-    multipliers [Fan2018, Section 3.3], O(m n + m^3) for m of them.
+    Contacts, limits, dry friction, motions and tendons are not supported and refused by name.
+    Supported are gravity, constant wrenches and drag of bodies, springs, dampers, potentials and
+    rotors of joints, explicit torques and implicit PD. Integrators of order 2, except "riqn",
+    support loops and couplings by multipliers [Fan2018, Section 3.3], in O(m n + m^3) for m
+    constraints.
 
     Parameters
     ----------
@@ -58,22 +59,23 @@ class MinimalSimulation(Contactless):
     timestep : float [s]
     gravity : (3,) [m/s^2], world
     integrator : str
-        "newton" and "riqn" find the root of the same equations, of second order on the group SE(3)
-        [Lee2016]: by Newton's method with the exact derivative, or by the inverse of the mass
-        matrix in its place. "galerkin" is of any even order [Fan2018].
+        "newton" and "riqn" solve the same equations, of second order on the group SE(3) [Lee2016]:
+        by Newton's method with the exact derivative, or with the inverse mass matrix in its place.
+        "galerkin" has any even order [Fan2018].
     order : int
-        2, and of "galerkin" any even one, at most 12.
+        2; for "galerkin" any even order up to 12.
     guess : str
-        Where iterations begin: "position", where the robot is (IG1 of [Lee2016]); "velocity", from
-        there by its velocity (IG2); "euler", by the velocity of a semi-implicit step (IG3);
-        "acceleration", by half of the acceleration, which is the nearest.
+        Initial guess: "position", the present configuration (IG1 of [Lee2016]); "velocity",
+        extrapolated by the present velocity (IG2); "euler", by the velocity of a semi-implicit
+        step (IG3); "acceleration", with half of the acceleration added, which is the most
+        accurate.
     tolerance : float [m/s]
-        Largest residual: an impulse along a coordinate as a velocity, of the inertia that hangs on
-        this and of the mass beyond it. Where that is less than rounding leaves of the equations'
-        terms, as in long chains, what rounding leaves.
+        Largest residual: an impulse along a coordinate, expressed as a velocity of the inertia and
+        mass beyond it. If rounding errors of the equations are larger, as in long chains, they are
+        the tolerance.
     max_iterations : int
     ignore : names among "contacts", "limits", "friction"
-        What the robot has and this simulation leaves out.
+        Elements of the robot that this simulation ignores.
     drag : mapping of names of bodies to (6, 6), or None
         Wrench = -drag twist, of (velocity, angular velocity) of the centre of mass in body axes,
         [N s/m], [N m s/rad] and so on.
@@ -84,14 +86,14 @@ class MinimalSimulation(Contactless):
     integrator : str
     order : int
     engine : Engine
-        What takes the steps: for other modules of robosim, and free to change.
+        Internal: takes the steps. For other modules of robosim, and may change.
 
     Raises
     ------
     OptionError
         For an option that is not allowed.
     ModelError
-        For what the robot has and this simulation does not take; see `ignore`.
+        For elements of the robot that are not supported; see `ignore`.
     """
 
     def __init__(
@@ -174,7 +176,8 @@ class MinimalSimulation(Contactless):
             At rest if None.
         time : float [s]
         hold : names of joints
-            Kept exactly as given; without loops and couplings all are.
+            Their coordinates are kept exactly as given; without loops and couplings all
+            coordinates are.
 
         Raises
         ------
@@ -182,7 +185,7 @@ class MinimalSimulation(Contactless):
             For a wrong shape, a value that is not finite, a quaternion that is not unit, or loops
             and couplings that cannot be closed.
         ModelError
-            Where a coordinate moves nothing that has inertia.
+            If a coordinate moves no inertia.
         """
         q, v = self._checked_start(q, v, time, hold)
         q, v = self._closer.close(q, v, hold)
@@ -214,7 +217,7 @@ class MinimalSimulation(Contactless):
     def constraint_violation(self) -> float:
         """Largest violation of a loop or coupling at the knot [m, or the sine of half an angle].
 
-        Zero for a tree: joints are held by the choice of coordinates.
+        Zero for a tree: joint coordinates satisfy the joints by construction.
         """
         return self.engine.violation()
 

@@ -1,6 +1,6 @@
-"""Planning and control on exact derivatives of steps; see docs/optimizing.md.
+"""Planning and control with exact derivatives of steps; see docs/optimizing.md.
 
-LQR, iLQR through contacts, predictive control, and trajectory optimisation, which takes casadi.
+LQR, iLQR through contacts, predictive control, and trajectory optimisation, which needs casadi.
 """
 
 from __future__ import annotations

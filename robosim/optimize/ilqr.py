@@ -31,50 +31,49 @@ def ilqr(
     regularisation: float = 1e-6,
     progress: bool = False,
 ) -> Solution:
-    """Torques of the least cost over a horizon, from where a simulation is [Tassa2014].
+    """Torques of minimal cost over a horizon, from the present state of a simulation [Tassa2014].
 
-    Each iteration differentiates all steps, solves the problem to second order along the horizon,
-    with limits of torques, and tries eight step lengths at once in a batch.
+    Each iteration linearizes all steps, solves a quadratic problem along the horizon with torque
+    limits, and evaluates eight step lengths at once in a batch.
 
     Parameters
     ----------
     sim : Simulation, or a MinimalSimulation, whose step lengths are tried one by one
-        Stays as it is. The trajectory is one from a start at its q, v and time.
+        Is not changed. The trajectory begins with a start at its q, v and time.
     cost : Cost
-        As `QuadraticCost`.
+        For example a `QuadraticCost`.
     horizon : int
-        Steps.
+        Number of steps.
     guess : (nu,), (horizon, nu), Solution, Trajectory, Feedback, or a controller of `run`, or None
-        Torques to begin with; none if None. Of a Solution or Feedback with its feedback.
+        Initial torques; zero if None. A Solution or Feedback includes its feedback.
     lower, upper : (nu,) or float, or None [N m or N]
         None for ``robot.effort_limits``.
     contact_speed : float, or sequence of floats [m/s], or None
-        With several the problem is solved with each, from large to small, and each begins where
-        the last one has ended. Large ones let the search feel contacts before they are made and
-        broken. None for that of the simulation. A step that has no derivatives takes those of
-        ten times as smooth contacts.
+        Smoothing of contacts; None for that of the simulation. With several values, the problem is
+        solved with each, from large to small, warm-started with the last solution. With large
+        values, gradients include contacts before they close or open. If the derivatives of a step
+        cannot be computed, those with ten times as smooth contacts are used.
     iterations : int
-        At most, with each contact_speed.
+        Largest number of iterations, for each contact_speed.
     tolerance : float
-        By the size of the cost: steps that promise less are not taken.
+        Relative to the cost: steps with a smaller expected decrease are not taken.
     regularisation : float
-        To begin with; added to second derivatives of the cost by torques.
+        Initial value; added to the second derivatives of the cost with respect to torques.
     progress : bool
         Show a bar on stderr.
 
     Returns
     -------
     Solution
-        Look at its `status`.
+        Check its `status`.
 
     Raises
     ------
     OptionError
-        For wrong shapes, parameters that are none, a cost or derivatives of it that are not finite
-        (with the step), a simulation under applied wrenches or with what ilqr does not take.
+        For wrong shapes, invalid parameters, a cost or derivatives of it that are not finite (with
+        the step), a simulation with applied wrenches, or unsupported elements.
     ConvergenceError
-        If a step of the guess cannot be solved, or not with its derivatives: no trajectory is
-        there to begin with.
+        If a step of the guess, or its derivatives, cannot be computed.
     """
     check_model(sim)
     robot = sim.robot

@@ -32,31 +32,33 @@ def lqr(
     contact_speed: float | None = None,
     tolerance: float = 1e-6,
 ) -> Feedback:
-    """The feedback of the least ``sum of dx^T Q dx + du^T R du`` over the steps of a simulation.
+    """The linear feedback that minimizes ``sum of dx^T Q dx + du^T R du`` over the steps of a
+    simulation.
 
-    With ``dx = (q, v)`` in the tangent of `Dynamics.difference`, in the coordinates that loops,
-    couplings and motions leave free. Derivatives are those of `robosim.linearize`.
+    Here ``dx = (q, v)`` is in the tangent space of `Dynamics.difference`, in the degrees of
+    freedom that remain with loops, couplings and motions. Derivatives are those of
+    `robosim.linearize`.
 
     Parameters
     ----------
     robot : Simulation, MinimalSimulation or Mechanism
-        A simulation stays as it is; of a Mechanism a `Simulation` is made. Steps, and so weights
-        and gains, are those of its timestep.
+        A simulation is not changed; for a Mechanism a `Simulation` is created. Steps, and so
+        weights and gains, are those of its time step.
     q, v, tau : (nq,), (nv,), (nu,)
-        An equilibrium: a step leads back to where it began. Then the horizon is infinite.
+        An equilibrium: a step does not change the state. Then the horizon is infinite.
     q, v, tau : (n + 1, nq), (n + 1, nv), (n, nu)
         A trajectory of the simulation from its present time on: n steps, and their torques.
     Q : (2 nv, 2 nv), (2 nv,) for a diagonal, or float
     R : (nu, nu), (nu,) for a diagonal, or float; positive
     final : as Q, or None
-        Weighs the end of a trajectory; None for Q.
+        Weights of the final state of a trajectory; None for Q.
     periodic : bool
-        The trajectory ends where it began, and repeats itself for ever.
+        Whether the trajectory is periodic: its last state equals the first one.
     contact_speed : float or None [m/s]
         Smooths contacts; see `robosim.linearize`.
     tolerance : float [m/s or rad/s]
-        By how much a step may change a velocity of an equilibrium, or move positions over the
-        timestep; and by how much knots of a trajectory may miss where its steps lead.
+        Largest change of a velocity, or of a position divided by the time step, by a step at an
+        equilibrium; and largest error of a step along a trajectory.
 
     Returns
     -------
@@ -66,9 +68,9 @@ def lqr(
     Raises
     ------
     StateError
-        For what is no equilibrium, no trajectory, or no period, with the largest error.
+        For states that are no equilibrium, no trajectory or not periodic, with the largest error.
     OptionError
-        For weights that are none, wrong shapes, or if no feedback makes all decay.
+        For invalid weights, wrong shapes, or if there is no stabilizing feedback.
     ConvergenceError
         If a step cannot be solved.
     """

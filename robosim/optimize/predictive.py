@@ -39,38 +39,37 @@ class Plan(NamedTuple):
 
 
 class MPC:
-    """A controller that plans ahead with a model, at a fixed rate; for `run` and `stream`.
+    """Model-predictive controller that plans at a fixed rate; for `run` and `stream`.
 
-    Between two plans the torques are those of the plan with its feedback, about states between
-    its knots, which are interpolated. What a plan takes is not waited for in simulated time;
-    `seconds` has what it took on the clock.
+    Between two plans the torques are those of the last plan with its feedback, about interpolated
+    states. Planning takes no simulated time; `seconds` contains the wall time of each plan.
 
     Parameters
     ----------
     model : Simulation or MinimalSimulation
-        That predicts, with a timestep and contacts of its own. Its robot has the coordinates of the
-        one that is controlled, and may be simpler, for one in its contacts. Stays as it is.
+        For predictions, with its own time step and contacts. Its robot must have the coordinates
+        of the controlled robot, and may be simpler, for example in its contacts. Is not changed.
     cost : Cost, or a function of time [s]
-        Of the horizon; a function returns that of a horizon that begins then.
+        Cost of the horizon; a function returns the cost of the horizon that begins at a time.
     horizon : int
-        Steps of the model.
+        Number of steps of the model.
     period : float or None [s]
-        From one plan to the next; None: a step of the model.
+        Time between plans; None: a step of the model.
     first, iterations : int
-        Iterations of iLQR of the first plan at most, and of each of the others.
+        Largest number of iLQR iterations for the first plan, and for all others.
     guess : as for `ilqr`
-        Of the first plan.
+        For the first plan.
     lower, upper, contact_speed, regularisation : as for `ilqr`
-        A single `contact_speed`. A rather large one lets plans feel contacts to come.
+        A single `contact_speed`. With a larger one, plans include future contacts.
 
     Attributes
     ----------
     plan : Plan or None
-        The last one.
+        The last plan.
     seconds : list of float
-        That each plan took.
+        Wall time of each plan.
     failed : int
-        Plans that could not be made; the one before was kept.
+        Number of plans that failed; the last plan was kept.
 
     Raises
     ------

@@ -40,30 +40,31 @@ AGAIN: dict[str, Any] = {  # where a stage begins with what the one before has f
 
 
 class Problem:
-    """A motion of a robot over some time that costs least.
+    """Trajectory optimisation: a motion of a robot with minimal cost.
 
-    Steps are those of ``MinimalSimulation(integrator="galerkin", order=...)``, as equations among
-    all unknowns [Fan2018, Section 6]. First and second derivatives are exact.
+    The equations of all steps are constraints of a nonlinear program [Fan2018, Section 6]. They
+    are those of ``MinimalSimulation(integrator="galerkin", order=...)``. First and second
+    derivatives are exact.
 
     Parameters
     ----------
     robot : Mechanism
-        As `MinimalSimulation` takes it, with loops and couplings at any order. Limits of joints,
-        of their velocities and of their efforts are kept.
+        As for `MinimalSimulation`, with loops and couplings at any order. Joint limits, velocity
+        limits and effort limits are enforced.
     seconds : float
     steps : int
     order : int
         Even, of the integrator.
     gravity : (3,) [m/s^2], world
     ignore : names among "contacts", "limits", "friction"
-        What the robot has and this problem leaves out.
+        Elements of the robot that this problem ignores.
 
     Raises
     ------
     OptionError
         For an option that is not allowed.
     ModelError
-        For what the robot has and this does not take.
+        For unsupported elements of the robot.
     """
 
     def __init__(
@@ -135,7 +136,7 @@ class Problem:
         at: str | float = "all",
         name: str | None = None,
     ) -> Problem:
-        """Keep one or several values within limits; equal ones make equations.
+        """Bound one or several values; equal limits give equations.
 
         Parameters
         ----------
@@ -161,10 +162,10 @@ class Problem:
         friction: float | None = None,
         ground: Ground | None = None,
     ) -> Problem:
-        """Let contacts of the robot touch the ground, without a schedule.
+        """Enable contacts of the robot with the ground, without a schedule.
 
-        Their forces and gaps satisfy ``0 <= phi _|_ gamma >= 0``, and friction dissipates most
-        within a pyramid in the cone. Impacts are plastic.
+        Forces and gaps are complementary, ``0 <= phi _|_ gamma >= 0``, and friction obeys maximum
+        dissipation within a pyramid inside the cone. Impacts are plastic.
 
         Parameters
         ----------
@@ -293,38 +294,39 @@ class Problem:
         relaxation: Sequence[float] = RELAXATION,
         options: dict[str, Any] | None = None,
     ) -> Trajectory:
-        """The motion of the least cost near a guess.
+        """Solve for a motion of minimal cost near a guess.
 
         Parameters
         ----------
         guess : Log, Trajectory, Solution, (n, nq), or None
-            Rows of q are spread evenly over the time. None leads straight from start to end.
+            Rows of q are distributed evenly over the time. None: a straight line from start to
+            end.
         progress : bool
             Show a bar on stderr.
         iterations : int
-            At most, of each stage.
+            Largest number of iterations of each stage.
         tolerance : float
             Of IPOPT.
         feasibility : float
-            By how much constraints of a trajectory may be violated, beyond the last relaxation.
+            Largest violation of constraints of a feasible trajectory, beyond the last relaxation.
         relaxation : sequence of float
-            With contacts: bounds of products of forces, over the weight, with gaps [m] and slip
-            [m/s]. Each stage begins where the one before has ended.
+            With contacts: bounds of products of forces, divided by the weight, with gaps [m] and
+            slip [m/s]. Each stage is warm-started with the last one.
         options : mapping
-            More options of IPOPT, by their names.
+            Further options of IPOPT, by name.
 
         Returns
         -------
         Trajectory
-            Look at its `status`, and at what is violated most.
+            Check its `status`, and `worst`, the most violated constraint.
 
         Raises
         ------
         OptionError
-            For parameters that are none, a guess of another robot, more equations than unknowns,
-            a start or end beyond limits, and a cost or gradient that is not finite at the guess.
+            For invalid parameters, a guess of another robot, more equations than unknowns, a start
+            or end that violates limits, and a cost or gradient that is not finite at the guess.
         ModelError
-            For contacts of the robot that were neither asked for nor ignored.
+            For contacts of the robot that are neither passed to `contact` nor ignored.
         """
         iterations = count("iterations", iterations)
         for name, value in (("tolerance", tolerance), ("feasibility", feasibility)):
@@ -399,8 +401,8 @@ def refuse_overdetermined(program: Program, lower: Array, upper: Array) -> None:
         names, counts = np.unique(program.names[equal].astype(str), return_counts=True)
         told = ", ".join(f"{count} of '{name}'" for name, count in zip(names, counts, strict=True))
         raise OptionError(
-            f"there are more equations than unknowns: {int(equal.sum())} ({told}) for {free}; ask "
-            "for less at the start and the end, or by fewer constraints"
+            f"there are more equations than unknowns: {int(equal.sum())} ({told}) for {free}; fix "
+            "less at the start and the end, or use fewer constraints"
         )
 
 
@@ -439,6 +441,7 @@ def refuse_contact(contact: ContactPoint) -> None:
             )
     if contact.restitution or np.any(contact.surface_velocity) or np.any(contact.surface_spin):
         raise ModelError(
-            "rebounds or moves by itself, which trajectory optimisation does not have: replace it",
+            "has restitution or a moving surface, which trajectory optimisation does not support: "
+            "replace it",
             element=f"contact '{contact.name}'",
         )

@@ -35,7 +35,7 @@ def steady(A: Array, B: Array, Q: Array, R: Array) -> tuple[Array, Array]:
         radius = np.inf
     if not radius < 1.0 - MARGIN:
         raise OptionError(
-            "no feedback makes everything that Q and R ask for decay: "
+            "LQR finds no stabilizing feedback: "
             f"{_stays(A, B)}; take Q that weighs it, let torques reach it, or give rows of q, v "
             "and tau for a feedback over a horizon"
         )

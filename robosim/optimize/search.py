@@ -271,7 +271,9 @@ def speeds_of(sim: Any, given: float | Sequence[float] | None) -> Sequence[float
     """The values of `contact_speed` to go through, checked; None of what has no contacts."""
     if not isinstance(sim, Simulation):
         if given is not None:
-            raise OptionError("contact_speed is for a Simulation: nothing else has contacts")
+            raise OptionError(
+                "contact_speed is for a Simulation: other formulations have no contacts"
+            )
         return (None,)
     if given is None:
         given = sim.options["contact_speed"]
@@ -291,6 +293,10 @@ def check_model(sim: Any) -> None:
         )
     robot = sim.robot
     if robot.nu == 0:
-        raise OptionError(f"robot '{robot.name}' has no actuated joint: nothing is to be found")
+        raise OptionError(
+            f"robot '{robot.name}' has no actuated joint, so there are no torques to optimize"
+        )
     if np.any(sim.engine.parts.loads.external["w"]):
-        raise OptionError("iLQR begins with a start, which takes wrenches away: apply none")
+        raise OptionError(
+            "iLQR begins with a start, which removes applied wrenches: remove them before"
+        )

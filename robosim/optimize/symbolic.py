@@ -29,7 +29,7 @@ try:
     ca: Any = import_module("casadi")
 except ImportError as error:
     raise MissingExtraError(
-        "trajectory optimisation takes casadi, with IPOPT in its wheel; get it with: "
+        "trajectory optimisation needs casadi, which contains IPOPT; get it with: "
         f"{install('optimize')}"
     ) from error
 

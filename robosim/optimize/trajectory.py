@@ -94,7 +94,8 @@ class Trajectory:
         if not self.feasible:
             name, size = self.worst
             raise StateError(
-                f"{what} needs a trajectory, and this is none: '{name}' is violated by {size:.3g}, "
+                f"{what} needs a feasible trajectory, and this one is not: '{name}' is violated "
+                f"by {size:.3g}, "
                 f"beyond {self.tolerance:g}; status '{self.status}' after {self.iterations} "
                 "iterations. Begin with another guess, allow more iterations, or ask for less"
             )

@@ -112,5 +112,5 @@ def _check_on_spline(joint: Joint, q: Array) -> None:
     lower, upper = joint.own_chart.limits()  # type: ignore[union-attr]
     if np.any((q < lower) | (q > upper)):
         raise Unsolved(
-            f"joint '{joint.name}' comes to the end of its spline, where method='euler' holds it"
+            f"joint '{joint.name}' reaches the end of its spline, where method='euler' stops it"
         )

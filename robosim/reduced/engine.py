@@ -225,7 +225,7 @@ class Engine:
                 gains[name] = moving[k]
         if run.controller[0] != 0:
             raise ControllerError(
-                "ReducedSimulation takes no compiled controller as such: hand it a function of the "
+                "ReducedSimulation does not accept compiled controllers: pass a function of the "
                 "simulation, such as lambda sim: compiled(sim)"
             )
         held = gains[gains["implicit"] == 0]
@@ -236,8 +236,8 @@ class Engine:
         servos = gains[gains["implicit"] != 0]
         if len(servos) and self.options.method != "euler":
             raise ControllerError(
-                "an implicit PD is part of a step of method='euler'; method='adaptive' takes "
-                "those that are held"
+                "an implicit PD is part of a step of method='euler'; method='adaptive' accepts "
+                "explicit ones"
             )
         own = self.loads.servos
         own["kp"], own["kd"], own["target_rate"] = 0.0, 0.0, 0.0

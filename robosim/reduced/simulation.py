@@ -30,12 +30,12 @@ TOLERANCES = {"euler": 1e-6, "adaptive": 1e-9}
 
 
 class ReducedSimulation(Contactless):
-    """REDMAX: reduced coordinates whose Jacobian makes them of maximal ones [Sueda].
+    """REDMAX: reduced coordinates with the Jacobian of maximal coordinates [Sueda].
 
-    A reference in plain numpy, to hold other formulations to, and slow beside them. It has
-    gravity, springs, dampers and potentials of joints and between points, point forces, drag, held
-    wrenches, torques, servos, loops, gears, driven joints and bodies, limits, contact points on
-    the ground, and by "euler" in reduced coordinates bearings of joints [Sueda, Alg. 8].
+    A slow reference in plain numpy, to test other formulations. Supported are gravity, springs,
+    dampers and potentials of joints and between points, point forces, drag, constant wrenches,
+    torques, implicit PD, loops, gears, driven joints and bodies, limits, contact points on the
+    ground, and, with "euler" in reduced coordinates, bearings of joints [Sueda, Alg. 8].
 
     Parameters
     ----------
@@ -47,40 +47,42 @@ class ReducedSimulation(Contactless):
         matrix [Sueda, Eq. 2.79]. "adaptive" integrates accelerations (2.21) by DOP853 of
         `scipy.integrate.solve_ivp`, from each knot to the next.
     coordinates : str
-        "reduced", or "maximal" with joints as constraints [Sueda, Eqs. 1.28 to 1.30, 1.73]; these
-        drift, by "euler" alone.
+        "reduced", or "maximal" with joints as constraints [Sueda, Eqs. 1.28 to 1.30, 1.73], which
+        drift; with "euler" only.
     contacts : str or None
-        How contact points touch the ground, by "euler". "single" has their friction in one problem
-        [Sueda, Eq. 1.88], which lifts and slows what slides. "staggered" finds push and friction
-        in turn [Sueda, Alg. 7]. Friction is that of a pyramid along x and y. None: contacts are
-        left out. A point acts from the knot on at which it is on the ground or below.
+        Solver for contact points on the ground, with "euler". "single" solves normal and friction
+        forces in one problem [Sueda, Eq. 1.88], which lifts and slows down sliding bodies.
+        "staggered" alternates between normal forces and friction [Sueda, Alg. 7]. The friction
+        pyramid is along x and y. None: no contacts. A contact point is active if it is on or below
+        the ground at the beginning of a step.
     baumgarte : float or None [1/s]
-        alpha = beta = gamma of [Sueda, Eq. 1.82], at which loops, driven joints and limits come
-        back to where they should be. None: they do not; but driven joints follow exactly.
+        alpha = beta = gamma of [Sueda, Eq. 1.82], the rate at which errors of loops, driven joints
+        and limits are corrected. None: no correction; driven joints then follow their motions
+        exactly.
     tolerance : float or None
-        Of "adaptive", relative and absolute; 1e-9 if None. Of "euler", change of the reactions
-        over their size at which staggered projections are settled; 1e-6 if None.
+        For "adaptive", relative and absolute error; 1e-9 if None. For "euler", relative change of
+        the reactions at which staggered projections have converged; 1e-6 if None.
     ignore : names among "contacts", "limits", "friction"
-        What the robot has and this simulation leaves out. Bearings are "friction", too.
+        Elements of the robot that this simulation ignores. "friction" includes bearings.
     drag : mapping of names of bodies to (6, 6), or None
         Wrench = -drag twist, as of `robosim.MinimalSimulation` [Sueda, Sect. 1.9.1].
     forces : sequence of PointForce
     explicit : names of springs between points and of forces
-        Whose stiffness and damping are left out of the matrix of "euler".
+        Those treated explicitly, without stiffness and damping in the matrix of "euler".
 
     Attributes
     ----------
     robot : Mechanism
     method, coordinates : str
     engine : Engine
-        What takes the steps: for other modules of robosim, and free to change.
+        Internal: takes the steps. For other modules of robosim, and may change.
 
     Raises
     ------
     OptionError
         For an option that is not allowed.
     ModelError
-        For what the robot has and this simulation does not take; see `ignore`.
+        For elements of the robot that are not supported; see `ignore`.
     """
 
     def __init__(

@@ -106,7 +106,7 @@ def check_inertia(placed: Placed) -> None:
     for i in wrong:
         name = links.robot.v_names[links.v[i].start]
         raise ModelError(
-            "the mass matrix has no inverse: this coordinate moves nothing that has mass or "
-            "inertia; give the links beyond it an inertia, or the joint an armature",
+            "the mass matrix has no inverse: this coordinate moves no mass or inertia; give the "
+            "links beyond it an inertia, or the joint an armature",
             element=f"coordinate '{name}'",
         )

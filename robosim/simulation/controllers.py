@@ -90,8 +90,9 @@ class Compiled:
         returned = function.nopython_signatures[-1].return_type
         if returned != types.none:
             raise ControllerError(
-                f"controller '{function.__name__}' returns {returned}, which nobody reads: a "
-                "compiled one writes its torques into its last argument, as in tau[:] = ..."
+                f"controller '{function.__name__}' returns {returned}, which is ignored: a "
+                "compiled controller writes its torques into its last argument, as in tau[:] = "
+                "..."
             )
         self.address = int(self._call.address)
         self._name = function.__name__

@@ -18,20 +18,20 @@ class Dynamics(TreeDynamics):
     """Inverse and forward dynamics, mass matrix, Jacobians and frames of a robot.
 
     ``M(q) a + bias(q, v) + passive(q, v) = tau + J^T wrenches`` for a tree. Conventions of q and v
-    are those of `robosim.mechanism.Mechanism`. In the equations are the bodies without carriers,
-    gravity, the `armature` of joints and tendons and, where a call says ``passive=True``, springs,
-    dampers and potentials of joints, tendons and `PointSpring`. Contacts, limits, dry friction and
-    actuators are not: their forces are part of tau and of the wrenches.
+    are those of `robosim.mechanism.Mechanism`. The equations include bodies without carriers,
+    gravity, the `armature` of joints and tendons and, with ``passive=True``, springs, dampers and
+    potentials of joints, tendons and `PointSpring`. Contacts, limits, dry friction and actuators
+    are not included: add their forces to tau and to the wrenches.
 
-    Joints that close loops, couplings, motions, and tendons that keep their length make
-    coordinates depend on each other or on time. `constrained_acceleration` and
-    `constrained_inverse_dynamics` have all of them. `inverse_dynamics`, `forward_acceleration`,
-    `hybrid_dynamics`, `gravity` and derivatives hold for trees alone, and refuse such a robot
-    with a ModelError. All else is about places, or a term of the equations of the tree.
+    Joints that close loops, couplings, motions, and tendons of constant length are constraints.
+    `constrained_acceleration` and `constrained_inverse_dynamics` include all of them.
+    `inverse_dynamics`, `forward_acceleration`, `hybrid_dynamics`, `gravity` and derivatives are
+    for trees only, and refuse such a robot with a ModelError. All other functions are kinematics,
+    or terms of the equations of the tree.
 
-    Each argument is one state or a row for each of n: (nq,) or (n, nq), (nv,) or (n, nv). One row
-    goes with any number of others. What is returned is new, with a row for each state if any
-    argument had rows. Calls do not hold the interpreter's lock, and several threads may use the
+    Each argument is one state, or an array with one row for each of n states: (nq,) or (n, nq),
+    (nv,) or (n, nv). Single states are broadcast. Results are new arrays, with one row per state
+    if any argument has rows. Calls release the interpreter's lock, and several threads may use the
     same object.
 
     Parameters
@@ -39,8 +39,7 @@ class Dynamics(TreeDynamics):
     robot : Mechanism
     gravity : (3,) [m/s^2], world
     tree : bool
-        Whether functions that hold for trees alone leave out, instead of refusing, what makes
-        coordinates depend on each other or on time.
+        Whether functions for trees ignore constraints instead of refusing them.
 
     Attributes
     ----------
@@ -54,11 +53,11 @@ class Dynamics(TreeDynamics):
 
     Notes
     -----
-    Quaternions may have any length but zero, and stand for the rotation that they have at length
-    one. Time and memory are O(nb) (`mass_matrix`, Jacobians: of their size), but for what acts
-    along tendons and `PointSpring`, which goes through the dense Jacobians of `Kinematics`, state
-    by state. With inertia of tendons, `forward_acceleration` and `solve_mass` solve with the
-    dense mass matrix. Under constraints, time is O(nb) for each of their rows, state by state.
+    Quaternions may have any nonzero length, and are normalized. Time and memory are O(nb); for
+    `mass_matrix` and Jacobians, linear in their size. Forces of tendons and `PointSpring` use the
+    dense Jacobians of `Kinematics`, state by state. With inertia of tendons,
+    `forward_acceleration` and `solve_mass` use the dense mass matrix. With constraints, time is
+    O(nb) per constraint, state by state.
     """
 
     _with_constraints: ConstrainedDynamics | None = None
@@ -78,32 +77,32 @@ class Dynamics(TreeDynamics):
         contacts: Iterable[str] = (),
         stabilization: float = 0.0,
     ) -> tuple[Array, Multipliers]:
-        """Joint accelerations (nv,) under tau and all constraints, and what the constraints do.
+        """Joint accelerations (nv,) under tau and all constraints, and the multipliers.
 
         ``M a + bias + passive = tau + J_y^T wrenches + J^T lambda`` with ``J a + J' v = c``, where
-        c is zero but for motions [Sueda, Eq. 2.123]. Constraints may depend on each other, as those
-        of a planar loop do in space. Nothing pulls a state back onto the constraints that is off
-        them: a is such that ``J v`` stays what it is, unless there is `stabilization`.
+        c is zero except for motions [Sueda, Eq. 2.123]. Constraints may be redundant, such as
+        those of a planar loop in 3D. There is no stabilization by default: a is such that ``J v``
+        stays constant, unless `stabilization` is given.
 
         Parameters
         ----------
         q, v, tau : (nq,), (nv,), (nv,), or rows of them
             q must close all loops, to 1 mm or a thousandth.
         wrenches, passive
-            As of `inverse_dynamics`. Springs of joints that close loops are among the passive.
+            As for `inverse_dynamics`. Springs of joints that close loops are passive forces.
         time : float [s]
-            Of motions, whose second derivatives are taken there, from 9 ms before to 9 ms after.
+            Time of motions; their second derivatives use values from 9 ms before to 9 ms after.
         accelerations : mapping of names of joints of the tree to a number, (m,) or (n, m)
-            As of `hybrid_dynamics`: whatever drives these joints is among the multipliers. In the
-            place of a joint's motion, if it has one.
+            As for `hybrid_dynamics`: the forces that drive these joints are among the multipliers.
+            Replaces the joint's motion, if it has one.
         limits : names of coordinates, of joints with one coordinate that close loops, of tendons
-            These are at a bound, which pushes or is left and never pulls [Sueda, Eq. 2.125]. Equal
-            bounds hold both ways.
+            Those at a limit, which can push but not pull [Sueda, Eq. 2.125]. Equal limits
+            constrain both directions.
         contacts : names of contact points or of frames
-            Contact points push up or lift. Those that push stay where they are, as friction has no
-            limit; one with a radius rolls on the ground. A point that would lift where it is held,
-            and sink where it is let go, slides without friction. Frames stay where they are,
-            whatever force that takes.
+            Contact points push or lift off. Points that push do not slide, as friction is
+            unbounded; one with a radius rolls on the ground. A point that would lift off if fixed,
+            and penetrate if released, slides without friction. Frames are fixed in both
+            directions.
         stabilization : float [1/s]
             w of Baumgarte's ``g'' + 2 w g' + w^2 g = 0``.
 
@@ -115,10 +114,10 @@ class Dynamics(TreeDynamics):
         Raises
         ------
         StateError
-            For a state that is not closed, or constraints that contradict each other.
+            For a state with open loops, or contradictory constraints.
         ModelError
-            For unknown names; if something that is free moves without mass or inertia; for an
-            armature of a joint that closes a loop, or a spring of its free rotation.
+            For unknown names; if a degree of freedom has no mass or inertia; for an armature of a
+            joint that closes a loop, or a spring of its free rotation.
         """
         return self._constrained().acceleration(
             q, v, tau, wrenches, passive, time, accelerations, limits, contacts, stabilization
@@ -137,19 +136,20 @@ class Dynamics(TreeDynamics):
         limits: Iterable[str] = (),
         contacts: Iterable[str] = (),
     ) -> tuple[Array, Multipliers]:
-        """The least generalized forces (nv,) of actuators for accelerations a, with constraints.
+        """The smallest generalized forces (nv,) of actuators for accelerations a, with
+        constraints.
 
         The inverse of `constrained_acceleration`. Of all efforts u of actuated coordinates that
-        give a together with constraints, those of the least ``sum of weight u^2``. Limits and
-        contact points do not pull, and those that a leaves do nothing.
+        result in a, together with constraint forces, those of the least ``sum of weight u^2``.
+        Limits and contact points do not pull, and have no force if a opens them.
 
         Parameters
         ----------
         q, v, a : (nq,), (nv,), (nv,), or rows of them
-            a must be what constraints allow. Motions may accelerate in any way; their drives
-            give what that takes.
+            a must satisfy the constraints. Motions may have any acceleration; the forces that
+            drive them are unbounded.
         wrenches, passive, limits, contacts
-            As of `constrained_acceleration`.
+            As for `constrained_acceleration`.
         actuated : names of coordinates, or None
             None for those of ``robot.actuated_names``, as a controller has them.
         weights : mapping of names of actuated coordinates to a positive number
@@ -158,17 +158,17 @@ class Dynamics(TreeDynamics):
         Returns
         -------
         tau : (nv,)
-            Zero but for what is actuated, ``tau[robot.actuated]``; efforts of a joint that closes
-            a loop are in the forces of the tree that do the same.
+            Zero except for actuated coordinates, ``tau[robot.actuated]``; efforts of a joint that
+            closes a loop are replaced by equivalent forces of the tree.
         multipliers : Multipliers
 
         Raises
         ------
         StateError
-            For accelerations that constraints do not allow, or that no efforts give; also where
+            For accelerations that violate constraints, or that no efforts can produce; also if
             limits or contact points would have to pull.
         ModelError
-            For unknown names; for loops as of `constrained_acceleration`.
+            For unknown names; for loops as for `constrained_acceleration`.
         """
         return self._constrained().inverse(
             q, v, a, wrenches, passive, actuated, weights, limits, contacts
@@ -184,34 +184,36 @@ class Dynamics(TreeDynamics):
         seed: int = 0,
         time: float = 0.0,
     ) -> IKResult:
-        """A pose that reaches targets, within limits, with loops and couplings closed.
+        """A configuration that reaches targets, within limits, with loops and couplings satisfied.
 
-        One set of targets at a time. Equal calls give equal poses.
+        One set of targets per call. Equal calls return equal results.
 
         Parameters
         ----------
         targets : FrameTarget, CenterOfMassTarget or PostureTarget, or several of them
         q0 : (nq,) or None
-            Where to begin, and what angles are to be near to within whole turns; home if None.
+            Initial guess; angles of the result are near it within whole turns. Home if None.
         fixed : names of joints
-            They stay where q0 has them: ("floating_base",) keeps a base.
+            Their coordinates stay at q0: ("floating_base",) fixes the base.
         restarts : int
-            Further tries at most, at random poses, where floating bodies stay as they are in q0.
+            Largest number of further attempts from random configurations, with floating bodies at
+            q0.
         seed : int
-            Of these poses.
+            Seed of these configurations.
         time : float [s]
-            At which to take the motions of joints and tendons.
+            Time at which motions are evaluated.
 
         Returns
         -------
         IKResult
-            True in a condition if all targets are reached. If not, the nearest pose that was
-            found, and what is left of each target. That a target is out of reach is not proven.
+            True in a condition if all targets are reached. If not, the best configuration that was
+            found, and the remaining error of each target. This does not prove that a target is out
+            of reach.
 
         Raises
         ------
         ModelError
-            For names of no frames, joints or coordinates.
+            For unknown names of frames, joints or coordinates.
         StateError
             For wrong shapes, values that are not finite, or no target with a finite tolerance.
         """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Knot:
-    """What can be read of a simulation between two steps.
+    """Quantities of a simulation that can be read between two steps.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Knot:
     def dynamics(self) -> Dynamics:
         """Dynamics in joint coordinates of this robot under this gravity, for controllers.
 
-        Made when first asked for, and kept.
+        Created at the first access, and cached.
         """
         if self._dynamics is None:
             # Its kernels take a tenth of a second to import, which most simulations never need.
@@ -93,9 +93,9 @@ class Knot:
 
     @property
     def q(self) -> Array:
-        """Joint coordinates (nq,), a read-only copy; angles go on over turns.
+        """Joint coordinates (nq,), a read-only copy; angles count full turns.
 
-        `set_state` puts the robot somewhere else.
+        To change them, use `set_state`.
         """
         return read_only(self.parts.state.q[: self.robot.nq].copy())
 
@@ -106,11 +106,11 @@ class Knot:
 
     @property
     def torques(self) -> Array:
-        """What drove the joints in the last step, (nv,) [N m or N]; 0 before the first.
+        """Torques or forces of the last step, (nv,) [N m or N]; 0 before the first step.
 
-        A read-only copy: torques are given to `step`, or returned by a controller.
+        A read-only copy: torques are passed to `step`, or returned by a controller.
 
-        Of servos within the step, what they gave over it.
+        For implicit PD, the mean torques over the step.
         """
         counters = self.engine.counters
         if counters.steps == 0:
@@ -121,9 +121,10 @@ class Knot:
 
     @property
     def last_step(self) -> LastStep | None:
-        """What the last step knows: factors, active contacts, impulses; None before the first.
+        """Results of the last step: factors, active contacts, impulses; None before the first
+        step.
 
-        It is read where the step has left it, for derivatives, without running it again.
+        These are views of the memory of the step, for derivatives, without running it again.
         """
         return last_step(self.parts) if self.steps else None
 
@@ -138,7 +139,7 @@ class Knot:
         return read_sensor(self, self.robot.sensor(name))
 
     def wrench(self, body: str) -> Array:
-        """What `apply_wrench` pushes a body with about its centre of mass, (6,) [N, N m], world.
+        """The wrench of `apply_wrench` on a body about its centre of mass, (6,) [N, N m], world.
 
         By the name of the body, or of one of its frames. A read-only copy.
         """
@@ -146,12 +147,13 @@ class Knot:
         return read_only(np.array(self.parts.loads.external["w"][index]))
 
     def joint_wrenches(self) -> dict[str, Array]:
-        """What each joint's constraints do to its child, (6,): force [N] and torque [N m], world.
+        """Wrench of each joint's constraints on its child, (6,): force [N] and torque [N m],
+        world.
 
-        At the joint's point on the child; the mean over the last interval, from the constraint
-        impulses at its beginning, in the joint's present directions. The forces along its free
-        coordinates (springs, limits, actuators) are not in it. Where constraints are redundant,
-        how they share a load is not determined, and differs from solver to solver.
+        At the joint's point on the child; the mean over the last step, from the constraint
+        impulses at its beginning, in the joint's present directions. Forces along free coordinates
+        (springs, limits, actuators) are not included. If constraints are redundant, the
+        distribution of a load among them is undetermined, and depends on the solver.
         """
         engine = self.engine
         return readings.joint_wrenches(self.robot, engine.parts, engine.last_interval)
@@ -159,8 +161,8 @@ class Knot:
     def accelerations(self) -> Array:
         """Accelerations (nb, 6) at the knot: of centres of mass [m/s^2], angular [rad/s^2]; world.
 
-        From the velocities at the knot and over the interval before it, so that they lag behind
-        by a quarter of the timestep; zero before the first step.
+        From the velocities at the knot and over the step before it, so that they are delayed by a
+        quarter of the time step; zero before the first step.
         """
         state = self.parts.state
         return readings.accelerations(state.bodies, state.last_dt[0])
@@ -187,7 +189,7 @@ class Knot:
     def min_gap(self, within: float = 0.1) -> float:
         """Smallest gap at the knot [m]: of contact points, and of shapes nearer than `within`.
 
-        Infinite without contacts, or if no shapes are as near.
+        Infinite without contacts, or if no shapes are that near.
         """
         return readings.min_gap(self.robot, self.parts, within)
 
@@ -200,7 +202,7 @@ class Knot:
         return readings.shape_gaps(parts.model, parts.state, parts.work, within)
 
     def contacts(self, ground: bool = True) -> list[Contact]:
-        """All contacts near enough to have been in the equations of the last interval.
+        """All active contacts of the last step, closed or near.
 
         Contact points with the ground (unless `ground` is False), shapes with obstacles and with
         each other; none before the first step.
@@ -215,8 +217,8 @@ class Knot:
     def limit_forces(self) -> Array:
         """Generalized forces of joint limits, dry joint friction and bearings, (nv,) [N, N m].
 
-        The mean over the last interval, on the coordinates of the tree: those of joints that close
-        loops, and of tendons, are in `limit_forces_of`. Constraints of the joints are in
+        The mean over the last step, along the coordinates of the tree. For joints that close
+        loops, and for tendons, see `limit_forces_of`; for constraints of joints, see
         `joint_wrenches`.
         """
         parts, interval = self.parts, self.engine.last_interval
@@ -224,9 +226,9 @@ class Knot:
         return readings.limit_forces(parts.model, parts.state, guesses, interval)[: self.robot.nv]
 
     def limit_forces_of(self, name: str) -> Array:
-        """The same of one joint, that may close a loop, (joint.nv,), or along a tendon, (1,).
+        """Limit forces of one joint, which may close a loop, (joint.nv,), or along a tendon, (1,).
 
-        Along a tendon's length, so that what keeps it from growing is negative.
+        Along a tendon's length: negative at an upper limit.
 
         Raises
         ------
@@ -237,7 +239,7 @@ class Knot:
         return readings.limit_forces_of(self.robot, engine.parts, name, engine.last_interval)
 
     def bearing_forces(self, name: str) -> BearingForces:
-        """What the pads of a joint's bearing press with, and their friction [Sueda, Eq. 2.118].
+        """Normal forces of the pads of a joint's bearing, and their friction [Sueda, Eq. 2.118].
 
         Means over the last interval, from the impulses at its beginning; 0 before the first step.
 
@@ -250,10 +252,10 @@ class Knot:
         return readings.bearing_forces(self.robot, engine.parts, name, engine.last_interval)
 
     def coupling_forces(self) -> dict[str, float]:
-        """What each coupling does to the coordinate of its joint: a torque [N m] or a force [N].
+        """Generalized force of each coupling on the coordinate of its joint [N m or N].
 
-        On that of its source it acts with minus the ratio of this. The mean over the last
-        interval, of order dt only after the first step; 0 before that.
+        The force on the coordinate of its source is minus the ratio times this force. The mean
+        over the last step; accurate to first order in dt after the first step, and 0 before.
         """
         impulses = self.parts.state.couplings["impulse"]
         names = [coupling.name for coupling in self.robot.couplings]
@@ -261,15 +263,16 @@ class Knot:
         return dict(zip(names, forces, strict=True))
 
     def drive_forces(self) -> dict[str, float | Array]:
-        """What moves each driven joint along its `motion`: a torque [N m] or a force [N].
+        """Force or torque that drives each joint along its `motion` [N or N m].
 
-        Of a joint with several coordinates they are (nv,), those of a free rotation in child axes.
+        For a joint with several coordinates, (nv,); for a free rotation, in child axes.
 
-        What holds a joint or a tendon whose limits are equal is among them. It acts on the
-        coordinate, from the parent on the child: all that the motion needs but the torques given to
-        the step; the joint's own spring, damper and rotor are part of the drive. It is the mean
-        over the last interval, from the impulse at its beginning, so that it belongs to the knot
-        before the present one; of order dt only after the first step. 0 before that.
+        Forces that lock joints or tendons with equal limits are included. The force acts along the
+        coordinate, from the parent on the child. It is the total force of the motion without the
+        torques given to the step; the joint's own spring, damper and rotor are part of the drive.
+        The value is the mean over the last step, from the impulse at its beginning, so that it
+        belongs to the previous knot; accurate to first order in dt after the first step, and 0
+        before.
         """
         parts, interval = self.parts, self.engine.last_interval
         return readings.drive_forces(self.robot, parts.state, interval)
@@ -277,7 +280,7 @@ class Knot:
     def contact_forces(self) -> Array:
         """Force of the ground on each contact, (nc, 3) [N], world, mean of the last interval.
 
-        Zero before the first step, as nothing has pushed yet.
+        Zero before the first step.
         """
         engine = self.engine
         return readings.contact_forces(self.robot, engine.parts, engine.last_interval)

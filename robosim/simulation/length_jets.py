@@ -133,8 +133,8 @@ def length_slopes(moving: MovingBodies, element: Tendon | PointSpring) -> Length
     if not np.all(np.isfinite(parts)):
         kind = "spring" if isinstance(element, PointSpring) else "tendon"
         raise StateError(
-            f"{kind} '{element.name}' has no second derivatives where it is: its path runs at the "
-            "middle of a sphere, or ends on what it bends around"
+            f"{kind} '{element.name}' has no second derivatives where it is: its path passes "
+            "through the centre of a sphere, or ends on a surface around which it wraps"
         )
     return LengthSlopes(
         float(parts[0].flat[0]),

@@ -69,34 +69,34 @@ def linearize(
     parameters: Sequence[str] = (),
     contact_speed: float | None = None,
 ) -> Linearization:
-    """The next step of a simulation to first order, from a start at its q and v.
+    """Linearize the next step of a simulation, from a start at its q and v.
 
     Parameters
     ----------
     sim : Simulation, MinimalSimulation, BatchSimulation, or a sequence of simulations of one robot
-        Stays as it is. Of several all arrays have a row for each in front, and `contacts` is a
-        tuple for each.
+        Is not changed. For several states, all arrays have a leading axis over the states, and
+        `contacts` is one tuple per state.
     torques : (nu,) or (nv,) or None
-        Held over the step; None takes those of the last step (`sim.torques`), or none with a
-        controller. Of several simulations also (n, nu) or (n, nv), a row for each.
+        Constant over the step; None for those of the last step (`sim.torques`), or zero with a
+        controller. For several simulations also (n, nu) or (n, nv).
     controller : PD or None
-        Acts in the step: A is that of the closed loop.
+        Included in the step: A is that of the closed loop.
     parameters : names
         See `robosim.derivatives.PARAMETERS`.
     contact_speed : float or None [m/s]
-        Smooths contacts: the slack of one that is closed. Derivatives are those of the problem
-        relaxed so; None takes the simulation's own, which is next to none. Not for a
-        MinimalSimulation, in which nothing touches.
+        Smoothing of contacts: the relaxation of closed contacts. Derivatives are those of the
+        relaxed problem; None for the simulation's own value, which is very small by default. Not
+        for a MinimalSimulation, which has no contacts.
 
     Raises
     ------
     ConvergenceError
-        If the step cannot be solved; of several states with the number of the first of these.
+        If the step cannot be solved; for several states with the index of the first failed one.
     ModelError
         For a joint with a bearing.
     OptionError
-        For an unknown parameter, or one that is not part of the equations, for what is no
-        simulation, or if kernels are compiled by plain numba.
+        For an unknown parameter, or one that is not part of the equations, for an argument that is
+        no simulation, or if kernels are compiled by plain numba.
     ControllerError
         For torques of a wrong shape, or a PD for another robot.
     """

@@ -71,8 +71,8 @@ def _held(robot: Mechanism, massless: str) -> Mechanism:
         if joint.child in ends and joint in robot.tree_joints:
             if massless == "refuse":
                 raise ModelError(
-                    f"has no mass, but hangs on the moving joint '{joint.name}', and nothing says "
-                    "how it moves; give it an <inertial>, make the joint fixed, or hold it: "
+                    f"has no mass, but hangs on the moving joint '{joint.name}', and its motion "
+                    "is undetermined; give it an <inertial>, make the joint fixed, or hold it: "
                     "Simulation(robot, massless='lock')",
                     element=f"link '{joint.child}'",
                     file=robot.source,

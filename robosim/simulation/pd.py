@@ -199,7 +199,7 @@ class PD:
         """Torques (nu,) for the simulation's present state; for one that is not implicit."""
         if self.gains["implicit"].any():
             raise ControllerError(
-                "an implicit PD is part of the step: hand it to run() or stream() itself"
+                "an implicit PD is part of the step: pass it directly to run() or stream()"
             )
         g = self.gains
         self.aim(g, sim.time)

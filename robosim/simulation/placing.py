@@ -59,6 +59,7 @@ def place(sim: Placeable, q: ArrayLike | None, gap: float) -> Array:
             break
         pose[2] -= left
     raise StateError(
-        f"robot '{robot.name}' finds nothing to stand {gap:g} m above, within {REACH:g} m: give it "
+        f"robot '{robot.name}' has no ground or obstacle to stand {gap:g} m above, within "
+        f"{REACH:g} m: give it "
         "contacts and ground or an obstacle below it"
     )

@@ -37,7 +37,7 @@ GROUND = "ground"
 
 @dataclass(frozen=True)
 class Contact:
-    """Where a body touches another one, or nearly does.
+    """An active contact of a body: closed, or nearly closed.
 
     Attributes
     ----------
@@ -49,13 +49,13 @@ class Contact:
     gap : float [m]
     force : (3,) [N], of the other on the body, world; the mean over the last interval
     velocity : (3,) [m/s], of the body there as seen from the other, world, at the knot
-        Across the normal it is the slip, but for what surfaces move by themselves.
+        The tangential part is the slip, without surface velocities.
     is_point : bool
         Whether it is one of ``robot.contacts`` with the ground.
     moment : (3,) [N m], of torsional and rolling friction on the body, world; a mean as the force
     link, other_link : str
-        Of which links the two shapes are that touch: frames of the bodies, as links that were
-        merged into one body are; for what is no body, as `other`.
+        Names of the links of the two shapes, also of links that were merged into one body; for an
+        obstacle or the ground, as `other`.
     """
 
     body: str

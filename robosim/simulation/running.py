@@ -74,8 +74,9 @@ class Running:
         """Raise an error while a controller is asked, or while another thread takes steps."""
         if self._asking:
             raise ControllerError(
-                "a controller has to return torques before its simulation can go on or start "
-                "again: take steps one by one with step(), and start again between them; to look "
+                "a controller has to return torques before its simulation can take a step or "
+                "start again: take steps one by one with step(), and start again between them; to "
+                "look "
                 "ahead, step a copy()"
             )
         self._engine.refuse_if_busy()

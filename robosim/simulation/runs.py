@@ -67,14 +67,14 @@ class Runs:
         """Leaves errors as they are."""
 
     def set_controls(self, controls: ArrayLike) -> None:
-        """Let implicit actuators act by these, until others are given or a start is set.
+        """Set controls of implicit actuators, until the next call or the next start.
 
         Parameters
         ----------
         controls : (number of actuators,)
-            In the order of ``robot.actuators``: activations of those that have one, controls of
-            the others, kept within their ranges. Those that are not implicit take no notice;
-            `robosim.actuators.Drive` hands over what is for either.
+            In the order of ``robot.actuators``: activations for actuators with activation
+            dynamics, controls for the others, clipped to their ranges. Values of explicit
+            actuators are ignored; `robosim.actuators.Drive` serves both.
 
         Raises
         ------
@@ -104,13 +104,13 @@ class Runs:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(
-            f"a {type(self).__name__} cannot be pickled, as compiled code holds on to its memory: "
-            "let the other process make its own, and hand over q, v and time, or what "
-            "Simulation.save has written"
+            f"a {type(self).__name__} cannot be pickled, as compiled code refers to its memory: "
+            "create another one in the other process, and pass q, v and time, or a file of "
+            "Simulation.save"
         )
 
     def step(self, tau: ArrayLike | None = None) -> StepInfo:
-        """Advance by one timestep under torques held over it.
+        """Advance by one time step, with torques that are constant over the step.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class Runs:
         Raises
         ------
         ConvergenceError
-            If the equations could not be solved; the state is left where it was.
+            If the equations could not be solved; the state is not changed.
         ControllerError
             For a wrong shape or a value that is not finite.
         """
@@ -143,18 +143,18 @@ class Runs:
         progress : bool
             Whether to show a progress bar on stderr.
         every : int
-            Steps from one sample of the log to the next. The motion does not depend on it. In
-            maximal coordinates, where nothing touches and no torques act, steps that are not
-            logged take two thirds of the time, as nobody asks for the velocities at their ends.
+            Number of steps between samples of the log. The motion does not depend on it. In
+            maximal coordinates, without contacts and torques, steps that are not logged take two
+            thirds of the time, because the velocities at their ends are not computed.
         also : str or sequence of str
-            What to log beside the motion, read at each sample's knot: "sensors", "contacts",
-            "frames", "joint_wrenches", or one of a kind, such as "frame:FR_foot". The motion does
-            not depend on it. `Log.extra` has the columns.
+            Further quantities to log, evaluated at the time of each sample: "sensors", "contacts",
+            "frames", "joint_wrenches", or a single one, such as "frame:FR_foot". The motion does
+            not depend on it. `Log.extra` contains the columns.
 
         Raises
         ------
         ConvergenceError, ControllerError
-            From the step that failed; the simulation stays at the knot before it.
+            If a step fails; the simulation keeps the state before that step.
         """
         chunks = []
         total = self._running.steps_of(seconds)
@@ -176,20 +176,20 @@ class Runs:
         every: int = 1,
         also: str | Sequence[str] | Also = (),
     ) -> Iterator[Chunk]:
-        """Simulate for some time, a piece at a time: memory stays bounded however long it runs.
+        """Simulate for some time, in chunks, with bounded memory for runs of any length.
 
         Parameters
         ----------
-        seconds, controller : as for `run`; infinite seconds go on for ever
+        seconds, controller : as for `run`; seconds may be infinite
         chunk_steps : int or None
-            Steps per chunk, or more to have whole multiples of `every`.
+            Steps per chunk, rounded up to a multiple of `every`.
         every, also : as for `run`
             An `Also` may be read less often.
 
         Yields
         ------
         Chunk
-            Samples since the last one. If a step fails, what was done before it is yielded first.
+            Samples since the last chunk. If a step fails, the samples before it are yielded first.
         """
         left = self._running.steps_of(seconds)
         control = None if controller is None else resolve(self.robot, controller, self.timestep)

@@ -47,58 +47,58 @@ class Simulation(Knot, Frames, Runs):
         Largest residual of the step equations: of the dynamics as a velocity in the mass metric,
         of joints and contacts as a violation over the timestep.
     contact_speed : float [m/s]
-        Scale of the velocity with which a resting contact creeps, and of its gap over the
-        timestep: the interior point stops there.
+        Relaxation of closed contacts at which the interior point stops: the scale of their creep
+        velocity, and of their gap divided by the timestep.
     friction_cone : str
-        "second_order", the exact cone, or "linearized", a polygon [Bruedigam2023, Eqs. 29d-f].
+        "second_order", the exact cone, or "linearized", a pyramid [Bruedigam2023, Eqs. 29d-f].
     friction_facets : int or None
-        Facets of the linearized cone, and only of that, even, 4 to 16; None for 4.
+        Facets of the linearized cone: even, 4 to 16; None for 4. Only for the linearized cone.
     restitution_threshold : float [m/s]
-        What approaches more slowly does not bounce, whatever its `restitution`, but stays.
+        Contacts with a lower approach speed do not rebound, for any `restitution`.
     max_iterations : int
         Newton iterations per attempt.
     max_substeps : int
-        Into how many parts at most a step is divided when its equations cannot be solved.
+        Largest number of substeps into which a step is divided if its equations cannot be solved.
     order : int
-        2, or 4: seven steps of order two, combined. While a contact or a limit is active, or
-        with servos, steps are of order two all the same, and say so.
+        2, or 4: a composition of seven steps of order two. Steps with active contacts or limits,
+        or with implicit PD, have order two in any case, as `StepInfo.order` reports.
     solver : str or None
-        "articulated" eliminates a tree along its joints, with loops and couplings, of which those
-        that share joints make six equations at most; "ldu" any mechanism with all multipliers,
-        more slowly. By default the former works on what it can, and
-        where it cannot solve a step, as may happen with many stiff contacts, the latter goes on for
-        2 steps, the next time for 4, and so on.
+        "articulated" eliminates along the joints of a tree. Loops and couplings are supported if
+        those that share joints have at most six equations. "ldu" solves any mechanism with all
+        multipliers, and is slower. By default the former is used if it supports the robot. If it
+        cannot solve a step, as may happen with many stiff contacts, the latter takes 2 steps, the
+        next time 4, and so on.
     lanes : bool
-        Take steps of runs with all four legs side by side in the lanes of vector registers, where
-        the robot has four limbs alike: in about six tenths of the time, for half a minute more of
-        compiling the first time. The motion is the same as far as the tolerance goes, but no longer
-        to the last bit however a run is divided.
+        Compute the steps of `run` and `stream` with the four legs in SIMD lanes, if the robot has
+        four similar limbs. A step takes about six tenths of the time, and the kernels are compiled
+        once more, for half a minute. The motion is the same within the tolerance. It is not
+        bit-identical for runs that are divided differently.
     massless : "refuse" or "lock"
-        What becomes of links without mass whose motion nothing determines: an error, or they stay
-        where they are at home.
+        Treatment of massless links whose motion is undetermined: an error, or locked in their home
+        pose.
     impossible_inertia : "refuse" or "ball"
-        What becomes of inertias that are not positive definite: an error, or that of a ball of
-        water of the same mass.
+        Treatment of inertias that are not positive definite: an error, or replaced by that of a
+        ball of water of the same mass.
     velocity_limits : bool
-        Whether joints keep their `velocity_limit`, by whatever force along their coordinates that
-        takes: no entry of `v` of such a joint is then beyond it. Driven joints are led by their
-        motions, whatever the limit.
+        Whether the `velocity_limit` of joints is enforced, with a force of any size along the
+        coordinate: no entry of `v` of such a joint then exceeds the limit. Driven joints follow
+        their motions, regardless of the limit.
 
     Attributes
     ----------
     solver : str
         The one in use.
     lanes : bool
-        Whether limbs are taken side by side: asked for, and the robot has them, without torsional
-        or rolling friction on the ground.
+        Whether limbs are computed in SIMD lanes: if requested, and if the robot has similar limbs
+        without torsional or rolling friction on the ground.
     steps, fourth_order_steps : int
-        Done since the state was set: all, and those of order four.
+        Number of steps since the state was set: all steps, and those of order four.
     order : int
     state : BodyState
         The bodies at the knot.
     engine, held, start : Engine, Held, Start
-        What takes the steps, what acts over them, and what sets the state: for other modules of
-        robosim, not for users, and free to change, as `parts` are.
+        Internal objects that take the steps, hold the loads and set the state. Like `parts`, they
+        are for other modules of robosim, not for users, and may change.
 
     Raises
     ------
@@ -173,7 +173,7 @@ class Simulation(Knot, Frames, Runs):
         self.state = BodyState(engine.parts.state)
 
     def place(self, q: ArrayLike | None = None, gap: float = 0.01) -> None:
-        """Set the robot down at rest: its lowest contact a gap [m] above what it may touch.
+        """Place the robot at rest, its lowest contact a gap [m] above the ground or an obstacle.
 
         Parameters
         ----------
@@ -191,9 +191,9 @@ class Simulation(Knot, Frames, Runs):
         place(self, q, gap)
 
     def copy(self, state: State | None = None) -> Simulation:
-        """A simulation of the same robot in the same state that goes its own way.
+        """An independent simulation of the same robot in the same state.
 
-        It takes the same steps as this one, to the last bit.
+        Its steps are bit-identical to those of this simulation.
 
         Parameters
         ----------
@@ -225,10 +225,10 @@ class Simulation(Knot, Frames, Runs):
         self.set_state(q, v, time)
 
     def restore(self, other: Simulation) -> None:
-        """Go to the state of another simulation of the same robot; or back to a `copy`'s.
+        """Copy the state of another simulation of the same robot, for example of a `copy`.
 
-        From there it takes the same steps as the other, to the last bit, which `set_state` cannot
-        promise: there contacts and guesses start anew. Much faster than a new copy.
+        All further steps are bit-identical to those of the other simulation. In contrast,
+        `set_state` resets contacts and guesses. Much faster than a new copy.
 
         Parameters
         ----------
@@ -249,9 +249,9 @@ class Simulation(Knot, Frames, Runs):
         self.held.release_servos()
 
     def save(self, path: str | Path) -> None:
-        """Write what this simulation goes on from, for `load` in this or another process.
+        """Write a checkpoint, for `load` in this or another process.
 
-        The file does not hold the robot, and holds no controller.
+        The file contains neither the robot nor a controller.
 
         Parameters
         ----------
@@ -267,10 +267,10 @@ class Simulation(Knot, Frames, Runs):
         saved.save(self.engine, self.options, self.torques, path)
 
     def load(self, path: str | Path) -> None:
-        """Go to the state that `save` has written, as `restore` does to another simulation's.
+        """Restore a checkpoint that `save` has written.
 
-        From there it takes the same steps as the one that was saved, to the last bit, on a
-        processor that rounds alike.
+        All further steps are bit-identical to those of the saved simulation, on processors with
+        the same rounding.
 
         Parameters
         ----------
@@ -290,7 +290,7 @@ class Simulation(Knot, Frames, Runs):
         self.held.release_servos()
 
     def check_alike(self, other: object) -> None:
-        """Refuse a simulation that this one cannot go on from; see `restore`."""
+        """Refuse a simulation whose state this one cannot take over; see `restore`."""
         if not self.is_like(other):
             raise StateError(
                 "a simulation can go to the state of a Simulation of the same robot (one Mechanism "
@@ -334,18 +334,18 @@ class Simulation(Knot, Frames, Runs):
     ) -> None:
         """Put the robot at joint coordinates q (nq,), moving at v (nv,).
 
-        Driven joints are put where their motions are. Closed loops and couplings are then
-        satisfied by moving the bodies by as little as possible in the mass metric, and their
-        velocities likewise: q and v need to be
-        consistent only roughly, and what became of them is read from the simulation. Where that
-        leads beyond a limit, a pose near q is searched for that keeps all limits.
+        Driven joints are placed on their motions. Then configuration and velocities are projected
+        onto closed loops and couplings, by the smallest change in the mass metric. So q and v need
+        to be consistent only approximately; read the projected values from the simulation. If the
+        projection violates a limit, a configuration near q is searched for that satisfies all
+        limits.
 
-        Loops can often be assembled in several ways. Which one it is to be, q says as a guess,
-        and `hold` and `signs` say for certain.
+        Loops can often be closed in several configurations. By default the one near q is used;
+        `hold` and `signs` select one explicitly.
 
-        This is a start: nothing has pushed yet, and wrenches that were applied before are taken
-        away. To go on from the state of another simulation, or back to an earlier one, as if
-        nothing had come in between, there are `copy` and `restore`.
+        This is a start: contact impulses are zero, and wrenches that were applied before are
+        removed. To continue from the state of another simulation, or from an earlier state, use
+        `copy` and `restore`.
 
         Parameters
         ----------
@@ -355,9 +355,9 @@ class Simulation(Knot, Frames, Runs):
             At rest if None.
         time : float [s]
         hold : names of joints
-            Their coordinates are kept exactly as given while loops are closed, limits or not.
+            Their coordinates are kept exactly as given while loops are closed, even beyond limits.
         signs : mapping of coordinate of the tree to 1 or -1, or None
-            On which side of zero coordinates are to be, as an elbow that is to be bent outward.
+            Required signs of coordinates, for example of an elbow that has to be bent outward.
 
         Raises
         ------
@@ -397,7 +397,7 @@ class Simulation(Knot, Frames, Runs):
         self.start.at_bodies(x, q, v, omega, time)
 
     def motions_ahead(self, n: int) -> Array:
-        """Values and rates of the driven coordinates now and at n knots to come, (n + 1, nd, 2)."""
+        """Values and rates of driven coordinates, now and at the next n knots, (n + 1, nd, 2)."""
         counters = self.engine.counters
         return self._motions.at(counters.start_time, counters.steps, n + 1)
 
@@ -408,19 +408,19 @@ class Simulation(Knot, Frames, Runs):
         torque: ArrayLike = (0.0, 0.0, 0.0),
         point: ArrayLike | None = None,
     ) -> None:
-        """Push a body from now on, until another wrench is applied to it, or a start is set.
+        """Apply a wrench to a body, until the next wrench on the same body or the next start.
 
         Parameters
         ----------
         body : str
-            Or another frame, such as a link that was merged into a body: pushes the body that
-            has the frame, which holds one wrench, the last one.
+            Or another frame, such as a link that was merged into a body: the wrench acts on the
+            body of the frame. Each body has one wrench, the last one.
         force : (3,) [N], world axes
         torque : (3,) [N m], world axes
         point : (3,) [m] or None
-            Where the force acts now, world coordinates; if None, at the body's centre of mass, or
-            at the frame's origin. The wrench is held as it is over the following steps, however
-            the body moves.
+            Point of application at the time of the call, world coordinates; if None, the body's
+            centre of mass, or the frame's origin. The wrench on the body is then constant in world
+            axes, for any motion of the body.
 
         Raises
         ------

@@ -271,7 +271,7 @@ class Start:
         raise StateError(
             f"no start was found that closes {best[0].open_names or self._constraints()} within "
             f"all limits: {'; '.join(told[:MOST_TOLD])}. Widen a limit or correct the lengths, or "
-            "give a q near the assembly that is meant, or hold its joints there"
+            "give a q near the configuration that you want, or hold its joints there"
         )
 
     def _constraints(self) -> list[str]:
@@ -339,8 +339,8 @@ class Start:
                 off.append(f"coupling '{coupling.name}'")
         if off:
             raise StateError(
-                f"the velocities cannot satisfy all constraints at once: {', '.join(off)} cannot "
-                "be met beside the others"
+                f"the velocities cannot satisfy all constraints at once: {', '.join(off)} "
+                "conflict with the others"
             )
 
     def _other_starts(self, held: NDArray[np.int64]) -> Iterator[Array]:

@@ -1,4 +1,4 @@
-"""What a step took."""
+"""Statistics of a time step."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from typing import NamedTuple
 
 
 class StepInfo(NamedTuple):
-    """What a step took.
+    """Statistics of a time step.
 
     Attributes
     ----------
     iterations : int
         Newton iterations, of all attempts and substeps.
     residual : float [m/s]
-        Largest residual of the equations that was left.
+        Largest remaining residual of the equations.
     status : str
-        "converged"; a step that is not raises `ConvergenceError` instead.
+        "converged"; otherwise `ConvergenceError` is raised.
     substeps : int
-        1, or the number of parts that the step was divided into.
+        1, or the number of substeps into which the step was divided.
     violation : float [m, or the sine of half an angle]
-        Largest violation of a joint at the new knot.
+        Largest violation of a joint at the end of the step.
     gap : float [m]
-        Smallest gap of a contact at the new knot; inf without contacts.
+        Smallest gap of a contact at the end of the step; inf without contacts.
     order : int
-        Of the step: 2, or 4 if that was asked for and the motion was smooth.
+        Order of the step: 2, or 4 if requested and if the motion was smooth.
     """
 
     iterations: int

@@ -144,7 +144,7 @@ class OnRay:
             self._ray.init(address=asked, log_to_driver=False, logging_level=logging.ERROR)
         except (OSError, ValueError, RuntimeError) as error:
             raise OptionError(
-                f"no cluster of Ray answers at '{asked or 'local'}': {error}; "
+                f"no Ray cluster was found at '{asked or 'local'}': {error}; "
                 "start one by `ray start --head`, or leave the address out"
             ) from None
 

@@ -270,7 +270,7 @@ def test_use_out_of_turn() -> None:
         ({"task": 3}, "must be a Task"),
         ({"frictoin": 3}, "CartPole has no setting 'frictoin'"),
         ({"task": CartPole(), "steps": 2}, "made already"),
-        ({"task": Task}, "no robot of its own"),
+        ({"task": Task}, "no default robot"),
         ({"delay": (0.2, 0.1)}, "delay must be"),
         ({"noise": -1.0}, "noise must be zero or more"),
         ({"steps": 0}, "steps must be"),

@@ -119,7 +119,7 @@ def test_wrong_input():
             identify(robot, log, names)
     with pytest.raises(LogError, match="other columns of q"):
         identify(chain(3), log, ["mass:link1"])
-    with pytest.raises(LogError, match="a step takes two"):
+    with pytest.raises(LogError, match="a step needs two"):
         identify(robot, replace(log, samples=log.samples.thinned(1000)), ["mass:link1"])
     bad = log.samples.v.copy()
     bad[3, 1] = np.nan

@@ -219,7 +219,7 @@ def test_what_is_out_of_reach_is_no_trajectory() -> None:
     assert not found.feasible
     assert found.worst[0] == "dynamics"
     for call in (found.controller, found.view):
-        with pytest.raises(StateError, match="this is none: 'dynamics' is violated by"):
+        with pytest.raises(StateError, match="this one is not: 'dynamics' is violated by"):
             call()  # type: ignore[operator]
 
 

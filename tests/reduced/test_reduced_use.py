@@ -133,7 +133,7 @@ def test_controllers_agree() -> None:
         ends.append(np.concatenate((sim.q, log.tau[-1])))
     np.testing.assert_allclose(ends[1], ends[0], rtol=0, atol=1e-13)
     compiled = Compiled(robot, lambda t, q, v, tau: None)
-    with pytest.raises(ControllerError, match="takes no compiled controller as such"):
+    with pytest.raises(ControllerError, match="does not accept compiled controllers"):
         ReducedSimulation(robot).run(0.1, compiled)
     with pytest.raises(ControllerError, match="implicit PD is part of a step of method='euler'"):
         ReducedSimulation(robot, method="adaptive").run(
@@ -244,7 +244,7 @@ def test_limits_may_be_ignored() -> None:
     assert 2.0 <= sim.q[0] <= 2.01 + 1e-9
     free = ReducedSimulation(spline, 0.1, method="adaptive")
     free.set_state([1.5], [1.0])
-    with pytest.raises(ConvergenceError, match="joint 'j' comes to the end of its spline"):
+    with pytest.raises(ConvergenceError, match="joint 'j' reaches the end of its spline"):
         free.run(1.0)
 
 

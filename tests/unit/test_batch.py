@@ -259,7 +259,7 @@ def test_what_is_wrong_is_told(feet: Any) -> None:
         batch.rollout(2, np.zeros(3))
     with pytest.raises(ControllerError, match="kp must be finite"):
         batch.rollout(2, kp=np.full(robot.nu, np.nan))
-    with pytest.raises(ControllerError, match="controllers that are compiled"):
+    with pytest.raises(ControllerError, match="needs a compiled controller"):
         batch.rollout(2, controller=lambda sim: None)
     with pytest.raises(ControllerError, match="must be 5 PD"):
         batch.rollout(2, controller=[stand(robot)])

@@ -207,7 +207,7 @@ class TestCommand:
         listed = invoke().stdout
         for case in CASES:
             assert case.name in listed
-        assert "right answer" in invoke("--help").stdout
+        assert "compare times at" in invoke("--help").stdout
 
     def test_a_run_writes_table_numbers_and_picture(self, tmp_path: Path) -> None:
         file = tmp_path / "all.json"

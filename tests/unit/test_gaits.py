@@ -176,7 +176,7 @@ def test_a_robot_is_placed_above_what_it_may_touch(ground):
 def test_what_cannot_be_placed_is_told():
     with pytest.raises(ModelError, match="fixed"):
         Simulation(builders.double_pendulum()).place()
-    with pytest.raises(NoState, match="nothing to stand"):
+    with pytest.raises(NoState, match="no ground or obstacle to stand"):
         Simulation(robosim.load("a1", ground=False)).place()
     with pytest.raises(OptionError, match="gap"):
         Simulation(robosim.load("a1")).place(gap=0.0)

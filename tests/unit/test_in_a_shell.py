@@ -122,7 +122,7 @@ def test_figures_show(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     path.unlink()
     monkeypatch.setattr(figures.webbrowser, "open", lambda uri: False)
     with pytest.raises(
-        ViewerError, match=r"nothing here opens a picture; it is in (.*\.png)"
+        ViewerError, match=r"no program to open a picture was found; it is in (.*\.png)"
     ) as told:
         figure.show()
     Path(str(told.value).split()[-1]).unlink()
