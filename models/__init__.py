@@ -47,6 +47,8 @@ BUILT: dict[str, ModelInfo] = {
         ("drawer", "a drawer on a guide that rubs, and jams if it is pulled off the middle"),
         ("flywheel", "a disc on a level axle, which its bearing slows down"),
         ("spinning_top", "a disc on a stem, its tip held by a ball joint"),
+        ("atlas", "humanoid of 174 kg and 30 motors, after Atlas"),
+        ("littledog", "quadruped of 2.7 kg with 12 motors, after LittleDog"),
         ("flamingo", "planar biped with springs at its ankles, after Spring Flamingo"),
         ("minitaur", "quadruped of 6 kg, each leg a closed loop driven by two motors"),
         ("exoskeleton", "an arm in an exoskeleton, cuffs on springs, two closed loops"),

@@ -21,7 +21,16 @@ def hopper() -> Mechanism:
 
 
 def hop(steps: int = 40) -> Problem:
-    problem = Problem(hopper(), 0.8, steps).contact()
+    """Up by 0.1 m, without a schedule."""
+    return _hop(Problem(hopper(), 0.8, steps).contact())
+
+
+def scheduled_hop(during: list[tuple[float, float]], steps: int = 20) -> Problem:
+    """The same with a schedule."""
+    return _hop(Problem(hopper(), 0.8, steps).contact(during=during))
+
+
+def _hop(problem: Problem) -> Problem:
     problem.start([0.4, -0.4], [0, 0]).end([0.4, -0.4], [0, 0])
     problem.cost(lambda at: 1e-2 * at.u[0] ** 2 + 0.1 * at.v[1] ** 2)
     return problem.constrain(lambda at: at.position("foot")[2], 0.1, np.inf, at=0.4, name="apex")

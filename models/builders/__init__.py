@@ -5,6 +5,7 @@ units and radians. Planar mechanisms move in the plane y = 0, with hinges about 
 angle phi points along (-sin phi, 0, -cos phi), straight down at zero.
 """
 
+from robosim.models.builders.atlas import atlas
 from robosim.models.builders.bearings import drawer, flywheel
 from robosim.models.builders.chains import (
     CHAIN_JOINTS,
@@ -25,6 +26,7 @@ from robosim.models.builders.linkages import (
     segments,
     three_link_loop,
 )
+from robosim.models.builders.littledog import DOG_LEGS, littledog, littledog_leg
 from robosim.models.builders.machines import scissor_lift, slider_crank
 from robosim.models.builders.muscles import arm_with_muscles
 from robosim.models.builders.single_bodies import (
@@ -37,7 +39,9 @@ from robosim.models.builders.single_bodies import (
 
 __all__ = [
     "CHAIN_JOINTS",
+    "DOG_LEGS",
     "arm_with_muscles",
+    "atlas",
     "chain",
     "cube",
     "double_four_bar",
@@ -51,6 +55,8 @@ __all__ = [
     "free_body",
     "knee_frame",
     "knee_spline",
+    "littledog",
+    "littledog_leg",
     "minitaur",
     "minitaur_legs",
     "pendulum",

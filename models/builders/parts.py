@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim import quaternions
 from robosim.description.body import Body, Frame, Geometry
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
@@ -69,6 +70,26 @@ def rod(
             Geometry("sphere", (1.5 * radius,), (0, beside, half), rgba=BLUE, name=name),
         ),
     )
+
+
+def strut(
+    name: str,
+    start: Array,
+    end: Array,
+    radius: float,
+    rgba: tuple[float, float, float, float] = BLUE,
+) -> Geometry:
+    """A cylinder from one place of a body to another."""
+    way = end - start
+    length = float(np.linalg.norm(way))
+    across = np.cross((0.0, 0.0, 1.0), way)
+    size = float(np.linalg.norm(across))
+    turn = across * (np.arctan2(size, way[2]) / size) if size else (0.0, 0.0, 0.0)
+    middle = (start + end) / 2
+    return Geometry(
+        "cylinder", (radius, length), middle, quaternions.from_rotation_vector(turn), rgba=rgba,
+        name=name,
+    )  # fmt: skip
 
 
 def block(

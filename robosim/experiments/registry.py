@@ -14,6 +14,7 @@ import robosim
 from robosim.errors import OptionError, RobosimError
 from robosim.experiments import (
     agreement,
+    atlas,
     chains,
     convergence,
     damping,
@@ -32,6 +33,7 @@ from robosim.experiments import (
     integrators,
     lee,
     lee_timing,
+    littledog,
     loops,
     pendulums,
     policies,
@@ -81,6 +83,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     fan_simpson.SIMPSON,
     transcriptions.TRANSCRIPTIONS,
     flamingo.FLAMINGO,
+    atlas.ATLAS,
+    littledog.LITTLEDOG,
     integrators.INTEGRATORS,
     agreement.AGREEMENT,
     derivatives.LINEARIZE,

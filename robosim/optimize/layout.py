@@ -134,7 +134,8 @@ class Layout:
             turns = [begins.q[k, at : at + 4] for _, at in self.model.turns]
             rows.append(np.concatenate(([self.times[k], relaxed], *turns)))
         knots = np.array(rows)
-        steps = np.hstack((knots[:-1], knots[1:])).ravel()
+        order = np.concatenate(list(self.parts.groups().values()))
+        steps = np.hstack((knots[:-1], knots[1:]))[order].ravel()
         return np.concatenate((knots[0], steps, knots[-1], knots[self.vias].ravel()))
 
     def unknowns(self, begins: Guess, guess: Any) -> Array:
@@ -166,10 +167,18 @@ class Layout:
             part = (at - low)[:, None]
             return np.asarray(old[low] + part * (old[low + 1] - old[low]))
         at_contact = len(parts.rows)
+        named = guess.forces if isinstance(guess, Trajectory) else {}
         for touch in parts.touches:
-            found[:, at_contact] = 1.0 / len(parts.touches)
+            own = found[:, at_contact : at_contact + touch.forces]
             at_contact += touch.forces
-        return found
+            own[:, 0] = 1.0 / len(parts.touches)
+            if touch.name in named:
+                rows = [np.interp(self.times, guess.times, row) for row in named[touch.name].T]
+                over = np.array(rows) / parts.weight
+                own[:, 0] = over[2]
+                for k, way in enumerate(touch.along):
+                    own[:, 1 + 2 * k], own[:, 2 + 2 * k] = over[way], -over[way]
+        return np.maximum(found, 0.0)
 
     def limits(self, begins: Guess) -> tuple[Array, Array]:
         """Lower and upper limits of the unknowns.
@@ -203,9 +212,24 @@ class Layout:
             for k in range(len(self.knots)):
                 lower[k * parts.stride + at + 1] = -1.4
                 upper[k * parts.stride + at + 1] = 1.4
+        self._lift(upper)
         for name, k in (("start", 0), ("end", len(self.knots) - 1)):
             self._fix(name, k, lower, upper, begins.q[self.knots[k]])
         return lower, upper
+
+    def _lift(self, upper: Array) -> None:
+        """No forces where a schedule has contacts in the air; the last knot goes with its step."""
+        parts, at = self.parts, len(self.parts.rows)
+        for touch in parts.touches:
+            own = np.arange(at, at + touch.forces)
+            at += touch.forces
+            for k in range(parts.steps + 1):
+                if touch.touches((min(k, parts.steps - 1) + 0.5) * parts.dt):
+                    continue
+                upper[k * parts.stride + parts.slices()["forces"].start + own] = 0.0
+                for a in range(parts.stages - 1 if k < parts.steps else 0):
+                    first = k * parts.stride + parts.knot + a * parts.inner
+                    upper[first + self.robot.nv + own] = 0.0
 
     def _fix(self, name: str, k: int, lower: Array, upper: Array, near: Array) -> None:
         """Fix what is given of a start or an end, but what follows from it by loops."""
@@ -299,6 +323,7 @@ class Layout:
             read_only(np.array(v)), read_only(np.array(u)), read_only(self.times),
             read_only(points), named, read_only(parts.weight * own[:, :m]), dict(violation),
             answer.cost, iterations, tolerance, read_only(own),
+            all(touch.holds for touch in parts.touches),
         )  # fmt: skip
 
 

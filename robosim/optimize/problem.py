@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import qr
 
 from robosim import quaternions
 from robosim.description.body import ContactPoint
@@ -20,8 +19,9 @@ from robosim.optimize.checks import positive
 from robosim.optimize.layout import Layout, unknown
 from robosim.optimize.moments import Moment
 from robosim.optimize.program import Answer, Program
+from robosim.optimize.standing import DEPENDENT, Held, independent
 from robosim.optimize.symbolic import Expression, Symbolic, ca
-from robosim.optimize.touching import Ground, Touch, moving_ways
+from robosim.optimize.touching import Ground, Touch, moving_ways, touched
 from robosim.optimize.trajectory import Trajectory
 from robosim.optimize.transcription import Term, Transcription, Wanted
 from robosim.progress import bar
@@ -29,7 +29,6 @@ from robosim.validation import Array, count, finite
 
 RELAXATION = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # of products, with forces over the weight
 ANYWHERE = ("all", "knots", "start", "end")
-DEPENDENT = 1e-6  # of the largest pivot of rows of loops
 FIRST: dict[str, Any] = {  # options of IPOPT
     "print_level": 0, "sb": "yes", "bound_relax_factor": 1e-10, "honor_original_bounds": "yes",
 }  # fmt: skip
@@ -161,11 +160,15 @@ class Problem:
         *names: str,
         friction: float | None = None,
         ground: Ground | None = None,
+        holds: bool = False,
+        during: ArrayLike | None = None,
     ) -> Problem:
-        """Enable contacts of the robot with the ground, without a schedule.
+        """Enable contacts of the robot with the ground, with or without a schedule.
 
-        Forces and gaps are complementary, ``0 <= phi _|_ gamma >= 0``, and friction obeys maximum
-        dissipation within a pyramid inside the cone. Impacts are plastic.
+        Without one, forces and gaps are complementary, ``0 <= phi _|_ gamma >= 0``, and friction
+        obeys maximum dissipation within a pyramid inside the cone. Impacts are plastic.
+
+        Forces at the corners of a flat foot that `holds` span all wrenches that it can bear.
 
         Parameters
         ----------
@@ -173,6 +176,12 @@ class Problem:
         friction : float or None
             None for that of each contact.
         ground : function of x and y to a height [m], of casadi expressions; None for z = 0
+        holds : bool
+            Whether they stay where the start has them, whose q is to be given.
+        during : (n, 2) [s], or None
+            A schedule: between these times, at the nearest knots, they touch without slip,
+            anywhere on the ground. A motion that is found so satisfies the conditions of one
+            without a schedule, and may be the guess for it.
         """
         known = {one.name: one for one in self.robot.contacts}
         chosen = names or tuple(known)
@@ -185,6 +194,7 @@ class Problem:
             positive("friction", friction)
         if ground is not None and not callable(ground):
             raise OptionError(f"ground must be a function of x and y, not {ground!r}")
+        windows = None if during is None else refuse_no_schedule(during, holds)
         for name in chosen:
             if name not in known:
                 raise OptionError(f"no contact '{name}'; known: {', '.join(known) or 'none'}")
@@ -201,7 +211,7 @@ class Problem:
             mu = one.friction if friction is None else float(friction)
             self._touches.append(
                 Touch(one.name, body, np.asarray(one.position), one.radius, mu, ground,
-                      ways if mu > 0 else ())
+                      ways if mu > 0 else (), holds, windows)
             )  # fmt: skip
         return self
 
@@ -259,14 +269,38 @@ class Problem:
             found, J = (np.array(part.full()) for part in call(at, *turns))
             at = at - np.linalg.lstsq(J, found.ravel(), rcond=DEPENDENT)[0]
         J = np.array(call(at, *turns)[1].full())
-        _, upper, order = qr(J.T, mode="economic", pivoting=True)
-        pivots = np.abs(np.diag(upper))
-        return np.sort(order[: int(np.sum(pivots > DEPENDENT * pivots.max()))])
+        return independent(J)
+
+    @property
+    def _held(self) -> Held:
+        """Where contacts stay that hold.
+
+        Raises
+        ------
+        OptionError
+            If q of the start is not given.
+        """
+        holding = [touch for touch in self._touches if touch.holds]
+        (q, v), lands = self._ends["start"], bool(np.isnan(self._ends["end"][0]).any())
+        if not holding:
+            return Held(np.zeros(0), np.zeros(0, dtype=np.int64), False, lands)
+        if not np.all(np.isfinite(q)):
+            raise OptionError(
+                f"contact '{holding[0].name}' holds where it begins: give q of the start"
+            )
+        theta = ca.SX.sym("theta", self.robot.nv)
+        bases = [ca.SX(q[k : k + 4]) for _, k in self._model.turns]
+        placed = self._model.place(theta, ca.SX.zeros(self.robot.nv), bases)
+        value = ca.vertcat(*(touched(self._model, touch, placed).centre for touch in holding))
+        call = ca.Function("holding", [theta], [value, ca.jacobian(value, theta)])
+        places, J = (np.array(part.full()) for part in call(unknown(self._model, q)))
+        return Held(places.ravel(), independent(J), bool(np.isnan(v).any()), lands)
 
     @property
     def _transcription(self) -> Transcription:
+        s = self.order // 2
         return Transcription(
-            self._model, self.steps, self.order // 2, self.dt, self._touches, self._rows
+            self._model, self.steps, s, self.dt, self._touches, self._rows, self._held
         )
 
     @property
@@ -276,7 +310,7 @@ class Problem:
 
     @property
     def equations(self) -> int:
-        """Equations of steps, loops and couplings, without those that `constrain` adds."""
+        """Equations of steps, loops and couplings, without those of contacts and `constrain`."""
         m = len(self._rows)
         s = self.order // 2
         return (s + 1) * self.steps * self.robot.nv + (s * self.steps + 1) * m
@@ -331,7 +365,8 @@ class Problem:
         iterations = count("iterations", iterations)
         for name, value in (("tolerance", tolerance), ("feasibility", feasibility)):
             positive(name, value)
-        stages = np.asarray(relaxation if self._touches else (0.0,), dtype=float)
+        complements = any(touch.complements for touch in self._touches)
+        stages = np.asarray(relaxation if complements else (0.0,), dtype=float)
         if stages.ndim != 1 or not len(stages) or np.any(stages < 0) or np.any(np.isnan(stages)):
             raise OptionError(f"relaxation must be numbers of zero or more, not {relaxation!r}")
         self._refuse_untold_contacts()
@@ -342,7 +377,11 @@ class Problem:
         lower, upper = layout.limits(begins)
         refuse_overdetermined(program, lower, upper)
         w = np.clip(layout.unknowns(begins, guess), lower, upper)
-        times = [np.zeros(1), self.dt * np.arange(self.steps), np.array([self.seconds])]
+        times: list[Array] = [
+            np.zeros(1),
+            *(np.array(self.dt * steps) for steps in parts.groups().values()),
+        ]
+        times.append(np.array([self.seconds]))
         times += [np.array([self.dt * k]) for k in self._vias]
         program.refuse_nan(w, layout.given(begins, float(stages[0])), times)
         answer: Answer | None = None
@@ -350,7 +389,7 @@ class Problem:
         with bar("iterations", iterations * len(stages), progress) as advance:
             for stage in stages:
                 given = layout.given(begins, float(stage))
-                said = f"relaxation {stage:.0e}, " if self._touches else ""
+                said = f"relaxation {stage:.0e}, " if complements else ""
                 asked = {**FIRST, "max_iter": iterations, "tol": tolerance}
                 if answer is not None:
                     asked |= AGAIN
@@ -366,11 +405,14 @@ class Problem:
         asked = self._costs, self._wanted
         first, stride = np.arange(parts.knot), parts.stride
         within = np.arange(stride + parts.knot)
-        steps = within[:, None] + stride * np.arange(self.steps)
+        moves = bool(np.isnan(self._ends["end"][1]).any())
         blocks = [
             (parts.start(*asked, closes), first[:, None]),
-            (parts.step(*asked), steps),
-            (parts.end(*asked), (first + stride * self.steps)[:, None]),
+            *(
+                (parts.step(*asked, *kind), within[:, None] + stride * steps)
+                for kind, steps in parts.groups().items()
+            ),
+            (parts.end(*asked, moves), (first + stride * self.steps)[:, None]),
         ]
         blocks += [(parts.via(k, *asked), (first + stride * k)[:, None]) for k in self._vias]
         return Program(parts.unknowns, blocks)
@@ -391,6 +433,17 @@ class Problem:
                     "were not taken out by ignore=('contacts',)",
                     element=element,
                 )
+
+
+def refuse_no_schedule(during: ArrayLike, holds: bool) -> Array:
+    """Pairs of times (n, 2), or an OptionError."""
+    shape = np.shape(during)
+    windows = finite(during, shape) if len(shape) == 2 and shape[1] == 2 else None
+    if windows is None or holds:
+        raise OptionError(
+            f"during must be pairs of times (n, 2) [s] of contacts that do not hold, not {during!r}"
+        )
+    return windows
 
 
 def refuse_overdetermined(program: Program, lower: Array, upper: Array) -> None:

@@ -32,6 +32,10 @@ class Touch(NamedTuple):
     ground : function of x and y to a height [m], or None for the plane z = 0
     along : (d,) of int
         Tangents along which friction acts, either way: 0 is in the plane of x, 1 across it.
+    holds : bool
+        Whether it stays where it begins, so that nothing is complementary.
+    during : (n, 2) [s], or None
+        When it touches and sticks; None without a schedule.
     """
 
     name: str
@@ -41,11 +45,24 @@ class Touch(NamedTuple):
     friction: float
     ground: Ground | None
     along: tuple[int, ...]
+    holds: bool = False
+    during: Array | None = None
+
+    @property
+    def complements(self) -> bool:
+        """Whether the gap and the force say when it touches."""
+        return not self.holds and self.during is None
 
     @property
     def forces(self) -> int:
         """Unknowns at a control point: normal, two for each tangent, and the speed of slip."""
-        return 2 + 2 * len(self.along)
+        return (2 if self.complements else 1) + 2 * len(self.along)
+
+    def touches(self, t: float) -> bool:
+        """Whether its schedule lets it touch at a time; True without one."""
+        if self.during is None:
+            return True
+        return bool(np.any((self.during[:, 0] < t) & (t < self.during[:, 1])))
 
 
 class Touched(NamedTuple):
@@ -104,6 +121,11 @@ def force(at: Touched, parts: Expression, weight: float) -> Expression:
     return weight * total
 
 
+def left_of_cone(touch: Touch, parts: Expression) -> Expression:
+    """What friction leaves of the pyramid, over the weight."""
+    return touch.friction * parts[0] - ca.sum1(parts[1 : 1 + 2 * len(touch.along)])
+
+
 def slipped(touch: Touch, here: Touched, there: Touched) -> Expression:
     """How far what touches is carried along the ground from one control point to the next (3,)."""
     way = there.centre - here.centre
@@ -116,7 +138,7 @@ def slipped(touch: Touch, here: Touched, there: Touched) -> Expression:
 
 def complements(
     touch: Touch, parts: Expression, gap: Expression, slip: Expression, ways: list[Expression]
-) -> tuple[Expression, Expression, Expression]:
+) -> tuple[Expression, Expression]:
     """What must not be negative, beside the unknowns, and what complements which unknown.
 
     Parameters
@@ -130,17 +152,15 @@ def complements(
     -------
     positive : (n,), gap, left over of the cone, and speed along each way and back
     unknowns : (n,), which these complement
-    cone : what is left of the cone
     """
     normal, speed = parts[0], parts[touch.forces - 1]
     tangents = parts[1 : touch.forces - 1]
-    cone = touch.friction * normal - ca.sum1(tangents)
     along = []
     for way in ways[1:]:
         rate = ca.dot(way, slip)
         along += [speed + rate, speed - rate]
-    positive = ca.vertcat(gap, cone, *along)
-    return positive, ca.vertcat(normal, speed, tangents), cone
+    positive = ca.vertcat(gap, left_of_cone(touch, parts), *along)
+    return positive, ca.vertcat(normal, speed, tangents)
 
 
 def moving_ways(model: Symbolic, points: list[tuple[int, Array]]) -> tuple[int, ...]:

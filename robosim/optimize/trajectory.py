@@ -53,6 +53,8 @@ class Trajectory:
         Violations up to this count as none.
     unknowns : (s n + 1, nf)
         Forces as the solver has them, over the weight, for warm starts.
+    smooth : bool
+        Whether no impact can bend it, as nothing comes into contact.
     """
 
     robot: Mechanism
@@ -70,6 +72,7 @@ class Trajectory:
     iterations: int
     tolerance: float
     unknowns: Array
+    smooth: bool
 
     def __repr__(self) -> str:
         name, size = self.worst
@@ -103,12 +106,12 @@ class Trajectory:
     def sample(self, times: ArrayLike) -> tuple[Array, Array, Array]:
         """q (n, nq), v (n, nv), u (n, nu) at times [s], which are clipped to its own.
 
-        Coordinates are polynomials over each step. Without contacts these have the velocities of
-        the knots.
+        Coordinates are polynomials over each step. Where nothing comes into contact these have the
+        velocities of the knots.
         """
         wanted = np.clip(np.asarray(times, dtype=float), self.t[0], self.t[-1])
-        smooth = None if self.forces else self.v
-        q, v = Curve(self.robot, self.t, self.times, self.points, smooth).at(wanted)
+        v_knots = self.v if self.smooth else None
+        q, v = Curve(self.robot, self.t, self.times, self.points, v_knots).at(wanted)
         return q, v, np.array([np.interp(wanted, self.t, row) for row in self.u.T]).T
 
     def log(self, timestep: float = 0.01) -> Log:
@@ -181,7 +184,7 @@ class Trajectory:
             raise LogError(f"a trajectory is saved as .npz, not '{path.name}'")
         told = {
             "robot": self.robot.name, "status": self.status, "cost": self.cost,
-            "iterations": self.iterations, "tolerance": self.tolerance,
+            "iterations": self.iterations, "tolerance": self.tolerance, "smooth": self.smooth,
             "violation": dict(self.violation), "contacts": list(self.forces),
             "columns": LogInfo.of(self.robot, 1.0).names,
         }  # fmt: skip
@@ -206,7 +209,8 @@ class Trajectory:
                 about = json.loads(str(file["about"]))
                 forces = dict(zip(about["contacts"], file["forces"], strict=True))
                 arrays = {name: file[name] for name in ARRAYS}
-                told = {key: about[key] for key in ("status", "cost", "iterations", "tolerance")}
+                names = "status", "cost", "iterations", "tolerance", "smooth"
+                told = {key: about[key] for key in names}
                 columns = tuple(about["columns"])
         except (OSError, ValueError, KeyError) as error:
             raise LogError(f"'{path}' is no trajectory: {error}") from None

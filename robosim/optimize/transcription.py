@@ -23,6 +23,7 @@ from robosim.compiled.building.segments import lobatto
 from robosim.errors import OptionError
 from robosim.optimize.local import Local, Rows
 from robosim.optimize.moments import Moment
+from robosim.optimize.standing import Held, sticking
 from robosim.optimize.symbolic import (
     Expression,
     Function,
@@ -30,13 +31,22 @@ from robosim.optimize.symbolic import (
     Symbolic,
     angles,
     ca,
+    column,
     hinges,
     product,
     rotation_matrix,
 )
-from robosim.optimize.touching import Touch, Touched, complements, force, slipped, touched
+from robosim.optimize.touching import (
+    Touch,
+    Touched,
+    complements,
+    force,
+    left_of_cone,
+    slipped,
+    touched,
+)
 
-DYNAMICS, LOOPS = "dynamics", "loops and couplings"
+DYNAMICS, LOOPS, HOLDS = "dynamics", "loops and couplings", "contacts that hold"
 Asked = Callable[[Moment], Expression]
 
 
@@ -81,6 +91,8 @@ class Transcription:
     touches : sequence of Touch
     rows : (m,) of int
         Those of loops and couplings that do not depend on each other.
+    held : Held
+        Where contacts stay that hold.
 
     Attributes
     ----------
@@ -98,8 +110,10 @@ class Transcription:
         dt: float,
         touches: Sequence[Touch],
         rows: NDArray[np.int64],
+        held: Held,
     ) -> None:
         self.model, self.steps, self.stages, self.dt = model, steps, stages, dt
+        self.held = held
         self.touches, self.rows, self.rule = tuple(touches), rows, lobatto(stages)
         robot = model.robot
         self.weight = max(1.0, robot.total_mass * float(np.linalg.norm(model.tree.gravity)))
@@ -148,6 +162,16 @@ class Transcription:
             ca.substitute(ca.substitute(one, more, nothing), turning, nothing) for one in found
         ]
         return ca.Function("dynamics", [theta, rates, *bases, u, forces], found, {"cse": True})
+
+    def groups(self) -> dict[tuple[tuple[bool, ...], bool], NDArray[np.int64]]:
+        """Steps by which contacts a schedule lets touch, and whether their end is given."""
+        found: dict[tuple[tuple[bool, ...], bool], list[int]] = {}
+        scheduled = any(touch.during is not None for touch in self.touches)
+        for k in range(self.steps):
+            stands = tuple(one.touches((k + 0.5) * self.dt) for one in self.touches)
+            given_end = scheduled and not self.held.lands and k == self.steps - 1
+            found.setdefault((stands, given_end), []).append(k)
+        return {kind: np.array(steps) for kind, steps in found.items()}
 
     def parts_of(self, forces: Expression) -> list[Expression]:
         """Unknowns of each contact."""
@@ -210,8 +234,14 @@ class Transcription:
             theta[at : at + 3] = 0
         return theta
 
-    def step(self, costs: Sequence[Term], wanted: Sequence[Wanted]) -> Local:
-        """One step between two knots."""
+    def step(
+        self,
+        costs: Sequence[Term],
+        wanted: Sequence[Wanted],
+        stands: Sequence[bool],
+        given_end: bool,
+    ) -> Local:
+        """One step, and what a schedule lets touch in it; `given_end`: it leads to a given q."""
         model, rule, dt, s = self.model, self.rule, self.dt, self.stages
         begin, a = self._knot("begin")
         end, b = self._knot("end")
@@ -258,21 +288,31 @@ class Transcription:
             self._point(thetas[k], seen_by[k], own[k], bases, torques[k], forces[k])
             for k in range(s + 1)
         ]
+        stuck = sticking(self.model, self.touches, stands)
         for k in range(s):
             there = points[k + 1]
             if len(self.rows):
                 value = model.closing(there.placed, there.theta)[self.rows.tolist()]
                 rows.equal(LOOPS, value)
+            self._hold(rows, there.touched)
             way = (rule.c[k + 1] - rule.c[k]) * dt
-            for touch, x, here, then in zip(
+            for touch, stand, sticks, x, here, then in zip(
                 self.touches,
+                stands,
+                stuck,
                 self.parts_of(forces[k]),
                 points[k].touched,
                 there.touched,
                 strict=True,
             ):
                 slip = slipped(touch, here, then) / way
-                add_contact(rows, touch, x, then.gap, slip, here.ways, relaxed)
+                if touch.complements:
+                    add_contact(rows, touch, x, then.gap, slip, here.ways, relaxed)
+                else:
+                    still = [then.gap, *(ca.dot(one, slip) for one in here.ways[1:])]
+                    given_gap = given_end and k == s - 1
+                    chosen = [still[i] for i in sticks if i or not given_gap]
+                    add_planned(rows, touch, x, stand, then.gap, chosen)
         moments = [self._moment(points[k], bases, t + rule.c[k] * dt) for k in range(s + 1)]
         for one in wanted:
             if one.at in ("all", "knots"):
@@ -290,6 +330,8 @@ class Transcription:
         """The first knot; it `closes` loops and gaps where the start leaves it any choice."""
         z, at, given, bases, point = self._alone()
         rows = Rows()
+        if self.held.moves:
+            self._rest(rows, point.touched)
         if closes:
             if len(self.rows):
                 value = self.model.closing(point.placed, point.theta)[self.rows.tolist()]
@@ -299,19 +341,47 @@ class Transcription:
                 rows.within(f"gap of {touch.name}", mark.gap, 0.0, np.inf)
         return self._finished("start", z, given, rows, (costs, wanted), point, bases)
 
-    def end(self, costs: Sequence[Term], wanted: Sequence[Wanted]) -> Local:
-        """The last knot, where forces act on its velocities alone."""
+    def _hold(self, rows: Rows, marks: list[Touched]) -> None:
+        """Contacts that hold stay where they begin."""
+        if len(self.held.rows):
+            centres = [mark.centre for mark in self._holding(marks)]
+            away = ca.vertcat(*centres) - column(self.held.places)
+            rows.equal(HOLDS, away[self.held.rows.tolist()])
+
+    def _rest(self, rows: Rows, marks: list[Touched]) -> None:
+        """They have no velocity."""
+        if len(self.held.rows):
+            velocities = [mark.velocity for mark in self._holding(marks)]
+            rows.equal(HOLDS, ca.vertcat(*velocities)[self.held.rows.tolist()])
+
+    def _holding(self, marks: list[Touched]) -> list[Touched]:
+        return [mark for touch, mark in zip(self.touches, marks, strict=True) if touch.holds]
+
+    def end(self, costs: Sequence[Term], wanted: Sequence[Wanted], moves: bool) -> Local:
+        """The last knot, whose forces act on its velocities; it `moves` where these are open."""
         z, at, given, bases, point = self._alone()
         rows = Rows()
         if len(self.rows):
             value = self.model.closing(point.placed, point.theta)[self.rows.tolist()]
             rows.equal(LOOPS, ca.jtimes(value, point.theta, at["v"]))
         ahead = self.rule.c[1] * self.dt
-        for touch, x, mark in zip(
-            self.touches, self.parts_of(at["forces"]), point.touched, strict=True
+        if moves:
+            self._rest(rows, point.touched)
+        stands = [touch.touches((self.steps - 0.5) * self.dt) for touch in self.touches]
+        for touch, stand, sticks, x, mark in zip(
+            self.touches,
+            stands,
+            sticking(self.model, self.touches, stands),
+            self.parts_of(at["forces"]),
+            point.touched,
+            strict=True,
         ):
             gap = mark.gap + ahead * ca.dot(mark.ways[0], mark.velocity)
-            add_contact(rows, touch, x, gap, mark.velocity, mark.ways, given[1])
+            if touch.complements:
+                add_contact(rows, touch, x, gap, mark.velocity, mark.ways, given[1])
+                continue
+            still = [ca.dot(way, mark.velocity) for way in mark.ways] if moves else []
+            add_planned(rows, touch, x, stand, gap, [still[i] for i in sticks if still])
         return self._finished("end", z, given, rows, (costs, wanted), point, bases)
 
     def via(self, knot: int, costs: Sequence[Term], wanted: Sequence[Wanted]) -> Local:
@@ -350,12 +420,32 @@ def add_contact(
     relaxed: Expression,
 ) -> None:
     """Rows of one contact between two control points: signs, and products below `relaxed`."""
-    positive, unknowns, _ = complements(touch, parts, gap, slip, ways)
+    positive, unknowns = complements(touch, parts, gap, slip, ways)
     names = ["gap", *("friction" for _ in range(touch.forces - 1))]
     for k, name in enumerate(names):
         rows.within(f"{name} of {touch.name}", positive[k], 0.0, np.inf)
     products = positive * unknowns - relaxed
     rows.within(f"complementarity of {touch.name}", products, -np.inf, 0.0)
+
+
+def add_planned(
+    rows: Rows,
+    touch: Touch,
+    parts: Expression,
+    stands: bool,
+    gap: Expression,
+    still: Sequence[Expression],
+) -> None:
+    """Rows of a contact that a schedule lets touch or not, or that holds.
+
+    `still` are what is zero of it where it stands.
+    """
+    if not stands:  # its forces are limited to zero
+        rows.within(f"gap of {touch.name}", gap, 0.0, np.inf)
+        return
+    rows.within(f"friction of {touch.name}", left_of_cone(touch, parts), 0.0, np.inf)
+    for value in still:
+        rows.equal(f"{touch.name} on the ground", value)
 
 
 def value_of(wanted: Wanted, moment: Moment) -> Expression:

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("casadi")
 
-from hopping import hop, hopper
+from hopping import hop, hopper, scheduled_hop
 
 from robosim import (
     Body,
@@ -134,6 +134,29 @@ def test_a_stone_lands_and_slides_to_rest_without_a_schedule(order: int) -> None
     assert moving.any()
     np.testing.assert_allclose(forces[moving, 0], -mu * g, rtol=2e-2)
     assert np.abs(forces[-4:-1, 0]).max() < 1e-3
+
+
+def test_a_schedule_leads_to_the_motion_that_is_found_without_one() -> None:
+    """The toe pushes off at 0.2 s and lands at 0.6 s, where the search without says so."""
+    found = hop(20).solve()
+    with_one = scheduled_hop([(-1.0, 0.2), (0.6, 1.0)]).solve()
+    assert with_one.status == "converged"
+    foot, push = with_one.points.sum(axis=1), with_one.forces["toe"][:, 2]
+    assert foot.min() > -1e-9
+    assert np.abs(push[:-1] * foot[1:]).max() < 1e-9
+    assert np.abs(push[(with_one.times >= 0.2) & (with_one.times < 0.6)]).max() == 0.0
+    assert with_one.cost >= found.cost * (1 - 1e-3)
+    # As a guess it is feasible for the search without a schedule, which only improves it.
+    options = {"mu_init": 1e-6, "bound_push": 1e-8, "bound_frac": 1e-8}
+    again = hop(20).solve(with_one, relaxation=(1e-6,), options=options)
+    assert again.feasible
+    assert again.cost <= with_one.cost + 1e-6
+
+
+@pytest.mark.parametrize("during", [[0.1, 0.2], [(0.1, np.nan)], "always"])
+def test_what_is_no_schedule(during: Any) -> None:
+    with pytest.raises(OptionError, match="during must be pairs of times"):
+        Problem(hopper(), 0.8, 4).contact(during=during)
 
 
 def test_a_hop_is_found_without_a_schedule() -> None:

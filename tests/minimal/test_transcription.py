@@ -11,7 +11,7 @@ pytest.importorskip("casadi")
 
 from robots import EVERYTHING, chain, top
 
-from robosim import Body, ContactPoint, Joint, Mechanism, MinimalSimulation
+from robosim import Body, ContactPoint, Joint, Mechanism, MinimalSimulation, OptionError
 from robosim.models import builders
 from robosim.optimize import Problem
 from robosim.optimize.layout import Layout
@@ -132,7 +132,49 @@ def rolling() -> Problem:
     return problem.constrain(lambda at: [at.contact("skin")[0], at.velocity("ball")[1]], -1, 1)
 
 
-@pytest.mark.parametrize("make", [crank, rolling])
+def standing(q: Array | None = None) -> Problem:
+    """A leg on a flat foot, which holds; it leans from one side to the other, from rest to rest."""
+    bodies = Body("foot", 1.0, 0.01 * np.eye(3)), Body("leg", 2.0, 0.1 * np.eye(3))
+    plane = Joint("base", "planar", None, "foot", axis=(0, 1, 0), directions=((1, 0, 0), (0, 0, 1)))
+    ankle = Joint("ankle", "revolute", "foot", "leg", axis=(0, 1, 0), child_position=(0, 0, -0.4))
+    ends = (("heel", -0.15), ("toe", 0.2))
+    contacts = tuple(ContactPoint(name, "foot", (x, 0, 0), friction=0.8) for name, x in ends)
+    robot = Mechanism("leg", bodies, (replace(plane, actuated=False), ankle), contacts)
+    problem = Problem(robot, 1.0, 5).contact(holds=True)
+    start = np.array((0, 0, 0, -0.1)) if q is None else q
+    problem.start(start, np.zeros(4)).end((0, 0, 0, 0.2), np.zeros(4))
+    return problem.cost(lambda at: at.u[0] ** 2)
+
+
+def test_contacts_that_hold_bear_what_a_flat_foot_can() -> None:
+    """Forces stay in their cones, and balance weight, its moment and momentum over the time."""
+    found = standing().solve()
+    assert found.status == "converged"
+    assert np.abs(found.points[:, :3]).max() < 1e-8
+    heel, toe = found.forces["heel"], found.forces["toe"]
+    for force in (heel, toe):
+        assert force[:, 2].min() > -1e-9
+        assert (np.abs(force[:, 0]) - 0.8 * force[:, 2]).max() < 1e-6
+    weights = np.zeros(len(found.times))
+    for k in range(0, 10, 2):  # Simpson's
+        weights[k : k + 3] += np.array((1, 4, 1)) * 0.2 / 6
+    assert weights @ (heel + toe)[:, 2] == pytest.approx(3 * 9.81, rel=1e-7)
+    assert weights @ (heel + toe)[:, 0] == pytest.approx(0.0, abs=1e-6)
+    moment = 2 * 9.81 * 0.4 * np.sin(found.points[:, 3])
+    borne = 0.2 * toe[:, 2] - 0.15 * heel[:, 2]
+    assert weights @ borne == pytest.approx(weights @ moment, rel=1e-6)
+
+
+def test_a_foot_that_is_too_short_holds_nothing() -> None:
+    """The centre of mass would be 0.26 m beside the ankle, and the toe is at 0.2 m, at rest."""
+    problem = standing(np.array((0, 0, 0, 1.3)))
+    problem.end((0, 0, 0, 1.3)).constrain(lambda at: at.v[3], -1e-3, 1e-3, at="knots")
+    assert not problem.solve(iterations=100).feasible
+    with pytest.raises(OptionError, match="'heel' holds where it begins: give q of the start"):
+        standing(np.full(4, np.nan)).solve()
+
+
+@pytest.mark.parametrize("make", [crank, rolling, standing])
 def test_derivatives(make: object) -> None:
     problem: Problem = make()  # type: ignore[operator]
     layout, program = parts_of(problem)

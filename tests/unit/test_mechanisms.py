@@ -309,3 +309,39 @@ def test_the_biped_stands_on_flat_feet() -> None:
             assert (at.x[b] + at.R[b] @ np.asarray(contact.position))[2] == pytest.approx(0.0)
     with pytest.raises(ModelError, match="stiffness"):
         builders.flamingo(stiffness=0.0)
+
+
+def test_the_humanoid_stands_on_flat_feet() -> None:
+    """Published of Atlas: 30 motors, and the sum of the links' masses; both sides are alike."""
+    robot = builders.atlas()
+    assert (robot.nv, robot.nu) == (36, 30)
+    assert robot.total_mass == pytest.approx(174.05, abs=0.01)
+    assert not [body.name for body in robot.bodies if body.impossible_inertia()]
+    at = Kinematics(robot, np.asarray(robot.home))
+    for contact in robot.contacts:
+        b = robot.body_index(contact.body)
+        assert (at.x[b] + at.R[b] @ np.asarray(contact.position))[2] == pytest.approx(0.0)
+    left, right = (at.x[robot.body_index(f"{side}_hand")] for side in "lr")
+    np.testing.assert_allclose(left * (1, -1, 1), right, rtol=0, atol=1e-12)
+    with pytest.raises(ModelError, match="friction"):
+        builders.atlas(friction=0.0)
+
+
+def test_legs_of_the_small_quadruped_reach_where_they_are_sent() -> None:
+    """2.75 kg, as published of LittleDog; angles of legs by Kinematics, and back."""
+    robot = builders.littledog()
+    assert (robot.nv, robot.nu) == (18, 12)
+    assert robot.total_mass == pytest.approx(2.7464)
+    rng = np.random.default_rng(5)
+    for q in (np.array(robot.home), np.array(robot.home) + 0.1 * rng.normal(size=robot.nq)):
+        q[:7] = robot.home[:7]
+        at = Kinematics(robot, q)
+        for k, leg in enumerate(builders.DOG_LEGS):
+            contact = robot.contacts[k]
+            assert contact.name == f"{leg}_foot"
+            b = robot.body_index(contact.body)
+            foot = at.x[b] + at.R[b] @ np.asarray(contact.position) - at.x[0]
+            own = q[7 + 3 * k : 10 + 3 * k]
+            np.testing.assert_allclose(builders.littledog_leg(leg, foot), own, rtol=0, atol=1e-9)
+    with pytest.raises(ModelError, match="cannot have its foot"):
+        builders.littledog_leg("back_left", np.array((0.2, 0.1, -0.15)))

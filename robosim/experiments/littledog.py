@@ -1,0 +1,317 @@
+"""A quadruped walks over two gaps [Fan2018, Section 6.2]."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from robosim.description.body import Geometry
+from robosim.description.mechanism import Mechanism
+from robosim.errors import ConvergenceError
+from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
+from robosim.experiments.experiment import Experiment, Result, Setup, Target
+from robosim.experiments.tracking import followed, follower, targets_of
+from robosim.models import builders
+from robosim.models.builders.littledog import RADIUS
+from robosim.simulation import Simulation
+from robosim.simulation.kinematics import Kinematics
+from robosim.validation import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from robosim.log import Log
+    from robosim.optimize import Problem, Trajectory
+    from robosim.optimize.moments import Moment
+    from robosim.viz import Recorder
+
+STRIDE, SWING = 0.125, 0.125  # m of a foot, and s that it takes: four of them make 0.25 m/s
+GAPS = (0.09, 0.16), (0.34, 0.41)  # m, from where to where along x
+EDGE, ROLLED = 0.02, 0.01  # m, of a foot's centre from an edge: at landings; after it has rolled
+ORDER = "front_right", "back_left", "front_left", "back_right"  # in which feet swing
+LIFT, CLEAR = 0.03, 0.015  # m, of feet above the ground: of the guess; of the plan, at least
+FRICTION = 0.6  # of the plan; 0.8 in the simulation
+BEND = 0.01  # m, of the body's height from that at home, as straight legs cannot be controlled
+RATES, UPRIGHT = 1e-3, 1.0  # of the cost, where 1 (N m)^2 costs 1
+THICK, GROUND = 0.1, (0.6, 0.55, 0.5, 1.0)  # of the terrain [m]
+# Of LQR: the body's place and turn, the joints, the rates of both; torques; and of the end.
+WEIGHTS = (*[100.0] * 3, *[10.0] * 15, *[1.0] * 6, *[0.1] * 12)
+PUSHES, AT_END, SMOOTH = 100.0, 10.0, 3e-2
+CHECK, NEAR = 0.05, 0.02  # s and m: how often the body is looked for, and how far it may be
+MOST = 1.5  # N m, of what feedback may ask for
+STEP = 1e-3  # of the simulation [s]
+
+
+class Task(NamedTuple):
+    """What is asked for."""
+
+    cycles: int  # of four swings
+    per_swing: int  # steps of the plan
+    tracked: bool
+
+    @property
+    def seconds(self) -> float:
+        """Of all swings."""
+        return 4 * self.cycles * SWING
+
+    @property
+    def distance(self) -> float:
+        """Of the body [m]."""
+        return self.cycles * STRIDE
+
+
+FULL = Task(4, 3, True)
+QUICK = Task(1, 1, False)
+
+
+def stances(leg: str, task: Task) -> list[tuple[float, float]]:
+    """When a foot is on the ground [s]."""
+    lifts = [(4 * cycle + ORDER.index(leg)) * SWING for cycle in range(task.cycles)]
+    begins = [-SWING, *(t + SWING for t in lifts)]
+    ends = [*lifts, task.seconds + SWING]
+    return [(a, b) for a, b in zip(begins, ends, strict=True) if b > 0]
+
+
+def foot_at(robot: Mechanism, leg: str, t: float, task: Task) -> Array:
+    """The guess of a foot's centre (3,) [m]: a line, with a half-wave above it in each swing."""
+    start = centre(robot, Kinematics(robot, np.asarray(robot.home)), leg)
+    parts = [
+        np.clip((t - (4 * cycle + ORDER.index(leg)) * SWING) / SWING, 0.0, 1.0)
+        for cycle in range(task.cycles)
+    ]
+    lift = LIFT * max(np.sin(np.pi * part) for part in parts)
+    return np.asarray(start + np.array((STRIDE * sum(parts), 0.0, lift)))
+
+
+def centre(robot: Mechanism, at: Kinematics, leg: str) -> Array:
+    """Of a foot (3,) [m]."""
+    contact = next(one for one in robot.contacts if one.name == f"{leg}_foot")
+    b = robot.body_index(contact.body)
+    return np.asarray(at.x[b] + at.R[b] @ np.asarray(contact.position))
+
+
+def guess_of(robot: Mechanism, task: Task, rows: int) -> Array:
+    """q (rows, nq): the body at a constant speed, and feet where `foot_at` has them."""
+    found = []
+    for t in np.linspace(0.0, task.seconds, rows):
+        body = np.array(robot.home)[:7]
+        body[0] += STRIDE / (4 * SWING) * t
+        legs = [
+            builders.littledog_leg(leg, foot_at(robot, leg, t, task) - body[:3])
+            for leg in builders.DOG_LEGS
+        ]
+        found.append(np.concatenate((body, *legs)))
+    return np.array(found)
+
+
+def problem_of(robot: Mechanism, task: Task) -> tuple[Problem, Array]:
+    """The problem, with a schedule of feet whose places on the platforms are open; and a guess."""
+    from robosim.optimize import Problem
+
+    steps = 4 * task.cycles * task.per_swing
+    problem = Problem(robot, task.seconds, steps)
+    begin, end = np.full(robot.nq, np.nan), np.full(robot.nq, np.nan)
+    begin[0], end[0] = 0.0, task.distance
+    rest = np.zeros(robot.nv)
+    problem.start(begin, rest).end(end, rest)
+    for leg in builders.DOG_LEGS:
+        problem.contact(f"{leg}_foot", friction=FRICTION, during=stances(leg, task))
+        name = f"{leg}_lower_leg"
+        contact = next(one for one in robot.contacts if one.name == f"{leg}_foot")
+        foot = partial(place_of, name, np.asarray(contact.position))
+        first = foot_at(robot, leg, 0.0, task)
+        problem.constrain(foot, first, first, at="start", name="feet at first")
+        for landing in (begin for begin, _ in stances(leg, task) if begin > 0):
+            low, high = platform(float(foot_at(robot, leg, landing, task)[0]))
+            lower = np.array((low + EDGE, -np.inf, -np.inf))
+            upper = np.array((high - EDGE, np.inf, np.inf))
+            problem.constrain(foot, lower, upper, at=landing, name="footholds")
+            for k in range(1, task.per_swing):  # well above the edges, and what feedback lacks
+                when = landing - SWING * k / task.per_swing
+                clear = np.array((-np.inf, -np.inf, RADIUS + CLEAR))
+                problem.constrain(foot, clear, np.full(3, np.inf), at=when, name="feet in the air")
+            if landing < task.seconds:
+                still = partial(speed_of, name, np.asarray(contact.position))
+                problem.constrain(still, at=landing, name="feet land at rest")
+    problem.cost(lambda at: sum(at.u[i] ** 2 for i in range(robot.nu)), name="effort")
+    problem.cost(lambda at: RATES * sum(at.v[i] ** 2 for i in range(6, robot.nv)), name="rates")
+    level = float(np.asarray(robot.home)[2])
+    problem.constrain(lambda at: at.q[2], level - BEND, level + BEND, name="height of the body")
+    problem.cost(lambda at: UPRIGHT * sum(at.q[i] ** 2 for i in (1, 4, 5, 6)), name="upright")
+    return problem, guess_of(robot, task, 2 * steps + 1)
+
+
+def place_of(name: str, offset: Array, at: Moment) -> Any:
+    """A point of a body, as an expression."""
+    return at.position(name, offset)
+
+
+def speed_of(name: str, offset: Array, at: Moment) -> Any:
+    """The velocity of a point of a body, as an expression."""
+    return at.velocity(name, offset)
+
+
+def platform(x: float) -> tuple[float, float]:
+    """From where to where the ground is level about a place [m]."""
+    edges = np.array([-np.inf, *np.ravel(GAPS), np.inf])
+    k = int(np.searchsorted(edges, x)) - 1
+    if k % 2:
+        raise ValueError(f"{x:.3g} m is in a gap")
+    return float(edges[k]), float(edges[k + 1])
+
+
+def terrain() -> tuple[Geometry, ...]:
+    """Boxes with a level top, and the gaps between them."""
+    edges = np.array([-1.0, *np.ravel(GAPS), 2.0])
+    found = []
+    for k in range(0, len(edges), 2):
+        low, high = edges[k : k + 2]
+        size, place = (high - low, 1.0, THICK), ((low + high) / 2, 0.0, -THICK / 2)
+        found.append(Geometry("box", size, place, rgba=GROUND, name=f"ground{k // 2}"))
+    return tuple(found)
+
+
+class Measured(NamedTuple):
+    """What a plan comes to, by its points and forces alone."""
+
+    gap: float  # least of all feet [m]
+    complementarity: float  # largest force over the weight times a gap [m]
+    cone: float  # by how much a force leaves its cone, over the weight
+    edge: float  # least distance from a gap to a foot that the ground pushes [m]
+
+
+def measured(robot: Mechanism, plan: Trajectory) -> Measured:
+    """Feet at all control points, and the forces there.
+
+    A force acts over a part of a step, and complements the gap at the point that the part leads to.
+    """
+    weight = 9.81 * robot.total_mass
+    places = [Kinematics(robot, q) for q in plan.points]
+    gaps, products, cones, edges = [], [], [], []
+    for leg in builders.DOG_LEGS:
+        contact = next(one for one in robot.contacts if one.name == f"{leg}_foot")
+        feet = np.array([centre(robot, at, leg) for at in places])
+        gap, force = feet[:, 2] - contact.radius, plan.forces[contact.name]
+        gaps.append(gap.min())
+        products.append((force[:-1, 2] * np.abs(gap[1:])).max() / weight)
+        slip = np.linalg.norm(force[:, :2], axis=1) - contact.friction * force[:, 2]
+        cones.append(max(slip.max(), -force[:, 2].min()) / weight)
+        pushed = feet[1:][force[:-1, 2] > 1e-6 * weight]
+        for low, high in GAPS:
+            edges.append(np.maximum(low - pushed[:, 0], pushed[:, 0] - high).min())
+    return Measured(*(float(x) for x in (min(gaps), max(products), max(cones), min(edges))))
+
+
+def tracked(plan: Trajectory) -> Log:
+    """A simulation that follows the plan by LQR about it, over the gaps, with hard contacts.
+
+    It ends where the body is further from the plan than `NEAR`.
+    """
+    robot = plan.robot.with_contacts(obstacles=terrain(), ground=False)
+    sim, Q = Simulation(robot, STEP), np.array(WEIGHTS)
+    smooth = replace(plan, smooth=True)  # as feet land at rest
+    follow = follower(smooth, sim, Q, PUSHES, AT_END * Q, SMOOTH, MOST)
+    sim.set_state(plan.q[0], plan.v[0])
+    end, until = float(plan.t[-1]), 0.0
+    while until < end - 0.5 * CHECK:
+        try:
+            sim.run(CHECK, follow)
+        except ConvergenceError:
+            break
+        away = sim.q[:3] - smooth.sample([sim.time])[0][0, :3]
+        if np.linalg.norm(away) > NEAR:
+            break
+        until += CHECK
+    return followed(plan, sim, follow, max(until, CHECK))
+
+
+def run_littledog(setup: Setup) -> Result:
+    """Plan, look at what the plan is, and track it in a simulation."""
+    task = setup.choose(FULL, QUICK)
+    robot = builders.littledog()
+    begin = time.perf_counter()
+    problem, guess = problem_of(robot, task)
+    setup.note(f"planning {task.seconds:g} s")
+    plan = problem.solve(guess)
+    took = time.perf_counter() - begin
+    of = measured(robot, plan)
+    way = plan.q[-1, 0] - plan.q[0, 0]
+    ours: dict[str, Any] = {
+        "status": plan.status, "iterations": plan.iterations, "cost": plan.cost,
+        "plan_seconds": took, "violation": dict(plan.violation), **of._asdict(),
+        "unknowns": problem.unknowns, "equations": problem.equations,
+        "mean_speed": float(way) / task.seconds, "torque": float(np.abs(plan.u).max()),
+    }  # fmt: skip
+    targets = [
+        *targets_of(plan, took),
+        Target("depth of feet below the ground", -of.gap, 1e-4, "m"),
+        Target("forces over the weight, times gaps", of.complementarity, 1e-6, "m"),
+        Target("forces beyond their cones, over the weight", of.cone, 1e-6),
+        Target("feet that push, from the gaps", of.edge, ROLLED, "m", at_least=True),
+        Target("mean speed", ours["mean_speed"], 0.249, "m/s", at_least=True),
+    ]
+    log = plan.log(STEP)
+    said = ""
+    if task.tracked:
+        setup.note("tracking the plan")
+        log = tracked(plan)
+        away = log.q - plan.sample(log.t)[0]
+        missed, until = float(np.linalg.norm(away[-1, :3])), float(log.t[-1])
+        ours |= {
+            "followed_seconds": until, "end_error": missed,
+            "torque_tracked": float(np.abs(log.tau).max()),
+        }  # fmt: skip
+        whole = Target("time that LQR keeps the body within 2 cm", until, task.seconds - CHECK, "s")
+        targets.append(replace(whole, at_least=True))
+        said = f" LQR keeps the body within 2 cm of the plan for {until:.2f} s."
+    gaps = f" over two gaps of {1e2 * (GAPS[0][1] - GAPS[0][0]):.0f} cm" if task.cycles > 3 else ""
+    sentence = (
+        f"The quadruped walks {way:.3g} m{gaps} at {ours['mean_speed']:.3g} m/s. IPOPT finds how "
+        f"in {plan.iterations} iterations and {took:.0f} s.{said}"
+    )
+    parameters = {
+        **task._asdict(), "stride": STRIDE, "swing": SWING, "gaps": GAPS, "friction": FRICTION,
+        "weights": WEIGHTS, "effort": PUSHES, "contact_speed": SMOOTH, "timestep": STEP,
+        "most_torque": MOST,
+    }  # fmt: skip
+
+    def record() -> Recorder:
+        from robosim.viz.playback import recording
+
+        shown = robot.with_contacts(obstacles=terrain(), ground=False)
+        return recording(log, shown, others=[("plan", plan.log(STEP))] if task.tracked else [])
+
+    return Result(
+        parameters, ours, {}, tuple(targets), sentence, partial(draw_littledog, plan, log), record
+    )
+
+
+def draw_littledog(plan: Trajectory, log: Log, figure: Figure) -> None:
+    """Where feet are along the way, and how far the simulation is from the plan."""
+    ((feet, errors),) = panels(figure, 1, 2, 6.0)
+    robot, colours = plan.robot, (COLOURS["ours"], *OTHERS)
+    for low, high in GAPS:
+        feet.axvspan(low, high, color="0.85")
+    places = [Kinematics(robot, q) for q in plan.points]
+    for k, leg in enumerate(builders.DOG_LEGS):
+        way = np.array([centre(robot, at, leg) for at in places])
+        label = leg.replace("_", " ")
+        feet.plot(way[:, 0], way[:, 2], ".-", color=colours[k], linewidth=1, label=label)
+    finish(feet, "x [m]", "height of feet [m]", "plan, and gaps")
+    away = log.q - plan.sample(log.t)[0]
+    for k, name in enumerate("xyz"):
+        errors.plot(log.t, 1e3 * away[:, k], color=colours[k], label=name)
+    finish(errors, "time [s]", "simulation less plan [mm]", "tracked by LQR")
+
+
+LITTLEDOG = Experiment(
+    ("littledog",),
+    "a quadruped walks over two gaps, by trajectory optimisation",
+    "Dynamics, contacts and cones hold to their tolerances; tracked by LQR the body stays within "
+    "2 cm.",
+    run_littledog,
+)

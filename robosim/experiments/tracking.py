@@ -1,0 +1,50 @@
+"""Plans that a simulation follows by LQR, and what all of them must keep to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robosim.experiments.experiment import Target
+from robosim.simulation import Simulation
+
+if TYPE_CHECKING:
+    from robosim.log import Log
+    from robosim.optimize import Feedback, Trajectory
+
+IN_TIME = 600.0  # s, of a plan
+
+
+def follower(
+    plan: Trajectory,
+    sim: Simulation,
+    Q: ArrayLike,
+    R: ArrayLike,
+    final: ArrayLike,
+    contact_speed: float,
+    most: float = np.inf,
+) -> Feedback:
+    """LQR about a plan, with torques that motors have, and none above `most` [N m]."""
+    from robosim.optimize import Feedback
+
+    law = plan.controller(sim, Q=Q, R=R, final=final, contact_speed=contact_speed)
+    limit = np.minimum(sim.robot.effort_limits, most)
+    return Feedback(
+        sim.robot, law.q, law.v, law.tau, law.K, sim.timestep, lower=-limit, upper=limit
+    )
+
+
+def followed(plan: Trajectory, sim: Simulation, follow: Feedback, seconds: float) -> Log:
+    """A simulation from the plan's start on."""
+    sim.set_state(plan.q[0], plan.v[0])
+    return sim.run(seconds, follow)
+
+
+def targets_of(plan: Trajectory, seconds: float) -> list[Target]:
+    """The equations of motion, and the time that the plan took."""
+    return [
+        Target("violation of the dynamics", plan.violation["dynamics"], 1e-6, "N or N m"),
+        Target("time of the plan", seconds, IN_TIME, "s"),
+    ]
