@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ class Gradients(NamedTuple):
     changes : (n, steps) bool
         Steps whose contacts differ from those of the step before, in the kind of the contact or in
         whether it sticks: derivatives are those of the side on which the step was.
+    smoothed : (n, steps) bool
+        Steps whose derivatives are those of smoother contacts, as their own are not found.
     """
 
     q: Array
@@ -45,11 +47,12 @@ class Gradients(NamedTuple):
     names: tuple[str, ...]
     divided: NDArray[np.bool_]
     changes: NDArray[np.bool_]
+    smoothed: NDArray[np.bool_]
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Where the sum is not smooth, or nearly not: a sentence for each kind and state."""
-        return notes_of(self.divided, self.changes)
+        return notes_of(self.divided, self.changes, self.smoothed)
 
 
 class Sensitivities(NamedTuple):
@@ -59,33 +62,64 @@ class Sensitivities(NamedTuple):
     ----------
     knots : (n, steps + 1, 2 nv, m)
         Of q, in the tangent, and v.
-    divided, changes : (n, steps) bool
+    divided, changes, smoothed : (n, steps) bool
         As `Gradients` has them.
     """
 
     knots: Array
     divided: NDArray[np.bool_]
     changes: NDArray[np.bool_]
+    smoothed: NDArray[np.bool_]
 
     @property
     def notes(self) -> tuple[str, ...]:
         """As `Gradients` has them."""
-        return notes_of(self.divided, self.changes)
+        return notes_of(self.divided, self.changes, self.smoothed)
 
 
-def notes_of(divided: NDArray[np.bool_], changes: NDArray[np.bool_]) -> tuple[str, ...]:
-    """Sentences on steps (n, steps) that are not smooth."""
+class Seen(NamedTuple):
+    """What is seen of steps that are made again: contacts (n, steps), and which were smoothed."""
+
+    modes: list[list[Any]]
+    smoothed: NDArray[np.bool_]
+
+    @classmethod
+    def none(cls, n: int, steps: int) -> Seen:
+        """Before any is made."""
+        return cls([[None] * steps for _ in range(n)], np.zeros((n, steps), dtype=bool))
+
+    @property
+    def changes(self) -> NDArray[np.bool_]:
+        """(n, steps) whether what touches differs from the step before."""
+        return np.array(
+            [
+                [k > 0 and now is not None and now != row[k - 1] for k, now in enumerate(row)]
+                for row in self.modes
+            ]
+        )
+
+
+class Again(NamedTuple):
+    """Steps to first order: (n, k, directions, 2 nv) and (n, k, np, 2 nv)."""
+
+    changes: Array
+    by: Array
+
+
+def notes_of(
+    divided: NDArray[np.bool_], changes: NDArray[np.bool_], smoothed: NDArray[np.bool_]
+) -> tuple[str, ...]:
+    """Sentences on steps (n, steps) that are not smooth, or whose derivatives are of others."""
+    side = "derivatives are those of the side that was taken"
     said = []
     for flags, what, advice in (
-        (changes, "contacts change at", "contact_speed= takes smoother ones, beyond the change"),
-        (divided, "divided were", "a smaller timestep divides none"),
+        (changes, "contacts change at", f"{side} (contact_speed= takes smoother contacts)"),
+        (divided, "divided were", f"{side} (a smaller timestep divides none)"),
+        (smoothed, "contacts were smoothed for the derivatives of", "their own are not found"),
     ):
         for i in np.flatnonzero(flags.any(axis=1)):
             steps = np.flatnonzero(flags[i])
             more = f" and {len(steps) - LISTED} more" if len(steps) > LISTED else ""
             listed = ", ".join(map(str, steps[:LISTED]))
-            said.append(
-                f"state {i}: {what} steps {listed}{more}; derivatives are those of the side that "
-                f"was taken ({advice})"
-            )
+            said.append(f"state {i}: {what} steps {listed}{more}; {advice}")
     return tuple(said)

@@ -19,12 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robosim.batch.gradients import Gradients, Sensitivities
+from robosim.batch.gradients import Again, Gradients, Seen, Sensitivities
 from robosim.batch.rollout import Rollout
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ControllerError, ConvergenceError, OptionError
 from robosim.simulation import Simulation
 from robosim.simulation.linearization import (
+    SMOOTHER,
     MaximalLinearizer,
     check_derivatives,
     side_by_side,
@@ -191,9 +192,9 @@ class Tape:
         by_torques, by_targets = np.zeros((n, steps, nu)), np.zeros((n, steps, nu))
         by_gains = np.zeros((2, n, nu))
         by_parameters = np.zeros((n, len(parameters)))
-        modes: list[list[Any]] = [[None] * steps for _ in range(n)]
+        seen = Seen.none(n, steps)
         for begin, end in self._blocks(backwards=True):
-            found = self._again(begin, end, parameters, contact_speed, of_pd, modes)
+            found = self._again(begin, end, parameters, contact_speed, of_pd, seen)
             for k in range(end - 1, begin - 1, -1):
                 some = found.changes[:, k - begin]
                 back = (some @ adjoint[:, :, None])[:, :, 0]
@@ -213,7 +214,7 @@ class Tape:
             by_gains[:, ~self._held] = np.nan
         return Gradients(
             adjoint[:, :nv], adjoint[:, nv:], by_torques, by_targets, by_gains[0], by_gains[1],
-            by_parameters, parameters, self.inputs.divided, _changes(modes),
+            by_parameters, parameters, self.inputs.divided, seen.changes, seen.smoothed,
         )  # fmt: skip
 
     def sensitivities(
@@ -237,9 +238,9 @@ class Tape:
         rows = np.tile(np.eye(base)[:first], (n, 1, 1))
         out[:, 0, :, :first] = np.swapaxes(self._closed(rows), 1, 2) if starts else 0.0
         of_pd = 3 if self._servos else 0
-        modes: list[list[Any]] = [[None] * steps for _ in range(n)]
+        seen = Seen.none(n, steps)
         for begin, end in self._blocks(backwards=False):
-            found = self._again(begin, end, parameters, contact_speed, of_pd, modes)
+            found = self._again(begin, end, parameters, contact_speed, of_pd, seen)
             for k in range(begin, end):
                 some, before = found.changes[:, k - begin], out[:, k]
                 on = self._pd(k)
@@ -255,7 +256,7 @@ class Tape:
                     if of_pd:
                         row = base + (2 if field == "kp" else 3) * nu + joint
                         out[:, k + 1, :, at_gains + column] += some[:, row]
-        return Sensitivities(out, self.inputs.divided, _changes(modes))
+        return Sensitivities(out, self.inputs.divided, seen.changes, seen.smoothed)
 
     def by_coordinates(self, changes: Array) -> Array:
         """Derivatives (n, nq) by the coordinates of the starts, of those in the tangent (n, nv)."""
@@ -348,9 +349,9 @@ class Tape:
         parameters: tuple[str, ...],
         contact_speed: float | None,
         of_pd: int,
-        modes: list[list[Any]],
+        seen: Seen,
     ) -> Again:
-        """Steps from begin to end to first order; their contacts go into `modes`."""
+        """Steps from begin to end to first order; what is seen of them goes into `seen`."""
         n, count, base = self.n, end - begin, 2 * self.nv
         out = Again(
             np.zeros((n, count, base + (1 + of_pd) * self.nu, base)),
@@ -369,11 +370,16 @@ class Tape:
             steps: list[Step | ConvergenceError] = side_by_side(
                 workers, rows, MaximalLinearizer.of_given
             )
-            for (i, k), step in zip(places, steps, strict=True):
+            for (i, k), row, step in zip(places, rows, steps, strict=True):
                 if isinstance(step, ConvergenceError):
-                    raise step.of_state(i)
+                    speed = SMOOTHER * workers[0].contact_speed
+                    (more,) = self._workers(robot, parameters, speed, of_pd, 1)
+                    (smooth,) = more.of_given([row])
+                    if isinstance(smooth, ConvergenceError):
+                        raise step.of_state(i)
+                    step, seen.smoothed[i, k] = smooth, True
                 out.changes[i, k - begin], out.by[i, k - begin] = step.changes, step.by
-                modes[i][k] = _modes(robot, step)
+                seen.modes[i][k] = _modes(robot, step)
         return out
 
     def _workers(
@@ -415,13 +421,6 @@ class Tape:
                 gains[name][self._held[i]] = 0.0  # in the torques already
         state = rollout.q[i, k], rollout.v[i, k]
         return Given(*state, forces, inputs.external[i], gains, float(rollout.t[i, k]), None)
-
-
-class Again(NamedTuple):
-    """Steps to first order: (n, k, directions, 2 nv) and (n, k, np, 2 nv)."""
-
-    changes: Array
-    by: Array
 
 
 class Feedback(NamedTuple):
@@ -467,16 +466,6 @@ def projection(sim: Simulation, q: Array, v: Array, time: float) -> Array:
             ends.append(np.concatenate((dynamics.difference(q, sim.q), sim.v)))
         out[:, k] = (ends[0] - ends[1]) / (2.0 * STEP)
     return out
-
-
-def _changes(modes: list[list[Any]]) -> NDArray[np.bool_]:
-    """(n, steps) whether what touches differs from the step before."""
-    return np.array(
-        [
-            [k > 0 and now is not None and now != row[k - 1] for k, now in enumerate(row)]
-            for row in modes
-        ]
-    )
 
 
 def _modes(robot: Mechanism, step: Step) -> tuple[Any, ...]:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robosim.batch.gradients import notes_of
 from robosim.description.mechanism import Mechanism
 from robosim.errors import ConvergenceError, OptionError
 from robosim.identification.identified import Identified
@@ -99,7 +98,7 @@ def identify(
     fit = _Fit(model, count("iterations", iterations))
     with bar("iterations", iterations, progress) as advance:
         fit.run(advance)
-    notes = [*notes_of(model.run.tape.inputs.divided, fit.changes)]
+    notes = [*fit.notes]
     if windows.left:
         notes.append(
             f"{windows.left} samples at the ends of logs are not used, as they fill no window"
@@ -177,7 +176,7 @@ class _Fit:
     def _found(self) -> Equations:
         """Normal equations at the last errors."""
         self.noise = self._noise_of(self._errors)
-        slopes, self.changes = self._model.slopes(self._meaning)
+        slopes, self.notes = self._model.slopes(self._meaning)
         slopes, errors = slopes / self.noise[:, None], self._errors / self.noise
         base, starts = errors.shape[2], []
         k = slopes.shape[3] - base

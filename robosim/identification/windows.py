@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,15 +11,13 @@ from numpy.typing import NDArray
 from robosim.batch import BatchSimulation
 from robosim.batch.tape import TapedRollout
 from robosim.description.mechanism import Mechanism
-from robosim.errors import ConvergenceError, LogError, OptionError
+from robosim.errors import LogError, OptionError
 from robosim.identification.unknowns import GAINS, Meaning, Unknowns
 from robosim.log import Log
 from robosim.log.columns import LogInfo
 from robosim.simulation.controllers import PD
 from robosim.simulation.dynamics import Dynamics
 from robosim.validation import Array
-
-SMOOTHER = 10.0  # contacts for derivatives, where those of a step cannot be had otherwise
 
 
 class Windows(NamedTuple):
@@ -187,27 +184,20 @@ class Model:
         away = self._dynamics.difference(windows.q.reshape(-1, nq), run.q.reshape(-1, nq))
         return meaning, np.concatenate((np.reshape(away, shape), run.v - windows.v), axis=2)
 
-    def slopes(self, meaning: Meaning) -> tuple[Array, NDArray[np.bool_]]:
+    def slopes(self, meaning: Meaning) -> tuple[Array, tuple[str, ...]]:
         """Derivatives (n, steps + 1, 2 nv, 2 nv + k) of the last errors, by starts and numbers.
 
-        Also which steps (n, steps) change their contacts.
+        Also what there is to say about them.
         """
         names = self.unknowns.of_robot(meaning)
         gains = [name.split(":", 1) for name in meaning.names if name.split(":")[0] in GAINS]
         actuated = self._batch.robot.actuated_names
         late = "delay" in meaning.names
-        take = partial(
-            self.run.sensitivities,
+        found = self.run.sensitivities(
             names,
             gains=[(kind, actuated.index(joint)) for kind, joint in gains],
             torques=self.windows.torques(meaning.delay)[1][..., None] if late else None,
         )
-        try:
-            found, _, changes = take()
-        except ConvergenceError:
-            # A step that has no derivatives has those of smoother contacts.
-            speed = SMOOTHER * self._batch[0].options["contact_speed"]
-            found, _, changes = take(contact_speed=speed)
         base = 2 * self._batch.robot.nv
         order = (*names, *(":".join(pair) for pair in gains), *(["delay"] if late else []))
         columns = [base + order.index(name) for name in meaning.names]
@@ -216,8 +206,8 @@ class Model:
             1.0 if ":" in name or name == "delay" else 1.0 / value
             for name, value in zip(meaning.names, meaning.values, strict=True)
         ]
-        by = found[..., columns] * factors @ meaning.by
-        return np.concatenate((found[..., :base], by), axis=3), changes
+        by = found.knots[..., columns] * factors @ meaning.by
+        return np.concatenate((found.knots[..., :base], by), axis=3), found.notes
 
     def _controllers(self, meaning: Meaning) -> Any:
         """Of each window: targets that are functions of time begin where its log does."""

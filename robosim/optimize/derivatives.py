@@ -9,11 +9,10 @@ import numpy as np
 from robosim.batch import BatchSimulation
 from robosim.errors import ConvergenceError
 from robosim.simulation import Simulation
-from robosim.simulation.linearization import linearize, linearize_each
+from robosim.simulation.linearization import SMOOTHER, linearize, linearize_each
 from robosim.simulation.linearizer import Linearization
 from robosim.validation import Array
 
-SMOOTHER = 10.0  # contacts for derivatives, where those of a step cannot be had otherwise
 MOST = 64  # states of a batch at once, which have memory of their own
 
 

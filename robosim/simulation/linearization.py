@@ -38,6 +38,7 @@ if not PLAIN:
     from robosim.runtime.handles import Handle
 
 
+SMOOTHER = 10.0  # contacts for derivatives, where those of a step are not found
 FEWEST = 8  # states that are worth a thread of their own
 Worker = TypeVar("Worker")
 Row = TypeVar("Row")
@@ -259,6 +260,7 @@ class MaximalLinearizer(Linearizer):
         if contact_speed is not None:
             options = engine.parts.options._replace(contact_speed=float(contact_speed))
             engine.hand_over(engine.parts._replace(options=options))
+        self.contact_speed = float(engine.parts.options.contact_speed)
         super().__init__(robot, parameters, slopes_of(robot, engine.model_of, parameters))
         self._inputs = tuple(robot.actuated_names)
         self._closes = bool(

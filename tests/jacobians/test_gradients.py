@@ -7,10 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robosim import BatchSimulation, ControllerError, Mechanism, OptionError, Simulation, load
+from robosim import (
+    BatchSimulation,
+    ControllerError,
+    ConvergenceError,
+    Mechanism,
+    OptionError,
+    Simulation,
+    load,
+)
 from robosim.controllers import PD
 from robosim.gradients import Horizon
 from robosim.models.builders import chain, double_four_bar
+from robosim.simulation.linearization import MaximalLinearizer
 from robosim.simulation.parameters import parameter
 
 pytestmark = pytest.mark.slow
@@ -160,6 +169,32 @@ def test_contacts_that_change_are_told():
     smooth = run.vjp(None, dv, contact_speed=0.1)
     assert np.isfinite(smooth.v).all()
     assert not np.allclose(smooth.v, found.v, rtol=1e-3)
+
+
+def test_steps_without_derivatives_have_those_of_smoother_contacts(monkeypatch):
+    """They are told, and only they are smoothed."""
+    robot = load("a1")
+    batch = BatchSimulation(robot, 1, 2e-3, threads=1)
+    batch.set_state(robot.home)
+    run = batch.rollout(3, np.zeros((1, 12)), tape=True)
+    dq = np.zeros((1, 4, robot.nv))
+    dq[:, 3] = 1.0
+    hard, smooth = run.vjp(dq), run.vjp(dq, contact_speed=1e-9)
+    of_given = MaximalLinearizer.of_given
+
+    def fails(self, given):
+        found = of_given(self, given)
+        if self.contact_speed < 1e-9:
+            found[-1] = ConvergenceError(0.0, 1e-12, 9, 1, "trunk", "")
+        return found
+
+    monkeypatch.setattr(MaximalLinearizer, "of_given", fails)
+    found = run.vjp(dq)
+    assert hard.smoothed.sum() == 0
+    np.testing.assert_array_equal(found.smoothed, [[False, False, True]])
+    assert any("smoothed for the derivatives of steps 2" in note for note in found.notes)
+    np.testing.assert_array_equal(found.torques[:, 2], smooth.torques[:, 2])
+    np.testing.assert_allclose(found.torques, hard.torques, rtol=1e-3, atol=1e-6)
 
 
 def test_wrong_input():

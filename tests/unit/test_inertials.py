@@ -100,8 +100,8 @@ def test_torques_that_are_late():
 
 def test_notes_name_steps():
     flags = np.zeros((2, 20), dtype=bool)
-    assert notes_of(flags, flags) == ()
+    assert notes_of(flags, flags, flags) == ()
     flags[1, 3:11] = True
-    (note,) = notes_of(np.zeros_like(flags), flags)
+    (note,) = notes_of(np.zeros_like(flags), flags, np.zeros_like(flags))
     assert "state 1" in note
     assert "3, 4, 5, 6, 7 and 3 more" in note
