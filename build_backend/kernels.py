@@ -6,6 +6,9 @@ platform and this version of Python:
 
     python -m build --wheel -C kernels=x86-64-v3
 
+Levels are those of `robosim.kernels.compiler.cache`: x86-64-v3 and x86-64-v4, and aarch64. Each
+is built on a processor that has it, as features take their first steps while they are compiled.
+
 Kernels are found by numba's version, too: with another one than that of the build, robosim
 compiles as it does from source. `-C kernels-cache=FOLDER` keeps what is compiled for the next
 build, and `-C kernels-features="legged robots,dynamics"` compiles these features alone.
@@ -26,6 +29,7 @@ from setuptools import build_meta
 from setuptools.build_meta import *  # noqa: F403
 
 ROOT = Path(__file__).parents[1]
+ALIASES = {"aarch64": "generic"}  # what LLVM calls the least of these processors
 
 
 def build_wheel(
@@ -45,6 +49,7 @@ def build_wheel(
         plain = Path(wheel_directory) / name
         _run("-m", "wheel", "unpack", "--dest", work, str(plain))
         (unpacked,) = Path(work).glob("*-*")
+        levels = checked(levels, unpacked)
         for level in levels:
             cache = Path(kept or Path(work) / "cache") / level
             folder = compiled(level, cache, unpacked, features)
@@ -64,6 +69,36 @@ def get_requires_for_build_wheel(config_settings: dict[str, Any] | None = None) 
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
         needed += ["wheel", *project["dependencies"]]
     return needed
+
+
+def checked(levels: list[str], package: Path) -> list[str]:
+    """The names of levels as the package has them.
+
+    Raises
+    ------
+    ValueError
+        For a level that there is not, or that this processor has not.
+    """
+    code = (
+        "from robosim.kernels.compiler.cache import LEVELS, levels_here\n"
+        "print(*LEVELS)\n"
+        "print(*levels_here())"
+    )
+    done = _run("-c", code, more={"PYTHONPATH": str(package)}, cwd=package)
+    known, here = (line.split() for line in done.stdout.splitlines()[-2:])
+    names = [ALIASES.get(level, level) for level in levels]
+    aliases = {name: alias for alias, name in ALIASES.items()}
+    for level, name in zip(levels, names, strict=True):
+        if name not in known:
+            listed = ", ".join(aliases.get(one, one) for one in known)
+            raise ValueError(f"kernels={level}: there is no such level of processors ({listed})")
+        if name not in here:
+            listed = ", ".join(aliases.get(one, one) for one in here) or "none"
+            raise ValueError(
+                f"kernels={level}: this processor has not that level, on which the features would "
+                f"have to run (it has: {listed})"
+            )
+    return names
 
 
 def compiled(level: str, cache: Path, package: Path, features: str | None = None) -> Path:

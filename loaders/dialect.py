@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from lxml import etree
-from yourdfpy import URDF
 
 from robosim import quaternions
 from robosim.errors import LoadError
@@ -44,6 +43,8 @@ def read(root: etree._Element) -> Any:
         For an origin with both kinds of rotation, a rotation of length zero, or whatever
         yourdfpy finds wrong.
     """
+    from yourdfpy import URDF  # here, as it brings trimesh and more
+
     plain = etree.Element("robot", name=root.get("name"))
     for element in root.iterchildren("link", "joint", "material"):
         plain.append(copy.deepcopy(element))

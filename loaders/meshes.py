@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import trimesh
 from lxml import etree
 from numpy.typing import NDArray
 
@@ -128,8 +127,8 @@ def read_mesh(path: Path) -> tuple[MeshPart, ...]:
     return disk_cache.cached(disk_cache.digest(f"mesh {suffix}", data), compute, decode)
 
 
-class _Neighbours(trimesh.resolvers.FilePathResolver):  # type: ignore[misc]
-    """Finds the files that a mesh refers to, and keeps the bytes of the images among them.
+class _Neighbours:
+    """Finds, for trimesh, the files that a mesh refers to; keeps the bytes of images among them.
 
     They must be in the folder of the mesh, the one above it, or below those.
 
@@ -141,7 +140,6 @@ class _Neighbours(trimesh.resolvers.FilePathResolver):  # type: ignore[misc]
     """
 
     def __init__(self, path: Path) -> None:
-        super().__init__(str(path))
         self._folder = path.resolve().parent
         self.images: dict[str, bytes] = {}
         self.seen: dict[str, str] = {}
@@ -159,6 +157,8 @@ class _Neighbours(trimesh.resolvers.FilePathResolver):  # type: ignore[misc]
         if data.startswith(_IMAGE_STARTS):
             self.images[name] = data
         return data
+
+    __getitem__ = get
 
     def _read(self, name: str) -> bytes:
         path = (self._folder / name).resolve()
@@ -201,6 +201,8 @@ def _scene_parts(
 ) -> tuple[MeshPart, ...]:
     if suffix == ".stl" and (part := _binary_stl(data)) is not None:
         return (part,) if len(part.faces) else ()
+    import trimesh  # here, as it brings a dozen of other libraries
+
     # OBJ says which corners are one vertex; others that are near each other are left as they are.
     # Not so in files with looks, some of which trimesh only reads if it may join vertices.
     plain = suffix == ".obj" and b"\nvt " not in data and b"usemtl" not in data

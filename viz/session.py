@@ -7,6 +7,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from robosim.viz.pull import LONGEST_HOLD, Pull
 from robosim.viz.rig import Factory, Rig
 from robosim.viz.snapshot import JointViolations, Probe, snapshot
 from robosim.viz.torques import ByHand
+from robosim.viz.waiting import waiting
 
 if TYPE_CHECKING:
     from robosim.viz.recorder import Recorder
@@ -164,7 +166,11 @@ class Session:
             self._steps_asked -= steps
         if math.isfinite(self._left):
             steps = min(steps, max(1, round(self._left / timestep)))
-        with warnings.catch_warnings(record=self.viewer is not None and sim.steps == 0) as told:
+        first = self.viewer is not None and self.frames == self._first_frame
+        with (
+            warnings.catch_warnings(record=self.viewer is not None and sim.steps == 0) as told,
+            waiting(self.viewer) if first else nullcontext(),  # type: ignore[arg-type]
+        ):
             if told is not None:
                 warnings.simplefilter("always")
             self._take(steps)

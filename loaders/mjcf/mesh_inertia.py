@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError
 
+from robosim.description.qhull import hull_of
 from robosim.description.solids import Solid
 
 Array = NDArray[np.float64]
@@ -96,8 +96,8 @@ def about_principal_axes(inertia: Array) -> Array:
 def hull_faces(vertices: Array) -> NDArray[np.int64]:
     """Faces (m, 3) of the convex hull, counterclockwise from outside."""
     try:
-        hull = ConvexHull(vertices)
-    except (QhullError, ValueError) as error:
+        hull = hull_of(vertices)
+    except ValueError as error:
         raise ValueError("it has no convex hull") from error
     faces = np.array(hull.simplices, dtype=np.int64)
     a, b, c = (vertices[faces[:, k]] for k in range(3))

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robosim.batch.beside import lanes_now
 from robosim.batch.bound import Bound
 from robosim.batch.controls import Controls, by_state, by_step, controls
 from robosim.batch.given import (
@@ -29,7 +30,7 @@ from robosim.batch.given import (
     rows_of,
 )
 from robosim.batch.rollout import Rollout
-from robosim.batch.runs import Runs
+from robosim.batch.runs import KeptRuns, Runs
 from robosim.batch.starts import Starts, starts_at
 from robosim.batch.stepping import Stepping
 from robosim.batch.taping import check_taped, taped
@@ -60,10 +61,11 @@ class BatchSimulation:
         As for `Simulation`.
     threads : int or None
         As many as there are cores if None.
-    lanes : bool
+    lanes : bool or "later"
         Step eight states at a time in SIMD lanes if the robot allows it, which is three times as
         fast; each state agrees with a `Simulation` within the tolerance. If False, each state is
-        stepped by itself, bit-identical to a `Simulation`.
+        stepped by itself, bit-identical to a `Simulation`. "later": so until a process has
+        compiled the kernels of lanes.
 
     Raises
     ------
@@ -79,7 +81,7 @@ class BatchSimulation:
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         *,
         threads: int | None = None,
-        lanes: bool = True,
+        lanes: bool | str = True,
         **options: Any,
     ) -> None:
         robots = robots_of(robot, n)
@@ -102,12 +104,19 @@ class BatchSimulation:
                 check_structure(made[id(one)], self._sims[0], i)
             mine: list[Any] = [None if array is None else array[i] for array in self._states]
             self._sims.append(made[id(one)].copy(State(*mine)))
-        self.lanes = bool(lanes)
-        self._stepping = Stepping(self.robot, self._sims, self._states, self.threads, self.lanes)
-        self._memory: dict[tuple[int, int, tuple[bool, bool], bool], Runs] = {}
+        given = {"timestep": timestep, "gravity": gravity, **options}
+        now = lanes_now(lanes, robots, self._sims, given)
+        self._stepping = Stepping(self.robot, self._sims, self._states, self.threads, *now)
+        self._memory = KeptRuns(self._sims)
         self._named: dict[str, Controls] = {}
         self._models: dict[int, tuple[Mechanism, Model]] = {}  # of robots that have been given
         self._linearizers: dict[Any, Any] = {}
+
+    @property
+    def lanes(self) -> bool:
+        """Whether the next steps are taken in lanes, where the states allow it."""
+        self._stepping.look()
+        return self._stepping.lanes
 
     def __repr__(self) -> str:
         return f"<BatchSimulation of {self.n} {self.robot.name!r}, steps of {self.timestep:g} s>"
@@ -375,7 +384,7 @@ class BatchSimulation:
             goals = by_step("targets", targets, self.robot, self.n, steps)
         forces = None if torques is None else by_step("torques", torques, self.robot, self.n, steps)
         moving = goals is not None and goals.shape[1] > 1, rates is not None
-        memory = self._memory_for(steps, moving, forces is not None, every)
+        memory = self._memory.of(steps, moving, forces is not None, every)
         memory.anew = tape is True
         gains = memory.gains
         gains[:] = control.gains
@@ -461,16 +470,6 @@ class BatchSimulation:
         if controller not in self._named:
             self._named[controller] = controls(self.robot, self.n, controller, self.timestep)
         return self._named[controller]
-
-    def _memory_for(self, steps: int, moving: tuple[bool, bool], torques: bool, every: int) -> Runs:
-        key = (steps, every, moving, torques)
-        if key not in self._memory:
-            # One of each kind is kept, for the loops that ask for the same over and over.
-            self._memory = {
-                other: kept for other, kept in self._memory.items() if other[2:] != key[2:]
-            }
-            self._memory[key] = Runs(self._sims, steps, moving, torques, every)
-        return self._memory[key]
 
     def _read(self, memory: Runs, steps: int, begin: Array, done: NDArray[np.int64]) -> Rollout:
         nq, nv, rows = self.robot.nq, self.robot.nv, memory.q.shape[1]

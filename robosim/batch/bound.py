@@ -30,6 +30,7 @@ from robosim.validation import Array, read_only
 class Plan(NamedTuple):
     """How the states are stepped, as long as nobody else moves any."""
 
+    lanes: bool  # whether groups could be
     groups: list[Group]
     addresses: NDArray[np.int64]  # (groups,) of their lanes, as the next steps find them
     resident: NDArray[np.int64]  # (groups,) and as they find states that are in them
@@ -143,6 +144,7 @@ class Bound:
     def _ready(self) -> Plan:
         """How to step, found out anew for what has been moved otherwise since."""
         stepping = self._stepping
+        stepping.look()
         if stepping.bound is not self:
             stepping.count_all()
             stepping.bound = self
@@ -170,7 +172,7 @@ class Bound:
     def _still(self, plan: Plan, touched: list[int]) -> bool:
         """Whether a plan can be kept, as those that were touched have the memory that they had."""
         sims, kind = self._stepping.sims, self._stepping.sims[0].engine.handle.kind
-        if not self._usual:
+        if not self._usual or plan.lanes != self._stepping.lanes:
             return False
         if any(sims[i].engine.counters.away or sims[i].engine.handle.kind != kind for i in touched):
             return False
@@ -206,6 +208,7 @@ class Bound:
             for a, b in pairwise((*begins, whole))
         ]
         return Plan(
+            stepping.lanes,
             groups,
             np.array([group.handle.address for group in groups], dtype=np.int64),
             np.array([group.resident.address for group in groups], dtype=np.int64),

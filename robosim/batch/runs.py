@@ -45,3 +45,19 @@ class Runs:
         left = (self.starts, apart, self.q, self.v, self.tau, self.infos)
         self.handles = [Handle(Run(*(array[i] for array in (*drive, *left)))) for i in range(n)]
         self.addresses = np.array([handle.address for handle in self.handles])
+
+
+class KeptRuns:
+    """The memory of the last runs, one of each kind, for loops that ask for the same again."""
+
+    def __init__(self, sims: Sequence[Simulation]) -> None:
+        self._sims = sims
+        self._kept: dict[tuple[tuple[bool, bool], bool], tuple[tuple[int, int], Runs]] = {}
+
+    def of(self, steps: int, moving: tuple[bool, bool], torques: bool, every: int) -> Runs:
+        """The memory of such a run, as the last one has left it or new."""
+        length, kept = self._kept.get((moving, torques), ((0, 0), None))
+        if kept is None or length != (steps, every):
+            kept = Runs(self._sims, steps, moving, torques, every)
+            self._kept[moving, torques] = (steps, every), kept
+        return kept

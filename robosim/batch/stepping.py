@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.batch.beside import Beside
 from robosim.batch.group import Group
 from robosim.batch.runs import Runs
 from robosim.compiled.state import State
@@ -51,6 +52,8 @@ class Stepping:
         The bound run that took the last steps of bound runs.
     robots : int
         How often robots have been changed.
+    beside : Beside or None
+        What compiles the kernels of lanes meanwhile, if `lanes` is to be true once they are there.
     """
 
     def __init__(
@@ -60,9 +63,10 @@ class Stepping:
         states: State,
         threads: int,
         lanes: bool,
+        beside: Beside | None = None,
     ) -> None:
         self.robot, self.sims, self.states = robot, sims, states
-        self.threads, self.lanes = threads, lanes
+        self.threads, self.lanes, self.beside = threads, lanes, beside
         self.n = len(sims)
         self.parts = np.array([sim.engine.handle.address for sim in sims])
         self.groups: dict[int, Group] = {}
@@ -74,6 +78,12 @@ class Stepping:
         self.bound: object = None
         self.robots = 0
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def look(self) -> None:
+        """Go on in lanes, if their kernels have come to be there."""
+        if self.beside is not None and self.beside.is_done():
+            self.beside, self.lanes = None, True
+            self.count_all()
 
     @property
     def timestep(self) -> float:
@@ -170,6 +180,7 @@ class Stepping:
         todo: NDArray[np.int64] | None = None,
     ) -> None:
         """Take the steps of all or some states, and count in `done` how many of each could be."""
+        self.look()
         todo = np.arange(self.n) if todo is None else todo
         while len(todo):
             # States that have gone over to the other solver have kernels of their own.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import warnings
 from contextlib import suppress
 from typing import Any
@@ -47,6 +49,26 @@ def warmup(robot: Mechanism | None = None, *, batch: bool = False, **options: An
             sim.step(np.zeros(robot.nu))
         if batch:
             BatchSimulation(robot, WIDTH, **options).rollout(2, controller="zero")
+
+
+def compile_here(job: bytes) -> None:
+    """Take some steps of a batch: what the other process of `robosim.batch.beside` does.
+
+    Parameters
+    ----------
+    job : bytes
+        Pickled robots and options of a `BatchSimulation`.
+    """
+    if hasattr(os, "nice"):
+        os.nice(5)  # the states that step meanwhile go first
+    robots, options = pickle.loads(job)
+    batch = BatchSimulation(robots, **options)
+    with warnings.catch_warnings(), suppress(RobosimError):
+        warnings.simplefilter("ignore")
+        batch.rollout(2, controller="zero")
+        bound = batch.bind(1, bodies=True, contacts=True)
+        bound.step()
+        bound.step()
 
 
 def _tiny() -> Mechanism:

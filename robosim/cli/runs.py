@@ -124,7 +124,7 @@ def simulate(
             viewer = stack.enter_context(
                 open_viewer(sim.robot, watching.port, watching.host, open_browser)
             )
-        recorder = watching.recorder(sim)
+        recorder = watching.recorder(sim.robot)
         statistics = RunStatistics(sim)
         writer = None
         if log is not None:

@@ -176,8 +176,8 @@ class Stepping:
         options = self.implicit, self.effort_limits, q
         return arguments.controller(name, robot, timestep, *options)
 
-    def start(self, robot: Mechanism, timestep: float, lanes: bool = False) -> Any:
-        """The simulation at its start, with its kernels compiled."""
+    def check(self, robot: Mechanism) -> dict[str, Any] | None:
+        """Where the robot starts, as `start_state` says; options that do not fit are refused."""
         if self.facets is not None and self.friction_cone != "linearized":
             raise OptionError("--facets is for --friction-cone linearized")
         if self.formulation not in FORMULATIONS:
@@ -186,8 +186,11 @@ class Stepping:
             )
         if self.contacts is not None and self.formulation != "reduced":
             raise OptionError("--contacts is for --formulation reduced")
-        # Before there is anything to compile.
-        state = start_state(robot, self.pose, self.q or (), self.v or (), self.drop)
+        return start_state(robot, self.pose, self.q or (), self.v or (), self.drop)
+
+    def start(self, robot: Mechanism, timestep: float, lanes: bool = False) -> Any:
+        """The simulation at its start, with its kernels compiled."""
+        state = self.check(robot)  # before there is anything to compile
         makers = {"maximal": self._maximal, "reduced": self._reduced}
         sim: Any = makers.get(self.formulation, self._minimal)(robot, timestep, lanes)
         if self.gait is not None and state is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from robosim.cli.watching import (
 if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
     from robosim.simulation import Simulation
+    from robosim.viz import Viewer
 
 Watched = Annotated[
     bool,
@@ -91,25 +93,35 @@ def view(
         remark(f"loaded again: {model}")
         return looked_at.start(changed, stepping.timestep)
 
-    sim = looked_at.start(robot, stepping.timestep)
-    recorder = watching.recorder(sim)
+    looked_at.check(robot)
+    recorder = watching.recorder(robot)
     watched = watch and recorder is None and Path(model).expanduser().is_file()
     renew = Watch([model], again) if watched else None
     port, host = watching.port, watching.host
-    with interruptible() as stop, open_viewer(robot, port, host, open_browser) as viewer:
-        live(
-            sim,
-            name,
-            seconds if math.isfinite(seconds) else None,
-            viewer,
-            recorder,
-            controllers=_built_in(robot, stepping.effort_limits) | {name: made},
-            # Of the robot that is shown, which may have been loaded again.
-            rebuild=lambda timestep: looked_at.start(viewer.robot, timestep),
-            renew=renew,
-            paused=paused,
-            stop=stop,
-        )
+    # The page is there before the kernels are, and says how far these are.
+    runs = False
+    try:
+        with open_viewer(robot, port, host, open_browser) as viewer:
+            sim = _started(looked_at, viewer, stepping.timestep)
+            with interruptible() as stop:
+                runs = True
+                live(
+                    sim,
+                    name,
+                    seconds if math.isfinite(seconds) else None,
+                    viewer,
+                    recorder,
+                    controllers=_built_in(robot, stepping.effort_limits) | {name: made},
+                    # Of the robot that is shown, which may have been loaded again.
+                    rebuild=lambda timestep: looked_at.start(viewer.robot, timestep),
+                    renew=renew,
+                    paused=paused,
+                    stop=stop,
+                )
+    except KeyboardInterrupt:
+        if runs:
+            raise
+        return  # ctrl-C during the compilation
     watching.save(recorder)
     if watching.record is not None:
         err.print(f"recorded: {watching.record}", markup=False, soft_wrap=True)
@@ -168,6 +180,17 @@ def replay(
     out.print(f"replays: {target}", markup=False, soft_wrap=True)
     if open_browser:
         typer.launch(target.absolute().as_uri())
+
+
+def _started(stepping: Stepping, viewer: Viewer, timestep: float) -> Simulation:
+    """The simulation of the robot that is shown, while the page and the terminal say how far."""
+    from robosim.viz.waiting import show_home, waiting
+
+    with contextlib.ExitStack() as told:
+        tell: Any = told.enter_context(err.status("")).update if err.is_terminal else None
+        show_home(viewer)
+        told.enter_context(waiting(viewer, tell) if tell else waiting(viewer))
+        return stepping.start(viewer.robot, timestep)  # type: ignore[no-any-return]
 
 
 def _built_in(robot: Mechanism, effort_limits: bool) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from robosim.errors import OptionError
 
 if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
-    from robosim.simulation import Simulation
     from robosim.viz import Recorder, Viewer
 
 PAGES = (".html", ".htm")
@@ -66,11 +65,11 @@ class Watching:
         if self.record is not None:
             check_record(self.record, "--record")
 
-    def recorder(self, sim: Simulation) -> Recorder | None:
+    def recorder(self, robot: Mechanism) -> Recorder | None:
         """What collects a recording, if one is asked for."""
         from robosim.viz import Recorder
 
-        return None if self.record is None else Recorder(sim.robot, fps=30)
+        return None if self.record is None else Recorder(robot, fps=30)
 
     def save(self, recorder: Recorder | None) -> None:
         """Write what was collected, if anything was to be."""

@@ -13,11 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError
+
+from robosim.description.qhull import NoHullError, hull_of
 
 Array = NDArray[np.float64]
 
 HULL_POINTS = 32
+FEW = 48  # points whose planes are found without Qhull
 # Meshes with more vertices are thinned to one for each cell of a grid first, which bounds the
 # time and the memory of what follows (some 2 s, 0.2 GB).
 THINNED = 100_000
@@ -61,10 +63,36 @@ def simplified_hull(vertices: Array, count: int = HULL_POINTS) -> Hull:
 
 def planes(points: Array) -> Array | None:
     """Planes (n, 4) of the hull of points (n, 3), normals outwards; None for a flat hull."""
+    if len(points) <= FEW:
+        return _planes_of_few(points)
     try:
-        return np.asarray(ConvexHull(points).equations)
-    except (QhullError, ValueError):
+        return np.asarray(hull_of(points).equations)
+    except ValueError:
         return None
+
+
+def _planes_of_few(points: Array) -> Array | None:
+    """As `planes`, by trying all triples of points: sooner done than Qhull is imported.
+
+    Several triples may give the same plane. Those of a thin triangle are kept as soon as they may
+    be one within rounding, which makes a point inside seem nearer to the surface, if anything.
+    """
+    if len(points) < 4:
+        return None
+    centred = points - points.mean(axis=0)
+    extents = np.linalg.svd(centred, compute_uv=False)
+    if extents[2] <= _FLAT * extents[0]:
+        return None
+    a, b, c = centred[np.array(list(combinations(range(len(points)), 3)))].transpose(1, 0, 2)
+    normals = np.cross(b - a, c - a)
+    areas = np.linalg.norm(normals, axis=1) / extents[0] ** 2
+    solid = areas > _FLAT
+    normals = normals[solid] / np.linalg.norm(normals[solid], axis=1)[:, None]
+    heights = centred @ normals.T - np.einsum("mj,mj->m", a[solid], normals)
+    rounding = 16 * np.finfo(float).eps * extents[0] / areas[solid]
+    found = [sign * normals[np.all(sign * heights <= rounding, axis=0)] for sign in (1.0, -1.0)]
+    outwards = np.vstack(found)
+    return np.column_stack((outwards, -(points @ outwards.T).max(axis=0)))
 
 
 def _thinned(vertices: Array) -> tuple[Array, float]:
@@ -105,8 +133,8 @@ def _corners(vertices: Array) -> tuple[NDArray[np.int64], Array, float]:
             ends = {int(np.argmin(flat[:, 0])), int(np.argmax(flat[:, 0]))}
             return np.array(sorted(ends)), flat, thickness
         try:
-            return np.sort(ConvexHull(flat).vertices).astype(np.int64), flat, thickness
-        except QhullError:  # thinner than Qhull can tell from flat
+            return np.sort(hull_of(flat).vertices).astype(np.int64), flat, thickness
+        except NoHullError:  # thinner than Qhull can tell from flat
             d -= 1
 
 
@@ -154,10 +182,10 @@ class _Surface:
     def __init__(self, points: Array) -> None:
         self.rounding = _INSIDE * float(np.ptp(points, axis=0).max())
         try:
-            hull = ConvexHull(points)
+            hull = hull_of(points)
             simplices = hull.simplices
             self._planes: Array | None = np.asarray(hull.equations)
-        except (QhullError, ValueError):
+        except ValueError:
             # The first ones chosen lie in a plane: distances from the lines between them are too
             # large, but the next ones, farther from it, will be chosen by them all the same.
             simplices = np.array(list(combinations(range(len(points)), points.shape[1])))

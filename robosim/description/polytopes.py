@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robosim.description.qhull import NoHullError, hull_of
 from robosim.errors import ModelError
 from robosim.validation import Array
 
@@ -84,8 +85,6 @@ def _thickness(points: Array) -> float:
 
 def _triangulated(points: Array, element: str) -> _Triangles:
     """The hull of points as triangles that close."""
-    from scipy.spatial import ConvexHull, QhullError
-
     # Qhull takes coordinates for as exact as the largest of them is, or 1 is.
     points = (points - points.mean(axis=0)) / np.ptp(points, axis=0).max()
     # Triangles of faces that Qhull has put together need not close, or there are none; those of
@@ -93,8 +92,8 @@ def _triangulated(points: Array, element: str) -> _Triangles:
     problem = "its triangles do not close"
     for options in ("Qt", "QJ"):
         try:
-            hull = ConvexHull(points, qhull_options=options)
-        except QhullError as error:
+            hull = hull_of(points, options)
+        except NoHullError as error:
             problem = str(error).strip().partition("\n")[0]
             continue
         triangles = _closed(points, hull.simplices.astype(np.int64), hull.equations[:, :3])

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError
 
 from robosim.description.geometry import Geometry
+from robosim.description.qhull import hull_of
 from robosim.errors import ModelError
 
 Array = NDArray[np.float64]
@@ -139,8 +139,8 @@ def enclosed(vertices: Array, faces: Faces) -> Solid:
 def convex_hull(vertices: Array) -> Solid:
     """What the convex hull of vertices (n, 3) encloses."""
     try:
-        hull = ConvexHull(vertices)
-    except (QhullError, ValueError):
+        hull = hull_of(vertices)
+    except ValueError:
         return Solid(0.0, vertices.mean(axis=0), np.zeros((3, 3)))
     faces = hull.simplices.astype(np.int64)
     a, b, c = (hull.points[faces[:, k]] for k in range(3))

@@ -60,25 +60,8 @@ class Apart:
         """Begin to compile it in another process, unless it is there or no core is idle."""
         _at_work[:] = [process for process in _at_work if process.poll() is None]
         idle = cores() - 1 - len(_at_work)
-        kept = cache.FOLDER is not None and not PLAIN  # plain numba would not find it there
-        may = idle >= 1 and is_python() and kept
-        if self._found is not None or self._process is not None or not may:
-            return
-        path = os.pathsep.join(place for place in sys.path if place)
-        try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", COMPILE],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": path},
-            )
-            assert self._process.stdin is not None
-            with self._process.stdin as pipe:
-                pipe.write(pickle.dumps(self._job))
-        except OSError:
-            return  # then it is compiled here
-        _at_work.append(self._process)
+        if self._found is None and self._process is None and idle >= 1:
+            self._process = start_beside(COMPILE, self._job)
 
     def given_to(self, caller: Any, others: tuple[Any, ...]) -> Any:
         """`caller` with where the part is as its first argument, both compiled side by side.
@@ -101,6 +84,36 @@ class Apart:
         if self._found is None:
             self._found = compile_part(self._part, self._signature)
         return address_of(self._found)
+
+
+def start_beside(code: str, job: Any) -> subprocess.Popen[bytes] | None:
+    """Another Python that compiles into the cache, or None where that would be of no use.
+
+    Parameters
+    ----------
+    code : str
+        Which finds the pickled job on its standard input. It ends with this process.
+    job : picklable
+    """
+    # Plain numba would not find in the cache what another process has compiled.
+    if cache.FOLDER is None or PLAIN or not is_python():
+        return None
+    path = os.pathsep.join(place for place in sys.path if place)
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+        assert process.stdin is not None
+        with process.stdin as pipe:
+            pipe.write(pickle.dumps(job))
+    except OSError:
+        return None  # then it is compiled here
+    _at_work.append(process)
+    return process
 
 
 def cores() -> int:

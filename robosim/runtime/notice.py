@@ -5,14 +5,17 @@ from __future__ import annotations
 import sys
 import time
 
-from robosim.kernels.compiler import PLAIN
-from robosim.kernels.compiler.cache import FOLDER
+from robosim.kernels.compiler import PLAIN, cache
 from robosim.kernels.compiler.events import tell_of_compiling
 
 FIRST = "compiling kernels (first run, about a minute)"
 IN_EACH = (
     "compiling kernels (about a minute, in each run, as no folder can be written that would keep "
     "them: set NUMBA_CACHE_DIR to one)"
+)
+FOREIGN = (
+    "compiling kernels (first run, about a minute), as those that came along are for other "
+    "processors or another numba"
 )
 BY_PLAIN_NUMBA = "kernels are compiled by plain numba, which may take minutes when they are new"
 PAUSE = 2.0  # [s] without compiling, after which it is told again
@@ -25,11 +28,14 @@ class CompileNotice:
     ----------
     seconds : float
         What has been spent on it so far in this process [s].
+    kernels : int
+        How many have been compiled so far in this process, or are being compiled.
     """
 
     installed = False
     said = False
     seconds = 0.0
+    kernels = 0
     depth = 0  # of what is compiled, as a kernel is while its caller is
     began = 0.0
     ended = 0.0
@@ -40,12 +46,21 @@ class CompileNotice:
         cls.begin()
         if not module.startswith("robosim."):
             return
+        cls.kernels += 1
         if not cls.said:
             cls.said = True
-            told = BY_PLAIN_NUMBA if PLAIN else FIRST if FOLDER else IN_EACH
-            print(told, file=sys.stderr, flush=True)
+            print(cls._why(), file=sys.stderr, flush=True)
         elif cls.depth == 1 and cls.began > cls.ended + PAUSE:
             print("compiling more kernels, for what is new", file=sys.stderr, flush=True)
+
+    @classmethod
+    def _why(cls) -> str:
+        """What is told before the first kernel is compiled."""
+        if PLAIN:
+            return BY_PLAIN_NUMBA
+        if cache.FOLDER is None:
+            return IN_EACH
+        return FOREIGN if cache.AHEAD is None and cache.READY.is_dir() else FIRST
 
     @classmethod
     def begin(cls) -> None:
@@ -59,6 +74,11 @@ class CompileNotice:
         if cls.depth == 0:
             cls.ended = time.perf_counter()
             cls.seconds += cls.ended - cls.began
+
+    @classmethod
+    def spent(cls) -> float:
+        """Seconds spent so far, with those of what is being compiled now."""
+        return cls.seconds + (time.perf_counter() - cls.began if cls.depth else 0.0)
 
     @classmethod
     def install(cls) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
+from robosim import quaternions
 from robosim.description import hulls
+from robosim.description.qhull import hull_of
 from robosim.loaders import disk_cache
 from robosim.loaders import hulls as kept_hulls
 from robosim.loaders.hulls import simplified_hull
@@ -155,3 +159,39 @@ class TestDisk:
             assert sum(entry.stat().st_size for entry in folder.iterdir()) <= 3 * size + size // 2
         assert first.exists()
         assert all(entry.suffix == ".npz" for entry in folder.iterdir())
+
+
+def _few_points() -> Iterator[np.ndarray]:
+    """Points of shapes with faces that are no triangles, thin and turned ones, and random ones."""
+    rng = np.random.default_rng(5)
+    R = quaternions.rotation_matrix(quaternions.from_rpy((0.3, 1.1, -0.7)))
+    box = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    yield box @ R.T
+    yield np.vstack((box, 0.5 * box + (0.3, 0.0, 0.0))) @ R.T + 7.0
+    yield (box * (1.0, 0.2, 1e-6)) @ R.T
+    angles = 2 * np.pi * np.arange(12) / 12
+    rim = np.column_stack((np.cos(angles), np.sin(angles), np.ones(12)))
+    yield np.vstack((rim, rim * (1, 1, -1))) @ R.T
+    for n in (4, 9, hulls.FEW):
+        yield rng.normal(size=(n, 3))
+
+
+def test_planes_of_few_points_are_those_of_qhull():
+    """Heights above the hull of points anywhere, negative inside: the same without Qhull."""
+    rng = np.random.default_rng(6)
+    for points in _few_points():
+        planes = hulls.planes(points)
+        expected = hull_of(points).equations
+        low, high = points.min(axis=0), points.max(axis=0)
+        anywhere = np.vstack((points, rng.uniform(1.5 * low - 0.5 * high, high, (100, 3))))
+        found, right = (
+            (anywhere @ some[:, :3].T + some[:, 3]).max(axis=1) for some in (planes, expected)
+        )
+        np.testing.assert_allclose(found, right, rtol=0, atol=1e-10 * np.ptp(points))
+
+
+def test_flat_points_have_no_planes():
+    square = np.array([(0.0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)])
+    assert hulls.planes(square) is None
+    assert hulls.planes(square[:3]) is None
+    assert hulls.planes(np.repeat(square, 20, axis=0)) is None

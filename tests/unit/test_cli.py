@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -690,18 +691,25 @@ class TestView:
         assert "http://127.0.0.1:" in result.stderr
         assert (tmp_path / "run.html").exists()
 
-    def test_until_interrupted(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("kernels", ["there", "missing"])
+    def test_until_interrupted(self, kernels: str, tmp_path: Path) -> None:
+        """The page is served before there are kernels, and ctrl-C need not wait for these."""
+        empty = {} if kernels == "there" else {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
         process = subprocess.Popen(
             [sys.executable, "-m", "robosim", "view", "double_pendulum"],
             stderr=subprocess.PIPE,
             text=True,
             cwd=tmp_path,
+            env={**os.environ, **empty},
         )
         assert process.stderr is not None
         try:
-            for line in process.stderr:
-                if line.startswith("live view: http://127.0.0.1:"):
-                    break
+            first = process.stderr.readline()
+            assert first.startswith("live view: http://127.0.0.1:")
+            with urllib.request.urlopen(first.split()[-1], timeout=60) as page:
+                assert b"double_pendulum - robosim" in page.read()
+            if kernels == "missing":
+                assert process.stderr.readline().startswith("compiling kernels")
             process.send_signal(signal.SIGINT)
             _, rest = process.communicate(timeout=60)
         finally:

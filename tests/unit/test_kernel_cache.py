@@ -16,6 +16,7 @@ import pytest
 
 from robosim.kernels.compiler import cache
 from robosim.kernels.compiler.jit import entry
+from robosim.runtime.notice import FOREIGN, CompileNotice
 
 
 def doubled(x):
@@ -41,6 +42,8 @@ DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "an index of other sources": (".nbi", of_other_sources),
     "code that is cut off": (".nbc", lambda data: data[: len(data) // 2]),
     "code that is none": (".nbc", lambda data: b"none"),
+    "code with a wrong byte": (".nbc", lambda data: data[:-40] + b"?" + data[-39:]),
+    "nothing at all": (".nb?", lambda data: b""),
 }
 
 
@@ -73,12 +76,15 @@ print(here.cache.FOLDER)
 """
 
 
-@pytest.mark.skipif(not cache.levels_here(), reason="no level of processors has been named")
+@pytest.mark.parametrize("level", cache.levels_here())
 def test_kernels_made_ahead_are_taken_where_they_fit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    level: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """They are read where they lie, whatever processor of their level this is."""
-    level = cache.levels_here()[-1]
     made = {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(tmp_path)}
     code = AHEAD.format(tests=str(Path(__file__).parent))
     done = subprocess.run(
@@ -113,6 +119,23 @@ def test_kernels_made_ahead_are_taken_where_they_fit(
     with caplog.at_level(logging.INFO, logger="robosim"):
         assert cache.ready_folder() is None
     assert f"{level}/kernels-of-others" in caplog.text
+    monkeypatch.setattr(cache, "AHEAD", None)
+    monkeypatch.setattr(CompileNotice, "said", False)
+    CompileNotice.begin_in("robosim.kernels")
+    CompileNotice.end()
+    assert capsys.readouterr().err == f"{FOREIGN}\n"
+
+
+def test_the_best_level_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    levels = cache.levels_here()
+    name = f"kernels-{cache.digest_of_sources()}"
+    monkeypatch.setattr(cache, "READY", tmp_path)
+    monkeypatch.setattr(cache.config, "CPU_NAME", None)
+    for level in reversed(levels):  # the worst one first
+        (tmp_path / level / name).mkdir(parents=True)
+        found = cache.ready_folder()
+        assert found is not None
+        assert found[0].parent.name == found[1][1] == level
 
 
 def test_nobody_takes_an_entry_into_other_code() -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
+import pickle
 import subprocess
 import sys
 import textwrap
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +18,8 @@ import pytest
 from landing import assert_same, landing
 from numba import types
 
-from robosim import BatchSimulation, Simulation
+from robosim import BatchSimulation, OptionError, Simulation
+from robosim.batch import beside, warming
 from robosim.controllers import PD, trot
 from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.jit import entry, kernel
@@ -215,6 +220,66 @@ def test_what_is_done_to_one_state_between_rollouts(feet: Any) -> None:
         np.testing.assert_allclose(one.q, alone.q, rtol=0, atol=1e-8)
     pushed = ends[0].q[:, -1, 0] - ends[0].q[:, 0, 0]
     assert pushed[2] > np.median(pushed) + 3e-4
+
+
+def test_lanes_that_come_later(feet: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alone, to the bit, as long as another process compiles; in lanes from the next call on."""
+    robot, q = feet
+    ready = tmp_path / "ready"
+    waits = (
+        f"import pathlib, time\nwhile not pathlib.Path({str(ready)!r}).exists(): time.sleep(0.02)"
+    )
+    monkeypatch.setattr(beside, "COMPILE", waits)
+    runs = {}
+    for lanes in ("later", False, True):
+        ready.unlink(missing_ok=True)
+        batch = BatchSimulation(robot, N, threads=1, lanes=lanes)
+        batch.set_state(q)
+        bound = batch.bind(1, controller="stand")
+        runs[lanes] = [batch.rollout(STEPS, controller="stand").q]
+        bound.step()
+        runs[lanes].append(bound.q.copy())
+        assert batch.lanes is (lanes is True)
+        ready.touch()
+        end = time.monotonic() + 30.0
+        while lanes == "later" and not batch.lanes and time.monotonic() < end:
+            time.sleep(0.02)
+        assert batch.lanes is bool(lanes)
+        for _ in range(STEPS):
+            bound.step()
+        runs[lanes] += [bound.q.copy(), batch.rollout(STEPS, controller="stand").q]
+        assert bool(batch._stepping.groups) is bool(lanes)
+    later, alone, together = runs["later"], runs[False], runs[True]
+    for k in (0, 1):
+        assert np.array_equal(later[k], alone[k])
+    assert not np.array_equal(alone[0], together[0])
+    for k in (2, 3):
+        np.testing.assert_allclose(later[k], alone[k], rtol=0, atol=1e-8)
+        assert not np.array_equal(later[k], alone[k])
+
+
+def test_the_other_process_takes_steps_in_lanes(feet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the robots and with the options that it is given, whether or not they can be stepped."""
+    robot, _ = feet
+    taken: list[BatchSimulation] = []
+    bind = BatchSimulation.bind
+    monkeypatch.setattr(
+        BatchSimulation, "bind", lambda self, *a, **o: taken.append(self) or bind(self, *a, **o)
+    )
+    nice = getattr(os, "nice", None)
+    monkeypatch.setattr(os, "nice", lambda more: nice(0) if nice else 0, raising=False)
+    warming.compile_here(pickle.dumps(([robot] * WIDTH, {"timestep": 2e-3, "gravity": (0, 0, -5)})))
+    (batch,) = taken
+    assert batch.timestep == 2e-3
+    assert batch._stepping.groups[0].alike
+
+
+def test_lanes_are_a_switch_or_later(feet: Any) -> None:
+    with pytest.raises(OptionError, match="lanes must be True, False or 'later', not 'soon'"):
+        BatchSimulation(feet[0], WIDTH, lanes="soon")
+    few = BatchSimulation(feet[0], 2, lanes="later")
+    assert few.lanes
+    assert few._stepping.beside is None
 
 
 def test_parameters_belong_to_a_state(feet: Any) -> None:

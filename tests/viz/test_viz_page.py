@@ -14,7 +14,9 @@ from test_viz_browser import ON_SCREEN, first_frame, frames, pixels, steered, un
 
 import robosim
 from robosim import Body, Geometry, Joint, Mechanism
+from robosim.runtime.notice import CompileNotice
 from robosim.viz import Recorder, Viewer, live
+from robosim.viz.waiting import show_home, waiting
 from robosim.viz.watch import Watch
 
 PHONE = {"width": 390, "height": 844}
@@ -77,6 +79,24 @@ def test_a_click_in_a_recording_tells_what_the_frames_say(page: Any, tmp_path: P
     assert "0.160 0.000 0.250 m" in said
     assert "velocity 0.500 0.000 0.000 m/s" in said
     assert "contact" not in said
+
+
+def test_the_page_says_what_it_waits_for(page: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the robot at home, before there is a simulation; then it goes on as ever."""
+    monkeypatch.setattr(CompileNotice, "kernels", 0)
+    robot = robosim.load("cube")
+    with Viewer(robot) as viewer:
+        note = page.locator("#hud-note")
+        show_home(viewer)
+        with waiting(viewer):
+            page.goto(viewer.url)
+            wait_for(page, "window.robosim && robosim.stage.placed")
+            until(lambda: note.inner_text() == "starting", "it starts")
+            monkeypatch.setattr(CompileNotice, "kernels", 12)
+            until(lambda: note.inner_text().startswith("compiling kernels"), "it compiles")
+            assert note.inner_text().splitlines()[1] == "12 in 0 s"
+        live(robosim.Simulation(robot), None, 0.1, viewer)
+        until(lambda: "compiling" not in note.inner_text(), "it runs")
 
 
 def test_torques_by_hand_move_the_robot(page: Any) -> None:

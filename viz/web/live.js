@@ -107,6 +107,7 @@ function live() {
   let shown = { time: NaN };
   let [told, written, drawn, over] = [true, 0, null, false];
   let speed = new Speedometer();
+  let waiting = "";
 
   const documents = {
     panel: (content) => {
@@ -119,6 +120,10 @@ function live() {
     },
     trails: (content) => layers.setTrails(content.points),
     body: (content) => card.tell(content.shown),
+    waiting: (content) => {
+      waiting = content.said;
+      told = false;
+    },
     controls: (content) => panel.describeControls(content.controls),
     signals: (content) => charts.describeSignals(content.charts),
   };
@@ -179,8 +184,9 @@ function live() {
   // As the simulation has measured it, or else by when frames arrive.
   function pace() {
     if (recent.past) return [`${(recent.last - recent.time).toFixed(1)} s ago`];
+    if (waiting) return waiting.split(", ");
     if (panel.status && panel.status.paused) return ["paused"];
-    if (panel.status && !panel.status.started) return ["starting; the first time,", "kernels are compiled for a minute"];
+    if (panel.status && !panel.status.started) return ["starting"];
     const factor = charts.newest(1);
     if (factor === undefined) return speed.text();
     return Number.isNaN(factor) ? [] : [`${factor.toFixed(factor < 0.1 ? 3 : 2)} x real time`];

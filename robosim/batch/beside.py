@@ -1,0 +1,66 @@
+"""Kernels in lanes that another process compiles while the states of a batch step without."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+from robosim.description.mechanism import Mechanism
+from robosim.errors import OptionError
+from robosim.kernels.compiler.lanes import WIDTH
+from robosim.runtime.background import start_beside
+from robosim.runtime.lanes import suits_lanes
+from robosim.simulation import Simulation
+
+COMPILE = """
+import sys
+from robosim.batch.warming import compile_here
+compile_here(sys.stdin.buffer.read())
+"""
+
+
+class Beside:
+    """A process that takes steps in lanes, which leaves their kernels in the cache.
+
+    Parameters
+    ----------
+    robots : sequence of Mechanism
+        Of the states of a batch.
+    options : dict
+        Of the batch, but for its lanes and threads.
+    """
+
+    def __init__(self, robots: Sequence[Mechanism], options: dict[str, Any]) -> None:
+        # Those of the first group, which are the same object where all robots are.
+        job = list(robots[:WIDTH]), options
+        self._process: subprocess.Popen[bytes] | None = start_beside(COMPILE, job)
+
+    def is_done(self) -> bool:
+        """Whether there is nothing to wait for any more.
+
+        Where it has failed, the kernels are compiled by whoever steps in lanes.
+        """
+        return self._process is None or self._process.poll() is not None
+
+
+def lanes_now(
+    lanes: bool | str,
+    robots: Sequence[Mechanism],
+    sims: Sequence[Simulation],
+    options: dict[str, Any],
+) -> tuple[bool, Beside | None]:
+    """Whether a batch steps in lanes from the first, and what else it waits for, or None.
+
+    Raises
+    ------
+    OptionError
+        For `lanes` that are neither true, nor false, nor "later".
+    """
+    if not isinstance(lanes, str):
+        return bool(lanes), None
+    if lanes != "later":
+        raise OptionError(f"lanes must be True, False or 'later', not {lanes!r}")
+    if len(sims) < WIDTH or not suits_lanes([sim.parts for sim in sims[:WIDTH]]):
+        return True, None
+    return False, Beside(robots, options)
