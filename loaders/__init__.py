@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from robosim.loaders.soft_meshes import soft
 from robosim.loaders.sources import available, load
 
-__all__ = ["available", "load"]
+__all__ = ["available", "load", "soft"]

@@ -46,6 +46,7 @@ BUILT: dict[str, ModelInfo] = {
         ("arm_with_muscles", "an arm of two rods, a pair of muscles about each of its hinges"),
         ("drawer", "a drawer on a guide that rubs, and jams if it is pulled off the middle"),
         ("flywheel", "a disc on a level axle, which its bearing slows down"),
+        ("hanging_net", "a net of particles hung up by its corners, a ball in its middle"),
         ("spinning_top", "a disc on a stem, its tip held by a ball joint"),
         ("atlas", "humanoid of 174 kg and 30 motors, after Atlas"),
         ("littledog", "quadruped of 2.7 kg with 12 motors, after LittleDog"),

@@ -18,8 +18,10 @@ from robosim.description.mechanism import Mechanism
 from robosim.description.obstacles import HalfSpace, HeightField, TriangleMesh
 from robosim.description.place import Place
 from robosim.description.sensor import Sensor, Zone
+from robosim.description.soft import Soft
 from robosim.description.springs import Coupling, PointSpring, Potential
 from robosim.description.stance import Stance
+from robosim.description.strands import Net, Strand
 from robosim.description.tendon import Tendon
 from robosim.errors import (
     ControllerError,
@@ -109,6 +111,7 @@ __all__ = [
     "Mechanism",
     "MinimalSimulation",
     "ModelError",
+    "Net",
     "OptionError",
     "PeerError",
     "Place",
@@ -120,9 +123,11 @@ __all__ = [
     "SaveError",
     "Sensor",
     "Simulation",
+    "Soft",
     "Stance",
     "StateError",
     "StepInfo",
+    "Strand",
     "Tendon",
     "TriangleMesh",
     "ViewerError",

@@ -26,6 +26,7 @@ from robosim.description.body import Body, Geometry
 from robosim.description.inertias import turnable
 from robosim.description.joint import Joint
 from robosim.description.mechanism import Mechanism
+from robosim.description.soft import SoftMesh
 from robosim.errors import StateError
 from robosim.quaternions import IDENTITY, from_matrix
 from robosim.viz.obstacles import drawn_obstacles, draws_ground, is_solid
@@ -144,6 +145,8 @@ def encode_scene(robot: Mechanism, *, ground: bool = True, ghosts: Sequence[str]
         "bodies": bodies,
         "joints": [_encode_joint(robot, joint) for joint in robot.joints],
         "trails": _encode_trails(robot),
+        "lines": _encode_lines(robot),
+        "skins": [_encode_skin(robot, mesh) for mesh in robot.soft_meshes],
         "fixed": fixed,
         "ghosts": list(ghosts),
         "layers": LAYERS,
@@ -198,6 +201,30 @@ def _encode_trails(robot: Mechanism) -> list[dict[str, Any]]:
             farthest = max(feet, key=np.linalg.norm, default=np.zeros(3))
             found.append({"body": k, "point": farthest.tolist()})
     return found
+
+
+def _encode_lines(robot: Mechanism) -> list[list[float]]:
+    """Springs between points: of either end the body, -1 for the world, and a point in its axes."""
+    index = {body.name: k for k, body in enumerate(robot.bodies)}
+    return [
+        [
+            -1 if spring.parent is None else index[spring.parent],
+            *np.asarray(spring.parent_position).tolist(),
+            index[spring.child],
+            *np.asarray(spring.child_position).tolist(),
+        ]
+        for spring in robot.springs
+    ]
+
+
+def _encode_skin(robot: Mechanism, mesh: SoftMesh) -> dict[str, Any]:
+    """The surface of a soft solid: its nodes, each [body, x, y, z] as of lines, and triangles."""
+    index = {body.name: k for k, body in enumerate(robot.bodies)}
+    used, faces = np.unique(mesh.surface, return_inverse=True)
+    on = [-1 if name is None else index[name] for name in mesh.bodies]
+    points = np.asarray(mesh.positions).tolist()
+    nodes = [[on[k], *points[k]] for k in used]
+    return {"name": mesh.name, "nodes": nodes, "faces": faces.ravel().tolist()}
 
 
 def _principal(body: Body) -> tuple[Array, Array, ArrayLike]:

@@ -174,6 +174,7 @@ def note_rest(mechanism: Mechanism, lost: Lost, kept: Iterable[str] = ()) -> Non
         "actuators, whose joints are driven by torques": bool(mechanism.actuators),
         "sensors": bool(mechanism.sensors),
         "tendons": bool(mechanism.tendons),
+        "soft solids": bool(mechanism.soft_meshes),
         "textures": any(s.texture is not None for b in mechanism.bodies for s in b.visuals),
     }
     for what, is_there in there.items():

@@ -29,6 +29,7 @@ from robosim.models.builders.linkages import (
 from robosim.models.builders.littledog import DOG_LEGS, littledog, littledog_leg
 from robosim.models.builders.machines import scissor_lift, slider_crank
 from robosim.models.builders.muscles import arm_with_muscles
+from robosim.models.builders.nets import hanging_net
 from robosim.models.builders.single_bodies import (
     cube,
     free_body,
@@ -53,6 +54,7 @@ __all__ = [
     "flamingo_pose",
     "flywheel",
     "free_body",
+    "hanging_net",
     "knee_frame",
     "knee_spline",
     "littledog",

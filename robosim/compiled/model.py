@@ -119,6 +119,7 @@ class Model(NamedTuple):
     actuators: Actuators | None  # implicit ones, None if there are none
     drags: NDArray[np.void] | None  # (nb,) DRAG in body axes; None if no body has any
     bearings: Bearings | None  # None if no joint has one
+    elements: NDArray[np.void] | None  # ELEMENT; None without soft solids
 
 
 class Options(NamedTuple):

@@ -24,6 +24,7 @@ from robosim.compiled.records.narrow_phase import (
     POLY,
 )
 from robosim.compiled.records.shape import FEATURE, FOUND, POINT
+from robosim.compiled.records.soft import ELEMENT_WORK
 from robosim.compiled.records.step import SCRATCH
 from robosim.compiled.state import State, make_state
 from robosim.description.mechanism import Mechanism
@@ -97,6 +98,7 @@ class Workspace(NamedTuple):
     learned: Guesses
     drags: NDArray[np.void] | None  # (nb,) DRAG of bodies at the first knot, world, times dt / 2
     bearings: BearingWork | None
+    elements: NDArray[np.void] | None  # ELEMENT_WORK
 
 
 def make_slots(model: Model) -> NDArray[np.void]:
@@ -150,6 +152,9 @@ def make_workspace(mechanism: Mechanism, model: Model) -> Workspace:
         learned=make_guesses(model),
         drags=None if model.drags is None else np.zeros(nb, dtype=DRAG),
         bearings=bearings,
+        elements=None
+        if model.elements is None
+        else np.zeros(len(model.elements), dtype=ELEMENT_WORK),
     )
 
 

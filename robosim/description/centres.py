@@ -9,23 +9,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robosim.description.body import Body
-from robosim.description.mechanism import Mechanism
+from robosim.description.soft import SoftMesh
 from robosim.description.tendon import Wrap
+from robosim.description.whole import W, Whole, changed
 from robosim.validation import Array
 
 
-def centre_of(robot: Mechanism, name: str) -> Array:
+def centre_of(robot: Whole, name: str) -> Array:
     """Centre of mass of a body (3,) [m], in its axes from the origin of its reference frame."""
     return -robot.body(name).reference_position
 
 
 def with_inertial(
-    robot: Mechanism,
+    robot: W,
     name: str,
     mass: float | None = None,
     centre: ArrayLike | None = None,
     inertia: ArrayLike | None = None,
-) -> Mechanism:
+) -> W:
     """The mechanism with a body whose mass is distributed otherwise; all else stays in its place.
 
     Parameters
@@ -51,7 +52,7 @@ def with_inertial(
         inertia=body.inertia if inertia is None else inertia,
     )
     if not shift.any():
-        return replace(robot, bodies=_with(robot.bodies, other))
+        return changed(robot, bodies=_with(robot.bodies, other))
 
     def moved(part: Any, field: str = "position") -> Any:
         return replace(part, **{field: np.asarray(getattr(part, field)) - shift})
@@ -72,19 +73,24 @@ def with_inertial(
     def on_path(part: Any) -> Any:
         return if_here(placed(part, "side") if isinstance(part, Wrap) else part)
 
+    def in_mesh(mesh: SoftMesh) -> SoftMesh:
+        here = np.array([body == name for body in mesh.bodies])[:, None]
+        return replace(mesh, positions=np.asarray(mesh.positions) - here * shift)
+
     other = replace(
         other,
         frames=tuple(map(moved, body.frames)),
         visuals=tuple(map(moved, body.visuals)),
         collisions=tuple(map(moved, body.collisions)),
     )
-    return replace(
+    return changed(
         robot,
         bodies=_with(robot.bodies, other),
         joints=tuple(map(ends, robot.joints)),
         springs=tuple(map(ends, robot.springs)),
         contacts=tuple(map(if_here, robot.contacts)),
         tendons=tuple(replace(one, path=tuple(map(on_path, one.path))) for one in robot.tendons),
+        soft_meshes=tuple(map(in_mesh, robot.soft_meshes)),
         sensors=tuple(placed(one, "place", "reference") for one in robot.sensors),
         actuators=tuple(placed(one, "place") for one in robot.actuators),
     )

@@ -9,6 +9,7 @@ from robosim.description.body import Body, ContactPoint
 from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape, obstacle_name
 from robosim.description.sensor import Sensor
+from robosim.description.soft import SoftMesh
 from robosim.description.springs import Coupling, PointSpring
 from robosim.description.tendon import Tendon, Term
 from robosim.errors import ModelError
@@ -49,6 +50,30 @@ def check_ends(
     for joint in joints:
         if joint.parent == joint.child:
             raise ModelError("connects a body with itself", element=f"joint '{joint.name}'")
+
+
+def check_loop_motion(joint: Joint) -> None:
+    """Refuse a motion of several coordinates where a loop is closed."""
+    if joint.motion is not None and joint.nv != 1:
+        raise ModelError(
+            f"closes a loop, so that a motion of its {joint.nv} coordinates is none of the "
+            "tree's: drive joints of the tree, or let this one come first",
+            element=f"joint '{joint.name}'",
+        )
+
+
+def check_meshes(meshes: Sequence[SoftMesh], bodies: Sequence[Body]) -> None:
+    """Refuse nodes on bodies that do not exist."""
+    names = {body.name for body in bodies}
+    for mesh in meshes:
+        for k, body in enumerate(mesh.bodies):
+            if body is not None and body not in names:
+                raise ModelError(
+                    f"node {k} is on body '{body}', which does not exist",
+                    element=f"soft '{mesh.name}'",
+                    alternatives=tuple(names),
+                    wanted=body,
+                )
 
 
 def check_contacts(contacts: Sequence[ContactPoint], bodies: Sequence[Body]) -> None:

@@ -24,8 +24,8 @@ from robosim.description.whole import W, Whole, changed
 from robosim.errors import ModelError
 from robosim.validation import Array, frozen_array, unit_quaternion
 
-_BOTH = ("bodies", "contacts", "springs", "couplings", "tendons", "actuators", "sensors",
-         "obstacles", "contact_pairs", "excluded_pairs", "world_frames", "world_visuals",
+_BOTH = ("bodies", "contacts", "springs", "couplings", "tendons", "soft_meshes", "actuators",
+         "sensors", "obstacles", "contact_pairs", "excluded_pairs", "world_frames", "world_visuals",
          "warnings")  # fmt: skip
 MOUNT = "mount"
 
@@ -228,6 +228,7 @@ def _named(robot: Whole) -> dict[str, set[str]]:
         | coordinates,
         "contact": {contact.name for contact in robot.contacts},
         "spring": {spring.name for spring in robot.springs},
+        "soft": {mesh.name for mesh in robot.soft_meshes},
         "coupling": {coupling.name for coupling in robot.couplings},
         "actuator": {actuator.name for actuator in robot.actuators},
         "sensor": {sensor.name for sensor in robot.sensors},

@@ -17,6 +17,7 @@ from robosim import quaternions
 from robosim.description.body import Body, ContactPoint, Frame
 from robosim.description.place import Place
 from robosim.description.sensor import Sensor
+from robosim.description.soft import SoftMesh
 from robosim.description.tendon import Point, Wrap
 from robosim.validation import Array
 
@@ -101,6 +102,25 @@ def tendon_on(tendon: Any, links: Links) -> Any:
     if links.keys().isdisjoint(tendon.bodies()):
         return tendon
     return replace(tendon, path=tuple(_item(item, links) for item in tendon.path))
+
+
+def mesh_on(mesh: SoftMesh, links: Links) -> SoftMesh:
+    """A mesh whose nodes are on the bodies that its links are part of."""
+    if links.keys().isdisjoint(mesh.bodies):
+        return mesh
+    found = [links.get(name) for name in mesh.bodies]
+    given = np.asarray(mesh.positions)
+    return replace(
+        mesh,
+        bodies=tuple(
+            name if link is None else link.body
+            for name, link in zip(mesh.bodies, found, strict=True)
+        ),
+        positions=[
+            point if link is None else link.point(point)
+            for point, link in zip(given, found, strict=True)
+        ],
+    )
 
 
 def _item(item: Any, links: Links) -> Any:

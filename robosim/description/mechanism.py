@@ -6,7 +6,7 @@ The world is written as ``None`` where a body's name is expected. SI units and r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,8 +21,10 @@ from robosim.description.composing import Composable
 from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape, as_obstacles, obstacle_name
 from robosim.description.order import coordinate_names, tree_order
+from robosim.description.particles import SOFT, AnySoft, with_particles
 from robosim.description.rigid import rigid_groups
 from robosim.description.sensor import Sensor
+from robosim.description.soft import SoftMesh
 from robosim.description.springs import Coupling, PointSpring
 from robosim.description.stance import Stance
 from robosim.description.tendon import Tendon
@@ -85,6 +87,9 @@ class Mechanism(Composable, Frozen):
     as_given : bool
         Whether the given order of the tree is kept if parents come before their children, as in
         combined mechanisms.
+    soft_meshes : tuple of SoftMesh
+    soft : Strand, Net or Soft, or several, given only
+        Of which particles, springs and meshes are made; home is that without them.
     world_frames : tuple of Frame
     world_visuals : tuple of Geometry
         Frames and visual shapes of massless links that are fixed to the world, in world
@@ -120,8 +125,14 @@ class Mechanism(Composable, Frozen):
     tendons: tuple[Tendon, ...] = ()
     effort_ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     as_given: bool = False
+    soft_meshes: tuple[SoftMesh, ...] = ()
+    soft: InitVar[AnySoft | Iterable[AnySoft]] = ()
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, soft: AnySoft | Iterable[AnySoft]) -> None:
+        element = f"mechanism '{self.name}'"
+        if soft := parts(soft, SOFT, "soft", element):
+            self.__dict__.update(vars(with_particles(replace(self) if self.bodies else self, soft)))
+            return
         kinds = {
             "bodies": Body,
             "joints": Joint,
@@ -129,8 +140,8 @@ class Mechanism(Composable, Frozen):
             "springs": PointSpring,
             "couplings": Coupling,
             "tendons": Tendon,
+            "soft_meshes": SoftMesh,
         }
-        element = f"mechanism '{self.name}'"
         for what, kind in kinds.items():
             self._set(**{what: parts(getattr(self, what), kind, what, element)})
         self._set(obstacles=as_obstacles(self.obstacles))
@@ -140,6 +151,7 @@ class Mechanism(Composable, Frozen):
             contacts=tuple(links.contact_on(contact, merged) for contact in self.contacts),
             springs=tuple(links.between(spring, merged) for spring in self.springs),
             tendons=tuple(links.tendon_on(tendon, merged) for tendon in self.tendons),
+            soft_meshes=tuple(links.mesh_on(mesh, merged) for mesh in self.soft_meshes),
             actuators=tuple(
                 one if one.place is None else replace(one, place=links.place_on(one.place, merged))
                 for one in self.actuators
@@ -191,6 +203,7 @@ class Mechanism(Composable, Frozen):
             "joint": self.joints,
             "spring": self.springs,
             "tendon": self.tendons,
+            "soft": self.soft_meshes,
             "coupling": self.couplings,
             "actuator": self.actuators,
             "sensor": self.sensors,
@@ -199,6 +212,7 @@ class Mechanism(Composable, Frozen):
         for what, elements in named.items():
             checks.check_unique(what, (one.name for one in elements))
         checks.check_ends(self.joints, self.springs, self.bodies)
+        checks.check_meshes(self.soft_meshes, self.bodies)
         checks.check_contacts(self.contacts, self.bodies)
         checks.check_pairs(self.contact_pairs, self.excluded_pairs, self.bodies, self.obstacles)
         solid = any(body.collisions for body in self.bodies)
@@ -211,12 +225,7 @@ class Mechanism(Composable, Frozen):
     def _check_coordinates(self) -> None:
         """What is about coordinates, by their names."""
         for joint in self.loop_joints:
-            if joint.motion is not None and joint.nv != 1:
-                raise ModelError(
-                    f"closes a loop, so that a motion of its {joint.nv} coordinates is none of the "
-                    "tree's: drive joints of the tree, or let this one come first",
-                    element=f"joint '{joint.name}'",
-                )
+            checks.check_loop_motion(joint)
         q_names, v_names, bodies, tendons = self.q_names, self.v_names, self.bodies, self.tendons
         checks.check_tendons(tendons, q_names, v_names, bodies)
         checks.check_actuators(self.actuators, q_names, v_names, tendons, bodies)
@@ -425,7 +434,7 @@ class Mechanism(Composable, Frozen):
     @cached_property
     def actuated_names(self) -> tuple[str, ...]:
         """A name for each entry of a torque vector (nu,)."""
-        rates = [name for names in self._coordinates(velocity=True) for name in names]
+        rates = [name for names in self._coordinates(True) for name in names]
         return tuple(rates[k] for k in self.actuated)
 
     @property
@@ -446,14 +455,15 @@ class Mechanism(Composable, Frozen):
     @cached_property
     def v_names(self) -> tuple[str, ...]:
         """A name for each entry of v: the joint's, with a suffix where a joint has several."""
-        trees = self._coordinates(velocity=True)[: len(self.bodies)]
-        return tuple(name for names in trees for name in names)
+        return self._tree_coordinates(velocity=True)
 
     @cached_property
     def q_names(self) -> tuple[str, ...]:
         """A name for each entry of q: the joint's, with a suffix where a joint has several."""
-        trees = self._coordinates(velocity=False)[: len(self.bodies)]
-        return tuple(name for names in trees for name in names)
+        return self._tree_coordinates(velocity=False)
+
+    def _tree_coordinates(self, velocity: bool) -> tuple[str, ...]:
+        return tuple(n for names in self._coordinates(velocity)[: len(self.bodies)] for n in names)
 
     def _coordinates(self, velocity: bool) -> list[list[str]]:
         """Names of the coordinates of each joint."""

@@ -17,6 +17,7 @@ from robosim.description.geometry import Frame, Geometry, placed, pose
 from robosim.description.joint import Joint
 from robosim.description.obstacles import AnyShape, HalfSpace, TriangleMesh
 from robosim.description.place import Place
+from robosim.description.soft import SoftMesh
 from robosim.description.tendon import Point, Tendon, Wrap
 from robosim.description.whole import Whole
 from robosim.validation import Array
@@ -76,6 +77,7 @@ def changes(robot: Whole, E: Array, onto: Onto | None = None) -> dict[str, Any]:
         "joints": tuple(joints),
         "springs": tuple(springs),
         "tendons": tuple(_tendon(tendon, there) for tendon in robot.tendons),
+        "soft_meshes": tuple(_mesh(mesh, there) for mesh in robot.soft_meshes),
         "actuators": tuple(
             one if one.place is None else replace(one, place=_place(one.place, there))
             for one in robot.actuators
@@ -143,6 +145,17 @@ def _tendon(tendon: Tendon, there: Onto) -> Tendon:
     if None not in tendon.bodies():
         return tendon
     return replace(tendon, path=tuple(_item(item, there) for item in tendon.path))
+
+
+def _mesh(mesh: SoftMesh, there: Onto) -> SoftMesh:
+    if None not in mesh.bodies:
+        return mesh
+    ends = zip(mesh.bodies, np.asarray(mesh.positions), strict=True)
+    return replace(
+        mesh,
+        bodies=tuple(there.body if name is None else name for name in mesh.bodies),
+        positions=[_point(there.E, point) if name is None else point for name, point in ends],
+    )
 
 
 def _item(item: Any, there: Onto) -> Any:

@@ -53,7 +53,7 @@ def _table(section: Section) -> str:
 def sections(robot: Whole) -> list[Section]:
     """What ``robosim info`` prints, one table after the other."""
     found = [_summary(robot), _bodies(robot), _joints(robot)]
-    more = _springs(robot), _tendons(robot), _couplings(robot)
+    more = _springs(robot), _tendons(robot), _couplings(robot), _soft(robot)
     return found + [section for section in more if section.rows]
 
 
@@ -144,6 +144,22 @@ def _couplings(robot: Whole) -> Section:
         for one in robot.couplings
     ]
     return Section("", ("coupling", "joint", "follows", "ratio>", "offset>"), rows)
+
+
+def _soft(robot: Whole) -> Section:
+    rows = [
+        (
+            mesh.name,
+            str(len(mesh.bodies)),
+            str(len(np.asarray(mesh.tetrahedra))),
+            f"{mesh.young:.4g}",
+            f"{mesh.poisson:.4g}",
+            f"{mesh.density:.4g}",
+        )
+        for mesh in robot.soft_meshes
+    ]
+    heads = ("soft", "nodes>", "tetrahedra>", "Young [Pa]>", "Poisson>", "kg/m^3>")
+    return Section("", heads, rows)
 
 
 def _freedom_told(robot: Whole) -> str:

@@ -40,6 +40,12 @@ def renamed(robot: W, prefix: str) -> W:
             replace(spring, name=prefix + spring.name, **_ends(spring, prefix))
             for spring in robot.springs
         ),
+        soft_meshes=tuple(
+            replace(mesh, name=prefix + mesh.name,
+                    bodies=tuple(None if name is None else prefix + name
+                                 for name in mesh.bodies))
+            for mesh in robot.soft_meshes
+        ),
         couplings=tuple(
             replace(one, name=prefix + one.name, joint=prefix + one.joint,
                     source=prefix + one.source)

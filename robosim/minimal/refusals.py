@@ -148,6 +148,8 @@ def _led_or_tied(robot: Mechanism) -> Iterator[tuple[str, str]]:
             yield f"joint '{joint.name}'", "is driven along a motion"
     for tendon in robot.tendons:
         yield f"tendon '{tendon.name}'", "is a tendon"
+    for mesh in robot.soft_meshes:
+        yield f"soft '{mesh.name}'", "is elastic"
     for spring in robot.springs:
         yield f"spring '{spring.name}'", "acts between points"
     for actuator in robot.actuators:

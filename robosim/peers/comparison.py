@@ -200,6 +200,7 @@ def _left_out(robot: Mechanism) -> tuple[str, ...]:
         "springs": bool(robot.springs),
         "tendons": bool(robot.tendons),
         "closed loops": bool(robot.loop_joints),
+        "soft solids": bool(robot.soft_meshes),
     }
     return tuple(what for what, there in found.items() if there)
 
@@ -208,7 +209,8 @@ def _moving_freely(robot: Mechanism) -> Mechanism:
     """The tree of joints, without what would move a state that is set, and without contacts."""
     joints = tuple(_freed(joint) for joint in robot.tree_joints)
     return replace(
-        robot, joints=joints, couplings=(), springs=(), tendons=(), contacts=(), obstacles=(),
+        robot, joints=joints, couplings=(), springs=(), tendons=(), soft_meshes=(), contacts=(),
+        obstacles=(),
         contact_pairs=(), excluded_pairs=(), self_collision=False, actuators=(), sensors=(),
     )  # fmt: skip
 

@@ -60,6 +60,11 @@ def check_robot(
                 f"not have: drive a joint of the tree, or {INSTEAD}",
                 element=f"joint '{joint.name}'",
             )
+    for mesh in robot.soft_meshes:
+        raise ModelError(
+            f"is elastic, which the reduced formulation does not have: {INSTEAD}",
+            element=f"soft '{mesh.name}'",
+        )
     for tendon in robot.tendons:
         straight = all(isinstance(part, Point) for part in tendon.path)
         if tendon.resists or not straight:

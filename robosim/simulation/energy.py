@@ -22,7 +22,20 @@ def energy(robot: Mechanism, parts: Parts) -> float:
     kinetic = 0.5 * np.sum(masses * np.sum(bodies["v"] ** 2, axis=1))
     spin = np.einsum("bi,bij,bj", bodies["omega"], parts.model.bodies["inertia"], bodies["omega"])
     total = kinetic + 0.5 * spin - masses @ (bodies["x"] @ parts.options.gravity)
-    return float(total + _coordinate_energy(robot, parts))
+    return float(total + _coordinate_energy(robot, parts) + _elastic_energy(robot, parts))
+
+
+def _elastic_energy(robot: Mechanism, parts: Parts) -> float:
+    """Energy of soft solids at the knot [J]."""
+    bodies, total = parts.state.bodies, 0.0
+    for mesh in robot.soft_meshes:
+        points = np.array(mesh.positions)
+        for k, name in enumerate(mesh.bodies):
+            if name is not None:
+                body = bodies[robot.body_index(name)]
+                points[k] = body["x"] + quaternions.rotation_matrix(body["q"]) @ points[k]
+        total += mesh.energy(points)
+    return total
 
 
 def _coordinate_energy(robot: Mechanism, parts: Parts) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from robosim.description.mechanism import Mechanism
 from robosim.description.springs import PointSpring, Potential
 from robosim.description.tendon import Tendon
+from robosim.errors import ModelError
 from robosim.simulation.kinematics import Kinematics
 from robosim.simulation.length_jets import MovingBodies, length_slopes
 from robosim.simulation.passive import curvature
@@ -34,7 +35,7 @@ class Lengths:
         self.robot = robot
         self._springs = tuple(s for s in robot.springs if _acts(s))
         self.inert = any(tendon.armature > 0 for tendon in robot.tendons)
-        self.acts = bool(self._springs) or any(map(_acts, robot.tendons))
+        self.acts = bool(self._springs or robot.soft_meshes) or any(map(_acts, robot.tendons))
         self._lock = threading.Lock()
         self._kinematics: Kinematics | None = None
 
@@ -69,6 +70,7 @@ class Lengths:
 
     def forces(self, q: Array, v: Array) -> Array:
         """Generalized forces (nv,) of springs, dampers and potentials."""
+        self._refuse_soft()
         out = np.zeros(self.robot.nv)
         with self._lock:
             at = self._at(q)
@@ -86,6 +88,8 @@ class Lengths:
         StateError
             Where a path has no second derivatives.
         """
+        if passive:
+            self._refuse_soft()
         out = np.zeros((3, self.robot.nv, self.robot.nv))
         with self._lock:
             at = MovingBodies(on, self._at(q), v)
@@ -108,6 +112,7 @@ class Lengths:
 
     def energy(self, q: Array, v: Array) -> float:
         """Of tendons that move, and of all springs and potentials [J]."""
+        self._refuse_soft()
         energy = 0.0
         with self._lock:
             for element, length, row in self._rows(self._at(q)):
@@ -117,6 +122,14 @@ class Lengths:
                 elif element.potential is not None:
                     energy += float(element.potential(length))
         return energy
+
+    def _refuse_soft(self) -> None:
+        for mesh in self.robot.soft_meshes:
+            raise ModelError(
+                "is elastic, and forces of solids are not those of Dynamics: leave them out by "
+                "passive=False, or use robosim.Simulation, which has them",
+                element=f"soft '{mesh.name}'",
+            )
 
     def _rows(self, at: Kinematics) -> list[tuple[Tendon | PointSpring, float, Array]]:
         """Each element with its length, and the length's derivatives (nv,) by the velocities."""

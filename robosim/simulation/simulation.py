@@ -150,9 +150,9 @@ class Simulation(Knot, Frames, Runs):
         suits = is_tree_with_loops(robot, velocity_limits)
         if solver not in (None, "ldu", "articulated") or (solver == "articulated" and not suits):
             raise OptionError(
-                "solver must be 'ldu', or 'articulated' for trees without point springs, tendons, "
-                "contacts between bodies, and loops and couplings that share joints and make more "
-                f"than six equations, not {solver!r}"
+                "solver must be 'ldu', or 'articulated' for trees without springs, tendons, soft "
+                "solids, contacts between bodies, and loops and couplings that share joints and "
+                f"make more than six equations, not {solver!r}"
             )
         self.robot = robot
         # What another one has to share for this one to go on from its state.

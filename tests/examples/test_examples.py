@@ -79,6 +79,10 @@ EXPECTED: dict[str, tuple[tuple[str, ...], str]] = {
         ("hop.npz",),
         r"Trajectory\('converged'(.|\n)*in the air from 0\.3\d to 0\.4\d s, \d+ N at most",
     ),
+    "27_soft_parts": (
+        ("cube.html",),
+        r"15 particles of 0\.\d+ kg, 8 springs(.|\n)*up to \d+ mJ of strain\n.* within 0\.\d\d%",
+    ),
     "26_identify": (("arm.parquet",), r"[+-]\d\.\d standard deviations from what it is"),
 }
 OPTIONS = {

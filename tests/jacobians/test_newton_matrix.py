@@ -9,7 +9,7 @@ import pytest
 from kernels_for_tests import contact_answer, parts_of, residual_along, start_newton
 from random_mechanisms import random_coordinates, random_tree
 
-from robosim import Mechanism, Simulation, Tendon
+from robosim import Mechanism, Simulation, Soft, Tendon
 from robosim.compiled.elimination import depth_first_order, eliminate
 from robosim.tendons import Point, Pulley, Wrap
 
@@ -38,6 +38,10 @@ def graph_blocks(sim: Simulation) -> dict[tuple[int, int], int]:
                 joint["parent_joint"],
                 joint["joint_parent"],
             )
+    for element in model.elements if model.elements is not None else ():
+        for (a, b), block in np.ndenumerate(element["block"]):
+            if block >= 0:
+                blocks[int(element["body"][a]), int(element["body"][b])] = int(block)
     for coupling in model.couplings:
         node = int(coupling["node"])
         ends = [int(model.joints[j][role]) for j in coupling["joint"] for role in ENDS]
@@ -186,6 +190,51 @@ def test_newton_matrix_of_tendons():
     assert sim.parts.work.active[0] == 2  # its limit and its friction
     assert len(sim.parts.model.spans) == 5
     assert_newton_matrix(sim)
+
+
+def soft_between_bodies(rng: np.random.Generator, young: float) -> Mechanism:
+    """Three elements between a world, two bodies that turn and two particles."""
+    nodes = np.array(((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1), (2, 1, 1.0)))
+    elements = ((0, 1, 2, 3), (1, 2, 3, 4), (1, 4, 3, 5))
+    attached = {0: None, 1: "b1", 2: "b1", 5: "b2"}
+    soft = Soft("jelly", nodes, elements, young, 0.3, density=20.0, attached=attached)
+    return replace(random_tree(rng, 3, "floating", KINDS, 0), soft=soft)
+
+
+def test_newton_matrix_of_soft_solids():
+    """Light masses make up for what the Hessian lacks, so that nothing is added to it."""
+    rng = np.random.default_rng(7)
+    sim = set_up(soft_between_bodies(rng, 30.0), rng)
+    work = sim.parts.work.elements
+    assert work["J"].min() < 0 < work["J"].max()  # an element is inside out
+    assert_newton_matrix(sim)
+    # Impulses are minus dt/2 times the slope of the energy at the means of the nodes' places.
+    (mesh,) = sim.robot.soft_meshes
+    ends = np.asarray(mesh.tetrahedra)
+    places = np.zeros((6, 3))
+    for k, name in enumerate(mesh.bodies):
+        for knot in (sim.parts.memory.system.pose1, sim.parts.work.pose2):
+            body = knot[len(sim.robot.bodies) if name is None else sim.robot.body_index(name)]
+            places[k] += 0.5 * (body["x"] + body["R"] @ mesh.positions[k])
+    found = np.zeros((6, 3))
+    np.add.at(found, ends, work["f"])
+    for at in np.ndindex(6, 3):
+        moved = np.zeros((6, 3))
+        moved[at] = 1e-6
+        slope = (mesh.energy(places + moved) - mesh.energy(places - moved)) / 2e-6
+        np.testing.assert_allclose(found[at], -0.025 * slope, rtol=1e-6, atol=1e-9)
+
+
+def test_the_hessian_of_soft_solids_is_made_positive():
+    """So much that masses make up for the rest, by no more than half of them."""
+    rng = np.random.default_rng(7)
+    for young in (1e2, 1e4, 1e8):
+        sim = set_up(soft_between_bodies(rng, young), rng)
+        mass = 20.0 * sim.parts.model.elements["volume"] / 4
+        for n, w in enumerate(sim.parts.work.elements):
+            least, *_, largest = np.linalg.eigvalsh(w["K"])
+            np.testing.assert_allclose(w["K"], w["K"].T, rtol=0, atol=1e-12 * largest)
+            assert least > -0.5 * mass[n] * (1 + 1e-9) - 1e-9 * largest
 
 
 def test_unused_rows_are_an_identity():

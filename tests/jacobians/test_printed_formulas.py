@@ -349,6 +349,22 @@ def test_the_first_example_of_a_material_jacobian() -> None:
     np.testing.assert_allclose(J @ (0, 0, 0, 0, 0, 1), (0, 1, 0))  # the second one is right
 
 
+def test_the_acceleration_of_an_attached_node_has_the_rate_of_its_jacobian() -> None:
+    """[Sueda, Eq. 2.89]: a node on a wheel is drawn to the axle; as printed it would speed up."""
+    spin, at = 2.0, np.array((0.3, 0.0, 0.1))
+    twist = np.array((0, 0, 0, 0, 0, spin))
+
+    def jacobian(time: float) -> np.ndarray:
+        """J_am = R Gamma(x_a) of [Sueda, Eq. 2.87]."""
+        turn = np.array((np.cos(spin * time / 2), 0, 0, np.sin(spin * time / 2)))
+        E = robosim.se3.transformation(robosim.quaternions.rotation_matrix(turn), np.zeros(3))
+        return robosim.se3.point_jacobian(E, at)
+
+    rate = (jacobian(1e-6) - jacobian(-1e-6)) / 2e-6
+    np.testing.assert_allclose(rate @ twist, -(spin**2) * at * (1, 1, 0), atol=1e-8)
+    np.testing.assert_allclose(jacobian(0.0) @ twist, spin * 0.3 * np.array((0, 1, 0)))
+
+
 def test_a_contact_pushes_out_of_the_ground() -> None:
     """[Sueda, Eqs. 1.83, 1.84]: with + N^T alpha on the left, contacts push into the ground."""
     rng = np.random.default_rng(4)

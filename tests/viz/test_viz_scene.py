@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robosim import Body, ContactPoint, Geometry, Joint, Mechanism, StateError
+from robosim import Body, ContactPoint, Geometry, Joint, Mechanism, Soft, StateError, Strand
 from robosim.joints import Composite, Hinge, Slide
 from robosim.viz.scene import MAX_CONTACTS, Contacts, FrameEncoder, encode_scene, equivalent_box
 
@@ -230,3 +230,28 @@ def test_axes_of_charts_are_their_columns_at_home():
     # The first axis is seen from a child that the second hinge has turned by a quarter.
     np.testing.assert_allclose(joint["turns"], [[0, 0, 1], [0, 1, 0]], atol=1e-12)
     np.testing.assert_allclose(joint["slides"], [[0, 0, 1]], atol=1e-12)
+
+
+def test_springs_are_lines_and_soft_solids_have_skins():
+    """Numbers of an end are a body, -1 for the world, and a point of it; inner faces are none."""
+    points = np.array(((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1.0)))
+    robot = Mechanism(
+        "m",
+        (),
+        (),
+        soft=(
+            Strand("rope", ((0, 0, 3), (0, 0, 2), (0, 0, 1)), 1.0, 1.0, attached={0: None}),
+            Soft("jelly", points, ((0, 1, 2, 3), (1, 2, 3, 4)), 1e4, 0.3, 1e3, attached={0: None}),
+        ),
+    )
+    header, _ = decode(encode_scene(robot))
+    assert header["lines"] == [[-1, 0, 0, 3, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0, 0, 0]]
+    (skin,) = header["skins"]
+    assert skin["nodes"] == [[-1, 0, 0, 0], *([k, 0, 0, 0] for k in (2, 3, 4, 5))]
+    faces = np.reshape(skin["faces"], (-1, 3))
+    assert sorted(map(sorted, faces.tolist())) == [
+        [0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 4], [1, 3, 4], [2, 3, 4],
+    ]  # fmt: skip
+    # Seen from outside: the volume under them is that of both, 1/6 and 1/3.
+    corners = points[faces]
+    assert np.sum(np.linalg.det(corners)) / 6 == pytest.approx(0.5)

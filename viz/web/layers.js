@@ -184,6 +184,7 @@ class Layers {
       if (name !== "pull") group.visible = Boolean(shown[name.startsWith("trail ") ? "trails" : name]);
     }
     for (const body of stage.bodies) body.visible = shown.visual;
+    for (const part of [...stage.skins, ...(stage.lines ? [stage.lines] : [])]) part.visible = shown.visual;
     if (stage.ground) stage.ground.visible = shown.ground;
     stage.sun.castShadow = shown.shadows && stage.detailed;
     if (!shown.trails) this.clearTrails();

@@ -101,6 +101,27 @@ class Stage {
       viewer.set_object(["robot", body.name], group);
       return group;
     });
+    this.lines = null;
+    if (scene.lines.length) {
+      const rod = new THREE.CylinderGeometry(1, 1, 1, 8).translate(0, 0.5, 0);
+      const material = new THREE.MeshStandardMaterial({ color: srgb(0.55, 0.57, 0.6), roughness: 0.6 });
+      this.lines = new THREE.InstancedMesh(rod, material, scene.lines.length);
+      this.lines.frustumCulled = false;
+      this.lines.castShadow = true;
+      viewer.set_object(["robot", "(springs)"], this.lines);
+    }
+    this.skins = scene.skins.map((skin) => {
+      const geometry = new THREE.BufferGeometry().setIndex(skin.faces);
+      geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * skin.nodes.length), 3));
+      const material = new THREE.MeshStandardMaterial({
+        color: srgb(0.3, 0.65, 0.55), roughness: 0.6, side: THREE.DoubleSide, flatShading: true,
+      });
+      const mesh = new THREE.Mesh(geometry, material);
+      mesh.frustumCulled = false;
+      mesh.castShadow = mesh.receiveShadow = true;
+      viewer.set_object(["robot", `(soft) ${skin.name}`], mesh);
+      return mesh;
+    });
     if (scene.fixed.length) viewer.set_object(["robot", "(fixed to the world)"], this.buildBody(scene.fixed, own));
     scene.ghosts.forEach((name, k) => {
       const color = srgb(...GHOST_COLORS[k % GHOST_COLORS.length]);
@@ -228,8 +249,42 @@ class Stage {
       }
     });
     if (!this.placed) this.place();
+    if (this.lines) this.drawLines();
+    this.skins.forEach((mesh, k) => this.drawSkin(mesh, this.scene.skins[k].nodes));
     this.moveAlong(passed);
     this.viewer.set_dirty();
+  }
+
+  // Where a point of a body is, or of the world: numbers are [body or -1, x, y, z] from k on.
+  put(point, numbers, k) {
+    point.fromArray(numbers, k + 1);
+    const body = this.bodies[numbers[k]];
+    return body ? point.applyQuaternion(body.quaternion).add(body.position) : point;
+  }
+
+  // The surface of a soft solid, whose nodes move on their own.
+  drawSkin(mesh, nodes) {
+    const point = new THREE.Vector3();
+    const { position } = mesh.geometry.attributes;
+    nodes.forEach((numbers, k) => {
+      this.put(point, numbers, 0);
+      position.setXYZ(k, point.x, point.y, point.z);
+    });
+    position.needsUpdate = true;
+  }
+
+  // Springs between points, from one end to the other.
+  drawLines() {
+    const [start, along, scale] = [0, 1, 2].map(() => new THREE.Vector3());
+    const [turn, matrix] = [new THREE.Quaternion(), new THREE.Matrix4()];
+    this.scene.lines.forEach((numbers, k) => {
+      this.put(start, numbers, 0);
+      this.put(along, numbers, 4).sub(start);
+      const length = along.length();
+      if (length > 0) turn.setFromUnitVectors(UP, along.divideScalar(length));
+      this.lines.setMatrixAt(k, matrix.compose(start, turn, scale.set(0.0025 * this.size, length, 0.0025 * this.size)));
+    });
+    this.lines.instanceMatrix.needsUpdate = true;
   }
 
   // Keeps the camera, the shadow and the ground with a robot that walks away; not while it is held,

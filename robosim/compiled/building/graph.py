@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ def compile_graph(
     spans: NDArray[np.void],
     couplings: NDArray[np.void],
     driven: NDArray[np.bool_],
+    elements: NDArray[np.void] | None = None,
     pairs: NDArray[np.void] | None = None,
     near: NDArray[np.bool_] | None = None,
 ) -> Graph:
@@ -44,6 +46,8 @@ def compile_graph(
     if pairs is not None and near is not None:
         ends_of = {(int(p["body_a"]), int(p["body_b"])) for p in pairs[near]}
         touching = sorted({(min(ends), max(ends)) for ends in ends_of})
+    if elements is not None:
+        touching = sorted({*touching, *_element_pairs(elements, nb)})
     order = constrained_order(
         nb,
         [[end for end in ends if end < nb] for _, ends in nodes],
@@ -57,6 +61,12 @@ def compile_graph(
         for pair in (pairs[n] for n in np.flatnonzero(near)):
             a, b = int(pair["body_a"]), int(pair["body_b"])
             pair["block_ab"], pair["block_ba"] = blocks[a, b], blocks[b, a]
+    if elements is not None:
+        for element in elements:
+            ends = element["body"].tolist()
+            element["block"] = [
+                [blocks[a, b] if max(a, b) < nb else -1 for b in ends] for a in ends
+            ]
     loops = len(nodes) > sum(1 for joint in joints[:nb] if joint["n_T"] + joint["n_R"] > 0)
     for record, ends in (*nodes, *soft):
         node = int(record["node"])
@@ -81,3 +91,12 @@ def compile_graph(
     if not loops:
         joints["compliance_T"], joints["compliance_R"] = 0.0, 0.0
     return graph
+
+
+def _element_pairs(elements: NDArray[np.void], nb: int) -> set[tuple[int, int]]:
+    """Pairs of bodies that share an element, the first one less than the second."""
+    found: set[tuple[int, int]] = set()
+    for ends in elements["body"].tolist():
+        bodies = sorted({end for end in ends if end < nb})
+        found.update(combinations(bodies, 2))
+    return found

@@ -36,7 +36,7 @@ class Loop:
 
 def is_tree_with_loops(mechanism: Mechanism, velocity_limits: bool = False) -> bool:
     """Whether a mechanism is a tree with no more ties than a border of it can be."""
-    if mechanism.springs or mechanism.tendons:
+    if mechanism.springs or mechanism.tendons or mechanism.soft_meshes:
         return False
     if any(None not in (a[0], b[0]) for a, b in mechanism.touching_shapes()):
         return False

@@ -15,6 +15,7 @@ from robosim.compiled.building.joints import coupling_records, joint_records
 from robosim.compiled.building.loops import compile_loops
 from robosim.compiled.building.pairs import compile_pairs
 from robosim.compiled.building.restitution import restitutions
+from robosim.compiled.building.soft import element_records
 from robosim.compiled.building.tendons import path_records
 from robosim.compiled.model import Model
 from robosim.description.mechanism import Mechanism
@@ -39,14 +40,16 @@ def compile_model(
     pairs = None if collision is None else collision.pairs
     n_slots = place_companions(contacts, pairs)
     driven = coordinates["driven"] >= 0
-    graph = compile_graph(len(mechanism.bodies), joints, spans, couplings, driven)
+    elements = element_records(mechanism)
+    graph = compile_graph(len(mechanism.bodies), joints, spans, couplings, driven, elements)
     bodies = body_records(mechanism, contacts)
     angles = 2 * np.pi * np.arange(n_facets) / n_facets
     facets = np.column_stack((np.cos(angles), np.sin(angles))) if n_facets else None
     for array in (bodies, joints, coordinates, pieces, paths, spans, couplings, contacts, *graph):
         array.setflags(write=False)
-    if pairs is not None:
-        pairs.setflags(write=False)
+    for extra in (pairs, elements):
+        if extra is not None:
+            extra.setflags(write=False)
     loops = compile_loops(mechanism, joints, couplings, velocity_limits) if articulated else None
     return Model(
         bodies,
@@ -69,6 +72,7 @@ def compile_model(
         compile_actuators(mechanism, len(coordinates)),
         drag_records(mechanism),
         compile_bearings(mechanism, contacts),
+        elements,
     )
 
 
@@ -94,13 +98,19 @@ def connect_pairs(model: Model, near: NDArray[np.bool_]) -> Model:
     joints, spans, couplings = model.joints.copy(), model.spans.copy(), model.couplings.copy()
     pairs = model.collision.pairs.copy()
     driven = model.coordinates["driven"] >= 0
-    graph = compile_graph(len(model.bodies), joints, spans, couplings, driven, pairs, near)
+    elements = None if model.elements is None else model.elements.copy()
+    graph = compile_graph(
+        len(model.bodies), joints, spans, couplings, driven, elements, pairs, near
+    )
     for array in (joints, spans, couplings, pairs, *graph):
         array.setflags(write=False)
+    if elements is not None:
+        elements.setflags(write=False)
     return model._replace(
         joints=joints,
         spans=spans,
         couplings=couplings,
         collision=model.collision._replace(pairs=pairs),
         graph=graph,
+        elements=elements,
     )

@@ -18,6 +18,12 @@ from robosim.kernels.equations.constraints import place_directions, rows_ahead
 from robosim.kernels.equations.coordinates import add_joint_forces, measure_ahead, read_joints
 from robosim.kernels.equations.drag import add_drag_block
 from robosim.kernels.equations.joint import joint_motion_map, turned_on
+from robosim.kernels.equations.soft import (
+    add_element_blocks,
+    add_element_impulses,
+    push_elements,
+    take_element_answers,
+)
 from robosim.kernels.equations.tendon import (
     add_span_impulses,
     follow_tendon,
@@ -135,6 +141,8 @@ def place(model, state, system, loads, work, dt):
     """Bodies at the second knot, and the rows of all joints; what is left of constraints [m/s]."""
     for i in range(model.bodies.shape[0]):
         end_pose(system.pose1[i], work.bodies[i].v, work.bodies[i].P, dt, work.pose2[i])
+    impulses, knot = work.impulse, system.pose1
+    add_element_impulses(model.elements, work.elements, knot, work.pose2, dt, impulses)
     return constraint_equations(model, state, system, loads, work, dt)
 
 
@@ -162,6 +170,7 @@ def open_blocks(model, system, work):
         turned, block = work.bodies[i].P, system.blocks[i].F
         angular_momentum_tangent(system.inertias[i].J, turned, block[3:, 3:])
         add_drag_block(work.drags, i, turned, work.scratch[0].S_a, block)
+    add_element_blocks(model.elements, work.elements, model.bodies.shape[0], system.blocks)
 
 
 @kernel
@@ -203,6 +212,8 @@ def joint_rates(model, system, work, j, x, out):
 def add_unbalanced(model, system, work, out):
     """out += what the direction's multipliers do to bodies."""
     add_constraint_momenta(model, system, work, out)
+    nb = model.bodies.shape[0]
+    take_element_answers(model.elements, work.elements, nb, work.rhs, out)
 
 
 @kernel
@@ -272,6 +283,7 @@ def push_joints(model, system, loads, work, dt):
                     work.known[joint.parent].w[k] += w.G_a[n + row, k] * w.half[row]
                     work.known[joint.child].w[k] += w.G_b[n + row, k] * w.half[row]
                 add_span_impulses(model, joint, work.span2, w.half[row], work.known)
+    push_elements(model.elements, work.elements, work.known)
     scale, known = 0.5 * dt, work.known
     add_joint_forces(model, work.pose2, work.span2, loads.tau, scale, work, known)
 
