@@ -61,7 +61,11 @@ real = [pytest.param(ROBOTS / f, id=Path(f).stem, marks=[needs_robots, pytest.ma
 CHARTED = ("universal_chain", "screw", "knee_spline")  # which no file has
 # A ball, which URDF does not have, and loops closed by planar joints, which MJCF does not.
 IN_NEITHER = ("exoskeleton",)
-BUILT = [info.name for info in shipped() if info.name not in (*CHARTED, *IN_NEITHER)]
+# On a planar joint, whose coordinates URDF counts along other axes, and which MJCF has as three.
+PLANAR = ("flamingo",)
+# Contact points without a radius, which files have as spheres of a thousandth of a millimetre.
+WITH_POINTS = ("atlas",)
+BUILT = [info.name for info in shipped() if info.name not in (*CHARTED, *IN_NEITHER, *PLANAR)]
 NOT_IN_URDF = ("sphere_chain", "spinning_top", "hanging_net")
 IN_URDF = [name for name in BUILT if name not in NOT_IN_URDF]
 
@@ -165,10 +169,13 @@ def test_what_ships_through_urdf(name, tmp_path):
     robot = robosim.load(name)
     robosim.save(robot, tmp_path / "x.urdf")
     again = robosim.load(tmp_path / "x.urdf")
+    if name in WITH_POINTS:
+        robot, again = (replace(one, contacts=()) for one in (robot, again))
     assert_same(robot, again)
     assert len(again.loop_joints) == len(robot.loop_joints)
     if not np.array_equal(robot.home, robot.neutral()):
-        np.testing.assert_allclose(again.configurations["home"], robot.home, atol=1e-12)
+        near = 1.1e-6 if name in WITH_POINTS else 1e-12
+        np.testing.assert_allclose(again.configurations["home"], robot.home, rtol=0, atol=near)
 
 
 @pytest.mark.parametrize("file", real)
@@ -221,7 +228,7 @@ def test_what_no_file_has_is_refused_by_name(name, suffix, tmp_path):
 
 @needs_mujoco
 @pytest.mark.peer
-@pytest.mark.parametrize("name", [*BUILT, *real])
+@pytest.mark.parametrize("name", [*BUILT, *PLANAR, *real])
 def test_mujoco_compiles_what_is_written_and_agrees(name, tmp_path):
     robot = robosim.load(name)
     robosim.save(robot, tmp_path / "x.xml")
@@ -411,7 +418,10 @@ def test_through_mjcf(name, tmp_path):
     told = robosim.save(robot, tmp_path / "x.xml")
     again = robosim.load(tmp_path / "x.xml")
     if ELSEWHERE not in told:
-        np.testing.assert_allclose(again.home, robot.home, rtol=0, atol=1e-9)
+        near = 1.1e-6 if name in WITH_POINTS else 1e-9
+        np.testing.assert_allclose(again.home, robot.home, rtol=0, atol=near)
+    if name in WITH_POINTS:
+        robot, again = (replace(one, contacts=()) for one in (robot, again))
     if name == "hanging_net":  # MJCF has a joint for each coordinate of a particle
         named = zip(again.joints, robot.joints, strict=True)
         again = replace(again, joints=[replace(one, name=ours.name) for one, ours in named])
