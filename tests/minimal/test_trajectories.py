@@ -306,5 +306,5 @@ def test_bad_robots_and_options() -> None:
     with pytest.raises(OptionError, match="start leaves loops or couplings open by"):
         Problem(crank, 1.0, 3).start(np.asarray(crank.home) + 0.1).solve()
     bouncing = replace(hopper(), contacts=(replace(hopper().contacts[0], restitution=0.5),))
-    with pytest.raises(ModelError, match="rebounds"):
+    with pytest.raises(ModelError, match="restitution"):
         Problem(bouncing, 1.0, 3).contact()
