@@ -261,7 +261,7 @@ class TestMinitaur:
         (lambda: builders.scissor_lift(0), "at least one pair of bars"),
         (lambda: builders.sphere_chain(0), "at least one sphere"),
         (lambda: builders.spinning_top(tilt=4), "tilt must be between"),
-        (lambda: builders.steady_precession(builders.spinning_top(), 1.0), "it takes 76.78"),
+        (lambda: builders.steady_precession(builders.spinning_top(), 1.0), "needs 76.78"),
         (lambda: builders.minitaur(length=0.31), "FL.*cannot be closed.*0.31 m apart"),
         (lambda: builders.minitaur(friction=-1), "friction must not be negative"),
         (lambda: builders.minitaur_legs({"FL": (0, -0.2)}), "no place for leg 'FR'"),
