@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 HIDDEN = 32, 32  # tanh units of the policies that gradients and the random search look for
 STARTS = 16  # that policies are judged by, the same for all
+SEARCHED = 8  # that the random search judges by: as many as lanes take at once
 EVERY = 5.0  # [s] of learning between two judgements
 METHODS = {"gradients": COLOURS["ours"], "PPO": OTHERS[0], "random search": OTHERS[1]}
 Act = Callable[[Array], Array]
@@ -132,7 +133,7 @@ def search_randomly(problem: Problem, seconds: float, threads: int) -> Curve:
     """The random search of [Bruedigam2023], over the parameters of the same policies."""
     from robosim.envs import RobotVectorEnv
 
-    task, random, n = problem.task, np.random.default_rng(0), problem.episodes
+    task, random, n = problem.task, np.random.default_rng(0), SEARCHED
     envs = RobotVectorEnv(task=task, num_envs=n, autoreset_mode="SameStep", threads=threads)
     policy = policy_for(Episodes(task, 1), random)
     search, samples = RandomSearch(policy.parameters), 0
