@@ -182,12 +182,10 @@ def run(setup: Setup) -> Result:
             except MissingExtraError:
                 if method != "PPO":
                     raise
-    return told_of(problems, curves, setup.quick)
+    return told_of(problems, curves)
 
 
-def told_of(
-    problems: dict[str, Problem], curves: dict[tuple[str, str], Curve], quick: bool
-) -> Result:
+def told_of(problems: dict[str, Problem], curves: dict[tuple[str, str], Curve]) -> Result:
     """What the methods came to."""
     targets, sentences = [], []
     for name, problem in problems.items():
@@ -230,7 +228,7 @@ def told_of(
          for name, problem in problems.items()},
         ours,
         {},
-        () if quick else tuple(targets),
+        tuple(targets),
         " ".join(sentences),
         draw,
     )  # fmt: skip
