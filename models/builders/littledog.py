@@ -12,6 +12,7 @@ from robosim.errors import ModelError
 from robosim.models.builders.parts import DARK, GREY, ORANGE, Array, Place, check_positive, strut
 
 DOG_LEGS = ("front_left", "front_right", "back_left", "back_right")
+"""Names of the legs of `littledog`, in the order of its motors."""
 HIP = (0.101, 0.03625)  # m, of a hip from the body's centre, ahead and aside
 ASIDE = 0.0236  # m, of the upper leg from the hip
 UPPER = 0.0751  # m, from hip to knee
