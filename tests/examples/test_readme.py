@@ -28,7 +28,7 @@ SNIPPETS = [*ENVIRONMENTS, *README, "\n".join(BUILDING), "\n".join(DYNAMICS), *I
 
 
 def test_there_are_some() -> None:
-    assert (len(README), len(BUILDING), len(DYNAMICS), len(INTEGRATORS)) == (3, 7, 6, 2)
+    assert (len(README), len(BUILDING), len(DYNAMICS), len(INTEGRATORS)) == (3, 8, 6, 2)
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
