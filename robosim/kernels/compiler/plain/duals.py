@@ -13,3 +13,9 @@ def are_duals(value):
 def is_settled(value, before):
     """Whether derivatives are what they were before: there are none."""
     return True
+
+
+@kernel
+def response(change, cause):
+    """What a change of derivatives is of the change that has caused it: there are none."""
+    return 0.0
