@@ -87,12 +87,12 @@ def _attached(robot: W, nodes: Nodes, element: str) -> tuple[W, dict[int, End]]:
     """The mechanism whose bodies carry the nodes that they hold, and where they hold these."""
     held: dict[str | None, list[int]] = {}
     frames = {frame.name for frame in robot.world_frames}
+    known = {body.name: body.name for body in robot.bodies}
+    known |= {frame.name: robot.bodies[i].name for i, frame in robot.frames()} | known
     for k, link in nodes.attached.items():
         if link is None or link in frames:
             held.setdefault(None, []).append(k)
             continue
-        known = {body.name: body.name for body in robot.bodies}
-        known |= {frame.name: robot.bodies[i].name for i, frame in robot.frames()} | known
         if link not in known:
             raise ModelError(
                 f"node {k} is attached to '{link}', which does not exist",

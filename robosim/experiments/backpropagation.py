@@ -110,6 +110,11 @@ class Episodes:
         what all other episodes and actions say.
     contact_speed : float or None [m/s]
         Of the derivatives; see `TapedRollout.vjp`.
+
+    Attributes
+    ----------
+    sizes : (int, int)
+        Numbers of what is seen, and of actions.
     """
 
     def __init__(
@@ -128,14 +133,10 @@ class Episodes:
         self._actions = Actions(task, self.robot, n)
         self._most, self._speed = most, contact_speed
         self.drawn: Mapping[str, Array] = {}
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """Numbers of what is seen, and of actions."""
-        robot, na = self.robot, len(self._actions.names)
         self.begin(np.random.default_rng(0))
-        rest = np.zeros((self.n, robot.nv))
-        return self._seen(self.batch.q, rest, np.zeros((self.n, na)))[0].shape[1], na
+        na = len(self._actions.names)
+        seen = self._seen(self.batch.q, self.batch.v, np.zeros((n, na)))[0]
+        self.sizes = seen.shape[1], na
 
     def begin(self, random: np.random.Generator) -> None:
         """Go to new starts."""

@@ -21,6 +21,8 @@ from robosim.validation import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from robosim.envs import RobotVectorEnv
+
 HIDDEN = 32, 32  # tanh units of the policies that gradients and the random search look for
 STARTS = 16  # that policies are judged by, the same for all
 SEARCHED = 8  # that the random search judges by: as many as lanes take at once
@@ -33,12 +35,23 @@ class Problem(NamedTuple):
     """A task, and how its gradients are followed."""
 
     task: Task
+    seconds: float  # of learning
     episodes: int  # at once
     rate: float  # of Adam's first steps
     fall: float  # of the value, after which steps are shorter, from the best policy again
     most: float  # length of an episode's gradient
     contact_speed: float | None
     enough: float  # value that a policy which does the task exceeds
+
+
+def mean_reward(envs: RobotVectorEnv, act: Act, actions: int, seed: int) -> float:
+    """Of an action, over so many from the starts that a seed draws."""
+    seen, _ = envs.reset(seed=seed)
+    total = 0.0
+    for _ in range(actions):
+        seen, reward, _, _, _ = envs.step(act(np.asarray(seen, dtype=float)))
+        total += float(np.mean(reward)) / actions
+    return total
 
 
 class Curve:
@@ -80,12 +93,8 @@ class Curve:
             return
         begun = time.perf_counter()
         self._judged = self.time
-        seen, _ = self._envs.reset(seed=0)
-        total = 0.0
-        for _ in range(self._actions):
-            seen, reward, _, _, _ = self._envs.step(act(np.asarray(seen, dtype=float)))
-            total += float(np.mean(reward)) / self._actions
-        self.rows.append({"time": self._judged, "samples": samples, "value": total})
+        value = mean_reward(self._envs, act, self._actions, seed=0)
+        self.rows.append({"time": self._judged, "samples": samples, "value": value})
         self._begun += time.perf_counter() - begun
 
     def first(self, value: float, of: str) -> float:
@@ -100,14 +109,14 @@ def policy_for(episodes: Episodes, random: np.random.Generator) -> Network:
     return Network((no, *HIDDEN, na), random, np.where(np.isfinite(most), most / 2.0, 1.0))
 
 
-def follow_gradients(problem: Problem, seconds: float, threads: int) -> Curve:
+def follow_gradients(problem: Problem, threads: int) -> Curve:
     """Adam up the gradients through whole episodes."""
     task, random = problem.task, np.random.default_rng(0)
     episodes = Episodes(task, problem.episodes, threads, problem.most, problem.contact_speed)
     policy = policy_for(episodes, random)
     adam, rate, samples = Adam(len(policy.parameters)), problem.rate, 0
     best, kept = -np.inf, policy.parameters.copy()
-    curve = Curve(task, seconds)
+    curve = Curve(task, problem.seconds)
     while not curve.over:
         episodes.begin(random)
         samples += problem.episodes * task.most_steps
@@ -129,7 +138,7 @@ def follow_gradients(problem: Problem, seconds: float, threads: int) -> Curve:
     return curve
 
 
-def search_randomly(problem: Problem, seconds: float, threads: int) -> Curve:
+def search_randomly(problem: Problem, threads: int) -> Curve:
     """The random search of [Bruedigam2023], over the parameters of the same policies."""
     from robosim.envs import RobotVectorEnv
 
@@ -137,26 +146,22 @@ def search_randomly(problem: Problem, seconds: float, threads: int) -> Curve:
     envs = RobotVectorEnv(task=task, num_envs=n, autoreset_mode="SameStep", threads=threads)
     policy = policy_for(Episodes(task, 1), random)
     search, samples = RandomSearch(policy.parameters), 0
-    curve = Curve(task, seconds)
+    curve = Curve(task, problem.seconds)
     while not curve.over:
         policy.parameters[:] = search.ask()
         # The same starts for all, as what is better is kept for good.
-        seen, _ = envs.reset(seed=1)
-        total = 0.0
-        for _ in range(task.most_steps):
-            seen, reward, _, _, _ = envs.step(policy(np.asarray(seen, dtype=float))[-1])
-            total += float(np.mean(reward)) / task.most_steps
+        value = mean_reward(envs, lambda seen: policy(seen)[-1], task.most_steps, seed=1)
         samples += n * task.most_steps
-        search.tell(total)
+        search.tell(value)
         policy.parameters[:] = search.best
         curve.look(lambda seen: policy(seen)[-1], samples)
     return curve
 
 
-def follow_ppo(problem: Problem, seconds: float, threads: int) -> Curve:
-    """PPO of Stable-Baselines3, with the settings that learn to walk; see `ppo`."""
-    curve = Curve(problem.task, seconds)
-    learn(problem.task, 0, seconds, n=64, rounds=32, threads=threads, watched=curve.look)
+def follow_ppo(problem: Problem, threads: int) -> Curve:
+    """PPO of Stable-Baselines3, with the settings that learn to walk; see `policies`."""
+    curve = Curve(problem.task, problem.seconds)
+    learn(problem.task, 0, problem.seconds, n=64, rounds=32, threads=threads, watched=curve.look)
     return curve
 
 
@@ -164,21 +169,24 @@ def run(setup: Setup) -> Result:
     """All methods on both tasks."""
     short = setup.choose(1.0, 0.1)
     problems = {
-        "cart-pole": Problem(Balance(seconds=3.0 * short), 8, 2e-2, np.inf, 0.5, None, 0.8),
-        "A1 stands up": Problem(StandUp(seconds=1.5 * short), 4, 5e-3, 0.25, 5.0, 1e-2, 0.75),
+        "cart-pole": Problem(
+            Balance(seconds=3.0 * short), setup.choose(120.0, 1.0), 8, 2e-2, np.inf, 0.5, None, 0.8
+        ),
+        "A1 stands up": Problem(
+            StandUp(seconds=1.5 * short), setup.choose(240.0, 1.0), 4, 5e-3, 0.25, 5.0, 1e-2, 0.75
+        ),
     }
-    methods: dict[str, Callable[[Problem, float, int], Curve]] = {
+    methods: dict[str, Callable[[Problem, int], Curve]] = {
         "gradients": follow_gradients,
         "random search": search_randomly,
         "PPO": follow_ppo,
     }
     threads, curves = setup.choose(2, 1), {}
     for name, problem in problems.items():
-        seconds = setup.choose({"cart-pole": 120.0, "A1 stands up": 240.0}[name], 1.0)
         for method, learned in methods.items():
-            setup.note(f"{name}: {method}, {seconds:g} s")
+            setup.note(f"{name}: {method}, {problem.seconds:g} s")
             try:
-                curves[name, method] = learned(problem, seconds, threads)
+                curves[name, method] = learned(problem, threads)
             except MissingExtraError:
                 if method != "PPO":
                     raise

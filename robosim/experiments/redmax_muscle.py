@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +14,7 @@ from robosim.description.muscle import Muscle
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import exponent, largest
-from robosim.loaders.writers import save
+from robosim.experiments.mujoco_ends import away_in_mujoco
 from robosim.models.builders import arm_with_muscles
 from robosim.reduced import ReducedSimulation
 from robosim.simulation import Simulation
@@ -67,7 +65,9 @@ def run_muscle(setup: Setup) -> Result:
     beside = ""
     if setup.mujoco:
         setup.note("MuJoCo's muscles")
-        peers = _beside_mujoco(seconds)
+        theirs = with_curves_of_mujoco(arm_with_muscles(around=False))
+        end = _end(Simulation(theirs, 1e-4), PULLING, seconds)
+        peers = away_in_mujoco(theirs, end, seconds, "rad", PULLING)
         best = peers["mujoco_best"]["largest_difference_rad"]
         targets.append(Target("from MuJoCo's RK4 at 0.1 ms, with its curves", best, 1e-5, "rad"))
         beside = f" With its curves, MuJoCo's Runge-Kutta is {best:.1g} rad away."
@@ -118,31 +118,6 @@ def with_curves_of_mujoco(robot: Mechanism) -> Mechanism:
         muscle = Muscle(hill.force, ends, (0.6, 1.4), fastest=hill.fastest)
         found.append(replace(actuator, muscle=muscle, activation=None))
     return replace(robot, actuators=tuple(found))
-
-
-def _beside_mujoco(seconds: float) -> dict[str, dict[str, Any]]:
-    """How far MuJoCo is from ours at a tenth of a millisecond, by default and as well as it can."""
-    import mujoco
-
-    robot = with_curves_of_mujoco(arm_with_muscles(around=False))
-    ours = _end(Simulation(robot, 1e-4), PULLING, seconds)
-    peers = {}
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "arm.xml"
-        save(robot, path)
-        model = mujoco.MjModel.from_xml_path(str(path))
-    for name, integrator, dt in (
-        ("mujoco_default", mujoco.mjtIntegrator.mjINT_EULER, 2e-3),
-        ("mujoco_best", mujoco.mjtIntegrator.mjINT_RK4, 1e-4),
-    ):
-        model.opt.integrator, model.opt.timestep = integrator, dt
-        data = mujoco.MjData(model)
-        data.qpos[:], data.ctrl[:] = robot.home, PULLING
-        for _ in range(round(seconds / dt)):
-            mujoco.mj_step(model, data)
-        settings = {"integrator": integrator.name, "timestep_s": dt}
-        peers[name] = {"settings": settings, "largest_difference_rad": largest(data.qpos - ours)}
-    return peers
 
 
 MUSCLES = Experiment(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from itertools import permutations, product
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +16,7 @@ from robosim.description.strands import Strand
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.measuring import exponent, largest
-from robosim.loaders.writers import save
+from robosim.experiments.mujoco_ends import away_in_mujoco
 from robosim.models.builders import hanging_net
 from robosim.reduced import ReducedSimulation
 from robosim.simulation import Simulation
@@ -72,7 +70,8 @@ def run_soft(setup: Setup) -> Result:
     beside = ""
     if setup.mujoco:
         setup.note("MuJoCo's net")
-        peers = _beside_mujoco(robot, seconds)
+        end = _end(Simulation(robot, 1e-4), seconds)
+        peers = away_in_mujoco(robot, end, seconds, "m")
         best = peers["mujoco_best"]["largest_difference_m"]
         targets.append(Target("net: from MuJoCo's RK4 at 0.1 ms", best, 1e-4, "m"))
         beside = f" MuJoCo's Runge-Kutta on the same springs is {best:.1g} m away."
@@ -220,30 +219,6 @@ def _time_of_step(particles: int) -> float:
         sim.run(0.1)
         found.append((time.perf_counter() - begin) / 20)
     return min(found)
-
-
-def _beside_mujoco(robot: Mechanism, seconds: float) -> dict[str, dict[str, Any]]:
-    """How far MuJoCo is from ours at a tenth of a millisecond, by default and as well as it can."""
-    import mujoco
-
-    ours = _end(Simulation(robot, 1e-4), seconds)
-    peers = {}
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "net.xml"
-        save(robot, path)
-        model = mujoco.MjModel.from_xml_path(str(path))
-    for name, integrator, dt in (
-        ("mujoco_default", mujoco.mjtIntegrator.mjINT_EULER, 2e-3),
-        ("mujoco_best", mujoco.mjtIntegrator.mjINT_RK4, 1e-4),
-    ):
-        model.opt.integrator, model.opt.timestep = integrator, dt
-        data = mujoco.MjData(model)
-        data.qpos[:] = robot.home
-        for _ in range(round(seconds / dt)):
-            mujoco.mj_step(model, data)
-        settings = {"integrator": integrator.name, "timestep_s": dt}
-        peers[name] = {"settings": settings, "largest_difference_m": largest(data.qpos - ours)}
-    return peers
 
 
 SOFT = Experiment(
