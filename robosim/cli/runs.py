@@ -19,7 +19,7 @@ from robosim.cli.options import with_options
 from robosim.cli.running import interruptible, run
 from robosim.cli.stepping import STEPPING, Stepping
 from robosim.cli.tables import outcome_table
-from robosim.cli.watching import WATCHING, Watching, open_viewer
+from robosim.cli.watching import WATCHING, Watching, compiled, open_viewer
 from robosim.errors import ConvergenceError, OptionError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def simulate(
     logged = Also(channels_of(robot, also or ()), every)
     timestep = stepping.timestep
     control = stepping.controls(stepping.controller, robot, timestep)
-    sim = stepping.start(robot, timestep, lanes)
+    stepping.check(robot)
     steps = round(seconds / timestep)
     if steps == 0:
         raise OptionError(f"--seconds {seconds:g} is no step of --timestep {timestep:g}")
@@ -116,14 +116,18 @@ def simulate(
         remark(
             f"note: {seconds:g} s are no whole number of steps: {steps * timestep:.9g} s instead"
         )
-    if lanes and (why := _why_not_in_lanes(sim, control, view or watching.record is not None)):
-        remark(f"note: --lanes makes no difference: {why}")
-    with interruptible() as interrupted, ExitStack() as stack:
+    # The page is there before the kernels are, and says how far these are.
+    with ExitStack() as early:
         viewer, opened = None, time.monotonic()
         if view:
-            viewer = stack.enter_context(
-                open_viewer(sim.robot, watching.port, watching.host, open_browser)
+            viewer = early.enter_context(
+                open_viewer(robot, watching.port, watching.host, open_browser)
             )
+        sim = compiled(lambda: stepping.start(robot, timestep, lanes), viewer)
+        stack = early.pop_all()
+    if lanes and (why := _why_not_in_lanes(sim, control, view or watching.record is not None)):
+        remark(f"note: --lanes makes no difference: {why}")
+    with interruptible() as interrupted, stack:
         recorder = watching.recorder(sim.robot)
         statistics = RunStatistics(sim)
         writer = None

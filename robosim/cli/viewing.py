@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from robosim.cli.watching import (
     Open,
     Watching,
     check_record,
+    compiled,
     open_viewer,
     save_recording,
 )
@@ -29,7 +29,6 @@ from robosim.cli.watching import (
 if TYPE_CHECKING:
     from robosim.description.mechanism import Mechanism
     from robosim.simulation import Simulation
-    from robosim.viz import Viewer
 
 Watched = Annotated[
     bool,
@@ -102,7 +101,7 @@ def view(
     runs = False
     try:
         with open_viewer(robot, port, host, open_browser) as viewer:
-            sim = _started(looked_at, viewer, stepping.timestep)
+            sim = compiled(lambda: looked_at.start(robot, stepping.timestep), viewer)
             with interruptible() as stop:
                 runs = True
                 live(
@@ -180,17 +179,6 @@ def replay(
     out.print(f"replays: {target}", markup=False, soft_wrap=True)
     if open_browser:
         typer.launch(target.absolute().as_uri())
-
-
-def _started(stepping: Stepping, viewer: Viewer, timestep: float) -> Simulation:
-    """The simulation of the robot that is shown, while the page and the terminal say how far."""
-    from robosim.viz.waiting import show_home, waiting
-
-    with contextlib.ExitStack() as told:
-        tell: Any = told.enter_context(err.status("")).update if err.is_terminal else None
-        show_home(viewer)
-        told.enter_context(waiting(viewer, tell) if tell else waiting(viewer))
-        return stepping.start(viewer.robot, timestep)  # type: ignore[no-any-return]
 
 
 def _built_in(robot: Mechanism, effort_limits: bool) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -121,3 +122,16 @@ def open_viewer(
         remark("whoever has this address can watch and steer; the connection is not encrypted")
     err.print(f"live view: {viewer.url}", style="bold green", markup=False, soft_wrap=True)
     return viewer
+
+
+def compiled(start: Callable[[], Any], viewer: Viewer | None) -> Any:
+    """What `start` returns; the page, if any, and the terminal say how far its kernels are."""
+    if viewer is None:
+        return start()
+    from robosim.viz.waiting import show_home, waiting
+
+    with ExitStack() as told:
+        tell: Any = told.enter_context(err.status("")).update if err.is_terminal else None
+        show_home(viewer)
+        told.enter_context(waiting(viewer, tell) if tell else waiting(viewer))
+        return start()

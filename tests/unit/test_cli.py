@@ -23,6 +23,7 @@ from robosim import ConvergenceError
 from robosim.cli import app
 from robosim.comparison import Comparison, Row
 from robosim.log import partial_path, read_log
+from robosim.viz import Viewer
 
 Run = Callable[..., Any]
 COMMANDS = ("models", "info", "view", "simulate", "replay", "compare", "plot")
@@ -404,6 +405,26 @@ class TestSimulate:
         assert "live view: http://127.0.0.1:" in result.stderr
         assert time.perf_counter() - start >= 0.2  # in real time, after the first frame
         assert len(read_log(tmp_path / "run.csv")) == 300
+
+    def test_the_page_is_there_before_the_kernels(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        order: list[str] = []
+
+        def noted(name: str, on: Any, what: str) -> None:
+            was = getattr(on, what)
+
+            def called(*args: Any, **options: Any) -> Any:
+                order.append(name)
+                return was(*args, **options)
+
+            monkeypatch.setattr(on, what, called)
+
+        noted("page", Viewer, "__init__")
+        noted("kernels", robosim.Simulation, "__init__")
+        result = run("simulate", "cube", "--seconds", "0.01", "--view")
+        assert result.exit_code == 0, result.output
+        assert order[:2] == ["page", "kernels"]
 
     def test_a1_stands(self, run: Run, tmp_path: Path) -> None:
         line = ("simulate", "a1", "--seconds", "0.2", "--json", "--log", "run.parquet")
