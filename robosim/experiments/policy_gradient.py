@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from robosim.envs.task import Task
 from robosim.errors import ConvergenceError, MissingExtraError
-from robosim.experiments.backpropagation import Adam, Episodes, Network
 from robosim.experiments.drawing import COLOURS, OTHERS, finish, panels
 from robosim.experiments.experiment import Experiment, Result, Setup, Target
 from robosim.experiments.policies import learn
-from robosim.experiments.standing import Balance, StandUp
 from robosim.learning import RandomSearch
 from robosim.validation import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    # What needs Gymnasium is imported when it is used: experiments are listed without it.
     from robosim.envs import RobotVectorEnv
+    from robosim.envs.task import Task
+    from robosim.experiments.backpropagation import Episodes, Network
 
 HIDDEN = 32, 32  # tanh units of the policies that gradients and the random search look for
 STARTS = 16  # that policies are judged by, the same for all
@@ -104,6 +104,8 @@ class Curve:
 
 def policy_for(episodes: Episodes, random: np.random.Generator) -> Network:
     """A policy that does next to nothing."""
+    from robosim.experiments.backpropagation import Network
+
     no, na = episodes.sizes
     most = np.broadcast_to(episodes.task.bounds(episodes.robot)[1], no)
     return Network((no, *HIDDEN, na), random, np.where(np.isfinite(most), most / 2.0, 1.0))
@@ -111,6 +113,8 @@ def policy_for(episodes: Episodes, random: np.random.Generator) -> Network:
 
 def follow_gradients(problem: Problem, threads: int) -> Curve:
     """Adam up the gradients through whole episodes."""
+    from robosim.experiments.backpropagation import Adam, Episodes
+
     task, random = problem.task, np.random.default_rng(0)
     episodes = Episodes(task, problem.episodes, threads, problem.most, problem.contact_speed)
     policy = policy_for(episodes, random)
@@ -141,6 +145,7 @@ def follow_gradients(problem: Problem, threads: int) -> Curve:
 def search_randomly(problem: Problem, threads: int) -> Curve:
     """The random search of [Bruedigam2023], over the parameters of the same policies."""
     from robosim.envs import RobotVectorEnv
+    from robosim.experiments.backpropagation import Episodes
 
     task, random, n = problem.task, np.random.default_rng(0), SEARCHED
     envs = RobotVectorEnv(task=task, num_envs=n, autoreset_mode="SameStep", threads=threads)
@@ -167,6 +172,8 @@ def follow_ppo(problem: Problem, threads: int) -> Curve:
 
 def run(setup: Setup) -> Result:
     """All methods on both tasks."""
+    from robosim.experiments.standing import Balance, StandUp
+
     short = setup.choose(1.0, 0.1)
     problems = {
         "cart-pole": Problem(

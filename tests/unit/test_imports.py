@@ -77,6 +77,19 @@ def test_loading_waits_for_neither_numba_nor_what_draws(use):
     assert not brought_in(use) & heavy
 
 
+OPTIONAL = (
+    "pinocchio", "example_robot_data", "robot_descriptions", "xacro", "pandas", "mcap", "gymnasium",
+    "torch", "jax", "stable_baselines3", "playwright", "mujoco", "casadi", "meshio", "dm_control",
+    "ray", "pybullet", "pydrake", "clarabel",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("module", ["robosim.cli", "robosim.bench", "robosim.experiments"])
+def test_commands_are_listed_without_any_extra(module):
+    """What needs one is imported where it is used, and only that is refused without it."""
+    run(f"import sys; sys.modules |= dict.fromkeys({OPTIONAL}); import {module}")
+
+
 def test_public_names_are_there():
     for name in robosim.__all__:
         assert getattr(robosim, name) is not None
