@@ -10,19 +10,8 @@ from robosim.compiled.workspace import make_slots, make_workspace
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import WIDTH, lanes
 from robosim.runtime.handles import Handle, Parts
-from robosim.runtime.lanes import (
-    FIRST_REST,
-    Left,
-    Moved,
-    Together,
-    lay_out,
-    leave,
-    make_parts,
-    moved_of,
-    narrow,
-    put_in_lane,
-    widen,
-)
+from robosim.runtime.lanes import FIRST_REST, Left, Together, leave, make_parts
+from robosim.runtime.wide import Moved, lay_out, moved_of, narrow, put_in_lane, widen
 
 
 class Group(Together):

@@ -28,7 +28,8 @@ from robosim.log.channels import (
 )
 from robosim.quaternions import rotation_matrix
 from robosim.runtime.handles import Handle
-from robosim.runtime.lanes import Left, fields_at, leave
+from robosim.runtime.lanes import Left, leave
+from robosim.runtime.wide import fields_at
 from robosim.simulation import readings, sensors
 from robosim.simulation.channel_reader import READERS, ChannelReader
 from robosim.validation import Array, read_only

@@ -16,7 +16,8 @@ from robosim.compiled.state import arrays_of
 from robosim.errors import OptionError, StateError
 from robosim.kernels.compiler.lanes import WIDTH
 from robosim.runtime.handles import Handle, Parts
-from robosim.runtime.lanes import FIELD, Entering, Left, enter, leave
+from robosim.runtime.lanes import Entering, Left, enter, leave
+from robosim.runtime.wide import FIELD
 from robosim.simulation import Simulation
 
 

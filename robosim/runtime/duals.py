@@ -20,7 +20,7 @@ from robosim.kernels.compiler.addresses import TYPES, load
 from robosim.kernels.compiler.cache import named
 from robosim.kernels.compiler.jit import entry
 from robosim.runtime.handles import INFO_TYPE, Handle, Parts, scheme_of, solver
-from robosim.runtime.lanes import in_lanes, laned_type, vector_of, words_between
+from robosim.runtime.wide import in_lanes, laned_type, vector_of, words_between
 from robosim.validation import Array
 
 if not PLAIN:

@@ -28,17 +28,8 @@ from robosim.description.body import ContactPoint
 from robosim.description.mechanism import Mechanism
 from robosim.kernels.compiler.lanes import LIMBS, limbs
 from robosim.runtime.handles import Parts
-from robosim.runtime.lanes import (
-    Moved,
-    Rows,
-    Together,
-    lay_out,
-    make_parts,
-    moved_of,
-    suits_lanes,
-    whole_numbers,
-    widen,
-)
+from robosim.runtime.lanes import Together, make_parts, suits_lanes, whole_numbers
+from robosim.runtime.wide import Moved, Rows, lay_out, moved_of, widen
 
 # Of the bodies of a lane those that all of them have: with more, too much is done four times.
 LARGEST_PART = 0.5

@@ -36,7 +36,7 @@ from robosim.kernels.compiler.lanes import (
 from robosim.kernels.compiler.lanes import lanes as state_lanes
 from robosim.models.builders import chain
 from robosim.runtime.handles import Handle
-from robosim.runtime.lanes import laned_type, widen
+from robosim.runtime.wide import laned_type, widen
 
 N, STEPS = 2 * WIDTH + 3, 80
 NUMBERS = np.dtype([("y", "f8", (20,)), ("n", "i8")])

@@ -27,8 +27,8 @@ from robosim.kernels.compiler.lanes import (
 )
 from robosim.models.builders import chain
 from robosim.runtime.handles import Handle
-from robosim.runtime.lanes import laned_type, widen
 from robosim.runtime.limbs import find_lanes, find_limbs
+from robosim.runtime.wide import laned_type, widen
 from robosim.simulation import FEWEST_IN_LANES
 
 
