@@ -78,6 +78,11 @@ class Curve:
         return time.perf_counter() - self._begun
 
     @property
+    def left(self) -> float:
+        """The share of the time for learning that is left."""
+        return max(0.0, 1.0 - self.time / self._seconds)
+
+    @property
     def over(self) -> bool:
         """Whether the time is up."""
         return self.time >= self._seconds
@@ -112,7 +117,7 @@ def policy_for(episodes: Episodes, random: np.random.Generator) -> Network:
 
 
 def follow_gradients(problem: Problem, threads: int) -> Curve:
-    """Adam up the gradients through whole episodes."""
+    """Adam up the gradients through whole episodes, with steps that shrink to none at the end."""
     from robosim.experiments.backpropagation import Adam, Episodes
 
     task, random = problem.task, np.random.default_rng(0)
@@ -137,7 +142,7 @@ def follow_gradients(problem: Problem, threads: int) -> Curve:
         if value > best:
             best, kept = value, policy.parameters.copy()
         length = float(np.linalg.norm(gradient))
-        policy.parameters += adam(gradient / max(length, 1.0), rate)
+        policy.parameters += adam(gradient / max(length, 1.0), rate * curve.left)
         curve.look(lambda seen: policy(seen)[-1], samples)
     return curve
 

@@ -42,7 +42,10 @@ DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "an index of other sources": (".nbi", of_other_sources),
     "code that is cut off": (".nbc", lambda data: data[: len(data) // 2]),
     "code that is none": (".nbc", lambda data: b"none"),
-    "code with a wrong byte": (".nbc", lambda data: data[:-40] + b"?" + data[-39:]),
+    "code with a wrong byte": (
+        ".nbc",
+        lambda data: data[:-40] + bytes([~data[-40] & 255]) + data[-39:],
+    ),
     "nothing at all": (".nb?", lambda data: b""),
 }
 
