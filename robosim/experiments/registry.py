@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -54,6 +55,7 @@ from robosim.experiments import (
 from robosim.experiments.experiment import Experiment, Result, Setup, Target, plain
 from robosim.peers.mujoco_run import available, version
 
+LETTERS = 11  # of a picture's title, per inch of its width
 EXPERIMENTS: tuple[Experiment, ...] = (
     loops.LOOPS,
     pendulums.DOUBLE_PENDULUM,
@@ -200,5 +202,6 @@ def write(name: str, experiment: Experiment, result: Result, setup: Setup, folde
     figure = Figure(layout="constrained")
     result.draw(figure)
     quick = " (quick run)" if setup.quick else ""
-    figure.suptitle(f"{name}: {experiment.title}{quick}", fontsize=12)
+    title = f"{name}: {experiment.title}{quick}"
+    figure.suptitle(textwrap.fill(title, int(LETTERS * figure.get_figwidth())), fontsize=12)
     figure.savefig(folder / f"{name}.png", dpi=130)

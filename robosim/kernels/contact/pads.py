@@ -78,7 +78,7 @@ def hold_pad(contact, joint, own, w, law):
     """
     fill(0.0, w.F)
     for i in range(2):
-        w.F[i] = own * w.f[i] - dot(w.A[i, :2], w.u[:2])
+        w.F[i] = own * w.f[i] - dot(w.A[i], w.u)  # whose third entry is 0
     for row in range(3):
         at = joint.m_T + row
         law[at] += w.L[0, at] * w.F[0] + w.L[1, at] * w.F[1]
