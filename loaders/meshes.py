@@ -192,7 +192,9 @@ def _parse(data: bytes, path: Path, suffix: str, neighbours: _Neighbours) -> tup
     for part in parts:
         n = len(part.vertices)
         if not 0 <= part.faces.min() <= part.faces.max() < n:
-            raise LoadError(f"has a triangle with a corner that is none of its {n}", file=path)
+            raise LoadError(
+                f"has a triangle with a corner that is not one of its {n} vertices", file=path
+            )
     return parts
 
 

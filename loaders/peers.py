@@ -29,27 +29,31 @@ def compare(
 ) -> Comparison:
     """Compare masses, kinematics and dynamics with another library.
 
-    Configurations are random within the joint limits, a floating base has a random position and
-    orientation, velocities are normal with unit deviation; forces are scaled by the inertia that
-    they act on.
+    Configurations are random within the joint limits; a floating base has a random position and
+    orientation. Velocities are normal with unit deviation, and forces are scaled by the inertia
+    that they act on.
 
     Parameters
     ----------
     robot : Mechanism, or what `robosim.load` takes
-        Of a mechanism, the peer reads ``robot.source``.
+        For a mechanism, the peer reads the file ``robot.source``.
     peer : str
         "pinocchio", "mujoco" or "reduced", the formulation of [Sueda], which reads no file.
     states, seed : int
-        Number of random states, and where they start from.
+        Number of random states, and seed of the random numbers.
     package_dirs : path, or iterable of paths
-        For loading the robot.
+        As for `robosim.load`.
     tolerance : float
-        Largest relative error of every row.
+        Largest relative error of each row.
+
+    Returns
+    -------
+    Comparison
 
     Raises
     ------
     PeerError
-        If the peer is not installed or cannot load the robot, or if that has closed loops.
+        If the peer is not installed or cannot load the robot, or if the robot has closed loops.
     OptionError
         For a number of states or a tolerance that is not positive.
     """

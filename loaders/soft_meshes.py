@@ -33,29 +33,33 @@ def soft(
 ) -> Soft:
     """A soft solid whose nodes and tetrahedra are those of a file.
 
-    Points, lines and triangles of the file, which say what its boundary is, are left out, and so
-    are nodes that no tetrahedron has: nodes are renumbered in the order of the file. Tetrahedra
-    that are inside out are refused by their index.
+    Points, lines and triangles of the file, which mark its boundary, are ignored. Nodes without a
+    tetrahedron are ignored too, so that nodes are renumbered in the order of the file.
 
     Parameters
     ----------
     file : str or Path
-        Such as ``.msh`` (Gmsh) or ``.vtk``: what `meshio` reads.
-    young, poisson, density, attached : as those of a `Soft`
+        A file that `meshio` reads, such as ``.msh`` (Gmsh) or ``.vtk``.
+    young, poisson, density, attached
+        As for `Soft`.
     name : str or None
-        By default that of the file.
+        Name of the solid; None: that of the file.
     scale : float
-        What lengths of the file are multiplied by to be in metres.
+        Factor from lengths in the file to metres.
     position : (3,) [m]
-        Where the origin of the file is in the world.
+        Position of the file's origin in the world.
+
+    Returns
+    -------
+    Soft
 
     Raises
     ------
     LoadError
-        Without `meshio`, for a file that cannot be read, or one without tetrahedra, or with
-        elements of other kinds, such as hexahedra or curved ones.
+        If `meshio` is not installed, or the file cannot be read. For a file without tetrahedra, or
+        with other elements, such as hexahedra or curved ones.
     ModelError
-        As for a `Soft`.
+        As for `Soft`, for example for a tetrahedron that is inside out, with its index.
     """
     path = Path(file)
     points, tetrahedra = _read(path)

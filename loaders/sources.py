@@ -46,10 +46,11 @@ def load(
     Parameters
     ----------
     source : str, path, yourdfpy.URDF or mujoco.MjSpec
-        A built-in name ("a1", "cube"), the path of a .urdf, .xacro or MJCF .xml file, the name of
-        a robot of an installed example-robot-data ("a1_description", "example-robot-data:a1",
-        "solo12"), or "robot_descriptions:NAME", which may download the robot. Or the text of a
-        URDF or MJCF file, which begins with "<"; its files are searched for in `package_dirs`.
+        A built-in name ("a1", "cube"), or the path of a .urdf, .xacro or MJCF .xml file. Or the
+        name of a robot of an installed example-robot-data, such as "a1_description" or
+        "example-robot-data:a1". Or "robot_descriptions:NAME", which may download the robot. Or the
+        text of a URDF or MJCF file, which begins with "<"; its files are searched for in
+        `package_dirs`.
     floating_base : bool or None
         Whether the root floats. None: for URDF, the root floats unless it has no mass; for MJCF,
         as in the file.

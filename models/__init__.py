@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ModelInfo(NamedTuple):
-    """What can be loaded by name."""
+    """A robot or mechanism that can be loaded by name."""
 
     name: str
     description: str
@@ -61,17 +61,17 @@ BUILT: dict[str, ModelInfo] = {
 
 
 def shipped() -> tuple[ModelInfo, ...]:
-    """Everything that ships and can be loaded by name."""
+    """All built-in robots and mechanisms, which can be loaded by name."""
     return (*FILES.values(), *BUILT.values())
 
 
 def path(name: str) -> Path:
-    """The model file of a shipped robot.
+    """The model file of a built-in robot.
 
     Raises
     ------
     LoadError
-        If none of that name ships.
+        For an unknown name.
     """
     if name not in FILES:
         raise LoadError(f"no model file '{name}' ships", alternatives=tuple(FILES))
@@ -88,16 +88,17 @@ def build(
     name : str
         A key of ``BUILT``.
     floating_base : bool or None
-        Must be what the mechanism has, or None.
+        Whether the mechanism has a floating base; another value than the mechanism's is an error.
+        None: any.
     ground : bool
-        False leaves its contact points out.
+        Whether to keep contact points with the ground.
     options
-        Of the builder; those that it does not have are ignored.
+        Arguments of the builder; unknown ones are ignored.
 
     Raises
     ------
     LoadError
-        For an unknown name, or a base that the mechanism does not have.
+        For an unknown name, or a wrong `floating_base`.
     """
     # Here, as hulls for contact points take a while to import, and a model file does without.
     from dataclasses import replace

@@ -1,6 +1,6 @@
 """Standing poses and the gains that hold them, for robots known by name.
 
-A stance belongs to a robot, not to a file: the genuine A1 and the shipped one share theirs.
+A stance belongs to a robot, not to a file: the manufacturer's A1 and the built-in one share theirs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STANCES: dict[str, tuple[tuple[str, float, float, float], ...]] = {
 
 
 def stance(robot: Mechanism) -> Stance | None:
-    """The stance of a robot by its name, or None if it or one of its joints is not known."""
+    """The stance of a robot by its name; None if the robot or one of its joints is unknown."""
     rows = _STANCES.get(robot.name, ())
     found: list[tuple[str, float, float, float]] = []
     for joint in robot.joints:

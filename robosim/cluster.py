@@ -1,7 +1,7 @@
 """Many batches in parallel: workers on the cores and nodes of a Ray cluster, or on threads.
 
 Each worker has its own `BatchSimulation` and receives items in chunks of `per_worker`. The chunks
-do not depend on the workers, every chunk starts with the batch in its initial state, and each item
+do not depend on the workers. Each chunk starts with the batch in its initial state, and each item
 has its own random generator. So results are bit-identical for any number of workers, with and
 without Ray, and after a worker was restarted.
 """
@@ -32,41 +32,43 @@ from robosim.workers.crew import Crew, OnThreads
 from robosim.workers.on_ray import OnRay, is_installed
 
 Random = Sequence[np.random.Generator]
-# What is asked of a batch as long as some candidates: values (n, ...), one row for each.
+# A function that simulates candidates in a batch of the same number, and returns a row for each.
 Objective = Callable[[BatchSimulation, Any, Random], ArrayLike]
 
 
 class Workers:
-    """Workers that simulate side by side, each with a `BatchSimulation`.
+    """Workers that simulate in parallel, each with a `BatchSimulation`.
 
     Parameters
     ----------
     robot : Mechanism
     n : int or None
-        Workers; None: one for each core, or for each processor of the cluster.
+        Number of workers; None: one for each core, or for each processor of the cluster.
     per_worker : int
-        States of a worker's batch: items are dealt out in chunks of so many. To keep all workers at
-        work there have to be at least as many chunks. Eight states share a vector register.
+        Number of states of each worker's batch, which is also the number of items in a chunk.
+        Best a multiple of eight, the number of lanes. Workers are idle if there are fewer chunks
+        than workers.
     timestep, gravity, lanes, **options
         As for `BatchSimulation`.
     seed : int
-        From which the random numbers of all items follow.
+        Seed of the random generators of all items.
     ray : bool or None
-        Whether workers are actors of Ray; otherwise they are threads. None: if Ray is installed.
+        Whether workers are Ray actors instead of threads. None: if Ray is installed.
     address : str or None
-        Of a Ray cluster, as "host:6379" or "auto". None: the one that is connected already, or one
-        on this machine, which ends with the workers.
+        Address of a Ray cluster, such as "host:6379" or "auto". None: the cluster that is
+        connected already, or a new one on this machine, which ends with the workers.
     cpus : float
-        Processors of the cluster that each worker keeps from others.
+        Number of processors that each worker reserves in the cluster.
     retries : int
-        How often a chunk is done again whose worker has died.
+        How often a chunk is repeated after its worker has died.
     progress : bool
-        Whether each call shows a bar on stderr.
+        Whether each call shows a progress bar on stderr.
 
     Raises
     ------
     OptionError
-        For an option that is not allowed, a Ray that is not there, or that has too few processors.
+        For an option that is not allowed, if Ray is not installed, or if the cluster has too few
+        processors.
 
     Examples
     --------
@@ -116,17 +118,17 @@ class Workers:
 
     @property
     def n(self) -> int:
-        """How many workers there are."""
+        """Number of workers."""
         return self._crew.n
 
     @property
     def kind(self) -> str:
-        """What they are: "Ray" or "threads"."""
+        """Kind of the workers: "Ray" or "threads"."""
         return self._crew.kind
 
     @property
     def robot(self) -> Mechanism:
-        """What they simulate; another one may be assigned."""
+        """The robot that is simulated; another one may be assigned."""
         return self._robot
 
     @robot.setter
@@ -136,14 +138,14 @@ class Workers:
         self._crew.use(Setting(robot, self._options))
 
     def map(self, objective: Objective, candidates: Any) -> NDArray[Any]:
-        """What candidates are worth, for searches.
+        """Evaluate an objective for candidates, for example in a search.
 
         Parameters
         ----------
         objective : callable(batch, candidates, random) -> (k, ...)
-            Gets k of the candidates, a `BatchSimulation` of k states at home and at rest, and k
-            random generators, one for each item; returns a row for each. With Ray it runs in
-            another process: it must not rely on what it changes outside.
+            Takes k candidates, a `BatchSimulation` of k states at home and at rest, and k random
+            generators, one for each candidate. Returns one row for each candidate. With Ray the
+            objective runs in another process, so that changes of global variables are lost.
         candidates : (n, ...), or a sequence of n
 
         Returns
@@ -152,9 +154,11 @@ class Workers:
 
         Raises
         ------
+        OptionError
+            If there are no candidates, or if they are neither an array nor a sequence.
         WorkerError
-            If the objective raised an error, with the number of the first item for which it does;
-            or if workers died again and again.
+            If the objective raised an error, with the number of the first such candidate. If
+            workers died more often than `retries` allows.
         """
         array = isinstance(candidates, np.ndarray) and candidates.ndim > 0
         if not (array or isinstance(candidates, Sequence)):
@@ -166,12 +170,12 @@ class Workers:
         return np.concatenate(found)
 
     def each(self, function: Callable[[Any, np.random.Generator], Any], items: Any) -> list[Any]:
-        """What a function gives for items, one after the other, without a batch.
+        """Call a function for each item, without a batch, and return a list of the results.
 
         Parameters
         ----------
         function : callable(item, random)
-            Gets a random generator of the item's own.
+            Takes an item and a random generator for this item.
         items : sequence
 
         Raises
@@ -197,7 +201,7 @@ class Workers:
         kd: ArrayLike | None = None,
         every: int = 1,
     ) -> Rollout:
-        """Take steps from given starts, as `BatchSimulation.rollout` does from where states are.
+        """Take steps from given starts; see `BatchSimulation.rollout`.
 
         Parameters
         ----------
@@ -205,19 +209,24 @@ class Workers:
         torques, controller, targets, kp, kd, every
             As for a batch of n states.
         items : int or None
-            How many states n. None: as many as q, v or another argument has rows; if none has any,
-            one for each state of all workers.
+            Number n of states. None: the number of rows of q, v or another argument. If no
+            argument has rows, all states of all workers are used once.
         q, v : (nq,) and (nv,), or (n, nq) and (n, nv), or None
-            Where states begin; at home and at rest if None.
+            Starts; None: at home and at rest.
         gap : float or None [m]
-            If given, states are set down at rest with this gap, as `BatchSimulation.place` does.
+            If given, robots are placed at rest with this gap, as `BatchSimulation.place` does.
+
+        Returns
+        -------
+        Rollout
+            With n states, in the order of the starts.
 
         Raises
         ------
-        StateError, ControllerError
-            For wrong shapes.
+        StateError, ControllerError, OptionError
+            For wrong shapes or numbers of arguments.
         WorkerError
-            For what is wrong with a single state, such as a start that is not possible.
+            For an error of a single state, such as a start that is not possible.
         """
         steps, every = count("steps", steps), count("every", every)
         if gap is not None and v is not None:
@@ -246,7 +255,7 @@ class Workers:
         return Rollout(*map(np.concatenate, zip(*parts, strict=True)))
 
     def _deal(self, task: Task, items: Items, size: int | None = None) -> list[Any]:
-        """What a task gives for all chunks of the items, in their order."""
+        """Results of a task for all chunks of the items, in order."""
         self._open()
         size = self.per_worker if size is None else size
         chunks = chunks_of(items, size, self.seed, self._calls)
@@ -260,7 +269,7 @@ class Workers:
                     worst = failure
                 found[chunk.first] = result
                 advance(len(chunk.items))
-                # The first failure is told, whichever comes to its end first.
+                # The failure of the first item is reported, whichever worker ends first.
                 before = 0 if worst is None else worst.numbers[0] // size
                 if worst is not None and all(size * k in found for k in range(before)):
                     break
@@ -275,7 +284,7 @@ class Workers:
             raise OptionError("these workers have been closed: make others")
 
     def close(self) -> None:
-        """End the workers, and the cluster if it was begun for them."""
+        """End the workers, and the cluster if it was started for them."""
         if not self._closed:
             self._closed = True
             self._crew.close()
@@ -293,7 +302,7 @@ class Workers:
 
 
 def _check(robot: Any, options: dict[str, Any]) -> OptionError | None:
-    """Why these cannot be simulated, before workers are made; errors of the options are raised."""
+    """Check robot and options before workers are made; returns or raises an error."""
     if not isinstance(robot, Mechanism):
         return OptionError(f"robot must be a Mechanism, not {robot!r}")
     if "threads" in options:
@@ -304,7 +313,7 @@ def _check(robot: Any, options: dict[str, Any]) -> OptionError | None:
 
 @dataclass(frozen=True)
 class _Map:
-    """An objective, asked for the worth of candidates."""
+    """An objective, evaluated for candidates."""
 
     objective: Objective
 
@@ -338,7 +347,7 @@ class _Each:
 
 @dataclass(frozen=True)
 class _Drives:
-    """Starts of n states, and what drives each of them."""
+    """Starts and inputs of n states."""
 
     n: int
     places: dict[str, Sequence[Any]]
@@ -361,19 +370,19 @@ class _Drives:
         )
 
     def start(self, name: str) -> Array | None:
-        """Rows of q or v, None for all."""
+        """Rows of q or v, or None for home or rest."""
         rows = self.places[name]
         return None if rows[0] is None else np.stack(rows)
 
     def along(self, name: str) -> Array | None:
-        """Torques or targets, for all steps or for one, as a batch takes them."""
+        """Torques or targets: (n, nu) if they are constant, else (n, steps, nu)."""
         rows = self.steered[name]
         return rows[:, 0] if rows is not None and rows.shape[1] == 1 else rows
 
 
 @dataclass(frozen=True)
 class _Roll:
-    """Steps of states from where they begin."""
+    """Steps of states from their starts."""
 
     steps: int
     every: int

@@ -2,7 +2,8 @@
 
 All shapes are exact except cylinders. A cylinder is exact against planes, faces and spheres, and on
 its round side between its ends. If its rim meets an edge, a corner or a curved side, a
-circumscribed prism of 24 sides is used, whose distance is too short by up to 0.87 % of the radius.
+circumscribed prism of 24 sides is used. The distance is then too short by up to 0.87 % of the
+radius.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Controllers: anything callable with the simulation that returns torques (nu,)."""
+"""Controllers: any callable that takes the simulation and returns torques (nu,)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """All errors that robosim raises deliberately, derived from one base class.
 
 An error names its origin (file, element), the invalid value and, if possible, the valid
-alternatives, so that a message can be acted on without a debugger.
+alternatives. So the cause can be found without a debugger.
 """
 
 from __future__ import annotations

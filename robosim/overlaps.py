@@ -1,7 +1,8 @@
 """Bodies whose collision geometries overlap at home, as neighbours do in model files.
 
-They would push each other apart from the first step, so such pairs are excluded. So are obstacles
-that overlap a body with a chain of joints to the world, which might be unable to leave them.
+Overlapping bodies would push each other apart from the first step, so such pairs are excluded. So
+are obstacles that overlap a body with a chain of joints to the world, which might be unable to
+leave them.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ TOUCHING = 1e-6  # [m]: shapes that overlap by less only touch, as neighbours ar
 def without_overlaps(robot: Mechanism) -> Mechanism:
     """The mechanism with pairs that overlap at home as `excluded_pairs`.
 
-    They are pairs of bodies, and of an obstacle and a body that no free joint carries. A warning
-    lists them. Pairs that `contact_pairs` asks for stay. The kernels that find them are
-    compiled for that, some ten seconds in the first run. What no simulation can start with, such
-    as a loop that does not close, is loaded with a warning that says so.
+    The pairs are those of bodies, and of an obstacle and a body without a free joint in its chain
+    to the world. A warning lists them. Pairs in `contact_pairs` are kept. The first call compiles
+    kernels for some ten seconds. If no simulation can start at home, for example as a loop does
+    not close, the mechanism is unchanged but for a warning.
     """
     asked = {frozenset(pair) for pair in robot.contact_pairs}
     try:

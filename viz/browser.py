@@ -1,4 +1,4 @@
-"""A headless Chromium, driven by Playwright: for pictures and videos, and for tests."""
+"""A headless Chromium, controlled by Playwright, for pictures, videos and tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robosim.errors import ViewerError
 from robosim.version import install
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-# Software rendering, as a machine without a display has no other, and the same picture everywhere.
+# Software rendering works without a display, and gives the same picture everywhere.
 FLAGS = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 ADVICE = (
     f"it takes Playwright ({install('browser')}) and a Chromium: the system's own "
@@ -40,7 +40,7 @@ def headless(**options: Any) -> Iterator[Any]:
         raise ViewerError(f"there is no browser to draw with: {ADVICE}") from None
     flags = [*FLAGS, *options.pop("args", ())]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        flags.append("--no-sandbox")  # it refuses to run as root otherwise
+        flags.append("--no-sandbox")  # needed to run as root
     with sync_playwright() as driver:
         try:
             browser = driver.chromium.launch(executable_path=find_browser(), args=flags, **options)

@@ -1,4 +1,4 @@
-"""Pictures of a simulation while it runs: the live page, in a headless browser."""
+"""Pictures of a running simulation, by a headless browser that shows the live page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PATIENCE = 30.0  # [s] for one picture
 
 
 class _Shared:
-    """One headless browser for all cameras, as a thread can drive no more; open while one is."""
+    """One headless browser for all cameras, as a thread can drive one only."""
 
     def __init__(self) -> None:
         self._users, self._stack = 0, ExitStack()
@@ -57,7 +57,7 @@ class Camera:
     OptionError
         For an odd size.
     ViewerError
-        If there is no browser, with what to do about it.
+        If there is no browser; the message says how to install one.
     """
 
     def __init__(self, robot: Mechanism, size: tuple[int, int] = (640, 480)) -> None:
@@ -77,12 +77,12 @@ class Camera:
         self._alone = False
 
     def picture(self, sim: Simulation) -> NDArray[np.uint8]:
-        """A picture (height, width, 3) of a simulation as it is now.
+        """A picture of the present state of a simulation, (height, width, 3) of uint8.
 
         Raises
         ------
         ViewerError
-            If the page does not show it.
+            If the page does not draw the state within 30 s.
         """
         from PIL import Image
 
@@ -92,7 +92,7 @@ class Camera:
         end = time.monotonic() + _PATIENCE
         while self._tab.evaluate(seen) == before:
             if time.monotonic() > end:
-                raise ViewerError("the browser does not draw any more: close this and try anew")
+                raise ViewerError("the browser has stopped drawing: close this and try again")
             time.sleep(0.002)
         if not self._alone:
             show_scene_alone(self._tab)
@@ -100,5 +100,5 @@ class Camera:
         return np.asarray(Image.open(io.BytesIO(self._tab.screenshot())).convert("RGB"))
 
     def close(self) -> None:
-        """End the view; a second time does nothing."""
+        """Close the page. A second call has no effect."""
         self._stack.close()

@@ -1,6 +1,6 @@
-"""What a browser may ask for, checked before anything acts on it.
+"""Commands from browsers, which are checked before they are executed.
 
-A message is a JSON object with a ``do`` and exactly the fields that belong to it.
+A message is a JSON object with a ``do`` and exactly the fields of this command.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Command = dict[str, Any]
 
 def _number(low: float, high: float) -> Callable[[Any], bool]:
     def check(value: Any) -> bool:
-        # Compared as it is: an integer may be too large for a float, and nan is beyond both.
+        # Not converted: an integer may be too large for a float. NaN fails both comparisons.
         real = isinstance(value, (int, float)) and not isinstance(value, bool)
         return real and low <= value <= high
 
@@ -41,15 +41,15 @@ def _point(value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    """The beginning of what was sent, in letters that every log can hold."""
+    """The beginning of a value in ASCII, for the log."""
     try:
         return ascii(value)[:40]
-    except (RecursionError, ValueError):  # as deep as lists can be read, or as long as integers can
+    except (RecursionError, ValueError):  # too deeply nested lists, or too long integers
         return f"a {type(value).__name__} that cannot be shown"
 
 
 _INDEX = _integer(0, 10_000)
-CONTROLS = ("slider", "press")  # what belongs to a script, and not to the run
+CONTROLS = ("slider", "press")  # commands for a script's controls, not for the run
 FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "play": {},
     "pause": {},
@@ -72,12 +72,12 @@ FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
 
 
 def parse(line: bytes) -> Command:
-    """The command that a line says.
+    """The command in a line of JSON.
 
     Raises
     ------
     ValueError
-        With the reason, for anything that is none.
+        With the reason, if the line is not a valid command.
     """
     try:
         command = json.loads(line)

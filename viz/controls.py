@@ -1,4 +1,4 @@
-"""Sliders, buttons and charts of a script's own on the page, by their names."""
+"""Sliders, buttons and charts that a script adds to the page."""
 
 from __future__ import annotations
 
@@ -15,14 +15,20 @@ from robosim.errors import OptionError
 
 MAX_CONTROLS = 200
 MAX_SIGNALS = 200
-MAX_LINES = 200  # of a chart
-_LONGEST = 100  # letters of a name
+MAX_LINES = 200  # in a chart
+_LONGEST = 100  # characters of a name
 
 
 class Slider:
-    """A slider on the page: `value` is where it stands now.
+    """A slider on the page, made by `Viewer.slider`.
 
-    Made by `Viewer.slider`. Setting `value` moves the slider in all browsers.
+    ``value`` is the present value. Setting ``value`` moves the slider in all browsers.
+
+    Attributes
+    ----------
+    name, unit : str
+    low, high : float
+        Ends of the range.
     """
 
     def __init__(
@@ -33,7 +39,13 @@ class Slider:
 
     @property
     def value(self) -> float:
-        """Where the slider stands, in its unit."""
+        """The present value, in the slider's unit.
+
+        Raises
+        ------
+        OptionError
+            When it is set to a value out of range.
+        """
         self._owner.listen()
         return self._value
 
@@ -43,13 +55,13 @@ class Slider:
         self._owner.tell()
 
     def moved(self, value: float) -> None:
-        """Take over a value from a browser; ValueError if it is beyond the ends."""
+        """Take a value from a browser; raises ValueError if it is out of range."""
         if not self.low <= value <= self.high:
             raise ValueError(f"'{self.name}' goes from {self.low:g} to {self.high:g}")
         self._value = float(value)
 
     def described(self) -> dict[str, Any]:
-        """What the page is told."""
+        """The description of the slider that is sent to the page."""
         return {
             "kind": "slider",
             "name": self.name,
@@ -61,9 +73,11 @@ class Slider:
 
 
 class Button:
-    """A button on the page: `pressed` says whether it was pressed since the last time.
+    """A button on the page, made by `Viewer.button`.
 
-    Made by `Viewer.button`.
+    Attributes
+    ----------
+    name : str
     """
 
     def __init__(self, name: str, owner: Controls) -> None:
@@ -71,18 +85,18 @@ class Button:
         self._presses = 0
 
     def pressed(self) -> bool:
-        """Whether the button was pressed since this was last asked; each press counts once."""
+        """Whether there is a press that no earlier call has returned; True once for each press."""
         self._owner.listen()
         waiting = self._presses > 0
         self._presses -= waiting
         return waiting
 
     def press(self) -> None:
-        """Press it, as a browser does."""
+        """Press the button, as a browser does."""
         self._presses += 1
 
     def described(self) -> dict[str, Any]:
-        """What the page is told."""
+        """The description of the button that is sent to the page."""
         return {"kind": "button", "name": self.name}
 
 
@@ -92,9 +106,9 @@ class Controls:
     Parameters
     ----------
     tell : callable(list of dict)
-        Tells the page about all of them.
+        Sends the descriptions of all controls to the page.
     listen : callable() -> callable() or None
-        Gives what takes in what browsers have said, as long as there is a viewer.
+        Returns the function that reads messages from browsers, or None if the viewer is gone.
     """
 
     def __init__(
@@ -106,7 +120,7 @@ class Controls:
         self._known: dict[str, Slider | Button] = {}
 
     def slider(self, name: str, low: float, high: float, value: float | None, unit: str) -> Slider:
-        """Put a slider, or one with other ends in the place of the one of that name."""
+        """Add a slider, or replace the slider of this name; see `Viewer.slider`."""
         self._check(name, Slider)
         low, high = (_number(end, f"an end of '{name}'") for end in (low, high))
         if not low < high:
@@ -120,7 +134,7 @@ class Controls:
         return made
 
     def button(self, name: str) -> Button:
-        """Put a button; the one of that name, if there is one."""
+        """Add a button, or return the button of this name; see `Viewer.button`."""
         self._check(name, Button)
         found = self._known.get(name)
         made = found if isinstance(found, Button) else Button(name, self)
@@ -135,28 +149,28 @@ class Controls:
             taken = type(found).__name__.lower()
             raise OptionError(
                 f"'{name}' is the name of a {taken} already: choose another name, "
-                f"or take the {taken} away first with viewer.remove('{name}')"
+                f"or remove the {taken} first with viewer.remove('{name}')"
             )
         if found is None and len(self._known) >= MAX_CONTROLS:
             raise OptionError(f"'{name}' would be more than {MAX_CONTROLS} controls: remove some")
 
     def listen(self) -> None:
-        """Take in what browsers have said."""
+        """Read messages from browsers."""
         take = self._listen()
         if take is not None:
             take()
 
     def tell(self) -> None:
-        """Tell the page how all of them stand."""
+        """Send the descriptions of all controls to the page."""
         self._tell([control.described() for control in self._known.values()])
 
     def remove(self, name: str) -> None:
-        """Take one away, if there is one of that name."""
+        """Remove the control of this name, if there is one."""
         if self._known.pop(name, None) is not None:
             self.tell()
 
     def obey(self, command: Mapping[str, Any]) -> None:
-        """Do what a browser asks of a slider or a button; ValueError if there is no such one."""
+        """Execute a command for a slider or a button; raises ValueError for an unknown one."""
         found = self._known.get(command["name"])
         if command["do"] == "slider" and isinstance(found, Slider):
             found.moved(command["value"])
@@ -168,14 +182,14 @@ class Controls:
 
 
 class Signals:
-    """The charts of a viewer that a script feeds; each has lines that stay the same.
+    """The charts that a script adds to a viewer. The lines of a chart never change.
 
     Parameters
     ----------
     tell : callable(list of dict)
-        Tells the page which charts there are.
+        Sends the descriptions of all charts to the page.
     send : callable(int, bytes)
-        Sends a sample of a chart: its number, and its time and values as float32.
+        Sends a sample: the chart's number, and time and values as float32.
     """
 
     def __init__(
@@ -184,18 +198,24 @@ class Signals:
         self._tell, self._send = tell, send
         self._known: dict[str, dict[str, Any]] = {}
         self._taken: set[str] = set()
-        self._next = 1  # 0 is the run itself
+        self._next = 1  # 0 is for the charts of the run
         self._begun = clock.monotonic()
         self._lock = threading.Lock()
 
     def reserve(self, titles: Iterable[str]) -> None:
-        """Keep these titles for the charts of the run itself."""
+        """Reserve titles for the charts of the run."""
         self._taken = set(titles)
 
     def plot(
         self, name: str, value: float | Mapping[str, float], unit: str, time: float | None
     ) -> None:
-        """Add a sample at a time [s]; None: seconds since the viewer was made."""
+        """Add a sample at a time [s]; None: the time since the viewer was made.
+
+        Raises
+        ------
+        OptionError
+            As `Viewer.plot`.
+        """
         check_name(name, "chart")
         if name in self._taken:
             raise OptionError(
@@ -215,7 +235,7 @@ class Signals:
             if known["names"] != lines:
                 raise OptionError(
                     f"the chart '{name}' has the lines {', '.join(known['names'])}, not "
-                    f"{', '.join(lines)}: choose another name, or begin it anew after "
+                    f"{', '.join(lines)}: choose another name, or make a new chart after "
                     f"viewer.remove('{name}')"
                 )
         self._send(known["id"], np.array([at, *row], dtype="<f4").tobytes())
@@ -232,13 +252,13 @@ class Signals:
         return made
 
     def remove(self, name: str) -> None:
-        """Take a chart away, if there is one of that name."""
+        """Remove the chart of this name, if there is one."""
         if self._known.pop(name, None) is not None:
             self._tell(list(self._known.values()))
 
 
 def check_name(name: str, what: str) -> None:
-    """Refuse a name that could not be shown."""
+    """Raise an OptionError for an empty or too long name."""
     if not isinstance(name, str) or not 0 < len(name.strip()) <= _LONGEST:
         raise OptionError(f"the name of a {what} must be a short text, not {name!r:.60}")
 

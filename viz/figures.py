@@ -1,4 +1,4 @@
-"""Figures that show: in a notebook by themselves, in a shell by `show`."""
+"""Figures that a notebook shows, and that `show` opens elsewhere."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class ShownFigure(Figure):
     """A figure of matplotlib that needs neither pyplot nor a display to be drawn."""
 
     def _repr_png_(self) -> bytes:
-        """The picture, as a notebook shows it."""
+        """The picture as PNG, for a notebook."""
         buffer = io.BytesIO()
         self.savefig(buffer, format="png", dpi=100)
         return buffer.getvalue()
 
     def show(self, warn: bool = True) -> None:
-        """Show the picture: below a notebook's cell, elsewhere as whatever opens pictures does.
+        """Show the picture: below a notebook's cell, or else in the system's default program.
 
         Raises
         ------
         ViewerError
-            If nothing opens it.
+            If there is no such program.
         """
         shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
         if shell is not None and hasattr(shell, "kernel"):

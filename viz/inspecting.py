@@ -1,4 +1,4 @@
-"""What is told of a body that was clicked: its mass, pose, velocity and contacts."""
+"""Data of a body that is selected on the page: mass, pose, velocity and contacts."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from robosim import quaternions
 from robosim.viz.scene import NO_FORCE, STANDARD_GRAVITY
 
 Array = NDArray[np.float64]
-MOST = 8  # contacts that are told one by one
+MOST = 8  # contacts that are listed
 
 
 def inspect(sim: Any, index: int) -> dict[str, Any]:
-    """A body as it is now, for the page.
+    """The present data of a body, for the page.
 
     Returns
     -------
     dict
-        ``mass`` [kg]; ``position`` (3,) [m] and ``velocity`` (3,) [m/s] of the centre of mass,
-        ``quaternion`` (w, x, y, z), body to world, and ``omega`` (3,) [rad/s], all in world axes;
-        ``links`` that were merged into it; ``contacts`` with a link, what it touches, the force
-        on the body (3,) [N] and the gap [m], the strongest first; ``touching``, how many there
-        are; ``force`` (3,) [N], their sum.
+        ``mass`` [kg]; ``position`` (3,) [m] and ``velocity`` (3,) [m/s] of the centre of mass, and
+        ``omega`` (3,) [rad/s], all in world axes; ``quaternion`` (w, x, y, z), body to world.
+        ``links`` are the merged links. ``contacts`` are the strongest contacts, each with the
+        link, the other link, the force on the body (3,) [N], world axes, and the gap [m].
+        ``touching`` is the number of all contacts, ``force`` (3,) [N] the sum of their forces.
     """
     body = sim.robot.bodies[index]
     state = sim.state
@@ -51,7 +51,7 @@ def inspect(sim: Any, index: int) -> dict[str, Any]:
 
 
 def _contacts(sim: Any, name: str) -> list[tuple[str, str, Array, float]]:
-    """(link, other, force on the body, gap) of the contacts that press on a body."""
+    """(link, other link, force on the body, gap) of the contacts with a force on a body."""
     found = []
     least = NO_FORCE * sim.robot.total_mass * STANDARD_GRAVITY
     for contact in sim.contacts():

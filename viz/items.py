@@ -1,4 +1,4 @@
-"""Markers, lines, arrows, texts and clouds of points, as they are told to the page."""
+"""Descriptions of markers, lines, arrows, texts and clouds of points for the page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def arrow(start: ArrayLike, vector: ArrayLike, color: str) -> dict[str, Any]:
 def text(position: ArrayLike, said: str, color: str) -> dict[str, Any]:
     """A text that faces the camera."""
     if not isinstance(said, str) or len(said) > 500:
-        raise OptionError(f"a text must be a str of at most 500 letters, not {said!r:.60}")
+        raise OptionError(f"a text must be a str of at most 500 characters, not {said!r:.60}")
     return _item("text", color, position=point(position, "position"), text=said)
 
 

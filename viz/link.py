@@ -1,6 +1,6 @@
-"""The server process as the simulation's process sees it: what goes there and what comes back.
+"""Messages between the simulation's process and the server process.
 
-Nothing here ever waits for a browser, and what waits to be sent or taken is bounded.
+Nothing here ever waits for a browser, and the queues of messages are bounded.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from typing import IO, Any
 from robosim.errors import ViewerError
 
 MAX_FPS = 60.0
-MAX_WAITING = 256  # messages from browsers, and messages of rows to them
-MAX_SAMPLES = 4096  # of a script's chart, between two messages
+MAX_WAITING = 256  # messages in each queue
+MAX_SAMPLES = 4096  # of a script's chart between two messages
 SAMPLES_EVERY = 0.1  # [s]
 _START_TIMEOUT = 30.0  # [s]
 _CLOSE_TIMEOUT = 2.0  # [s]
 
 
 def block(chart: int, samples: bytes) -> bytes:
-    """Samples of a chart in a message of rows: its number, how many float32, and these."""
+    """Samples of a chart in a message of rows: chart number, count, and float32 values."""
     return chart.to_bytes(4, "little") + (len(samples) // 4).to_bytes(4, "little") + samples
 
 
 class Mailbox:
-    """What is to be sent, the newest of each kind, and the thread that sends it.
+    """Messages to the server, and the thread that sends them.
 
-    A frame, and a document of the same name, replaces one that has not been sent yet. Samples of a
-    script's charts are collected for a tenth of a second.
+    A new frame replaces one that has not been sent yet; the same holds for documents of the same
+    name. Samples of a script's charts are collected for a tenth of a second.
     """
 
     def __init__(self, stream: IO[bytes] | None, first: list[tuple[bytes, bytes]]) -> None:
@@ -73,7 +73,7 @@ class Mailbox:
             self._changed.notify()
 
     def put_scene(self, scene: bytes) -> None:
-        """Another scene, before which nothing of the old one is left to send."""
+        """Send another scene, and discard frames and samples of the old one."""
         with self._changed:
             self._waiting.append((b"S", scene))
             self._frame = None
@@ -92,7 +92,7 @@ class Mailbox:
         return self._thread.is_alive()
 
     def _take(self) -> tuple[list[tuple[bytes, bytes]], bool]:
-        """What to send now, and whether it is the last."""
+        """The messages to send now, and whether these are the last."""
         with self._changed:
             while not self._is_due():
                 wait = max(self._samples_due - clock.perf_counter(), 0.0)
@@ -121,14 +121,14 @@ class Mailbox:
         return bool(due or rest or self._frame is not None)
 
     def _send(self) -> None:
-        # A server that has died leaves a broken pipe: the view is over, the simulation is not.
+        # A server that has died leaves a broken pipe; the simulation continues without a view.
         with contextlib.suppress(OSError, ValueError):
             closing, due = False, clock.perf_counter()
             while not closing:
                 found, closing = self._take()
                 for kind, content in found:
                     self._write(kind, content)
-                # A frame that came late does not delay those after it, or some would be skipped.
+                # A late frame does not delay later ones, or some of these would be skipped.
                 now = clock.perf_counter()
                 due = max(due, now - 1.0 / MAX_FPS) + 1.0 / MAX_FPS
                 if not closing:
@@ -142,7 +142,7 @@ class Mailbox:
 
 
 class Inbox:
-    """Lines from the server, taken in by a thread; the oldest are lost if nobody takes them."""
+    """Lines from the server, read by a thread; if too many wait, the oldest are lost."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._lines: deque[bytes] = deque(maxlen=MAX_WAITING)
@@ -159,7 +159,7 @@ class Inbox:
                 self._arrived.set()
 
     def take(self) -> list[bytes]:
-        """All lines since the last time."""
+        """All lines since the last call."""
         self._arrived.clear()
         lines = []
         with contextlib.suppress(IndexError):
@@ -168,7 +168,7 @@ class Inbox:
         return lines
 
     def wait(self, timeout: float) -> None:
-        """Until there is a line, but no longer than `timeout` [s]."""
+        """Wait until there is a line, but no longer than `timeout` [s]."""
         self._arrived.wait(timeout)
 
 
@@ -178,7 +178,7 @@ class Link:
     Raises
     ------
     ViewerError
-        If it does not start, as when the port is taken.
+        If the server does not start, for example because the port is in use.
     """
 
     def __init__(
@@ -221,13 +221,13 @@ class Link:
         self.inbox = Inbox(self.process.stdout)
 
     def lines(self) -> list[bytes]:
-        """What browsers have said since the last time."""
+        """Messages from browsers since the last call."""
         return [] if self.inbox is None else self.inbox.take()
 
     def close(self) -> None:
-        """Send what waits, and end the process."""
+        """Send waiting messages, and end the process."""
         self.mailbox.close(_CLOSE_TIMEOUT)
-        # Killed if it does not take its messages: the thread may be waiting inside a write.
+        # The thread may be blocked in a write; then the process is killed.
         if self.mailbox.is_stuck:
             self.process.kill()
             self.mailbox.close(_CLOSE_TIMEOUT)
@@ -244,7 +244,7 @@ class Link:
 
 
 def _first_line(process: subprocess.Popen[bytes]) -> dict[str, Any]:
-    """What the server reports, or {} if it does not within the timeout."""
+    """The server's first report, or {} without one within the timeout."""
     stdout = process.stdout
     if stdout is None:
         return {}

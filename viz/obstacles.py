@@ -15,7 +15,7 @@ HALF_WIDTH = 10.0  # [m], of the square that is drawn of a half-space
 
 
 def is_ground(obstacle: AnyShape) -> bool:
-    """Whether it is the half-space z >= 0, which the viewer draws as the ground."""
+    """Whether an obstacle is the half-space below z = 0, which the viewer draws as the ground."""
     if not isinstance(obstacle, HalfSpace):
         return False
     upright = np.allclose(obstacle.normal, (0, 0, 1), atol=1e-12)
@@ -23,17 +23,17 @@ def is_ground(obstacle: AnyShape) -> bool:
 
 
 def is_solid(robot: Mechanism) -> bool:
-    """Whether the plane z = 0 holds something."""
+    """Whether the plane z = 0 supports something."""
     return bool(robot.contacts) or any(is_ground(obstacle) for obstacle in robot.obstacles)
 
 
 def draws_ground(robot: Mechanism) -> bool:
-    """Whether the ground is solid, or nothing else is there to stand on."""
+    """Whether the ground is drawn: it is solid, or there is nothing else to stand on."""
     return is_solid(robot) or not robot.obstacles
 
 
 def drawn_obstacles(robot: Mechanism) -> tuple[Geometry, ...]:
-    """Shapes to draw; of a half-space a large square of its surface, the ground left out."""
+    """Shapes to draw without the ground; a half-space is a large square of its surface."""
     return tuple(_drawn(obstacle) for obstacle in robot.obstacles if not is_ground(obstacle))
 
 
@@ -62,7 +62,7 @@ def _square(plane: HalfSpace) -> Geometry:
 
 
 def _field(field: HeightField) -> Geometry:
-    """Two triangles for each cell, cut along the same diagonal as they are for contact."""
+    """Two triangles for each cell, with the same diagonal as in contact detection."""
     heights = np.asarray(field.heights)
     nx, ny = heights.shape
     x, y = (np.linspace(-s / 2, s / 2, n) for s, n in zip(field.size, (nx, ny), strict=True))

@@ -1,4 +1,4 @@
-"""Simulated time held back to the wall clock."""
+"""Pacing of a simulation to real time."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from robosim.errors import OptionError
 
 
 class RealTimePacer:
-    """Holds simulated time back to the wall clock, without drift.
+    """Slows a simulation down to real time, without drift.
 
-    Each moment has its due time counted from the start, so that errors of single sleeps do not
-    add up. A simulation that falls behind by more than `max_lag` is not made to catch up: the
-    start is moved, it goes on from there at its pace.
+    Due times are counted from the start, so that errors of single sleeps do not accumulate. If the
+    simulation is late by more than `max_lag`, the delay is accepted: due times are then counted
+    from the present time on.
 
     Parameters
     ----------
     speed : float
-        Simulated seconds for each second; ``math.inf`` never waits.
+        Simulated time per real time; ``math.inf`` never waits.
     max_lag : float [s]
+        Largest delay that the simulation catches up.
     clock, sleep : callables
-        To test with.
+        Replacements of `time.perf_counter` and `time.sleep`, for tests.
 
     Raises
     ------
@@ -49,19 +50,19 @@ class RealTimePacer:
         self.start(0.0)
 
     def start(self, simulated: float) -> None:
-        """Let `simulated` [s] be now."""
+        """Start: the simulated time `simulated` [s] is due now."""
         self._first_simulated = self._origin_simulated = self._simulated = float(simulated)
         self._first_wall = self._origin_wall = self._clock()
         self._idle = 0.0
         self._paused_at: float | None = None
 
     def pause(self) -> None:
-        """Let the time from now to ``resume`` not count."""
+        """Exclude the time from now to ``resume``."""
         if self._paused_at is None:
             self._paused_at = self._clock()
 
     def resume(self, simulated: float) -> None:
-        """Go on with `simulated` [s] as now, which may be an earlier one than before."""
+        """Continue: `simulated` [s] is due now; it may be earlier than before, after a restart."""
         now = self._clock()
         if self._paused_at is not None:
             self._idle += now - self._paused_at
@@ -71,7 +72,7 @@ class RealTimePacer:
         self._origin_wall = now
 
     def wait(self, simulated: float) -> float:
-        """Sleep until `simulated` [s] is due; by how much it came late [s], 0 if in time."""
+        """Sleep until `simulated` [s] is due, and return the delay [s], 0 if in time."""
         self._simulated = float(simulated)
         due = self._origin_wall + (self._simulated - self._origin_simulated) / self.speed
         lag = self._clock() - due
@@ -84,12 +85,12 @@ class RealTimePacer:
 
     @property
     def wall_seconds(self) -> float:
-        """Seconds since the start, without pauses."""
+        """Real time since the start, without pauses [s]."""
         now = self._clock() if self._paused_at is None else self._paused_at
         return now - self._first_wall - self._idle
 
     @property
     def real_time_factor(self) -> float:
-        """Simulated seconds for each second so far; NaN before any time has passed."""
+        """Simulated time per real time since the start; NaN if no time has passed."""
         wall = self.wall_seconds
         return (self._simulated - self._first_simulated) / wall if wall > 0 else math.nan

@@ -1,6 +1,6 @@
-"""The page that shows a robot, in one piece: meshcat's viewer, this package's part, the data.
+"""The page that shows a robot, as one file: meshcat's viewer, the scripts of web/, and data.
 
-Nothing in it is fetched from anywhere: a Content-Security-Policy forbids it to the browser.
+The browser fetches nothing from elsewhere; a Content-Security-Policy forbids this.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from pathlib import Path
 
 from robosim.errors import ViewerError
 
-# In the order of what they build on.
+# Each script uses only earlier ones.
 SCRIPTS = (
     "messages", "meshes", "stage", "parts", "center", "layers", "items", "charts", "panel",
     "timeline", "card", "replay", "live",
 )  # fmt: skip
 
 
-# Of meshcat 0.3.2, which the scripts are written for: what is put into a page is what was read.
+# The scripts are written for meshcat 0.3.2; another bundle is refused.
 BUNDLE = "dist/main.min.js"
 BUNDLE_SHA256 = "dd07b95fb6957cf6c18ee7cf3909b6eb28214995142428171a60d76c3358211f"
 
 
 def live_page(title: str, *, anywhere: bool = False) -> str:
-    """The page that connects to the server which served it: on this machine, or `anywhere`."""
+    """The live page, which connects to its server: on this machine, or `anywhere`."""
     connect = "'self' ws:" if anywhere else "'self' ws://127.0.0.1:* ws://localhost:*"
     return _page(title, connect, "<script>\nlive();\n</script>")
 
 
 def replay_page(title: str, data: Mapping[str, bytes]) -> str:
-    """The page that replays frames (messages end to end), with all that it needs inside.
+    """The page that replays frames, with all data inside.
 
-    The data are the scene, the frames and, where there are charts, these and their rows.
+    The data are the scene, the concatenated frames, and, for charts, "charts" and their "rows".
     """
     inside = "".join(
         f'<script type="text/plain" id="{name}">{_compressed(content)}</script>\n'
@@ -60,7 +60,7 @@ def _page(title: str, connect: str, start: str) -> str:
         if path.is_file()
     ]
     page = (web / "page.html").read_text(encoding="utf-8")
-    # The data goes in last: it is the longest, and must not be searched for placeholders.
+    # The data are inserted last: they are long, and must not be searched for placeholders.
     for name, content in (
         ("title", html.escape(title)),
         ("connect", connect),

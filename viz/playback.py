@@ -1,4 +1,4 @@
-"""Logs shown again: one as it was, or several as ghosts of each other."""
+"""Replays of logs: one log, or several logs with ghosts."""
 
 from __future__ import annotations
 
@@ -32,23 +32,29 @@ def recording(
 ) -> Recorder:
     """A log as a recording, which can be saved, drawn, or shown in a notebook.
 
-    Where its contact points touch is computed from the poses; forces are not in a log.
+    Positions of contact points are computed from the poses; a log has no contact forces.
 
     Parameters
     ----------
     log : Log
     robot : Mechanism or None
-        None: the one that the log was made of, or is named in it, as `robosim.load` knows it.
+        None: the robot of the log, or, for a log from a file, the robot that `robosim.load` finds
+        by the name in the log.
     others : sequence of (name, Log)
         Logs of the same robot that are drawn as ghosts, at the same times.
     fps : float
+        Frames per second of simulated time.
+
+    Returns
+    -------
+    Recorder
 
     Raises
     ------
     LogError
-        If a log is empty, or of another robot.
+        If a log is empty or of another robot, or if the robot cannot be loaded.
     """
-    # Here, as these import numba, which a viewer alone does not need.
+    # Imported here, as these import numba, which a viewer alone does not need.
     from robosim.simulation.kinematics import Kinematics
 
     robot = robot_of(log) if robot is None else robot
@@ -76,28 +82,29 @@ def recording(
 
 
 def replay(log: Log, robot: Mechanism | None = None) -> Recorder:
-    """Show a log again: in a notebook, in its cell; otherwise in the default browser.
+    """Replay a log: in the default browser, or in a notebook as the cell's result.
 
     Parameters
     ----------
     log : Log
     robot : Mechanism or None
-        None: the one that the log was made of, or, of a file, one that can be loaded by its name.
+        None: the robot of the log, or, for a log from a file, the robot that `robosim.load` finds
+        by the name in the log.
 
     Returns
     -------
     Recorder
-        Which can also be saved.
+        The recording, which can also be saved.
 
     Raises
     ------
     LogError
-        Without samples, for another robot, or if the robot is not known.
+        If the log has no samples or another robot, or if the robot cannot be loaded.
     """
     recorder = recording(log, robot)
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if type(shell).__name__ != "ZMQInteractiveShell":
-        # The browser reads it after this has returned: it is left to the system to delete.
+        # The browser reads the file after this call, so it is not deleted here.
         with tempfile.NamedTemporaryFile(suffix=".html", delete=False) as file:
             path = Path(file.name)
         webbrowser.open(recorder.save(path).as_uri())
@@ -105,18 +112,18 @@ def replay(log: Log, robot: Mechanism | None = None) -> Recorder:
 
 
 def lowest_points(robot: Mechanism, x: Array, R: Array) -> Array:
-    """Where each contact would touch, (nc, 3) [m], for poses x (nb, 3), R (nb, 3, 3)."""
+    """Lowest point of each contact, (nc, 3) [m], world, for poses x (nb, 3), R (nb, 3, 3)."""
     bodies = [robot.body_index(contact.body) for contact in robot.contacts]
     return np.asarray(x[bodies] + lowest_arms(robot.contacts, R[bodies]))
 
 
 def robot_of(log: Log) -> Mechanism:
-    """The robot that a log was made of, or else is named in it.
+    """The robot of a log, or else the robot that is loaded by the name in the log.
 
     Raises
     ------
     LogError
-        If none can be loaded by that name.
+        If no robot can be loaded by this name.
     """
     if log.robot is not None:
         return log.robot
@@ -138,7 +145,7 @@ def robot_of(log: Log) -> Mechanism:
 
 
 def check_robot(log: Log, robot: Mechanism) -> None:
-    """Refuse a log that is of another robot, by its number of coordinates."""
+    """Raise a LogError if the log has another number of coordinates than the robot."""
     if log.q.shape[1] != robot.nq:
         raise LogError(
             f"the log has {log.q.shape[1]} coordinates, '{robot.name}' {robot.nq}: it is of "
@@ -147,7 +154,7 @@ def check_robot(log: Log, robot: Mechanism) -> None:
 
 
 def _moments(t: Array, fps: float) -> list[int]:
-    """The first sample of each interval of a frame."""
+    """Indices of the first sample in each interval of 1 / fps."""
     slots = np.floor((t - t[0]) * fps + 1e-6)
     return np.flatnonzero(np.diff(slots, prepend=-1.0) > 0).tolist()
 

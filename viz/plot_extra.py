@@ -1,4 +1,4 @@
-"""Panels of what a log has beside the motion: forces of contacts, frames, sensors."""
+"""Panels of a log's additional channels: forces of contacts, frames, sensors."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from robosim.errors import OptionError, known
 from robosim.log import Log
 
-ACROSS = 4  # panels beside each other
+ACROSS = 4  # panels in a row
 MOST = 24  # panels, unless columns are chosen
-# Columns that differ in nothing but the axis share a panel.
+# Columns that differ in the axis only share a panel.
 _AXES = re.compile(r"(?P<stem>.*\.(?:contact_)?[a-z]?)(?P<axis>[wxyz])$")
 _SAYS = {"contact_f": "contact", "f": "force", "m": "moment", "p": "position", "q": "orientation",
          "v": "velocity", "w": "angular velocity", "value": "", "": ""}  # fmt: skip
@@ -22,14 +22,14 @@ Draw = Callable[[Any, Sequence[str], Sequence[str]], None]
 
 
 def panels(log: Log, pattern: str | None) -> dict[str, dict[str, str]]:
-    """Title of each panel -> column -> label of its line.
+    """Panels by their titles, each a mapping of columns to labels of their lines.
 
-    Without a pattern, columns that are zero all the time are left out.
+    Without a pattern, columns that are always zero are left out.
 
     Raises
     ------
     OptionError
-        If the pattern is no regular expression, or is found in no column.
+        If the pattern is not a regular expression, or matches no column.
     """
     names = log.info.extra
     if pattern is None:
@@ -54,7 +54,7 @@ def panels(log: Log, pattern: str | None) -> dict[str, dict[str, str]]:
 
 
 def draw_extra(part: Any, log: Log, found: dict[str, dict[str, str]], draw: Draw) -> None:
-    """Draw the panels into a figure's part; the title tells how many there was no room for."""
+    """Draw the panels into a part of a figure."""
     rows = rows_of(found)
     axes = part.subplots(rows, min(ACROSS, len(found)), sharex=True, squeeze=False).ravel()
     for ax in axes[len(found) :]:
@@ -73,5 +73,5 @@ def draw_extra(part: Any, log: Log, found: dict[str, dict[str, str]], draw: Draw
 
 
 def rows_of(found: dict[str, dict[str, str]]) -> int:
-    """Rows of panels that these take."""
+    """Number of rows of panels."""
     return -(-len(found) // ACROSS)

@@ -1,4 +1,4 @@
-"""Which joints of a log share a column of panels: those alike, or those of a side and a limb."""
+"""Groups of joints that share a column of panels: similar ones, or those of a limb."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-LINES = 7  # in a panel, where the names suggest no grouping
+LINES = 7  # in a panel, if names suggest no groups
 MAX_GROUPS = 6
 _WORDS = {"left": "right", "l": "r"}
 _PREFIX = re.compile(r"^L(?=[A-Z])")
@@ -17,9 +17,9 @@ Group = tuple[str, list[str]]  # (title, joints) of a column of panels
 def groups(joints: Mapping[str, Sequence[str]], unit: Callable[[str], str]) -> list[Group]:
     """The columns of panels, for joints with their columns of a log.
 
-    The left and the right of a pair stand beside each other where the names say which is which.
-    Joints that differ in their first or last word alone share a column, as four hips do. Otherwise
-    they are taken in their order. Joints with different units share no column.
+    Pairs of left and right joints, if recognized by their names, have columns beside each other.
+    Joints that differ only in the first or last word, such as four hips, share a column. Otherwise
+    joints are taken in their order. Joints with different units share no column.
     """
     lines = {
         joint: max(Counter(name.rpartition(".")[2] for name in names).values(), default=0)
@@ -32,12 +32,12 @@ def groups(joints: Mapping[str, Sequence[str]], unit: Callable[[str], str]) -> l
 
 
 def short(joint: str) -> str:
-    """The name of a joint without what all of them end with."""
+    """The name of a joint without the suffix "_joint"."""
     return joint.removesuffix("_joint") or joint
 
 
 def label(name: str, title: str) -> str:
-    """The name of a log's column without what the title of its panels says already."""
+    """The name of a log's column without the words that are in the title of its panels."""
     stem = short(name.rpartition(".")[0])
     if title in ("left", "right"):
         words = [word for word in stem.split("_") if word.lower() not in (title, title[0])]
@@ -50,7 +50,7 @@ def label(name: str, title: str) -> str:
 
 
 def _twins(joints: Mapping[str, Sequence[str]], *, by_words: bool) -> dict[str, str]:
-    """The right joint of each left one, as "r_knee" of "l_knee", or "RKnee" of "LKnee"."""
+    """The right joint of each left one, such as "r_knee" for "l_knee", "RKnee" for "LKnee"."""
     found = {}
     for joint in joints:
         other = _mirrored(joint) if by_words else _PREFIX.sub("R", joint)
@@ -60,7 +60,7 @@ def _twins(joints: Mapping[str, Sequence[str]], *, by_words: bool) -> dict[str, 
 
 
 def _mirrored(joint: str) -> str:
-    """A name whose first word for a side is that for left, with the one for right instead."""
+    """A name with the word for left replaced by that for right, or else the same name."""
     words = joint.split("_")
     for k, word in enumerate(words):
         if word.lower() in _WORDS.values():
@@ -78,7 +78,7 @@ def _by_side(
     lines: Mapping[str, int],
     unit: Callable[[str], str],
 ) -> list[Group]:
-    """Columns "left" and "right" for each limb, and the joints between; none without pairs."""
+    """Columns "left" and "right" for each limb, then other joints; empty without pairs."""
     paired = {*twins, *twins.values()}
     middle = [joint for joint in joints if joint not in paired]
     if not twins or sum(lines[joint] for joint in middle) > LINES:
@@ -88,7 +88,7 @@ def _by_side(
         limbs: list[list[str]] = []
         for joint in twins:
             last = limbs[-1][-1] if limbs else None
-            # A limb ends where joints of another one stand between.
+            # A limb ends where other joints are between two of its joints.
             goes_on = last is not None and places[joint] - places[last] <= 2
             full = goes_on and sum(lines[one] for one in limbs[-1]) + lines[joint] > most
             if not goes_on or full or unit(joint) != unit(str(last)):
@@ -106,7 +106,7 @@ def _by_side(
 def _alike(
     joints: Mapping[str, Sequence[str]], lines: Mapping[str, int], unit: Callable[[str], str]
 ) -> list[Group]:
-    """Joints that differ in their first word, or in their last one; none where that is no help."""
+    """Groups of joints that differ in their first or last word only; empty if of no use."""
     split = [short(joint).split("_") for joint in joints]
     for drop in (slice(1, None), slice(None, -1)):
         found: dict[tuple[str, str], list[str]] = {}

@@ -1,4 +1,4 @@
-"""What plots know of a robot beyond its log: the limits of its joints, and when it touches."""
+"""Parts of plots that need the robot: limits of joints, and times of contact."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from robosim.log import Log, LogInfo
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NEAR = 0.6  # of what is drawn anyway: limits farther away would only flatten the lines
+NEAR = 0.6  # of the drawn range: limits farther away would only flatten the lines
 TOUCHING = 1e-4  # [m]
-SAMPLES = 1500  # whose contacts are computed at most
+SAMPLES = 1500  # largest number for which contacts are computed
 _GREY = "#777777"
 
 
 def limits(log: Log, robot: Mechanism) -> dict[str, tuple[float, float]]:
-    """The bounds of the columns of joints' positions, velocities and torques.
+    """Limits of the columns of joint positions, velocities and torques.
 
-    Empty for a robot whose coordinates are not those of the log.
+    Empty if the robot has other coordinates than the log.
     """
     info = LogInfo.of(robot, log.timestep)
     if (info.q, info.v, info.tau) != (log.info.q, log.info.v, log.info.tau):
@@ -42,7 +42,7 @@ def limits(log: Log, robot: Mechanism) -> dict[str, tuple[float, float]]:
 
 
 def draw_limits(panels: Mapping[str, Axes], log: Log, robot: Mechanism) -> None:
-    """Dashed lines where the limits of a panel's columns are near to what is drawn in it."""
+    """Draw dashed lines for limits that are near the data of a panel."""
     drawn: dict[Axes, set[float]] = {}
     for name, bounds in limits(log, robot).items():
         if name in panels:
@@ -66,13 +66,13 @@ def draw_limits(panels: Mapping[str, Axes], log: Log, robot: Mechanism) -> None:
 
 
 def contact_phases(log: Log, robot: Mechanism) -> dict[str, list[tuple[float, float]]]:
-    """When each body that does so touches the ground: (begin, duration) [s] of each time.
+    """Intervals (begin, duration) [s] in which bodies touch the ground, by the bodies' names.
 
-    From the poses: a contact point nearer to the ground than 0.1 mm touches it.
+    Computed from the poses: a contact point nearer to the ground than 0.1 mm touches it.
     """
     if not robot.contacts or not len(log) or log.q.shape[1] != robot.nq:
         return {}
-    # Here, as these import numba, which plots without a robot do without.
+    # Imported here, as these import numba, which plots without a robot do not need.
     from robosim.simulation.kinematics import Kinematics
     from robosim.viz.playback import lowest_points
 

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-# Okabe and Ito's palette, which the colour-blind can tell apart too; no yellow, on white.
+# Okabe and Ito's palette for colour-blind readers, without yellow, which is hard to see on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-MOST_NAMES = 24  # of a legend
-POINTS = 4000  # of a line; a figure is no wider than that in pixels
-SMALLEST_SPAN = 1e-3  # of an axis in its unit, so that rounding errors are not blown up
+MOST_NAMES = 24  # in a legend
+POINTS = 4000  # of a line; more than the width of a figure in pixels
+SMALLEST_SPAN = 1e-3  # of an axis in its unit, so that rounding errors are not magnified
 PANEL = (3.4, 2.0)  # [in]
 QUANTITIES = ("position", "velocity", "torque")
 _SUFFIX = re.compile(r"\.(t\d|[xyz]|v[xyz]|q[wxyz]|w[xyz]|r)$")
@@ -43,28 +43,32 @@ def plot_log(
     robot: Mechanism | None = None,
     columns: str | None = None,
 ) -> Figure:
-    """Draw a log; no display is needed. A notebook shows the figure, elsewhere its `show` does.
+    """Plot a log; no display is needed.
 
-    One column of panels for each group of joints, one row for each of position, velocity and
-    torque, and a last row for a floating base: height, tilt, the smallest gap to the ground, and
-    when which bodies touch it. Limits that a joint comes near are dashed.
-    Joints are grouped by what their names share, as the hips, thighs and calves of four legs; left
-    and right limbs have columns beside each other, each with its own limits.
-    What was logged beside the motion (`also`) has panels below.
+    A notebook shows the returned figure; elsewhere call its `show`.
+
+    The figure has a column of panels for each group of joints, and a row for each of position,
+    velocity and torque. Joints with similar names are grouped, such as the four hips of a
+    quadruped. Left and right limbs have columns beside each other, each with its own limits. Joint
+    limits near the data are dashed lines.
+
+    For a floating base, a row of panels shows the height, the tilt, the smallest gap to the
+    ground, and the times of ground contact. Channels that were logged in addition
+    to the motion (`also`) have panels below.
 
     Parameters
     ----------
     log : Log
     out : str or Path, optional
-        The picture to write; its suffix says the format, as .png, .pdf or .svg.
+        Picture to write, in the format of its suffix, such as .png, .pdf or .svg.
     joints : str, optional
-        A regular expression; only joints in whose names it is found are drawn.
+        A regular expression. Only joints whose names match it are drawn.
     robot : Mechanism or None
-        Of the limits and contacts. None: the one that the log was made of; one that was read from a
-        file has none, and is drawn without.
+        Robot whose limits and contacts are drawn. None: the robot of the log; a log from a file
+        has none, and limits and contacts are then omitted.
     columns : str, optional
-        A regular expression: of what was logged beside the motion, only columns in whose names it
-        is found are drawn. Without it, all that are not zero, at most 24 panels of them.
+        A regular expression. Only additional channels whose columns match it are drawn. None: all
+        that are not zero, in at most 24 panels.
 
     Returns
     -------
@@ -75,7 +79,8 @@ def plot_log(
     LogError
         If the log has no samples, or the picture cannot be written.
     OptionError
-        If `joints` or `columns` is no regular expression or nothing matches it, or for the format.
+        If `joints` or `columns` is not a regular expression, if nothing matches it, or for an
+        unknown format of `out`.
     """
     from robosim.viz.figures import ShownFigure
 
@@ -159,7 +164,7 @@ def _choose(joints: dict[str, list[str]], pattern: str | None) -> dict[str, list
 
 
 def _unit(log: Log, names: Iterable[str]) -> str:
-    """What a joint's columns are measured in; joints that differ in it share no panel."""
+    """The units of a joint's columns; joints with different units share no panel."""
     return " ".join(sorted({log.info.units.get(name, "") for name in names}))
 
 
@@ -170,14 +175,14 @@ def _draw_joints(
     columns: dict[str, list[str]],
     quantities: list[str],
 ) -> dict[str, Axes]:
-    """The panel of each column."""
+    """Draw the panels of joints, and return the panel of each column of the log."""
     panels: dict[str, Axes] = {}
     axes = part.subplots(len(quantities), len(groups), sharex=True, squeeze=False)
-    said: dict[str, str] = {}  # the label of each row so far, to be said where it changes
+    said: dict[str, str] = {}  # the last label of each row, which is repeated only if it changes
     tops: list[Axes] = []  # the highest panel of each column: joints that close loops have no q
     for k, (title, joints) in enumerate(groups):
         lowest = axes[0, k]
-        known: list[str] = []  # labels of the column's first panel, and so its legend
+        known: list[str] = []  # labels of the column's first panel, which are in the legend
         for row, quantity in enumerate(quantities):
             ax = axes[row, k]
             names = [n for j in joints for n in columns[j] if n.endswith(f".{quantity}")]
@@ -207,7 +212,7 @@ def _draw_joints(
 
 
 def _some(handles: Sequence[Any], labels: Sequence[str]) -> tuple[list[Any], list[str]]:
-    """Entries of a legend, of very many the first ones and how many more there are."""
+    """Entries of a legend; of many entries the first ones, and the number of the others."""
     if len(labels) <= MOST_NAMES:
         return list(handles), list(labels)
     rest = f"and {len(labels) - MOST_NAMES + 1} more"
@@ -215,7 +220,7 @@ def _some(handles: Sequence[Any], labels: Sequence[str]) -> tuple[list[Any], lis
 
 
 def _legends(part: Any, top: Sequence[Axes], titles: Sequence[str]) -> None:
-    """One legend for all columns where they show the same names, otherwise one above each."""
+    """One legend for all columns if they have the same names, otherwise one above each."""
     entries = [_some(*ax.get_legend_handles_labels()) for ax in top]
     handles, names = entries[0]
     if len(top) > 1 and all(labels == names for _, labels in entries):
@@ -244,7 +249,7 @@ def _legends(part: Any, top: Sequence[Axes], titles: Sequence[str]) -> None:
 def _draw_base(part: Any, log: Log, robot: Mechanism | None) -> None:
     """Height, tilt and gap of a floating base, and the phases of its contacts."""
     w, x, y, z = (log.column(f"base_q{axis}") for axis in "wxyz")
-    # Of the base's z axis from the vertical; atan2 keeps its digits near upright.
+    # Angle of the base's z axis from the vertical; atan2 is accurate near zero.
     sine = 2 * np.hypot(y * z - w * x, x * z + w * y)
     tilt = np.degrees(np.arctan2(sine, 1 - 2 * (x * x + y * y)))
     panels: list[tuple[str, str, Array]] = [
@@ -277,14 +282,14 @@ def _draw_base(part: Any, log: Log, robot: Mechanism | None) -> None:
 def _draw(
     ax: Axes, log: Log, names: Sequence[str], labels: Sequence[str], known: Sequence[str]
 ) -> None:
-    """A line for each column; one that is `known` by its label looks as it did there."""
+    """Draw a line for each column; a label in `known` has the same style as in its panel."""
     _style(ax, log)
     for place, (name, label) in enumerate(zip(names, labels, strict=True)):
         k = known.index(label) if label in known else place
         ax.plot(
             *_thinned(log.t, log.column(name)),
             color=COLOURS[k % LINES],
-            # Later lines are thinner, so that those beneath show where they coincide.
+            # Later lines are thinner, so that earlier ones are visible where both coincide.
             linewidth=1.0 + min(0.5 * max(len(known) - 1 - k, 0), 2.0),
             linestyle="-" if k < LINES else "--",
             marker="." if len(log) == 1 else None,
@@ -311,7 +316,7 @@ def _widen(ax: Axes) -> None:
 
 
 def _thinned(t: Array, y: Array) -> tuple[Array, Array]:
-    """At most about `POINTS` points that look the same: the extremes of each short span."""
+    """At most about `POINTS` points that look the same: minimum and maximum of short spans."""
     y = np.where(np.isfinite(y), y, np.nan)
     size = len(t) // (POINTS // 2)
     if size < 3:

@@ -1,4 +1,4 @@
-"""A body pulled by the mouse: a spring and damper from a point of it to where the mouse is."""
+"""Pulling a body with the mouse: a spring and damper between a body point and the mouse."""
 
 from __future__ import annotations
 
@@ -13,22 +13,28 @@ Array = NDArray[np.float64]
 
 FREQUENCY = 2.5  # [Hz], of the whole robot on the spring
 STRONGEST = 6.0  # weights of the whole robot
-STANDARD_GRAVITY = 9.81  # [m/s^2], to scale that by
-LONGEST_HOLD = 2e-3  # [s]: the force is renewed that often, as light bodies need it
+STANDARD_GRAVITY = 9.81  # [m/s^2], for the weight
+LONGEST_HOLD = 2e-3  # [s] between updates of the force, as light bodies need it
 
 
 class Pull:
     """Pulls a body of a simulation.
 
-    The stiffness suits the whole robot, the damping the body alone: critical for a free body of
-    its mass, so that a light link does not ring.
+    The stiffness is chosen for the mass of the whole robot. The damping is critical for a free
+    body of the pulled body's mass, so that a light link does not oscillate.
 
     Parameters
     ----------
     sim : Simulation
     body : int
+        Index of the body.
     point : (3,) [m]
-        Of the body, in its axes from the centre of mass.
+        Point of the body, in body axes from the centre of mass.
+
+    Attributes
+    ----------
+    target : (3,) [m]
+        Point to which the body is pulled, world axes; change it at will.
     """
 
     def __init__(self, sim: Any, body: int, point: ArrayLike) -> None:
@@ -36,7 +42,7 @@ class Pull:
         self._name = sim.robot.bodies[body].name
         self._point = np.asarray(point, dtype=float)
         mass, own_mass = sim.robot.total_mass, sim.robot.bodies[body].mass
-        # No stiffer than a force that is held for so long can be for the body alone.
+        # An explicit spring, held for this time, must be stable for the body alone.
         fastest = 0.5 / max(LONGEST_HOLD, sim.timestep)
         self._stiffness = min(mass * (2 * np.pi * FREQUENCY) ** 2, own_mass * fastest**2)
         self._damping = 2 * np.sqrt(self._stiffness * own_mass)
@@ -51,7 +57,7 @@ class Pull:
         return state.x[k] + arm, state.v[k] + np.cross(R @ state.omega[k], arm)
 
     def apply(self, sim: Any) -> Array:
-        """Let the present force act from now on; (9,): where, the force, what it pulls to."""
+        """Apply the present force; returns point [m], force [N] and target [m], (9,)."""
         position, velocity = self._where(sim)
         force = self._stiffness * (self.target - position) - self._damping * velocity
         force *= min(1.0, self._most / max(float(np.linalg.norm(force)), 1e-12))
@@ -59,5 +65,5 @@ class Pull:
         return np.concatenate((position, force, self.target))
 
     def release(self, sim: Any) -> None:
-        """Let the body go."""
+        """Remove the force."""
         sim.apply_wrench(self._name)

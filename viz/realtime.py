@@ -1,4 +1,4 @@
-"""Simulated time against the clock on the wall, and the loop that shows a run as it goes."""
+"""Runs of a simulation in real time, which are shown and recorded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,17 @@ from robosim.viz.viewer import Viewer
 
 
 class LiveReport(NamedTuple):
-    """What a live run came to."""
+    """The result of a live run.
+
+    Attributes
+    ----------
+    simulated_seconds, wall_seconds : float [s]
+        Simulated time, and real time without pauses.
+    real_time_factor : float
+        Simulated time per real time; NaN if no time has passed.
+    frames : int
+        Number of frames shown or recorded.
+    """
 
     simulated_seconds: float
     wall_seconds: float
@@ -40,10 +50,10 @@ def live(
     renew: Callable[[], Any] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> LiveReport:
-    """Run a simulation in real time, showing and recording it as it goes.
+    """Run a simulation in real time, and show and record it.
 
-    With a viewer, its panel can pause the run, change its speed, step it, pull at bodies, pose the
-    robot and start again: see `robosim.viz.session.Session`.
+    From the panel of a viewer, users can pause, step and restart the run, change its speed, pull
+    at bodies and pose the robot. See `robosim.viz.session.Session`.
 
     Parameters
     ----------
@@ -51,33 +61,38 @@ def live(
     controller
         As for ``Simulation.stream``.
     seconds : float or None [s]
-        Of simulated time, all runs together. None: until interrupted, by ctrl-C or a notebook's
-        stop, which then is no error.
-    viewer, recorder : or None
+        Simulated time, in total if the run is restarted. None: until interrupted by ctrl-C, or by
+        the stop button of a notebook; then no KeyboardInterrupt is raised.
+    viewer, recorder : Viewer and Recorder, or None
     on_frame : callable(chunk) or None
-        Called with each ``robosim.log.Chunk`` of the run, all of them in order. The panel then
-        neither poses the robot nor starts again, as a log is of one run.
+        Called with each ``robosim.log.Chunk`` of the run, in order. The panel can then neither
+        pose the robot nor restart, as a log has one run.
     fps : float
-        Frames shown per second.
+        Frames per second.
     speed : float
-        Simulated seconds for each second; ``math.inf`` runs as fast as it can.
+        Simulated time per real time; ``math.inf``: as fast as possible.
     paused : bool
-        Begin with a pause, until the panel says go.
+        Whether to begin with a pause, until the panel continues the run.
     controllers : mapping of name to callable(robot, timestep) -> controller, or None
-        What the panel offers beside `controller`.
+        Further controllers that the panel offers.
     rebuild : callable(timestep) -> Simulation, or None
-        What the panel starts again with, where it is to offer other timesteps.
+        Makes a simulation with another timestep; None: the panel offers no timesteps.
     renew : callable() -> Simulation or None
-        Asked twice a second for a simulation to go on with instead, as of a robot whose file has
-        changed (`robosim.viz.watch.Watch`). An error that it raises is shown on the page.
+        Called twice a second. Returns a simulation with which to continue, or None, as
+        `robosim.viz.watch.Watch` does when a model file has changed. An error is shown on the
+        page.
     stop : callable() -> bool
-        Asked before every frame whether to end.
+        Called before each frame; True ends the run.
+
+    Returns
+    -------
+    LiveReport
 
     Raises
     ------
     OptionError
-        For seconds that are negative or NaN, an fps or speed that is not positive; for a `renew`
-        of a run that is recorded or logged, which is of one robot.
+        For seconds that are negative or NaN, or an fps or speed that is not positive. For `renew`
+        in a run that is recorded or logged, as such a run has one robot.
     """
     if renew is not None and (recorder is not None or on_frame is not None):
         raise OptionError("a run that is recorded or logged cannot go on with another robot")

@@ -1,4 +1,4 @@
-"""Recordings: a run as one HTML file that replays in any current browser, offline."""
+"""Recordings: a run as one HTML file, which any current browser replays offline."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from robosim.viz.scene import Contacts, FrameEncoder, encode_scene
 
 
 class Recorder:
-    """Collects states at a frame rate and writes them as a page that replays.
+    """Collects states at a frame rate, and writes them as a page that replays the run.
 
     Parameters
     ----------
     robot : Mechanism
     fps : float
-        Frames to keep for each second of simulated time; states in between are passed over.
+        Frames per second of simulated time; states in between are not recorded.
     max_frames : int
-        What is kept is bounded: when there are more, every second one is dropped and the frame
-        rate is halved. The default holds ten minutes at 30 frames a second.
+        Largest number of frames. If there are more, every second frame is dropped, and the frame
+        rate is halved. The default is ten minutes at 30 frames a second.
     ground : bool
-        Draw the plane z = 0.
+        Whether to draw the plane z = 0.
     ghosts : sequence of str
         As for `Viewer`.
 
     Attributes
     ----------
     charts : list of dict
-        What the samples that are added with states consist of, as `robosim.viz.snapshot.Probe` says
-        it; empty: no charts.
+        Charts of the samples that are added with states, as of `robosim.viz.snapshot.Probe`;
+        empty: no charts.
 
     Raises
     ------
@@ -77,7 +77,7 @@ class Recorder:
         return f"<Recorder of {self.robot.name!r}: {len(self)} frames, {self.fps:g} a second>"
 
     def clear(self) -> None:
-        """Forget what was recorded, as for a run that starts again."""
+        """Discard all frames, for example at a restart."""
         self.fps = self._first_fps
         self._frames: list[bytes] = []
         self._rows: list[bytes] = []
@@ -101,19 +101,20 @@ class Recorder:
         violations: ArrayLike | None = None,
         row: Callable[[], ArrayLike] | None = None,
     ) -> bool:
-        """Keep this state if a frame is due; whether it was kept.
+        """Record a state if a frame is due, and return whether it was recorded.
 
         Parameters
         ----------
-        time : [s], not running backwards
-        x : (nb, 3) [m], q : (nb, 4)
-            Of the bodies' centres of mass, in the world; (w, x, y, z), body to world.
-        contact_positions : (nc, 3) [m], contact_forces : (nc, 3) [N], or None
-            In world axes, forces on the body.
-        pulls, violations : or None
+        time : float [s]
+            Not smaller than in the previous call.
+        x, q, contact_positions, contact_forces, pulls, violations
             As for `Viewer.update`.
-        row : callable, or None
-            Gives the sample for `charts`, asked only if the state is kept.
+        row : callable() -> (width,), or None
+            Returns the sample for `charts`; called only if the state is recorded.
+
+        Returns
+        -------
+        bool
 
         Raises
         ------
@@ -126,8 +127,8 @@ class Recorder:
             )
         if not self._frames:
             self._start = time
-        # Frames sit on a grid in simulated time, so that their rate does not drift; the margin
-        # is for a time that is a sum of timesteps and falls short of the grid by rounding.
+        # Frames are on a grid in simulated time, so that their rate does not drift. The margin is
+        # for times that rounding has moved below the grid.
         slot = math.floor((time - self._start) * self.fps + 1e-6)
         due = not self._slots or slot > self._slots[-1]
         if due:
@@ -149,17 +150,17 @@ class Recorder:
         self._slots = [slot // 2 for slot in self._slots[::2]]
 
     def save(self, path: str | Path) -> Path:
-        """Write the page; whole or not at all.
+        """Write the page; if writing fails, a file that was there before is kept.
 
         Returns
         -------
         pathlib.Path
-            Of the file.
+            The path of the file.
 
         Raises
         ------
         ViewerError
-            If nothing was recorded or the file cannot be written.
+            If nothing was recorded, or the file cannot be written.
         """
         path = Path(path)
         try:
@@ -186,7 +187,7 @@ class Recorder:
         return replay_page(f"{self.robot.name} - robosim", data)
 
     def _repr_html_(self) -> str:
-        """The recording in a notebook's cell."""
+        """The recording as an iframe, for a notebook's cell."""
         style = "width: 100%; height: 520px; border: 0; border-radius: 8px"
         return f'<iframe srcdoc="{html.escape(self.page(), quote=True)}" style="{style}"></iframe>'
 
@@ -196,7 +197,7 @@ def _write_atomically(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        # mkstemp makes files private; a recording is to be shared like any other file.
+        # mkstemp makes private files; a recording has the usual permissions.
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(name, 0o666 & ~mask)

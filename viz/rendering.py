@@ -1,4 +1,4 @@
-"""A recording as a picture or a video: its page, drawn moment by moment by a headless browser."""
+"""Pictures and videos of recordings, drawn by a headless browser."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from robosim.viz.recorder import Recorder
 
 SUFFIXES = (".png", ".gif", ".mp4")
-GIF_FPS = 20.0  # more is more than viewers of GIF show
+GIF_FPS = 20.0  # programs that show a GIF are limited to about this rate
 _LOADING = 60.0  # [s]
-# Nothing of the page but the scene and the time.
+# Hides all of the page but the scene and the time.
 _BARE = "#panel, #toolbar, #charts-pane, #bar { display: none !important }"
 _PANES = "document.body.classList.remove('panel-open', 'charts-open')"
 
@@ -35,25 +35,30 @@ def render(
     size: tuple[int, int] = (960, 540),
     speed: float = 1.0,
 ) -> Path:
-    """Draw a recording into a file: .png, its last moment; .gif or .mp4, all of it.
+    """Draw a recording into a file: its last frame (.png), or all frames (.gif, .mp4).
 
     Parameters
     ----------
     recorder : Recorder
     path : str or Path
     fps : float
-        Pictures a second; a GIF has at most 20.
+        Pictures per second of the video; a GIF has at most 20.
     size : (width, height) [pixels], even
     speed : float
-        Simulated seconds for each second.
+        Simulated time per time of the video.
+
+    Returns
+    -------
+    pathlib.Path
+        The path of the file.
 
     Raises
     ------
     OptionError
         For another suffix, or an odd size.
     ViewerError
-        If there is nothing to draw, no browser or no encoder, with what to do about it, or if the
-        file cannot be written.
+        If nothing was recorded, if the file cannot be written, or if a browser or an encoder is
+        missing; the message says how to install them.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -79,12 +84,12 @@ def render(
 
 
 def check_renderer(suffix: str) -> None:
-    """Refuse what could not be drawn, before a run and not after it.
+    """Check before a run whether its recording can be drawn.
 
     Raises
     ------
     ViewerError
-        If a browser or an encoder is missing, with what to do about it.
+        If a browser or an encoder is missing; the message says how to install them.
     """
     if suffix.lower() == ".mp4":
         _ffmpeg()
@@ -95,7 +100,7 @@ def check_renderer(suffix: str) -> None:
 def _pictures(
     browser: Any, page: Path, size: tuple[int, int], rate: float, *, last: bool
 ) -> Iterator[bytes]:
-    """PNG files of the moments of a recording, `rate` for each simulated second."""
+    """Contents of PNG files of a recording, `rate` for each simulated second."""
     tab = browser.new_page(viewport={"width": size[0], "height": size[1]}, color_scheme="light")
     tab.goto(page.as_uri())
     show_scene_alone(tab)
@@ -110,12 +115,12 @@ def _pictures(
 
 
 def show_scene_alone(tab: Any) -> None:
-    """Hide all of a page but the scene, once that is there.
+    """Hide all of a page but the scene, and wait until the scene is drawn.
 
     Raises
     ------
     ViewerError
-        If the page does not come to show anything.
+        If nothing is drawn within a minute.
     """
     tab.add_style_tag(content=_BARE)
     tab.evaluate(f"{_PANES}; window.dispatchEvent(new Event('resize'))")
@@ -127,7 +132,7 @@ def show_scene_alone(tab: Any) -> None:
 
 
 def check_size(size: tuple[int, int]) -> None:
-    """Refuse sizes of pictures that are none: OptionError."""
+    """Raise an OptionError for a size of pictures that is odd or below 16 pixels."""
     if any(side % 2 or side < 16 for side in size):
         raise OptionError(f"the size of a picture must be two even numbers of pixels, not {size}")
 

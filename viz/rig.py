@@ -1,4 +1,4 @@
-"""What a session runs: a simulation and its controller, either of which can be exchanged."""
+"""The simulation and the controller of a session, both of which can be replaced."""
 
 from __future__ import annotations
 
@@ -14,31 +14,30 @@ from robosim.errors import OptionError
 from robosim.viz import torques
 
 Array = NDArray[np.float64]
-# How far a slider goes from zero where a coordinate has no limits: of a spline that has no end
+# Range of a slider on both sides of zero, for a coordinate without limits; for an endless spline
 # some of its segments.
 REACH = {"m": 1.0, "rad": math.pi, "1": 10.0}
-Factory = Callable[[Mechanism, float], Any]  # of a robot and a timestep: a controller
+Factory = Callable[[Mechanism, float], Any]  # makes a controller for a robot and a timestep
 
 
 class Rig:
-    """A simulation, the controller that drives it, and the others that could.
+    """A simulation, its controller, and further controllers to choose from.
 
     Parameters
     ----------
     sim : Simulation
     controller : callable(sim) -> torques, a PD, a name, or None
     controllers : mapping of name to callable(robot, timestep) -> controller
-        What else there is to choose from; `controller` may be one of their names.
+        Further controllers; `controller` may be one of these names.
     rebuild : callable(timestep) -> Simulation, or None
-        Makes the simulation anew.
+        Makes a simulation with another timestep.
 
     Attributes
     ----------
     name : str
-        Of the controller.
+        Name of the present controller.
     joints : list of dict
-        The coordinates of the tree that are single numbers, which a slider can move: their names,
-        joints, places in q, units and bounds.
+        The coordinates that a slider can move: names, joints, indices in q, units and limits.
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class Rig:
 
     @property
     def targets(self) -> list[float | None]:
-        """Where the controller holds each of `joints`; None for those that it does not hold."""
+        """The controller's targets of `joints`; None for a coordinate without a target."""
         gains = getattr(self.control, "gains", None)
         if gains is None or not np.any(gains["kp"]):
             return [None] * len(self.joints)
@@ -82,16 +81,16 @@ class Rig:
         return [held.get(joint["q"]) for joint in self.joints]
 
     def with_robot(self, sim: Any) -> Rig:
-        """The same controllers for the simulation of another robot, and the same one chosen."""
+        """The same controllers for the simulation of another robot, with the same choice."""
         return Rig(sim, self.name, self.controllers, self.rebuild)
 
     @property
     def by_hand(self) -> torques.ByHand | None:
-        """The controller, if its torques are those of sliders."""
+        """The controller, if its torques are set by sliders."""
         return self.control if isinstance(self.control, torques.ByHand) else None
 
     def choose(self, name: str) -> None:
-        """Go on with another controller; a gait sets in now."""
+        """Continue with another controller; a gait begins now."""
         self._make(name)
         self._set_in(self.sim.time)
 
@@ -100,18 +99,18 @@ class Rig:
         self.name = name
 
     def _set_in(self, time: float) -> None:
-        """Let a gait begin from the stance at this time [s]."""
+        """Let a gait begin from the standing pose at this time [s]."""
         begin_at = getattr(self.control, "begin_at", None)
         if begin_at is not None:
             begin_at(time)
 
     def aim(self, targets: Mapping[int, float]) -> None:
-        """Let the controller hold other values of coordinates, by their places in q.
+        """Change targets of the controller; keys are indices of coordinates in q.
 
         Raises
         ------
         OptionError
-            If it holds none.
+            If the controller has no targets.
         """
         gains = getattr(self.control, "gains", None)
         if gains is None:
@@ -120,9 +119,9 @@ class Rig:
             gains["target"][gains["q_index"] == q_index] = value
 
     def put(self, q: Array | None, time: float, moved: str | None = None) -> None:
-        """Put the robot somewhere, at rest; closed loops give way to the joint that was moved.
+        """Put the robot into a pose q (nq,) at rest; other joints than `moved` close loops.
 
-        Without q it goes back to where it was at the beginning, and moves as it did.
+        Without q the robot returns to its first pose and velocity.
         """
         self._set_in(time)
         if q is None:
@@ -133,15 +132,15 @@ class Rig:
         self.sim.set_state(q, time=time, hold=hold)
 
     def restart(self, timestep: float) -> None:
-        """Make the simulation anew, with the same controller.
+        """Make a simulation with another timestep [s], and the same controller.
 
         Raises
         ------
         OptionError
-            If it cannot be.
+            If there is no `rebuild`.
         """
         if self.rebuild is None:
-            raise OptionError("this simulation cannot be made anew with another timestep")
+            raise OptionError("the timestep of this simulation cannot be changed")
         self.sim = self.rebuild(timestep)
         self._begin = self.sim.q, self.sim.v
         self.choose(self.name)

@@ -1,4 +1,4 @@
-"""What the browser is told: the robot's shapes once, then small frames of poses.
+"""Messages to the browser: the robot's shapes once, then small frames of poses.
 
 Both messages are little-endian. A scene is a length (uint32), that many bytes of JSON and then
 the arrays that the JSON refers to as ``[type, offset, count]``; shapes that bodies share are in
@@ -8,8 +8,8 @@ it once. A frame is float32 throughout:
     nb poses (x, y, z, qw, qx, qy, qz), m contacts (point, force),
     p pulls (point, force, what it pulls to), v violations of joints
 
-in world axes, of the bodies' centres of mass [m, N, s]; time is NaN where it is not known. Where
-the scene has ghosts, the poses of their bodies follow those of the robot.
+in world axes, for the bodies' centres of mass [m, N, s]; time is NaN if unknown. If the scene has
+ghosts, the poses of their bodies follow those of the robot.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ Array = NDArray[np.float64]
 STANDARD_GRAVITY = 9.81  # [m/s^2], only to scale the arrows of forces
 NEAR_GROUND = 0.01  # [m]: contact points higher than this, and without a force, are not drawn
 MAX_CONTACTS = 256
-SMALL = 1e-9  # of a column of a chart: no motion
-NO_FORCE = 1e-4  # as a fraction of the weight: what an interior-point solver leaves behind
-# What can be switched on and off, and whether it is on at first.
+SMALL = 1e-9  # norm of a column of a joint's chart below which there is no motion
+NO_FORCE = 1e-4  # of the weight: smaller forces are left by the interior-point method
+# The layers that can be switched on and off, and whether they are on at first.
 LAYERS = {
     "visual": True,
     "collision": False,
@@ -59,7 +59,7 @@ HEAD = 4  # numbers at the beginning of a frame
 
 
 class _Blob:
-    """Arrays laid end to end, each equal one once."""
+    """Concatenated arrays; equal arrays are stored once."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
@@ -85,19 +85,19 @@ class _Blob:
 
 
 class Contacts(NamedTuple):
-    """Where something touches, (nc, 3) [m], and with what force on the body, (nc, 3) [N]; world."""
+    """Positions of contacts, (nc, 3) [m], and forces on the bodies, (nc, 3) [N]; world axes."""
 
     positions: ArrayLike | None = None
     forces: ArrayLike | None = None
 
 
 def encode_scene(robot: Mechanism, *, ground: bool = True, ghosts: Sequence[str] = ()) -> bytes:
-    """The scene message of a robot: its bodies with their shapes, and what its layers need.
+    """The scene message of a robot: bodies with their shapes, and data of the layers.
 
-    Bodies without visuals show their collision shapes; bodies without either show, translucent,
-    the box of uniform density that has their mass and inertia, unless they are carriers.
-    Obstacles are drawn with what is fixed to the world; the plane z = 0 is not drawn where only
-    obstacles hold the robot.
+    Bodies without visuals show their collision shapes. Bodies without either show a translucent
+    box of uniform density with their mass and inertia, unless they are carriers. Obstacles and
+    shapes fixed to the world are drawn too. The plane z = 0 is omitted if only obstacles support
+    the robot.
     """
     blob = _Blob()
     shapes: dict[bytes, int] = {}
@@ -309,7 +309,7 @@ def _checked(values: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
 
 
 class FrameEncoder:
-    """Packs the state of a robot into frames; with `copies` 2, that of a ghost with it."""
+    """Packs states of a robot into frames; `copies` counts the robot and its ghosts."""
 
     def __init__(self, robot: Mechanism, copies: int = 1) -> None:
         self.n_bodies = copies * len(robot.bodies)
@@ -332,13 +332,13 @@ class FrameEncoder:
         ----------
         time : [s] or None
         x : (nb, 3) [m], q : (nb, 4)
-            Of the bodies' centres of mass, in the world; quaternions body to world.
+            Positions of the centres of mass in world axes, and quaternions, body to world.
         contacts : Contacts
-            Of any number. Contacts without a force and far from the ground are left out.
+            Any number. Contacts without a force and far from the ground are left out.
         pulls : (n, 9) or None
-            Where a force acts [m], the force [N], what it pulls to [m]; world axes.
+            Point of action [m], force [N], other end of the string [m]; world axes.
         violations : (nj,) [m] or None
-            Of the joints.
+            Violations of the joints.
 
         Raises
         ------

@@ -1,16 +1,17 @@
 """The process that serves the live view: run as a script, fed through its standard input.
 
-It knows nothing of robots. From the standard input it reads messages, each a kind (one byte), a
-length (uint32, little-endian) and the content: ``T`` the token that browsers have to show, ``P``
-the page, ``S`` a scene, ``F`` a frame, ``R`` rows for the charts, ``D`` a document: the length of
-its name (one byte), its name, its JSON; an empty one is forgotten. The page is served over HTTP,
-the rest over a web socket: first the scene, all documents and the last rows, then what changes.
-With another scene all of that begins anew. A browser that is slow skips frames and old states of
-documents. When the standard input ends, so does this.
+The process knows nothing of robots. It reads messages from the standard input. A message is a kind
+(one byte), a length (uint32, little-endian) and the content. Kinds are ``T``, the token that
+browsers must send, ``P``, the page, ``S``, a scene, ``F``, a frame, ``R``, rows for the charts, and
+``D``, a document: the length of its name (one byte), its name, its JSON. An empty document is
+deleted. The page is served over HTTP, the rest over a web socket: first the scene, all documents
+and the last rows, then changes. A new scene starts all of this again. A slow browser skips frames
+and old states of documents. The process ends when the standard input ends.
 
-On its standard output it reports one line of JSON, ``{"port": 7000}`` or ``{"error": "..."}``, once
-it has a scene, and then what browsers say, a line each, as it came. What is no short text, or comes
-too fast, is dropped, and ``{"dropped": "why"}`` says so once a second.
+Once it has a scene, the process writes one line of JSON to the standard output,
+``{"port": 7000}`` or ``{"error": "..."}``. Then it writes each message from a browser as a line.
+Messages that are not short texts, or too frequent, are dropped, and ``{"dropped": "why"}`` reports
+this once a second.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ FRAMES = "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
 
 
 class Feed:
-    """What there is to show, and who is watching."""
+    """The data to show, and the browsers that show it."""
 
     def __init__(self) -> None:
         self.page = b""
@@ -104,10 +105,10 @@ class Feed:
             self.forgotten.append((self.changes, message))
 
     def admits(self, handler: Any) -> bool:
-        """Whether a request may be answered: it has the token, or asks for this machine by name.
+        """Whether a request may be answered: it has the token, or addresses this machine by name.
 
-        Another name for the loopback address is that of a page that had its own name resolved to
-        it (DNS rebinding); with a token that is of no use to it.
+        Another name for the loopback address is a sign of DNS rebinding: a page whose own name
+        resolves to this machine. With a token such a page is harmless.
         """
         if self.token:
             shown = handler.get_query_argument("token", "").encode()
@@ -115,7 +116,7 @@ class Feed:
         return handler.request.host_name in (LOOPBACK, "localhost")
 
     def drop(self, reason: str) -> None:
-        """Report that a message was dropped; not each one of a flood."""
+        """Report that a message was dropped, at most once a second."""
         now = time.monotonic()
         if now - self._reported >= 1.0:
             self._reported = now
@@ -123,14 +124,14 @@ class Feed:
 
 
 def report(what: dict[str, Any] | str) -> None:
-    """A line on the standard output; lost if nobody has read the last ones."""
+    """Write a line to the standard output; the line is lost if earlier ones have not been read."""
     line = what if isinstance(what, str) else json.dumps(what)
     with contextlib.suppress(BlockingIOError, BrokenPipeError):
         os.write(sys.stdout.fileno(), line.encode() + b"\n")
 
 
 class _Guarded:
-    """Refuses who has no business here."""
+    """Refuses requests that `Feed.admits` does not allow."""
 
     feed: Feed
 
@@ -163,9 +164,9 @@ class PageHandler(_Guarded, tornado.web.RequestHandler):
 
 
 class Watcher(_Guarded, tornado.websocket.WebSocketHandler):
-    """A browser: gets the scene, then always the newest of all once the last has left.
+    """A browser: receives the scene, then the newest data whenever the last message has been sent.
 
-    Tornado refuses it beforehand if it comes from a page of another origin.
+    Tornado refuses browsers on a page of another origin beforehand.
     """
 
     def prepare(self) -> None:
@@ -226,10 +227,10 @@ class Watcher(_Guarded, tornado.websocket.WebSocketHandler):
 
 
 class Server(tornado.httpserver.HTTPServer):
-    """An HTTP server whose connections are bounded: a new one takes the place of the oldest.
+    """An HTTP server with a bounded number of connections: a new one replaces the oldest.
 
-    So nobody who only holds connections can keep others from being answered. Those of watchers,
-    which `MAX_WATCHERS` bounds, do not count: a connection that turns into one is counted no more.
+    So idle connections cannot block other requests. Web sockets of watchers, which `MAX_WATCHERS`
+    bounds, do not count.
     """
 
     def __init__(self, application: tornado.web.Application) -> None:
@@ -257,7 +258,7 @@ class Server(tornado.httpserver.HTTPServer):
         loop.add_handler(listener, self._accept, loop.READ)
 
     def _accept(self, *event: Any) -> None:
-        """Take in what waits; where handles have run out, make room, or wait a little."""
+        """Accept waiting connections; if file handles have run out, close the oldest or wait."""
         for _ in range(16):
             try:
                 connection, address = self._listener.accept()
@@ -277,7 +278,7 @@ class Server(tornado.httpserver.HTTPServer):
             self.handle_stream(stream, address)
 
     def _close_oldest(self) -> bool:
-        """Close the connection that was taken in first; whether there was one."""
+        """Close the oldest connection; returns whether there was one."""
         stream = next(iter(self._open), None)
         if stream is None:
             return False
@@ -335,10 +336,10 @@ def read_messages(stream: BinaryIO, feed: Feed, loop: asyncio.AbstractEventLoop)
 
 
 def leave_with(parent: int) -> None:
-    """Ends the process when `parent` is gone.
+    """End the process when the process `parent` has ended.
 
-    The end of the standard input normally says so; not when a fork of the parent still holds
-    the other end of it.
+    Normally the standard input ends then, but not if a fork of the parent still holds its other
+    end.
     """
     if os.getppid() != parent:
         os._exit(0)

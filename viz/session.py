@@ -1,4 +1,4 @@
-"""A simulation that is steered from the page: played, stepped, posed, pulled, started again."""
+"""A simulation that is controlled from the page: play, step, pose, pull, restart."""
 
 from __future__ import annotations
 
@@ -31,33 +31,35 @@ Array = NDArray[np.float64]
 FPS = 60.0
 ROWS_A_MESSAGE = 6
 log = logging.getLogger(__name__)
-LET_GO = 1.0  # [s] after which a pull ends that no browser keeps up
-TOLD_EVERY = 0.1  # [s], of the body that was clicked
-LOOKED_EVERY = 0.5  # [s], for another robot
+LET_GO = 1.0  # [s] after which a pull ends if no browser renews it
+TOLD_EVERY = 0.1  # [s] between updates of the selected body's card
+LOOKED_EVERY = 0.5  # [s] between checks for another robot
 
 
 class Session:
-    """Runs a simulation, and does what the panels of its viewer ask for.
+    """Runs a simulation, and executes the commands from the page's panel.
 
     Parameters
     ----------
     sim : Simulation
     controller : callable(sim) -> torques, a PD, a name, or None
-    viewer, recorder : or None
+    viewer, recorder : Viewer and Recorder, or None
     controllers : mapping of name to callable(robot, timestep) -> controller
-        What the panel offers beside the one that is given, which may be one of their names.
+        Further controllers that the panel offers; `controller` may be one of these names.
     rebuild : callable(timestep) -> Simulation, or None
-        Makes the simulation anew; None leaves the timestep as it is.
+        Makes a simulation with another timestep; None: the timestep cannot be changed.
     on_chunk : callable(chunk) or None
-        Called with each piece of the run. It then has to be one run: the panel plays, pauses,
-        steps and pulls, but neither poses nor starts again.
+        Called with each chunk of the run. The run is then not interrupted: the panel can play,
+        pause, step and pull, but neither pose the robot nor restart.
     renew : callable() -> Simulation, or None
-        Asked twice a second for a simulation to go on with instead, as of a robot whose file has
-        changed; gives None as long as there is none. An error is shown, and the run goes on.
-    fps, speed : float
-        Frames a second; simulated seconds for each second, or ``math.inf``.
+        Called twice a second. Returns a simulation with which to continue, for example after the
+        robot's file has changed, or None. An error is shown, and the run continues.
+    fps : float
+        Frames per second.
+    speed : float
+        Simulated time per real time; ``math.inf``: as fast as possible.
     paused : bool
-        Wait for the panel before the first step.
+        Whether to wait for the panel before the first step.
     """
 
     def __init__(
@@ -85,7 +87,7 @@ class Session:
         self._one_run = on_chunk is not None
         self._renew, self._looked, self._outdated = renew, 0.0, ""
         self._selected: int | None = None
-        self._told = -1.0  # 0: anew
+        self._told = -1.0  # time of the last update of the card; 0: update it at once
         self._first_frame = 0  # of the present robot
         self._pull: Pull | None = None
         self._pulled = 0.0
@@ -109,13 +111,13 @@ class Session:
         pacer: RealTimePacer | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Go on until `seconds` of simulated time have passed, or `stop` says so.
+        """Run until `seconds` [s] of simulated time have passed, or `stop` returns True.
 
         Raises
         ------
         RobosimError
-            From a step that failed; not where there is a panel to tell it and to start again from,
-            and no end.
+            If a step fails. With a viewer, an infinite run and no `on_chunk`, the error is shown
+            on the page instead, and the run pauses.
         """
 
         self._pacer = RealTimePacer(self.speed) if pacer is None else pacer
@@ -143,7 +145,7 @@ class Session:
         self.end()
 
     def end(self, interrupted: bool = False) -> None:
-        """Let go of what is pulled, and show how things stand if a run broke off there."""
+        """Release a pulled body, send all samples, and show the state if interrupted."""
         self._let_go()
         if interrupted:
             self._show()
@@ -151,7 +153,7 @@ class Session:
 
     @property
     def sim(self) -> Any:
-        """The simulation, another one once the panel has asked for another timestep."""
+        """The present simulation; a change of the timestep or of the robot replaces it."""
         return self.rig.sim
 
     # ---- the run --------------------------------------------------------------------------
@@ -185,13 +187,13 @@ class Session:
         self._show()
         if self.frames == self._first_frame + 1:
             self._tell()
-            # What happens once, such as compiling, is not part of the pace.
+            # Time for compiling in the first step does not count for the pace.
             self._pacer.start(sim.time)
         if not self.paused:
             self._pacer.wait(sim.time)
 
     def _take(self, steps: int) -> None:
-        """Some steps: all at once, or in shorter pieces while a body is pulled."""
+        """Take steps: all at once, or in shorter pieces while a body is pulled."""
         timestep = self.sim.timestep
         piece = steps
         if self._pull is not None:
@@ -206,7 +208,7 @@ class Session:
                     self._on_chunk(chunk)
 
     def _measure(self) -> None:
-        """The real-time factor of about the last half a second."""
+        """Measure the real-time factor over about half a second."""
         simulated, wall = self._pace
         now = time.perf_counter()
         if now - wall > 0.5:
@@ -239,7 +241,7 @@ class Session:
     # ---- the panel ------------------------------------------------------------------------
 
     def _describe(self) -> None:
-        """Tell the page what its panel can offer."""
+        """Send the contents of the panel to the page."""
         assert self.viewer is not None
         home = np.asarray(self.robot.home)
         self.viewer.document(
@@ -258,7 +260,7 @@ class Session:
         self._tell()
 
     def _tell(self) -> None:
-        """Tell the page how things stand."""
+        """Send the status of the run to the page."""
         if self.viewer is None:
             return
         by_hand = self.rig.by_hand
@@ -278,7 +280,7 @@ class Session:
         )
 
     def _listen(self) -> None:
-        """Do what browsers have asked for."""
+        """Execute commands from browsers."""
         if self.viewer is None:
             return
         for command in self.viewer.commands():
@@ -354,7 +356,7 @@ class Session:
             self._show()
 
     def _start(self, q: Array | None, at: float = 0.0, moved: str | None = None) -> None:
-        """Put the robot somewhere, at rest, or back to the start."""
+        """Put the robot into a pose q at rest, or back to the start of the run if q is None."""
         self._let_go()
         self.rig.put(q, at, moved)
         self._chunk = None
@@ -364,7 +366,7 @@ class Session:
         self._show()
 
     def _move_joint(self, command: Command) -> None:
-        """Pose a joint while paused; otherwise move what its controller holds it at."""
+        """Move a joint while paused; otherwise set the controller's target of this joint."""
         if not command["index"] < len(self.rig.joints):
             self._refuse("there is no such joint", command)
             return
@@ -401,7 +403,7 @@ class Session:
         elif not by_hand.set(command["index"], float(command["value"])):
             self._refuse("there is no such torque", command)
 
-    # ---- what was clicked ------------------------------------------------------------------
+    # ---- the selected body -----------------------------------------------------------------
 
     def _select(self, command: Command) -> None:
         body = command.get("body")
@@ -412,7 +414,7 @@ class Session:
         self._tell_body()
 
     def _tell_body(self) -> None:
-        """Tell the page about the body that was clicked."""
+        """Send the data of the selected body to the page."""
         now = time.perf_counter()
         if self.viewer is None or (now - self._told < TOLD_EVERY and not self.paused):
             return
@@ -424,7 +426,7 @@ class Session:
     # ---- another robot ---------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Go on with another robot, if there is one."""
+        """Continue with another robot, if `renew` returns one."""
         now = time.perf_counter()
         if self._renew is None or self.viewer is None or now - self._looked < LOOKED_EVERY:
             return
@@ -434,7 +436,7 @@ class Session:
             sim = self._renew()
             rig = None if sim is None else self.rig.with_robot(sim)
         except RobosimError as error:
-            self._outdated = f"{error}\nshown is the last robot that could be loaded"
+            self._outdated = f"{error}\nthe last robot that could be loaded is shown"
         else:
             if rig is not None:
                 self._outdated = ""
@@ -443,14 +445,14 @@ class Session:
             self._tell()
 
     def _exchange(self, rig: Rig) -> None:
-        """Go on with another robot; posed as the one before, if that stands paused."""
+        """Continue with another robot, in the pose of the present one if the run is paused."""
         assert self.viewer is not None
         self._let_go()
         posed = self.sim.q if self.paused and self.robot.q_names == rig.robot.q_names else None
         self.rig, self.robot = rig, rig.robot
         self._probe, self._violations = Probe(self.robot), JointViolations(self.robot)
         self._chunk, self._rows, self._selected, self._error = None, [], None, ""
-        self._first_frame = self.frames  # the next one may have to wait for kernels
+        self._first_frame = self.frames  # the next frame may have to wait for kernels
         self.viewer.replace(self.robot)
         self._describe()
         self._start(posed)

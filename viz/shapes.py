@@ -1,8 +1,7 @@
-"""Shapes of bodies as triangles to draw, in the shape's own frame, z along every axis of turning.
+"""Shapes of bodies as triangles to draw, in the shape's frame, with z as the axis of rotation.
 
-Spheres, cylinders and capsules are profiles (r, z) turned about z. A mesh keeps its vertices; its
-normals are smoothed across edges that bend less than ``CREASE`` and kept sharp across others, so
-that a machined part looks machined.
+Spheres, cylinders and capsules are profiles (r, z) rotated about z. A mesh keeps its vertices.
+Normals of a mesh are smoothed across edges with an angle below ``CREASE``, and sharp across others.
 """
 
 from __future__ import annotations

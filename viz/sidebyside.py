@@ -1,4 +1,4 @@
-"""A robot of ours and the same one in MuJoCo, falling at the same time."""
+"""The same robot in robosim and in MuJoCo, falling side by side."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from robosim.viz.pacing import RealTimePacer
 from robosim.viz.snapshot import snapshot
 from robosim.viz.viewer import Viewer
 
-DROP = 0.2  # as a share of the robot's size, where its base is free
-FALL_SECONDS = 5.0  # before it starts again
+DROP = 0.2  # height of the fall as a fraction of the robot's size, for a free base
+FALL_SECONDS = 5.0  # until a restart
 
 
 def fall(
@@ -28,10 +28,10 @@ def fall(
     timestep: float = 1e-3,
     seconds: float = FALL_SECONDS,
 ) -> None:
-    """Show both without a controller, in real time, again and again until `stop` says so.
+    """Show both without a controller, in real time, repeatedly until `stop` returns True.
 
-    Ours is solid, MuJoCo's, at its defaults, the ghost. A free base is let go a little higher than
-    at home.
+    The robot in robosim is solid; the ghost is the one in MuJoCo, with its default options. A
+    robot with a free base starts a little above its home pose.
 
     Parameters
     ----------
@@ -39,13 +39,14 @@ def fall(
     viewer : Viewer
         With one ghost.
     stop : callable() -> bool
-        Asked before every frame.
+        Called before each frame.
     timestep, seconds : float [s]
+        Time step of both, and duration of each fall.
 
     Raises
     ------
     PeerError
-        If MuJoCo is not installed, or for a joint that it does not have.
+        If MuJoCo is not installed, or for a joint that MuJoCo does not have.
     """
     from robosim.peers.mujoco_run import MuJoCoRun, Settings, available
     from robosim.simulation import Simulation
@@ -76,6 +77,6 @@ def fall(
 
 
 def _poses(peer: Any, robot: Mechanism) -> tuple[Any, Any]:
-    """Of the bodies in MuJoCo, whose frames are put at the centres of mass."""
+    """Poses of the bodies in MuJoCo, whose frames are placed at the centres of mass."""
     rows = [peer.model.body(body.name).id for body in robot.bodies]
     return peer.data.xpos[rows], peer.data.xquat[rows]

@@ -1,4 +1,4 @@
-"""A simulation's present state as the viewer and recordings take it, and as the charts do."""
+"""The present state of a simulation for the viewer, for recordings and for charts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from robosim.errors import StateError
 from robosim.log import LogInfo
 
 Array = NDArray[np.float64]
-FAR = 1.0  # of a chart in a loop near to which its child is not
+FAR = 1.0  # violation of a joint in a loop whose child is not near its chart
 MAX_FORCES = 16  # lines in the chart of contact forces
 
 
 def snapshot(sim: Any) -> dict[str, Any]:
-    """What `Viewer.update` and `Recorder.add` take: poses, contacts and time."""
+    """Arguments of `Viewer.update` and `Recorder.add`: poses, contacts and time."""
     positions, forces = sim.contact_positions(), sim.contact_forces()
     shapes = sim.contacts(ground=False)
     if shapes:
@@ -34,10 +34,10 @@ def snapshot(sim: Any) -> dict[str, Any]:
 
 
 class JointViolations:
-    """How far each joint of a robot is from being satisfied, from the poses of its bodies.
+    """Violations of all joints of a robot, computed from the poses of its bodies.
 
-    The same residuals as the integrator's constraints (see `robosim.joints`), read here from the
-    bodies, as a simulation tells only the largest.
+    The residuals are those of the integrator's constraints (see `robosim.joints`), of which a
+    simulation returns only the largest.
     """
 
     def __init__(self, robot: Mechanism) -> None:
@@ -83,8 +83,8 @@ class JointViolations:
         return np.asarray(off)
 
     def _off_chart(self, k: int, E: Array, coordinates: Array) -> float:
-        """By how much a pose E (4, 4) of joint k's child is across its chart."""
-        # Here, as this imports numba, which recordings do without.
+        """The distance of a pose E (4, 4) of joint k's child from its chart."""
+        # Imported here, as this imports numba, which recordings do not need.
         from robosim.simulation.relative_on_chart import nearest
 
         joint = self._robot.joints[k]
@@ -137,8 +137,8 @@ class Probe:
     Attributes
     ----------
     charts : list of dict
-        A chart's title, unit and the names of its lines; a sample has the time and then their
-        values, in that order.
+        Title, unit and names of lines of each chart. A sample has the time, and then the values
+        of all lines in this order.
     """
 
     def __init__(self, robot: Mechanism) -> None:
@@ -160,7 +160,7 @@ class Probe:
         self.width = 1 + sum(len(chart["names"]) for chart in self.charts)
 
     def __call__(self, sim: Any, chunk: Any, factor: float) -> Array:
-        """A sample (width,) after a chunk of the run; None where none has been yet."""
+        """A sample (width,); ``chunk`` is the last one of the run, or None before the first."""
         tau = np.zeros(len(self._tau)) if chunk is None else chunk.tau[-1][self._tau]
         iterations = 0.0 if chunk is None else float(np.mean(chunk.iterations))
         parts = [[sim.time, factor, sim.energy()], sim.q[self._q], sim.v[self._v], tau]

@@ -1,4 +1,4 @@
-"""Torques by hand: a controller whose torques are those of sliders on the page."""
+"""A controller whose torques are set by sliders on the page."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from robosim.viz.scene import STANDARD_GRAVITY
 
 Array = NDArray[np.float64]
 NAME = "torques"
-SHARE = 0.5  # of the robot's weight at a metre: how far a slider without a limit goes
+SHARE = 0.5  # of the robot's weight, at a lever arm of a metre: range without an effort limit
 
 
 class ByHand:
-    """A controller that holds the torques, or forces, that it was given last.
+    """A controller that holds the torques, or forces, that were set last.
 
     Attributes
     ----------
     tau : (nu,) [N m or N]
     sliders : list of dict
-        Of each actuated coordinate its name, its unit, and how far its slider goes either way:
-        to the effort limit, if the model has one.
+        Name, unit and range of each actuated coordinate. The range, on both sides of zero, is the
+        effort limit if the model has one.
     """
 
     def __init__(self, robot: Mechanism, timestep: float | None = None) -> None:
@@ -43,11 +43,11 @@ class ByHand:
         ]
 
     def __call__(self, sim: Any) -> Array:
-        """(nu,), whatever the simulation does."""
+        """The torques (nu,) that were set, for any state of the simulation."""
         return self.tau
 
     def set(self, index: int, value: float) -> bool:
-        """Hold another torque, no farther than its slider goes; whether there is such a one."""
+        """Set a torque, clipped to its range; returns whether there is such an index."""
         if not index < len(self.tau):
             return False
         reach = self.sliders[index]["reach"]
@@ -55,5 +55,5 @@ class ByHand:
         return True
 
     def relax(self) -> None:
-        """No torques any more."""
+        """Set all torques to zero."""
         self.tau[:] = 0.0

@@ -1,8 +1,7 @@
-"""The live view: a robot in the browser, served by a process of its own.
+"""The live view: a robot in the browser, served by a separate process.
 
-The simulation's process only packs a frame of poses and puts it into a slot; a thread passes the
-newest one on at most 60 times a second, and a separate process serves it to browsers. Nothing
-here ever waits for a browser.
+The simulation's process only packs a frame of poses and stores it. A thread sends the newest frame
+to the server process at most 60 times a second. Nothing here ever waits for a browser.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 class Viewer:
-    """A robot live in the browser, at ``url``.
+    """A live view of a robot in the browser, at ``url``.
 
     Parameters
     ----------
@@ -48,25 +47,26 @@ class Viewer:
     port : int or None
         TCP port; by default the first free one from 7000.
     open_browser : bool
-        Open the default browser at ``url``.
+        Whether to open the default browser at ``url``.
     ground : bool
-        Draw the plane z = 0.
+        Whether to draw the plane z = 0.
     host : str or None
-        By default the page is served to this machine only, on 127.0.0.1. An address of this
-        machine, or 0.0.0.0 for all of them, serves it to others too; ``url`` then has a token,
-        without which nothing is answered. The connection is not encrypted.
+        By default the page is served to this machine only, on 127.0.0.1. With an address of this
+        machine, or 0.0.0.0 for all of its addresses, the page is served to other machines too.
+        ``url`` then has a token, without which no request is answered. The connection is not
+        encrypted.
     ghosts : sequence of str
-        Names of copies of the robot to draw translucent beside it, whose poses follow those of
-        the robot in ``update``.
+        Names of translucent copies of the robot. In ``update`` their poses come after those of
+        the robot.
     quiet : bool
-        By default the address is printed on stderr, for whoever is to open it.
+        Whether to omit the line with the address on stderr.
 
     Raises
     ------
     OptionError
-        For a port that is not an integer in 0..65535.
+        For a robot that is not a Mechanism, or a port that is not an integer in 0..65535.
     ViewerError
-        If the server cannot be started, as when the port is taken.
+        If the server cannot be started, for example because the port is in use.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Viewer:
         scene = encode_scene(robot, ground=ground, ghosts=ghosts)
         first = [(b"T", self._token.encode()), (b"P", page), (b"S", scene)]
         self._link = Link(self.host, port, open_browser, first)
-        # Neither refers to the viewer, which is to end when it is forgotten.
+        # Neither refers to the viewer, so that it can be garbage collected.
         mailbox = self._link.mailbox
         self._controls = Controls(
             lambda controls: mailbox.put_document("controls", _text({"controls": controls})),
@@ -114,7 +114,7 @@ class Viewer:
             lambda charts: mailbox.put_document("signals", _text({"charts": charts})),
             mailbox.put_sample,
         )
-        # Also ends the process when the viewer is forgotten or Python exits.
+        # Also ends the process when the viewer is garbage collected, or Python exits.
         self._finalizer = weakref.finalize(self, self._link.close)
         if not quiet:
             print(f"live view: {self.url}", file=sys.stderr, flush=True)
@@ -125,24 +125,24 @@ class Viewer:
 
     @property
     def port(self) -> int:
-        """TCP port that the page is served on."""
+        """TCP port of the page."""
         return self._link.port
 
     @property
     def url(self) -> str:
-        """Where to look."""
+        """Address of the page, with the token if there is one."""
         host = LOOPBACK if self.host in ("0.0.0.0", "::") else self.host
         host = f"[{host}]" if ":" in host else host
         return f"http://{host}:{self.port}/" + (f"?token={self._token}" if self._token else "")
 
     @property
     def alive(self) -> bool:
-        """Whether the server still runs; once it does not, updates are ignored."""
+        """Whether the server is running. Otherwise updates are ignored."""
         return self._finalizer.alive and self._link.process.poll() is None
 
     @property
     def pid(self) -> int:
-        """Process number of the server."""
+        """Process id of the server."""
         return self._link.process.pid
 
     def update(
@@ -156,20 +156,21 @@ class Viewer:
         pulls: ArrayLike | None = None,
         violations: ArrayLike | None = None,
     ) -> None:
-        """Show this state; returns at once, and replaces a state that has not been sent yet.
+        """Show a state. Returns at once, and replaces a state that has not been sent yet.
 
         Parameters
         ----------
         x : (nb, 3) [m], q : (nb, 4)
-            Of the bodies' centres of mass, in the world; (w, x, y, z), body to world. Those of
-            ghosts follow.
+            Positions of the centres of mass in world axes, and orientations as quaternions
+            (w, x, y, z), body to world. With k ghosts there are (1 + k) nb rows.
         contact_positions : (nc, 3) [m], contact_forces : (nc, 3) [N], or None
-            In world axes, forces on the body.
-        time : [s] or None
+            Contacts, and the forces on the bodies, in world axes.
+        time : float [s] or None
         pulls : (n, 9) or None
-            Forces to draw with a string: where they act [m], the force [N], what it pulls to [m].
+            Pulling forces, drawn with a string, in world axes: point of action (3,) [m], force (3,)
+            [N] and other end of the string (3,) [m].
         violations : (nj,) [m] or None
-            Of the joints, in the order of ``robot.joints``.
+            Violations of the joints, in the order of ``robot.joints``.
 
         Raises
         ------
@@ -189,19 +190,19 @@ class Viewer:
         self.update(**snapshot(sim))
 
     def pose(self, q: ArrayLike | None = None) -> None:
-        """Show the robot at joint coordinates q (nq,), without a simulation.
+        """Show the robot at joint coordinates q, without a simulation.
 
         Parameters
         ----------
         q : (nq,) or None
-            The home pose if None. Closed loops have to be closed by q.
+            None: the home pose. Loops must be closed at q.
 
         Raises
         ------
         StateError
             For a wrong shape, or values that are not finite.
         """
-        # Here, as it imports numba, which a viewer alone does not need.
+        # Imported here, as this imports numba, which a viewer alone does not need.
         from robosim.quaternions import from_matrix
         from robosim.simulation.kinematics import Kinematics
 
@@ -209,28 +210,28 @@ class Viewer:
         self.update(kinematics.x, [from_matrix(R) for R in kinematics.R])
 
     def layers(self, **shown: bool) -> None:
-        """Switch layers on or off, as the page's panel does: ``viewer.layers(names=True)``.
+        """Switch layers of the page on or off, such as ``viewer.layers(names=True)``.
 
         Raises
         ------
         OptionError
-            For a layer that there is not; `LAYERS` lists them.
+            For an unknown layer; `robosim.viz.scene.LAYERS` lists the layers.
         """
         for name in shown:
             if name not in LAYERS:
                 raise OptionError(f"there is no layer '{name}' (known: {', '.join(LAYERS)})")
-        # A document of each, as one that a browser has missed must not be lost with the next.
+        # One document for each layer, as a newer document replaces one that has not been sent.
         for name, on in shown.items():
             self.document(f"layer {name}", {"on": bool(on)})
 
     def trails(self, points: Mapping[str, ArrayLike]) -> None:
-        """Choose the points whose way the trails' layer draws, and switch it on.
+        """Choose the points that leave trails, and switch the layer of trails on.
 
         Parameters
         ----------
         points : mapping of a name to (3,) [m]
-            By the name of a body, in its axes from the centre of mass. By the name of another
-            frame, links that were merged included, in the frame's axes from its origin.
+            With the name of a body: a point in body axes, from the centre of mass. With the name
+            of another frame, such as a merged link: a point in the frame's axes, from its origin.
 
         Raises
         ------
@@ -249,51 +250,60 @@ class Viewer:
     def marker(
         self, name: str, position: ArrayLike, radius: float = 0.02, color: str = "#d62728"
     ) -> None:
-        """Put a ball at a position (3,) [m], or move the item of that name there."""
+        """Draw a ball of a radius [m] at a position (3,) [m], world axes.
+
+        An item is drawn under a name, and replaces an earlier item of the same name. Colors have
+        the form "#rrggbb".
+
+        Raises
+        ------
+        OptionError
+            For a wrong shape, a value that is not finite, or an invalid name or color.
+        """
         self._put(name, items.marker(position, radius, color))
 
     def line(self, name: str, points: ArrayLike, color: str = "#1f77b4") -> None:
-        """Draw a line through points (n, 3) [m]."""
+        """Draw a line through points (n, 3) [m], world axes; see `marker`."""
         self._put(name, items.line(points, color))
 
     def arrow(self, name: str, start: ArrayLike, vector: ArrayLike, color: str = "#2ca02c") -> None:
-        """Draw an arrow from a point (3,) [m] along a vector (3,) [m]."""
+        """Draw an arrow from a point (3,) [m] along a vector (3,) [m], world axes; see `marker`."""
         self._put(name, items.arrow(start, vector, color))
 
     def text(self, name: str, position: ArrayLike, text: str, color: str = "#24303c") -> None:
-        """Write at a position (3,) [m]."""
+        """Draw a text at a position (3,) [m], world axes; see `marker`."""
         self._put(name, items.text(position, text, color))
 
     def points(
         self, name: str, points: ArrayLike, size: float = 4.0, color: str = "#1f77b4"
     ) -> None:
-        """Draw a cloud of points (n, 3) [m], each `size` pixels wide."""
+        """Draw points (n, 3) [m], world axes, each `size` pixels wide; see `marker`."""
         self._put(name, items.points(points, size, color))
 
     def slider(
         self, name: str, low: float, high: float, value: float | None = None, *, unit: str = ""
     ) -> Slider:
-        """Put a slider of one's own into the page's panel.
+        """Add a slider to the page's panel.
 
         Parameters
         ----------
         name : str
-            What is written beside it. The same name again replaces the slider.
+            Label of the slider. A second slider of the same name replaces the first one.
         low, high : float
-            Its ends.
+            Ends of the slider's range.
         value : float or None
-            Where it stands at first; None: at `low`.
+            Initial value; None: `low`.
         unit : str
 
         Returns
         -------
         Slider
-            Whose ``value`` is where the slider stands whenever that is asked.
+            An object whose ``value`` is the present value of the slider.
 
         Raises
         ------
         OptionError
-            For ends that do not rise, a value beyond them, or a name that a button has.
+            If `low` is not below `high`, for a value out of range, or for the name of a button.
 
         Examples
         --------
@@ -304,12 +314,17 @@ class Viewer:
         return self._controls.slider(name, low, high, value, unit)
 
     def button(self, name: str) -> Button:
-        """Put a button into the page's panel; its ``pressed()`` is true once for each press.
+        """Add a button to the page's panel.
+
+        Returns
+        -------
+        Button
+            An object whose ``pressed()`` returns True once for each press.
 
         Raises
         ------
         OptionError
-            For a name that a slider has.
+            For the name of a slider.
         """
         return self._controls.button(name)
 
@@ -321,25 +336,26 @@ class Viewer:
         unit: str = "",
         time: float | None = None,
     ) -> None:
-        """Add a sample to a chart of one's own, beside those of the run; returns at once.
+        """Add a sample to a chart on the page, and return at once.
 
         Parameters
         ----------
         name : str
-            Of the chart; the first sample makes it.
+            Title of the chart, which is made with its first sample.
         value : float, or mapping of name to float
-            One line, or several by their names, which stay the same.
+            The value of one line, or of several lines by their names. All samples of a chart must
+            have the same lines.
         unit : str
-            Of the first sample.
+            Unit of the values; only that of the first sample is used.
         time : float or None [s]
-            None: that of the state that was shown last, or, where none had a time, seconds since
+            None: the time of the last state that was shown. If that had no time, the time since
             the viewer was made.
 
         Raises
         ------
         OptionError
-            For a name that a chart of the run has, such as "energy", other lines than before, or
-            what is no number.
+            For the title of a chart of the run, such as "energy", for other lines than before, or
+            for values that are not numbers.
 
         Examples
         --------
@@ -348,10 +364,10 @@ class Viewer:
         self._signals.plot(name, value, unit, self._time if time is None else time)
 
     def replace(self, robot: Mechanism) -> None:
-        """Show another robot from now on, in the browsers that are open too.
+        """Show another robot from now on, also in browsers that are open already.
 
-        Its states are those that ``update`` takes afterwards. Items, controls and charts of one's
-        own stay.
+        From now on ``update`` takes states of this robot. Items, sliders, buttons and charts of
+        the script are kept.
         """
         scene = encode_scene(robot, ground=self._ground, ghosts=self._ghosts)
         self._encoder = FrameEncoder(robot, copies=1 + len(self._ghosts))
@@ -361,7 +377,7 @@ class Viewer:
             self._link.mailbox.put_document(name, b"")
 
     def remove(self, name: str) -> None:
-        """Take away the item, the control and the chart of that name, if there are any."""
+        """Remove the item, the slider or button, and the chart of this name, if there are any."""
         self._controls.remove(name)
         self._signals.remove(name)
         if name in self._items:
@@ -377,18 +393,18 @@ class Viewer:
         self.document(f"item {name}", item)
 
     def document(self, name: str, content: Mapping[str, Any]) -> None:
-        """Tell the page something; it replaces what it was told under that name before."""
+        """Send a document to the page; it replaces an earlier document of the same name."""
         if name == "panel":
             self._signals.reserve(chart["title"] for chart in content.get("charts", ()))
         self._link.mailbox.put_document(name, _text(content))
 
     def rows(self, rows: Sequence[ArrayLike]) -> None:
-        """Send samples (n, columns) to the charts."""
+        """Send samples (n, columns) to the charts of the run."""
         if len(rows):
             self._link.mailbox.put_rows(block(0, np.asarray(rows, dtype="<f4").tobytes()))
 
     def commands(self) -> list[Command]:
-        """What browsers have asked of the run since the last time, checked."""
+        """Checked commands from browsers since the last call, without those for controls."""
         self._listen()
         found: list[Command] = []
         while self._commands:
@@ -396,7 +412,7 @@ class Viewer:
         return found
 
     def _listen(self) -> None:
-        """Take in what browsers have said: to sliders and buttons, or to the run."""
+        """Read messages from browsers: to sliders and buttons, or to the run."""
         for line in self._link.lines():
             try:
                 command = parse(line)
@@ -408,16 +424,16 @@ class Viewer:
                 self.refuse(str(error), line)
 
     def refuse(self, reason: str, message: object) -> None:
-        """Say in the log that a message from a browser was dropped."""
+        """Log that a message from a browser was dropped."""
         log.warning("dropped a message from a browser: %s: %.120r", reason, message)
 
     def wait(self, timeout: float) -> None:
-        """Until a browser asks for something, but no longer than `timeout` [s]."""
+        """Wait until a browser sends a message, but no longer than `timeout` [s]."""
         if self._link.inbox is not None:
             self._link.inbox.wait(timeout)
 
     def close(self) -> None:
-        """Send the last state and end the server; a second time does nothing."""
+        """Send the last state and end the server. A second call has no effect."""
         self._finalizer()
 
     def __enter__(self) -> Viewer:
@@ -432,12 +448,12 @@ class Viewer:
         self.close()
 
     def _repr_html_(self) -> str:
-        """The scene in a notebook's cell."""
+        """The live view as an iframe, for a notebook's cell."""
         address = html.escape(self.url, quote=True)
         style = "width: 100%; height: 520px; border: 0; border-radius: 8px"
         return f'<iframe src="{address}" style="{style}"></iframe>'
 
 
 def _text(content: Mapping[str, Any]) -> bytes:
-    """JSON as the page reads it."""
+    """JSON for the page."""
     return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()

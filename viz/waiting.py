@@ -1,4 +1,4 @@
-"""What a viewer shows while kernels are compiled: the robot at home, and how far that is."""
+"""What a viewer shows while kernels are compiled: the robot at home, and the progress."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STARTING = "starting"
 
 
 def show_home(viewer: Viewer) -> None:
-    """Show the robot at its home pose, without any kernel."""
+    """Show the robot in its home pose; no kernel is compiled for this."""
     robot = viewer.robot
     poses = body_poses(robot.tree_joints, np.asarray(robot.home))
     placed = [poses[body.name] for body in robot.bodies]
@@ -29,16 +29,16 @@ def show_home(viewer: Viewer) -> None:
 
 @contextmanager
 def waiting(viewer: Viewer, tell: Callable[[str], None] = lambda said: None) -> Iterator[None]:
-    """Tell the page what it waits for, as long as the block takes.
+    """While the block runs, show on the page what it waits for.
 
     Parameters
     ----------
     viewer : Viewer
     tell : callable(str)
-        Called with the same from a thread, twice a second while kernels are compiled.
+        Called with the same text, from a thread, twice a second while kernels are compiled.
     """
     viewer.document("waiting", {"said": STARTING})
-    # After the page has been served, as this imports numba.
+    # Imported after the page has been served, as this imports numba.
     from robosim.runtime.notice import CompileNotice
 
     before, spent = CompileNotice.kernels, CompileNotice.spent()

@@ -1,4 +1,4 @@
-"""Watching of model files, to reload a robot when one of them changes."""
+"""Watching of model files, to reload a robot when a file changes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,18 @@ DEEPEST = 4  # folders below that of the model
 
 
 class Watch:
-    """Loads a robot again once its files have changed, and have stayed so for one look.
+    """Loads a robot again after its files have changed.
+
+    A call of the watch checks the files. The robot is loaded if files have changed, and are the
+    same as in the previous call. So files are not read while they are being written.
 
     Parameters
     ----------
     files : iterable of paths
-        Model files. Beside them, the files of models and meshes in the folders that belong to
-        them are watched, at most 2000.
+        Model files. Models and meshes in the folders of these files are watched too, at most 2000
+        files.
     load : callable() -> anything
-        Called for each change; what it gives is what calling the watch gives.
+        Loads the robot. A call of the watch returns its result after a change, and else None.
 
     Raises
     ------
@@ -44,17 +47,17 @@ class Watch:
         self._used = self._seen = self._state()
 
     def __call__(self) -> Any:
-        """What `load` gives if the files have changed since it was called last, else None."""
+        """The result of `load` if the files have changed since its last call, else None."""
         now = self._state()
         settled, self._seen = now == self._seen, now
-        # A file that is just being written, or moved into its place, is not read half.
+        # A file that is being written, or moved into its place, must not be read yet.
         if now == self._used or not settled or any(file not in now for file in self.files):
             return None
         self._used = now
         return self._load()
 
     def _state(self) -> dict[Path, tuple[int, int]]:
-        """Time of the last change [ns] and size of each file."""
+        """Time of the last change [ns] and size [bytes] of each file."""
         found = {}
         for file in (*self.files, *self._around()):
             try:

@@ -291,7 +291,7 @@ def _inheriting(node: Node, actuator: Actuator, scalars: Scalars, notes: Notes) 
         return actuator
     if len(actuator.gears) != 1 or node.has("tendon"):
         notes.add(
-            "controls of tendons and sites reach as far as they are told to, not their ranges",
+            "inheritrange is ignored for actuators of tendons and sites",
             node.name,
         )
         return actuator

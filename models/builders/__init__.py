@@ -1,7 +1,7 @@
 """Mechanisms built in Python, with sizes as arguments; `robosim.load` makes each by its name.
 
 Every builder validates its arguments (`ModelError`) and gives a `home` that closes its loops. SI
-units and radians. Planar mechanisms move in the plane y = 0, with hinges about y: a rod at the
+units and radians. Planar mechanisms move in the plane y = 0, with hinges about y. A rod at the
 angle phi points along (-sin phi, 0, -cos phi), straight down at zero.
 """
 

@@ -117,10 +117,10 @@ DRAWN: dict[str, tuple[Place, float]] = {
 def atlas(friction: float = DEFAULT_FRICTION) -> Mechanism:
     """A humanoid of 174 kg: 30 hinges with motors, a floating pelvis, flat feet.
 
-    Sizes, masses, limits and torques are those published of Atlas in its version of 2015. Right
-    limbs are mirror images of left ones; axes of all bodies are parallel at zero: x ahead, y to
-    the left. Cameras, which weigh 1 kg together, are left out. Four corners of each sole touch
-    the ground. A frame `<side>_grasp` is where a hand holds things.
+    Sizes, masses, limits and torques are the published ones of Atlas in its version of 2015. Right
+    limbs are mirror images of left ones. Axes of all bodies are parallel at zero: x forward, y to
+    the left. Cameras, with a mass of 1 kg in total, are omitted. Four corners of each sole touch
+    the ground. The frame `<side>_grasp` is where a hand holds objects.
 
     The order is pelvis, back, neck, then arm and leg of the left and of the right.
 

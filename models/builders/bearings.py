@@ -1,4 +1,4 @@
-"""Mechanisms whose bearings rub: a drawer that jams, a flywheel that runs down."""
+"""Mechanisms with friction in bearings: a drawer that jams, a flywheel that slows down."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ def drawer(
 ) -> Mechanism:
     """A drawer on a guide in its middle, pulled along x by a handle that may be off the middle.
 
-    A pull F at the handle e beside the guide of length L turns the drawer in it. Without weight
-    it moves it by F / m (1 - 2 mu e / L), and from 2 mu e = L on by nothing, however strong.
+    A pull F at a handle at the distance e beside the guide of length L also tilts the drawer in
+    the guide. Without gravity, the acceleration is F / m (1 - 2 mu e / L). From 2 mu e = L on, no
+    pull moves the drawer.
 
     Parameters
     ----------
@@ -40,9 +41,9 @@ def drawer(
     friction : float
         Coulomb coefficient of the guide.
     handle : float [m]
-        How far beside the middle, along y, the frame "handle" is.
+        Distance of the frame "handle" from the middle, along y.
     pads : int
-        Around either end of the guide.
+        Number of pads around each end of the guide.
 
     Raises
     ------
@@ -68,10 +69,10 @@ def flywheel(
     length: float = 0.1,
     pads: int = 4,
 ) -> Mechanism:
-    """A disc on a level axle along y, which its bearing slows down.
+    """A disc on a horizontal axle along y, slowed down by its bearing.
 
-    A bearing of radius r under the weight W takes 8 mu r W for each turn, with whatever even
-    number of pads: 4 / pi mu r W for each radian. The more pads, the steadier.
+    A bearing of radius r under the weight W dissipates 8 mu r W per turn, or 4 / pi mu r W per
+    radian. The number of pads can be any even one; with more pads the torque varies less.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def flywheel(
         Coulomb coefficient of the bearing.
     shaft, length : float [m], radius and length of the bearing
     pads : int
-        Around either end of it.
+        Number of pads around each end of the bearing.
 
     Raises
     ------

@@ -52,8 +52,8 @@ def chain(
     length, mass : float
         Of each rod.
     radius : float [m]
-        Of the rod as drawn. The moments of inertia are m l^2 / 12 across, those of a rod without
-        thickness, and m r^2 / 2 along, so that they are all positive.
+        Radius of the rod as drawn. The moments of inertia are m l^2 / 12 across, as of a thin rod,
+        and m r^2 / 2 along.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def chain(
 def universal_chain(
     n: int = 5, length: float = 1.0, mass: float = 1.0, radius: float = 0.02
 ) -> Mechanism:
-    """A chain of n rods on universal joints, which swing about x and y and never twist; `chain`."""
+    """A chain of n rods on universal joints, which swing about x and y only; see `chain`."""
     return _chain("universal_chain", n, "universal", length, mass, radius)
 
 
@@ -106,8 +106,8 @@ def sphere_chain(
 ) -> Mechanism:
     """A chain of solid balls that falls on the ground [Bruedigam2023, Fig. 8b].
 
-    The first one is free and rests on the ground; the others rise from it at 45 degrees, each on
-    a ball joint at its own centre, carried by the one before.
+    The first ball is free and rests on the ground. The others rise from it at 45 degrees. Each
+    ball is joined to the one before by a ball joint at its own centre.
 
     Parameters
     ----------

@@ -26,15 +26,15 @@ KNEE_STEP = np.radians(10.0)  # between the control frames of the knee
 def screw(
     pitch: float = 0.02, mass: float = 1.0, radius: float = 0.05, height: float = 0.04
 ) -> Mechanism:
-    """A round nut on an upright screw without friction, which it turns down.
+    """A round nut on a vertical screw without friction, which turns and moves down.
 
     The angle q obeys ``(I + m p^2) q'' = -m g p`` with the nut's moment of inertia I about the
-    screw: it falls the slower, the smaller the pitch p is.
+    screw. With a smaller pitch p, the nut falls more slowly.
 
     Parameters
     ----------
     pitch : float [m/rad]
-        How far it rises per radian; negative for a left-handed thread.
+        Rise of the nut per radian; negative for a left-handed thread.
     mass : float [kg]
     radius, height : float [m], of the nut, a uniform cylinder
 
@@ -65,12 +65,12 @@ def knee_spline(
 ) -> Mechanism:
     """A hanging leg of two rods, its knee a spline along which the thigh rolls and slides.
 
-    The numbers are made up, of the size of an adult's. The round end of the thigh (condyle) stays
-    on the flat end of the shank (plateau) and rolls backward on it at first; the more the knee is
+    The numbers are invented, of the size of an adult's leg. The round end of the thigh (condyle)
+    stays on the flat end of the shank (plateau). At first it rolls backward; the more the knee is
     bent, the more it slides. At the angle a the point of contact is
     ``rollback (1 - exp(-a condyle / rollback))`` behind that of the straight leg. The coordinate
-    runs from 0, straight, to 12; the knee is bent by 10 degrees for each segment of the spline,
-    which leads within 0.3 mm of these places.
+    runs from 0, straight, to 12. Each segment of the spline bends the knee by 10 degrees. The
+    spline is within 0.3 mm of these points.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def knee_spline(
 
 
 def knee_frame(angle: float, condyle: float = 0.025, rollback: float = 0.012) -> Array:
-    """Pose (7,) of the shank's upper end in the axes of the thigh's lower one, see `knee_spline`.
+    """Pose (7,) of the shank's upper end in axes of the thigh's lower end; see `knee_spline`.
 
     Parameters
     ----------

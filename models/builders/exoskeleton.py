@@ -61,16 +61,17 @@ def exoskeleton(patient: str | None = "healthy", scale: float = 1.0) -> Mechanis
     shoulder lower it, negative ones of the elbow bend it. The upper arm and `sIE_unit` have z along
     the arm, the lower arm, `sFE_unit` and `eFE_unit` have y along it and z along the hinges.
 
-    Of the four degrees of freedom of the real one, abduction and rotation of the shoulder are held,
-    as in what the authors ran. There the lower cuff sat on the wrong side of its unit, its spring
-    stretched by 0.139 m from the start: here both springs are at rest at home.
+    The real exoskeleton has four degrees of freedom. Abduction and rotation of the shoulder are
+    fixed, as in the authors' program. In that program the lower cuff is on the wrong side of its
+    unit, and its spring is stretched by 0.139 m at the start. Here both springs are at rest at
+    home.
 
     Parameters
     ----------
     patient : "healthy", "spastic" or None
         A spastic elbow is stiff and damped about -45 degrees. None: the exoskeleton alone.
     scale : float
-        Of the gains of `rehabilitation`, which the stance has, too.
+        Factor of the gains of `rehabilitation`, which are also those of the stance.
 
     Raises
     ------
@@ -133,12 +134,12 @@ def rehabilitation(robot: Mechanism, scale: float = 1.0, *, damp_rate: bool = Fa
     Parameters
     ----------
     robot : Mechanism
-        Of `exoskeleton`.
+        A robot made by `exoskeleton`.
     scale : float
-        Of the gains.
+        Factor of the gains.
     damp_rate : bool
-        Whether the gains on rates damp the rates, as the authors ran it, rather than what differs
-        from the rates of the task, as it is printed.
+        Whether the velocity gains act on the rates, as in the authors' program. If False, they act
+        on the difference from the rates of the task, as printed.
 
     Raises
     ------

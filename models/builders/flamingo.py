@@ -29,14 +29,15 @@ def flamingo(stiffness: float = 20.0, damping: float = 0.5, friction: float = 0.
     """A biped of 14.2 kg in the plane y = 0: a body, two thighs, shanks and flat feet.
 
     The sizes are those published of Spring Flamingo. Hips and knees have motors of 40 N m, ankles
-    a spring. Toes and heels touch the ground. There are 9 coordinates: where the body is, along and
-    up, how it is turned, and hip, knee and ankle of the left and of the right leg. Positive angles
-    swing a leg backwards.
+    a spring. Toes and heels touch the ground. There are 9 coordinates: x, z and pitch of the body,
+    then hip, knee and ankle of the left and of the right leg. Positive angles swing a leg
+    backwards.
 
     Parameters
     ----------
     stiffness, damping : float [N m/rad, N m s/rad]
-        Of the ankles; their springs are at rest where the foot is across the shank.
+        Spring and damper of the ankles; springs are at rest with the foot perpendicular to the
+        shank.
     friction : float, Coulomb coefficient
 
     Raises
@@ -91,7 +92,7 @@ def flamingo(stiffness: float = 20.0, damping: float = 0.5, friction: float = 0.
 
 
 def flamingo_pose(x: float, hip: float = HIP_BENT, knee: float = KNEE_BENT) -> np.ndarray:
-    """q (9,) with the feet flat on the ground beneath a body that is at x [m]; angles in rad."""
+    """q (9,) with flat feet on the ground below a body at x [m]; angles in rad."""
     leg = hip, knee, -(hip + knee)
     up = LEG * (np.cos(hip) + np.cos(hip + knee)) + ANKLE
     return np.array((x, up, 0.0, *leg, *leg))

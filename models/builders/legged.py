@@ -60,9 +60,9 @@ def minitaur(
     ----------
     friction : float, Coulomb coefficient
     kp, kd : float [N m/rad, N m s/rad]
-        Of each motor in its stance.
+        Gains of each motor in the stance.
     length : float [m]
-        Of the legs, from hip to foot, at home and in its stance.
+        Length of the legs, from hip to foot, at home and in the stance.
 
     Raises
     ------
@@ -113,12 +113,12 @@ def minitaur_legs(feet: Mapping[str, tuple[float, float]]) -> Array:
     Parameters
     ----------
     feet : mapping of LEGS to (x, z)
-        In the trunk's axes: forward and up.
+        Positions relative to the hips, in the trunk's axes: forward and up.
 
     Raises
     ------
     ModelError
-        For a leg that is not given, or a foot that is out of reach.
+        For a missing leg, or a foot that is out of reach.
     """
     angles = []
     for leg in LEGS:

@@ -33,20 +33,20 @@ SPAN = 1.0  # m: between the pivots of the papers' linkages, as long as their lo
 
 
 def three_link_loop(angle: float = -2.6) -> Mechanism:
-    """Rods of 1, sqrt(2) / 2 and 1 m, as heavy in kg, between pivots 1 m apart.
+    """Three rods of 1, sqrt(2) / 2 and 1 m between pivots 1 m apart; masses are the same in kg.
 
-    The loop of [Bruedigam2023, Fig. 7a]; the text leaves open how the pivots lie.
+    The loop of [Bruedigam2023, Fig. 7a]; the paper does not state the positions of the pivots.
 
     Parameters
     ----------
     angle : float [rad]
-        Of the first rod at home, from hanging down. The second rod's end is then to the left on the
-        way from the first rod's end to the other pivot.
+        Angle of the first rod at home, from hanging down. The second rod's end is to the left of
+        the line from the first rod's end to the other pivot.
 
     Raises
     ------
     ModelError
-        For an angle at which the other rods do not reach.
+        For an angle at which the loop cannot be closed.
     """
     name, second = "three_link_loop", float(np.sqrt(0.5))
     check_within(f"mechanism '{name}'", "angle", angle, -np.inf, np.inf)
@@ -86,8 +86,8 @@ def segments(
 ) -> Mechanism:
     """n rhombi of four rods, each hanging from the lowest corner of the last.
 
-    The four-link segments of [Bruedigam2023, Fig. 9a] and [Bruedigam2020, Fig. 6]. They are
-    singular where rods lie upon each other, which swinging ones pass again and again.
+    The four-link segments of [Bruedigam2023, Fig. 9a] and [Bruedigam2020, Fig. 6]. A rhombus is
+    singular if its rods are parallel; swinging rhombi pass such poses again and again.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def double_four_bar(angle: float = 0.75 * np.pi) -> Mechanism:
     """Three parallel rods on pivots 1 m apart, their ends joined by two rods; all 1 m and 1 kg.
 
     The double four-bar of the IFToMM library of benchmark problems, [Bruedigam2023, Fig. 12].
-    Where all rods are in line it could leave the parallelograms' branch. On that branch, the
+    With all rods in line the linkage could leave the parallelograms' branch. On that branch, the
     angle x from upright obeys ``3 x'' = 3.5 g sin x``. `double_four_bar_start` has the
     benchmark's state.
 
@@ -175,7 +175,7 @@ def double_four_bar(angle: float = 0.75 * np.pi) -> Mechanism:
 def double_four_bar_start() -> tuple[Array, Array]:
     """(q, v) of the benchmark: upright, the upper ends moving at 1 m/s towards +x.
 
-    The rods then pass the line, and with it a singular pose, ten times in 10 s, first at 0.714 s.
+    The rods pass the singular pose, with all rods in line, ten times in 10 s, first at 0.714 s.
     """
     up, across = np.pi, np.pi / 2
     return np.array((up, across, up, across, up)), np.array((1.0, -1.0, 1.0, -1.0, 1.0))

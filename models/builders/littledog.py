@@ -30,9 +30,9 @@ STANCE = (0.1, 1.0, -1.55)  # rad, of the front left leg at home
 def littledog(friction: float = DEFAULT_FRICTION) -> Mechanism:
     """A quadruped of 2.7 kg: 12 hinges with motors, a floating body, feet that are balls.
 
-    Sizes, masses and limits of joints are those published of LittleDog. Each leg rolls and pitches
-    at its hip, and has a knee; front knees bend backwards, and hind ones ahead. Feet touch the
-    ground. Motors are in the order of `DOG_LEGS`: roll, pitch, knee.
+    Sizes, masses and limits of joints are the published ones of LittleDog. Each leg has roll and
+    pitch joints at its hip, and a knee. Front knees bend backward, hind knees forward. Feet touch
+    the ground. Motors are in the order of `DOG_LEGS`: roll, pitch, knee.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def littledog(friction: float = DEFAULT_FRICTION) -> Mechanism:
 
 
 def littledog_leg(leg: str, foot: Array) -> Array:
-    """Roll, pitch and knee (3,) [rad] that put a foot's centre at a place in the body's axes.
+    """Roll, pitch and knee angles (3,) [rad] for a foot's centre at a position in body axes.
 
     Parameters
     ----------

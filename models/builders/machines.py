@@ -42,10 +42,10 @@ def slider_crank(
 ) -> Mechanism:
     """A crank that turns about the origin and drives a slider to and fro along x > 0.
 
-    Only the crank is actuated. The slider's coordinate is its place; at the dead centres, where
-    crank and rod are in line, nothing that the slider does can turn the crank. Equally long rods
-    are allowed: there the slider can stop at the origin while the rods turn together, and with
-    the crank straight up or down both motions meet in a singular pose.
+    Only the crank is actuated. The slider's coordinate is its position. At the dead centres, where
+    crank and rod are in line, no force on the slider turns the crank. Crank and rod may be equally
+    long. The slider can then stay at the origin while both turn together. With the crank straight
+    up or down, both motions meet in a singular pose.
 
     Parameters
     ----------
@@ -103,10 +103,10 @@ def scissor_lift(
 ) -> Mechanism:
     """A platform on n pairs of crossed bars, raised by pushing the foot of one bar along x.
 
-    It has one degree of freedom and n + 1 loops: n of the pairs, and one through the platform,
-    along which the other side slides. Only the foot is actuated, towards the origin for up.
-    Folded flat it would be singular, no force on the foot could raise it; so the lowest pair's
-    hinge has a stop 0.05 rad before that, and another one before the bars are upright.
+    The lift has one degree of freedom and n + 1 loops: n of the pairs, and one through the
+    platform, on which one bar slides. Only the foot is actuated, towards the origin for up. Folded
+    flat, the lift would be singular: no force on the foot could raise it. So the lowest pair's
+    hinge has a stop 0.05 rad before that pose, and another one before the bars are upright.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def scissor_lift(
     length : float [m], of a bar
     bar_mass, platform_mass : float [kg]
     angle : float [rad]
-        Of the bars over the ground at home, between the stops.
+        Angle of the bars to the ground at home, between the stops.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""An arm that muscles move."""
+"""An arm with muscles."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ def arm_with_muscles(
 ) -> Mechanism:
     """An upper arm and a forearm that hang in a plane, with a pair of muscles about each joint.
 
-    The numbers are made up, of the size of an adult's: the links weigh 2 and 1.5 kg. Muscles are of
-    the Hill type [Sueda, Sect. 1.9.4], on paths from point to point. At home, where the arm hangs
-    straight but for an elbow at 40 degrees, each muscle is at nine tenths of its optimal length.
+    The numbers are invented, of the size of an adult's arm: the links have 2 and 1.5 kg. Muscles
+    are of the Hill type [Sueda, Sect. 1.9.4], on paths from point to point. At home the arm hangs
+    down with the elbow at 40 degrees, and each muscle has nine tenths of its optimal length.
 
     Parameters
     ----------
     upper, fore : float [m], lengths
     force : float [N]
-        Of the elbow's muscles; those of the shoulder have twice of it.
+        Force of the elbow's muscles; those of the shoulder have twice this force.
     fastest : float [1/s]
-        Optimal lengths per second at which muscles cannot shorten any more.
+        Largest shortening velocity, in optimal lengths per second.
     around : bool
-        Whether paths bend around the joints, and so keep their arms at all angles. Straight ones,
-        which `robosim.ReducedSimulation` asks for, buckle the arm where both of a pair pull hard.
+        Whether paths wrap around the joints, with constant lever arms. `ReducedSimulation` needs
+        straight paths; with these the arm buckles if both muscles of a pair pull strongly.
     implicit : bool
         Whether forces of muscles are part of a step's equations, or held over the step by
         `robosim.actuators.Drive`.

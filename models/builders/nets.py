@@ -22,18 +22,18 @@ def hanging_net(
     radius: float = 0.08,
     height: float = 1.0,
 ) -> Mechanism:
-    """A square net, level at home, hung up by its four corners; a ball is tied into its middle.
+    """A square net, horizontal at home, fixed at its four corners, with a ball in its middle.
 
     Parameters
     ----------
     meshes : int
-        Along either edge, an even number, so that there is a node in the middle.
-    size : float [m], of an edge
+        Number of meshes along each edge; even, so that there is a node in the middle.
+    size : float [m], length of an edge
     stiffness : float [J], damping : float [J s]
-        Of each spring, as of a `Net`.
+        Values of each spring, as of `Net`.
     mass : float [kg], of the net
     load : float [kg], radius : float [m]
-        Of the ball.
+        Mass and radius of the ball.
     height : float [m], of the corners above the ground
 
     Raises

@@ -1,4 +1,4 @@
-"""Many simulations at once."""
+"""Many simulations at once, stepped in parallel by threads and SIMD lanes."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Many simulations at once: independent states, stepped by threads without the interpreter's lock.
 
-Each state has its contacts, its controls and, if need be, its own parameters. States that follow
-each other take their steps together in the lanes of vector registers (`robosim.batch.group`), eight
-of them in one thread. No memory that is written is shared by threads, so that the results do not
-depend on how many threads there are, to the last bit.
+Each state has its own contacts, controls and, if need be, parameters. Groups of eight consecutive
+states are stepped together in the lanes of vector registers (`robosim.batch.group`). Threads share
+no memory that is written, so that results are bit-identical for any number of threads.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from robosim.validation import count, read_only
 
 Array = NDArray[np.float64]
 
-KEPT = 256  # models of other robots, which take 5 ms each to be made
+KEPT = 256  # models of other robots that are kept; making one takes 5 ms
 
 
 class BatchSimulation:
@@ -54,18 +53,17 @@ class BatchSimulation:
     Parameters
     ----------
     robot : Mechanism, or a sequence of n of them
-        Several must differ in numbers only, as masses, friction, damping or limits.
-    n : int or None
-        Number of states; for a sequence, its length.
+        Robots of a sequence must differ in numbers only, such as masses, friction or limits.
+    n : int or None, number of states; for a sequence, its length
     timestep, gravity, **options
         As for `Simulation`.
     threads : int or None
-        As many as there are cores if None.
+        Number of threads; None: as many as there are cores.
     lanes : bool or "later"
-        Step eight states at a time in SIMD lanes if the robot allows it, which is three times as
-        fast; each state agrees with a `Simulation` within the tolerance. If False, each state is
-        stepped by itself, bit-identical to a `Simulation`. "later": so until a process has
-        compiled the kernels of lanes.
+        Whether to step eight states at a time in SIMD lanes if the robot allows it, which is three
+        times as fast. Each state then agrees with a `Simulation` within the tolerance. If False,
+        each state is stepped by itself, bit-identical to a `Simulation`. "later": as False until
+        another process has compiled the kernels for lanes, then as True.
 
     Raises
     ------
@@ -91,7 +89,7 @@ class BatchSimulation:
         self.n = len(robots)
         first = Simulation(robots[0], timestep, gravity, **options)
         self.robot, self._origin = first.robot, first
-        # The states lie beside each other, so that they are read together.
+        # The states of all simulations share arrays, so that all q and v are read at once.
         parts: list[Any] = [
             None if array is None else apart(self.n, array) for array in first.parts.state
         ]
@@ -136,7 +134,7 @@ class BatchSimulation:
         return self.n
 
     def __getitem__(self, index: int) -> Simulation:
-        """The simulation of one state, for reading; step it, and it leaves the others behind."""
+        """The simulation of one state, mainly for reading; its steps move this state only."""
         if not isinstance(index, Integral) or isinstance(index, bool | np.bool_):
             raise TypeError(f"a state is chosen by its number, not by {index!r}")
         index = range(self.n)[int(index)]
@@ -151,13 +149,13 @@ class BatchSimulation:
         Parameters
         ----------
         simulation : Simulation
-            Of the same `Mechanism` as those states, with the same timestep, gravity and options.
+            A simulation of the same `Mechanism`, with the same timestep, gravity and options.
         index : as for `set_state`
 
         Raises
         ------
         StateError
-            If it is of another robot, or has other options.
+            If the simulation has another robot or other options.
         """
         chosen = chosen_states(index, self.n)
         for i in chosen:
@@ -224,7 +222,7 @@ class BatchSimulation:
         ----------
         q : (nq,) for all, (n, nq), or None for the home pose
         gap : float [m]
-        index : as for `set_state`
+        index : as for `set_state`, which also lists the errors
         """
         chosen = chosen_states(index, self.n)
         for i, q_i in zip(chosen, rows_of("q", q, self.robot.nq, len(chosen)), strict=True):
@@ -238,14 +236,13 @@ class BatchSimulation:
         """Replace the robots of states by robots that differ in numbers only, such as masses or
         friction.
 
-        The states are reset to their present q, v and time; the batch keeps its threads and
-        memory. Simulations that `batch[i]` has returned are those of the new robots, and starts
-        that were prepared before cannot be used any more.
+        The states start again at their present q, v and time; the batch keeps its threads and
+        memory. Simulations that `batch[i]` has returned before have the new robots. Starts that
+        were prepared before can no longer be used.
 
         Parameters
         ----------
-        robots : Mechanism, or a sequence of k of them
-            For k states.
+        robots : Mechanism for all k chosen states, or a sequence of k of them
         index : as for `set_state`
 
         Raises
@@ -268,7 +265,7 @@ class BatchSimulation:
         self._stepping.robots += 1
 
     def _model_of(self, robot: Mechanism, i: int) -> Model:
-        """The model of a robot for state i; those of the last robots are kept."""
+        """The model of a robot for state i; models of recent robots are kept."""
         kept = self._models.pop(id(robot), None)
         model = model_of(robot, self._sims[i], i) if kept is None else kept[1]
         self._models[id(robot)] = robot, model  # the last one is the newest
@@ -310,10 +307,8 @@ class BatchSimulation:
 
         Parameters
         ----------
-        starts : Starts
-            The result of `prepare` of this batch.
-        which : int, or (k,) of int
-            The start of each of the k states.
+        starts : Starts, the result of `prepare` of this batch
+        which : int, or (k,) of int, the start of each of the k states
         index : as for `set_state`
 
         Raises
@@ -355,9 +350,9 @@ class BatchSimulation:
             As for `Simulation.run`, but compiled. A `Gait` may have one row of parameters per
             state.
         targets : as torques, or None
-            In place of the targets of the PD [rad or m].
+            Targets [rad or m] instead of those of the PD.
         kp, kd : (nu,) or (n, nu), or None
-            In place of the gains of the PD; without a controller, gains of an explicit PD.
+            Gains instead of those of the PD; without a controller, gains of an explicit PD.
         every : int
             Number of steps between the states in the result, as for `Simulation.run`; the last
             state is always included.
@@ -367,8 +362,10 @@ class BatchSimulation:
         Raises
         ------
         ControllerError
-            For a wrong shape, nonfinite values, a controller in Python, or a jitted controller
-            with a tape.
+            For a wrong shape, values that are not finite, a controller in Python, or a jitted
+            controller with a tape.
+        StateError, OptionError
+            For a start that is not possible, a number of steps below one, or an unknown tape.
         """
         steps, every = count("steps", steps), count("every", every)
         self._stepping.count_all()
@@ -428,24 +425,23 @@ class BatchSimulation:
     ) -> Bound:
         """Prepare a rollout of some steps for repeated use.
 
-        The arrays of the result are views that are bound once: write inputs into them, and read
+        The result has arrays that stay the same over all calls: write inputs into them, and read
         states from them. Each call of `Bound.step` is bit-identical to ``rollout(steps, ...)``,
         with a fraction of the overhead.
 
         Parameters
         ----------
-        steps : int
-            Of each call.
+        steps : int, number of time steps of each call
         controller : PD, sequence of n PD, a jitted function, a name, or None
             As for `rollout`, except for moving targets: write `Bound.targets` instead.
         bodies, contacts : bool
             Whether to read poses and velocities of the bodies, and forces of the contact points;
             see `Bound`.
         also : str or sequence of str
-            Channels to read after each call, as `Simulation.run` logs them: "sensors", "contacts",
-            "frames", "joint_wrenches", or a single one, such as "sensor:gyro". Frames, and sensors
-            that are functions of poses, velocities and accelerations, are evaluated for all states
-            at once; the others (forces and torques) state by state.
+            Channels to evaluate after each call, as `Simulation.run` logs them: "sensors",
+            "contacts", "frames", "joint_wrenches", or a single one, such as "sensor:gyro".
+            Frames and kinematic sensors (poses, velocities, accelerations) are evaluated for all
+            states at once. Forces and torques are evaluated state by state.
 
         Raises
         ------
@@ -464,7 +460,7 @@ class BatchSimulation:
         return Bound(self._stepping, steps, control, bodies, contacts, also)
 
     def _controls_of(self, controller: Any) -> Controls:
-        """What a controller means; of one that is known by its name it is found out once."""
+        """The checked controls of a controller; those of a named controller are kept."""
         if not isinstance(controller, str):
             return controls(self.robot, self.n, controller, self.timestep)
         if controller not in self._named:
@@ -487,7 +483,7 @@ class BatchSimulation:
             gap[share], violation[share] = infos["gap"], infos["violation"]
             iterations[share] = infos["iterations"]
 
-        # Of two threads' time, one that copied all of it would take a fifteenth.
+        # Copied in one thread, this would take a fifteenth of the time of two threads.
         ends = np.linspace(0, self.n, min(self.threads, self.n) + 1).astype(int).tolist()
         self._stepping.do([partial(copy, slice(*share)) for share in pairwise(ends)])
         knots = np.tile(np.minimum(memory.every * np.arange(rows + 1), steps), (self.n, 1))

@@ -1,4 +1,4 @@
-"""Kernels in lanes that another process compiles while the states of a batch step without."""
+"""Compiling kernels for lanes in another process, while a batch is stepped without lanes."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ compile_here(sys.stdin.buffer.read())
 
 
 class Beside:
-    """A process that takes steps in lanes, which leaves their kernels in the cache.
+    """A process that takes steps in lanes, so that their kernels are in the cache.
 
     Parameters
     ----------
     robots : sequence of Mechanism
-        Of the states of a batch.
+        Robots of the states of a batch.
     options : dict
-        Of the batch, but for its lanes and threads.
+        Options of the batch, without lanes and threads.
     """
 
     def __init__(self, robots: Sequence[Mechanism], options: dict[str, Any]) -> None:
@@ -37,9 +37,9 @@ class Beside:
         self._process: subprocess.Popen[bytes] | None = start_beside(COMPILE, job)
 
     def is_done(self) -> bool:
-        """Whether there is nothing to wait for any more.
+        """Whether the process has ended.
 
-        Where it has failed, the kernels are compiled by whoever steps in lanes.
+        If it has failed, the kernels are compiled by the first step in lanes.
         """
         return self._process is None or self._process.poll() is not None
 
@@ -50,12 +50,12 @@ def lanes_now(
     sims: Sequence[Simulation],
     options: dict[str, Any],
 ) -> tuple[bool, Beside | None]:
-    """Whether a batch steps in lanes from the first, and what else it waits for, or None.
+    """Whether a batch is stepped in lanes at first, and the process that it waits for, or None.
 
     Raises
     ------
     OptionError
-        For `lanes` that are neither true, nor false, nor "later".
+        For `lanes` that are neither True, nor False, nor "later".
     """
     if not isinstance(lanes, str):
         return bool(lanes), None

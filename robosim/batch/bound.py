@@ -1,8 +1,8 @@
-"""Runs of a batch that are prepared once and taken again and again, as environments take them.
+"""Runs of a batch that are prepared once and repeated many times, as in environments.
 
-Between two steps of a bound run, states that take their steps together stay in the lanes of vector
-registers, and only what was asked for leaves them. Whoever asks the batch for more (a simulation, a
-rollout, another state) has them put back first.
+Between two calls of a bound run, groups of states stay in the lanes' memory, and only the bound
+arrays are written. Other uses of the batch (a simulation, a rollout, another state) first copy the
+states back.
 """
 
 from __future__ import annotations
@@ -28,47 +28,47 @@ from robosim.validation import Array, read_only
 
 
 class Plan(NamedTuple):
-    """How the states are stepped, as long as nobody else moves any."""
+    """How the states are stepped, valid until states are moved by other means."""
 
-    lanes: bool  # whether groups could be
+    lanes: bool  # whether states may be grouped
     groups: list[Group]
-    addresses: NDArray[np.int64]  # (groups,) of their lanes, as the next steps find them
-    resident: NDArray[np.int64]  # (groups,) and as they find states that are in them
-    parts: NDArray[np.int64]  # (groups, WIDTH) of the states' own
-    alone: slice  # of states that are in no group
-    run_states: Runner  # what steps states alone
-    takes: list[tuple[slice, GroupRunner]]  # and groups, as many of a kind as follow each other
-    begin: NDArray[np.float64]  # (n,) [s] of the starts
-    counted: NDArray[np.int64]  # (n,) steps from there to where `ahead` begins
+    addresses: NDArray[np.int64]  # (groups,) handles with which the next steps are taken
+    resident: NDArray[np.int64]  # (groups,) handles for states that are in lanes already
+    parts: NDArray[np.int64]  # (groups, WIDTH) addresses of the states' own memory
+    alone: slice  # states that are in no group
+    run_states: Runner  # steps single states
+    takes: list[tuple[slice, GroupRunner]]  # steps consecutive groups of the same kind
+    begin: NDArray[np.float64]  # (n,) [s] times of the starts
+    counted: NDArray[np.int64]  # (n,) steps from the starts to where `ahead` begins
 
 
 class Bound:
-    """A run of some steps from wherever the states of a batch are; see `BatchSimulation.bind`.
+    """A prepared run of some steps from the present states; see `BatchSimulation.bind`.
 
     Attributes
     ----------
     steps : int
-        That each call takes.
+        Number of time steps of each call.
     targets : (n, nu) [rad or m]
-        Of the PD; write into it.
-    kp, kd : (n, nu)
-        Gains; write into them.
+        Targets of the PD; write into this array.
+    kp, kd : (n, nu) [N m/rad, N m s/rad; N/m, N s/m]
+        Gains of the PD; write into these arrays.
     torques : (n, nu) [N m or N]
-        That act beside the controller, held over all steps; write into it.
+        Torques in addition to the controller's, held over all steps; write into this array.
     q : (n, nq), v : (n, nv)
-        Coordinates and velocities at the knot, read-only views.
-    tau : (n, nv)
-        Forces on the coordinates over the first of the last steps, a read-only view.
+        Coordinates and velocities at the present knot, read-only views.
+    tau : (n, nv) [N m or N]
+        Forces on the coordinates over the first step of the last call, a read-only view.
     bodies : BodyViews or None
-        If they were asked for.
+        Poses and velocities of the bodies, if requested.
     normal_forces : (n, contacts) [N] or None
-        Of ``robot.contacts``, in their order, the mean over the last interval, if they were asked
-        for: a read-only view. Contacts of shapes are not among them.
+        Mean normal forces of ``robot.contacts`` over the last interval, if requested, a read-only
+        view. Contacts of shapes are not included.
     readings : dict of str to (n,) or (n, k)
-        Of the channels that were asked for, by their kinds and names, as "sensor:gyro":
-        read-only views. Forces on links ("contact:FR_foot") are of all that touches them.
+        Values of the requested channels, by kind and name, such as "sensor:gyro", read-only views.
+        The force on a link ("contact:FR_foot") is the sum over all of its contacts.
     done : (n,), steps that the last call took
-    failed : (n,), whether a step could not be solved, as in a `Rollout`
+    failed : (n,) of bool, whether a step could not be solved, as in a `Rollout`
     """
 
     def __init__(
@@ -111,12 +111,14 @@ class Bound:
         return self._stepping.time
 
     def step(self) -> None:
-        """Take the steps, from wherever the states are.
+        """Take the steps from the present states.
+
+        Torques, targets and gains that are not finite lead to failed steps.
 
         Raises
         ------
-        StateError, ControllerError
-            As of `rollout`; torques, targets and gains that are not finite end in failed steps.
+        StateError
+            If a state that has taken no step is not a possible start.
         """
         stepping, memory, steps, done = self._stepping, self._memory, self.steps, self.done
         plan = self._ready()
@@ -142,7 +144,7 @@ class Bound:
             stepping.count(i)
 
     def _ready(self) -> Plan:
-        """How to step, found out anew for what has been moved otherwise since."""
+        """The plan, renewed for states that have been moved by other means since."""
         stepping = self._stepping
         stepping.look()
         if stepping.bound is not self:
@@ -170,7 +172,7 @@ class Bound:
         return plan
 
     def _still(self, plan: Plan, touched: list[int]) -> bool:
-        """Whether a plan can be kept, as those that were touched have the memory that they had."""
+        """Whether a plan can be kept, as the memory of the touched states is the same."""
         sims, kind = self._stepping.sims, self._stepping.sims[0].engine.handle.kind
         if not self._usual or plan.lanes != self._stepping.lanes:
             return False
@@ -185,7 +187,7 @@ class Bound:
         )
 
     def _planned(self) -> Plan:
-        """How to step."""
+        """A new plan."""
         stepping, every = self._stepping, np.arange(self._stepping.n)
         kind = stepping.sims[0].engine.handle.kind
         engines = [sim.engine for sim in stepping.sims]
@@ -221,7 +223,7 @@ class Bound:
         )
 
     def _advance(self, plan: Plan, steps: int) -> None:
-        """Take the steps of all states, and count them."""
+        """Take and count the steps of all states."""
         stepping, memory, done = self._stepping, self._memory, self.done
         if not self._usual:
             self._take_the_long_way(steps)
@@ -253,7 +255,7 @@ class Bound:
             self._go_on(plan, run_states, steps)
 
     def _shares(self, whole: slice) -> list[slice]:
-        """Parts of it for the threads."""
+        """Parts of a slice for the threads."""
         total = whole.stop - whole.start
         threads = min(self._stepping.threads, total)
         if threads < 2:
@@ -262,13 +264,13 @@ class Bound:
         return [slice(*pair) for pair in pairwise(ends)]
 
     def _take_the_long_way(self, steps: int) -> None:
-        """Steps where some states have another solver than the others."""
+        """Take the steps if some states have another solver than the others."""
         stepping = self._stepping
         stepping.settle()
         stepping.run(self._memory, steps, self.done)
 
     def _go_on(self, plan: Plan, run_states: Any, steps: int) -> None:
-        """Take the steps that lanes have left undone, or that another solver is to try."""
+        """Take the steps that failed in lanes, or that another solver has to try."""
         stepping, memory, done = self._stepping, self._memory, self.done
         for g, group in enumerate(plan.groups):
             share = slice(g * WIDTH, (g + 1) * WIDTH)
@@ -283,7 +285,7 @@ class Bound:
         stepping.ahead += done
         left = np.flatnonzero(done < steps)
         if not len(left):
-            return  # the other groups stay in their lanes
+            return  # the other groups stay in lanes
         stepping.settle()
         ends = np.full(len(left), steps)
         stepping.run(memory, steps, done, stepping.that_go_on(memory, left, ends, steps, done))

@@ -1,4 +1,4 @@
-"""What drives the states of a batch, checked: controllers, and values for states and steps."""
+"""Inputs of a batch, checked: controllers, and values for states and steps."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Controls(NamedTuple):
     ----------
     gains : (n or 1, nu) GAINS
     compiled : Compiled or None
-        What gives torques beside them; its code has to be kept as long as steps are taken with it.
+        A compiled controller, which must be kept alive as long as steps use its code.
     moving : tuple of PD
-        Those whose targets or velocities are functions of time: one for all states, or one for
-        each. Empty where none is.
+        PDs with targets or velocities that are functions of time: one for all states, or one for
+        each. Empty if there are none.
     """
 
     gains: NDArray[np.void]
@@ -34,7 +34,7 @@ class Controls(NamedTuple):
 
     @property
     def address(self) -> int:
-        """Where the code of the compiled controller is, or 0."""
+        """Address of the compiled controller's code, or 0."""
         return 0 if self.compiled is None else self.compiled.address
 
     def moving_targets(
@@ -42,7 +42,7 @@ class Controls(NamedTuple):
     ) -> tuple[Array | None, Array | None]:
         """Targets and velocities (n, steps, nu) of states that begin at these times (n,) [s].
 
-        None of what does not move.
+        Either of the two is None if it is constant.
         """
         if not self.moving:
             return None, None
@@ -62,7 +62,7 @@ class Controls(NamedTuple):
 def _stacked(
     found: Sequence[Array | None], which: NDArray[np.int64], control: Controls, what: str
 ) -> Array | None:
-    """(n, steps, nu) of what some move along; of those that do not, what their gains hold."""
+    """Targets or velocities (n, steps, nu): functions of time, or the constants of the gains."""
     rows = [one for one in found if one is not None]
     if not rows:
         return None
@@ -74,12 +74,12 @@ def _stacked(
 
 
 def controls(robot: Mechanism, n: int, controller: Any, timestep: float) -> Controls:
-    """What a controller of a batch of n states means; see `BatchSimulation.rollout`.
+    """The checked controls of a batch of n states; see `BatchSimulation.rollout`.
 
     Raises
     ------
     ControllerError
-        For one that is not compiled.
+        For a controller in Python, or a wrong number of controllers or rows.
     """
     if isinstance(controller, Gait) and controller.n is not None:
         if controller.n != n:

@@ -1,4 +1,4 @@
-"""What a batch is given, checked: robots, which states, and values for these."""
+"""Arguments of a batch, checked: robots, indices of states, and values for states."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Index = int | Sequence[int] | NDArray[Any] | None
 
 
 def rows_of(name: str, value: ArrayLike | None, width: int, n: int) -> Sequence[Any]:
-    """A row (width,) for each of n states, of one for all or of one for each, or None."""
+    """A row (width,) for each of n states, from (width,) or (n, width); None for each if None."""
     if value is None:
         return [None] * n
     array = np.asarray(value, dtype=float)
@@ -31,7 +31,7 @@ def rows_of(name: str, value: ArrayLike | None, width: int, n: int) -> Sequence[
 
 
 def chosen_states(index: Index, n: int) -> list[int]:
-    """The numbers of the states, of n, that are meant."""
+    """Indices of the chosen states among n."""
     if index is None:
         return list(range(n))
     given = np.atleast_1d(np.asarray(index))
@@ -46,7 +46,7 @@ def chosen_states(index: Index, n: int) -> list[int]:
 
 
 def apart(n: int, like: NDArray[Any]) -> NDArray[Any]:
-    """Memory (n, *like.shape), each row in cache lines that it shares with no other."""
+    """Memory (n, *like.shape), in which rows share no cache lines."""
     width = -(-like.nbytes // (WORD * LINE)) * LINE
     memory = aligned(n * width, np.dtype(np.float64))
     return np.ndarray((n, *like.shape), like.dtype, memory, 0, (WORD * width, *like.strides))
@@ -64,7 +64,7 @@ def robots_of(robot: Mechanism | Sequence[Mechanism], n: int | None) -> list[Mec
 
 
 def check_structure(sim: Simulation, before: Simulation, index: int) -> None:
-    """Refuse robot `index` of a batch if it differs from another one in more than numbers."""
+    """Raise an OptionError if robot `index` differs from another one in more than numbers."""
     names = [(joint.name, joint.kind) for joint in sim.robot.joints]
     same = names == [(joint.name, joint.kind) for joint in before.robot.joints]
     sizes = [[a.shape for a in arrays_of(one.parts.state)] for one in (sim, before)]
@@ -86,6 +86,6 @@ def model_of(robot: Mechanism, sim: Simulation, index: int) -> Model:
             if whole_numbers(model) == whole_numbers(sim.engine.parts.model):
                 return model
     raise OptionError(
-        f"the robot for state {index} is none, or built differently from '{sim.robot.name}': "
+        f"the robot for state {index} is not a Mechanism built like '{sim.robot.name}': "
         "robots of a batch may differ in numbers only"
     )

@@ -1,4 +1,4 @@
-"""Gradients of sums over the knots of rollouts, and what is said about them."""
+"""Gradients of sums over the knots of rollouts, with notes on their validity."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ class Gradients(NamedTuple):
     Attributes
     ----------
     q, v : (n, nv)
-        By the starts; q in the tangent, as `Dynamics.difference` has it.
+        By the initial states; q in the tangent space of `Dynamics.difference`.
     torques : (n, steps, nu)
-        By what was given as `torques`.
+        By the argument `torques`.
     targets : (n, steps, nu)
         By the targets of the PD in each step.
     kp, kd : (n, nu)
-        By its gains. Of an implicit PD they are nan, unless asked for.
+        By the gains of the PD. For an implicit PD these are NaN, unless requested.
     parameters : (n, np)
-        By the `names`.
+        By the parameters in `names`.
     names : tuple of str
     divided : (n, steps) bool
-        Steps that were divided: derivatives are those of the division that was made.
+        Steps with substeps. Their derivatives are those of the same substeps.
     changes : (n, steps) bool
-        Steps whose contacts differ from those of the step before, in the kind of the contact or in
-        whether it sticks: derivatives are those of the side on which the step was.
+        Steps in which a contact opens, closes, or changes between sticking and sliding. Their
+        derivatives are one-sided.
     smoothed : (n, steps) bool
-        Steps whose derivatives are those of smoother contacts, as their own are not found.
+        Steps whose derivatives are those of smoother contacts, as their own could not be computed.
     """
 
     q: Array
@@ -51,7 +51,7 @@ class Gradients(NamedTuple):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where the sum is not smooth, or nearly not: a sentence for each kind and state."""
+        """Notes on steps at which the sum is not smooth, one for each kind and state."""
         return notes_of(self.divided, self.changes, self.smoothed)
 
 

@@ -1,4 +1,4 @@
-"""Groups of states of a batch that take their steps together, in the lanes of vector registers."""
+"""Groups of states of a batch that are stepped together, in the lanes of vector registers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from robosim.runtime.wide import Moved, lay_out, moved_of, narrow, put_in_lane, 
 
 
 class Group(Together):
-    """`WIDTH` simulations that take their steps together.
+    """`WIDTH` simulations that are stepped together.
 
     Parameters
     ----------
     robot : Mechanism
-        Of the first of them; the others' differ in numbers only.
+        Robot of the first simulation; the others' differ in numbers only.
     parts : sequence of Parts
-        Of simulations that `suits_lanes`.
+        Parts of the simulations, for which `suits_lanes` is true.
     like : Group or None
-        Another one of the same batch.
+        Another group of the same batch.
     """
 
     def __init__(self, robot: Mechanism, parts: Sequence[Parts], like: Group | None = None) -> None:
@@ -55,11 +55,11 @@ class Group(Together):
         self._left = Handle(Left(together.carried))
 
     def is_of(self, parts: Sequence[Parts]) -> bool:
-        """Whether these are its simulations', with the memory that they had."""
+        """Whether these are the parts of the group's simulations, with the same memory."""
         return all(own.memory is one for own, one in zip(parts, self.memories, strict=True))
 
     def settle(self) -> None:
-        """Put the states back where they belong, if they are in the lanes alone."""
+        """Copy the states back from the lanes, if only the lanes have them."""
         if self.is_ahead:
             leave(self._left)
             self.is_ahead = False

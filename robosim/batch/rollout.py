@@ -1,4 +1,4 @@
-"""What the states of a batch did over some steps."""
+"""The result of a rollout of a batch."""
 
 from __future__ import annotations
 
@@ -11,20 +11,31 @@ from robosim.validation import Array
 
 
 class Rollout(NamedTuple):
-    """What the states of a batch did; rows after a step that failed are nan.
+    """The result of a rollout: samples of all states, and values of all steps.
+
+    Samples are taken at the first knot, after each `every` steps, and at the last knot. Values
+    after a failed step are NaN.
 
     Attributes
     ----------
-    t : (n, rows + 1) [s], of the knots that are logged
-    q : (n, rows + 1, nq), coordinates at the knots, the first and the last included
-    v : (n, rows + 1, nv), velocities there
-    tau : (n, rows, nu), torques over the steps that begin there; one row for each step, or for each
-        `every` of them
-    gap : (n, steps) [m], smallest gap of a contact at the end of each step; inf without contacts
-    violation : (n, steps) [m, or the sine of half an angle], largest one of a joint there
-    iterations : (n, steps), Newton iterations, 0 after a failure
-    done : (n,), steps done
-    failed : (n,), whether a step could not be solved; the state is left at the knot before it
+    t : (n, rows + 1) [s]
+        Times of the samples.
+    q : (n, rows + 1, nq)
+        Coordinates.
+    v : (n, rows + 1, nv)
+        Velocities.
+    tau : (n, rows, nu) [N m or N]
+        Torques over the steps that begin at the samples.
+    gap : (n, steps) [m]
+        Smallest gap of a contact at the end of each step; inf without contacts.
+    violation : (n, steps) [m, or the sine of half an angle]
+        Largest violation of a joint at the end of each step.
+    iterations : (n, steps)
+        Newton iterations, 0 after a failure.
+    done : (n,)
+        Number of steps done.
+    failed : (n,) of bool
+        Whether a step could not be solved. The state is then that before this step.
     """
 
     t: Array

@@ -1,4 +1,4 @@
-"""Memory for the steps of all states of a batch: what drives them, and what they leave."""
+"""Memory for the steps of all states of a batch: inputs and results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robosim.simulation.controllers import GAINS
 
 
 class Runs:
-    """What drives the states over some steps and what they leave, and a handle to it for each."""
+    """Inputs and results of the states over some steps, with a handle for each state."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Runs:
         self.controllers = np.zeros((n, 1), dtype=np.int64)
         self.starts = np.zeros((n, 1))
         self.every, rows = every, -(-steps // every)
-        self.anew = False  # whether each step begins anew at the q and v of its knot
+        self.anew = False  # whether each step is a start at the q and v of its knot
         self.q, self.v = np.empty((n, rows, robot.nq)), np.empty((n, rows, robot.nv))
         self.tau = np.empty((n, rows, rates))
         self.infos = np.zeros((n, steps), dtype=INFO)
@@ -48,14 +48,14 @@ class Runs:
 
 
 class KeptRuns:
-    """The memory of the last runs, one of each kind, for loops that ask for the same again."""
+    """The memory of the last runs, one of each kind, for loops that repeat the same run."""
 
     def __init__(self, sims: Sequence[Simulation]) -> None:
         self._sims = sims
         self._kept: dict[tuple[tuple[bool, bool], bool], tuple[tuple[int, int], Runs]] = {}
 
     def of(self, steps: int, moving: tuple[bool, bool], torques: bool, every: int) -> Runs:
-        """The memory of such a run, as the last one has left it or new."""
+        """Memory for a run: that of the last run of this size, or new memory."""
         length, kept = self._kept.get((moving, torques), ((0, 0), None))
         if kept is None or length != (steps, every):
             kept = Runs(self._sims, steps, moving, torques, every)

@@ -1,6 +1,6 @@
-"""What a bound run shows of all states: bodies, forces of contact points, readings of channels.
+"""Results of a bound run for all states: bodies, forces of contact points, channels.
 
-States that are in the lanes of vector registers leave there what is asked for, and no more.
+For states in lanes, only the requested values are copied from there.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ APART = (CONTACT, JOINT_WRENCH, *sensors.BY_STATE)  # what is read of one state 
 
 
 class BodyViews(NamedTuple):
-    """Bodies of all states at the knot, read-only views.
+    """Poses and velocities of the bodies of all states at the knot, read-only views.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class BodyViews(NamedTuple):
 
 
 class Rows:
-    """All states at once, as sensors and frames read them; see `sensors.Readable`."""
+    """All states at once, in the form that sensors and frames use; see `sensors.Readable`."""
 
     def __init__(self, stepping: Stepping, intervals: Array) -> None:
         states, robot = stepping.states, stepping.robot
@@ -144,23 +144,23 @@ class Points:
 
 
 class Showing:
-    """What is shown of the states of a batch after each call of a bound run.
+    """The results of a bound run, updated after each call.
 
     Parameters
     ----------
     stepping : Stepping
-        Of the batch.
+        That of the batch.
     bodies, contacts : bool
-        Whether poses and velocities of bodies, and normal forces of contact points, are shown.
+        Whether to include poses and velocities of bodies, and normal forces of contact points.
     also : str or sequence of str
-        The channels, as a log names them.
+        Channels, by their names in logs.
 
     Attributes
     ----------
     bodies : BodyViews or None
     normal_forces : (n, contacts) [N] or None
     readings : mapping of str to (n,), (n, k)
-        By the kind and name of a channel, as "sensor:gyro".
+        Values by the kind and name of a channel, such as "sensor:gyro".
     """
 
     def __init__(
@@ -237,13 +237,13 @@ class Showing:
         self._left = Handle(Left(np.concatenate(rows))) if rows else None
 
     def show(self, groups: Sequence[Group], steps: NDArray[np.int64]) -> None:
-        """Bring what was asked for to where it is read.
+        """Update the results.
 
         Parameters
         ----------
-        groups : of the first states
+        groups : groups of the first states
         steps : (n,)
-            That each state has taken since its start.
+            Number of steps of each state since its start.
         """
         stepping = self._stepping
         ahead = np.array([group.is_ahead for group in groups], dtype=bool)

@@ -1,4 +1,4 @@
-"""Starts that are prepared once, for states of a batch that begin again and again."""
+"""Starts that are prepared once, for repeated resets of states of a batch."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def written(parts: Parts) -> list[NDArray[Any]]:
 def starts_at(
     origin: Simulation, q: ArrayLike | None, v: ArrayLike | None, time: float, gap: float | None
 ) -> list[Simulation]:
-    """Simulations that have been put at starts; see `BatchSimulation.prepare`."""
+    """Simulations at the given starts; see `BatchSimulation.prepare`."""
     if gap is not None and v is not None:
         raise StateError("robots that are set down (gap=) are at rest: leave v out")
     rows = [len(value) for value in map(np.asarray, (q, v)) if value.ndim == 2]
@@ -55,17 +55,17 @@ def starts_at(
 
 
 class Starts:
-    """m starts of the states of a batch, each with all that `set_state` would find out.
+    """m starts for the states of a batch, each with all values that `set_state` computes.
 
     Attributes
     ----------
     q, v : (m, nq), (m, nv)
-        Where they begin.
+        Coordinates and velocities of the starts.
     time : float [s]
     stepping : Stepping
-        Of the batch.
+        That of the batch.
     robots : int
-        How often robots of the batch had been changed before.
+        Number of earlier changes of the batch's robots.
     """
 
     def __init__(self, stepping: Stepping, made: Sequence[Simulation], time: float) -> None:
@@ -95,7 +95,7 @@ class Starts:
         return len(self._rows)
 
     def put(self, which: ArrayLike, chosen: list[int]) -> None:
-        """Let chosen states of the batch begin at some of the starts."""
+        """Reset chosen states of the batch to some of the starts."""
         numbers = np.asarray(which)
         if numbers.dtype.kind not in "iu" or numbers.shape not in ((), (len(chosen),)):
             raise StateError(

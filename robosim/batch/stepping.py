@@ -1,4 +1,4 @@
-"""How the states of a batch take their steps: groups in lanes, the others alone, in threads."""
+"""Steps of the states of a batch: groups in lanes, other states one by one, in threads."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ class Stepping:
     Attributes
     ----------
     sims : list of n Simulation
-        Whose states these are.
+        The simulations of the states.
     states : State
-        All of them, side by side.
+        Arrays of all states together.
     parts : (n,)
-        Addresses of what the kernels of each work on.
+        Addresses of the memory of each simulation's kernels.
     groups : dict of int to Group
-        Those that have been made, by their numbers.
+        Groups that have been made, by their numbers.
     ahead : (n,)
         Steps of bound runs that the simulations have not counted yet.
     touched : set of int
-        States that have been moved since otherwise.
+        States that have been moved by other means since the last bound run.
     told_of_turn : bool
-        Whether a body that turns far has been warned of.
+        Whether the warning about a body that turns far has been issued.
     lent : set of int
-        States whose simulations somebody may step alone.
+        States whose simulations users have, and may step by themselves.
     recent : (Runs, (n,)) or None
-        What the last steps left, and how many each state took.
+        Results of the last steps, and the number of steps of each state.
     bound : object
-        The bound run that took the last steps of bound runs.
+        The last bound run that took steps.
     robots : int
-        How often robots have been changed.
+        Number of changes of robots.
     beside : Beside or None
-        What compiles the kernels of lanes meanwhile, if `lanes` is to be true once they are there.
+        Process that compiles kernels for lanes, with ``lanes="later"``.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Gradients through rollouts: steps to first order, made again on the way back.
+"""Gradients through rollouts: steps are repeated and linearized in the backward pass.
 
 With ``x = (q, v)`` in the tangent a step is ``dx' = A dx + B dtau + P dp``, see
 `robosim.linearize`. A sum over the knots of a rollout, with the derivatives ``d[k]`` by knot k, has
@@ -42,7 +42,7 @@ STEP = 1e-6  # of changes of starts, in differences of what they are projected o
 
 
 class Inputs(NamedTuple):
-    """What acted over the steps of a rollout.
+    """Inputs of the steps of a rollout.
 
     Attributes
     ----------
@@ -75,26 +75,30 @@ class TapedRollout(Rollout):
         contact_speed: float | None = None,
         gains: bool = False,
     ) -> Gradients:
-        """Gradients of a sum over the knots, by all that the rollout followed from.
+        """Gradients of a sum over the knots, by all inputs of the rollout.
 
         Parameters
         ----------
         dq : (n, steps + 1, nq) or (n, steps + 1, nv), or None for zero
             Derivatives of the sum by the coordinates at each knot, or in the tangent. Rows of
-            knots that a state has not reached have to be zero.
+            knots that a state has not reached must be zero.
         dv : (n, steps + 1, nv), or None for zero
         parameters : names
             See `robosim.derivatives.PARAMETERS`.
         contact_speed : float or None [m/s]
             As for `linearize`: smooths contacts in the derivatives, not in the rollout.
         gains : bool
-            Whether the gains of an implicit PD are asked for, which makes steps more expensive;
-            those of others are always there.
+            Whether to compute derivatives by the gains of an implicit PD, which is expensive. Those
+            by gains of an explicit PD are always computed.
+
+        Returns
+        -------
+        Gradients
 
         Raises
         ------
         OptionError
-            For wrong shapes, derivatives that are not finite, or a parameter that is none.
+            For wrong shapes, derivatives that are not finite, or an unknown parameter.
         ConvergenceError
             If a step cannot be solved with its derivatives.
         """
@@ -127,20 +131,20 @@ class TapedRollout(Rollout):
 
 
 class Tape:
-    """What the steps of a rollout followed from.
+    """Initial states and inputs of all steps of a rollout.
 
     Parameters
     ----------
     origin : Simulation
-        With the options of all states.
+        A simulation with the options of all states.
     robots : sequence of n Mechanism
     threads : int
     rollout : Rollout
     inputs : Inputs
     memory : dict
-        For what takes steps to first order, by robot; the batch keeps it.
+        Memory for linearized steps, by robot; kept by the batch.
     failures : dict of int to ConvergenceError
-        Of the states that have stopped.
+        Errors of the states that have stopped.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What is kept of a rollout, so that it has gradients."""
+"""Rollouts with a tape, from which gradients are computed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from robosim.simulation import Simulation
 
 
 def check_taped(tape: bool | str, every: int, control: Controls, origin: Simulation) -> None:
-    """Refuse a rollout that cannot have gradients."""
+    """Raise an error for a rollout that cannot have gradients."""
     if tape not in (True, "carried"):
         raise OptionError(f"tape must be a bool or 'carried', not {tape!r}")
     if every != 1:

@@ -1,4 +1,4 @@
-"""Kernels compiled before they are needed."""
+"""Compiling kernels before they are needed."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from robosim.simulation import Simulation
 
 
 def warmup(robot: Mechanism | None = None, *, batch: bool = False, **options: Any) -> None:
-    """Compile kernels in advance instead of in the first step, once, for about a minute.
+    """Compile kernels in advance instead of in the first step.
+
+    Compiling takes about a minute, once; kernels are kept on disk.
 
     Parameters
     ----------
     robot : Mechanism or None
         The robot to be simulated. Kernels of the fallback solver are then compiled as well. None:
-        kernels that most robots need.
+        only the kernels that most robots need.
     batch : bool
         Whether to compile kernels of `BatchSimulation` as well.
     **options
@@ -43,7 +45,7 @@ def warmup(robot: Mechanism | None = None, *, batch: bool = False, **options: An
     if both and sims[0].engine.solver == "articulated":
         sims.append(Simulation(robot, **{**options, "solver": "ldu"}))
     with warnings.catch_warnings(), suppress(RobosimError):
-        warnings.simplefilter("ignore")  # what a start is warned of is told where it is used
+        warnings.simplefilter("ignore")  # warnings about starts matter only to later runs
         for sim in sims:
             sim.run(2 * sim.timestep, "zero")
             sim.step(np.zeros(robot.nu))
@@ -52,7 +54,7 @@ def warmup(robot: Mechanism | None = None, *, batch: bool = False, **options: An
 
 
 def compile_here(job: bytes) -> None:
-    """Take some steps of a batch: what the other process of `robosim.batch.beside` does.
+    """Take some steps of a batch, in the other process of `robosim.batch.beside`.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ def compile_here(job: bytes) -> None:
         Pickled robots and options of a `BatchSimulation`.
     """
     if hasattr(os, "nice"):
-        os.nice(5)  # the states that step meanwhile go first
+        os.nice(5)  # the process that steps states meanwhile has priority
     robots, options = pickle.loads(job)
     batch = BatchSimulation(robots, **options)
     with warnings.catch_warnings(), suppress(RobosimError):

@@ -1,13 +1,13 @@
-"""Actuators as model files describe them: motors, servos and muscles with controls of their own.
+"""Actuators as in model files: motors, servos and muscles with their controls.
 
     force = (gain . (1, l, l')) control + bias . (1, l, l')
 
-with l = sum of gear times coordinate, or length of a tendon, and l' its rate, kept within the
-ranges of the actuator. A muscle has its own curves in the place of gain and bias. Where an actuator
-has an activation, that takes the place of its control.
+with l the sum of gear times coordinate, or the length of a tendon, and l' its rate. Control and
+force are clipped to the actuator's ranges. A muscle has its own curves instead of gain and bias. An
+activation, if there is one, takes the place of the control.
 
-The force of an actuator that is not implicit is held over a step. That of an implicit one is a law
-of its length in the equations of the step, as that of a spring is.
+The force of an explicit actuator is constant over a step. The force of an implicit actuator is part
+of the equations of the step, as that of a spring is.
 """
 
 from __future__ import annotations
@@ -32,28 +32,31 @@ class Actuator(Frozen):
     ----------
     name : str
     gears : mapping of coordinate to float
-        By the names that `Mechanism.v_names` has for joints' coordinates, or by a tendon's.
+        Gear ratios. Keys are names of coordinates as in `Mechanism.v_names`, or of tendons.
     gain, bias : (3,)
-        Over 1, length and velocity: what the control is multiplied by, and what is added.
+        Coefficients of 1, length and velocity. The force is the control or activation times the
+        gain, plus the bias.
     control_range, force_range : (2,)
+        Limits of the control, and of the force before the gears.
     activation : Activation or None
-        What is between its control and its force.
+        Dynamics between the control and the force.
     muscle : Muscle, HillMuscle or None
-        Whose force it has, instead of gain and bias.
+        A muscle whose force the actuator has, instead of gain and bias.
     place : Place or None
-        Where it pushes a body, as a rotor or a thruster does. Its length is zero there.
+        Place at which the actuator pushes a body, as a rotor or a thruster does. The length of
+        such an actuator is zero.
     wrench : (6,)
-        What a unit of its force is at the place, in the place's axes: force, then torque.
+        Force and torque at the place per unit of the actuator's force, in the place's axes.
     implicit : bool
-        Whether its force is part of a step's equations: that of its length in the middle of the
-        interval and of the mean rate over it, with its control or activation held. Such an actuator
-        acts on one coordinate or tendon, and always; `Simulation.set_controls` says by which
-        control. Without one it acts as at a control of zero.
+        Whether the force is part of a step's equations. The force is then evaluated at the length
+        in the middle of the interval and the mean rate, with a constant control or activation. An
+        implicit actuator acts on one coordinate or tendon, in all steps. The control is set by
+        `Simulation.set_controls`, and is zero before.
 
     Raises
     ------
     ModelError
-        For ranges from a higher to a lower number, or an implicit one that acts at a place, or on
+        For a range whose ends are in the wrong order, or for an implicit actuator at a place or on
         several coordinates or tendons.
     """
 
@@ -94,7 +97,7 @@ class Actuator(Frozen):
 
     @property
     def largest_force(self) -> float:
-        """The largest force that controls can ask for at rest, before the gears; maybe infinite."""
+        """The largest force at rest, over all controls, before the gears; may be infinite."""
         largest = max(map(abs, self.force_range))
         if self.muscle is not None or (
             self.activation is not None and self.activation.kind == "integrator"
@@ -108,9 +111,9 @@ class Actuator(Frozen):
     def force(
         self, control: float, length: float, velocity: float, activation: float | None = None
     ) -> float:
-        """Its force before the gears, at a control and where it is.
+        """The force before the gears, at a control, length and velocity.
 
-        Without an `activation` that of its control, if it has any, is taken to be there at once.
+        If `activation` is None, an activation is taken to have reached the control's value.
         """
         value = float(np.clip(control, *self.control_range))
         if self.activation is not None:
@@ -123,12 +126,12 @@ class Actuator(Frozen):
         return float(np.clip(force, *self.force_range))
 
     def law(self, value: float, length: float, velocity: float) -> tuple[float, float, float]:
-        """Its force before the gears, and the slopes of that by the length and by the velocity.
+        """The force before the gears, and its derivatives by the length and by the velocity.
 
         Parameters
         ----------
         value : float
-            Of its activation, or of its control if it has none.
+            The activation, or the control without an activation.
         length, velocity : float
         """
         if self.muscle is not None:

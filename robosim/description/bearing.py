@@ -1,7 +1,7 @@
-"""Bearings: friction in a joint that follows the load which the joint carries [Sueda, Sect. 2.11].
+"""Bearings: friction in a joint that depends on the load of the joint [Sueda, Sect. 2.11].
 
-The surfaces of a joint are held together by pads, which cannot come apart. Each presses along its
-normals with as much as the joint's reaction asks of it, and resists slip by Coulomb's law.
+The surfaces of a joint touch at pads, which never separate. The normal forces of the pads balance
+the joint's reaction, and each pad resists slip by Coulomb's law.
 """
 
 from __future__ import annotations
@@ -23,24 +23,25 @@ FEWEST = 3  # pads around a bearing: two do not hold it across
 
 @dataclass(frozen=True)
 class Bearing(Frozen):
-    """What two bodies slide on in their joint: a sleeve for a hinge or a slide, a socket for balls.
+    """Surfaces of a joint with friction: a sleeve for hinges and slides, a socket for ball joints.
 
-    A sleeve has `pads` pads around each of its two ends, half of `length` to either side of the
-    joint's point. In a hinge they press along the radius and along the axis, in a slide along the
-    radius and around the axis. A socket has `pads` pads around its equator and one at each pole,
-    six in all as a rule, which press along the radius. All pads belong to the child.
+    A sleeve has `pads` pads around each of its two ends, half of `length` to both sides of the
+    joint's point. Pads of a hinge press along the radius and along the axis. Pads of a slide press
+    along the radius and around the axis. A socket has `pads` pads around its equator and one at
+    each pole, which press along the radius. All pads belong to the child.
 
     Attributes
     ----------
     friction : float
         Coulomb coefficient of the pads.
     radius : float [m]
-        Of the pads from the axis, or from the ball's centre. Only a slide may have none: then it
-        feels no moment about its axis.
+        Distance of the pads from the axis, or from the ball's centre. Only a slide may have the
+        radius 0; then moments about its axis cause no friction.
     length : float [m]
-        Of a sleeve, between its two ends.
+        Length of a sleeve, between its two ends.
     pads : int
-        Around each end, at least 3, evenly spread from the first axis of `perpendicular_basis`.
+        Number of pads around each end, at least 3, evenly distributed from the first axis of
+        `perpendicular_basis`.
 
     Raises
     ------

@@ -57,9 +57,9 @@ class Body(OfShapes, Frozen):
         Whether the body is only an intermediate body between several joints, with a mass that only
         makes steps solvable. `Mechanism.total_mass` and `robosim.dynamics` ignore this mass.
     drag : (6, 6), float or None
-        Wrench = -drag twist, of (velocity, angular velocity) of the centre of mass in body axes,
-        in SI units; a number d stands for d times the identity [Sueda, Sect. 1.9.1]. It must
-        dissipate energy: its symmetric part must have no negative eigenvalue.
+        Drag with the wrench ``-drag twist`` [Sueda, Sect. 1.9.1]. The twist is the velocity of the
+        centre of mass and the angular velocity, in body axes and SI units. A number d stands for
+        d times the identity. The symmetric part must have no negative eigenvalue.
     """
 
     name: str
@@ -107,7 +107,7 @@ class Body(OfShapes, Frozen):
     def impossible_inertia(self) -> str | None:
         """A sentence if no mass distribution has this inertia, else None.
 
-        Its principal moments are not all positive, or break the triangle inequality J1 + J2 >= J3.
+        Principal moments must be positive, and satisfy the triangle inequality J1 + J2 >= J3.
         """
         moments = self.principal_moments
         if moments[0] <= 0:
@@ -136,9 +136,9 @@ class ContactPoint(Frozen):
     radius : float [m], 0 for a corner
     friction : float, Coulomb coefficient; one above 10 counts as 10
     axis : (3,) or None
-        In body axes, of any nonzero length: the contact is a circle around this axis instead of a
-        ball, such as the rim of a wheel. A rim touches with its lowest point, unless it lies flat
-        within 1 degree. With radius 0, the contact is a point of a rim, which touches only if the
+        Axis of a rim, in body axes, of any nonzero length: the contact is a circle around this axis
+        instead of a ball. A rim touches with its lowest point, unless it lies flat within 1 degree.
+        With radius 0, the contact is a point of a rim, which touches only if the
         rim lies flat within 2 degrees.
     restitution : float, 0 to 1, Newton's coefficient
     torsional_friction, rolling_friction : float [m] or None

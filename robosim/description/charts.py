@@ -27,14 +27,14 @@ DEPENDENT = 1e-9  # least singular value of S, below which coordinates depend on
 
 
 class Chart:
-    """What `Joint(kind="composite", chart=...)` takes: see the classes below.
+    """The base class of charts, for ``Joint(kind="composite", chart=...)``.
 
     Attributes
     ----------
     nv : int
-        Coordinates, and velocities.
+        Number of coordinates, and of velocities.
     units : tuple of str
-        Of each coordinate: "m", "rad", or "1" for a spline's.
+        Unit of each coordinate: "m", "rad", or "1" for a spline.
     """
 
     nv: int
@@ -56,7 +56,7 @@ class Chart:
         return all(factor.kind in ("along", "stays") for factor in self.factors())
 
     def limits(self) -> tuple[Array, Array]:
-        """Where the chart begins and ends, (nv,) and (nv,)."""
+        """Smallest and largest coordinates of the chart, (nv,) and (nv,)."""
         return np.full(self.nv, -np.inf), np.full(self.nv, np.inf)
 
     def pose(self, q: ArrayLike) -> Array:
@@ -145,7 +145,7 @@ class Composite(Chart):
     Raises
     ------
     ModelError
-        For none or more than six coordinates together, or for what is no chart.
+        For no coordinate, more than six coordinates, or an argument that is not a chart.
     """
 
     def __init__(self, *charts: Chart) -> None:
@@ -179,7 +179,7 @@ class Composite(Chart):
 
 
 class Offset(Chart):
-    """A pose that stays, between two charts of a `Composite`: no coordinates.
+    """A constant pose between two charts of a `Composite`, without coordinates.
 
     Parameters
     ----------
@@ -209,8 +209,8 @@ class Offset(Chart):
 class Euler(Chart):
     """Three turns about coordinate axes, each in the axes turned before [Sueda, 2.31 to 2.35].
 
-    Where the first and the last axis come to lie along each other (gimbal lock), the coordinates
-    do not tell how the child turns: at a second angle of 90 degrees of ``"xyz"``, 0 of ``"xzx"``.
+    If the first and the last axis are parallel (gimbal lock), the coordinates do not determine the
+    rotation of the child. For ``"xyz"`` the second angle is then 90 degrees, for ``"xzx"`` 0.
 
     Parameters
     ----------
@@ -242,8 +242,8 @@ class Euler(Chart):
 class ExponentialBall(Chart):
     """A free rotation by its rotation vector [rad], R = exp([q]) [Sueda, Eqs. 2.42 to 2.47].
 
-    S loses rank where q has length 2 pi. So a simulation that comes to 3/2 pi goes on with
-    ``(1 - 2 pi / |q|) q``, which is the same rotation, and rates that are the same velocity.
+    S loses rank where q has length 2 pi. So a simulation that reaches 3/2 pi continues with
+    ``(1 - 2 pi / |q|) q``, which is the same rotation, and with rates of the same velocity.
     """
 
     nv = 3
@@ -259,15 +259,15 @@ class ExponentialBall(Chart):
 class SplineCurve(Chart):
     """One coordinate along a cubic B-spline of frames [Sueda, Eq. 2.67, Alg. 3].
 
-    The curve passes near its control frames, smoothly up to the second derivative. Its coordinate
-    runs from 0 to n - 3, from near the second frame to near the last but one; of a periodic one
-    without end, coming back after n.
+    The curve passes near its control frames, smoothly up to the second derivative. The coordinate
+    runs from 0, near the second frame, to n - 3, near the last frame but one. A periodic curve has
+    no ends; its period is n.
 
     Parameters
     ----------
     frames : (n, 7), n >= 4
-        Control frames in the joint frame: position [m], quaternion. The way from one to the next
-        turns by less than half a turn.
+        Control frames in the joint frame: position [m], quaternion. The rotation from one frame to
+        the next must be less than half a turn.
     periodic : bool
     """
 
@@ -301,8 +301,9 @@ class SplineCurve(Chart):
 class SplineSurface(Chart):
     """Two coordinates over a surface of cubic B-splines [Sueda, Eqs. 2.68 to 2.71, Alg. 4].
 
-    Three translations and then three turns about x, y and z, each a spline over both coordinates.
-    These run from 0 to n1 - 3 and from 0 to n2 - 3. Meant for turns well below 90 degrees.
+    The pose is three translations and then three rotations about x, y and z, each a spline over
+    both coordinates. Coordinates run from 0 to n1 - 3 and from 0 to n2 - 3. Rotations should be
+    well below 90 degrees.
 
     Parameters
     ----------

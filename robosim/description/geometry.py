@@ -77,8 +77,8 @@ class Geometry(Frozen):
     kind : str
         One of ``GEOMETRY_KINDS``.
     size : tuple of float [m]
-        box: full edge lengths (x, y, z); sphere: (radius,), 0 for a point; cylinder:
-        (radius, length) along z; capsule: (radius, length of the straight part) along z; mesh: ().
+        Box: full edge lengths (x, y, z). Sphere: (radius,), 0 for a point. Cylinder:
+        (radius, length) along z. Capsule: (radius, length of the straight part) along z. Mesh: ().
     position : (3,) [m], of the shape's origin, in body axes from the centre of mass
     quaternion : (4,), shape to body axes
     vertices : (n, 3) [m] or None, faces : (m, 3) int or None
@@ -88,8 +88,10 @@ class Geometry(Frozen):
         Name of its link, for messages.
     uv : (n, 2) or None, texture : encoded image bytes or None
         Texture coordinates of the vertices and a PNG or JPEG image, where a mesh has them.
-    friction : float, Coulomb coefficient; of two shapes that touch the lower one counts, at most 10
-    restitution : float, 0 to 1, Newton's coefficient; of two shapes the higher one counts
+    friction : float
+        Coulomb coefficient. A contact has the lower value of its two shapes, at most 10.
+    restitution : float, 0 to 1
+        Newton's coefficient. A contact has the higher value of its two shapes.
     torsional_friction, rolling_friction : float [m] or None
         Largest moments about the normal, and about the tangents, divided by the normal force. A
         contact has the lower value of its two shapes, or that of the only shape that has one.

@@ -77,8 +77,8 @@ class Joint(Frozen):
         Limits of the coordinates, in the order translations, rotations. Equal limits lock the
         coordinate; other limits closer to each other than 1e-9 are moved apart to that distance.
     velocity_limit, effort_limit : float or (nv,) [rad/s or m/s], [N m or N]
-        Of each coordinate. They are enforced by a simulation with `velocity_limits=True`, and by a
-        controller with `PD(limit=)`, only.
+        Limits of each coordinate. Velocity limits are enforced by a simulation with
+        `velocity_limits=True` only, and effort limits by a controller with `PD(limit=)` only.
     safety : SafetyLimits or None
     stiffness, rest : float or (nv,) [N m/rad, rad; N/m, m]
         Spring towards the coordinate `rest`; of a free rotation towards its zero.
@@ -108,8 +108,8 @@ class Joint(Frozen):
         Whether the model file calls a hinge continuous, which Pinocchio represents as (cos, sin).
         None, without a model file: a hinge without limits is continuous.
     via : tuple of str
-        Names of the fixed joints of the model file that were merged between the parent's
-        reference frame and this joint, outermost first; Pinocchio's order depends on them.
+        Names of fixed joints of the model file that were merged between the parent's reference
+        frame and this joint, outermost first. The order of joints in Pinocchio depends on them.
     """
 
     name: str

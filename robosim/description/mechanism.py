@@ -39,12 +39,13 @@ class Mechanism(Composable, Frozen):
     Bodies and joints are sorted in tree order: the child of joint i is body i, and a parent comes
     before its children, depth first. A joint whose child is already the child of an earlier joint
     closes a loop; such joints follow those of the tree. Coordinates q and velocities v are those
-    of the tree's joints, in that order; loops are constraints among them. A joint has, in q, its
-    translations (m), then its angle (rad) or its quaternion (w, x, y, z), child to joint frame; in
-    v, the rate of the translations in the parent's joint axes and the angular velocity in the
-    child's axes. So a floating base has the position of the reference frame in the world and a
-    quaternion in q, and the velocity of that point in world axes and the angular velocity in body
-    axes in v.
+    of the tree's joints, in that order; loops are constraints among them.
+
+    In q a joint has its translations [m], then its angle [rad] or its quaternion (w, x, y, z),
+    child to joint frame. In v a joint has the rate of the translations, in the parent's joint axes,
+    then the angular velocity in the child's axes. So q of a floating base is the position of the
+    reference frame in the world and a quaternion. The velocity v of a floating base is that of the
+    frame's origin in world axes, and the angular velocity in body axes.
 
     Attributes
     ----------
@@ -52,15 +53,15 @@ class Mechanism(Composable, Frozen):
     bodies : tuple of Body
     joints : tuple of Joint
     contacts : tuple of ContactPoint
-        All against the ground, the half-space z >= 0.
+        Contact points with the ground, whose surface is the plane z = 0.
     springs : tuple of PointSpring
     tendons : tuple of Tendon
     couplings : tuple of Coupling
     obstacles : tuple of HalfSpace, HeightField, TriangleMesh or Geometry
         Fixed objects that collide with the bodies' collision geometry, in world coordinates.
     contact_pairs : tuple of pairs of names
-        Bodies whose collision geometries collide. The name of a merged link denotes its body, here
-        and in all parts of a mechanism; positions on such a link are given in the link's frame.
+        Bodies whose collision geometries collide. Here and in all parts of a mechanism, the name
+        of a merged link denotes its body. Positions on such a link are given in the link's frame.
     self_collision : bool
         Whether all pairs of bodies without a joint between them collide.
     excluded_pairs : tuple of pairs of names
@@ -98,8 +99,8 @@ class Mechanism(Composable, Frozen):
     Raises
     ------
     ModelError
-        For duplicate or unknown names, a body without a chain of joints to the world, a coupling
-        of joints with several coordinates, or a pose of the wrong length.
+        For duplicate or unknown names, or a pose of a wrong length. For a body without a chain of
+        joints to the world, or a coupling of joints with several coordinates.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Activations and muscles: how controls become forces with a delay, and what a muscle gives.
+"""Activation dynamics of actuators, and forces of muscles.
 
 The curves are those of MuJoCo's muscles [MuJoCo documentation, Modeling, Muscle actuators], the
 time constants of their activation those of [Millard2013].
@@ -19,20 +19,21 @@ KINDS = ("integrator", "filter", "filterexact", "muscle")
 
 @dataclass(frozen=True, eq=False)
 class Activation(Frozen):
-    """A state of first order between a control and a force.
+    """Activation dynamics of first order between a control and a force.
 
     Attributes
     ----------
     kind : "integrator", "filter", "filterexact" or "muscle"
-        Its rate is the control, or what the control is beyond it over a time constant, which is
-        advanced by a difference, or exactly; or that of a muscle.
+        "integrator": the rate of the activation is the control. "filter" and "filterexact": the
+        rate is the difference from the control, divided by a time constant, integrated by Euler's
+        method or exactly. "muscle": the rate is that of a muscle.
     constants : (3,) [s, s, 1]
-        The time constant; of muscles those of activation and deactivation, and over what
-        difference of control and activation one goes over into the other.
+        Time constant of a filter. For a muscle: time constants of activation and deactivation, and
+        the width of the transition between both, as a difference of control and activation.
     range : (2,)
-        That it is kept within.
+        Range of the activation.
     early : bool
-        Whether a step's force follows from what it is at the end of the step.
+        Whether a step's force is computed from the activation at the end of the step.
     """
 
     kind: str
@@ -50,11 +51,11 @@ class Activation(Frozen):
         self._set(constants=tuple(constants.tolist()), range=tuple(map(float, self.range)))
 
     def at_once(self, control: float) -> float:
-        """Where it would be if it had no delay."""
+        """The activation for a control without delay."""
         return float(np.clip(control, 0.0, 1.0)) if self.kind == "muscle" else control
 
     def rate(self, control: float, value: float) -> float:
-        """How fast it changes [1/s]."""
+        """Rate of the activation [1/s] for a control and a present value."""
         if self.kind == "integrator":
             return control
         if self.kind == "muscle":
@@ -69,7 +70,7 @@ class Activation(Frozen):
         return ahead / max(falling / scale + up * (rising * scale - falling / scale), 1e-15)
 
     def advanced(self, control: float, value: float, dt: float) -> float:
-        """The value after dt [s] of a control."""
+        """The activation after a time dt [s] with a control."""
         after = value + dt * self.rate(control, value)
         if self.kind == "filterexact":
             after = control + (value - control) * float(np.exp(-dt / max(self.constants[0], 1e-15)))
@@ -89,20 +90,20 @@ class Muscle(Frozen):
     Attributes
     ----------
     force : float [N]
-        Of full activation at the optimal length and at rest.
+        Force at full activation, at the optimal length and at rest.
     length_range : (2,) [m]
-        Extreme lengths of what it acts along.
+        Shortest and longest length of the actuator.
     range : (2,)
-        What these are, in optimal lengths.
+        Muscle lengths at these, in optimal lengths.
     shortest, longest : float
-        Optimal lengths between which it is active.
+        Range of lengths with an active force, in optimal lengths.
     fastest : float [1/s]
-        Optimal lengths per second at which it cannot shorten any more.
+        Largest shortening velocity, in optimal lengths per second.
     passive : float
-        Of the force without activation, of `force`: it is half of this midway between the optimal
-        and the longest length, and one and a half times this there.
+        Scale of the passive force, as a fraction of `force`. The passive force is half of this
+        midway between the optimal and the longest length, and 1.5 times this at the longest.
     lengthening : float
-        Force while it is lengthened fast, of `force`.
+        Force in fast lengthening, as a fraction of `force`.
     """
 
     force: float
@@ -135,19 +136,19 @@ class Muscle(Frozen):
 
     @property
     def optimal_length(self) -> float:
-        """Length at which it is strongest [m]."""
+        """Length of the largest active force [m]."""
         return (self.length_range[1] - self.length_range[0]) / (self.range[1] - self.range[0])
 
     def active(self, length: float, rate: float) -> float:
-        """Force along growing length at full activation [N]: negative, as it pulls."""
+        """Force at full activation [N], negative, as the muscle pulls."""
         return -self.force * self._at_length(length)[0] * self._at_rate(rate)[0]
 
     def resting(self, length: float) -> float:
-        """Force along growing length without activation [N]."""
+        """Force without activation [N]."""
         return -self.force * self.passive * self._stretched(length)[0]
 
     def law(self, activation: float, length: float, rate: float) -> tuple[float, float, float]:
-        """Force along growing length [N], and its slopes by the length and by its rate."""
+        """Force [N], and its derivatives by the length and by the rate of the length."""
         force = self.active(length, rate) * activation + self.resting(length)
         (at_length, by_length), (at_rate, by_rate) = self._at_length(length), self._at_rate(rate)
         stretching = self.passive * self._stretched(length)[1]

@@ -1,4 +1,4 @@
-"""Things of the world that bodies cannot pass: half-spaces, terrain, shapes that do not move."""
+"""Obstacles: fixed half-spaces, terrain and shapes that bodies cannot penetrate."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def _friction(value: float, element: str) -> float:
 
 @dataclass(frozen=True, eq=False)
 class HalfSpace(Frozen):
-    """Solid ground of the world with a flat surface.
+    """A fixed half-space, whose surface is a plane.
 
     Attributes
     ----------
-    normal : (3,), out of the ground, any length but zero
+    normal : (3,), out of the ground, of any nonzero length, in world axes
     point : (3,) [m], on the surface, in world axes
     friction : float, Coulomb coefficient
     name : str
     restitution : float, 0 to 1, Newton's coefficient
     torsional_friction, rolling_friction : float [m] or None
-        The most moment about the normal, and about the tangents, over the normal force. Of two
-        shapes that touch the lower one counts, or that of the one that has any.
+        Largest moments about the normal, and about the tangents, divided by the normal force. A
+        contact has the lower value of its two shapes, or that of the only shape that has one.
     surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in world axes
-        How the surface moves by itself, as a belt does: at the point, and about it.
+        Motion of the surface, as of a belt: at the point, and about it.
     """
 
     normal: ArrayLike = (0.0, 0.0, 1.0)
@@ -66,7 +66,7 @@ class HalfSpace(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class HeightField(Frozen):
-    """Terrain of the world given by heights over a grid, two triangles for each cell.
+    """Fixed terrain, given by heights on a grid, with two triangles for each cell.
 
     Attributes
     ----------
@@ -78,10 +78,10 @@ class HeightField(Frozen):
     name : str
     restitution : float, 0 to 1, Newton's coefficient
     torsional_friction, rolling_friction : float [m] or None
-        The most moment about the normal, and about the tangents, over the normal force. Of two
-        shapes that touch the lower one counts, or that of the one that has any.
+        Largest moments about the normal, and about the tangents, divided by the normal force. A
+        contact has the lower value of its two shapes, or that of the only shape that has one.
     surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in the field's axes
-        How the surface moves by itself, as a belt does: at the field's origin, and about it.
+        Motion of the surface, as of a belt: at the field's origin, and about it.
     """
 
     heights: ArrayLike
@@ -116,7 +116,7 @@ class HeightField(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class TriangleMesh(Frozen):
-    """Terrain of the world as a mesh of any form; its triangles can be touched from outside only.
+    """Fixed terrain as a mesh of any shape, whose triangles have contacts from outside only.
 
     Attributes
     ----------
@@ -124,10 +124,10 @@ class TriangleMesh(Frozen):
     friction : float, Coulomb coefficient
     restitution : float, 0 to 1, Newton's coefficient
     torsional_friction, rolling_friction : float [m] or None
-        The most moment about the normal, and about the tangents, over the normal force. Of two
-        shapes that touch the lower one counts, or that of the one that has any.
+        Largest moments about the normal, and about the tangents, divided by the normal force. A
+        contact has the lower value of its two shapes, or that of the only shape that has one.
     surface_velocity, surface_spin : (3,) [m/s] and [rad/s], in the axes of the geometry
-        How the surface moves by itself, as a belt does: at the geometry's origin, and about it.
+        Motion of the surface, as of a belt: at the geometry's origin, and about it.
     """
 
     geometry: Geometry
@@ -153,9 +153,9 @@ AnyShape = Geometry | HalfSpace | HeightField | TriangleMesh
 
 
 def obstacle_name(obstacle: AnyShape) -> str:
-    """What an obstacle is called, in contacts and in excluded pairs.
+    """The name of an obstacle in contacts and in excluded pairs.
 
-    Its name, which a mesh has from its geometry, or the kind of a geometry without one.
+    The name is the obstacle's own, or that of a mesh's geometry, or the kind of a geometry.
     """
     geometry = obstacle.geometry if isinstance(obstacle, TriangleMesh) else obstacle
     if isinstance(geometry, Geometry):
@@ -164,7 +164,13 @@ def obstacle_name(obstacle: AnyShape) -> str:
 
 
 def as_obstacles(value: AnyShape | Iterable[AnyShape]) -> tuple[AnyShape, ...]:
-    """Obstacles as a tuple, also of a single one; a `ModelError` if there is anything else."""
+    """A tuple of obstacles, from one obstacle or several.
+
+    Raises
+    ------
+    ModelError
+        For anything that is not an obstacle.
+    """
     if isinstance(value, AnyShape):
         return (value,)
     known = ("HalfSpace", "HeightField", "TriangleMesh", "Geometry")

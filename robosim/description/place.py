@@ -1,4 +1,4 @@
-"""Places on bodies: where a sensor feels, and where an actuator pushes."""
+"""Places on bodies, for sensors and actuators."""
 
 from __future__ import annotations
 

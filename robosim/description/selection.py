@@ -41,9 +41,9 @@ class Selection(NamedTuple):
 def perpendicular_basis(axis: ArrayLike) -> tuple[Array, Array]:
     """(V_12, V_3): two unit vectors (3, 2) across and the unit vector (3, 1) along `axis`.
 
-    The vectors of [Bruedigam2023, Eqs. B.5, B.6]. Printed there is a singular value
-    decomposition, which leaves V_12 free to turn about the axis; this choice is fixed, so that
-    minimal coordinates mean the same on every machine: ``V_1 x V_2 = V_3``, V_3 along `axis`.
+    The vectors of [Bruedigam2023, Eqs. B.5, B.6]. The printed singular value decomposition leaves
+    a rotation of V_12 about the axis undetermined. Here V_12 is unique, so that minimal coordinates
+    are the same on every machine; ``V_1 x V_2 = V_3``, with V_3 along `axis`.
     """
     v3 = np.asarray(axis, dtype=float)
     v3 = v3 / np.linalg.norm(v3)

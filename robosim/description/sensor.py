@@ -1,9 +1,8 @@
-"""Sensors as model files name them: a kind, and what it is about.
+"""Sensors as in model files: a kind, and the coordinates, the place or the bodies to measure.
 
-That is coordinates with factors, a place on a body, or all bodies of a subtree. Positions, axes and
-velocities are those of the world, or of a place that they are relative to; `gyro`, `velocimeter`
-and `accelerometer` read in their own axes. Accelerations are those against free fall, as
-accelerometers feel them. Quaternions are (w, x, y, z).
+Values are in world axes and relative to the world, or to a reference place. `gyro`, `velocimeter`
+and `accelerometer` measure in their own axes. Accelerations are relative to free fall, as of real
+accelerometers. Quaternions are (w, x, y, z).
 """
 
 from __future__ import annotations
@@ -31,13 +30,14 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Zone:
-    """A volume around a place, within which `touch` feels.
+    """A volume around a place, in which a `touch` sensor measures forces.
 
     Attributes
     ----------
     kind : "sphere", "ellipsoid", "box", "capsule" or "cylinder"
     size : (3,) [m]
-        Radius, or half axes or edges, or radius and half of the straight part along z.
+        Radius; half axes of an ellipsoid; half edges of a box; or radius and half length of the
+        straight part along z.
     """
 
     kind: str
@@ -78,7 +78,7 @@ _OUTSIDE: dict[str, Callable[[Array, Array], Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class Sensor(Frozen):
-    """What to read, and of what.
+    """A sensor, which `Simulation.sensor` evaluates by name.
 
     Attributes
     ----------
@@ -86,16 +86,16 @@ class Sensor(Frozen):
     kind : str
         One of ``KINDS``.
     of : mapping of str to float
-        Coordinates by their names in ``robot.q_names`` and ``v_names``, with factors, of which
-        the reading is the sum; of ball joints, the joint's name.
+        Factors of coordinates, by their names in ``robot.q_names`` and ``v_names``. The value is
+        the sum of the products. For ball joints, the name of the joint.
     place, reference : Place or None
-        Where on what, and what that is relative to; the world if None.
+        Place of the sensor, and the place to which values are relative; None: the world.
     bodies : tuple of str
-        Those of a subtree.
+        The bodies of a subtree, for kinds that measure a subtree.
     zone : Zone or None
         For `touch`.
     cutoff : float
-        Readings are kept within plus and minus this; no limit if it is 0.
+        Values are clipped to plus and minus this; 0: no limit.
 
     Raises
     ------

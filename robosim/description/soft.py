@@ -50,8 +50,8 @@ class Soft(Frozen):
     Raises
     ------
     ModelError
-        For elements that are inside out, flat or of nodes that are not there, with their index;
-        for nodes of no element, numbers out of range, or no node that is free.
+        For an element that is inside out, flat or of unknown nodes, with its index. For a node of
+        no element, numbers out of range, or a solid without free nodes.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Soft(Frozen):
         )
 
     def mesh(self, ends: Sequence[tuple[str | None, Array]]) -> SoftMesh:
-        """Its elements, where nodes are these points of bodies."""
+        """The elements, for nodes that are these points of bodies."""
         return SoftMesh(
             self.name,
             tuple(body for body, _ in ends),

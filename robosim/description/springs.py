@@ -1,4 +1,4 @@
-"""What acts between bodies besides joints and contacts: springs, couplings, potentials."""
+"""Springs, couplings and potentials, which act in addition to joints and contacts."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from robosim.validation import Array, Frozen, frozen_array
 class Potential(Frozen):
     """An energy V(x) [J] of one coordinate, twice differentiable, as a cubic spline.
 
-    The force is exactly minus the spline's derivative, so that the energy which the integrator
-    keeps is that of the spline. Beyond its ends the spline's outermost pieces go on.
+    The force is exactly minus the spline's derivative, so that the integrator conserves the energy
+    of the spline. Beyond the ends, the outermost pieces of the spline are continued.
 
     Attributes
     ----------
@@ -79,10 +79,10 @@ class PointSpring(Frozen):
         In body axes from the centre of mass; world coordinates for the world.
     stiffness : float [N/m]
     rest_length : float [m]
-        0 of one that pulls its ends together wherever they are [Sueda, Eq. 1.35].
+        0 for a spring that pulls its ends together at any distance [Sueda, Eq. 1.35].
     damping : float [N s/m], against the change of length
     potential : Potential or None
-        A further energy as a function of the length.
+        An additional energy as a function of the length.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a robot is known to stand with."""
+"""Standing poses of known robots, with gains."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robosim.validation import Frozen, frozen_array
 
 @dataclass(frozen=True, eq=False)
 class Stance(Frozen):
-    """Joint targets and PD gains that a robot is known to stand with.
+    """Joint targets and PD gains with which a known robot stands.
 
     Attributes
     ----------

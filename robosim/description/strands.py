@@ -92,9 +92,9 @@ def check_spacing(nodes: Nodes, element: str) -> None:
 class Strand(Frozen):
     """Particles in series, with a spring from each to the next [Sueda, Eqs. 2.84 to 2.86].
 
-    Each spring has the energy K e^2 / 2 of its strain e = (l - L) / L, L its rest length: between
-    points it is a `PointSpring` of the stiffness K / L^2 and the damping D / L^2. Particles are
-    called ``<name>_0``, ``<name>_1`` and so on, and so are their joints; attached nodes are none.
+    A spring with the rest length L and the strain e = (l - L) / L has the energy K e^2 / 2. This
+    equals a `PointSpring` with the stiffness K / L^2 and the damping D / L^2. Particles and their
+    joints are called ``<name>_0``, ``<name>_1`` and so on; attached nodes have none.
 
     Attributes
     ----------
@@ -116,8 +116,8 @@ class Strand(Frozen):
     Raises
     ------
     ModelError
-        For points that coincide, numbers out of range, nodes that are not there, none that is
-        free, or both ends on the same body, which a strand cannot pull at.
+        For points that coincide, numbers out of range, or unknown nodes. For a strand without free
+        nodes, or with both ends on the same body, at which it cannot pull.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Tendons: lengths of paths over bodies, or sums of coordinates, with springs, dampers and limits.
 
-A fixed tendon is a sum of joint coordinates. A spatial one runs straight from point to point and
-around spheres and cylinders between them, without friction there; pulleys share it out.
+The length of a fixed tendon is a sum of joint coordinates. A spatial tendon is straight between
+points, and wraps around spheres and cylinders without friction; pulleys divide it into branches.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ WRAPS = ("sphere", "cylinder")
 
 @dataclass(frozen=True)
 class Term:
-    """A coordinate of a fixed tendon, and what it is multiplied by.
+    """A coordinate of a fixed tendon, with its factors.
 
     Attributes
     ----------
     coordinate : str, by its name in ``robot.q_names`` and ``v_names``
     factor : float
     higher : (3,)
-        What its square, its cube and its fourth power are multiplied by.
+        Factors of the square, the cube and the fourth power of the coordinate.
     """
 
     coordinate: str
@@ -44,7 +44,7 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Point(Frozen):
-    """A point that a spatial tendon goes through.
+    """A point on the path of a spatial tendon.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Point(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class Wrap(Frozen):
-    """What a spatial tendon bends around between two points, if it is in the way.
+    """A sphere or cylinder around which a spatial tendon wraps, if it is in the way.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Wrap(Frozen):
     position : (3,) [m], of its centre, as of a `Point`
     quaternion : (4,), to body axes, of the cylinder, whose axis is z
     side : Point or None
-        The tendon passes on this side of it; if that is inside of it, the tendon stays inside.
+        The tendon passes on this side. If the point is inside, the tendon stays inside.
     """
 
     kind: str
@@ -108,7 +108,7 @@ class Pulley:
 
 @dataclass(frozen=True, eq=False)
 class Tendon(Frozen):
-    """A length, and what acts along it.
+    """A tendon: a length, and forces along this length.
 
     Attributes
     ----------
@@ -116,19 +116,19 @@ class Tendon(Frozen):
     path : tuple of Term, or of Point, Wrap and Pulley
     stiffness : float [N/m]
     rest_length : float or (2,) [m]
-        A spring is slack between the two.
+        With two values, the spring is slack between them.
     damping : float [N s/m]
     friction : float [N], dry
     armature : float [kg], inertia that moves with the length
     lower, upper : float [m]
-        Limits of the length; equal ones hold it there, as a constraint.
+        Limits of the length; equal limits are a constraint.
 
-    Of fixed tendons over angles all lengths are in radians.
+    Lengths of fixed tendons over angles are in radians.
 
     Raises
     ------
     ModelError
-        For a path that is none, or values that are negative or the wrong way round.
+        For an invalid path, negative values, or limits in the wrong order.
     """
 
     name: str
@@ -186,22 +186,22 @@ class Tendon(Frozen):
 
     @property
     def is_fixed(self) -> bool:
-        """Whether it is a sum of coordinates."""
+        """Whether the length is a sum of coordinates."""
         return isinstance(self.path[0], Term)
 
     @property
     def resists(self) -> bool:
-        """Whether anything acts along it by itself."""
+        """Whether a passive force acts along the tendon."""
         limited = np.isfinite(self.lower) or np.isfinite(self.upper)
         return bool(limited or self.stiffness or self.damping or self.friction or self.armature)
 
     @property
     def motion(self) -> Callable[[float], float] | None:
-        """Its length as a function of time, if it is held."""
+        """The prescribed length [m] as a function of time [s], or None."""
         return (lambda time: self.lower) if self.lower == self.upper else None
 
     def bodies(self) -> Iterator[str | None]:
-        """The bodies of its points, wraps and their sides, as they come; None for the world."""
+        """The bodies of points, wraps and their sides, in their order; None for the world."""
         for item in self.path:
             if isinstance(item, Point | Wrap):
                 yield item.body

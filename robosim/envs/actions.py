@@ -1,4 +1,4 @@
-"""What actions mean, checked, and what of them reaches the simulation, and when."""
+"""Actions: checked, scaled to torques or targets, and delayed where the task has a delay."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robosim.errors import OptionError, known
 from robosim.simulation.controllers import PD
 from robosim.validation import Array
 
-SLACK = 1e-6  # by which rounding may lead beyond the space
+SLACK = 1e-6  # by which a rounded action may be beyond the action space
 
 
 class Actions:
@@ -25,16 +25,16 @@ class Actions:
     task : Task
     robot : Mechanism
     n : int
-        Environments.
+        Number of environments.
 
     Attributes
     ----------
     names : tuple of str
         The coordinate that each entry of an action drives.
     pd : PD or None
-        Whose targets actions are; None where they are torques.
+        The PD whose targets actions set; None if actions are torques.
     come_late : bool
-        Whether actions of some environments act later than they are told.
+        Whether the task has a delay, so that actions may begin to act in a later time step.
     """
 
     def __init__(self, task: Task, robot: Mechanism, n: int) -> None:
@@ -66,7 +66,7 @@ class Actions:
             self._center = np.zeros(len(self.names))
         else:
             self._aim(control, robot)
-        # Actions that wait, the newest first, and by how many steps each environment is late.
+        # Actions that wait, the newest first, and the delay of each environment in time steps.
         self.come_late = float(np.max(task.delay)) > 0
         most = round(float(np.max(task.delay)) / task.timestep)
         self._waiting = np.zeros((n, -(-most // task.steps) + 1, len(self.names)))
@@ -94,12 +94,12 @@ class Actions:
         self.pd = PD(robot, target, kp, kd, limit=limit, implicit=control.implicit)
 
     def checked(self, actions: Any, live: NDArray[np.bool_]) -> Array:
-        """Actions (n, na), of which those of live environments count.
+        """Actions (n, na), checked in the rows of live environments, and zero in the others.
 
         Raises
         ------
         ActionError
-            For another shape, or what is not finite or beyond the space.
+            For a wrong shape, or an entry that is not finite or not within -1 and 1.
         """
         try:
             given = np.array(actions, dtype=float)
@@ -109,7 +109,7 @@ class Actions:
             raise ActionError(
                 f"actions must have shape {(self.n, len(self.names))}, not {given.shape}"
             )
-        good = np.abs(given) <= 1.0 + SLACK  # False of nan
+        good = np.abs(given) <= 1.0 + SLACK  # False for nan
         if not good[live].all():
             i, k = np.argwhere(~good & live[:, None])[0]
             raise ActionError(
@@ -121,14 +121,14 @@ class Actions:
         return np.clip(given, -1.0, 1.0, out=given)
 
     def begin(self, which: NDArray[np.int64], delays: Array) -> None:
-        """Forget what environments have been told; from now on they are late by these [s]."""
+        """Forget the actions of environments (k,), and set their delays (k,) [s]."""
         self._waiting[which] = 0.0
         self._delays[which] = np.round(delays / self.timestep)
 
     def values(self, actions: Array) -> Array:
-        """Targets or torques (n, calls, nu) of actions (n, na) that are told now.
+        """Targets or torques (n, calls, nu) after new actions (n, na).
 
-        There is one for each step where actions come late, and otherwise one for all.
+        ``calls`` is the number of time steps if actions are delayed, and otherwise 1.
         """
         acting = actions[:, None]
         if self.come_late:
@@ -144,8 +144,8 @@ class Actions:
         return values
 
     def slopes(self, by_values: Array) -> Array:
-        """Derivatives (n, na) by actions that act at once, of those by torques or targets.
+        """Derivatives by actions (n, na), from derivatives by torques or targets (n, steps, nu).
 
-        The latter are (n, steps, nu), one for each step.
+        Actions must not be delayed.
         """
         return np.asarray(self._scale * by_values.sum(axis=1)[:, self._driven])

@@ -1,6 +1,7 @@
-"""What is drawn for environments, each from random numbers of its own.
+"""Random numbers of environments, with one generator for each environment.
 
-So what one of them draws depends neither on how many there are nor on what the others do.
+So the numbers of an environment depend neither on how many others there are, nor on what the
+others do.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ class Chance:
     ----------
     random : list of n Generator
     drawn : mapping of a name to (n,) or (n, k)
-        What the task declares, for the present episodes.
+        The numbers that `Task.draws` declares, for the present episodes.
     delays : (n,) [s]
-    robots : (n,)
+        Delays of actions in the present episodes.
+    robots : (n,) of int
         Which of the domain's robots the present episodes have.
     pushes : dict of the number of an environment to Push
-        Those of the present episodes.
+        Pushes of the present episodes.
     """
 
     def __init__(self, task: Task, robot: Mechanism, n: int) -> None:
@@ -58,13 +60,13 @@ class Chance:
         self._used = np.full(n, AHEAD)
 
     def seed(self, which: NDArray[np.int64], seeds: Sequence[int | None]) -> None:
-        """Begin the random numbers of environments anew, where there is a seed."""
+        """Seed the generators of environments (k,); None leaves a generator as it is."""
         for i, seed in zip(which.tolist(), seeds, strict=True):
             if seed is not None:
                 self.random[i] = seeding.np_random(seed)[0]
 
     def begin(self, which: NDArray[np.int64]) -> None:
-        """Draw for episodes that begin."""
+        """Draw the numbers of episodes that begin in environments (k,)."""
         task = self._task
         wide = sum(max(1, low.size) for _, low, _ in self._ranges)
         late = float(np.max(task.delay)) > 0

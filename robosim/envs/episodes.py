@@ -1,6 +1,7 @@
-"""n environments of one task in a batch: how they begin, and what an action leads to.
+"""n environments of one task in a batch: starts of episodes, and steps by actions.
 
-Nothing here knows Gymnasium's interfaces; `RobotEnv` is one of these, and `RobotVectorEnv` many.
+This module does not depend on Gymnasium's interfaces. `RobotEnv` uses `Episodes` with n = 1, and
+`RobotVectorEnv` with any n.
 """
 
 from __future__ import annotations
@@ -25,14 +26,17 @@ Rows = NDArray[np.int64]
 
 
 class Outcome(NamedTuple):
-    """What an action has led to.
+    """The result of one action of each environment.
 
     Attributes
     ----------
-    reward : (n,), zero of those that took none
+    reward : (n,)
+        Zero for environments that did not act.
     terms : mapping of a name to (n,)
-    terminated, truncated : (n,)
-    failed : (n,), whether a step of the simulation could not be solved
+        Terms of the reward.
+    terminated, truncated : (n,) of bool
+    failed : (n,) of bool
+        Whether a time step of the simulation could not be solved.
     """
 
     reward: Array
@@ -50,9 +54,16 @@ class Episodes:
     task : Task
     robot : Mechanism
     n : int
-    lanes, threads : as for `BatchSimulation`
+    lanes, threads
+        As for `BatchSimulation`.
     most_steps : int or None
-        Actions after which an episode is truncated; None: never.
+        Number of actions after which an episode is truncated; None: never.
+
+    Raises
+    ------
+    TaskError, OptionError, ModelError
+        For a task whose functions give wrong shapes, for wrong options, or for another robot than
+        the task is for.
     """
 
     def __init__(
@@ -72,7 +83,7 @@ class Episodes:
         self.chance = Chance(task, robot, n)
         options = {**task.options, "lanes": lanes, "threads": threads}
         self.batch = BatchSimulation(robot, n, task.timestep, **options)
-        # Of actions that come late, each step may have its own.
+        # If actions are delayed, another one may begin to act in each time step.
         self._calls = task.steps if self.actions.come_late else 1
         self.bound = self.batch.bind(task.steps // self._calls, controller=self.actions.pd)
         # The domain's robots that have been built, and which of them each environment has.
@@ -109,11 +120,17 @@ class Episodes:
         self._noisy = bool(np.any(np.asarray(task.noise)))
 
     def seed(self, which: Rows, seeds: Sequence[int | None]) -> None:
-        """Begin the random numbers of environments anew, where there is a seed."""
+        """Seed the generators of environments (k,); None leaves a generator as it is."""
         self.chance.seed(which, seeds)
 
     def begin(self, which: Rows) -> None:
-        """Begin episodes."""
+        """Begin episodes in environments (k,).
+
+        Raises
+        ------
+        TaskError
+            If `Task.reset` gives wrong shapes, or a start that is not possible.
+        """
         task = self.task
         self.chance.begin(which)
         self._change_robots(which)
@@ -141,7 +158,10 @@ class Episodes:
         now.q_before[which], now.v_before[which] = now.q[which], now.v[which]
 
     def park(self, which: Rows) -> None:
-        """Put environments whose episodes are over where they take steps without trouble."""
+        """Put environments whose episodes are over back to their starts.
+
+        They take part in the steps of the batch, and a fallen robot could take many iterations.
+        """
         self._put(which)
 
     def _put(self, which: Rows) -> None:
@@ -164,7 +184,7 @@ class Episodes:
         self._has[new] = drawn[new]
 
     def _push(self) -> None:
-        """Let the domain's pushes act, as far as it is time for them."""
+        """Apply the domain's pushes that begin now, and remove those that end."""
         domain = self.task.domain
         if domain is None or domain.push == 0:
             return
@@ -177,7 +197,13 @@ class Episodes:
                 self._pushed[i] = acts
 
     def step(self, actions: Array, live: Mask) -> Outcome:
-        """Let live environments act; what the others do is not to be read."""
+        """Let live environments act; results of the others have no meaning.
+
+        Raises
+        ------
+        TaskError
+            If the task's functions give wrong shapes, or a reward that is not finite.
+        """
         task, now = self.task, self.now
         self._push()
         tau, failed = self._advance(actions)
@@ -202,7 +228,7 @@ class Episodes:
         return Outcome(reward, terms, terminated, truncated, failed)
 
     def _advance(self, actions: Array) -> tuple[Array, Mask]:
-        """Take the steps of actions; torques (n, nu) in the first of them, and who failed (n,)."""
+        """Take the steps of actions: torques (n, nu) over the first one, and who failed, (n,)."""
         bound, values = self.bound, self.actions.values(actions)
         driven = bound.torques if self.actions.pd is None else bound.targets
         failed = np.zeros(self.n, dtype=bool)
@@ -216,20 +242,26 @@ class Episodes:
         return np.nan_to_num(tau) if failed.any() else tau, failed
 
     def _numbers(self, what: str, value: object) -> Array:
-        found = np.array(value, dtype=float)  # what a user changes is his own
+        found = np.array(value, dtype=float)  # a copy, which users may change
         if found.shape != (self.n,):
             raise TaskError(f"{what} must have shape ({self.n},), not {found.shape}")
         return found
 
     def _finite(self, what: str, values: Array, rows: Mask | Rows) -> None:
-        """Refuse what is not finite in rows of values (n, ...) that count."""
+        """Raise a TaskError if chosen rows of values (n, ...) are not finite."""
         if not np.isfinite(values[rows]).all():
             i, *k = np.argwhere(~np.isfinite(values))[0].tolist()
             entry = f"entry {k[0]} of " if k else ""
             raise TaskError(f"{entry}{what} is {values[(i, *k)]} in row {i}")
 
     def observe(self, which: Rows) -> NDArray[np.float32]:
-        """What is seen of environments (k,): (k, no), within the bounds."""
+        """Observations (k, no) of environments (k,), with noise, clipped to the bounds.
+
+        Raises
+        ------
+        TaskError
+            If `Task.observe` gives a wrong shape, or a value that is not finite.
+        """
         now = self.now if len(which) == self.n else self.now.rows(which)
         found = np.asarray(self.task.observe(now), dtype=float)
         if found.shape != (len(which), self.size):

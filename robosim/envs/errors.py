@@ -1,4 +1,4 @@
-"""What goes wrong with an environment: errors of robosim that are Gymnasium's as well."""
+"""Errors of environments, which are errors of robosim and, where it has one, of Gymnasium."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from robosim.errors import ControllerError, RobosimError
 
 
 class ActionError(ControllerError, gymnasium.error.InvalidAction):
-    """An action of the wrong shape, or with entries that are not finite or beyond the space."""
+    """An action of a wrong shape, or with an entry that is not finite or not within -1 and 1."""
 
 
 class ClosedError(RobosimError, gymnasium.error.ClosedEnvironmentError):
-    """An environment that is used after it has been closed."""
+    """Use of an environment after it has been closed."""
 
 
 class ResetNeededError(RobosimError, gymnasium.error.ResetNeeded):
-    """A step before the first reset, or of an episode that is over and is not reset by itself."""
+    """A step before the first reset, or after the end of an episode without automatic reset."""
 
 
 class TaskError(RobosimError, ValueError):
-    """A task whose functions give another shape than is needed, or what is not finite."""
+    """A task whose functions give a wrong shape, or a value that is not finite."""

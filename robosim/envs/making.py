@@ -1,4 +1,4 @@
-"""What environments are made of: a task and a robot, each given in one of several ways."""
+"""The task and the robot of an environment, each of which can be given in several ways."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Robot = Mechanism | str | Path | None
 
 
 def task_of(task: Task | type[Task] | str, settings: dict[str, Any]) -> Task:
-    """A task from itself, its class or its name, with settings changed.
+    """A task, from an instance, a class or a name; the latter two with changed settings.
 
     Raises
     ------
     OptionError
-        For what is none of these, or settings for a task that is made already.
+        For anything else, or for settings beside an instance.
     """
     if isinstance(task, Task):
         if settings:
@@ -42,14 +42,14 @@ def task_of(task: Task | type[Task] | str, settings: dict[str, Any]) -> Task:
 
 
 def robot_of(robot: Robot, task: Task) -> Mechanism:
-    """The robot that is given, or the task's own."""
+    """The robot that is given, loaded if need be, or the task's default robot."""
     if robot is None:
         return task.robot()
     return robot if isinstance(robot, Mechanism) else load(robot)
 
 
 def spaces(episodes: Episodes) -> tuple[Box[np.float32], Box[np.float32]]:
-    """What is seen of one environment, and its actions."""
+    """The spaces of observations and of actions of one environment."""
     shape = (len(episodes.actions.names),)
     seen = Box(episodes.low, episodes.high, dtype=np.float32)
     return seen, Box(-1.0, 1.0, shape, np.float32)

@@ -11,7 +11,7 @@ from robosim.envs.tasks import TASKS
 
 
 def single(**options: Any) -> RobotEnv:
-    """An environment whose time is limited by Gymnasium's own wrapper."""
+    """An environment without a time limit of its own: Gymnasium wraps it in `TimeLimit`."""
     return RobotEnv(limited=False, **options)
 
 

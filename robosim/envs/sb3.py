@@ -23,20 +23,21 @@ except ImportError:
 
 
 class VecEnv(_VecEnv):  # type: ignore[misc]
-    """A `RobotVectorEnv` as Stable-Baselines3 takes it; nothing is copied.
+    """A `RobotVectorEnv` with the interface of Stable-Baselines3.
 
-    The infos of episodes that are over have ``episode`` (return, length), as a monitor writes it,
-    ``reward_terms``, the sum of each term over the episode, and ``failed``.
+    When an episode ends, its info has ``episode`` (return and length), as the Monitor wrapper of
+    Stable-Baselines3 writes it. The info also has ``reward_terms``, the sum of each term over the
+    episode, and ``failed``.
 
     Parameters
     ----------
     envs : RobotVectorEnv
-        As it is, or as `gymnasium.make_vec` gives it, with ``autoreset_mode="SameStep"``.
+        Made directly or by `gymnasium.make_vec`, with ``autoreset_mode="SameStep"``.
 
     Raises
     ------
     OptionError
-        For other environments, or another mode.
+        For another type of environments, or another mode.
     """
 
     def __init__(self, envs: RobotVectorEnv | _VectorEnv[Any, Any, Any]) -> None:
@@ -44,7 +45,7 @@ class VecEnv(_VecEnv):  # type: ignore[misc]
             raise OptionError(f"envs must be a RobotVectorEnv without wrappers, not {envs!r}")
         if envs.autoreset_mode != AutoresetMode.SAME_STEP:
             raise OptionError(
-                "Stable-Baselines3 has episodes begin anew in the step that ends them: make the "
+                "Stable-Baselines3 needs a reset in the same step that ends an episode: make the "
                 f"environments with autoreset_mode='SameStep', not '{envs.autoreset_mode.value}'"
             )
         self.envs = envs
@@ -54,7 +55,7 @@ class VecEnv(_VecEnv):  # type: ignore[misc]
         self._terms: dict[str, NDArray[np.float64]] = {}
 
     def reset(self) -> NDArray[np.float32]:
-        """Begin all episodes."""
+        """Begin an episode in each environment; observations (n, no)."""
         seen, _ = self.envs.reset(seed=self._seeds)
         self._reset_seeds()
         self._reset_options()
@@ -63,13 +64,13 @@ class VecEnv(_VecEnv):  # type: ignore[misc]
         return seen
 
     def step_async(self, actions: Any) -> None:
-        """Keep actions for `step_wait`."""
+        """Store actions (n, na) for `step_wait`."""
         self._actions = actions
 
     def step_wait(
         self,
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        """Act; see the base class."""
+        """Take the stored actions: observations (n, no), rewards (n,), ends (n,) and n infos."""
         seen, out, _, final = self.envs.advance(self._actions)
         over = out.terminated | out.truncated
         self._returns += out.reward
@@ -95,11 +96,17 @@ class VecEnv(_VecEnv):  # type: ignore[misc]
         self.envs.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of the environments, once for each, as they share it."""
+        """An attribute of the vector environment, repeated for each of the chosen ones."""
         return [getattr(self.envs, attr_name)] * len(self._chosen(indices))
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Set an attribute of all environments, which share it; of some alone it is refused."""
+        """Set an attribute of the vector environment, which all environments share.
+
+        Raises
+        ------
+        OptionError
+            If not all environments are chosen.
+        """
         if len(self._chosen(indices)) != self.num_envs:
             raise OptionError(f"environments share '{attr_name}': it is set for all or for none")
         setattr(self.envs, attr_name, value)
@@ -107,16 +114,16 @@ class VecEnv(_VecEnv):  # type: ignore[misc]
     def env_method(
         self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method of the environments, once for all; each has what it returns."""
+        """Call a method of the vector environment once; its result is repeated for each one."""
         found = getattr(self.envs, method_name)(*method_args, **method_kwargs)
         return [found] * len(self._chosen(indices))
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Never: environments of a batch have no wrappers."""
+        """False for each: environments of a batch have no wrappers."""
         return [False] * len(self._chosen(indices))
 
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
-        """A picture of each."""
+        """A picture of each environment, or None for each without render_mode="rgb_array"."""
         return self.envs.render() or [None] * self.num_envs
 
     def _chosen(self, indices: Any) -> list[int]:

@@ -1,4 +1,4 @@
-"""What environments look like: in a browser that somebody watches, or as pictures of one."""
+"""Rendering of environments: a live view in the browser, or pictures as arrays."""
 
 from __future__ import annotations
 
@@ -14,20 +14,25 @@ MODES = ("human", "rgb_array")
 
 
 class Screen:
-    """Shows a simulation as a render mode asks for it.
+    """Shows a simulation according to a render mode.
 
     Parameters
     ----------
     mode : "human", "rgb_array" or None
     size : (width, height) [pixels]
-        Of pictures.
+        Size of pictures.
     open_browser : bool
         Whether the live view opens the default browser.
 
     Attributes
     ----------
     url : str or None
-        Where to look, once a live view has begun.
+        Address of the live view, once it has been opened.
+
+    Raises
+    ------
+    OptionError
+        For an unknown mode.
     """
 
     def __init__(
@@ -42,7 +47,10 @@ class Screen:
         self._pacer: RealTimePacer | None = None
 
     def show(self, sim: Simulation, elapsed: float) -> None:
-        """Show where a simulation is, not before this time [s] since the view began."""
+        """Show a simulation in the live view, in real time.
+
+        ``elapsed`` is the simulated time [s]; the call waits until as much time has passed.
+        """
         if self._viewer is None:
             self._viewer, self._pacer = Viewer(sim.robot, open_browser=self._open), RealTimePacer()
             self.url = self._viewer.url
@@ -52,13 +60,13 @@ class Screen:
             self._pacer.wait(elapsed)
 
     def picture(self, sim: Simulation) -> NDArray[np.uint8]:
-        """A picture (height, width, 3)."""
+        """A picture, (height, width, 3) of uint8, from a headless browser."""
         if self._camera is None:
             self._camera = Camera(sim.robot, self._size)
         return self._camera.picture(sim)
 
     def close(self) -> None:
-        """End the live view and the browser."""
+        """Close the live view and the headless browser."""
         if self._viewer is not None:
             self._viewer.close()
         if self._camera is not None:

@@ -23,24 +23,25 @@ class RobotEnv(gymnasium.Env[Seen, Seen]):
     Parameters
     ----------
     robot : Mechanism, path of a model file, name of a robot, or None
-        None: the task's own.
+        None: the task's default robot.
     task : Task, its class, or the name of one of `robosim.envs.TASKS`
     render_mode : "human", "rgb_array" or None
-        The live view in the browser, or pictures from a headless one (the extra ``browser``).
+        A live view in the browser, or pictures from a headless browser (the extra ``browser``).
     limited : bool
-        Whether episodes are truncated after the task's `seconds`. `gymnasium.make` does that by
-        a wrapper of its own.
+        Whether episodes are truncated after the task's `seconds`. `gymnasium.make` sets False,
+        and wraps the environment in Gymnasium's `TimeLimit` instead.
     size : (width, height) [pixels], even
-        Of pictures.
+        Size of pictures.
     open_browser : bool
         Whether the live view opens the default browser; its address is ``screen.url``.
     **settings
-        Of the task, where it is given by its class or its name.
+        Settings of a task that is given by its class or its name.
 
     Attributes
     ----------
     episodes : Episodes
-        What takes the steps; ``episodes.batch[0]`` is its `Simulation`.
+        The batch of one environment below this interface; ``episodes.batch[0]`` is the
+        `Simulation`.
 
     Raises
     ------
@@ -75,12 +76,16 @@ class RobotEnv(gymnasium.Env[Seen, Seen]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Seen, dict[str, Any]]:
-        """Begin an episode; with a seed, the same one each time.
+        """Begin an episode; see `gymnasium.Env.reset`.
+
+        The same seed gives the same start and the same random numbers.
 
         Raises
         ------
         ClosedError
             After `close`.
+        TaskError
+            If the task gives wrong shapes, or a start that is not possible.
         """
         self._check_open()
         super().reset(seed=seed)
@@ -92,17 +97,19 @@ class RobotEnv(gymnasium.Env[Seen, Seen]):
         return self.episodes.observe(self._one)[0], {}
 
     def step(self, action: Any) -> tuple[Seen, float, bool, bool, dict[str, Any]]:
-        """Act; see `gymnasium.Env.step`.
+        """Take one action; see `gymnasium.Env.step`.
 
-        ``info`` has the terms of the reward (``reward_...``), and ``failed``: whether a step of
-        the simulation could not be solved, which truncates the episode.
+        ``info`` has the terms of the reward (``reward_...``), and ``failed``: whether a time step
+        of the simulation could not be solved. Such a failure truncates the episode.
 
         Raises
         ------
         ActionError
-            For another shape, or what is not finite or beyond the space.
+            For a wrong shape, or an entry that is not finite or not within -1 and 1.
         ClosedError, ResetNeededError
             After `close`, or before the first `reset`.
+        TaskError
+            If the task gives a wrong shape, or a value that is not finite.
         """
         self._check_open()
         if not self._begun:
@@ -121,7 +128,7 @@ class RobotEnv(gymnasium.Env[Seen, Seen]):
         return seen, float(out.reward[0]), bool(out.terminated[0]), bool(out.truncated[0]), info
 
     def render(self) -> Any:
-        """A picture (height, width, 3) of uint8 in the mode "rgb_array"; otherwise None."""
+        """A picture, (height, width, 3) of uint8, with render_mode="rgb_array"; else None."""
         self._check_open()
         if self.render_mode == "rgb_array":
             return self.screen.picture(self.episodes.batch[0])
@@ -136,6 +143,6 @@ class RobotEnv(gymnasium.Env[Seen, Seen]):
             raise ClosedError("the environment has been closed: make another one")
 
     def close(self) -> None:
-        """End the view; the environment cannot be used any more."""
+        """Close the view. The environment cannot be used afterwards."""
         self.closed = True
         self.screen.close()

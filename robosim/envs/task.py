@@ -1,4 +1,7 @@
-"""What an environment is about: a task, as functions of arrays with a row for each environment."""
+"""Tasks: start, observation, reward and end of episodes, as functions of arrays.
+
+Each array has one row for each environment.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ class Torques:
     scale : float, (na,) [N m or N], or None
         The torque of an action of 1; None: the effort limit of each joint.
     joints : tuple of names, or None
-        Of the actuated coordinates that actions drive; None: all. The others get no torque.
+        The actuated coordinates that actions drive; None: all. The others get no torque.
     """
 
     scale: ArrayLike | None = None
@@ -40,13 +43,15 @@ class Targets:
     Attributes
     ----------
     kp, kd : float or (na,) [N m/rad, N m s/rad; N/m, N s/m]
+        Gains of the PD control.
     scale : float or (na,) [rad or m]
         How far an action of 1 moves a target from the centre.
     center : (na,) [rad or m], or None
         Targets of an action of 0; None: the robot's home pose.
-    joints : as of `Torques`
+    joints : tuple of names, or None
+        The actuated coordinates that actions drive; None: all. The others get no torque.
     effort_limits : bool
-        Whether torques stay within those of the joints.
+        Whether torques are limited to the effort limits of the joints.
     implicit : bool
         Whether the gains act within the equations of a step; see `PD`.
     """
@@ -68,7 +73,7 @@ class Start(NamedTuple):
     robot : Mechanism
     n : int
     drawn : mapping of a name to (n,) or (n, k)
-        What `Task.draws` declares, of each episode.
+        The random numbers that `Task.draws` declares, for each episode.
     """
 
     robot: Mechanism
@@ -77,35 +82,35 @@ class Start(NamedTuple):
 
     @property
     def home(self) -> Array:
-        """The robot's home pose for each (n, nq), to change at will."""
+        """The robot's home pose for each episode, (n, nq): a new array that may be changed."""
         return np.tile(np.asarray(self.robot.home, dtype=float), (self.n, 1))
 
     @property
     def rest(self) -> Array:
-        """No velocity for each (n, nv), to change at will."""
+        """Zero velocities for each episode, (n, nv): a new array that may be changed."""
         return np.zeros((self.n, self.robot.nv))
 
 
 class Moment(NamedTuple):
-    """Where n environments are after an action, or after a reset.
+    """The state of n environments after an action, or after a reset.
 
     Attributes
     ----------
     robot : Mechanism
     dt : float [s]
-        From one action to the next.
+        Time from one action to the next.
     q, v : (n, nq), (n, nv)
         Joint coordinates and velocities.
-    q_before, v_before : as these
-        Before the action; after a reset the same as now.
+    q_before, v_before : (n, nq), (n, nv)
+        The same before the action; after a reset, equal to q and v.
     action, action_before : (n, na)
         The last action and the one before; zero before there is one.
     tau : (n, nu) [N m or N]
-        Torques at the beginning of the action; zero after a reset.
+        Torques over the first time step of the action; zero after a reset.
     time : (n,) [s]
-        Since the episode began.
+        Time since the episode began.
     drawn : mapping of a name to (n,) or (n, k)
-        What `Task.draws` declares.
+        The random numbers that `Task.draws` declares, for the present episodes.
     """
 
     robot: Mechanism
@@ -126,7 +131,7 @@ class Moment(NamedTuple):
         return np.asarray(self.robot.home, dtype=float)
 
     def rows(self, which: NDArray[Any]) -> Moment:
-        """Of these environments alone."""
+        """The same for a selection of environments, (k,) of int or (n,) of bool."""
         arrays = {name: getattr(self, name)[which] for name in ARRAYS}
         return self._replace(**arrays, drawn={k: a[which] for k, a in self.drawn.items()})
 
@@ -136,42 +141,43 @@ ARRAYS = ("q", "v", "q_before", "v_before", "action", "action_before", "tau", "t
 
 
 class Task:
-    """What an environment is about: how it begins, what is seen of it, what counts, when it ends.
+    """The task of an environment: start, observation, reward and end of an episode.
 
-    A task of one's own overrides `observe`, `reward`, `done` and `reset`, as far as it needs them.
-    Each is a function of arrays with a row for each environment, so that a few calls of numpy
-    serve all of them. A row must depend on that row alone: then environments do the same whether
-    there is one or a thousand. (Products by ``@`` round differently for other numbers of rows.)
+    Subclasses override `reward`, and `observe`, `done`, `reset` and others as needed. All are
+    functions of arrays with one row for each environment, so that a few numpy calls serve all
+    environments. Each row of a result must depend on the same row of the arguments only. An
+    environment then behaves the same, whatever the number of environments. (Matrix products by
+    ``@`` are rounded differently for different numbers of rows.)
 
-    Attributes are settings, which keyword arguments change for one task.
+    Class attributes are settings; keyword arguments change them for one task.
 
     Attributes
     ----------
     timestep : float [s]
-        Of the simulation.
+        Time step of the simulation.
     steps : int
-        Of the simulation for each action.
+        Time steps of the simulation for each action.
     seconds : float [s]
-        After which an episode is truncated.
-    gap : float [m] or None
-        Starts are moved up or down until the lowest contact is that far above what it may touch;
-        None: they are taken as `reset` gives them, which is much faster.
+        Time after which an episode is truncated.
+    gap : float or None [m]
+        If given, robots are moved up or down at the start until their lowest contact has this
+        gap. None: starts are taken as `reset` gives them, which is much faster.
     domain : Domain or None
-        Masses, friction and pushes, drawn for each episode; the masses and friction are those of
-        one of ``domain.robots`` robots.
+        Masses, friction and pushes, drawn for each episode. Masses and friction are those of one
+        of ``domain.robots`` robots.
     delay : (least, most) [s]
-        Of actions, drawn for each episode; rounded to steps of the simulation.
+        Delay of actions, drawn for each episode, and rounded to time steps of the simulation.
     noise : float or (no,)
-        Standard deviation of what is added to observations, normal and independent.
+        Standard deviation of the normal noise that is added to each entry of an observation.
     options : mapping
-        Of the `Simulation`, but for its timestep and lanes.
+        Options of the `Simulation`, without timestep, lanes and threads.
     sizes : (nq, nv, nu) or None
-        Those of the robots that the task is for; None: any.
+        Sizes of the robots that the task is for; None: any.
 
     Raises
     ------
     OptionError
-        For a setting that there is not, or a value that is not allowed.
+        For an unknown setting, or a value that is not allowed.
     """
 
     timestep: float = 2e-3
@@ -209,7 +215,7 @@ class Task:
 
     @classmethod
     def settings(cls) -> tuple[str, ...]:
-        """Names of the settings: class attributes that are no methods."""
+        """Names of the settings: all public class attributes that are not methods."""
         found: dict[str, None] = {}
         for one in reversed(cls.__mro__[:-1]):
             found.update(
@@ -224,7 +230,7 @@ class Task:
         return tuple(found)
 
     def check(self, robot: Mechanism) -> None:
-        """Refuse a robot that the task is not for: ModelError."""
+        """Raise a ModelError if the robot does not have the task's `sizes`."""
         sizes = robot.nq, robot.nv, robot.nu
         if self.sizes is not None and sizes != self.sizes:
             raise ModelError(
@@ -235,30 +241,39 @@ class Task:
 
     @property
     def dt(self) -> float:
-        """From one action to the next [s]."""
+        """Time from one action to the next [s]."""
         return self.timestep * self.steps
 
     @property
     def most_steps(self) -> int:
-        """Actions of an episode, until it is truncated."""
+        """Number of actions after which an episode is truncated."""
         return max(1, round(self.seconds / self.dt))
 
     def robot(self) -> Mechanism:
-        """The robot, where an environment is made without one."""
+        """The robot of environments that are made without one.
+
+        Raises
+        ------
+        OptionError
+            If the task has no default robot.
+        """
         raise OptionError(
             f"{type(self).__name__} has no default robot: pass one to the environment"
         )
 
     def control(self, robot: Mechanism) -> Torques | Targets:
-        """What actions mean."""
+        """The meaning of actions: torques, which is the default, or targets of PD control."""
         return Torques()
 
     def draws(self, robot: Mechanism) -> Draws:
-        """What is drawn for each episode, uniformly: a name to (least, most), numbers or (k,)."""
+        """Random numbers of each episode: names to (least, most), each a number or (k,).
+
+        The numbers are drawn uniformly between both; see `Start.drawn` and `Moment.drawn`.
+        """
         return {}
 
     def bounds(self, robot: Mechanism) -> tuple[ArrayLike, ArrayLike]:
-        """Least and most of observations, numbers or (no,); what is beyond is cut to them."""
+        """Smallest and largest observations, numbers or (no,); others are clipped to these."""
         return -np.inf, np.inf
 
     def reset(self, start: Start) -> tuple[Array, Array]:
@@ -266,13 +281,13 @@ class Task:
         return start.home, start.rest
 
     def observe(self, now: Moment) -> Array:
-        """What is seen (n, no); q and v as they are, if it is not overridden."""
+        """Observations (n, no): q and v, if not overridden."""
         return np.concatenate((now.q, now.v), axis=1)
 
     def reward(self, now: Moment) -> Mapping[str, Array]:
-        """Terms of the reward by name, each (n,); their sum is the reward."""
+        """Terms of the reward by name, each (n,); the reward is the sum of all terms."""
         raise NotImplementedError(f"{type(self).__name__} has no reward")
 
     def done(self, now: Moment) -> NDArray[np.bool_]:
-        """Whether episodes have come to an end (n,), as by a fall; never of time."""
+        """Whether episodes are terminated, (n,), for example by a fall; not for the time limit."""
         return np.zeros(len(now.time), dtype=bool)

@@ -26,17 +26,17 @@ Seen = NDArray[np.float32]
 
 
 class Advance(NamedTuple):
-    """What a step of all environments has led to.
+    """The result of one step of all environments.
 
     Attributes
     ----------
     seen : (n, no)
-        Of episodes that have begun anew their beginning. Not to be changed.
+        Observations; where a new episode has begun, its first one. Do not change this array.
     out : Outcome
-    stepped : (n,)
-        Whether what is told of the step belongs to the episode that is seen.
+    stepped : (n,) of bool
+        Whether the outcome belongs to the episode that is observed.
     final : (k, no)
-        The last that was seen of the episodes that are over, where others have begun in this step.
+        With SAME_STEP, the last observations of the k episodes that have ended in this step.
     """
 
     seen: Seen
@@ -48,20 +48,21 @@ class Advance(NamedTuple):
 class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
     """n robots with one task in a `BatchSimulation`, as a `gymnasium.vector.VectorEnv`.
 
-    Environment i does what a `RobotEnv` that is reset with its seed does: with ``lanes=False``
-    to the last bit, with lanes as far as the simulation's tolerance goes.
+    Environment i behaves as a `RobotEnv` that is reset with the seed of environment i. With
+    ``lanes=False`` both are equal to the bit, and with lanes within the simulation's tolerance.
 
     Parameters
     ----------
     robot, task, render_mode, size, open_browser, **settings
         As for `RobotEnv`. The live view shows the first environment.
     num_envs : int
-        A multiple of eight where lanes are used: eight robots then share vector registers.
+        Best a multiple of eight: with lanes, groups of eight environments are stepped together,
+        and the rest one by one. Otherwise a warning is issued.
     max_episode_steps : int or None
-        Actions after which episodes are truncated; None: the task's `seconds`.
+        Number of actions after which episodes are truncated; None: the task's `seconds`.
     autoreset_mode : AutoresetMode or str
-        Whether episodes that are over begin anew in the next step, in the same one, or when they
-        are reset by ``options={"reset_mask": ...}``.
+        Whether an episode that has ended is reset in the next step ("NextStep"), in the same one
+        ("SameStep"), or by ``reset(options={"reset_mask": ...})`` ("Disabled").
     lanes : bool
     threads : int or None
         As for `BatchSimulation`.
@@ -72,7 +73,7 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
         For a robot, a task or a setting that cannot be used.
     """
 
-    closed = True  # until it is made: Gymnasium closes those that could not be made as well
+    closed = True  # until __init__ has succeeded: Gymnasium closes other objects as well
 
     def __init__(
         self,
@@ -124,7 +125,7 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
         self._elapsed = 0.0
 
     def _tell_of_lanes(self) -> None:
-        """Say what it costs where environments do not fill the registers."""
+        """Issue a warning if the number of environments does not fill all lanes."""
         rest = self.num_envs % WIDTH
         if rest and self.num_envs > 1 and suits_lanes([self.episodes.batch[0].parts]):
             more = self.num_envs + WIDTH - rest
@@ -137,7 +138,7 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
 
     @property  # type: ignore[misc]
     def np_random(self) -> Any:
-        """The random numbers of each environment, a tuple of Generators."""
+        """The random number generators of the environments, a tuple of Generators."""
         return tuple(self.episodes.chance.random)
 
     def reset(
@@ -146,21 +147,26 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Seen, dict[str, Any]]:
-        """Begin episodes of all environments, or of those of a mask.
+        """Begin episodes in all environments, or in those of a mask.
 
         Parameters
         ----------
-        seed : int, n of int or None, or None
-            Of an int, environment i has the seed ``seed + i``.
+        seed : int, sequence of n int or None, or None
+            With an int, environment i has the seed ``seed + i``.
         options : mapping or None
-            "reset_mask" (n,) of bool: those that begin; of the others, what is seen now.
+            "reset_mask", (n,) of bool: the environments to reset. The others return their present
+            observations.
 
         Raises
         ------
         OptionError
-            For other seeds, or another mask.
+            For a wrong number of seeds, or a mask of another type or shape.
         ClosedError
             After `close`.
+        ResetNeededError
+            If the first reset leaves out an environment.
+        TaskError
+            If the task gives wrong shapes, or a start that is not possible.
         """
         self._check_open()
         n = self.num_envs
@@ -181,12 +187,12 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
             late = int(np.argmin(self._begun))
             raise ResetNeededError(f"environment {late} has not been reset yet: leave the mask out")
         self._watch()
-        self._seen = self._seen.copy()  # what `advance` has given stays as it is
+        self._seen = self._seen.copy()  # arrays that `advance` has returned must not change
         self._seen[which] = self.episodes.observe(which)
         return self._seen.copy(), {}
 
     def _masked(self, mask: Any) -> Rows:
-        """The numbers of environments of a mask, of all without one."""
+        """The indices of the environments of a mask, or of all if the mask is None."""
         if mask is None:
             return self.episodes.everyone
         if not (isinstance(mask, np.ndarray) and mask.dtype == bool):
@@ -199,18 +205,22 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
         return np.flatnonzero(mask)
 
     def step(self, actions: Any) -> tuple[Seen, Array, Mask, Mask, dict[str, Any]]:
-        """Act; see `gymnasium.vector.VectorEnv.step`.
+        """Take one action in each environment; see `gymnasium.vector.VectorEnv.step`.
 
-        ``info`` has the terms of the reward (``reward_...``), and ``failed``: whether a step of
-        the simulation could not be solved, which truncates the episode of that environment alone.
+        ``info`` has the terms of the reward (``reward_...``), and ``failed``: whether a time step
+        of the simulation could not be solved. Such a failure truncates the episode of that
+        environment alone.
 
         Raises
         ------
         ActionError
-            For another shape, or what is not finite or beyond the space.
-        ClosedError, ResetNeededError
-            After `close`, before the first `reset`, or where an episode that is over is not reset
-            by itself.
+            For a wrong shape, or an entry that is not finite or not within -1 and 1.
+        ClosedError
+            After `close`.
+        ResetNeededError
+            Before the first `reset`, or after the end of an episode with "Disabled".
+        TaskError
+            If the task gives a wrong shape, or a value that is not finite.
         """
         done = self.advance(actions)
         out = done.out
@@ -225,7 +235,7 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
         return done.seen.copy(), out.reward, out.terminated, out.truncated, info
 
     def advance(self, actions: Any) -> Advance:
-        """Act, and begin anew what is over: `step` as arrays, without dictionaries."""
+        """Do the same as `step`, and return arrays instead of dictionaries; raises as `step`."""
         self._check_open()
         episodes, mode = self.episodes, self.autoreset_mode
         if not self._begun.all():
@@ -258,7 +268,7 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
         return Advance(self._seen, out, stepped, final)
 
     def render(self) -> tuple[Any, ...] | None:
-        """A picture (height, width, 3) of each environment in "rgb_array"; otherwise None."""
+        """Pictures, n of (height, width, 3) uint8, with render_mode="rgb_array"; else None."""
         self._check_open()
         if self.render_mode != "rgb_array":
             return None
@@ -274,12 +284,12 @@ class RobotVectorEnv(gymnasium.vector.VectorEnv[Seen, Seen, NDArray[Any]]):
             raise ClosedError("the environments have been closed: make others")
 
     def close_extras(self, **kwargs: Any) -> None:
-        """End the view."""
+        """Close the view; Gymnasium's `close` calls this method."""
         self.screen.close()
 
 
 def _info(out: Outcome, rows: Mask) -> dict[str, Any]:
-    """What is told of environments (n,) of a mask, as Gymnasium puts infos side by side."""
+    """Infos of the environments of a mask (n,), in the form of Gymnasium's vector environments."""
     if not rows.any():
         return {}
     told: dict[str, Any] = {f"reward_{name}": term for name, term in out.terms.items()}

@@ -1,4 +1,4 @@
-"""All formulations on the same robots: errors over the timestep, and those of derivatives."""
+"""All formulations on the same robots: errors of motions and derivatives over the timestep."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def run_agreement(setup: Setup) -> Result:
                abs(orders[told][name] - order), WITHIN)
         for told in errors for name, order in ORDERS.items()
     ) + tuple(
-        Target(f"order at which A and B of {name} and Simulation meet, {told}",
+        Target(f"order at which A and B of {name} converge to those of Simulation, {told}",
                order, MEETING - WITHIN, at_least=True)
         for told, row in meeting.items() for name, order in row.items()
     )  # fmt: skip
@@ -137,8 +137,8 @@ def run_agreement(setup: Setup) -> Result:
     )
     for told, row in meeting.items():
         sentence += (
-            f". A and B of Simulation and of the others meet at orders {min(row.values()):.2f} to "
-            f"{max(row.values()):.2f}, {told}"
+            f". A and B of the others converge to those of Simulation with orders "
+            f"{min(row.values()):.2f} to {max(row.values()):.2f}, {told}"
         )
 
     def draw(figure: Figure) -> None:
@@ -148,7 +148,7 @@ def run_agreement(setup: Setup) -> Result:
         colours = dict(zip(ORDERS, (COLOURS["ours"], *OTHERS), strict=False))
         for axis, (told, label, rows) in zip(axes, shown, strict=True):
             for name, row in rows.items():
-                # The root that RIQN finds is Newton's.
+                # RIQN and Newton's method find the same root.
                 line = "x:" if name == "newton" else "o-"
                 axis.loglog(timesteps, row, line, color=colours[name], label=name)
             axis.set_xticks(timesteps, [f"{1e3 * h:g}" for h in timesteps])

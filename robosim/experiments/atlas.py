@@ -43,7 +43,7 @@ STEP = 2e-3  # of the simulation [s]
 
 
 class Task(NamedTuple):
-    """What is asked for."""
+    """Parameters of the task."""
 
     seconds: float
     steps: int
@@ -134,7 +134,7 @@ def height_of(name: str, offset: Array, at: Moment) -> Any:
 
 
 class Measured(NamedTuple):
-    """What a plan comes to, by its points and forces alone."""
+    """Quantities of a plan, computed from its points and forces alone."""
 
     gap: float  # least of all corners [m]
     slid: float  # furthest that a corner of the right foot is from where it began [m]
@@ -174,7 +174,7 @@ def tracked(plan: Trajectory) -> Log:
 
 
 def run_atlas(setup: Setup) -> Result:
-    """Plan, look at what the plan is, and track it in a simulation."""
+    """Make a plan, check the plan, and track it in a simulation."""
     task = setup.choose(FULL, QUICK)
     robot = away_from_limits()
     begin = time.perf_counter()
@@ -193,9 +193,9 @@ def run_atlas(setup: Setup) -> Result:
     targets = [
         *targets_of(plan, took),
         Target("depth of corners below the ground", -of.gap, 1e-4, "m"),
-        Target("way of the foot that stands", of.slid, 1e-6, "m"),
+        Target("slip of the standing foot", of.slid, 1e-6, "m"),
         Target("forces beyond their cones, over the weight", of.cone, 1e-6),
-        Target("the hand from the ball, at the end of the plan", of.reach, 1e-6, "m"),
+        Target("distance of hand and ball at the end of the plan", of.reach, 1e-6, "m"),
     ]
     log = plan.log(STEP)
     said = ""
@@ -207,11 +207,11 @@ def run_atlas(setup: Setup) -> Result:
             "hand_tracked": missed, "torque_tracked": float(np.abs(log.tau).max()),
             "error_tracked": float(np.abs(log.q - plan.sample(log.t)[0]).max()),
         }  # fmt: skip
-        targets.append(Target("the hand from the ball, tracked by LQR", missed, 0.02, "m"))
+        targets.append(Target("distance of hand and ball, tracked by LQR", missed, 0.02, "m"))
         said = f" Tracked by LQR, the hand ends {1e3 * missed:.1f} mm from the ball."
     sentence = (
-        f"The humanoid takes the ball in {task.seconds:g} s. IPOPT finds how in "
-        f"{plan.iterations} iterations, and poses and plan take {took:.0f} s together.{said}"
+        f"The humanoid takes the ball in {task.seconds:g} s. IPOPT finds the motion in "
+        f"{plan.iterations} iterations. Poses and motion are found in {took:.0f} s.{said}"
     )
     parameters = {
         **task._asdict(), "ball": BALL, "weights": WEIGHTS, "effort": PUSHES,

@@ -1,9 +1,9 @@
-"""Automatic differentiation of a Galerkin integrator, to compare with: a yardstick, no product.
+"""Automatic differentiation of a Galerkin integrator, only for comparison of times.
 
-Kernels are compiled for numbers that have derivatives in seven directions. Nothing is known of the
-tree: all control points are directions of their own, and matrices are dense. [Fan2018, Section 5.2]
-tells of O(n^2), O(n^3) and O(n^3) for the equations, the direction and the linearization. Here only
-the dense solve is O(n^3), and the linearization leaves out the velocities at the end.
+Kernels are compiled for numbers that have derivatives in seven directions. The structure of the
+tree is not used: each control point is a direction of its own, and matrices are dense. [Fan2018,
+Section 5.2] states O(n^2), O(n^3) and O(n^3) for equations, direction and linearization. Here only
+the dense solve is O(n^3), and the linearization omits the velocities at the end.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Automatic:
     Parameters
     ----------
     sim : MinimalSimulation
-        Of a Galerkin integrator, of hinges and slides that nothing but gravity acts on. The step
-        is that from where it is now, with the control points that its work has at each call.
+        A simulation with a Galerkin integrator, of hinges and slides under gravity alone. The step
+        begins at the present state, with the control points in its workspace at each call.
     """
 
     def __init__(self, sim: MinimalSimulation) -> None:

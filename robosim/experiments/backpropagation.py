@@ -1,4 +1,4 @@
-"""Policies whose gradients come back through the steps of a simulation."""
+"""Gradients of policies by backpropagation through the steps of a simulation."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ STEP = 1e-6  # of the central differences of what is seen and rewarded
 
 
 class Network:
-    """Layers of tanh, from what is seen (n, no) to actions (n, na) within -1 and 1.
+    """A network of tanh layers, from observations (n, no) to actions (n, na) within -1 and 1.
 
     Parameters
     ----------
     sizes : numbers of inputs, of each hidden layer, and of actions
     random : Generator
-        Of the first weights; those of the last layer are small, so that first actions are.
+        Random numbers of the initial weights. Those of the last layer are small, so that initial
+        actions are small.
     scale : float or (no,)
-        What is seen is divided by it.
+        Divisor of the observations.
     """
 
     def __init__(
@@ -99,22 +100,22 @@ class Episodes:
     Parameters
     ----------
     task : Task
-        Without delays and noise, whose `observe` and `reward` depend on coordinates, velocities,
-        the action and what is drawn, and on nothing before.
+        A task without delays and noise. Its `observe` and `reward` must depend only on the present
+        coordinates, velocities and action, and on what is drawn.
     n : int
-        Episodes at once.
+        Number of episodes at once.
     threads : int
     most : float
-        How long the gradient of an episode's rewards by the state may be. What is longer is made
-        shorter on its way back through the actions, as what is unstable or touches would drown
-        what all other episodes and actions say.
+        Largest norm of the gradient of an episode's rewards by the state. During backpropagation,
+        longer gradients are scaled down. Otherwise unstable motions and contacts would dominate
+        the sum over all episodes and actions.
     contact_speed : float or None [m/s]
-        Of the derivatives; see `TapedRollout.vjp`.
+        Smoothing of contacts in the derivatives; see `TapedRollout.vjp`.
 
     Attributes
     ----------
     sizes : (int, int)
-        Numbers of what is seen, and of actions.
+        Sizes of an observation and of an action.
     """
 
     def __init__(

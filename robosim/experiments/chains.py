@@ -82,7 +82,7 @@ def run_times(setup: Setup) -> Result:
             f"{told}: exponent of time over n, from n = {BENT} on", ours[f"exponent_{kind}"], 1.15
         ))  # fmt: skip
     sentence = "A step takes " + " and ".join(
-        f"{ours[f'us_per_link_{kind}']:.2f} us a link with {told} "
+        f"{ours[f'us_per_link_{kind}']:.2f} us per link with {told} "
         f"(time grows as n^{ours[f'exponent_{kind}']:.2f})"
         for kind, told in KINDS.items()
     )
@@ -94,7 +94,7 @@ def run_times(setup: Setup) -> Result:
             )
         sentence += f"; with {said(key, row['settings'])} it grows as " + " and ".join(
             f"n^{row[f'exponent_{kind}']:.2f} with {told}, {row[f'us_{kind}'][-1]:.0f} us at "
-            f"n = {counts[-1]} against our {ours[f'us_{kind}'][-1]:.0f}"
+            f"n = {counts[-1]} (robosim {ours[f'us_{kind}'][-1]:.0f} us)"
             for kind, told in KINDS.items()
         )
 
@@ -173,15 +173,16 @@ def run_tolerances(setup: Setup) -> Result:
     )
     last = found["maximal"]["1e-10"]["us"]
     beside = " and ".join(
-        f"{name} with {failures[name]}, and at 1e-10 for {counts[-1]} links in "
-        f"{rows['1e-10']['us'][-1] / last[-1]:.1f} times the time of a step"
+        f"{name} {failures[name]} failures, and "
+        f"{rows['1e-10']['us'][-1] / last[-1]:.1f} times the time of a step of {counts[-1]} links "
+        "at 1e-10"
         for name, rows in found.items()
         if name != "maximal" and np.isfinite(rows["1e-10"]["us"][-1])
     )
     sentence = (
         f"{steps} steps of chains of {counts[0]} to {counts[-1]} hinges converge at tolerances of "
-        f"1e-6, 1e-8 and 1e-10 m/s with {failures['maximal']} failures; Newton iterations a step: "
-        f"{iterations}. In joint coordinates they converge by {beside}"
+        f"1e-6, 1e-8 and 1e-10 m/s with {failures['maximal']} failures; Newton iterations per "
+        f"step: {iterations}. Failures and times in joint coordinates: {beside}"
     )
 
     def draw(figure: Figure) -> None:
@@ -203,7 +204,7 @@ def run_tolerances(setup: Setup) -> Result:
          "failures": failures},
         {},
         targets,
-        sentence + ". MuJoCo has no equation to solve on a tree, and so no tolerance.",
+        sentence + ". MuJoCo solves no equation for a tree, and so has no tolerance.",
         draw,
     )  # fmt: skip
 

@@ -1,8 +1,8 @@
-"""Hermite-Simpson collocation as an integrator in time, compiled, to compare with.
+"""Hermite-Simpson collocation as a compiled integrator, for comparison.
 
-The accelerations at the middle and at the end of a step are found by iteration: from these follow
-velocities and coordinates there, and from these the accelerations anew. Each iteration leaves a
-part of the order of (dt w)^2 / 12 for motions of angular frequency w.
+The accelerations at the middle and at the end of a step are found by fixed-point iteration.
+Accelerations determine velocities and coordinates, which determine new accelerations. For motions
+of angular frequency w, each iteration reduces the error by a factor of about (dt w)^2 / 12.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def place_points(at, dt):
 
 @kernel
 def collocate(on, at):
-    """A step; iterations, or -1 where they do not end."""
+    """Take a step, and return the number of iterations, or -1 without convergence."""
     n, dt = at.q.shape[1], on.options.dt
     for iteration in range(1, MOST + 1):
         place_points(at, dt)
@@ -113,14 +113,14 @@ def collocated(sim: MinimalSimulation, steps: int) -> Array:
     Parameters
     ----------
     sim : MinimalSimulation
-        Of a tree of joints with one coordinate, under gravity alone: it gives the state, the
-        timestep and the tolerance [rad/s or m/s], and serves as scratch memory.
+        A simulation of a tree of joints with one coordinate each, under gravity alone. Its state,
+        timestep and tolerance [rad/s or m/s] are used, and it serves as scratch memory.
     steps : int
 
     Raises
     ------
     ConvergenceError
-        Where iterations do not end.
+        If the iterations do not converge.
     """
     parts = sim.engine.parts
     segments = parts.model.segments

@@ -52,13 +52,13 @@ def run_newton(setup: Setup) -> Result:
     iterations = max(len(row) for row in rows.values())
     targets = (
         Target("largest r_next / r^2 of an iteration, r in m/s", max(ratios), 1.0),
-        Target("iterations to 1e-12 m/s, most of all lengths", iterations, 5),
+        Target("iterations to 1e-12 m/s, largest number", iterations, 5),
         Target("residual at the end", max(row[-1] for row in rows.values()), FLOOR, "m/s"),
     )
     told = "; ".join(f"n = {n}: " + ", ".join(f"{r:.0e}" for r in row) for n, row in rows.items())
     sentence = (
-        f"Every Newton iteration at least doubles the digits of the residual [m/s] ({told}), "
-        f"whatever the number of links: r_next <= {max(ratios):.2f} r^2."
+        f"For any number of links, each Newton iteration at least doubles the digits of the "
+        f"residual [m/s]: r_next <= {max(ratios):.2f} r^2 ({told})."
         if targets[0].reached
         else f"Newton's method does not double the digits in every iteration: {told}."
     )

@@ -1,4 +1,4 @@
-"""A damped pendulum: how fast the energy should go (Fig. 7c)."""
+"""A damped pendulum: the energy beside that of the exact motion (Fig. 7c)."""
 
 from __future__ import annotations
 
@@ -94,12 +94,12 @@ def run_damped(setup: Setup) -> Result:
         return f"off by {at}"
 
     sentence = (
-        f"Of A, our energy is {told('order 2')} with order 2 (measured "
-        f"{second['measured_order']:.2f}) and {told('order 4')} with order 4 (measured "
+        f"Errors of the energy in units of A: robosim of order 2 is {told('order 2')} (measured "
+        f"order {second['measured_order']:.2f}), of order 4 {told('order 4')} (measured order "
         f"{fourth['measured_order']:.2f})"
     )
     for key, row in peers.items():
-        sentence += f"; that of {said(key, str(row['settings']))} {told(key)}"
+        sentence += f"; {said(key, str(row['settings']))} is {told(key)}"
 
     def draw(figure: Figure) -> None:
         axes = panels(figure, 1, 3)[0]

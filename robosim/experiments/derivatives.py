@@ -1,9 +1,9 @@
 """Derivatives of steps beside central differences, on random states of several robots.
 
-A difference counts where all three of its steps have the same contacts, which is told by their
-modes, never by the error. Its length is that of a change of positions; velocities, torques and
-parameters change as far as moves as much. Of several lengths the best one counts, as a short
-difference is lost in rounding and a long one in curvature.
+A difference counts if all three of its steps have the same contacts, as their modes show. The
+length of a difference is that of a change of positions; velocities, torques and parameters change
+so much that positions move as far. The best of several lengths counts, as rounding errors dominate
+for short differences, and curvature for long ones.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ QUICK = ("A1 standing", "A1 landing")  # they have the same kernels
 
 
 class Case(NamedTuple):
-    """A state to take derivatives in, a PD that acts in the step, and parameters, if any."""
+    """A state at which derivatives are taken, the PD of the step, and parameters, if any."""
 
     sim: Simulation
     controller: PD | None = None
@@ -57,7 +57,7 @@ class Case(NamedTuple):
 
 
 class States(NamedTuple):
-    """Where the states of a group come from, and by what lengths they are compared."""
+    """Source of the states of a group, and the lengths of differences."""
 
     draw: Callable[[np.random.Generator], Case]
     lengths: tuple[float, ...] = LENGTHS
@@ -65,24 +65,25 @@ class States(NamedTuple):
 
 @dataclass
 class Group:
-    """What came of the states of a group.
+    """Results for the states of a group.
 
     Attributes
     ----------
     lengths : tuple of float
-        Of the differences.
-    states, columns, compared : int
-        Of the columns those of which at least one difference crosses no change of a contact.
-    crossing : int
-        Columns of which none does.
+        Lengths of the differences.
+    states, columns : int
+        Number of states, and of all columns of derivatives.
+    compared, crossing : int
+        Number of columns for which contacts are constant within at least one difference, and of
+        those for which contacts change within all differences.
     unsolved : int
-        Differences of which a step was not solved together with its derivatives.
+        Number of differences with a step that could not be solved with its derivatives.
     worst : float
-        Largest error of a column at its best length, over the largest derivative in it.
+        Largest error of a column at its best length, over its largest derivative.
     where : str
-        And the column.
+        The column with this error.
     errors : list of (columns, lengths)
-        NaN where a difference crosses a change.
+        NaN where contacts change within a difference.
     """
 
     lengths: tuple[float, ...]
@@ -115,14 +116,14 @@ class Group:
         return [float(np.quantile(row, part)) if len(row) else np.nan for row in columns]
 
     def to_dict(self) -> dict[str, Any]:
-        """As it stands in the results."""
+        """The group in the form of the JSON file."""
         names = ("lengths", "states", "columns", "compared", "crossing", "unsolved", "worst")
         told: dict[str, Any] = {name: getattr(self, name) for name in (*names, "where")}
         return told | {"largest": self.by_length(1.0), "median": self.by_length(0.5)}
 
 
 def signature(contacts: tuple[ContactMode, ...]) -> tuple[tuple[str, str, str, bool], ...]:
-    """What tells whether two steps have the same contacts."""
+    """A value that is equal for two steps with the same contacts."""
     return tuple((one.body, one.other, one.mode, one.inside) for one in contacts)
 
 
@@ -227,7 +228,7 @@ def pushed(robot: Mechanism, rng: np.random.Generator, **options: Any) -> Simula
 
 
 def landing(robot: Mechanism, rng: np.random.Generator) -> Case:
-    """About the time at which the first feet touch the ground."""
+    """Near the time at which the first feet touch the ground."""
     sim = simulation(robot)
     q, v = np.array(robot.home), 0.3 * rng.normal(size=robot.nv)
     q[2] += (fall := rng.uniform(0.02, 0.06))
@@ -239,7 +240,7 @@ def landing(robot: Mechanism, rng: np.random.Generator) -> Case:
 
 
 def servoed(robot: Mechanism, rng: np.random.Generator, implicit: bool) -> Case:
-    """On its feet, with a PD that pulls elsewhere."""
+    """Standing, with a PD whose targets are elsewhere."""
     sim = after(pushed(robot, rng), rng, (0.05, 0.4), "stand")
     kp, kd = rng.uniform(20.0, 100.0), rng.uniform(0.5, 2.0)
     target = sim.q[7:] + 0.05 * rng.normal(size=robot.nu)
@@ -247,7 +248,7 @@ def servoed(robot: Mechanism, rng: np.random.Generator, implicit: bool) -> Case:
 
 
 def at_limits(robot: Mechanism, rng: np.random.Generator) -> Case:
-    """High above the ground, a third of the joints moving into one of their limits."""
+    """High above the ground, with a third of the joints moving into a limit."""
     sim = simulation(robot)
     q, v = np.array(robot.home), 0.3 * rng.normal(size=robot.nv)
     q[2] += 2.0
@@ -278,7 +279,7 @@ def on_terrain(robot: Mechanism, rng: np.random.Generator) -> Case:
 
 
 def groups() -> dict[str, States]:
-    """All that can be run here, by name."""
+    """All groups whose robots are installed, by name."""
     a1 = load("a1")
     hip = next(joint for joint in a1.joints if joint.name == "FR_hip_joint")
     soft = replace(hip, damping=0.1, armature=0.01)
@@ -318,7 +319,7 @@ def compared(name: str, states: States, count: int, seed: int = 1) -> Group:
 
 
 def run_linearize(setup: Setup) -> Result:
-    """Derivatives of steps beside central differences, and what they cost."""
+    """Derivatives of steps beside central differences, and their computing times."""
     count = setup.choose(100, 1)
     found: dict[str, Group] = {}
     times: dict[str, dict[str, float]] = {}
@@ -365,7 +366,7 @@ def run_linearize(setup: Setup) -> Result:
 
 
 def _times(states: States, calls: int) -> dict[str, float]:
-    """What a linearization of the first state of a group costs [us], beside steps."""
+    """Times [us] of a linearization at the first state of a group, and of a step."""
     case = states.draw(np.random.default_rng(1))
     linearizer = MaximalLinearizer(case.sim, None, (), False)
     linearizer.at(case.sim, None, None)

@@ -1,4 +1,4 @@
-"""What the pictures have in common: colours, axes, legends."""
+"""Common parts of the pictures: colours, axes, legends."""
 
 from __future__ import annotations
 

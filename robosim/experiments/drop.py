@@ -43,7 +43,7 @@ def run_cube(setup: Setup) -> Result:
             peer = MuJoCoRun(robot, dt, chosen)
             peer.set_state(q)
             _, (q_read,) = peer.sample(round(seconds / dt), 1, peer.data.qpos.copy)
-            # Upright all the way, so the height says the gap, in the air too.
+            # The cube stays upright, so its height determines the gap, also in the air.
             gaps.setdefault(key, []).append(q_read[:, 2] - EDGE / 2)
     numbers = {
         key: {
@@ -64,12 +64,12 @@ def run_cube(setup: Setup) -> Result:
         Target("largest resting gap", resting, 50e-6, "m"),
     )
     sentence = (
-        f"Dropped from {heights[0]:g} to {heights[-1]:g} m at 10 ms the cube's gap is never below "
-        f"{lowest:.1e} m and rests at {resting:.1e} m"
+        f"For drops from {heights[0]:g} to {heights[-1]:g} m at 10 ms, the cube's smallest gap is "
+        f"{lowest:.1e} m, and the gap at rest {resting:.1e} m"
     )
     for key, row in peers.items():
         deepest = -1e2 * min(row["lowest_gap_m"])
-        sentence += f"; {said(key, row['settings'])} sinks by up to {deepest:.2f} cm"
+        sentence += f"; {said(key, row['settings'])} penetrates by up to {deepest:.2f} cm"
 
     def draw(figure: Figure) -> None:
         axes = panels(figure, 1, 2)[0]

@@ -104,7 +104,7 @@ class Peer:
 
 
 def ours(n: int, steps: int, lanes: bool = True) -> Callable[[int], None]:
-    """A step of n environments of ours; `steps` of the simulation for an action."""
+    """A step of n environments of robosim, with `steps` time steps for each action."""
     from robosim.envs import RobotVectorEnv
 
     task = straight(steps=steps)
@@ -116,7 +116,7 @@ def ours(n: int, steps: int, lanes: bool = True) -> Callable[[int], None]:
 
 
 def per_second(step: Callable[[int], None], n: int, seconds: float) -> float:
-    """Environment steps per second: the median of seven stretches."""
+    """Environment steps per second: the median of seven runs."""
     step(0)
     rates = []
     for _ in range(7):
@@ -129,7 +129,7 @@ def per_second(step: Callable[[int], None], n: int, seconds: float) -> float:
 
 
 def around_physics(n: int, steps: int, seconds: float) -> float:
-    """The part of an environment's step that is not physics."""
+    """The fraction of an environment step's time that is not physics."""
     from robosim.envs import RobotVectorEnv
 
     envs = RobotVectorEnv(
@@ -170,12 +170,12 @@ def run_speed(setup: Setup) -> Result:
     around = around_physics(counts[-2 if len(counts) > 2 else -1], 20, seconds)
     targets = [Target("part of a step of 20 that is not physics", around, 0.1)]
     told = ", ".join(f"{n}: {rate:.0f}" for n, rate in zip(counts, rates["robosim"], strict=True))
-    sentence = f"Environment steps per second and core of A1Walk by number of environments: {told}"
+    sentence = f"Steps of A1Walk per second and core, by number of environments: {told}"
     if theirs and 64 in counts:
         k = counts.index(64)
         ratio = rates["robosim"][k] / theirs["mujoco, batch"][k]
         targets.append(Target("of mujoco.batch at 64", ratio, 4.0, "times", at_least=True))
-        sentence += f"; at 64 that is {ratio:.2f} times mujoco.batch"
+        sentence += f"; at 64, {ratio:.2f} times the rate of mujoco.batch"
     sentence += f". Of a step of 20, {100 * around:.0f} % are not physics."
 
     def draw(figure: Figure) -> None:

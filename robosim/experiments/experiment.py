@@ -1,4 +1,4 @@
-"""What an experiment is, and what it leaves: targets, numbers, a sentence and a picture."""
+"""Experiments and their results: targets, numbers, a summary and a picture."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """A number that ours must keep to.
+    """A limit for a measured number of robosim.
 
     Attributes
     ----------
@@ -23,9 +23,9 @@ class Target:
         What is measured, with the conditions.
     measured, limit : float
     unit : str
-        Of both; empty for a plain number.
+        Unit of both; empty for a plain number.
     at_least : bool
-        Whether the limit is the smallest value allowed rather than the largest.
+        Whether the limit is the smallest allowed value instead of the largest.
     """
 
     what: str
@@ -36,13 +36,13 @@ class Target:
 
     @property
     def reached(self) -> bool:
-        """Whether it was kept to; a measurement that is not a number never is."""
+        """Whether the measured number is within the limit; NaN never is."""
         if self.at_least:
             return self.measured >= self.limit
         return self.measured <= self.limit
 
     def to_dict(self) -> dict[str, Any]:
-        """As it stands in the JSON file."""
+        """The target in the form of the JSON file."""
         return {
             "what": self.what,
             "sense": "at least" if self.at_least else "at most",
@@ -55,16 +55,16 @@ class Target:
 
 @dataclass(frozen=True)
 class Setup:
-    """How an experiment is to be run.
+    """Options of a run of an experiment.
 
     Attributes
     ----------
     quick : bool
         Shorter runs and fewer points, for tests.
     mujoco : bool
-        Whether MuJoCo is there and shall run beside ours.
-    note : callable
-        Told what is being run, in a few words.
+        Whether MuJoCo is installed, and runs beside robosim.
+    note : callable(str)
+        Called with a short text about the present part of the run.
     """
 
     quick: bool = False
@@ -72,28 +72,29 @@ class Setup:
     note: Callable[[str], None] = field(default=lambda text: None)
 
     def choose(self, full: Any, quick: Any) -> Any:
-        """The value for this length of run."""
+        """One of two values: for a full run, or for a quick one."""
         return quick if self.quick else full
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a run of an experiment came to.
+    """The result of an experiment.
 
     Attributes
     ----------
     parameters, ours : mapping
-        Numbers and strings, lists and mappings of them.
+        Parameters, and results of robosim: numbers and strings, lists and mappings of these.
     peers : mapping of str to mapping
-        ``mujoco_default`` and ``mujoco_best``, each with its ``settings``; empty without MuJoCo.
+        Results of ``mujoco_default`` and ``mujoco_best``, each with its ``settings``; empty without
+        MuJoCo.
     targets : tuple of Target
-        What ours must keep to.
+        Limits for results of robosim.
     sentence : str
-        What the run shows, made from the numbers.
+        A summary with the main numbers.
     draw : callable(figure) or None
-        Draws the picture; None where there is nothing to draw.
-    record : callable() -> recording, or None
-        Makes what NAME.html replays.
+        Draws the picture; None: there is none.
+    record : callable() -> Recorder, or None
+        Makes the recording for NAME.html.
     """
 
     parameters: Mapping[str, Any]
@@ -106,22 +107,22 @@ class Result:
 
     @property
     def reached(self) -> bool:
-        """Whether every target was."""
+        """Whether all targets are reached."""
         return all(target.reached for target in self.targets)
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure of a paper, or a claim, that can be run again.
+    """A figure of a paper, or a claim, that can be reproduced.
 
     Attributes
     ----------
     names : tuple of str
-        The first is its own; the others are the same figure in another paper.
+        The experiment's name, then names of the same figure in other papers.
     title : str
-        One line for a listing.
+        One line for a list of experiments.
     claim : str
-        What ours must show, in a sentence.
+        The expected result of robosim, in a sentence.
     run : callable(setup) -> Result
     """
 
@@ -132,7 +133,7 @@ class Experiment:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON can hold it: numpy's numbers and arrays too, what is not finite as None."""
+    """A value for JSON: numpy's numbers and arrays are converted; NaN and infinity become None."""
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if hasattr(value, "tolist"):

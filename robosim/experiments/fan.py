@@ -57,7 +57,7 @@ def run_newton(setup: Setup) -> Result:
     newton, group, riqn = ours.values()
     fewer = np.max(np.divide((newton["iterations"], group["iterations"]), riqn["iterations"]))
     targets = (
-        Target("least success of Newton's method over all timesteps", min(newton["success"]), 0.5,
+        Target("smallest success rate of Newton's method", min(newton["success"]), 0.5,
                at_least=True),
         Target(
             "successes of Newton's method over those of RIQN at the largest timestep",
@@ -66,14 +66,14 @@ def run_newton(setup: Setup) -> Result:
         Target("iterations of Newton's method over those of RIQN, largest", float(fewer), 1.0),
     )  # fmt: skip
     sentence = (
-        f"At {timesteps[-1]:g} s Newton's method solves {100 * newton['success'][-1]:.0f} % of the "
-        f"steps of {links} links on the trapezoidal rule, "
-        f"{100 * group['success'][-1]:.0f} % on the group, and RIQN "
-        f"{100 * riqn['success'][-1]:.0f} %; at {timesteps[0]:g} s they take "
+        f"Steps of {links} links by Newton's method on the trapezoidal rule, by Newton's method on "
+        f"the group, and by RIQN. Solved at {timesteps[-1]:g} s: "
+        f"{100 * newton['success'][-1]:.0f}, {100 * group['success'][-1]:.0f} and "
+        f"{100 * riqn['success'][-1]:.0f} %. Iterations at {timesteps[0]:g} s: "
         f"{newton['iterations'][0]:.1f}, {group['iterations'][0]:.1f} and "
-        f"{riqn['iterations'][0]:.1f} iterations, at {timesteps[-1]:g} s "
-        f"{newton['iterations'][-1]:.1f}, {group['iterations'][-1]:.1f} and "
-        f"{riqn['iterations'][-1]:.1f}, in {newton['us'][-1]:.0f}, {group['us'][-1]:.0f} and "
+        f"{riqn['iterations'][0]:.1f}; at {timesteps[-1]:g} s: {newton['iterations'][-1]:.1f}, "
+        f"{group['iterations'][-1]:.1f} and {riqn['iterations'][-1]:.1f}. Times at "
+        f"{timesteps[-1]:g} s: {newton['us'][-1]:.0f}, {group['us'][-1]:.0f} and "
         f"{riqn['us'][-1]:.0f} us."
     )
 

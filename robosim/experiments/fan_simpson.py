@@ -68,7 +68,7 @@ def run_simpson(setup: Setup) -> Result:
             "timesteps_s": row,
             "mean_error_rad": errors[name].mean(axis=1),
             "cpu_seconds": times[name].mean(axis=1),
-            # Some starts are chaotic, and have the mean to themselves.
+            # Some starts are chaotic, and dominate the mean.
             "measured_order": float(
                 np.median([exponent(row[-2:], e[-2:]) for e in errors[name].T])
             ),
@@ -85,12 +85,11 @@ def run_simpson(setup: Setup) -> Result:
     slower = simpson["cpu_seconds"] / theirs["cpu_seconds"]
     told = ", ".join(f"{row['measured_order']:.2f} ({name})" for name, row in ours.items())
     sentence = (
-        f"Over {seconds:g} s of {links} links from {starts} starts the orders are {told}, by the "
-        "two smallest timesteps and in the median: that of Hermite-Simpson is not three as "
-        "printed. Its "
-        f"error is {share.min():.2g} to {share.max():.2g} times that of the Simpson integrator, "
-        f"and a step by iteration takes {1 / slower.max():.2g} to {1 / slower.min():.2g} times "
-        "the time."
+        f"For {seconds:g} s of {links} links from {starts} starts, the median orders at the two "
+        f"smallest timesteps are {told}. So the order of Hermite-Simpson is not three, as printed. "
+        f"The error of Hermite-Simpson is {share.min():.2g} to {share.max():.2g} times that of the "
+        "Simpson integrator. A step of Hermite-Simpson, solved by fixed-point iteration, takes "
+        f"{1 / slower.max():.2g} to {1 / slower.min():.2g} times the time."
     )
 
     def draw(figure: Figure) -> None:

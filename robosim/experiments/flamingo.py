@@ -38,7 +38,7 @@ STEP = 1e-3  # of the simulation [s]
 
 
 class Task(NamedTuple):
-    """What is asked for."""
+    """Parameters of the task."""
 
     seconds: float
     steps: int
@@ -114,12 +114,12 @@ def off_obstacle(body: str, point: tuple[float, float, float], middle: float, at
 
 
 def inside(position: Any, middle: float) -> Any:
-    """1 on the ellipse that stands for the obstacle, less inside."""
+    """A value that is 1 on the ellipse of the obstacle, and less inside."""
     return ((position[0] - middle) / HALF) ** 2 + (position[2] / HEIGHT) ** 2
 
 
 class Measured(NamedTuple):
-    """What a plan comes to, by its points and forces alone."""
+    """Quantities of a plan, computed from its points and forces alone."""
 
     gap: float  # least of all contacts [m]
     clearance: float  # least, of `inside`
@@ -158,7 +158,7 @@ def tracked(plan: Trajectory) -> Log:
 
 
 def run_flamingo(setup: Setup) -> Result:
-    """Plan, look at what the plan is, and track it in a simulation."""
+    """Make a plan, check the plan, and track it in a simulation."""
     task = setup.choose(FULL, QUICK)
     robot = builders.flamingo()
     problem = problem_of(robot, task)
@@ -189,7 +189,7 @@ def run_flamingo(setup: Setup) -> Result:
         Target("depth of contacts below the ground", -of.gap, 1e-4, "m"),
         Target("forces over the weight, times gaps", of.complementarity, 2 * task.stages[-1], "m"),
         Target("forces beyond their cones, over the weight", of.cone, 1e-6),
-        Target("the body's place at the end, tracked by LQR", ours["end_error"], 0.02, "m"),
+        Target("position error at the end, tracked by LQR", ours["end_error"], 0.02, "m"),
     ]
     if task.obstacle:
         clear = Target("feet on the obstacle's ellipse (1) or off it", of.clearance, 1 - 1e-6)
@@ -197,7 +197,7 @@ def run_flamingo(setup: Setup) -> Result:
     over = f" over an obstacle of {HEIGHT:g} m" if task.obstacle else ""
     sentence = (
         f"The biped starts at {SPEED:g} m/s and goes {task.distance:g} m in {task.seconds:g} s"
-        f"{over}. IPOPT finds that in {plan.iterations} iterations and {took:.0f} s. "
+        f"{over}. IPOPT finds the motion in {plan.iterations} iterations and {took:.0f} s. "
         f"Tracked by LQR, the body ends {1e3 * ours['end_error']:.0f} mm from the plan."
     )
     parameters = {

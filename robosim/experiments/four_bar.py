@@ -113,12 +113,12 @@ def run_four_bar(setup: Setup) -> Result:
         where = "stays on the branch" if left is None else f"leaves the branch at {left:.2f} s"
         return (
             f"{where} through {row['singular_crossings_passed']} of {crossings} singular "
-            f"crossings, with an energy error of up to {100 * row['largest_energy_error']:.2g} % "
-            f"of A, a closure of {row['closure_m']:.1e} m and an angle that is off by up to "
-            f"{row['largest_angle_error_rad']:.2g} rad"
+            f"crossings, with errors of up to {100 * row['largest_energy_error']:.2g} % of A in "
+            f"the energy, {row['closure_m']:.1e} m in the closure and "
+            f"{row['largest_angle_error_rad']:.2g} rad in the angle"
         )
 
-    sentence = f"At {1e3 * steps[0]:g} ms our linkage {told(ours[first])}"
+    sentence = f"At {1e3 * steps[0]:g} ms robosim {told(ours[first])}"
     for key, row in peers.items() if setup.mujoco else ():
         sentence += f"; {said(key, row['settings'])} {told(row[first])}"
 

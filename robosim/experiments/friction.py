@@ -84,7 +84,7 @@ def run_friction(setup: Setup) -> Result:
             row["failures"] += [failure] if failure else []
         t, way = lines[key, "below"]
         row["creep_m"] = way[-1]
-        # What a soft contact gives way to while it settles is not creep.
+        # The settling of a soft contact is not creep.
         row["creep_after_1_s_m"] = way[-1] - way[np.searchsorted(t, 1.0 - DT / 2)]
         row["slide_m"] = lines[key, "above"][1][-1]
         row["slide_relative_error"] = row["slide_m"] / exact_slide - 1.0
@@ -109,12 +109,13 @@ def run_friction(setup: Setup) -> Result:
     def told(row: Any) -> str:
         ends = " and ".join(f"{1e3 * e:+.2f} mm {n}" for n, e in row["stopping_error_m"].items())
         return (
-            f"stops {ends} from the exact place, creeps {row['creep_m']:.1e} m in {seconds:g} s "
-            f"({row['creep_after_1_s_m']:.1e} m after the first) below the angle of friction and "
-            f"slides {100 * row['slide_relative_error']:+.2f} % off above it"
+            f"stops {ends} from the exact position; below the angle of friction creeps "
+            f"{row['creep_m']:.1e} m in {seconds:g} s ({row['creep_after_1_s_m']:.1e} m after the "
+            f"first second); above it slides with an error of "
+            f"{100 * row['slide_relative_error']:+.2f} %"
         )
 
-    sentence = f"Our box {told(ours)}"
+    sentence = f"The box of robosim {told(ours)}"
     for key, row in numbers.items():
         sentence += f"; {SAID[key]} {told(row)}"
 

@@ -1,4 +1,4 @@
-"""Times of a Galerkin integrator by links, beside automatic differentiation: [Fan2018, Fig. 2]."""
+"""Times of a Galerkin integrator and of automatic differentiation by links: [Fan2018, Fig. 2]."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def run_growth(setup: Setup) -> Result:
                    abs(growth["ours"][name] - power), WITHIN)
             for name, power in WHAT.items()
         ),
-        Target("from automatic differentiation, relative", apart, 1e-7),
+        Target("difference from automatic differentiation, relative", apart, 1e-7),
     )  # fmt: skip
     told = ", ".join(
         f"{name} n^{growth['ours'][name]:.2f} and n^{growth['automatic'][name]:.2f}"
@@ -97,9 +97,9 @@ def run_growth(setup: Setup) -> Result:
     )
     faster = ", ".join(f"{theirs[name][-1] / ours[name][-1]:.3g}" for name in WHAT)
     sentence = (
-        f"From {counts[last[0]]} to {counts[-1]} links the times of the Simpson integrator, ours "
-        f"and by automatic differentiation, grow as: {told}. At {counts[-1]} links the latter take "
-        f"{faster} times as long."
+        f"From {counts[last[0]]} to {counts[-1]} links, the times of robosim's Simpson integrator "
+        f"and of automatic differentiation grow as: {told}. At {counts[-1]} links, automatic "
+        f"differentiation takes {faster} times as long."
     )
 
     def draw(figure: Figure) -> None:

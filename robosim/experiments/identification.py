@@ -1,4 +1,4 @@
-"""The A1 with a load on its trunk, on slippery ground: what a log with noise tells of both."""
+"""Identification of the load and of the ground's friction of an A1, from a log with noise."""
 
 from __future__ import annotations
 
@@ -109,10 +109,10 @@ def run(setup: Setup) -> Result:
             Target(f"largest error ({worst})", percent[worst], WITHIN, "%"),
             Target("all errors together, in standard deviations", together, DEVIATIONS),
         ),
-        f"From {seconds:g} s of a log with noise, {len(NAMES)} parameters of the A1 are found to "
-        f"{percent[worst]:.2g} % and, together, {together:.2g} standard deviations "
-        f"({sigmas[farthest]:.2g} for {farthest} alone), in "
-        f"{len(found.costs) - 1} iterations and {took:.0f} s ({found.status}).",
+        f"From {seconds:g} s of a log with noise, {len(NAMES)} parameters of the A1 are found in "
+        f"{len(found.costs) - 1} iterations and {took:.0f} s ({found.status}). The largest error is "
+        f"{percent[worst]:.2g} %. All errors together are as unlikely as one of {together:.2g} "
+        f"standard deviations; the largest one alone has {sigmas[farthest]:.2g} ({farthest}).",
         partial(_draw, found, known),
     )  # fmt: skip
 
@@ -120,8 +120,8 @@ def run(setup: Setup) -> Result:
 def _together(found: Identified, errors: dict[str, float]) -> float:
     """Errors of all parameters as one of a single parameter that is as unlikely.
 
-    By two standard deviations a parameter is off in one log of 22. Of six, one is in every fourth
-    log, so that they are judged by the ellipsoid of their covariance.
+    A single parameter is off by two standard deviations in one log of 22, but one of six is in
+    every fourth log. So all are judged by the ellipsoid of their covariance.
     """
     from scipy.stats import chi2
 

@@ -105,13 +105,14 @@ def run_energy(setup: Setup) -> Result:
             if "Euler" not in name:
                 axes[1].plot(t, error, lw=0.8, color=colour, label=name)
         finish(axes[0], "time [s]", "(E - E0) / A", "ten links, 1 ms")
-        finish(axes[1], "time [s]", "(E - E0) / A", "ours alone")
+        finish(axes[1], "time [s]", "(E - E0) / A", "robosim only")
 
     sentence = (
-        f"In {round(seconds / DT)} steps of ten links the energy stays within {best:.1e} of A, "
-        f"and rises by {rise:.1e} at the most; the semi-implicit Euler method is off by "
-        f"{euler:.1e}, of which its trend is {ours['semi_implicit_euler']['trend_over_A']:.1e}; by "
-        "velocities from differences of positions RIQN would seem to be off by "
+        f"In {round(seconds / DT)} steps of ten links, the error of the energy is at most "
+        f"{best:.1e} of A, and its trend at most {rise:.1e}. The semi-implicit Euler method has an "
+        f"error of {euler:.1e}, with a trend of "
+        f"{ours['semi_implicit_euler']['trend_over_A']:.1e}. With velocities from differences of "
+        "positions, RIQN would seem to have an error of "
         f"{ours['riqn']['largest_by_differences_over_A']:.1e}."
     )
     parameters = {"timestep_s": DT, "links": LINKS, "seconds": seconds, "A_J": scale}
@@ -186,11 +187,12 @@ def run_convergence(setup: Setup) -> Result:
     )
     told = ", ".join(f"{factor:.2g} at {timestep:g} s" for timestep, factor in factors.items())
     sentence = (
-        f"From zero, a step of {LONG} links converges quadratically by Newton's method, at orders "
-        f"of {', '.join(f'{found:.2f}' for found in orders.values())}, and linearly by RIQN: an "
-        f"iteration leaves {told}, which falls as the timestep to the power of {falls:.1f}. In a "
-        f"run of ten links at 1 ms they take {iterations['newton']:.2f} and "
-        f"{iterations['riqn']:.2f} iterations a step."
+        f"From zero, Newton's method converges quadratically in a step of {LONG} links, with the "
+        f"orders {', '.join(f'{found:.2f}' for found in orders.values())}. RIQN converges "
+        f"linearly: an iteration reduces the residual by the factor {told}. This factor falls as "
+        f"the timestep to the power {falls:.1f}. In a run of ten links at 1 ms, Newton's method "
+        f"takes {iterations['newton']:.2f} iterations per step, and RIQN "
+        f"{iterations['riqn']:.2f}."
     )
 
     def draw(figure: Figure) -> None:

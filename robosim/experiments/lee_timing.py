@@ -81,18 +81,18 @@ def run_timing(setup: Setup) -> Result:
         )
 
     sentence = (
-        f"The time of a step grows as n^{growth[ours[0]]:.2f} with RIQN and as "
-        f"n^{growth[ours[1]]:.2f} with the exact direction, on DRNEA; dense Newton grows as "
-        f"n^{growth[_name('DRNEA', 'Newton')]:.2f}, and on SVI as "
-        f"n^{growth[_name('SVI', 'Newton')]:.2f}. SVI over DRNEA, with RIQN for both: "
-        f"{told(schemes['RIQN'], PRINTED_SCHEME)}; with Newton's method for both: "
-        f"{told(schemes['Newton'], PRINTED_SCHEME)}. Newton over RIQN, on DRNEA: "
+        f"On DRNEA the time of a step grows as n^{growth[ours[0]]:.2f} with RIQN, as "
+        f"n^{growth[ours[1]]:.2f} with the exact direction, and as "
+        f"n^{growth[_name('DRNEA', 'Newton')]:.2f} with dense Newton; on SVI with dense Newton as "
+        f"n^{growth[_name('SVI', 'Newton')]:.2f}. Ratio of times of SVI and DRNEA, both with RIQN: "
+        f"{told(schemes['RIQN'], PRINTED_SCHEME)}; both with Newton's method: "
+        f"{told(schemes['Newton'], PRINTED_SCHEME)}. Ratio of times of Newton and RIQN, on DRNEA: "
         f"{told(roots['Newton over RIQN'], PRINTED_ROOT)}."
     )
     if behind:
         sentence += (
-            f" Up to {behind[-1]} links SVI at its best is faster than DRNEA at its best, by "
-            f"{(drnea / svi).max():.1f} times at the most."
+            f" Up to {behind[-1]} links, the fastest SVI is faster than the fastest DRNEA, by a "
+            f"factor of up to {(drnea / svi).max():.1f}."
         )
 
     def draw(figure: Figure) -> None:

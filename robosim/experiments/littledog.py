@@ -48,7 +48,7 @@ STEP = 1e-3  # of the simulation [s]
 
 
 class Task(NamedTuple):
-    """What is asked for."""
+    """Parameters of the task."""
 
     cycles: int  # of four swings
     per_swing: int  # steps of the plan
@@ -199,7 +199,7 @@ def terrain() -> tuple[Geometry, ...]:
 
 
 class Measured(NamedTuple):
-    """What a plan comes to, by its points and forces alone."""
+    """Quantities of a plan, computed from its points and forces alone."""
 
     gap: float  # least of all feet [m]
     complementarity: float  # largest force over the weight times a gap [m]
@@ -253,7 +253,7 @@ def tracked(plan: Trajectory) -> Log:
 
 
 def run_littledog(setup: Setup) -> Result:
-    """Plan, look at what the plan is, and track it in a simulation."""
+    """Make a plan, check the plan, and track it in a simulation."""
     task = setup.choose(FULL, QUICK)
     robot = builders.littledog()
     begin = time.perf_counter()
@@ -274,7 +274,7 @@ def run_littledog(setup: Setup) -> Result:
         Target("depth of feet below the ground", -of.gap, 1e-4, "m"),
         Target("forces over the weight, times gaps", of.complementarity, 1e-6, "m"),
         Target("forces beyond their cones, over the weight", of.cone, 1e-6),
-        Target("feet that push, from the gaps", of.edge, ROLLED, "m", at_least=True),
+        Target("distance of pushing feet from the gaps", of.edge, ROLLED, "m", at_least=True),
         Target("mean speed", ours["mean_speed"], 0.249, "m/s", at_least=True),
     ]
     log = plan.log(STEP)
@@ -296,8 +296,8 @@ def run_littledog(setup: Setup) -> Result:
         )
     gaps = f" over two gaps of {1e2 * (GAPS[0][1] - GAPS[0][0]):.0f} cm" if task.cycles > 3 else ""
     sentence = (
-        f"The quadruped walks {way:.3g} m{gaps} at {ours['mean_speed']:.3g} m/s. IPOPT finds how "
-        f"in {plan.iterations} iterations and {took:.0f} s.{said}"
+        f"The quadruped walks {way:.3g} m{gaps} at {ours['mean_speed']:.3g} m/s. IPOPT finds the "
+        f"motion in {plan.iterations} iterations and {took:.0f} s.{said}"
     )
     parameters = {
         **task._asdict(), "stride": STRIDE, "swing": SWING, "gaps": GAPS, "friction": FRICTION,

@@ -95,7 +95,7 @@ def run_loops(setup: Setup) -> Result:
             Target(f"{name}: |trend| over the run / A", abs(row["trend_over_the_run"]), 1e-3),
         ]
         told = (
-            f"our {name} stays closed to {run.violation:.1e} m, its energy within "
+            f"the {name} of robosim stays closed to {run.violation:.1e} m, its energy within "
             f"{100 * row['largest_deviation']:.3g} % of A, with a trend of "
             f"{100 * row['trend_over_the_run']:+.1e} %"
         )
@@ -115,8 +115,8 @@ def run_loops(setup: Setup) -> Result:
                 "unstable_at_s": peer.failed_at,
             }
             told += (
-                f"; {said(key, chosen.told())} opens it by {largest(closure):.1e} m, its energy "
-                f"is off by up to {100 * largest(error):.3g} %"
+                f"; with {said(key, chosen.told())} it opens by {largest(closure):.1e} m, and the "
+                f"error of the energy is up to {100 * largest(error):.3g} %"
             )
         sentences.append(told[0].upper() + told[1:] + ".")
 

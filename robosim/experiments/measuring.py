@@ -1,4 +1,4 @@
-"""Runs of ours with what is read along the way, and what is told from the samples."""
+"""Runs of robosim with samples, timings, and quantities computed from samples."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ T = TypeVar("T")
 
 
 class Samples(NamedTuple):
-    """What was read from a run of ours.
+    """Samples of a run of robosim.
 
     Attributes
     ----------
     t : (n,) [s]
     values : list of arrays
-        What each function read, (n, ...).
+        Values of each function, (n, ...).
     violation : float [m]
         Largest violation of a joint, over all steps.
     gap : float [m]
         Smallest gap of a contact, over all steps; inf without contacts.
     iterations : float
-        Newton iterations, mean over all steps.
+        Mean number of Newton iterations per step.
     divided : int
-        Steps that were divided into substeps.
+        Number of steps that were divided into substeps.
     failure : str
-        Why the run ended early; empty if it did not.
+        Reason for an early end of the run, or empty.
     """
 
     t: Array
@@ -50,9 +50,9 @@ class Samples(NamedTuple):
 
 
 def sample(sim: Formulation, seconds: float, every: int, *reads: Callable[[], Any]) -> Samples:
-    """Run ours for some time and read at the start and after every `every` steps.
+    """Run a simulation for some time [s], and sample functions at the start and each `every` steps.
 
-    A step that could not be solved ends the run and is told in `failure`.
+    If a step cannot be solved, the run ends, and `failure` is the error's message.
     """
     t, values = [sim.time], [[read() for read in reads]]
     violation, gap, iterations, divided, failure = 0.0, np.inf, 0, 0, ""
@@ -73,7 +73,7 @@ def sample(sim: Formulation, seconds: float, every: int, *reads: Callable[[], An
 
 
 def stepper(sim: Formulation, steps: int) -> Callable[[], bool]:
-    """A function that takes some steps and says whether they could be solved."""
+    """A function that takes some steps, and returns whether all could be solved."""
 
     def take() -> bool:
         try:
@@ -87,10 +87,11 @@ def stepper(sim: Formulation, steps: int) -> Callable[[], bool]:
 
 
 def shortest_us(runs: Sequence[Callable[[], bool]], steps: int, rounds: int) -> list[float]:
-    """Shortest CPU time of a step [us] of each run, nan for one that returns False.
+    """Shortest CPU time of a step [us] of each run; NaN for a run that returns False.
 
-    The shortest, as in [Bruedigam2023, Sec. 5.2]: what else the machine does only adds to it. Each
-    round takes `steps` steps of every run in turn, so that a busy minute does not fall on one.
+    The shortest time is used, as in [Bruedigam2023, Sec. 5.2], because other load of the machine
+    only adds to it. In each round all runs take `steps` steps in turn, so that such load affects
+    all runs alike.
     """
     best = [float("inf")] * len(runs)
     for _ in range(rounds):
@@ -101,7 +102,7 @@ def shortest_us(runs: Sequence[Callable[[], bool]], steps: int, rounds: int) -> 
 
 
 def cpu_time(run: Callable[[], T]) -> tuple[float, T]:
-    """(CPU time [s], result) of a call in this thread."""
+    """CPU time [s] of this thread during a call, and the call's result."""
     start = time.thread_time()
     result = run()
     return time.thread_time() - start, result
@@ -115,7 +116,7 @@ def integrated(
     times: Sequence[float] | Array,
     tolerance: float = 1e-13,
 ) -> Array:
-    """Rows of q and v, one after the other, at times [s] from 0 on: by DOP853, of order eight."""
+    """Rows (q, v) at times [s] from 0 on, by DOP853, a Runge-Kutta method of order eight."""
     tangent, nq = Tangent(robot), robot.nq
 
     def rate(t: float, y: Array) -> Array:
@@ -127,33 +128,34 @@ def integrated(
 
 
 def free_accelerations(robot: Mechanism) -> Callable[[Array, Array], Array]:
-    """Accelerations (nv,) by q and v without torques, by `Dynamics`."""
+    """Accelerations (nv,) of `Dynamics` as a function of q and v, without torques."""
     dynamics, none = Dynamics(robot), np.zeros(robot.nv)
     return lambda q, v: np.asarray(dynamics.forward_acceleration(q, v, none))
 
 
 def trend(t: ArrayLike, error: ArrayLike) -> float:
-    """What the straight line through the samples gains over the run, in the error's unit."""
+    """Change of a straight line fitted to the samples, over the run, in the error's unit."""
     t = np.asarray(t, dtype=float)
     return float(np.polyfit(t - t[0], np.asarray(error), 1)[0] * (t[-1] - t[0]))
 
 
 def exponent(x: ArrayLike, y: ArrayLike) -> float:
-    """p of the power law y ~ x^p that fits best, by least squares of the logarithms."""
+    """Exponent p of the power law y ~ x^p, fitted by least squares of the logarithms."""
     return float(np.polyfit(np.log(np.asarray(x)), np.log(np.asarray(y)), 1)[0])
 
 
 def largest(values: ArrayLike) -> float:
-    """Largest magnitude; nan if one of the values is."""
+    """Largest absolute value; NaN if one of the values is NaN."""
     return float(np.max(np.abs(np.asarray(values, dtype=float))))
 
 
 def residuals_by_iteration(
     made: Callable[[int], Formulation], start: tuple[Array, Array], most: int, floor: float
 ) -> list[float]:
-    """Residuals of the first step of `made(k)`, of k iterations, for k = 1 to `most`.
+    """Residuals of the first step after k iterations, for k = 1 to `most`.
 
-    They end with the first one below the floor.
+    ``made(k)`` makes a simulation with at most k iterations. The list ends with the first residual
+    below the floor.
     """
     found: list[float] = []
     for count in range(1, most + 1):

@@ -1,4 +1,4 @@
-"""Where MuJoCo ends, from home, beside where ours does."""
+"""Final coordinates of MuJoCo from the home pose, beside those of robosim."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from robosim.loaders.writers import save
 def away_in_mujoco(
     robot: Mechanism, ours: ArrayLike, seconds: float, unit: str, controls: ArrayLike = ()
 ) -> dict[str, dict[str, Any]]:
-    """How far MuJoCo is from our coordinates (nq,), by default and as well as it can.
+    """Differences of MuJoCo's final coordinates from (nq,), with default and with best options.
 
     Parameters
     ----------
     robot : Mechanism
-        Saved as MJCF, and started at home.
+        Robot that is saved as MJCF, and started at home.
     ours : (nq,)
     seconds : float
     unit : str, of the coordinates

@@ -66,13 +66,13 @@ def run_double_pendulum(setup: Setup) -> Result:
         Target("joint violation", run.violation, 1e-9, "m"),
     )
     sentence = (
-        f"In {seconds / 60:g} min of a double pendulum at 10 ms our energy gains "
-        f"{100 * ours['trend_over_the_run']:+.4f} % of A and is never off by more than "
+        f"In {seconds / 60:g} min of a double pendulum at 10 ms, the energy of robosim has a trend "
+        f"of {100 * ours['trend_over_the_run']:+.4f} % of A, and an error of at most "
         f"{100 * ours['largest_deviation']:.2f} %"
     )
     for key, row in numbers.items():
         final, minutes = 100 * row["final_error"], row["seconds"] / 60
-        sentence += f"; {said(key, row['settings'])} is {final:+.3g} % off after {minutes:g} min"
+        sentence += f"; {said(key, row['settings'])} is off by {final:+.3g} % after {minutes:g} min"
 
     def draw(figure: Figure) -> None:
         axes = panels(figure, 1, 2)[0]
@@ -149,7 +149,7 @@ def run_scales(setup: Setup) -> Result:
             "final-angle error at the smallest timestep, worst scale", worst,
             setup.choose(1e-6, 1e-3), "rad",
         ),
-        Target("Newton iterations a step, mean, worst case", iterations, 5.0),
+        Target("largest mean number of Newton iterations per step", iterations, 5.0),
     )  # fmt: skip
     peers: dict[str, Any] = {}
     if setup.mujoco:
@@ -163,7 +163,7 @@ def run_scales(setup: Setup) -> Result:
     told = ", ".join(f"{order:.3f} at scale {s}" for s, order in orders.items())
     sentence = (
         f"The final angle after half a swing converges with order {told} down to "
-        f"{worst:.1e} rad, with at most {iterations:.2f} Newton iterations a step"
+        f"{worst:.1e} rad, with at most {iterations:.2f} Newton iterations per step"
     )
     for key, peer in peers.items():
         error = np.array(peer["angle_error_rad"]["1"])

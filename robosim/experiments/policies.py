@@ -1,4 +1,4 @@
-"""Policies that PPO learns: the A1 walks as it is told, and a baseline of every task."""
+"""Policies learned by PPO: an A1 walks at a commanded velocity, and a baseline for each task."""
 
 from __future__ import annotations
 
@@ -43,19 +43,20 @@ def learn(
     entropy: float = 0.0,
     watched: Callable[[Callable[[Any], Array], int], None] | None = None,
 ) -> tuple[Callable[[Any], Array], list[dict[str, float]], int]:
-    """Learn a task by PPO of Stable-Baselines3 for some seconds on the clock.
+    """Learn a task by PPO of Stable-Baselines3, for some seconds of real time.
 
-    Actions begin with a standard deviation of `spread`, and `entropy` rewards what keeps it large.
-    After each round `watched` gets the policy and the number of steps; its time does not count.
+    Actions have an initial standard deviation of `spread`; `entropy` is the coefficient of the
+    entropy bonus. After each round `watched` is called with the policy and the number of steps; the
+    time of this call does not count.
 
     Returns
     -------
     act : callable
-        Actions (k, na) by what is seen (k, no), without exploring.
+        The deterministic policy: from observations (k, no) to actions (k, na).
     curve : list of mappings
         ``time`` [s], ``steps``, mean ``reward`` of a step and mean ``length`` [s] of an episode.
     steps : int
-        Of environments.
+        Number of environment steps.
     """
     from robosim.envs import RobotVectorEnv
     from robosim.envs.sb3 import VecEnv  # an error that names what to install, without it
@@ -124,7 +125,7 @@ def learn(
 def walked(
     act: Callable[[Any], Array], seconds: float, n: int = 16, threads: int = 2
 ) -> tuple[Array, int]:
-    """Mean forward speed (n,) of walks of a policy [m/s], and how many fell."""
+    """Mean forward speeds (n,) [m/s] of a policy's walks, and the number of falls."""
     from robosim.envs import RobotVectorEnv
 
     task = straight(seconds=seconds)
@@ -156,7 +157,7 @@ def run_ppo(setup: Setup) -> Result:
 
 
 def told_of(runs: list[dict[str, Any]], minutes: float, seconds: float) -> Result:
-    """What runs of some seeds came to."""
+    """The result for several seeds."""
     off = [float(np.abs(np.asarray(run["speeds"]) - SPEED).max()) for run in runs]
     fell = sum(run["fell"] for run in runs)
     targets = (
@@ -192,7 +193,7 @@ def told_of(runs: list[dict[str, Any]], minutes: float, seconds: float) -> Resul
 
 
 def baseline(name: str, seconds: float, n: int = 64, rounds: int = 64) -> dict[str, Any]:
-    """PPO on a task of ours: its curve, and returns of episodes with it and with no action."""
+    """PPO on a built-in task: the curve, and returns of the policy and of zero actions."""
     from robosim.envs.making import task_of
 
     task = task_of(name, {})
@@ -207,7 +208,7 @@ def baseline(name: str, seconds: float, n: int = 64, rounds: int = 64) -> dict[s
 
 
 def returns(name: str, act: Callable[[Any], Array] | None, n: int) -> Array:
-    """Returns (n,) of first episodes of a policy, or of actions that are zero."""
+    """Returns (n,) of the first episodes of a policy, or of zero actions."""
     from robosim.envs import RobotVectorEnv
 
     envs = RobotVectorEnv(task=name, num_envs=n, autoreset_mode="SameStep")
@@ -233,7 +234,7 @@ def run_baselines(setup: Setup) -> Result:
 
 
 def told_of_baselines(rows: dict[str, dict[str, Any]], minutes: float) -> Result:
-    """What PPO on some tasks came to."""
+    """The result of PPO on several tasks."""
     means = {
         name: (float(np.mean(row["returns"])), float(np.mean(row["returns_without"])))
         for name, row in rows.items()

@@ -1,4 +1,4 @@
-"""Policies that learn by gradients through rollouts, beside PPO and a random search."""
+"""Policies learned by gradients through rollouts, by PPO and by random search."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Act = Callable[[Array], Array]
 
 
 class Problem(NamedTuple):
-    """A task, and how its gradients are followed."""
+    """A task, and the options of its gradient ascent."""
 
     task: Task
     seconds: float  # of learning
@@ -55,13 +55,13 @@ def mean_reward(envs: RobotVectorEnv, act: Act, actions: int, seed: int) -> floa
 
 
 class Curve:
-    """What policies are worth while one method learns; the clock stands while they are judged.
+    """Values of policies while a method learns; time for evaluation does not count.
 
     Parameters
     ----------
     task : Task
     seconds : float
-        Of learning.
+        Time for learning.
     """
 
     def __init__(self, task: Task, seconds: float) -> None:
@@ -74,7 +74,7 @@ class Curve:
 
     @property
     def time(self) -> float:
-        """Of learning so far [s]."""
+        """Time of learning so far [s]."""
         return time.perf_counter() - self._begun
 
     @property
@@ -93,7 +93,7 @@ class Curve:
         return max((row["value"] for row in self.rows), default=-np.inf)
 
     def look(self, act: Act, samples: int) -> None:
-        """Judge a policy, unless the last judgement was just now."""
+        """Evaluate a policy, unless the last evaluation was just before."""
         if self.time < self._judged + EVERY and not self.over:
             return
         begun = time.perf_counter()
@@ -103,12 +103,12 @@ class Curve:
         self._begun += time.perf_counter() - begun
 
     def first(self, value: float, of: str) -> float:
-        """When a value was exceeded first, in "time" [s] or "samples" (actions); inf: never."""
+        """Time [s] or number of "samples" (actions) until a value was exceeded; inf: never."""
         return next((row[of] for row in self.rows if row["value"] >= value), np.inf)
 
 
 def policy_for(episodes: Episodes, random: np.random.Generator) -> Network:
-    """A policy that does next to nothing."""
+    """An initial policy, with nearly zero actions."""
     from robosim.experiments.backpropagation import Network
 
     no, na = episodes.sizes
@@ -117,7 +117,7 @@ def policy_for(episodes: Episodes, random: np.random.Generator) -> Network:
 
 
 def follow_gradients(problem: Problem, threads: int) -> Curve:
-    """Adam up the gradients through whole episodes, with steps that shrink to none at the end."""
+    """Gradient ascent by Adam through whole episodes, with steps that shrink to zero at the end."""
     from robosim.experiments.backpropagation import Adam, Episodes
 
     task, random = problem.task, np.random.default_rng(0)
@@ -148,7 +148,7 @@ def follow_gradients(problem: Problem, threads: int) -> Curve:
 
 
 def search_randomly(problem: Problem, threads: int) -> Curve:
-    """The random search of [Bruedigam2023], over the parameters of the same policies."""
+    """The random search of [Bruedigam2023], for parameters of the same policies."""
     from robosim.envs import RobotVectorEnv
     from robosim.experiments.backpropagation import Episodes
 
@@ -206,7 +206,7 @@ def run(setup: Setup) -> Result:
 
 
 def told_of(problems: dict[str, Problem], curves: dict[tuple[str, str], Curve]) -> Result:
-    """What the methods came to."""
+    """The result of all methods."""
     targets, sentences = [], []
     for name, problem in problems.items():
         reached = {

@@ -29,14 +29,14 @@ PUSH, PUSHED = 40.0, (2.0, 2.2)  # sideways on the trunk [N], from when to when 
 
 
 class Trot:
-    """What a trot asks for: where the base is to be, and joints whose feet step beneath the hips.
+    """The reference of a trot: poses of the base, and joints with which feet step below the hips.
 
     Parameters
     ----------
     robot : Mechanism
         The A1.
     stance : (nq,)
-        How it stands.
+        Its standing pose.
     """
 
     def __init__(self, robot: Mechanism, stance: Array) -> None:
@@ -77,18 +77,18 @@ class Trot:
 
 
 def _leg(x: Array, z: Array) -> tuple[Array, Array]:
-    """Angles of thigh and calf with the foot so far ahead of the hip and below it [m]."""
+    """Angles of thigh and calf for a foot at given distances ahead of and below the hip [m]."""
     calf = -np.arccos(np.clip((x * x + z * z) / (2 * LINK**2) - 1.0, -1.0, 1.0))
     return np.arctan2(-x, z) - np.arctan2(np.sin(calf), 1.0 + np.cos(calf)), calf
 
 
 def trotting(robot: Mechanism, stance: Array) -> MPC:
-    """The controller of a trot, which predicts with the feet alone, in steps of 20 ms."""
+    """The controller of a trot; its model has contacts at the feet only, and steps of 20 ms."""
     feet = replace(robot, contacts=tuple(one for one in robot.contacts if "foot" in one.name))
     trot = Trot(feet, stance)
     model = Simulation(feet, STEP, contact_speed=SMOOTH)
     model.set_state(stance)
-    # Base, legs, and their rates. The legs may step elsewhere, to stay upright.
+    # Weights of base, legs, and their rates. Low weights of the legs permit other footsteps.
     Q = np.array([5, 20, 200, *[20] * 3, *[0.2] * 12, 10, 10, 1, *[0.2] * 3, *[0.005] * 12])
     weights = QuadraticCost(feet, stance, Q=STEP * Q, R=2e-5 * STEP, final=0.05 * Q)
 

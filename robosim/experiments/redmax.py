@@ -137,7 +137,7 @@ def run_splines(setup: Setup) -> Result:
 
 
 def _along(chart: Chart, q: Sequence[float], dt: float, seconds: float) -> tuple[float, Samples]:
-    """A [J], and energies and places of a body that starts at rest on a chart."""
+    """A [J], and energies and positions of a body that starts at rest on a chart."""
     sim = Simulation(on_chart(kind="spline", chart=chart), timestep=dt)
     sim.set_state(q)
     run = sample(sim, seconds, 1, sim.energy, lambda: np.array(sim.state.x[0]))
@@ -145,7 +145,7 @@ def _along(chart: Chart, q: Sequence[float], dt: float, seconds: float) -> tuple
 
 
 def _apart(kind: str, twist: Array, seconds: float) -> float:
-    """How far [m] a body on a curve of frames exp(i twist) comes from that on the plain joint."""
+    """Distance [m] of a body on a curve of frames exp(i twist) from one on the plain joint."""
     angle, rate, middle = float(twist[4]), 0.3, SEGMENTS // 2
     chart = SplineCurve(frames([(i - middle) * twist for i in range(SEGMENTS + 1)]))
     plain: dict[str, Any] = {"kind": "revolute"}
@@ -171,8 +171,8 @@ def _apart(kind: str, twist: Array, seconds: float) -> float:
 def run_hybrid(setup: Setup) -> Result:
     """[Sueda, Eq. 2.106, Alg. 9]: some accelerations and all other forces are given.
 
-    The recursion against the dense system, whose multipliers are torques by ``-G^T lambda``; then
-    its torques are fed back to the forward dynamics, and to a simulation.
+    The recursion is compared with the dense system, whose torques are ``-G^T lambda``. Then the
+    torques are applied in the forward dynamics, and in a simulation.
     """
     robots = {
         "chain of hinges": chain(setup.choose(20, 6)),

@@ -1,4 +1,4 @@
-"""Friction as [Sueda] has it: contact points in one problem or in turn, and bearings."""
+"""Friction by the methods of [Sueda]: contact points in one problem or in turn, and bearings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SCENES: tuple[tuple[Callable[[], Scene], float], ...] = (
 
 
 def slide(name: str) -> tuple[Array, Array]:
-    """(n, 3) places from where it begins, and the velocity after the first step."""
+    """Displacements (n, 3) [m] from the start, and the velocity after the first step."""
     robot, v = cube(EDGE, MASS, MU), np.array((SPEED, 0.0, 0.0, 0.0, 0.0, 0.0))
     home = np.asarray(robot.home, dtype=float)
     start = home[:3]

@@ -1,4 +1,4 @@
-"""REDMAX as a second formulation: the public scenes of [Sueda], and both formulations together."""
+"""REDMAX: energies of the public scenes of [Sueda], and motions beside `Simulation`."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def run_agreement(setup: Setup) -> Result:
         ours,
         {},
         targets,
-        f"Both formulations come to the same motion: REDMAX with order "
+        f"Both formulations converge to the same motion: REDMAX with order "
         f"{ours['REDMAX, euler']['measured_order']:.2f}, `Simulation` with "
         f"{ours['Simulation']['measured_order']:.2f} and "
         f"{ours['Simulation(order=4)']['measured_order']:.2f}, then {last:.1g} rad apart. The "

@@ -1,4 +1,4 @@
-"""Friction in joints that feels the load, beside MuJoCo's constant one [Sueda, Sect. 2.11]."""
+"""Joint friction that depends on the load, beside MuJoCo's constant one [Sueda, Sect. 2.11]."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LIMITS = (
 
 
 def constant(robot: Mechanism, friction: float) -> Mechanism:
-    """The same with constant dry friction in the place of the bearing."""
+    """The same robot with constant dry friction instead of the bearing."""
     (joint,) = robot.joints
     return replace(robot, joints=(replace(joint, bearing=None, friction=friction),), warnings=())
 
@@ -54,7 +54,7 @@ def _taken(run: Simulation | MuJoCoRun, steps: int, pull: float = 0.0) -> tuple[
 
 
 def _loss(run: Simulation | MuJoCoRun, inertia: float, speed: float, seconds: float) -> float:
-    """What a flywheel loses in a turn [J], mean over whole turns."""
+    """Energy that a flywheel loses per turn [J], mean over whole turns."""
     timestep = 2e-3
     q, v = _taken(run, round(seconds / timestep))
     turns = int(q[-1] / (2 * np.pi))
@@ -63,7 +63,7 @@ def _loss(run: Simulation | MuJoCoRun, inertia: float, speed: float, seconds: fl
 
 
 def _flywheels(setup: Setup) -> tuple[dict[str, Any], list[Target]]:
-    """Losses of a turn under once to four times the weight, ours and with constant friction."""
+    """Losses per turn for one to four times the weight, with bearings and constant friction."""
     speed, seconds = 15.0, setup.choose(4.0, 1.0)
     moment = 4 / np.pi * MU * SHAFT * MASS * G
     rows: dict[str, Any] = {"weights": [1.0, 2.0, 4.0], "ours_J": [], "exact_J": []}
@@ -85,7 +85,7 @@ def _flywheels(setup: Setup) -> tuple[dict[str, Any], list[Target]]:
 
 
 def _drawers(setup: Setup) -> tuple[dict[str, Any], list[Target]]:
-    """Accelerations of a drawer over m / F, pulled ever farther off its middle."""
+    """Accelerations of a drawer over F / m, for pulls at increasing distance from its middle."""
     parts = (0.0, 0.5, 0.99, 1.01) if setup.quick else (0.0, 0.25, 0.5, 0.75, 0.99, 1.01, 1.25, 1.5)
     steps, h = 50, 1e-2
     rows: dict[str, Any] = {"two_mu_e_over_L": list(parts), "ours": [], "exact": []}
@@ -138,9 +138,9 @@ def run_joint_friction(setup: Setup) -> Result:
     limits, third = _scenes(setup)
     peers: dict[str, Any] = {}
     sentence = (
-        f"A flywheel loses 8 mu r W a turn within {first[0].measured:.1g} under any load, and a "
-        f"drawer is as slow as it has to be within {second[0].measured:.1g} F / m: it jams from "
-        "2 mu e = L on."
+        f"A flywheel loses 8 mu r W per turn, with a relative error of {first[0].measured:.1g} "
+        f"under any load. Accelerations of a drawer have an error of {second[0].measured:.1g} "
+        "F / m; the drawer jams from 2 mu e = L on."
     )
     if setup.mujoco:
         lost, went = wheels.pop("mujoco_default_J"), boxes.pop("mujoco_default")
@@ -148,9 +148,9 @@ def run_joint_friction(setup: Setup) -> Result:
             "settings": Settings().told(), "loss_of_a_turn_J": lost, "drawer": went,
         }  # fmt: skip
         sentence += (
-            f" With MuJoCo's constant friction the wheel under four times its weight loses "
-            f"{lost[-1] / wheels['exact_J'][-1]:.2f} of what it should, and the drawer that "
-            f"has to jam goes at {went[-1]:.2f} F / m."
+            f" With MuJoCo's constant friction, the wheel under four times its weight loses "
+            f"{lost[-1] / wheels['exact_J'][-1]:.2f} of the exact energy, and the drawer that "
+            f"should jam accelerates by {went[-1]:.2f} F / m."
         )
 
     def draw(figure: Figure) -> None:

@@ -1,7 +1,8 @@
-"""The public scenes of [Sueda] with friction in joints, as the program of their author has them.
+"""The public scenes of [Sueda] with friction in joints, computed as in the author's program.
 
-It leaves ``M dJ/dt v`` out of the reactions and has it twice in its last solve, as printed
-[Sueda, Eq. 2.117, Alg. 8]. Their balls are rotation vectors, whose Jacobians have a rate.
+The program omits ``M dJ/dt v`` in the reactions and has it twice in its last solve, as printed
+[Sueda, Eq. 2.117, Alg. 8]. Its ball joints have rotation vectors as coordinates, with a time
+derivative of the Jacobian.
 """
 
 from __future__ import annotations
@@ -50,12 +51,14 @@ def slides() -> Scene:
 
 
 class Regularized(Held):
-    """A bearing whose pads press as theirs do, in the metric of both bodies [Sueda, Eq. 2.118].
+    """A bearing with pad forces as in that program, in the metric of both bodies.
+
+    The forces are those of [Sueda, Eq. 2.118].
 
     Attributes
     ----------
     mobility : (6, 6)
-        How the joint answers to wrenches on its free bodies.
+        Response of the joint to wrenches on its free bodies.
     """
 
     mobility: Array
@@ -75,7 +78,7 @@ class Regularized(Held):
 
 
 def published(s: Scene, sockets: Sequence[Bearing] = ()) -> Scene:
-    """A scene as their program runs it; `sockets` are bearings of joints that are no balls here."""
+    """A scene run as in that program; `sockets` are bearings of joints that are not balls here."""
 
     def begin(sim: ReducedSimulation) -> None:
         resisting = sim.engine.model.resisting

@@ -1,4 +1,4 @@
-"""Muscles that are laws of their length within a step, after [Sueda, Sect. 1.9.4]."""
+"""Muscles whose forces are implicit functions of their length [Sueda, Sect. 1.9.4]."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def run_muscle(setup: Setup) -> Result:
         peers = away_in_mujoco(theirs, end, seconds, "rad", PULLING)
         best = peers["mujoco_best"]["largest_difference_rad"]
         targets.append(Target("from MuJoCo's RK4 at 0.1 ms, with its curves", best, 1e-5, "rad"))
-        beside = f" With its curves, MuJoCo's Runge-Kutta is {best:.1g} rad away."
+        beside = f" With its curves, the difference from MuJoCo's Runge-Kutta is {best:.1g} rad."
 
     def draw(figure: Figure) -> None:
         axes = panels(figure, 1, 2)[0]
@@ -87,15 +87,16 @@ def run_muscle(setup: Setup) -> Result:
         ours,
         peers,
         tuple(targets),
-        f"At {COARSE * 1e3:g} ms stiff muscles come to rest, at {left['in the step']:.1g} rad/s, "
-        f"where forces that are held leave {left['held']:.2g} rad/s. Errors fall with order "
-        f"{orders['ours']:.2f}, those of REDMAX with {orders['redmax']:.2f}.{beside}",
+        f"At {COARSE * 1e3:g} ms implicit forces of stiff muscles leave a rate of "
+        f"{left['in the step']:.1g} rad/s at the end, held forces {left['held']:.2g} rad/s. Errors "
+        f"fall with order {orders['ours']:.2f}, those of REDMAX with {orders['redmax']:.2f}."
+        f"{beside}",
         draw,
     )
 
 
 def _at_rest(robot: Mechanism, seconds: float) -> Any:
-    """The log of an arm whose muscles all pull, from beside its home."""
+    """The log of an arm whose muscles all pull, from a start near home."""
     sim = Simulation(robot, COARSE)
     sim.set_state(np.asarray(robot.home) + AWAY)
     return sim.run(seconds, Drive(robot, lambda sim: TENSE, TENSE))
@@ -110,7 +111,7 @@ def _end(sim: Any, activations: Sequence[float], seconds: float) -> Array:
 
 
 def with_curves_of_mujoco(robot: Mechanism) -> Mechanism:
-    """The arm with muscles as MuJoCo has them, of the same force and optimal length."""
+    """The arm with MuJoCo's muscle model, of the same force and optimal length."""
     found = []
     for actuator in robot.actuators:
         hill: Any = actuator.muscle

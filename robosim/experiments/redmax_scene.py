@@ -1,4 +1,4 @@
-"""A public test scene of [Sueda]: how it is put together, and how it is run."""
+"""A public test scene of [Sueda]: its mechanism, and its run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NONE = (0.0, 0.0, 0.0)
 
 @dataclass
 class Scene:
-    """A scene while it is put together, and how it is run."""
+    """A scene under construction, and its run."""
 
     name: str
     published: float  # T + V - V0 of their Euler, g cm^2/s^2
@@ -166,7 +166,7 @@ class Sigmoid:
 
 
 def wave(t: float) -> Array:
-    """How the last body of two scenes moves: in the plane, from rest to rest, and again."""
+    """Motion of the last body of two scenes: in the plane, from rest to rest, repeatedly."""
     # Rounding must not decide in which piece a knot is.
     piece, t = int(np.floor((t + 1e-9) / 2.0)), float(t)
     speed = (0.0, 0.0, -2 * (t - 4), 2 * (t - 8))[piece] if piece < 4 else 0.0

@@ -1,7 +1,7 @@
 """The public test scenes of [Sueda], by their numbers: lengths in cm, masses in g.
 
-Each is a tree of cuboids of density 1, given by where a joint is in the axes of the parent's joint
-and where the body is in those of its own. Their authors print T + V - V0 at the end of a run.
+Each scene is a tree of cuboids of density 1. Poses of joints are given in axes of the parent's
+joint, those of bodies in axes of their own joint. The author prints T + V - V0 at the end of a run.
 """
 
 from __future__ import annotations

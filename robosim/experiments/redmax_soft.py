@@ -74,7 +74,7 @@ def run_soft(setup: Setup) -> Result:
         peers = away_in_mujoco(robot, end, seconds, "m")
         best = peers["mujoco_best"]["largest_difference_m"]
         targets.append(Target("net: from MuJoCo's RK4 at 0.1 ms", best, 1e-4, "m"))
-        beside = f" MuJoCo's Runge-Kutta on the same springs is {best:.1g} m away."
+        beside = f" The difference from MuJoCo's Runge-Kutta, on the same springs, is {best:.1g} m."
 
     def draw(figure: Figure) -> None:
         axes = panels(figure, 1, 2)[0]
@@ -96,20 +96,20 @@ def run_soft(setup: Setup) -> Result:
         ours,
         peers,
         tuple(targets),
-        f"Modes of a strand are those of the midpoint rule to {modes:.1g}. Errors of a net fall "
-        f"with order {orders['ours']:.2f}, those of REDMAX with {orders['redmax']:.2f}. A bar of "
-        f"{cells[-1]} cells over its thickness bends by {answers[-1]:.0%} of beam theory; what is "
-        f"missing falls with order {refined:.2f}.{beside}",
+        f"Modes of a strand are those of the midpoint rule within {modes:.1g}. Errors of a net "
+        f"fall with order {orders['ours']:.2f}, those of REDMAX with {orders['redmax']:.2f}. A bar "
+        f"of {cells[-1]} cells over its thickness has {answers[-1]:.0%} of the deflection of beam "
+        f"theory; the difference falls with order {refined:.2f}.{beside}",
         draw,
         record,
     )  # fmt: skip
 
 
 def strand_modes(n: int, dt: float, seconds: float) -> float:
-    """How far n particles that hang in a row move off the closed form, relative to their modes.
+    """Largest difference of n hanging particles from the closed form, relative to the amplitude.
 
-    Each has w = 2 sqrt(k / m) sin((2 j - 1) pi / (2 (2 n + 1))), and the midpoint rule moves it to
-    (2 / dt) atan(w dt / 2).
+    Mode j has w = 2 sqrt(k / m) sin((2 j - 1) pi / (2 (2 n + 1))). The midpoint rule changes this
+    angular frequency to (2 / dt) atan(w dt / 2).
     """
     points = np.outer(np.arange(n + 1), (0.0, 0.0, -0.2))
     strand = Strand("strand", points, 5.0, 0.1 * (n + 1), attached={0: None})
@@ -129,7 +129,7 @@ def strand_modes(n: int, dt: float, seconds: float) -> float:
 
 
 def box_of_tetrahedra(cells: Sequence[int], size: ArrayLike) -> tuple[Array, NDArray[np.int64]]:
-    """Nodes (n, 3) and tetrahedra (m, 4) of a box from the origin, six to each of its cells.
+    """Nodes (n, 3) and tetrahedra (m, 4) of a box from the origin, six in each cell.
 
     Parameters
     ----------
@@ -155,11 +155,12 @@ def box_of_tetrahedra(cells: Sequence[int], size: ArrayLike) -> tuple[Array, NDA
 def middle_of_long_step(
     robot: Mechanism, loads: Mapping[str, ArrayLike], tolerance: float = 1e-8
 ) -> Array:
-    """Where the nodes (n, 3) [m] of the soft solid of a robot are at rest under forces on bodies.
+    """Static positions of the nodes of a soft solid (n, 3) [m] under forces on bodies.
 
-    From rest, the forces of an interval act at its middle. Where it is long, so that masses are
-    nothing beside them, these forces balance there. A step that is divided would tell nothing, and
-    is refused. The tolerance [m/s] has to be above rounding, which grows with the impulses.
+    In a step from rest, forces are evaluated at the middle of the interval. If the step is so long
+    that inertia is negligible, these forces are in equilibrium there. Steps with substeps have no
+    such middle, and are refused. The tolerance [m/s] must be above rounding errors, which grow with
+    the impulses.
     """
     (mesh,) = robot.soft_meshes
     sim = Simulation(robot, LONG, gravity=(0, 0, 0), tolerance=tolerance, max_substeps=1)
@@ -174,7 +175,7 @@ def middle_of_long_step(
 
 
 def face_shares(robot: Mechanism, held: NDArray[np.bool_]) -> Array:
-    """What share of an even load on a flat part of the surface each of its nodes has, (n,)."""
+    """Share of each node of a uniform load on a flat part of the surface, (n,)."""
     (mesh,) = robot.soft_meshes
     rest, shares = np.asarray(mesh.rest), np.zeros(len(mesh.bodies))
     for face in mesh.surface:
@@ -185,9 +186,9 @@ def face_shares(robot: Mechanism, held: NDArray[np.bool_]) -> Array:
 
 
 def beam_answer(cells: int) -> float:
-    """Deflection of a clamped bar with so many cells over its thickness, by that of a beam.
+    """Deflection of a clamped bar, relative to beam theory, by cells over its thickness.
 
-    The beam is Timoshenko's, which yields to shear; without lateral strains the clamp is exact.
+    The beam is Timoshenko's, with shear. Without lateral strains the clamp is exact.
     """
     points, elements = box_of_tetrahedra((8 * cells, cells, cells), (LENGTH, THICK, THICK))
     held: dict[int, str | None] = {int(k): None for k in np.flatnonzero(points[:, 0] == 0)}
@@ -208,7 +209,7 @@ def _end(sim: Any, seconds: float) -> Array:
 
 
 def _time_of_step(particles: int) -> float:
-    """Seconds that a step of a swinging strand takes."""
+    """Time of a step of a swinging strand [s]."""
     points = np.outer(np.arange(particles + 1), (0.05, 0.0, 0.0))
     strand = Strand("strand", points, 5.0, 0.01 * particles, 0.01, attached={0: None})
     sim = Simulation(Mechanism("strand", (), (), soft=strand), 5e-3)

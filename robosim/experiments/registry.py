@@ -1,4 +1,4 @@
-"""All experiments by name, and one run of one of them with its files."""
+"""All experiments by name, and a run of one experiment with its files."""
 
 from __future__ import annotations
 
@@ -106,12 +106,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
 
 
 def find(name: str) -> Experiment:
-    """The experiment of that name.
+    """The experiment of a name.
 
     Raises
     ------
     OptionError
-        If there is none, with the names that there are.
+        For an unknown name; the message lists all names.
     """
     for experiment in EXPERIMENTS:
         if name in experiment.names:
@@ -126,22 +126,22 @@ def reproduce(
     quick: bool = False,
     note: Callable[[str], None] = lambda text: None,
 ) -> Result:
-    """Run an experiment and write NAME.json, NAME.png, and NAME.html where there is a recording.
+    """Run an experiment, and write NAME.json, NAME.png, and, with a recording, NAME.html.
 
     Parameters
     ----------
     name : str
     out : str or Path
-        The folder to write to; made if it is not there.
+        The folder to write to; created if it does not exist.
     quick : bool
-        Shorter runs and fewer points.
-    note : callable
-        Told what is being run.
+        Whether to make shorter runs with fewer points.
+    note : callable(str)
+        Called with a short text about the present part of the run.
 
     Returns
     -------
     Result
-        Also of a run that failed, with a target that was not reached.
+        A failed run has a target that is not reached.
 
     Raises
     ------
@@ -160,14 +160,14 @@ def reproduce(
     except RobosimError as error:
         result = Result({}, {}, {}, (Target("runs that failed", 1, 0),), f"The run failed: {error}")
     if not setup.mujoco:
-        sentence = f"{result.sentence} MuJoCo is not installed, so only ours was run."
+        sentence = f"{result.sentence} MuJoCo is not installed, so only robosim was run."
         result = replace(result, sentence=sentence)
     write(name, experiment, result, setup, folder)
     return result
 
 
 def to_dict(name: str, experiment: Experiment, result: Result, quick: bool) -> dict[str, Any]:
-    """What NAME.json holds."""
+    """The contents of NAME.json."""
     return {
         "name": name,
         "title": experiment.title,
@@ -188,7 +188,7 @@ def to_dict(name: str, experiment: Experiment, result: Result, quick: bool) -> d
 
 
 def write(name: str, experiment: Experiment, result: Result, setup: Setup, folder: Path) -> None:
-    """Write NAME.json and, where there is something to show, NAME.png and NAME.html."""
+    """Write NAME.json, and NAME.png and NAME.html if there is a picture or a recording."""
     told = to_dict(name, experiment, result, setup.quick)
     text = json.dumps(told, indent=2, allow_nan=False) + "\n"
     (folder / f"{name}.json").write_text(text, encoding="utf-8")
@@ -196,7 +196,7 @@ def write(name: str, experiment: Experiment, result: Result, setup: Setup, folde
         result.record().save(folder / f"{name}.html")
     if result.draw is None:
         return
-    # Without pyplot, which would look for a display.
+    # Without pyplot, which would require a display.
     from matplotlib.figure import Figure
 
     figure = Figure(layout="constrained")

@@ -1,7 +1,7 @@
-"""Steps in joint coordinates by any of two schemes and four ways to find the root of each.
+"""Steps in joint coordinates by two schemes, with four methods to find the root of each.
 
-One compiled loop for all, in which each pays for what it needs. All begin where the last step
-would lead again (IG2 of [Lee2016]), and end at the tolerance of `MinimalSimulation`.
+All use one compiled loop, and each computes only what it needs. The initial guess extrapolates the
+last step (IG2 of [Lee2016]). Iterations end at the tolerance of `MinimalSimulation`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RENEW = 8  # iterations of Broyden's method after which the inverse is found ane
 
 
 class Dense(NamedTuple):
-    """Scratch memory of dense solves, and what Broyden's method keeps from step to step."""
+    """Scratch memory of dense solves, and values that Broyden's method keeps between steps."""
 
     row: Array  # (n,)
     inverse: Array  # (n, n)
@@ -264,22 +264,23 @@ def take_steps(on, w, dense, scheme, method, steps, iterations):
 
 
 class Stepper:
-    """Steps of a tree of joints with one coordinate, by a scheme and a method.
+    """Steps of a tree of joints with one coordinate each, by a scheme and a method.
 
     Parameters
     ----------
     sim : MinimalSimulation
-        At its state, with ``integrator="newton"``; the steps move its `q` and `p` on, not its `v`.
+        A simulation at its start, with ``integrator="newton"``. Steps change its `q` and `p`, but
+        not its `v`.
     scheme : str
-        "DRNEA", the equations of [Lee2016] as `robosim.minimal` has them, or "SVI".
+        "DRNEA", the equations of [Lee2016] as in `robosim.minimal`, or "SVI".
     method : str
-        What finds their root: "Newton", by a dense Jacobian and its factors; "Broyden", whose
-        inverse is exact once and then kept from step to step; "RIQN"; "exact O(n)".
+        Method to find the root: "Newton", with a dense Jacobian; "Broyden", whose inverse is
+        computed once and then updated from step to step; "RIQN"; or "exact O(n)".
 
     Raises
     ------
     OptionError
-        For a robot that SVI does not take; see `make_cache`.
+        For a robot that SVI does not support; see `make_cache`.
     """
 
     def __init__(self, sim: MinimalSimulation, scheme: str, method: str) -> None:

@@ -1,4 +1,4 @@
-"""A search on one worker and on several: the same bits, in how much less time."""
+"""A search on one worker and on several: equal results, and the speed-up."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LINEAR = 0.9  # of the rate of one worker that each of two shall keep
 def distance(
     batch: BatchSimulation, gaits: NDArray[np.float64], random: Any, *, steps: int
 ) -> NDArray[np.float64]:
-    """How far gaits (n, 5) get, each in a state of a batch; nan where a step fails."""
+    """Distances (n,) [m] of gaits (n, 5), each in a state of a batch; NaN if a step fails."""
     gait = Gait.of(batch.robot, gaits)
     batch.place(gait.pose(), GAP)
     run = batch.rollout(steps, controller=gait, every=steps)

@@ -77,16 +77,16 @@ def run_spheres(setup: Setup) -> Result:
         Target("exponent of the time of a step over n, from n = 5 on", power, 1.15),
     )
     sentence = (
-        f"Chains of {counts[0]} to {counts[-1]} spheres: {failed} of {len(counts)} fail, the "
+        f"{failed} of {len(counts)} chains of {counts[0]} to {counts[-1]} spheres fail, the "
         f"smallest gap is {lowest:.1e} m, the time of a step grows as n^{power:.2f} and that of a "
         f"Newton iteration as n^{power_of_one:.2f}"
     )
     for name, row in peers.items() if setup.mujoco else ():
         lost = [n for n, t in zip(counts, row["failed_at_s"], strict=True) if t is not None]
-        fails = f"is unstable for n = {', '.join(map(str, lost))}" if lost else "loses none"
+        fails = f"is unstable for n = {', '.join(map(str, lost))}" if lost else "is always stable"
         kept = [gap for n, gap in zip(counts, row["worst_gap_m"], strict=True) if n not in lost]
         deepest = -100 * min(kept, default=float("nan"))
-        sentence += f"; {said(name, row['settings'])} {fails} and sinks {deepest:.1f} cm in others"
+        sentence += f"; {said(name, row['settings'])} {fails}, and penetrates by {deepest:.1f} cm"
 
     def draw(figure: Figure) -> None:
         axes = panels(figure, 1, 2)[0]

@@ -1,4 +1,4 @@
-"""Tasks without impacts: a cart-pole that stays up, and an A1 that stands up."""
+"""Tasks without impacts: a cart-pole that is balanced, and an A1 that stands up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEIGHT = 0.3  # [m] of the trunk that stands
 
 
 class Balance(CartPole):
-    """Keep up the pole of a cart, which begins at up to half a radian from the vertical."""
+    """Balance the pole of a cart, from up to half a radian off the vertical."""
 
     seconds = 3.0
 
@@ -27,9 +27,9 @@ class Balance(CartPole):
 
 
 class StandUp(Task):
-    """Stand up from a crouch, upright and where it was, and stay.
+    """Stand up from a crouch, upright and at the same place, and stay.
 
-    Actions are targets about the crouch, so that a policy that does nothing stays down.
+    Actions are targets relative to the crouch, so that a policy with zero actions stays down.
     """
 
     timestep = 4e-3

@@ -1,6 +1,6 @@
-"""The scalable variational integrator of Johnson and Murphey, as [Lee2016] compares with it.
+"""The scalable variational integrator (SVI) of Johnson and Murphey, for comparison [Lee2016].
 
-Its discrete Lagrangian is that of the midpoint, dt L((q_1 + q_2) / 2, (q_2 - q_1) / dt). With the
+The discrete Lagrangian is that of the midpoint, dt L((q_1 + q_2) / 2, (q_2 - q_1) / dt). With the
 Lagrangian's derivatives in joint coordinates, at the midpoint, the step is the root of
 
     r = p + dt/2 L_q - L_v,    p_2 = L_v + dt/2 L_q,
@@ -10,8 +10,8 @@ These derivatives are sums over bodies of products of the body's twist with deri
 coordinates, which a body has from its parent: O(n^2) for r and O(n^3) for dr/dq_2. Twists
 (velocity, angular velocity) are in the link's axes, and x = q_2 - q_1 as in `robosim.minimal`.
 
-Beside it stands the exact Newton direction in O(n), an elimination over the tree with 12 numbers
-for a link's motion: no part of the method as published.
+The module also has the exact Newton direction in O(n), which is not part of the published method:
+an elimination over the tree with 12 numbers for each link's motion.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from robosim.validation import Array
 
 
 class Cache(NamedTuple):
-    """What a link has of all coordinates before it, and sums over links."""
+    """Derivatives of each link's motion by the coordinates before it, and sums over links."""
 
     depth: NDArray[np.int64]  # (n + 1,) coordinates that move a link, 0 of the world
     path: NDArray[np.int64]  # (n, n) these, from the root

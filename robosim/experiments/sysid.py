@@ -1,4 +1,4 @@
-"""Parameters of a legged robot from the same log, by MuJoCo's toolbox (`mujoco.sysid`)."""
+"""Identification of a legged robot from the same log, by MuJoCo's toolbox (`mujoco.sysid`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOISE = 1e-4, 1e-2  # of q and v, by which errors count
 
 
 def toolbox() -> Any:
-    """`mujoco.sysid`, or None where that, or what it needs, is not installed."""
+    """`mujoco.sysid`, or None if it, or one of its dependencies, is not installed."""
     try:
         import mujoco.sysid
     except ImportError:
@@ -32,7 +32,7 @@ def by_sysid(
 ) -> dict[str, float]:
     """The trunk's mass, a factor of all damping, and the friction of the feet.
 
-    Windows begin where they were measured, as the toolbox does not look for starts.
+    Windows begin at measured states, as the toolbox does not estimate initial states.
 
     Raises
     ------

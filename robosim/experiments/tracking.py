@@ -1,4 +1,4 @@
-"""Plans that a simulation follows by LQR, and what all of them must keep to."""
+"""Plans that a simulation tracks by LQR, and targets for all plans."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def follower(
     contact_speed: float,
     most: float = np.inf,
 ) -> Feedback:
-    """LQR about a plan, with torques that motors have, and none above `most` [N m]."""
+    """LQR about a plan, with torques within effort limits, and none above `most` [N m]."""
     from robosim.optimize import Feedback
 
     law = plan.controller(sim, Q=Q, R=R, final=final, contact_speed=contact_speed)
@@ -37,13 +37,13 @@ def follower(
 
 
 def followed(plan: Trajectory, sim: Simulation, follow: Feedback, seconds: float) -> Log:
-    """A simulation from the plan's start on."""
+    """A simulation at the start of a plan."""
     sim.set_state(plan.q[0], plan.v[0])
     return sim.run(seconds, follow)
 
 
 def targets_of(plan: Trajectory, seconds: float) -> list[Target]:
-    """The equations of motion, and the time that the plan took."""
+    """Targets of all plans: errors of the equations of motion, and the computing time."""
     return [
         Target("violation of the dynamics", plan.violation["dynamics"], 1e-6, "N or N m"),
         Target("time of the plan", seconds, IN_TIME, "s"),

@@ -104,7 +104,7 @@ class Collocation:
         return [z[:n], z[n : 2 * n], z[2 * n : 3 * n], z[3 * n :]]
 
     def solve(self) -> tuple[Any, Array, Array]:
-        """What IPOPT says, coordinates (2 N + 1, n) and torques (2 N + 1, nu)."""
+        """IPOPT's report, coordinates (2 N + 1, n) and torques (2 N + 1, nu)."""
         n, points = self.robot.nv, 2 * self.steps + 1
         w = np.zeros((points, self.point))
         w[:, :n] = np.linspace(np.zeros(n), self.goal, points)
@@ -125,7 +125,7 @@ class Collocation:
 
 
 def replayed(robot: Mechanism, seconds: float, torques: Any, goal: Array) -> float:
-    """How far from the goal torques lead [rad or m], in a fine simulation of order four."""
+    """Distance from the goal [rad or m] with the torques in a fine simulation of order four."""
     sim = MinimalSimulation(robot, FINE, integrator="galerkin", order=4)
     for k in range(round(seconds / FINE)):
         sim.step(torques((k + 0.5) * FINE))
@@ -133,7 +133,7 @@ def replayed(robot: Mechanism, seconds: float, torques: Any, goal: Array) -> flo
 
 
 def run_transcriptions(setup: Setup) -> Result:
-    """Sizes, iterations, times, and how well torques do what they promise."""
+    """Sizes, iterations and times, and errors of the torques in a simulation."""
     from robosim.optimize import Problem
 
     tasks = {
@@ -184,7 +184,7 @@ def run_transcriptions(setup: Setup) -> Result:
                max(max(np.divide(g["unknowns"], h["unknowns"])) for g, h in pairs), 0.7),
     )  # fmt: skip
     told = "; ".join(
-        f"{name}: costs {g['cost'][-1]:.4g} and {h['cost'][-1]:.4g}, torques replayed miss the "
+        f"{name}: costs {g['cost'][-1]:.4g} and {h['cost'][-1]:.4g}; simulated torques miss the "
         f"goal by {g['miss'][-1]:.2g} and {h['miss'][-1]:.2g} rad, after {g['iterations'][-1]:.0f} "
         f"and {h['iterations'][-1]:.0f} iterations in {g['s'][-1]:.2g} and {h['s'][-1]:.2g} s"
         for name, (g, h) in zip(ours, pairs, strict=True)
@@ -213,7 +213,7 @@ def run_transcriptions(setup: Setup) -> Result:
 def _collocate(
     robot: Mechanism, seconds: float, steps: int, goal: Array
 ) -> tuple[Collocation, Any, Array]:
-    """The problem, what IPOPT says of it, and torques."""
+    """The problem, IPOPT's report, and torques."""
     made = Collocation(robot, seconds, steps, goal)
     answer, _, u = made.solve()
     return made, answer, u

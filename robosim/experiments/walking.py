@@ -32,7 +32,7 @@ PEER = Settings(cone="elliptic", impratio=10.0)
 
 
 class MuJoCoWalks:
-    """Gaits of a robot of ours in MuJoCo, several at a time."""
+    """Gaits of a robot in MuJoCo, several at a time."""
 
     def __init__(self, robot: Mechanism) -> None:
         self.robot = robot
@@ -90,7 +90,7 @@ def _learned_in_mujoco(setup: Setup, friction: float) -> tuple[Array, Array, Arr
 
 
 def _ours(robot: Mechanism, parameters: Array, seconds: float) -> Array:
-    """How far gaits (n, 5) get with us, nan for robots that fall."""
+    """Distances (n,) [m] of gaits (n, 5) in robosim; NaN for robots that fall."""
     batch = BatchSimulation(robot, len(parameters), TIMESTEP)
     return walk(batch, Gait.of(robot, parameters), seconds, GAP).value
 
@@ -145,8 +145,8 @@ def run_learning(setup: Setup) -> Result:
         }
         sentence += (
             f" In MuJoCo ({PEER.told()}) the same search comes to a median of "
-            f"{np.median(there):.1f} m. Its gaits get {_middle(here)} m with us, and ours get "
-            f"{_middle(across)} m there (medians; falls count as 0)."
+            f"{np.median(there):.1f} m. Gaits from MuJoCo get {_middle(here)} m in robosim, and "
+            f"those from robosim {_middle(across)} m in MuJoCo (medians; falls count as 0)."
         )
 
     def draw(figure: Figure) -> None:
@@ -203,17 +203,17 @@ def run_robustness(setup: Setup) -> Result:
         "over_timestep": over_step,
     }
     same = abs(float(over_step[1]) - walked) if np.isfinite(over_step[1]) else np.inf
-    # Alone a state is stepped by itself, in the learners' batch in lanes: equal to the tolerance,
-    # which a walk of 10 s blows up.
+    # A single state is not stepped in lanes, as the learners' batch was. Steps agree within the
+    # tolerance, and a walk of 10 s magnifies the differences.
     targets = (Target("the gait walks again as it was learned", same, 0.5 * max(walked, 0.1), "m"),)
     falls = frictions[~np.isfinite(over_friction)]
     sentence = (
-        f"Learned at friction 0.2, where it gets {walked:.1f} m, the gait gets "
+        f"The gait learned at friction 0.2, where it walks {walked:.1f} m, walks "
         + ", ".join(f"{d:.1f} m at {mu:.1f}" for mu, d in zip(frictions, over_friction, strict=True)
                     if np.isfinite(d))
         + (f" and falls at {', '.join(f'{mu:.1f}' for mu in falls)}" if len(falls) else "")
-        + f". With masses of 0.8 to 1.2 times its own it falls in "
-        f"{int(np.sum(~np.isfinite(over_mass)))} of {len(over_mass)} draws, and else gets "
+        + f". With masses of 0.8 to 1.2 times the robot's it falls in "
+        f"{int(np.sum(~np.isfinite(over_mass)))} of {len(over_mass)} draws, and else walks "
         f"{_middle(over_mass[np.isfinite(over_mass)])} m (median); at 0.5, 1 and 2 ms, "
         + ", ".join(f"{d:.1f} m" if np.isfinite(d) else "a fall" for d in over_step)
         + "."

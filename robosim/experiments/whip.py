@@ -68,8 +68,8 @@ def run_whip(setup: Setup) -> Result:
     )
     divided = sum(row["divided_steps"] for row in ours.values())
     sentence = (
-        f"Chains of {', '.join(map(str, counts))} hinges crack at 10 ms with {failed} failed "
-        f"runs ({divided} steps were divided) and an energy within {100 * worst:.2f} % of A"
+        f"Chains of {', '.join(map(str, counts))} hinges crack at 10 ms with {failed} failed runs "
+        f"and an energy error of {100 * worst:.2f} % of A; {divided} steps took substeps"
     )
     for key, row in peers.items() if setup.mujoco else ():
         lost = {n: row[str(n)]["unstable_at_s"] for n in counts}

@@ -1,4 +1,4 @@
-"""Search for parameters by simulation: gaits that walk, gains within limits."""
+"""Search for parameters by simulation: gaits that walk, and gains that keep loads in limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs from episode to episode: masses, friction, pushes."""
+"""Domain randomization: masses, friction and pushes that differ from episode to episode."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robosim.validation import Array, count
 
 
 def with_friction(robot: Mechanism, friction: float) -> Mechanism:
-    """A robot all of whose contacts and shapes have this Coulomb coefficient."""
+    """A robot whose contact points and collision shapes have this Coulomb coefficient."""
     bodies = tuple(
         replace(body, collisions=tuple(replace(s, friction=friction) for s in body.collisions))
         for body in robot.bodies
@@ -24,7 +24,7 @@ def with_friction(robot: Mechanism, friction: float) -> Mechanism:
 
 
 def with_masses(robot: Mechanism, factors: Sequence[float]) -> Mechanism:
-    """A robot whose bodies have these times their masses and inertias."""
+    """A robot whose masses and inertias are multiplied by a factor for each body, (nb,)."""
     bodies = tuple(
         replace(body, mass=float(f) * body.mass, inertia=float(f) * np.asarray(body.inertia))
         for f, body in zip(factors, robot.bodies, strict=True)
@@ -37,8 +37,8 @@ class Push(NamedTuple):
 
     Attributes
     ----------
-    begin : float [s]
-    force : (3,) [N], world
+    begin : float [s], since the episode began
+    force : (3,) [N], world axes
     """
 
     begin: float
@@ -50,8 +50,8 @@ class Numbers(NamedTuple):
 
     Attributes
     ----------
-    factors : (nb,), of the masses and inertias of the bodies
-    friction : float or None
+    factors : (nb,), factors of the bodies' masses and inertias
+    friction : float or None, Coulomb coefficient
     push : Push or None
     """
 
@@ -69,29 +69,32 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True)
 class Domain:
-    """From what robots and pushes are drawn, uniformly, anew for each episode.
+    """Ranges from which masses, friction and a push are drawn, uniformly, for each episode.
 
     Attributes
     ----------
     mass : (least, most)
-        Factors of the masses and inertias of bodies, of each by itself.
+        Factor of mass and inertia, drawn for each body.
     friction : (least, most) or None
-        Coulomb coefficient of all contacts; None: as the robot has it.
+        Coulomb coefficient of all contact points and collision shapes of the robot. None: as the
+        robot has it.
     push : float [N]
-        Largest force on the base, level, in a direction and from an instant that are drawn.
+        Largest horizontal force on the base; size, direction and time are drawn.
     push_seconds : float [s]
-        How long it pushes.
+        Duration of the push.
     draws : int
-        Draws on which each gait is tried.
+        For `learn_gait`: number of draws with which each gait is tried.
     worst : bool
-        Whether a gait's value is its least over the draws; otherwise the mean.
+        For `learn_gait`: whether the value of a gait is the smallest over the draws, instead of
+        the mean.
     robots : int
-        Of environments: how many robots are drawn, of which each episode takes one.
+        For environments: number of robots that are drawn. Each episode takes one of these.
 
     Raises
     ------
     OptionError
-        For ranges that are none.
+        For a range whose ends are not finite, too small or in the wrong order. For a negative push
+        or duration, or a number of draws or robots below one.
     """
 
     mass: tuple[float, float] = (1.0, 1.0)
@@ -116,18 +119,18 @@ class Domain:
         count("robots", self.robots)
 
     def draw(self, robot: Mechanism, seconds: float, random: np.random.Generator) -> Drawn:
-        """A robot for an episode of that length [s], and how it is pushed."""
+        """A robot and a push for an episode of this length [s]."""
         numbers = self.numbers(robot, seconds, random)
         return Drawn(self.applied(robot, numbers), numbers.push)
 
     def numbers(self, robot: Mechanism, seconds: float, random: np.random.Generator) -> Numbers:
-        """The numbers of a draw alone: what `draw` does, without building a robot."""
+        """The numbers of a draw, as of `draw`, without building a robot."""
         factors = random.uniform(*self.mass, size=len(robot.bodies))
         friction = None if self.friction is None else float(random.uniform(*self.friction))
         return Numbers(factors, friction, self.push_within(seconds, random))
 
     def push_within(self, seconds: float, random: np.random.Generator) -> Push | None:
-        """How a robot is pushed in an episode of that length [s], if it is at all."""
+        """A push in an episode of this length [s], or None if the largest force is zero."""
         size, angle = random.uniform(0.0, self.push), random.uniform(0.0, 2 * np.pi)
         begin = random.uniform(0.0, max(0.0, seconds - self.push_seconds))
         if self.push == 0:
@@ -135,16 +138,16 @@ class Domain:
         return Push(float(begin), size * np.array([np.cos(angle), np.sin(angle), 0.0]))
 
     def robot_of(self, robot: Mechanism, number: int) -> Mechanism:
-        """The robot of that number among those that environments take, ever the same one."""
+        """One of the robots of environments, by its number, which is the seed of its draw."""
         return self.applied(robot, self.numbers(robot, 0.0, np.random.default_rng(number)))
 
     @property
     def changes_robots(self) -> bool:
-        """Whether masses or friction differ."""
+        """Whether masses or friction are drawn."""
         return self.mass != (1.0, 1.0) or self.friction is not None
 
     def applied(self, robot: Mechanism, numbers: Numbers) -> Mechanism:
-        """The robot with the masses and the friction that have been drawn."""
+        """The robot with the drawn masses and friction."""
         if self.mass != (1.0, 1.0):
             robot = with_masses(robot, numbers.factors.tolist())
         if numbers.friction is not None:

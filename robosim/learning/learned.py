@@ -1,4 +1,4 @@
-"""What a search for a gait has found, as numbers, a file and a picture."""
+"""The result of a search for a gait, which can be saved, loaded and plotted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORMAT = "robosim gait"
 
 
 class Walked(Protocol):
-    """What is kept of how gaits walked, of all draws."""
+    """How gaits walked, in all draws: whether robots fell, and whether steps failed."""
 
     @property
     def fell(self) -> Array: ...
@@ -33,28 +33,32 @@ class Walked(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """A search's result.
+    """The result of `learn_gait`.
 
     Attributes
     ----------
     robot : str
-    parameters : (5,), of the gait that got farthest: b, a1, d1, a2, d2
+        Name of the robot.
+    parameters : (5,)
+        Parameters of the gait that got farthest: b, a1, d1, a2, d2, as of `Gait`.
     distance : float [m]
-        How far it got; 0 where none got anywhere.
+        How far this gait got along x; 0 if no gait got anywhere.
     values : (episodes, learners) [m]
-        What each learner's gait was worth; nan where the robot fell or a step failed.
+        The value of each learner's gait in each episode: the distance, or, with a domain, the mean
+        or the smallest distance over the draws. NaN if the robot fell or a step failed.
     fell, failed : int
-        Runs that ended so.
+        Number of runs in which the robot fell, and in which a step failed.
     each : (learners, 5)
         The best parameters of each learner.
     options : mapping
-        What was asked for.
+        The options of the search.
     search : mapping or None
-        What a `RandomSearch` goes on from.
+        State of the `RandomSearch`, from which ``learn_gait(resume=...)`` continues; None for
+        another search.
     complete : bool
-        Whether all episodes were done.
+        Whether all episodes were done; False after ctrl-C.
     version : str
-        Of robosim.
+        Version of robosim.
     """
 
     robot: str
@@ -71,22 +75,26 @@ class Learned:
 
     @classmethod
     def none(cls, robot: str, options: Mapping[str, Any], learners: int, start: Array) -> Self:
-        """Before the first episode."""
+        """The result before the first episode, with all learners at the parameters (5,)."""
         each = np.tile(start, (learners, 1))
         return cls(robot, start, 0.0, np.zeros((0, learners)), 0, 0, each, options)
 
     @property
     def named(self) -> dict[str, float]:
-        """The parameters by their names."""
+        """The parameters of the best gait, by their names."""
         return dict(zip(PARAMETERS, self.parameters.tolist(), strict=True))
 
     @property
     def curves(self) -> Array:
-        """(episodes, learners) [m]: the best of each learner so far, 0 before anything is."""
+        """The best value of each learner so far, (episodes, learners) [m]; at first 0."""
         return np.maximum.accumulate(np.fmax(np.nan_to_num(self.values, nan=0.0), 0.0), axis=0)
 
     def after(self, asked: Array, values: Array, walks: Walked) -> Self:
-        """With one episode more: parameters (n, 5), their values (n,), and how they walked."""
+        """The result after one more episode.
+
+        ``asked`` (learners, 5) are the parameters that were tried, ``values`` (learners,) [m] what
+        they were worth.
+        """
         before = self.curves[-1] if len(self.values) else np.zeros(len(values))
         better = np.nan_to_num(values, nan=-np.inf) > before
         each = np.where(better[:, None], asked, self.each)
@@ -106,11 +114,11 @@ class Learned:
         )
 
     def with_search(self, search: Mapping[str, Any] | None, complete: bool) -> Self:
-        """With what to go on from."""
+        """The same result with the state of the search."""
         return replace(self, search=search, complete=complete)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """All values, ready for JSON; NaN is None."""
         values = [[v if np.isfinite(v) else None for v in row] for row in self.values.tolist()]
         return {
             "format": FORMAT,
@@ -128,12 +136,12 @@ class Learned:
         }
 
     def save(self, path: str | Path) -> None:
-        """Write a JSON file, as a whole or not at all.
+        """Write a JSON file; if writing fails, a file that was there before is kept.
 
         Raises
         ------
         SaveError
-            If it cannot be written.
+            If the file cannot be written.
         """
         path = Path(path)
         scratch = path.with_name(f".{path.name}.tmp")
@@ -146,12 +154,12 @@ class Learned:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read what `save` wrote.
+        """Read a file that `save` has written.
 
         Raises
         ------
         LoadError
-            If there is no such file, or it is none of a gait.
+            If the file cannot be read, or has no learned gait.
         """
         path = Path(path)
         try:
@@ -180,7 +188,17 @@ class Learned:
             raise LoadError(f"is not a gait that robosim learned: {reason}", file=path) from None
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """The distance over the episodes, as [Bruedigam2023, Fig. 13b]; no display is needed.
+        """Plot the distance over the episodes, as in [Bruedigam2023, Fig. 13b].
+
+        Parameters
+        ----------
+        path : str, Path or None
+            Picture to write, such as a .png; None: write none.
+
+        Returns
+        -------
+        Figure
+            A figure of matplotlib, which shows itself in a notebook. No display is needed.
 
         Raises
         ------

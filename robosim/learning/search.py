@@ -1,4 +1,4 @@
-"""Random search in the direction of what was better [Bruedigam2023, Algorithm 7]."""
+"""Random search along directions that were better [Bruedigam2023, Algorithm 7]."""
 
 from __future__ import annotations
 
@@ -12,37 +12,43 @@ from robosim.cluster import Objective, Workers
 from robosim.errors import OptionError
 from robosim.validation import Array, count
 
-NEAR = 0.002  # spread about the last direction
-ALONG = 0.01  # way along the last direction
-SHRINK = 0.9  # of the spread, after a try that was no better
+NEAR = 0.002  # standard deviation of a try along the last direction
+ALONG = 0.01  # length of a try along the last direction
+SHRINK = 0.9  # factor of the spread after a try that was no better
 
 
 class RandomSearch:
-    """Learners that look for parameters of the largest value, each by itself.
+    """Independent learners, each of which searches for parameters of the largest value.
 
-    A learner tries its best parameters with something random added. What was better gives a
-    direction, and the next try goes on along it. What was no better shrinks the spread. As the
-    authors ran Algorithm 7, the random numbers are normal, and a try that was no better is
-    forgotten; as printed, the algorithm hardly learns (docs/derivation.md).
+    A learner tries its best parameters plus normal random numbers of some standard deviation, the
+    spread. If the try was better, the next one continues in the same direction. If not, the try
+    is discarded, and the spread shrinks. So the authors ran Algorithm 7; as printed, the algorithm
+    hardly learns (docs/derivation.md).
 
-    Each learner has random numbers of its own, so that what it does depends neither on how many
-    others there are nor on how they are simulated.
+    Each learner has its own random numbers. So its results depend neither on the number of
+    learners nor on how they are simulated.
 
     Parameters
     ----------
     start : (k,), or (n, k) for learners that begin at different parameters
     learners : int or None
-        How many; None for a single one, whose parameters and values then have no axis of learners.
+        Number of learners. None: one for each row of `start`, or a single learner, whose
+        parameters and values then have no axis of learners.
     explore : float
-        Spread of the first try, and of the first one after each that was better.
+        Spread at first, and after each try that was better.
     seed : int
     least : float
-        What the first try has to exceed.
+        Value that the first try has to exceed.
+
+    Attributes
+    ----------
+    told : int
+        Number of tries so far.
 
     Raises
     ------
     OptionError
-        For numbers that are none of these.
+        For values that are not finite, not positive, or of a wrong shape.
     """
 
     def __init__(
@@ -76,16 +82,16 @@ class RandomSearch:
 
     @property
     def best(self) -> Array:
-        """The best parameters of each learner, (n, k), or (k,) of a single one."""
+        """The best parameters of each learner, (n, k), or (k,) for a single learner."""
         return self._best[0].copy() if self.single else self._best.copy()
 
     @property
     def values(self) -> Any:
-        """Their values, (n,), or a number."""
+        """The values of the best parameters, (n,), or a number for a single learner."""
         return float(self._values[0]) if self.single else self._values.copy()
 
     def ask(self) -> Array:
-        """Parameters to try, (n, k), or (k,): the same until `tell` is called."""
+        """Parameters to try, (n, k), or (k,) for a single learner; unchanged until `tell`."""
         if self._tried is None:
             self._tried = self._best.copy()
             for i, random in enumerate(self._random):
@@ -97,12 +103,14 @@ class RandomSearch:
         return self._tried[0].copy() if self.single else self._tried.copy()
 
     def tell(self, values: ArrayLike) -> None:
-        """What the parameters that were asked for are worth, (n,), or a number; nan: nothing.
+        """Report the values of the parameters from `ask`, (n,), or a number.
+
+        NaN is worse than any value.
 
         Raises
         ------
         OptionError
-            Before `ask`, or for another number of values.
+            If `ask` was not called before, or for a wrong number of values.
         """
         if self._tried is None:
             raise OptionError(
@@ -131,27 +139,27 @@ class RandomSearch:
         self.told += 1
 
     def run(self, objective: Objective, tries: int, workers: Workers) -> Array:
-        """Ask, let workers find what is asked for, and tell, again and again.
+        """Call `ask` and `tell` a number of times, with values that workers compute.
 
         The result does not depend on the number of workers. After an interrupt or an error the
-        search is as after the last try that was told.
+        search is in its state after the last complete try.
 
         Parameters
         ----------
         objective : callable(batch, candidates (n, k), random) -> (n,)
-            As for `robosim.cluster.Workers.map`; nan is no improvement.
+            As for `robosim.cluster.Workers.map`. NaN is worse than any value.
         tries : int
-            Of each learner.
+            Number of tries of each learner.
         workers : Workers
 
         Returns
         -------
-        best : (n, k), or (k,) of a single learner
+        best : (n, k), or (k,) for a single learner
 
         Raises
         ------
         OptionError
-            For values that are none.
+            If the objective returns no numbers, or a wrong number of these.
         WorkerError
             If the objective fails.
         """
@@ -160,7 +168,7 @@ class RandomSearch:
         return self.best
 
     def state(self) -> dict[str, Any]:
-        """All that the search goes on from, ready for JSON; see `from_state`."""
+        """The state of the search, ready for JSON; see `from_state`."""
         return {
             "single": self.single,
             "explore": self.explore,
@@ -175,12 +183,12 @@ class RandomSearch:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """A search that goes on to the same bits as the one whose `state` this is.
+        """A search that continues from the `state` of another one, bit-identically.
 
         Raises
         ------
         OptionError
-            For what is no such state.
+            If a key is missing, or has a wrong value.
         """
         try:
             best = np.array(state["best"], dtype=float)

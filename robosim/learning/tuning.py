@@ -1,4 +1,4 @@
-"""The largest scale, or the best gains, with which all runs stay within their limits."""
+"""Tuning: the largest scale, or the best value, with which all runs stay within a limit."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from robosim.validation import Array
 
 
 class Run(NamedTuple):
-    """What a run came to.
+    """The result of one simulation run.
 
     Attributes
     ----------
     name : str
     t : (n,) [s]
-    loads : (n,), what is to stay within the limit, such as a torque; its size counts
+    loads : (n,)
+        The quantity that the limit is for, such as a torque, at these times. The limit is for the
+        absolute value.
     """
 
     name: str
@@ -30,26 +32,27 @@ class Run(NamedTuple):
 
     @property
     def peak(self) -> tuple[float, float]:
-        """The largest load, infinite if one is not a number, and its instant [s]."""
+        """The largest absolute load, and its time [s]; NaN counts as infinite."""
         sizes = np.nan_to_num(np.abs(np.asarray(self.loads, dtype=float)), nan=np.inf)
         k = int(np.argmax(sizes))
         return float(sizes[k]), float(self.t[k])
 
 
 class Tuned(NamedTuple):
-    """What was found.
+    """The result of `tune`.
 
     Attributes
     ----------
-    value : float, or whatever is tuned over
+    value : float, or an entry of `over`
+        The value that was found.
     load : float
-        The largest one there.
+        The largest load with this value.
     run : str
-        In which run that was.
+        Name of the run with the largest load.
     time : float [s]
-        And when.
+        Time of the largest load in this run.
     tried : tuple of (value, load)
-        All that was simulated, in order.
+        All values that were tried, in order, each with its largest load.
     """
 
     value: Any
@@ -74,34 +77,36 @@ def tune(
     score: Callable[[Any, float], float] | None = None,
     workers: Workers | None = None,
 ) -> Tuned:
-    """Find what keeps all given runs within a limit.
+    """Find a value with which the loads of all runs stay within a limit.
 
     Parameters
     ----------
-    run : callable(value) -> Run, or a sequence of them
+    run : callable(value) -> Run or a sequence of Run
         Simulates with a value.
     limit : float
-        That the largest load of every run may have.
+        Upper bound of the largest load of each run.
     over : (least, most), or a sequence of values
-        Two numbers without `score` are the ends of a range, in which the largest scale is found by
-        bisection: loads are taken to grow with it. Otherwise all of the values are tried.
+        Two numbers without `score` are the ends of a range. The largest value in this range is
+        found by bisection, under the assumption that loads grow with the value. Otherwise all
+        values of the sequence are tried.
     tolerance : float
-        Of the scale, relative to the range.
+        Accuracy of the bisection, as a fraction of the range.
     score : callable(value, load) -> float, or None
-        Of values within the limit, the one with the highest score is taken; None: the last one.
+        The value with the highest score among those within the limit is returned. None: the last
+        one of these.
     workers : Workers or None
-        That simulate several values at a time. Bisection then also tries values that it may need
-        next; the result is the same.
+        Workers that simulate several values at a time. Bisection then also simulates values that
+        may be needed next; the result is the same.
 
     Returns
     -------
     Tuned
-        With the run and the instant that set the limit.
+        The value, with its largest load, and the run and the time of this load.
 
     Raises
     ------
     OptionError
-        Where no value keeps within the limit, or for a limit or range that is none.
+        If no value keeps the loads within the limit, or for an invalid limit or range.
     WorkerError
         If `run` raised an error in a worker.
     """
@@ -119,7 +124,7 @@ def tune(
 
 
 class _Trials:
-    """Values that are simulated, here or by workers, and in what order they were asked for."""
+    """Simulates values, here or by workers, and keeps the order in which they were needed."""
 
     def __init__(self, run: Callable[[Any], Sequence[Run] | Run], workers: Workers | None) -> None:
         self.tried: list[tuple[Any, float]] = []
@@ -128,13 +133,13 @@ class _Trials:
         self._ahead: dict[float, Tuned] = {}
 
     def of(self, values: Sequence[Any]) -> list[Tuned]:
-        """What values come to."""
+        """Results of several values."""
         found = self._simulated(values)
         self.tried += [(one.value, one.load) for one in found]
         return found
 
     def at(self, value: float, soon: Sequence[float]) -> Tuned:
-        """What a value comes to, beside which others may be simulated that are needed soon."""
+        """The result of a value; others that are needed soon may be simulated beside it."""
         if value not in self._ahead:
             for one in self._simulated(soon):
                 self._ahead[one.value] = one
@@ -160,7 +165,7 @@ class _Quietly:
 
 
 def _judged(value: Any, found: Sequence[Run] | Run) -> Tuned:
-    """The largest load of what a value's runs came to."""
+    """The largest load over all runs of a value."""
     runs: list[Any] = [found]
     if isinstance(found, Sequence) and not isinstance(found, Run):
         runs = list(found)
@@ -205,7 +210,7 @@ def _bisected(trials: _Trials, ends: Sequence[Any], limit: float, tolerance: flo
 
 
 def _middles(low: float, high: float, most: int) -> list[float]:
-    """The middle of a range, and those of its halves and so on, up to so many."""
+    """The first middles of a bisection: of a range, of its halves, of their halves and so on."""
     ranges = deque([(low, high)])
     found: list[float] = []
     while len(found) < most:

@@ -1,4 +1,4 @@
-"""Gaits that are found by walking: how far each gets, and who is still on its feet."""
+"""Search for gaits of quadrupeds by simulated walks."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from robosim.simulation.controllers import Gait
 from robosim.simulation.gaits import PARAMETERS, standing_gait
 from robosim.validation import Array, count
 
-SAMPLES = 0.05  # [s] from one look at the base to the next
+SAMPLES = 0.05  # [s] between two checks whether the robot has fallen
 
 
 class Search(Protocol):
-    """What proposes parameters: `RandomSearch`, or anything else with these two."""
+    """A search that proposes parameters: `RandomSearch`, or any object with these two methods."""
 
     def ask(self) -> Any: ...
     def tell(self, values: Any) -> Any: ...
 
 
 class Walks(NamedTuple):
-    """How gaits walked, each in its state.
+    """How the robots of a batch walked.
 
     Attributes
     ----------
-    distance : (n,) [m], along the world's x, until the end or the fall
-    fell : (n,) [s], when the robot lay on its back or low, nan if it did not
-    failed : (n,), whether a step could not be solved
+    distance : (n,) [m], along the world's x axis, until the end or the fall
+    fell : (n,) [s], time at which the robot lay on its back or too low; NaN if it never did
+    failed : (n,) of bool, whether a step could not be solved
     """
 
     distance: Array
@@ -50,7 +50,7 @@ class Walks(NamedTuple):
 
     @property
     def value(self) -> Array:
-        """What a search is told (n,) [m]: the distance, nan for what fell or failed."""
+        """Values for a search, (n,) [m]: the distance, or NaN after a fall or a failed step."""
         return np.where(self.failed | np.isfinite(self.fell), np.nan, self.distance)
 
 
@@ -63,7 +63,7 @@ def walk(
     push_seconds: float = 0.0,
     instants: Sequence[float] = (),
 ) -> Walks:
-    """Let each state of a batch walk by its row of a gait, from the gait's pose.
+    """Let each robot of a batch walk by its row of a gait, from the gait's first pose.
 
     Parameters
     ----------
@@ -71,14 +71,23 @@ def walk(
     gait : Gait, with n rows
     seconds : float [s]
     gap : float [m]
-        That the lowest contact is above what it may touch at the start.
+        Gap of the lowest contact at the start.
     draws : sequence of n Drawn
-        Whose pushes act.
+        Draws whose pushes act on the robots.
     push_seconds : float [s]
-        How long.
+        Duration of a push.
     instants : sequence of float [s]
-        At which others are pushed. Steps are divided there as well, so that the bits of a walk do
-        not depend on which walks are in the batch.
+        Times at which robots of other batches are pushed. Runs are divided there as well, so that
+        a walk is bit-identical in any batch.
+
+    Returns
+    -------
+    Walks
+
+    Raises
+    ------
+    ModelError
+        For a robot without a floating base, without motors or without contacts.
     """
     batch.place(gait.pose(), gap)
     n, base = batch.n, batch.robot.bodies[0].name
@@ -114,7 +123,7 @@ def walk(
 
 
 def walker(robot: Mechanism, learned: Learned) -> tuple[Simulation, Gait]:
-    """A simulation that stands where the best gait begins, on its ground, and the gait."""
+    """A simulation in the first pose of the best gait, with the search's friction, and the gait."""
     options = learned.options
     ground = _on_ground(robot, options)
     gait = _gait(ground, learned.parameters, options)
@@ -124,19 +133,19 @@ def walker(robot: Mechanism, learned: Learned) -> tuple[Simulation, Gait]:
 
 
 def _on_ground(robot: Mechanism, options: Mapping[str, Any]) -> Mechanism:
-    """The robot with the friction that was asked for, if any was."""
+    """The robot with the friction of the options, if they have one."""
     friction = options["friction"]
     return robot if friction is None else with_friction(robot, friction)
 
 
 def _gait(robot: Mechanism, parameters: Array, options: Mapping[str, Any]) -> Gait:
-    """A gait of parameters (5,) or (n, 5), as the options want it."""
+    """A gait with parameters (5,) or (n, 5), and the legs, limits and timestep of the options."""
     how = {key: options[key] for key in ("legs", "effort_limits", "timestep")}
     return Gait.of(robot, parameters, **how)
 
 
 class _Walkers:
-    """Learners' gaits, tried side by side, on one robot or on draws of a domain."""
+    """Simulates the gaits of all learners in a batch, on one robot or on draws of a domain."""
 
     def __init__(
         self,
@@ -161,11 +170,11 @@ class _Walkers:
         workers.robot = robot
 
     def values(self, parameters: Array, episode: int) -> tuple[Array, Walks]:
-        """What each row of parameters (n, 5) is worth in an episode, and how all walked."""
+        """Values of parameters (n, 5) in an episode, (n,) [m], and how all robots walked."""
         if self.domain is None:
             walks = self._walks(list(parameters), [])
             return walks.value, walks
-        # An episode draws the same for all learners, whatever came before it.
+        # In an episode all learners have the same draws, which depend on no earlier episode.
         random, seconds = np.random.default_rng((self.seed, 1, episode)), self.options["seconds"]
         drawn = [self.domain.draw(self.robot, seconds, random) for _ in range(self.domain.draws)]
         walks = self._walks(list(np.repeat(parameters, len(drawn), axis=0)), drawn * self.learners)
@@ -173,7 +182,7 @@ class _Walkers:
         return each.min(axis=1) if self.domain.worst else each.mean(axis=1), walks
 
     def _walks(self, rows: list[Array], drawn: list[Drawn]) -> Walks:
-        """How gaits walk, on draws of robots or all on the same."""
+        """How gaits walk: each on its draw, or all on the same robot."""
         pushes = tuple(one.push.begin for one in drawn if one.push is not None)
         trial, timestep = _Trial(self.robot, self.options, pushes), self.options["timestep"]
         tries = list(zip(rows, drawn, strict=True)) if drawn else rows
@@ -190,14 +199,14 @@ class _Walkers:
 
 @dataclass(frozen=True)
 class _Trial:
-    """Gaits on a robot, or on draws of robots, as workers try them."""
+    """Walks of gaits on a robot, or on draws of robots, in a form that workers can run."""
 
     robot: Mechanism
     options: Mapping[str, Any]
     instants: tuple[float, ...]  # of all pushes
 
     def __call__(self, batch: BatchSimulation, tries: list[Any], random: Any) -> Array:
-        """(n, 3) of Walks, of gaits or of pairs of a gait and a draw."""
+        """The columns of `Walks`, (n, 3), for gaits or for pairs of a gait and a draw."""
         if not isinstance(tries[0], tuple):
             return np.stack(self.walks(batch, tries, []), axis=-1)
         rows, drawn = [one[0] for one in tries], [one[1] for one in tries]
@@ -206,7 +215,7 @@ class _Trial:
         return np.stack(self.walks(batch, rows, drawn), axis=-1)
 
     def walks(self, batch: BatchSimulation, rows: list[Array], drawn: list[Drawn]) -> Walks:
-        """How the gaits walk in the states of a batch."""
+        """Walks of the gaits in a batch."""
         seconds, gap, domain = (self.options[key] for key in ("seconds", "gap", "domain"))
         pushed = 0.0 if domain is None else domain["push_seconds"]
         gait = _gait(self.robot, np.stack(rows), self.options)
@@ -233,50 +242,57 @@ def learn_gait(
     resume: Learned | None = None,
     workers: Workers | None = None,
 ) -> Learned:
-    """Let a quadruped learn to walk: parameters of a `Gait` that lead far along x.
+    """Search for parameters of a `Gait` with which a quadruped walks far along x.
 
-    Learners walk side by side, each in a state of a batch. A robot that falls, or whose step cannot
-    be solved, has not got anywhere. Ctrl-C ends the search and keeps what has been found.
+    The robots of all learners walk side by side in a batch. A walk in which the robot falls, or a
+    step cannot be solved, has no value. Ctrl-C ends the search, and returns the best result so far.
 
     Parameters
     ----------
     robot : Mechanism
     search : Search or None
-        What proposes parameters (n, 5) and is told their values; None: `RandomSearch`.
+        Object whose `ask` gives parameters (learners, 5), and whose `tell` takes their values
+        (learners,) [m]. None: `RandomSearch`.
     learners, episodes : int
+        Number of learners, and of walks of each learner.
     seconds : float [s]
-        Of each episode.
+        Duration of each episode.
     start : (5,) or None
-        Parameters to begin with; None: the gait that stands still as the robot does.
+        Parameters to begin with. None: those of a gait that stands still.
     friction : float or None
-        Coulomb coefficient of all contacts; None: as the robot has it.
+        Coulomb coefficient of all contact points and collision shapes of the robot. None: as the
+        robot has it.
     effort_limits : bool
-        Whether torques stay within those of the joints.
+        Whether torques are limited to the effort limits of the joints.
     domain : Domain or None
-        What differs from episode to episode.
+        Masses, friction and pushes that differ from episode to episode.
     seed : int
     timestep : float [s]
     gap : float [m]
-        How far the feet are above the ground at the start.
+        Gap of the lowest contact at the start.
     legs : mapping or None
         As for `Gait`.
     threads : int or None
-        As many as there are cores if None.
+        Number of threads; None: as many as there are cores.
     progress : bool
         Whether to show a bar with the best distance on stderr.
     resume : Learned or None
-        A result to go on from, by this many episodes, with its options; to the same bits as if it
-        had not been interrupted.
+        A result from which to continue for `episodes` more, with its options. The outcome is
+        bit-identical to that of an uninterrupted search.
     workers : Workers or None
-        That try the gaits, each as many at a time as its batch has states; with the timestep of the
-        search. Of multiples of eight, the result is that of a search without workers.
+        Workers that simulate the walks, with the timestep of the search. If `per_worker` is a
+        multiple of eight, the result is that of a search without workers.
+
+    Returns
+    -------
+    Learned
 
     Raises
     ------
     ModelError
-        For a robot without legs for it, or without ground.
+        For a robot whose legs are not found, without a floating base, or without contacts.
     OptionError
-        For options that are none, or a search that proposes another shape.
+        For an invalid option, or a search whose parameters have a wrong shape.
     """
     if resume is not None:
         if resume.robot != robot.name:

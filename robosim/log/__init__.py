@@ -1,9 +1,10 @@
 """Logs of a run: in memory, written to a file during the run, loaded, summarized.
 
 Sample k of a log contains the state at ``t[k]`` and the torque of the step that starts there.
-Joint coordinates follow the robot's order; a floating base is the position of the base link's
-origin in the world, a quaternion (w, x, y, z) local to world, the velocity of that origin in
-world axes and the angular velocity in body axes. SI units and radians.
+Joint coordinates follow the robot's order. The coordinates of a floating base are the world
+position of the base link's origin and a quaternion (w, x, y, z), local to world. The base's
+velocities are that of the origin in world axes, and the angular velocity in body axes. Units are
+SI units and radians.
 """
 
 from __future__ import annotations

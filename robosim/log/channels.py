@@ -1,8 +1,8 @@
-"""What a log can have beside the motion: sensors, contacts, frames, wrenches of joints.
+"""Additional channels of a log: sensors, contacts, frames, wrenches of joints.
 
-Channels are asked for by a word, ``sensors``, ``contacts``, ``frames`` or ``joint_wrenches``, for
-all of the kind, or one at a time, as in ``frame:FR_foot``. A channel is some columns, which are
-named after what they are of.
+The words ``sensors``, ``contacts``, ``frames`` and ``joint_wrenches`` select all channels of a
+kind; ``frame:FR_foot`` selects one. A channel has one or several columns, named after the sensor,
+link, frame or joint.
 """
 
 from __future__ import annotations
@@ -65,16 +65,16 @@ EFFORTS = {"m": "N", "rad": "N m", "1": "J"}
 
 @dataclass(frozen=True)
 class Channel:
-    """Some columns of a log, of one thing.
+    """The columns of one sensor, link, frame or joint in a log.
 
     Attributes
     ----------
     kind : str
         One of `KINDS`.
     name : str
-        Of the sensor, link, frame or joint.
+        Name of the sensor, link, frame or joint.
     units : mapping of str to str
-        The unit of each column, in the order of the columns.
+        Unit of each column, in the order of the columns.
     """
 
     kind: str
@@ -88,14 +88,14 @@ class Channel:
 
 
 class Also(NamedTuple):
-    """What is logged beside the motion, and how often that is read.
+    """Additional channels of a log, and how often they are evaluated.
 
     Attributes
     ----------
     channels : tuple of Channel
     every : int
-        Steps from one reading to the next, a multiple of those between samples. Samples between
-        have nan.
+        Number of steps between evaluations, a multiple of that between samples. Samples in between
+        have NaN.
     """
 
     channels: tuple[Channel, ...]
@@ -113,18 +113,19 @@ class Also(NamedTuple):
 
 
 def channels_of(robot: Mechanism, also: str | Sequence[str]) -> tuple[Channel, ...]:
-    """The channels that are asked for, each once, in the order asked for.
+    """The requested channels, each once, in the requested order.
 
     Parameters
     ----------
     robot : Mechanism
     also : str or sequence of str
-        "sensors", "contacts", "frames", "joint_wrenches", or one of a kind, as "frame:FR_foot".
+        "sensors", "contacts", "frames", "joint_wrenches", or one of a kind, such as
+        "frame:FR_foot".
 
     Raises
     ------
     OptionError
-        For something else.
+        For another kind.
     ModelError
         For a sensor, link, frame or joint that the robot does not have.
     """

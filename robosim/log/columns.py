@@ -1,11 +1,10 @@
-"""What a sample of a log consists of, and what its columns are called.
+"""Samples of a log, and the names of its columns.
 
-The columns are ``time``, the coordinates, the velocities, the torques, four numbers about the
-step, and what else was asked for (`robosim.log.channels`). A column's name says what it holds, so
-that a log can be taken apart again from the names alone, as a CSV file demands: ``base_x`` to
-``base_qz`` and ``<joint>.position`` make q, ``base_vx`` to ``base_wz`` and ``<joint>.velocity``
-make v, ``<joint>.torque`` makes tau. Of a robot that was added with a prefix, the base has the
-prefix as well: ``second/base_x``.
+The columns are ``time``, coordinates, velocities, torques, four numbers about the step, and
+additional channels (`robosim.log.channels`). Names of columns suffice to read a log, as is needed
+for CSV files: ``base_x`` to ``base_qz`` and ``<joint>.position`` are q, ``base_vx`` to ``base_wz``
+and ``<joint>.velocity`` are v, ``<joint>.torque`` is tau. The base of a robot that was added with a
+prefix has the prefix too: ``second/base_x``.
 """
 
 from __future__ import annotations
@@ -39,16 +38,16 @@ NO_EXTRA = np.zeros((0, 0))
 class Chunk(NamedTuple):
     """Some consecutive samples of a run.
 
-    Where samples are several steps apart, what belongs to a step is the largest of all steps up to
-    the next sample, and the smallest gap.
+    If samples are several steps apart, `iterations`, `substeps` and `violation` are the largest
+    values up to the next sample. `gap` is the smallest one.
 
     Attributes
     ----------
     t : (n,) [s]
     q : (n, nq), v : (n, nv)
-        The knot at t, in the robot's order.
+        Coordinates and velocities at t, in the robot's order.
     tau : (n, nu) [N m or N]
-        Held over the step that starts at t.
+        Torques over the step that starts at t.
     iterations, substeps : (n,) int64
         Newton iterations of that step, and the substeps that it took: 1 if it was not divided.
     violation : (n,) [m]
@@ -56,7 +55,7 @@ class Chunk(NamedTuple):
     gap : (n,) [m]
         Smallest distance of a contact from the ground at the end of the step.
     extra : (n, m)
-        What else is logged, read at the knot at t; (0, 0) where nothing else is.
+        Additional channels at t; (0, 0) without any.
     """
 
     t: Array
@@ -74,7 +73,7 @@ class Chunk(NamedTuple):
         return f"<Chunk of {len(self.t)} samples{span}>"
 
     def thinned(self, every: int) -> Self:
-        """Its first sample and each `every`-th after it, with the worst of the steps between."""
+        """The first sample and each `every`-th after it, with the worst of the steps between."""
         if every == 1 or len(self.t) == 0:
             return self
         worst = {name: worst_of(name, getattr(self, name), every) for name in STEP}
@@ -120,25 +119,24 @@ def _is_base(name: str, columns: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class LogInfo:
-    """What a log says about itself beside its samples.
+    """Information about a log.
 
     Attributes
     ----------
     robot : str
-        The robot's name; empty if the file does not say (CSV).
+        Name of the robot; empty if unknown (CSV).
     timestep : float [s]
-        From one sample to the next; NaN if it cannot be told (a CSV file with fewer than two
-        samples).
+        Time from one sample to the next; NaN if unknown (a CSV file with fewer than two samples).
     q, v, tau : tuple of str
-        The names of the columns that make up q, v and tau, in the robot's order.
+        Names of the columns of q, v and tau, in the robot's order.
     units : mapping of str to str
-        The unit of each column; empty if the file does not say (CSV).
+        Unit of each column; empty if unknown (CSV).
     version : str
-        Of the robosim that wrote it.
+        Version of robosim that wrote the log.
     ended : str
-        "complete", or why the run ended before its time; empty if the file does not say (CSV).
+        "complete", or the reason for an early end of the run; empty if unknown (CSV).
     extra : tuple of str
-        The names of the columns of what else is logged.
+        Names of the columns of additional channels.
     """
 
     robot: str
@@ -163,7 +161,7 @@ class LogInfo:
         version: str = __version__,
         also: Also | None = None,
     ) -> LogInfo:
-        """Of a log of `robot` with samples `timestep` [s] apart, as that robosim writes it."""
+        """The information for a new log of `robot` with a sample each `timestep` [s]."""
         q_units: list[str] = []
         v_units: list[str] = []
         for joint in robot.tree_joints:
@@ -185,12 +183,12 @@ class LogInfo:
 
     @classmethod
     def from_names(cls, names: Sequence[str], metadata: str | None = None) -> LogInfo:
-        """From the names of a file's columns and, where it has some, its metadata (JSON).
+        """The information from the names of a file's columns, and from its metadata (JSON), if any.
 
         Raises
         ------
         LogError
-            If they are not those of a log.
+            If these are not names of a log.
         """
         missing = [name for name in ("time", *STEP) if name not in names]
         if missing:
@@ -213,7 +211,7 @@ class LogInfo:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all columns, in their order."""
+        """Names of all columns, in their order."""
         return ("time", *self.q, *self.v, *self.tau, *STEP, *self.extra)
 
     @property
@@ -222,7 +220,7 @@ class LogInfo:
         return set(BASE_POSE) <= set(self.q)
 
     def metadata(self) -> str:
-        """What `from_names` reads back, as JSON."""
+        """The metadata as JSON, which `from_names` reads."""
         return json.dumps(
             {
                 "robot": self.robot,
@@ -234,7 +232,7 @@ class LogInfo:
         )
 
     def with_end(self, ended: str) -> LogInfo:
-        """The same, of a run that ended as `ended` says."""
+        """The same information with another `ended`."""
         return replace(self, ended=ended)
 
     def columns(self, chunk: Chunk) -> list[Array | NDArray[np.int64]]:
@@ -243,7 +241,7 @@ class LogInfo:
         Raises
         ------
         LogError
-            If the chunk is of another robot.
+            If the chunk has another robot.
         """
         n = len(chunk.t)
         widths = {name: len(getattr(self, name)) for name in ("q", "v", "tau")}

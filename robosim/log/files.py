@@ -1,8 +1,8 @@
-"""Writing a log file as the run goes, and reading it back, whole or broken off.
+"""Writing a log file during a run, and reading complete and partial log files.
 
-The samples go to ``PATH.partial`` as they come, and the file at PATH appears, or is replaced,
-in one move when the log is complete. A run that is killed leaves ``PATH.partial``, which
-`read_samples` reads in its stead.
+Samples are written to ``PATH.partial`` during the run. When the log is complete, the file at PATH
+is created or replaced in one move. A run that is killed leaves ``PATH.partial``, which
+`read_samples` reads instead.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Read = tuple[LogInfo, Chunk, str | None]  # of a file; and a note, of what a rea
 
 
 def partial_path(path: str | Path) -> Path:
-    """Where the samples of a log file at `path` are kept until it is complete."""
+    """Path of the file with the samples of a log file at `path`, until the log is complete."""
     path = Path(path)
     return path.with_name(path.name + PARTIAL)
 
@@ -114,12 +114,12 @@ class TableWriter:
             )
 
     def write(self, chunk: Chunk) -> None:
-        """Append some samples; they can be read from then on, whatever becomes of the run.
+        """Append samples, which can be read from then on, even if the run is killed.
 
         Raises
         ------
         LogError
-            If they cannot be written, or are of another robot, or the log is closed.
+            If the samples cannot be written or have another robot, or if the log is closed.
         """
         if not self._open:
             raise LogError(f"{self.path}: the log is closed")
@@ -131,17 +131,17 @@ class TableWriter:
         self.rows += len(chunk.t)
 
     def close(self, ended: str = "complete") -> None:
-        """Put the complete file in its place. Closing twice does no harm.
+        """Move the complete file to its path. A second call has no effect.
 
         Parameters
         ----------
         ended : str
-            What the log says about the end of the run.
+            Reason for the end of the run, which the log contains.
 
         Raises
         ------
         LogError
-            If the file cannot be written; `robosim.log.read_log` still finds what was logged.
+            If the file cannot be written; `robosim.log.read_log` can still read the samples.
         """
         if not self._open:
             return
@@ -161,7 +161,7 @@ class TableWriter:
             self._abandon()
 
     def discard(self) -> None:
-        """Leave the file at PATH as it was, and no samples."""
+        """Delete the samples, and leave the file at PATH as it was."""
         self._abandon()
         self.partial.unlink(missing_ok=True)
 
@@ -212,35 +212,34 @@ class TableWriter:
 
 
 class LogWriter(TableWriter):
-    """A log file that is written as the run goes, in bounded memory.
+    """A log file that is written during a run, in bounded memory.
 
-    Each chunk goes to ``PATH.partial`` at once and can be read from there even if the run is
-    killed. `close` puts the complete file at PATH in one move; a file that was there before
-    stays until then. As a context manager it closes the log however the block ends.
+    Each chunk is written to ``PATH.partial`` at once, and can be read from there even if the run
+    is killed. `close` moves the complete file to PATH; a file that was there before is kept until
+    then. As a context manager, a LogWriter closes the log in any case.
 
     Parameters
     ----------
     path : str or Path
-        Its suffix says the format: .parquet, .csv, .npz or .mcap.
+        File to write, in the format of its suffix: .parquet, .csv, .npz or .mcap.
     robot : Mechanism
-        Whose coordinates name the columns.
+        Robot whose coordinates name the columns.
     timestep : float [s]
-        From one sample that comes to the next one.
+        Time between two samples that are added.
     steps : int, optional
-        How many samples are expected, to see at once whether there is room for them.
+        Expected number of samples, for a check of the free disk space.
     every : int
-        Samples that come for each one that is kept, the first, which has the worst of all of their
-        steps: a log of a fraction of the size.
+        Of so many samples only the first is kept, with the values of the worst of their steps.
     also : str or sequence of str
-        What the samples have beside the motion, as `Simulation.stream` was asked for.
+        Additional channels, the same as for `Simulation.stream`.
 
     Raises
     ------
     LogError
-        For another suffix, a directory that is not there or cannot be written to, a disk that
-        is too full, or a log that another run is writing.
+        For another suffix, a directory that does not exist or is not writable, too little disk
+        space, or a log that another run is writing.
     OptionError, ModelError
-        For what `also` cannot be.
+        For unknown channels.
     SaveError
         If an .mcap file's robot cannot be described as URDF.
     """
@@ -262,12 +261,12 @@ class LogWriter(TableWriter):
         self._waiting: Chunk | None = None  # fewer than `every` samples
 
     def write(self, chunk: Chunk) -> None:
-        """Append some samples; what is kept of them can be read as soon as all of its steps are in.
+        """Append samples. A sample that is kept can be read once all of its steps are there.
 
         Raises
         ------
         LogError
-            If they cannot be written, or are of another robot, or the log is closed.
+            If the samples cannot be written or have another robot, or if the log is closed.
         """
         if self._every == 1:
             super().write(chunk)
@@ -280,19 +279,19 @@ class LogWriter(TableWriter):
             super().write(Chunk._make(column[:whole] for column in chunk).thinned(self._every))
 
     def close(self, ended: str = "complete") -> None:
-        """Put the complete file in its place, with what had come after its last sample."""
+        """Write the remaining samples, and move the complete file to its path."""
         if self._open and self._waiting is not None and len(self._waiting.t):
             super().write(self._waiting.thinned(self._every))
         super().close(ended)
 
 
 def read_samples(path: str | Path) -> Read:
-    """Read a log file, or what a killed run left of it; a note then says so.
+    """Read a log file, or the partial log of a killed run, with a note.
 
     Raises
     ------
     LogError
-        If there is none, or it is not a log, or damaged.
+        If there is no such file, or if it is damaged or not a log.
     """
     path = Path(path)
     partial = partial_path(path)

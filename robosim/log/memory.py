@@ -1,4 +1,4 @@
-"""A log held in memory: what `Simulation.run` returns and what a log file is read into."""
+"""Logs in memory, from `Simulation.run` or from a file."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class Log:
         chunks: Iterable[Chunk],
         also: str | Sequence[str] = (),
     ) -> Log:
-        """Of a run of `robot` that came in chunks, in order, with samples `timestep` [s] apart.
+        """The log of a run of `robot`, from its chunks in order, with a sample each `timestep` [s].
 
-        `also` is what the run was asked for beside the motion, as `Simulation.run` takes it.
+        `also` has the additional channels of the run, as for `Simulation.run`.
         """
         info = LogInfo.of(robot, timestep, also=Also(channels_of(robot, also)))
         parts = list(chunks)
@@ -68,12 +68,12 @@ class Log:
 
     @classmethod
     def load(cls, path: str | Path) -> Log:
-        """Read a log file; warns if it is what a killed run left.
+        """Read a log file. A warning is issued if the log is partial, as of a killed run.
 
         Raises
         ------
         LogError
-            If there is none, or it cannot be read.
+            If there is no such file, or if it cannot be read.
         """
         log = read_log(path)
         if log.note:
@@ -81,10 +81,10 @@ class Log:
         return log
 
     def save(self, path: str | Path, robot: Mechanism | None = None) -> None:
-        """Write to a file, its format by its suffix: .parquet, .csv, .npz or .mcap.
+        """Write to a file, in the format of its suffix: .parquet, .csv, .npz or .mcap.
 
-        An .mcap file has the robot's frames and its model, too. A log that was read from a file
-        does not know its robot, so it has to be given.
+        An .mcap file also has the robot's frames and its model. For a log from a file, which has no
+        robot, `robot` must be given.
 
         Raises
         ------
@@ -111,20 +111,20 @@ class Log:
         columns: str | None = None,
         robot: Mechanism | None = None,
     ) -> Figure:
-        """Draw it, as `robosim.viz.plots.plot_log` does, which says what the arguments are.
+        """Plot the log; see `robosim.viz.plots.plot_log` for the arguments.
 
         Raises
         ------
         LogError
             If there are no samples, or the picture cannot be written.
         OptionError
-            If a regular expression is none or nothing matches it, or for the picture's format.
+            If a regular expression is invalid or nothing matches it, or for an unknown format.
         """
         figure: Figure = above.plot_log(self, out=out, joints=joints, columns=columns, robot=robot)
         return figure
 
     def to_pandas(self) -> DataFrame:
-        """All columns but the time, which is the index [s]; ``attrs["units"]`` has the units.
+        """A DataFrame with the time [s] as index; ``attrs["units"]`` has the units of columns.
 
         Raises
         ------
@@ -148,7 +148,7 @@ class Log:
         Raises
         ------
         LogError
-            If there is none of that name.
+            For an unknown name.
         """
         if name not in self.names:
             raise LogError(f"no column '{name}' ({known(name, self.names)})")
@@ -169,7 +169,7 @@ class Log:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all columns."""
+        """Names of all columns."""
         return self.info.names
 
     @property
@@ -199,7 +199,7 @@ class Log:
 
     @property
     def extra(self) -> Mapping[str, Array]:
-        """What else was logged: each column (n,) by its name; units are in ``info.units``."""
+        """Columns (n,) of additional channels, by their names; ``info.units`` has the units."""
         return dict(zip(self.info.extra, self.samples.extra.T, strict=True))
 
     @property
@@ -209,7 +209,7 @@ class Log:
 
     @property
     def substeps(self) -> NDArray[np.int64]:
-        """Substeps of the step from each sample, (n,): 1 where it was not divided."""
+        """Substeps of the step from each sample, (n,): 1 for a step that was not divided."""
         return self.samples.substeps
 
     @property
@@ -224,11 +224,11 @@ class Log:
 
 
 def read_log(path: str | Path) -> Log:
-    """Read a log file, or what a killed run left of it; `Log.note` then says so.
+    """Read a log file, or the partial log of a killed run, with a remark in `Log.note`.
 
     Raises
     ------
     LogError
-        If there is none, or it is not a log, or damaged.
+        If there is no such file, or if it is damaged or not a log.
     """
     return Log(*read_samples(path))

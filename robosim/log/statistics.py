@@ -1,4 +1,4 @@
-"""What a run came to, gathered while it goes, in constant memory."""
+"""Statistics of a run, computed during the run in constant memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RunStatistics:
     Parameters
     ----------
     sim : Simulation
-        Before its first step: its energy now is the run's initial energy.
+        The simulation before its first step; its present energy is the run's initial energy.
     """
 
     def __init__(self, sim: Running) -> None:
@@ -52,7 +52,7 @@ class RunStatistics:
         self._falls = Falls(sim)
 
     def add(self, chunk: Chunk, wall_seconds: float) -> None:
-        """Count a chunk that took `wall_seconds` [s] to simulate."""
+        """Add a chunk, which took `wall_seconds` [s] to simulate."""
         self.wall_seconds += wall_seconds
         if len(chunk.t) == 0:
             return
@@ -81,17 +81,21 @@ class RunStatistics:
         Returns
         -------
         dict
-            order, that was asked for, and fourth_order_fraction, of the steps that had it, None
-            unless order is 4; steps; seconds, simulated [s]; wall_seconds, spent on simulating
-            them [s]; us_per_step; real_time_factor; newton_iterations_mean, newton_iterations_max;
-            failed_steps; divided_steps, that took substeps, and substeps, how many these took
-            together; max_constraint_violation_m; min_gap_m, None without contacts; largest_effort,
-            of the joint that came nearest to its effort limit or farthest beyond (joint, effort,
-            limit, unit), None without limits; steps_beyond_effort_limits; fell, when and how a
-            robot first lay on its back or with its base below a third of its height (time [s], how,
-            height [m]), None if it did not;
-            energy_initial, energy_final [J]; final_base_position [m], None without a floating
-            base; final_q. What cannot be told is None.
+            The following values; None where there is none.
+
+            - order: the requested order; fourth_order_fraction: the fraction of steps of order
+              four, None unless order is 4
+            - steps; seconds: simulated time [s]
+            - wall_seconds: time spent on simulating [s]; us_per_step; real_time_factor
+            - newton_iterations_mean, newton_iterations_max
+            - failed_steps; divided_steps: steps that took substeps; substeps: their substeps
+            - max_constraint_violation_m; min_gap_m: None without contacts
+            - largest_effort: the largest effort relative to its limit (joint, effort, limit,
+              unit), None without limits; steps_beyond_effort_limits
+            - fell: when and how the robot first lay on its back, or with its base below a third
+              of its height (time [s], how, height [m]); None if it never did
+            - energy_initial, energy_final [J]
+            - final_base_position [m]: None without a floating base; final_q
         """
         sim, steps, wall = self._sim, self.steps, self.wall_seconds
         seconds = float(sim.time) - self._start

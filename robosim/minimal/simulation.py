@@ -59,15 +59,15 @@ class MinimalSimulation(Contactless):
     timestep : float [s]
     gravity : (3,) [m/s^2], world
     integrator : str
-        "newton" and "riqn" solve the same equations, of second order on the group SE(3) [Lee2016]:
-        by Newton's method with the exact derivative, or with the inverse mass matrix in its place.
+        "newton" and "riqn" solve the same equations of second order on the group SE(3) [Lee2016].
+        "newton" uses the exact derivative, "riqn" the inverse mass matrix in its place.
         "galerkin" has any even order [Fan2018].
     order : int
         2; for "galerkin" any even order up to 12.
     guess : str
-        Initial guess: "position", the present configuration (IG1 of [Lee2016]); "velocity",
-        extrapolated by the present velocity (IG2); "euler", by the velocity of a semi-implicit
-        step (IG3); "acceleration", with half of the acceleration added, which is the most
+        Initial guess of each step. "position" is the present configuration (IG1 of [Lee2016]).
+        "velocity" extrapolates by the present velocity (IG2), and "euler" by the velocity of a
+        semi-implicit step (IG3). "acceleration" adds half of the acceleration, and is the most
         accurate.
     tolerance : float [m/s]
         Largest residual: an impulse along a coordinate, expressed as a velocity of the inertia and
@@ -176,8 +176,8 @@ class MinimalSimulation(Contactless):
             At rest if None.
         time : float [s]
         hold : names of joints
-            Their coordinates are kept exactly as given; without loops and couplings all
-            coordinates are.
+            Joints whose coordinates are kept exactly as given. Without loops and couplings, all
+            coordinates are kept.
 
         Raises
         ------

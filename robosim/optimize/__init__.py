@@ -1,6 +1,6 @@
 """Planning and control with exact derivatives of steps; see docs/optimizing.md.
 
-LQR, iLQR through contacts, predictive control, and trajectory optimisation, which needs casadi.
+LQR, iLQR through contacts, model-predictive control, and trajectory optimisation with casadi.
 """
 
 from __future__ import annotations

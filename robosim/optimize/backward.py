@@ -1,4 +1,4 @@
-"""The backward pass of iLQR: values to second order, from the end to the beginning."""
+"""The backward pass of iLQR: quadratic value functions, from the end to the beginning."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from robosim.validation import Array
 
 
 class Pass(NamedTuple):
-    """What a backward pass finds.
+    """The result of a backward pass.
 
     Attributes
     ----------
-    push : (n, nu), changes of the torques that a whole step takes
+    push : (n, nu), changes of the torques in a full step
     K : (n, nu, nx), feedback ``-K dx``
     slope, curvature : float
         A step of length a changes the cost by ``a slope + a^2 curvature``, to second order.
@@ -28,24 +28,24 @@ class Pass(NamedTuple):
     curvature: float
 
     def expected(self, length: Array | float) -> Array | float:
-        """Decrease of the cost (positive) that steps of some lengths promise."""
+        """Predicted decrease of the cost (positive) for some step lengths."""
         return -(length * self.slope + length**2 * self.curvature)
 
 
 def backward(
     A: Array, B: Array, cost: Expansion, lower: Array, upper: Array, regularisation: float
 ) -> Pass | None:
-    """The pass, or None if it takes more regularisation [Tassa2014].
+    """The backward pass, or None if more regularisation is needed [Tassa2014].
 
     Parameters
     ----------
     A, B : (n, nx, nx), (n, nx, nu)
     cost : Expansion
-        By the same nx coordinates.
+        Derivatives by the same nx coordinates.
     lower, upper : (n, nu)
-        Of the changes of torques.
+        Limits of the changes of torques.
     regularisation : float
-        Added to the second derivatives by torques.
+        Value that is added to the second derivatives by torques.
     """
     n, _, nu = B.shape
     push, K = np.zeros((n, nu)), np.zeros((n, nu, A.shape[1]))

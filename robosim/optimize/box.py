@@ -1,4 +1,4 @@
-"""Quadratic programs between bounds, by projected Newton steps [Tassa2014]."""
+"""Quadratic programs with bounds, by projected Newton steps [Tassa2014]."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SUFFICIENT = 0.1  # of the decrease that the slope promises
 
 
 def least_in_box(H: Array, g: Array, lower: Array, upper: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """x (n,) of the least ``x^T H x / 2 + g^T x`` between bounds, and where no bound holds it.
+    """Minimize ``x^T H x / 2 + g^T x`` between bounds: x (n,), and which entries are free.
 
     Parameters
     ----------

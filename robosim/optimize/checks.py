@@ -1,4 +1,4 @@
-"""What optimisations are given, checked."""
+"""Checks of arguments of optimisations."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ ROUNDING = 1e-9  # of the largest entry
 
 
 def weight(name: str, value: Any, n: int, *, positive: bool = False) -> Array:
-    """A symmetric matrix (n, n) from one, from its diagonal (n,), or from a number.
+    """A symmetric matrix (n, n) from a matrix, a diagonal (n,), or a number.
 
     Raises
     ------
     OptionError
-        For a wrong shape, what is not finite, not symmetric, or negative along some direction; if
-        `positive`, also for zero along some direction.
+        For a wrong shape, values that are not finite, or a matrix that is not symmetric and
+        positive semidefinite; if `positive`, also for one that is not positive definite.
     """
     try:
         array = np.asarray(value, dtype=float)

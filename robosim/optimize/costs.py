@@ -1,4 +1,4 @@
-"""What trajectories cost, with their expansions to second order."""
+"""Costs of trajectories, and their expansions to second order."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from robosim.validation import Array, finite
 
 
 class Expansion(NamedTuple):
-    """A cost about a trajectory of n steps, with ``dx = (q, v)`` in the tangent.
+    """Derivatives of a cost about a trajectory of n steps, with ``dx = (q, v)`` in the tangent.
 
     Attributes
     ----------
-    x : (n + 1, 2 nv), gradients; the last row is that of the end
+    x : (n + 1, 2 nv), gradients; the last row is that of the final state
     xx : (n + 1, 2 nv, 2 nv)
     u : (n, nu)
     uu : (n, nu, nu)
@@ -37,18 +37,19 @@ class Expansion(NamedTuple):
 
 
 class Cost(Protocol):
-    """What `ilqr` asks of a cost; `QuadraticCost` is one.
+    """The interface of costs for `ilqr`; `QuadraticCost` is an implementation.
 
-    `values` are those of m trajectories at once. Costs add up: one for the beginning of each of n
-    steps, with its torques, and one for the end. They may differ from step to step.
+    `values` are those of m trajectories at once. The total cost is a sum: one cost for the
+    beginning of each of n steps, with its torques, and one for the end. Costs may differ from step
+    to step.
     """
 
     def values(self, q: Array, v: Array, tau: Array) -> Array:
-        """(m, n + 1) from (m, n + 1, nq), (m, n + 1, nv) and (m, n, nu)."""
+        """Costs (m, n + 1) of m trajectories q (m, n + 1, nq), v (m, n + 1, nv), tau (m, n, nu)."""
         ...
 
     def expand(self, q: Array, v: Array, tau: Array) -> Expansion:
-        """About one trajectory, (n + 1, nq), (n + 1, nv), (n, nu)."""
+        """The expansion about one trajectory q (n + 1, nq), v (n + 1, nv), tau (n, nu)."""
         ...
 
 
@@ -61,17 +62,17 @@ class QuadraticCost:
     Parameters
     ----------
     robot : Mechanism
-    q, v : (nq,) and (nv,), targets; or (n + 1, nq) and (n + 1, nv) of all knots of n steps
-        None for the home pose, and for rest.
+    q, v : (nq,) and (nv,), or (n + 1, nq) and (n + 1, nv), or None
+        Targets, for all knots or for each knot of n steps. None: the home pose, and rest.
     Q, final : (2 nv, 2 nv), (2 nv,) for a diagonal, or float
     R : (nu, nu), (nu,) for a diagonal, or float
     tau : (nu,) or (n, nu), or None
-        Torques that cost nothing; none if None.
+        Torques without cost; None: zero.
 
     Raises
     ------
     OptionError
-        For weights that are none, or targets of a wrong shape or not finite.
+        For invalid weights, or targets that are not finite or of a wrong shape.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ class QuadraticCost:
     def about(
         self, q: ArrayLike | None = None, v: ArrayLike | None = None, tau: ArrayLike | None = None
     ) -> QuadraticCost:
-        """The same weights about other targets; those that are None stay."""
+        """The same weights with other targets; None keeps a target."""
         other, robot = copy(self), self.robot
         for name, value, width in (("q", q, robot.nq), ("v", v, robot.nv), ("tau", tau, robot.nu)):
             if value is not None:

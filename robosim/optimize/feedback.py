@@ -23,26 +23,26 @@ LATE = 1e-6  # of a timestep, by which the time of a knot may be rounded
 class Feedback(Compiled):
     """A controller for `run`, `stream` and `BatchSimulation.rollout`: a linear feedback law.
 
-    Runs call it in compiled code, which takes a second or two to compile, once for each of these.
-    Called from Python with a simulation, it compiles nothing.
+    Runs evaluate the law in compiled code, which takes a second or two to compile for each object.
+    A call from Python with a simulation compiles nothing.
 
     Parameters
     ----------
     robot : Mechanism
     q, v, tau : (n, nq), (n, nv), (n, nu)
-        At the beginnings of n steps. After the last of them the last row holds on.
+        States at the beginnings of n steps, and torques. The last row also holds after its step.
     K : (n, nu, 2 nv)
-        By ``(q, v)`` in the tangent of `Dynamics.difference`.
+        Gains for ``(q, v)`` in the tangent space of `Dynamics.difference`.
     timestep : float [s]
-        From one row to the next.
+        Time from one row to the next.
     begin : float [s]
         Time of the first row.
     periodic : bool
         Whether the first row follows the last one.
     lower, upper : (nu,) or None [N m or N]
-        Torques are clipped to these.
+        Limits to which torques are clipped.
     dynamics : Dynamics or None
-        Of the robot, if there is one already: to make one takes some milliseconds.
+        An existing object for the robot; making one takes some milliseconds.
 
     Raises
     ------
@@ -87,12 +87,12 @@ class Feedback(Compiled):
         self._dynamics = Dynamics(robot) if dynamics is None else dynamics
 
     def followed_by(self, other: Feedback) -> Feedback:
-        """This one over all of its steps, and another one of the same robot from then on.
+        """This law for all of its steps, followed by another law of the same robot.
 
         Raises
         ------
         ControllerError
-            If timesteps or robots differ, or one of them is periodic.
+            If timesteps or robots differ, or one of the laws is periodic.
         """
         alike = other.robot is self.robot and other.timestep == self.timestep
         if not alike or self.periodic or other.periodic:
@@ -106,7 +106,7 @@ class Feedback(Compiled):
         return Feedback(self.robot, q, v, tau, K, h, begin, lower=lower, upper=upper)
 
     def row(self, time: float) -> int:
-        """The row that holds at a time [s]."""
+        """Index of the row for a time [s]."""
         k = int(np.floor((time - self.begin) / self.timestep + LATE))
         return k % len(self.tau) if self.periodic else min(max(k, 0), len(self.tau) - 1)
 

@@ -1,4 +1,4 @@
-"""Where a search begins: states and torques at given times, of a log or another trajectory."""
+"""Initial guesses: states and torques at given times, from a log or another trajectory."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def rates_between(robot: Mechanism, a: Array, b: Array, seconds: float) -> Array
 def sampled(robot: Mechanism, guess: Any, times: Array) -> Guess:
     """A log, or what has t, q, v and torques, at times from its beginning on.
 
-    After its end it stays where it is. Rows (n, nq) are spread evenly over the times.
+    After its end the last state is repeated. Rows (n, nq) are distributed evenly over the times.
 
     Raises
     ------
     OptionError
-        For what is none, a log or trajectory of another robot, and numbers that are not finite.
+        For an invalid guess, a log or trajectory of another robot, or values that are not finite.
     """
     if isinstance(guess, Log):
         refuse_other(robot, guess.info)

@@ -1,4 +1,4 @@
-"""iLQR: trajectories of least cost by exact derivatives of steps, through contacts."""
+"""iLQR: trajectories of minimal cost, by exact derivatives of steps, through contacts."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def ilqr(
     Raises
     ------
     OptionError
-        For wrong shapes, invalid parameters, a cost or derivatives of it that are not finite (with
-        the step), a simulation with applied wrenches, or unsupported elements.
+        For wrong shapes or invalid parameters. For a cost, or derivatives of it, that are not
+        finite, with the step. For a simulation with applied wrenches, or unsupported elements.
     ConvergenceError
         If a step of the guess, or its derivatives, cannot be computed.
     """

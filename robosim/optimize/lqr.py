@@ -57,8 +57,8 @@ def lqr(
     contact_speed : float or None [m/s]
         Smooths contacts; see `robosim.linearize`.
     tolerance : float [m/s or rad/s]
-        Largest change of a velocity, or of a position divided by the time step, by a step at an
-        equilibrium; and largest error of a step along a trajectory.
+        Largest change in a step at an equilibrium, of velocities, or of positions divided by the
+        time step. For a trajectory: largest such error of a step.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What costs and constraints see of a trajectory at one time."""
+"""The state of a trajectory at one time, for costs and constraints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robosim.optimize.symbolic import Expression, Placed, Symbolic, ca, column
 
 @dataclass(frozen=True)
 class Moment:
-    """A robot at one time of a trajectory that is sought, as casadi expressions.
+    """A robot at one time of an unknown trajectory, as casadi expressions.
 
     Attributes
     ----------
@@ -43,21 +43,24 @@ class Moment:
         return ca.mtimes(R, column(turn)), ca.mtimes(R, column(point)), link
 
     def position(self, name: str, offset: ArrayLike = (0.0, 0.0, 0.0)) -> Expression:
-        """(3,) [m]: a body's centre of mass or a frame, and a point from there in its axes."""
+        """World position (3,) [m] of a point, given in axes of a body or frame.
+
+        The point is relative to the body's centre of mass, or to the frame's origin.
+        """
         _, arm, link = self._at(name, offset)
         return self._placed.p[link] + arm
 
     def rotation(self, name: str) -> Expression:
-        """(3, 3), from the axes of a body or frame to the world's."""
+        """Rotation matrix (3, 3) from the axes of a body or frame to world axes."""
         return self._at(name, (0.0, 0.0, 0.0))[0]
 
     def velocity(self, name: str, offset: ArrayLike = (0.0, 0.0, 0.0)) -> Expression:
-        """(3,) [m/s], of the same point as `position`, world axes."""
+        """Velocity (3,) [m/s] of the same point as in `position`, world axes."""
         _, arm, link = self._at(name, offset)
         return self._placed.v[link] + ca.cross(self._placed.omega[link], arm)
 
     def angular_velocity(self, name: str) -> Expression:
-        """(3,) [rad/s], of a body or frame, world axes."""
+        """Angular velocity (3,) [rad/s] of a body or frame, world axes."""
         return self._placed.omega[self._at(name, (0.0, 0.0, 0.0))[2]]
 
     def contact(self, name: str) -> Expression:
@@ -68,7 +71,7 @@ class Moment:
 
     @property
     def centre_of_mass(self) -> Expression:
-        """(3,) [m], of the whole robot."""
+        """Centre of mass (3,) [m] of the whole robot, world axes."""
         segments = self._model.tree.segments
         total = sum(
             float(link["mass"]) * self._placed.p[i]

@@ -1,6 +1,6 @@
-"""Model predictive control: plans over a short horizon, made again and again from where a robot is.
+"""Model-predictive control: repeated plans over a short horizon, from the robot's present state.
 
-Each plan begins with the last one, so that one iteration of iLQR is enough.
+The last plan is the initial guess of the next one, so that one iteration of iLQR is enough.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from robosim.validation import Array, count
 
 
 class Plan(NamedTuple):
-    """What is to be done from an instant on.
+    """A plan of model-predictive control.
 
     Attributes
     ----------
-    time : float [s]
-    q, v : (n + 1, nq), (n + 1, nv), where the model goes
-    law : Feedback, whose rows are the n steps of the model
+    time : float [s], at which the plan begins
+    q, v : (n + 1, nq), (n + 1, nv), trajectory of the model
+    law : Feedback, with a row for each of the n steps of the model
     cost : float
     """
 
@@ -47,8 +47,9 @@ class MPC:
     Parameters
     ----------
     model : Simulation or MinimalSimulation
-        For predictions, with its own time step and contacts. Its robot must have the coordinates
-        of the controlled robot, and may be simpler, for example in its contacts. Is not changed.
+        Model for predictions, with its own time step and contacts; it is not changed. The model's
+        robot must have the coordinates of the controlled robot, and may be simpler, for example in
+        its contacts.
     cost : Cost, or a function of time [s]
         Cost of the horizon; a function returns the cost of the horizon that begins at a time.
     horizon : int
@@ -108,20 +109,20 @@ class MPC:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the plan, and what plans took."""
+        """Discard the plan, and the times of plans."""
         self.plan: Plan | None = None
         self.seconds: list[float] = []
         self.failed = 0
 
     def __call__(self, sim: Any) -> Array:
-        """Torques (nu,) for the present state of the robot that is controlled.
+        """Torques (nu,) for the present state of the controlled robot.
 
         Raises
         ------
         ControllerError
-            If its coordinates are not those of the model.
+            If the robot's coordinates are not those of the model.
         ConvergenceError
-            If not even the first plan can be made.
+            If the first plan cannot be made.
         """
         now, plan = float(sim.time), self.plan
         if plan is not None and now < plan.time:

@@ -41,8 +41,8 @@ AGAIN: dict[str, Any] = {  # where a stage begins with what the one before has f
 class Problem:
     """Trajectory optimisation: a motion of a robot with minimal cost.
 
-    The equations of all steps are constraints of a nonlinear program [Fan2018, Section 6]. They
-    are those of ``MinimalSimulation(integrator="galerkin", order=...)``. First and second
+    The equations of all steps are constraints of a nonlinear program [Fan2018, Section 6]. The
+    equations are those of ``MinimalSimulation(integrator="galerkin", order=...)``. First and second
     derivatives are exact.
 
     Parameters
@@ -53,7 +53,7 @@ class Problem:
     seconds : float
     steps : int
     order : int
-        Even, of the integrator.
+        Order of the integrator, even.
     gravity : (3,) [m/s^2], world
     ignore : names among "contacts", "limits", "friction"
         Elements of the robot that this problem ignores.
@@ -102,11 +102,11 @@ class Problem:
     # What is asked for
 
     def start(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> Problem:
-        """Where the motion begins, (nq,) and (nv,); NaN or None where that is left open."""
+        """Fix the initial q (nq,) and v (nv,); NaN or None leaves values free."""
         return self._fix("start", q, v)
 
     def end(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> Problem:
-        """Where the motion ends, (nq,) and (nv,); NaN or None where that is left open."""
+        """Fix the final q (nq,) and v (nv,); NaN or None leaves values free."""
         return self._fix("end", q, v)
 
     def cost(
@@ -119,9 +119,9 @@ class Problem:
 
         Parameters
         ----------
-        function : from a `Moment` to an expression
+        function : callable(Moment) -> expression
         at : "all", "start", "end", or float [s], the nearest knot
-        name : str, to be called by in messages
+        name : str, for messages
         """
         where = self._place(function, at, ("all", "start", "end"))
         self._costs.append(Term(name or f"cost {len(self._costs) + 1}", function, where))
@@ -135,14 +135,14 @@ class Problem:
         at: str | float = "all",
         name: str | None = None,
     ) -> Problem:
-        """Bound one or several values; equal limits give equations.
+        """Add limits for one or several expressions; equal limits are equations.
 
         Parameters
         ----------
-        function : from a `Moment` to an expression, or several
+        function : callable(Moment) -> expression, or several expressions
         lower, upper : float or (n,); -inf and inf for none
         at : "all" control points, "knots", "start", "end", or float [s], the nearest knot
-        name : str, to be called by in `Trajectory.violation`
+        name : str, the key in `Trajectory.violation`
         """
         where = self._place(function, at, ANYWHERE)
         low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
@@ -165,23 +165,23 @@ class Problem:
     ) -> Problem:
         """Enable contacts of the robot with the ground, with or without a schedule.
 
-        Without one, forces and gaps are complementary, ``0 <= phi _|_ gamma >= 0``, and friction
+        Without a schedule, forces and gaps are complementary, ``0 <= phi _|_ gamma >= 0``. Friction
         obeys maximum dissipation within a pyramid inside the cone. Impacts are plastic.
 
-        Forces at the corners of a flat foot that `holds` span all wrenches that it can bear.
+        Forces at the corners of a flat foot that `holds` span all wrenches that the foot can bear.
 
         Parameters
         ----------
-        names : names of contacts of the robot; all of them if none is given
+        names : names of contacts of the robot; all if none is given
         friction : float or None
             None for that of each contact.
         ground : function of x and y to a height [m], of casadi expressions; None for z = 0
         holds : bool
-            Whether they stay where the start has them, whose q is to be given.
+            Whether the contacts stay at their initial positions; q of the start must be given.
         during : (n, 2) [s], or None
-            A schedule: between these times, at the nearest knots, they touch without slip,
-            anywhere on the ground. A motion that is found so satisfies the conditions of one
-            without a schedule, and may be the guess for it.
+            A schedule: between these times, rounded to knots, the contacts stick to the ground, at
+            any position. The solution also satisfies the conditions without a schedule, and can be
+            the guess for such a problem.
         """
         known = {one.name: one for one in self.robot.contacts}
         chosen = names or tuple(known)
@@ -340,7 +340,7 @@ class Problem:
         iterations : int
             Largest number of iterations of each stage.
         tolerance : float
-            Of IPOPT.
+            Tolerance of IPOPT.
         feasibility : float
             Largest violation of constraints of a feasible trajectory, beyond the last relaxation.
         relaxation : sequence of float
@@ -357,8 +357,8 @@ class Problem:
         Raises
         ------
         OptionError
-            For invalid parameters, a guess of another robot, more equations than unknowns, a start
-            or end that violates limits, and a cost or gradient that is not finite at the guess.
+            For invalid parameters, a guess of another robot, or more equations than unknowns. For a
+            start or end that violates limits, or a cost or gradient not finite at the guess.
         ModelError
             For contacts of the robot that are neither passed to `contact` nor ignored.
         """

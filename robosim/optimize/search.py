@@ -1,4 +1,4 @@
-"""The search of iLQR, from one trajectory to the next [Tassa2014]."""
+"""The iterations of iLQR [Tassa2014]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `ilqr` has found."""
+"""The result of `ilqr`."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from robosim.validation import Array
 
 @dataclass(frozen=True)
 class Solution:
-    """A trajectory of the simulation, whether its cost is least, and the feedback about it.
+    """A trajectory of the simulation, with its cost, its status and the feedback about it.
 
-    Each row follows from the one before by a step of the simulation, with `contact_speed`, under
-    these torques; whatever the status.
+    With any status, each row is the result of a step of the simulation, with `contact_speed`, from
+    the row before.
 
     Attributes
     ----------
     robot : Mechanism
     status : str
-        "converged": no change of the torques promises to lower the cost by more than the
-        tolerance. "iterations": there were no more of them. "stuck": no step lowers the cost as
-        promised, or a step has no derivatives, which contacts with a small `contact_speed` may
-        cause.
+        "converged": the predicted decrease of the cost is below the tolerance. "iterations": the
+        largest number of iterations was reached. "stuck": no step length lowers the cost as
+        predicted, or derivatives of a step could not be computed. The latter may happen for
+        contacts with a small `contact_speed`.
     t : (n + 1,) [s]
     q, v, tau : (n + 1, nq), (n + 1, nv), (n, nu)
     K : (n, nu, 2 nv)
-        Feedback about it, in the tangent of `Dynamics.difference`.
+        Feedback about the trajectory, in the tangent space of `Dynamics.difference`.
     cost : float
     costs : tuple of float
-        Of the guess, and after each iteration; where `contact_speed` changes, the cost may rise.
+        Cost of the guess, and after each iteration. The cost may rise when `contact_speed` changes.
     contact_speed : float [m/s], or None of a MinimalSimulation
     lower, upper : (nu,) [N m or N]
     timestep : float [s]
@@ -62,7 +62,7 @@ class Solution:
         return self.status == "converged"
 
     def controller(self) -> Feedback:
-        """The torques with their feedback, within the same limits, for `run` and others."""
+        """A controller for `run` and others, with the torques, the feedback and the same limits."""
         return Feedback(
             self.robot, self.q[:-1], self.v[:-1], self.tau, self.K, self.timestep,
             float(self.t[0]), lower=self.lower, upper=self.upper,

@@ -1,4 +1,4 @@
-"""What `Problem.solve` has found: states, torques and forces, and by how much they are wrong."""
+"""The result of `Problem.solve`: states, torques and forces, and violations of constraints."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ FINEST = 1e-9  # [s], by which times may be beyond the ends
 
 @dataclass(frozen=True)
 class Trajectory:
-    """A solution, or what the solver was left with: see `status`, `feasible` and `worst`.
+    """A solution, or the last iterate of the solver: see `status`, `feasible` and `worst`.
 
     Attributes
     ----------
     robot : Mechanism
     status : str
         "converged": optimal within the tolerances. "acceptable": nearly so. "infeasible": IPOPT
-        found no way to meet all constraints near where it is. "iterations": there were no more of
-        them. "diverged", "not finite", "stuck": as they say.
+        ended at a local minimum of the violation. "iterations": the largest number of iterations
+        was reached. "diverged", "not finite" or "stuck": the iteration failed so.
     t : (n + 1,) [s]
     q, v, u : (n + 1, nq), (n + 1, nv), (n + 1, nu)
-        At knots. Torques are linear over a step.
+        Values at knots. Torques are linear over a step.
     points : (s n + 1, nq)
-        Coordinates at all control points, knots among them.
+        Coordinates at all control points, including knots.
     times : (s n + 1,) [s], of control points
     forces : mapping of names to (s n + 1, 3) [N]
-        Of the ground at each contact, on the robot, at control points; world axes.
+        Forces of the ground on the robot at each contact, at control points, in world axes.
     multipliers : (s n + 1, m) [N or N m]
-        Of rows of loops and couplings that do not depend on each other.
+        Multipliers of independent equations of loops and couplings.
     violation : mapping of names to float
-        Of each constraint the largest one. "dynamics" in N or N m, as mean forces over a step.
+        Largest violation of each constraint. "dynamics" in N or N m, as mean forces over a step.
     cost : float
     iterations : int
     tolerance : float
-        Violations up to this count as none.
+        Violations up to this value count as feasible.
     unknowns : (s n + 1, nf)
-        Forces as the solver has them, over the weight, for warm starts.
+        The solver's unknown forces, divided by the weight, for warm starts.
     smooth : bool
-        Whether no impact can bend it, as nothing comes into contact.
+        Whether velocities are continuous, as there are no impacts.
     """
 
     robot: Mechanism
@@ -83,7 +83,7 @@ class Trajectory:
 
     @property
     def worst(self) -> tuple[str, float]:
-        """The constraint that is violated most, and by how much."""
+        """Name and value of the largest violation."""
         name = max(self.violation, key=lambda key: self.violation[key])
         return name, float(self.violation[name])
 
@@ -93,7 +93,7 @@ class Trajectory:
         return self.worst[1] <= self.tolerance
 
     def refuse_infeasible(self, what: str) -> None:
-        """Raise a StateError where this is no trajectory of the robot."""
+        """Raise a StateError if the trajectory is not feasible."""
         if not self.feasible:
             name, size = self.worst
             raise StateError(
@@ -104,10 +104,10 @@ class Trajectory:
             )
 
     def sample(self, times: ArrayLike) -> tuple[Array, Array, Array]:
-        """q (n, nq), v (n, nv), u (n, nu) at times [s], which are clipped to its own.
+        """q (n, nq), v (n, nv), u (n, nu) at times [s], clipped to those of the trajectory.
 
-        Coordinates are polynomials over each step. Where nothing comes into contact these have the
-        velocities of the knots.
+        Coordinates are polynomials over each step. Without impacts, their rates at knots are the
+        velocities there.
         """
         wanted = np.clip(np.asarray(times, dtype=float), self.t[0], self.t[-1])
         v_knots = self.v if self.smooth else None
@@ -115,7 +115,7 @@ class Trajectory:
         return q, v, np.array([np.interp(wanted, self.t, row) for row in self.u.T]).T
 
     def log(self, timestep: float = 0.01) -> Log:
-        """A log with samples `timestep` [s] apart, to plot and to show."""
+        """A log with samples each `timestep` [s], for plots and replays."""
         n = int(np.floor((self.t[-1] - self.t[0]) / timestep + FINEST)) + 1
         t = self.t[0] + timestep * np.arange(n)
         q, v, u = self.sample(t)
@@ -125,12 +125,12 @@ class Trajectory:
         )
 
     def view(self) -> Any:
-        """Show it: in a notebook, in its cell; otherwise in the default browser.
+        """Replay the trajectory: in the default browser, or in a notebook's cell.
 
         Raises
         ------
         StateError
-            If this is no trajectory.
+            If the trajectory is not feasible.
         """
         from robosim.viz import replay
 
@@ -146,18 +146,24 @@ class Trajectory:
         final: ArrayLike | None = None,
         contact_speed: float | None = None,
     ) -> Feedback:
-        """Its torques with the feedback of `lqr` about it, for `run` of a simulation.
+        """A controller with the trajectory's torques and the feedback of `lqr` about it.
 
         Parameters
         ----------
         sim : Simulation, MinimalSimulation, or None
-            The one that it is for, which gives the timestep; a `Simulation` of 1 ms if None.
-        Q, R, final, contact_speed : as of `lqr`
+            Simulation to be controlled, with its time step; None: a `Simulation` of 1 ms.
+        Q, R, final, contact_speed
+            As for `lqr`.
+
+        Returns
+        -------
+        Feedback
+            A controller for `run` and others.
 
         Raises
         ------
         StateError
-            If this is no trajectory.
+            If the motion is not a trajectory of the simulation.
         """
         from robosim.optimize.lqr import lqr
         from robosim.simulation import Simulation
@@ -195,14 +201,14 @@ class Trajectory:
 
     @classmethod
     def load(cls, path: str | Path, robot: Mechanism) -> Trajectory:
-        """Read a file of `save`, which is of this robot.
+        """Read a file that `save` has written for this robot.
 
         Raises
         ------
         LogError
-            If there is none, or it is no trajectory.
+            If the file cannot be read, or has no trajectory.
         OptionError
-            If it is of another robot.
+            If the trajectory has another robot.
         """
         try:
             with np.load(Path(path), allow_pickle=False) as file:

@@ -12,10 +12,9 @@ row. With the reference written with a prime, in each state:
 
 A row holds the largest error over all states.
 
-What is compared is the tree of bodies and joints as it moves freely, under given forces. What else
-acts on the joints here (damping, friction, limits, springs, tendons, rotors, couplings) is in none
-of these quantities, and its joints are compared as independent ones; a comparison names what it
-left out.
+Compared is the tree of bodies and joints, which moves freely under given forces. Damping, friction,
+limits, springs, tendons, rotors and couplings are omitted, and coupled joints are compared as
+independent ones. `Comparison.left_out` names what was omitted.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came out of comparing a robot with a peer.
+    """The result of a comparison of a robot with a peer.
 
     Attributes
     ----------
@@ -78,11 +77,11 @@ class Comparison:
         Number of random states.
     rows : tuple of Row
     frames : int
-        Number of frames that both have, which are compared.
+        Number of compared frames, which both libraries have.
     only_ours, only_theirs : tuple of str
-        Frames that one of them does not have.
+        Frames that only robosim has, and frames that only the peer has.
     left_out : tuple of str
-        What the simulation has and the comparison does not, such as "damping".
+        Elements of the simulation that are not compared, such as "damping".
     """
 
     robot: str
@@ -98,12 +97,12 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Whether every quantity is within its tolerance and there was one frame at least."""
+        """Whether all quantities are within their tolerances, with at least one frame."""
         return self.frames > 0 and all(row.ok for row in self.rows)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the rows do not say, a sentence each."""
+        """Notes on differences that rows do not contain, one sentence each."""
         told = [f"{self.states} states, {self.frames} frames, {self.peer} {self.peer_version}"]
         for who, missing in ((self.peer, self.only_ours), ("robosim", self.only_theirs)):
             if missing:
@@ -115,7 +114,7 @@ class Comparison:
         return tuple(told)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values, for JSON; an error that is not finite is None."""
+        """All values, ready for JSON; an error that is not finite is None."""
 
         def told(row: Row) -> dict[str, Any]:
             error = row.error if np.isfinite(row.error) else None

@@ -81,16 +81,16 @@ class Check:
 
 @dataclass
 class Report:
-    """What came of one file.
+    """The result of the comparison of one file.
 
     Attributes
     ----------
     file : str
     outcome : str
-        "agrees", "differs", "refused" (by robosim, with a typed error), "not compared" (as the
-        reference does not read the file, or has no such joint), or "crashed".
+        "agrees", "differs", "refused" (by robosim, with a typed error), "not compared", or
+        "crashed". A file is not compared if the reference does not read it, or has no such joint.
     reason : str
-        Why not "agrees".
+        Reason of any other outcome than "agrees".
     reference : str
     bodies, joints, nq, nv : int
     seconds : float [s], for loading

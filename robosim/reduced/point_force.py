@@ -15,7 +15,7 @@ from robosim.validation import Frozen, frozen_array
 class PointForce(Frozen):
     """A force in world axes at a point of a body [Sueda, Eqs. 1.31 to 1.34].
 
-    Its energy is ``-size direction . x`` with x the point in the world.
+    The energy of the force is ``-size direction . x``, with the point x in world coordinates.
 
     Attributes
     ----------

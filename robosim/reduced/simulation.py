@@ -32,10 +32,11 @@ TOLERANCES = {"euler": 1e-6, "adaptive": 1e-9}
 class ReducedSimulation(Contactless):
     """REDMAX: reduced coordinates with the Jacobian of maximal coordinates [Sueda].
 
-    A slow reference in plain numpy, to test other formulations. Supported are gravity, springs,
-    dampers and potentials of joints and between points, point forces, drag, constant wrenches,
-    torques, implicit PD, loops, gears, driven joints and bodies, limits, contact points on the
-    ground, and, with "euler" in reduced coordinates, bearings of joints [Sueda, Alg. 8].
+    A slow reference in plain numpy, to test other formulations. Supported loads are gravity, point
+    forces, drag, constant wrenches, torques and implicit PD. Springs, dampers and potentials act
+    in joints and between points. Supported constraints are loops, gears, driven joints and bodies,
+    limits, and contact points on the ground. Bearings of joints are supported with "euler" in
+    reduced coordinates [Sueda, Alg. 8].
 
     Parameters
     ----------

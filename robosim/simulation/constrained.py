@@ -63,8 +63,9 @@ class Multipliers:
     coupling_forces : mapping of couplings to () [N m or N]
         On the coordinate of the joint; on that of the source acts minus the ratio of this.
     drive_forces : mapping of joints and tendons to () or (joint.nv,) [N m or N]
-        What keeps joints on their motions or given accelerations, beside tau and the joint's own
-        spring, damper and rotor; along tendons of one length, so that a tension is negative.
+        Forces that drive joints along their motions or given accelerations, in addition to tau and
+        the joint's own spring, damper and rotor. For tendons of constant length, the force along
+        the length; a tension is negative.
     limit_forces : mapping of names to () [N m or N]
         Along the coordinate or length: not negative at a lower bound, not positive at an upper one.
     contact_forces : mapping of names to (3,) [N], on the body, world axes

@@ -1,7 +1,7 @@
-"""Controllers: anything callable with the simulation that returns torques (nu,).
+"""Controllers: any callable that takes the simulation and returns torques (nu,).
 
-`PD` and what extends it are known to the compiled loop, so that `Simulation.run` does not come
-back to Python between the steps.
+The compiled loop evaluates `PD` and its subclasses itself, so that `Simulation.run` does not
+return to Python between the steps.
 """
 
 from __future__ import annotations
@@ -40,28 +40,35 @@ __all__ = [
 ]
 
 Controller = Callable[[Any], Any]
-"""From the simulation to torques (nu,), forces (nv,), a PD for this step, or None."""
+"""A function of the simulation that returns torques (nu,), forces (nv,), a `PD` that holds for
+this step, or None for no torques."""
 
 _DOUBLES = ctypes.POINTER(ctypes.c_double)
 
 
 class Compiled:
-    """A controller that numba compiles: the loop over the steps then never comes back to Python.
+    """A controller that numba compiles, so that the loop over the steps never returns to Python.
 
-    Its errors are lost, as numba prints what such a function raises and goes on. Compiling takes a
-    fraction of a second, once for each of these: keep it for several runs.
+    Errors that the function raises are only printed by numba, and the run continues. Compiling
+    takes a fraction of a second for each object, so use the same object for several runs.
 
     Parameters
     ----------
     robot : Mechanism
-    function : callable(t, q, v, tau), jitted by numba
-        From the time [s], the coordinates (nq,) and the velocities (nv,) at the beginning of a step
-        to the torques held over it: it writes them to tau (nu,), which is zero before.
+    function : callable(t, q, v, tau)
+        A function that numba has jitted or can jit. The arguments are the time [s], coordinates
+        (nq,) and velocities (nv,) at the beginning of a step. The function writes the torques to
+        hold over the step into tau (nu,) [N m or N], which is zero before.
 
     Attributes
     ----------
     address : int
-        Of the function in memory, as long as this object is there.
+        Address of the compiled function in memory, valid while this object exists.
+
+    Raises
+    ------
+    ControllerError
+        If numba cannot compile the function, or if the function returns something.
     """
 
     def __init__(self, robot: Mechanism, function: Any) -> None:
@@ -113,20 +120,21 @@ BUILT_IN: dict[str, Callable[[Mechanism, float | None], PD]] = {
     "trot": trot,
     "zero": zero,
 }
-"""What makes each controller that is known by name, for a robot and a timestep [s]."""
+"""The controllers that are known by name: functions of a robot and a timestep [s]."""
 
 
 def resolve(
     robot: Mechanism, controller: str | Controller | None, timestep: float | None = None
 ) -> Controller:
-    """The controller meant by a name, a callable or None (no torques).
+    """The controller for a name, a callable, or None (no torques).
 
-    A named one is made for the timestep [s] of the simulation, where that is given.
+    A named controller is made for the timestep [s] of the simulation, if given.
 
     Raises
     ------
     ControllerError
-        For an unknown name, or something that cannot be called.
+        For an unknown name, an object that is not callable, or a jitted function that cannot be
+        compiled as a controller.
     """
     if controller is None:
         return zero(robot)
@@ -144,9 +152,24 @@ def resolve(
 
 
 def check_torques(robot: Mechanism, tau: Any, source: str) -> Array:
-    """Forces on every joint's coordinates, from (nu,) or (nv,), or a ControllerError.
+    """Check torques, and return forces on the coordinates of all joints.
 
-    Joints that close loops come last, behind the nv of the tree. ``None`` means zero.
+    Parameters
+    ----------
+    robot : Mechanism
+    tau : (nu,) or (nv,) [N m or N], or None for zero
+    source : str
+        Beginning of error messages.
+
+    Returns
+    -------
+    forces : (nv + k,) [N m or N]
+        First those of the tree (nv), then those of joints that close loops (k).
+
+    Raises
+    ------
+    ControllerError
+        For a wrong shape, or values that are not finite.
     """
     full = np.zeros(robot.v_offsets[-1])
     if tau is None:

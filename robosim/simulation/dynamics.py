@@ -116,8 +116,8 @@ class Dynamics(TreeDynamics):
         StateError
             For a state with open loops, or contradictory constraints.
         ModelError
-            For unknown names; if a degree of freedom has no mass or inertia; for an armature of a
-            joint that closes a loop, or a spring of its free rotation.
+            For unknown names, or a degree of freedom without mass or inertia. For a joint that
+            closes a loop with an armature, or with a spring of its free rotation.
         """
         return self._constrained().acceleration(
             q, v, tau, wrenches, passive, time, accelerations, limits, contacts, stabilization
@@ -194,7 +194,7 @@ class Dynamics(TreeDynamics):
         q0 : (nq,) or None
             Initial guess; angles of the result are near it within whole turns. Home if None.
         fixed : names of joints
-            Their coordinates stay at q0: ("floating_base",) fixes the base.
+            Joints whose coordinates stay at q0: ("floating_base",) fixes the base.
         restarts : int
             Largest number of further attempts from random configurations, with floating bodies at
             q0.
@@ -207,8 +207,8 @@ class Dynamics(TreeDynamics):
         -------
         IKResult
             True in a condition if all targets are reached. If not, the best configuration that was
-            found, and the remaining error of each target. This does not prove that a target is out
-            of reach.
+            found, and the remaining error of each target. A failure does not prove that a target
+            is out of reach.
 
         Raises
         ------

@@ -17,10 +17,10 @@ from robosim.simulation.pd import PD
 from robosim.validation import Array
 
 LEGS = ("FR", "FL", "RR", "RL")
-FIRST = ("FR", "RL")  # the diagonal that begins; the other is half a period later
+FIRST = ("FR", "RL")  # the first diagonal; the other one is half a period later
 PARTS = ("hip", "thigh", "calf")
 PARAMETERS = ("b", "a1", "d1", "a2", "d2")
-# How files call the legs and their joints.
+# Words for legs and joints in the names that model files use.
 _LEG = {
     "FR": ("fr", "rf"),
     "FL": ("fl", "lf"),
@@ -32,7 +32,7 @@ _PART = {
     "thigh": ("thigh", "hfe", "upper", "hipy"),
     "calf": ("calf", "kfe", "knee", "lower", "shank"),
 }
-STANDING = ("stand", "standing", "straight_standing", "half_sitting")  # names of poses, in order
+STANDING = ("stand", "standing", "straight_standing", "half_sitting")  # pose names, best first
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class Legs:
     Attributes
     ----------
     thighs, calves : (4,) int
-        Places among the actuated coordinates, in the order of `LEGS`.
+        Indices among the actuated coordinates, in the order of `LEGS`.
     rest : (nu,) [rad]
-        How the robot stands.
+        Joint angles of the standing robot.
     sign : (4,)
-        -1 for legs whose knees bend the other way than that of the first leg.
+        -1 for legs whose knees bend in the other direction than the first leg's, and otherwise 1.
     """
 
     thighs: tuple[int, ...]
@@ -56,12 +56,14 @@ class Legs:
 
     @classmethod
     def of(cls, robot: Mechanism, legs: Mapping[str, Sequence[str]] | None, rest: Array) -> Legs:
-        """Of a robot, by the names of its joints or a mapping.
+        """Find the legs of a robot by the names of its joints, or by a mapping as of `Gait`.
 
         Raises
         ------
         ModelError
-            For a robot without such legs.
+            If a thigh or calf is not found.
+        OptionError
+            For a mapping with other keys, or a wrong number of joints.
         """
         names = robot.actuated_names
         found = _by_name(names) if legs is None else _as_given(robot, legs)
@@ -108,7 +110,7 @@ def _as_given(robot: Mechanism, legs: Mapping[str, Sequence[str]]) -> dict[tuple
 
 
 def standing_pose(robot: Mechanism) -> Array:
-    """q (nq,) in which a robot stands: its stance, a pose that is named so, or home."""
+    """Standing pose q (nq,): the stance, a pose with one of the names in `STANDING`, or home."""
     q = np.array(robot.home, dtype=float)
     if robot.stance is None:
         named = next((name for name in STANDING if name in robot.configurations), None)
@@ -118,47 +120,48 @@ def standing_pose(robot: Mechanism) -> Array:
 
 
 class Gait(PD):
-    """Thighs and calves that swing, two diagonal legs together: [Bruedigam2023, Algorithm 6].
+    """Gait of a quadruped: thighs and calves swing, diagonal legs together.
 
-    Thighs follow ``a1 cos(20 pi b t) + d1``, calves ``a2 cos(20 pi b t - pi/2) + d2``, other joints
-    stay as the robot stands; the diagonal FL, RR is half a period later. Legs whose knees bend the
-    other way are mirrored. Gains are those that the robot stands with.
+    The gait is [Bruedigam2023, Algorithm 6]. Thighs follow ``a1 cos(20 pi b t) + d1``, calves
+    ``a2 cos(20 pi b t - pi/2) + d2``; other joints keep the standing pose. The diagonal FL, RR is
+    half a period later than FR, RL. Legs whose knees bend in the other direction are mirrored.
+    Gains are those of `stand`.
 
     The authors' order of parameters is b, a1, d1, a2, d2; line 2 of the algorithm is misprinted.
 
     Parameters
     ----------
     robot : Mechanism
-        Any quadruped with legs alike.
-    b : float, or (n,) for the states of a batch
-        A tenth of the frequency [Hz].
+        Any quadruped with four similar legs.
+    b : float, or (n,) for the states of a batch [Hz]
+        A tenth of the frequency.
     a1, d1, a2, d2 : float, or (n,) [rad]
-        Amplitude and offset of thighs, then of calves.
+        Amplitude and offset of the thighs, then of the calves.
     legs : mapping of "FR", "FL", "RR", "RL" to (hip, thigh, calf), or None
-        Names of joints; hips may be left out. None: by their names, as A1, Go2, Solo and ANYmal
-        have them.
+        Names of joints; hips may be left out. None: found by words in the joints' names, as for
+        A1, Go2, Solo and ANYmal.
     timestep : float [s] or None
         As for `stand`.
     blend : float [s]
-        How long the targets take from the pose at rest to the whole gait; 0 for the algorithm as
+        Duration of the transition from the standing pose to the gait; 0 for the algorithm as
         printed.
     begin : float [s]
-        Time of the simulation at which the gait sets in.
+        Simulation time at which the transition begins.
     effort_limits : bool
-        Whether torques stay within those of the joints.
+        Whether torques are limited to the effort limits of the joints.
 
     Attributes
     ----------
     parameters : (5,) or (n, 5)
     n : int or None
-        Rows of parameters, None of a single one.
+        Number of rows of parameters; None for a single gait.
 
     Raises
     ------
     ModelError
-        For a robot without such legs.
+        If the legs are not found.
     OptionError
-        For parameters or times that are not finite, or a blend below zero.
+        For parameters or times that are not finite, a negative blend, or other keys of `legs`.
     """
 
     def __init__(
@@ -200,7 +203,7 @@ class Gait(PD):
         held = stand(robot, timestep, q=q)
         self._legs = Legs.of(robot, legs, np.array(held.gains["target"]))
         limit = robot.effort_limits if effort_limits else None
-        # A gait of many is taken apart before it is asked for targets.
+        # Targets of a gait with n rows are never computed: a batch uses `each`.
         target = self._along_gait if self.n is None else held.gains["target"]
         super().__init__(robot, target, held.gains["kp"], held.gains["kd"], limit=limit)
         self.gains["implicit"] = held.gains["implicit"]
@@ -208,7 +211,13 @@ class Gait(PD):
 
     @classmethod
     def of(cls, robot: Mechanism, parameters: ArrayLike, **options: Any) -> Self:
-        """Of parameters (5,) or (n, 5), in the order b, a1, d1, a2, d2."""
+        """A gait with parameters (5,) or (n, 5), in the order b, a1, d1, a2, d2.
+
+        Raises
+        ------
+        ModelError, OptionError
+            As `Gait`, and for a wrong shape.
+        """
         rows = np.asarray(parameters, dtype=float)
         if rows.ndim not in (1, 2) or rows.shape[-1] != len(PARAMETERS):
             raise OptionError(
@@ -222,24 +231,36 @@ class Gait(PD):
         return [type(self).of(self.robot, row, **self._options) for row in self._rows()]
 
     def begin_at(self, time: float) -> None:
-        """Let the gait set in at this time [s] of the simulation, as one that takes over there."""
+        """Set the simulation time [s] at which the transition to the gait begins."""
         self.begin = time
 
     def pose(self) -> Array:
-        """Where the gait begins, (nq,) or (n, nq): the robot as it stands, its legs on the gait."""
+        """First pose of the gait, (nq,) or (n, nq): the standing pose, with legs on the gait."""
         poses = np.tile(self._q, (len(self._rows()), 1))
         for q, row in zip(poses, self._rows(), strict=True):
             q[self.gains["q_index"]] = self._swing(row, np.array([self.begin]))[0]
         return poses if self.n is not None else poses[0]
 
     def __call__(self, sim: Any) -> Array:
-        """Torques (nu,) for the simulation's present state."""
+        """Torques (nu,) for the simulation's present state.
+
+        Raises
+        ------
+        ControllerError
+            If the gait has n rows of parameters, or is implicit.
+        """
         if self.n is not None:
             raise ControllerError(f"{self.n} rows of parameters are for a batch of {self.n} states")
         return super().__call__(sim)
 
     def moving(self, times: ArrayLike) -> tuple[Array | None, Array | None]:
-        """Targets of these times (n,) [s], and no velocities."""
+        """Targets (n, nu) [rad] at times (n,) [s], and None, as velocities are constant.
+
+        Raises
+        ------
+        ControllerError
+            If the gait has n rows of parameters.
+        """
         if self.n is not None:
             raise ControllerError(f"{self.n} rows of parameters are for a batch of {self.n} states")
         return super().moving(times)
@@ -261,13 +282,13 @@ class Gait(PD):
         if self.blend == 0:
             return whole
         part = np.clip((times[:, None] - self.begin) / self.blend, 0.0, 1.0)
-        # Its rate is zero at both ends.
+        # A smooth step, whose rate is zero at both ends.
         part = part * part * (3.0 - 2.0 * part)
         return np.asarray(legs.rest + part * (whole - legs.rest))
 
 
 def standing_gait(robot: Mechanism, legs: Mapping[str, Sequence[str]] | None = None) -> Array:
-    """Parameters (5,) of a gait that stands still as the robot does: where a search may begin."""
+    """Parameters (5,) of a gait that keeps the standing pose, from which a search can begin."""
     rest = np.array(stand(robot, q=standing_pose(robot)).gains["target"])
     found = Legs.of(robot, legs, rest)
     return np.array([0.1, 0.0, rest[found.thighs[0]], 0.0, rest[found.calves[0]]])
@@ -285,11 +306,11 @@ def trot(
     blend: float = 0.5,
     begin: float = 0.0,
 ) -> Gait:
-    """A `Gait` that sets in gradually, from how the robot stands.
+    """A `Gait` that begins gradually from the standing pose.
 
-    With these parameters the A1 walks forward by 0.1 m/s at friction 0.2, and backward by 0.4 m/s
-    at 0.5 to 1. Without the blend a robot is thrown over that does not begin in the gait's first
-    pose, `Gait.pose`, on enough friction.
+    With the default parameters the A1 walks forward at 0.1 m/s with friction 0.2, and backward at
+    0.4 m/s with friction 0.5 to 1. Without the blend a robot on high friction falls over unless
+    it starts in the gait's first pose, `Gait.pose`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Controllers that hold a pose, or nothing at all."""
+"""Controllers that hold a pose, and the controller without torques."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robosim.validation import Array
 
 
 def zero(robot: Mechanism, timestep: float | None = None) -> PD:
-    """No torques at all, whatever the timestep."""
+    """A controller without torques. The timestep is ignored."""
     return PD(robot, 0.0, 0.0, 0.0)
 
 
@@ -26,21 +26,25 @@ def stand(
 ) -> PD:
     """Hold a standing pose: the robot's stance if it has one, or else its home pose.
 
-    For robots without a stance the gains are those of a critically damped spring of 5 Hz, from
-    the inertia that each joint carries: of what hangs on it, or, if that has feet below it, of
-    its share of the rest of the robot.
+    For robots without a stance the gains are those of a critically damped spring of 5 Hz. The
+    inertia of a joint is that of the bodies below it. For joints above a foot, the inertia is the
+    joint's share of the rest of the robot, if that is larger.
 
     Parameters
     ----------
     robot : Mechanism
     timestep : float [s] or None
-        Of the simulation. Where torques that are held over it would be unstable (see
-        `holds_over`), the gains are implicit ones.
+        Time step of the simulation. If held torques would be unstable at this timestep (see
+        `holds_over`), the PD is implicit.
     q : (nq,) or None
         A pose to hold instead of home, for robots without a stance.
     implicit : bool or None
-        Whether they are, whatever the timestep. None: as `timestep` needs it, or not if that is
-        None as well.
+        Whether the PD is implicit, at any timestep. None: chosen by `timestep`, and explicit if
+        that is None as well.
+
+    Returns
+    -------
+    PD
 
     Raises
     ------
@@ -73,18 +77,20 @@ def stand(
 
 
 def holds_over(pd: PD, inertia: Array, timestep: float) -> bool:
-    """Whether a PD is stable with its torques held over the timestep.
+    """Whether an explicit PD is stable with this timestep h.
 
-    Of a free motion with eigenvector v and factor z per step, the integrator leaves
-    ``m (z-1)^2 + h d (z-1) + h^2 k (z+1)/2 = 0`` with m, d, k the quadratic forms in v of inertia,
-    kd and kp. Its roots are within the unit circle if ``h d < 2 m`` and ``h k < 2 d``: if h times
-    the largest eigenvalue of ``M^-1 kd`` is below 2, and h kp below 2 kd joint by joint. Contacts
-    and loops only add to the inertia.
+    Consider a free motion along an eigenvector v that grows by the factor z in each step. Then z
+    satisfies ``m (z-1)^2 + h d (z-1) + h^2 k (z+1)/2 = 0``. Here m, d and k are the quadratic forms
+    in v of the inertia M, of kd and of kp. The roots are within the unit circle if ``h d < 2 m``
+    and ``h k < 2 d``. Sufficient conditions are that h times the largest eigenvalue of
+    ``M^-1 kd`` is below 2, and that ``h kp < 2 kd`` for each joint. Contacts and loops only add
+    to the inertia.
 
     Parameters
     ----------
     pd : PD
-    inertia : (nv, nv), mass matrix of the tree with its rotors
+    inertia : (nv, nv)
+        Mass matrix of the tree with its rotors.
     timestep : float [s]
     """
     g = pd.gains[pd.gains["v_index"] < len(inertia)]

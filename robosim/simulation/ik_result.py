@@ -39,25 +39,26 @@ class Residual:
 
 @dataclass(frozen=True, eq=False)
 class IKResult:
-    """A pose, and whether it reaches the targets: true in a condition if it does.
+    """The result of an inverse kinematics: True in a condition if all targets are reached.
 
     Attributes
     ----------
     q : (nq,)
-        The nearest pose that was found, within the limits of all joints of the tree. Of no
-        targets reached unless `reached`.
+        The best pose that was found, within the limits of all joints of the tree. If not
+        `reached`, this pose does not reach all targets.
     status : "reached", "minimum", "unfinished" or "open"
-        All targets reached; none of the tries came nearer; the best try ran out of iterations;
-        what closes loops, couples joints or limits them is not satisfied.
+        "reached": all targets are reached. "minimum": all attempts ended at a local minimum.
+        "unfinished": the best attempt ran out of iterations. "open": loops, couplings or limits
+        are not satisfied.
     residuals : tuple of Residual, one for each target
     open_by : float [m, or sine of half an angle]
-        What is left of loops, couplings and limits that depend on several joints.
+        Remaining violation of loops, couplings, and limits that depend on several joints.
     at_limits : tuple of str
-        Names of the coordinates that are at a limit there.
+        Names of the coordinates that are at a limit.
     iterations : int
-        Evaluations of all tries together.
+        Number of evaluations in all attempts.
     restarts : int
-        Tries beyond the first.
+        Number of attempts beyond the first.
     """
 
     q: Array

@@ -40,11 +40,11 @@ class Kinematics:
     ----------
     robot : Mechanism
     q : (nq,) or None
-        The robot's home pose if None. `move_to` goes on to others.
+        The robot's home pose if None. `move_to` changes the coordinates.
 
     Attributes
     ----------
-    q : (nq,), where the bodies are; read-only, as x and R are
+    q : (nq,), present coordinates; read-only, as x and R
     x : (nb, 3) [m], centres of mass, world
     R : (nb, 3, 3), body to world
     """
@@ -77,7 +77,7 @@ class Kinematics:
         self.move_to(np.asarray(robot.home) if q is None else q)
 
     def move_to(self, q: ArrayLike) -> None:
-        """Put the bodies at other joint coordinates q (nq,).
+        """Move the bodies to other joint coordinates q (nq,).
 
         Raises
         ------
@@ -118,9 +118,9 @@ class Kinematics:
         return lengths
 
     def tendon_jacobian(self) -> Array:
-        """Jacobian (number of tendons, nv) of their lengths by the joint velocities.
+        """Jacobian (number of tendons, nv) of tendon lengths by the joint velocities.
 
-        Its transpose turns forces along the lengths, negative for tensions, into joint forces.
+        The transpose maps forces along the lengths, negative for tensions, to joint forces.
         """
         self.tendon_lengths()
         J = self.jacobian()
@@ -154,7 +154,7 @@ class Kinematics:
         return out
 
     def center_of_mass(self) -> Array:
-        """Centre of mass of all bodies together, (3,) [m], world.
+        """Centre of mass of the whole robot, (3,) [m], world.
 
         Raises
         ------
@@ -175,7 +175,7 @@ class Kinematics:
         Parameters
         ----------
         rotors : bool
-            Whether to add the `armature` of joints and tendons, or leave it at the bodies'.
+            Whether to add the `armature` of joints and tendons.
         """
         M = self._body_mass_matrix()
         if rotors:
@@ -271,8 +271,8 @@ class Kinematics:
     def bias_forces(self, v: ArrayLike, gravity: ArrayLike = GRAVITY, rotors: bool = True) -> Array:
         """Coriolis, centrifugal and gravity forces (nv,): ``M(q) a + bias = tau``, of the tree.
 
-        Springs, dampers and dry friction are not in it, but part of tau. `rotors` says whether the
-        inertia of rotors and tendons counts, as in `mass_matrix`.
+        Springs, dampers and dry friction are not included, but part of tau. `rotors` includes the
+        inertia of rotors and tendons, as in `mass_matrix`.
         """
         J = self.jacobian()
         acceleration = self.bias_accelerations(v)
@@ -312,25 +312,24 @@ class Kinematics:
     ) -> Array:
         """Joint accelerations (nv,) of the tree alone under generalized forces tau (nv,).
 
-        Without contacts and limits, springs, dampers and dry friction. `Simulation.accelerations`
-        has those of the bodies with all of them, and `Dynamics.constrained_acceleration` those of
-        joints with loops, couplings and motions.
+        Contacts, limits, springs, dampers and dry friction are not included.
+        `Simulation.accelerations` has the accelerations of bodies with all of these, and
+        `Dynamics.constrained_acceleration` those of joints with loops, couplings and motions.
 
         Parameters
         ----------
         v, tau : (nv,)
         gravity : (3,) [m/s^2]
         rotors : bool
-            As of `mass_matrix`.
+            As for `mass_matrix`.
         tree_only : bool
-            Whether to leave out as well what makes coordinates depend on each other or on time:
-            joints that close loops, couplings, motions, and tendons that keep their length.
+            Whether to ignore constraints: joints that close loops, couplings, motions, and tendons
+            of constant length.
 
         Raises
         ------
         ModelError
-            For a robot with any of these, unless `tree_only`; for a mass matrix without an
-            inverse.
+            For a robot with such constraints, unless `tree_only`; for a singular mass matrix.
         """
         if not tree_only:
             refuse_dependences(self.robot, "tree_only=True")
@@ -348,7 +347,7 @@ class Kinematics:
         omega: ArrayLike,
         near: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
-        """Joint coordinates (nq,) and velocities (nv,) of bodies wherever they are.
+        """Joint coordinates (nq,) and velocities (nv,) for any poses of the bodies.
 
         Parameters
         ----------
@@ -357,8 +356,8 @@ class Kinematics:
         v : (nb, 3) [m/s], of the centres of mass, world axes
         omega : (nb, 3) [rad/s], body axes
         near : (nq,) or None
-            Of the many q that describe the same pose (turns of an angle, signs of a quaternion)
-            the one nearest to these is returned; the zero pose if None.
+            Several q describe the same pose, as angles have whole turns and quaternions signs. The
+            q nearest to `near` is returned; None: nearest to the zero pose.
         """
         bodies = self._state.bodies
         bodies["x"], bodies["q"], bodies["v"], bodies["omega"] = x, quaternion, v, omega

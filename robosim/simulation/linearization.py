@@ -1,10 +1,9 @@
 """Derivatives of steps, by numbers that carry them through the step's own equations.
 
-A step from a start at (q, v) is taken in duals (`robosim.kernels.compiler.duals`): each number has
-its derivatives beside it, seven directions at a time. The last iteration of Newton's method, which
-has factors of its own, gives the solution the derivatives that the implicit function theorem
-gives. So contacts, friction, limits, loops, servos and the read-out of the velocities are in them,
-without an equation of their own.
+A step from a start at (q, v) is taken with dual numbers (`robosim.kernels.compiler.duals`), which
+carry derivatives in seven directions at a time. The last iteration of Newton's method, with its own
+factors, gives the solution the derivatives of the implicit function theorem. So contacts, friction,
+limits, loops, servos and the read-out of velocities are differentiated without further equations.
 """
 
 from __future__ import annotations
@@ -75,8 +74,8 @@ def linearize(
     Parameters
     ----------
     sim : Simulation, MinimalSimulation, BatchSimulation, or a sequence of simulations of one robot
-        Is not changed. For several states, all arrays have a leading axis over the states, and
-        `contacts` is one tuple per state.
+        The simulation is not changed. For several states, all arrays have a leading axis over the
+        states, and `contacts` is one tuple per state.
     torques : (nu,) or (nv,) or None
         Constant over the step; None for those of the last step (`sim.torques`), or zero with a
         controller. For several simulations also (n, nu) or (n, nv).
@@ -96,8 +95,8 @@ def linearize(
     ModelError
         For a joint with a bearing.
     OptionError
-        For an unknown parameter, or one that is not part of the equations, for an argument that is
-        no simulation, or if kernels are compiled by plain numba.
+        For a parameter that is unknown or not part of the equations, or an argument that is not a
+        simulation. If kernels are compiled by plain numba.
     ControllerError
         For torques of a wrong shape, or a PD for another robot.
     """

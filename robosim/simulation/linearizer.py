@@ -20,21 +20,21 @@ from robosim.validation import Array
 
 @dataclass(frozen=True)
 class ContactMode:
-    """How a contact, a limit or dry friction was in the step.
+    """The mode of a contact, a limit or dry friction in a step.
 
     Attributes
     ----------
     body, other : str
-        Two bodies, or a body and an obstacle or "ground"; of coordinates the name and "limit",
+        Two bodies, or a body and an obstacle or "ground". For a coordinate: its name, and "limit",
         "velocity limit" or "friction".
     mode : str
-        "open", "stick" or "slide"; of limits "open" or "closed".
+        "open", "stick" or "slide"; for limits "open" or "closed".
     margin : float [m/s]
-        How far the mode is from another one: the smallest change of a velocity, or of an impulse
-        over the mass that it acts on, that leads there.
+        Distance to the nearest other mode, as the change of a velocity, or of an impulse divided
+        by the mass on which it acts.
     inside : bool
-        Whether it began with an overlap. What overlaps comes out slowly, so derivatives by
-        positions are others than those of what only touches, which it may not enter.
+        Whether the step began with an overlap. Overlapping bodies are pushed apart slowly, so
+        derivatives by positions differ from those of bodies that only touch.
     """
 
     body: str

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Motion = Callable[[Array], Array]
-"""From times (n,) [s] to targets (n, nu)."""
+"""A function of times (n,) [s] that returns targets (n, nu) [rad or m]."""
 
 GAINS = np.dtype(
     [
@@ -26,48 +26,55 @@ GAINS = np.dtype(
         ("kp", "f8"),
         ("kd", "f8"),
         ("velocity", "f8"),
-        ("limit", "f8"),  # of the torque at standstill, either way
-        ("speed", "f8"),  # at which none is left of it along the motion, inf if all is
+        ("limit", "f8"),  # largest torque at standstill, in both directions
+        ("speed", "f8"),  # at which the torque along the motion has fallen to zero, or inf
         ("implicit", "i8"),
     ]
 )
-"""A record of each actuated velocity of a `PD`: where it is, what it aims at, and how hard."""
+"""The record of each actuated coordinate in a `PD`: indices, target, gains and limits."""
 
 
 class PD:
     """Joint PD control: tau = kp (target - q) + kd (velocity - v).
 
-    A controller of one's own may return one as well: it then holds for that step.
+    The torques are computed at the beginning of each step and held over the step, as by a digital
+    controller. Such torques are unstable if the gains are too stiff for the timestep. With
+    ``implicit=True`` the torques are part of the step's equations, with q at the end of the step
+    and v over the step. Such torques act like those of a servo with its own fast control loop, and
+    are stable at any timestep.
 
-    The torques are computed at the beginning of each step and held over it, as a digital
-    controller does, which is unstable where the gains are too stiff for the timestep. Implicit
-    ones are part of the step's equations, with q at its end and v over it: that of a servo with
-    a fast loop of its own, stable at any timestep. What it gives over a step acts at its beginning.
+    A controller in Python can also return a PD, which then holds for that step.
 
     Parameters
     ----------
     robot : Mechanism
     target : (nu,) [rad or m], in the order of ``robot.actuated``; or a function of time
-        From times (n,) [s] to targets (n, nu): those of the steps that begin there. It is called
-        once for many steps.
+        The function takes the times (n,) [s] at which steps begin and returns targets (n, nu).
+        One call serves many steps.
     kp, kd : (nu,) or float [N m/rad, N m s/rad; N/m, N s/m]
-    velocity : (nu,) or float [rad/s or m/s]; or a function of time, as of the target
-        With kp = 0 it makes a velocity servo.
+        Gains of position and velocity.
+    velocity : (nu,) or float [rad/s or m/s]; or a function of time, as for `target`
+        Desired velocity. With kp = 0 the controller is a velocity servo.
     limit : (nu,) or float [N m or N], or None
-        The largest torque that it gives, either way; ``robot.effort_limits`` has those of the
-        joints. None: as much as the gains ask for.
+        The largest torque in both directions; ``robot.effort_limits`` has those of the joints.
+        None: no limit.
     speed : (nu,) or float [rad/s or m/s], or None
-        Speed without load of motors, which have a limit: along the motion, the largest torque falls
-        linearly from `limit` at standstill to zero at this speed, and is zero beyond it. Against
-        the motion a motor brakes with all of its limit. None: the limit is the same at all speeds.
+        No-load speed of motors, which must have a limit. Along the motion, the largest torque
+        falls linearly from `limit` at standstill to zero at this speed and beyond. Against the
+        motion the full limit is available. None: the limit is the same at all speeds.
     implicit : bool
+        Whether the torques are part of the step's equations.
+
+    Attributes
+    ----------
+    gains : (nu,) of `GAINS`
 
     Raises
     ------
     ControllerError
-        For a wrong shape, a value that is not finite, a limit below zero, a speed that is not
-        positive or of a motor without a limit, or a kp for a joint with a quaternion, which can
-        only be damped.
+        For a wrong shape, a value that is not finite, a negative limit, a speed that is not
+        positive, or a speed without a limit. For a kp of a joint with a quaternion, which can only
+        be damped.
     """
 
     def __init__(
@@ -143,42 +150,48 @@ class PD:
 
     @classmethod
     def with_gains(cls, gains: NDArray[np.void]) -> PD:
-        """One with all of these gains (nu,), as those of another."""
+        """A PD with these gains, (nu,) of `GAINS`, without functions of time."""
         made = cls.__new__(cls)
         made.gains, made.motion, made.velocity_motion = gains.copy(), None, None
         return made
 
     def begin_at(self, time: float) -> None:
-        """Let a gait set in at this time [s] of the simulation, as one that takes over there."""
+        """Tell a gait that it takes over at this time [s]; a plain PD ignores the time."""
 
     @property
     def moves(self) -> bool:
-        """Whether its target or velocity is a function of time."""
+        """Whether the target or the velocity is a function of time."""
         return self.motion is not None or self.velocity_motion is not None
 
     def targets(self, times: ArrayLike) -> Array:
-        """Targets (n, nu) of the steps that begin at times (n,) [s].
+        """Targets (n, nu) [rad or m] of the steps that begin at times (n,) [s].
 
         Raises
         ------
         ControllerError
-            If the function of time gives another shape, or what is not finite.
+            If the function of time returns a wrong shape, or a value that is not finite.
         """
         return self._along("target", self.motion, times)
 
     def velocities(self, times: ArrayLike) -> Array:
-        """Velocities (n, nu) of the steps that begin at times (n,) [s]; raises as `targets`."""
+        """Desired velocities (n, nu) of the steps that begin at times (n,) [s].
+
+        Raises
+        ------
+        ControllerError
+            As `targets`.
+        """
         return self._along("velocity", self.velocity_motion, times)
 
     def moving(self, times: ArrayLike) -> tuple[Array | None, Array | None]:
-        """`targets` and `velocities` at times (n,) [s], None of what is no function of time."""
+        """`targets` and `velocities` at times (n,) [s]; None for each that is constant."""
         return (
             None if self.motion is None else self.targets(times),
             None if self.velocity_motion is None else self.velocities(times),
         )
 
     def aim(self, gains: NDArray[np.void], time: float) -> None:
-        """Put what it moves along at this time [s] into gains (nu,)."""
+        """Write the targets and velocities of this time [s] into gains (nu,)."""
         for name, found in zip(("target", "velocity"), self.moving([time]), strict=True):
             if found is not None:
                 gains[name] = found[0]
@@ -196,7 +209,13 @@ class PD:
         return found
 
     def __call__(self, sim: Formulation) -> Array:
-        """Torques (nu,) for the simulation's present state; for one that is not implicit."""
+        """Torques (nu,) for the simulation's present state.
+
+        Raises
+        ------
+        ControllerError
+            If the PD is implicit.
+        """
         if self.gains["implicit"].any():
             raise ControllerError(
                 "an implicit PD is part of the step: pass it directly to run() or stream()"
@@ -211,9 +230,9 @@ class PD:
 
 
 def motor_torques(gains: NDArray[np.void], asked: Array, rates: Array) -> Array:
-    """What motors give (n,) of torques that are asked for (n,), at rates (n,).
+    """Torques of motors (n,) for desired torques (n,), at rates (n,) [rad/s or m/s].
 
-    As `robosim.kernels.equations.joint_forces.motor_torque` has it.
+    The same function as `robosim.kernels.equations.joint_forces.motor_torque`.
     """
     limit, ends = gains["limit"], np.isfinite(gains["speed"])
     droop = np.divide(limit, gains["speed"], out=np.zeros(len(gains)), where=ends)
@@ -224,7 +243,7 @@ def motor_torques(gains: NDArray[np.void], asked: Array, rates: Array) -> Array:
 
 
 def motor_slopes(gains: NDArray[np.void], asked: Array, rates: Array) -> tuple[Array, Array]:
-    """Derivatives of `motor_torques` by what is asked for (1 or 0) and by the rates."""
+    """Derivatives of `motor_torques` by the desired torques (1 or 0) and by the rates."""
     limit, ends = gains["limit"], np.isfinite(gains["speed"])
     droop = np.divide(limit, gains["speed"], out=np.zeros(limit.shape), where=ends)
     most, least = (
@@ -236,7 +255,7 @@ def motor_slopes(gains: NDArray[np.void], asked: Array, rates: Array) -> tuple[A
 
 
 def _numbers(value: Any) -> Array:
-    """A value as numbers, nan if it is none."""
+    """A value as an array, or NaN if it has no numbers."""
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -244,5 +263,5 @@ def _numbers(value: Any) -> Array:
 
 
 def _ends(values: Array) -> tuple[float, float]:
-    """The least and the largest of some numbers, 0 of none."""
+    """The smallest and the largest of some numbers; 0 and 0 if there are none."""
     return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)

@@ -1,4 +1,4 @@
-"""What touches what, and how hard: forces and contacts of a simulation, read."""
+"""Forces and contacts of a simulation."""
 
 from __future__ import annotations
 
@@ -43,16 +43,18 @@ class Contact:
     ----------
     body : str
     other : str
-        Another body, an obstacle by its name, or "ground".
+        Name of another body or an obstacle, or "ground".
     position : (3,) [m], on the surface of one of the two, world
     normal : (3,), from the other to the body, world
     gap : float [m]
     force : (3,) [N], of the other on the body, world; the mean over the last interval
-    velocity : (3,) [m/s], of the body there as seen from the other, world, at the knot
-        The tangential part is the slip, without surface velocities.
+    velocity : (3,) [m/s], world
+        Velocity of the body at the contact, relative to the other, at the knot. The tangential part
+        is the slip, without surface velocities.
     is_point : bool
-        Whether it is one of ``robot.contacts`` with the ground.
-    moment : (3,) [N m], of torsional and rolling friction on the body, world; a mean as the force
+        Whether the contact is one of ``robot.contacts`` with the ground.
+    moment : (3,) [N m], world
+        Moment of torsional and rolling friction on the body, the mean over the last interval.
     link, other_link : str
         Names of the links of the two shapes, also of links that were merged into one body; for an
         obstacle or the ground, as `other`.
@@ -188,12 +190,12 @@ def _add_friction(model: Model, record: np.void, c: np.void, out: Array) -> None
 
 @dataclass(frozen=True)
 class BearingForces:
-    """What the pads of a bearing do, means over the last interval.
+    """Forces of a bearing's pads, means over the last interval.
 
     Attributes
     ----------
     points : (n, 3) [m], of the pads, in child axes from the joint's point
-    pressed : (n,) [N], what each presses with, along all of its normals together
+    pressed : (n,) [N], normal force of each pad, over all of its normals
     friction : (nv,) [N, N m], of all pads on the coordinates of the joint
     """
 

@@ -45,7 +45,7 @@ class Runs:
         raise NotImplementedError
 
     def copy(self) -> Self:
-        """A simulation of the same robot in the same state that goes its own way."""
+        """An independent simulation of the same robot in the same state."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ class Runs:
         )
 
     def __enter__(self) -> Self:
-        """Itself: nothing has to be closed, and its memory goes with the last reference to it."""
+        """The simulation itself; nothing has to be closed."""
         return self
 
     def __exit__(
@@ -64,7 +64,7 @@ class Runs:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Leaves errors as they are."""
+        """Let errors propagate."""
 
     def set_controls(self, controls: ArrayLike) -> None:
         """Set controls of implicit actuators, until the next call or the next start.
@@ -85,7 +85,7 @@ class Runs:
 
     @property
     def controls(self) -> Array:
-        """What implicit actuators act by, (number of actuators,); zero for the others."""
+        """Controls or activations of implicit actuators (number of actuators,), else zero."""
         return read_only(self.held.controls)
 
     def is_like(self, other: object) -> bool:
@@ -159,7 +159,7 @@ class Runs:
         chunks = []
         total = self._running.steps_of(seconds)
         if total is None:
-            raise OptionError("a run needs a finite time; `stream` can go on for ever")
+            raise OptionError("a run needs a finite time; `stream` has no such limit")
         before = self.steps
         with progress_bar(total, progress) as advance:
             for chunk in self.stream(seconds, controller, every=every, also=also):

@@ -180,7 +180,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             arrays = dict(found)
         header = json.loads(arrays.pop(HEADER).tobytes())
         if not isinstance(header, dict):
-            raise ValueError("its header is none")
+            raise ValueError("its header is invalid")
         return header, arrays
     except OSError as error:
         raise StateError(f"{path}: cannot be read: {error.strerror or error}") from None

@@ -1,4 +1,4 @@
-"""A mechanism in motion: state in, steps, state out, in joint coordinates and in bodies."""
+"""Simulation of a mechanism: set a state, take steps, and get states, of joints and bodies."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Simulation(Knot, Frames, Runs):
     timestep : float [s]
     gravity : (3,) [m/s^2], world
     tolerance : float [m/s]
-        Largest residual of the step equations: of the dynamics as a velocity in the mass metric,
-        of joints and contacts as a violation over the timestep.
+        Largest residual of the step equations. The residual of the dynamics is a velocity in the
+        mass metric; that of joints and contacts is a violation divided by the timestep.
     contact_speed : float [m/s]
         Relaxation of closed contacts at which the interior point stops: the scale of their creep
         velocity, and of their gap divided by the timestep.
@@ -71,7 +71,7 @@ class Simulation(Knot, Frames, Runs):
     lanes : bool
         Compute the steps of `run` and `stream` with the four legs in SIMD lanes, if the robot has
         four similar limbs. A step takes about six tenths of the time, and the kernels are compiled
-        once more, for half a minute. The motion is the same within the tolerance. It is not
+        once more, for half a minute. The motion is the same within the tolerance, but not
         bit-identical for runs that are divided differently.
     massless : "refuse" or "lock"
         Treatment of massless links whose motion is undetermined: an error, or locked in their home
@@ -80,14 +80,14 @@ class Simulation(Knot, Frames, Runs):
         Treatment of inertias that are not positive definite: an error, or replaced by that of a
         ball of water of the same mass.
     velocity_limits : bool
-        Whether the `velocity_limit` of joints is enforced, with a force of any size along the
-        coordinate: no entry of `v` of such a joint then exceeds the limit. Driven joints follow
+        Whether the `velocity_limit` of joints is enforced, by a force of any size along the
+        coordinate. Then no entry of `v` of such a joint exceeds the limit. Driven joints follow
         their motions, regardless of the limit.
 
     Attributes
     ----------
     solver : str
-        The one in use.
+        The solver in use.
     lanes : bool
         Whether limbs are computed in SIMD lanes: if requested, and if the robot has similar limbs
         without torsional or rolling friction on the ground.
@@ -173,12 +173,12 @@ class Simulation(Knot, Frames, Runs):
         self.state = BodyState(engine.parts.state)
 
     def place(self, q: ArrayLike | None = None, gap: float = 0.01) -> None:
-        """Place the robot at rest, its lowest contact a gap [m] above the ground or an obstacle.
+        """Place the robot at rest, with its lowest contact a gap above the ground or an obstacle.
 
         Parameters
         ----------
         q : (nq,) or None
-            The robot's home pose if None; only the height of the base differs then.
+            Pose whose base height is changed; the robot's home pose if None.
         gap : float [m]
 
         Raises
@@ -186,14 +186,14 @@ class Simulation(Knot, Frames, Runs):
         ModelError
             For a robot without a floating base.
         StateError
-            As `set_state`, or where there is nothing below to touch.
+            As `set_state`, or if there is nothing below that the robot could touch.
         """
         place(self, q, gap)
 
     def copy(self, state: State | None = None) -> Simulation:
         """An independent simulation of the same robot in the same state.
 
-        Its steps are bit-identical to those of this simulation.
+        Steps of the copy are bit-identical to those of this simulation.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class Simulation(Knot, Frames, Runs):
         Raises
         ------
         StateError
-            If it is of another robot, or has other options.
+            If `other` has another robot or other options.
         """
         self._running.refuse_if_busy()
         self.check_alike(other)
@@ -256,7 +256,7 @@ class Simulation(Knot, Frames, Runs):
         Parameters
         ----------
         path : str or Path
-            Ends in .npz; a file that is there is replaced.
+            File to write, which ends in .npz; an existing file is replaced.
 
         Raises
         ------
@@ -275,14 +275,14 @@ class Simulation(Knot, Frames, Runs):
         Parameters
         ----------
         path : str or Path
-            Of a simulation of the same robot, with the same timestep, gravity and options, by the
-            same version of robosim.
+            Checkpoint of a simulation of the same robot, with the same timestep, gravity and
+            options, written by the same version of robosim.
 
         Raises
         ------
         StateError
-            If it is of another robot, option or version, damaged, or cannot be read; the
-            simulation then stays as it is.
+            If the checkpoint has another robot, option or version, is damaged, or cannot be read.
+            The simulation is then unchanged.
         """
         self._running.refuse_if_busy()
         saved.load(self.engine, self.options, self.copy().engine, path)
@@ -321,7 +321,7 @@ class Simulation(Knot, Frames, Runs):
 
     @property
     def lanes(self) -> bool:
-        """Whether limbs are taken side by side: asked for, and the robot has them."""
+        """Whether limbs are computed in SIMD lanes; see the attributes of `Simulation`."""
         return self.engine.lanes is not None
 
     def set_state(
@@ -343,8 +343,8 @@ class Simulation(Knot, Frames, Runs):
         Loops can often be closed in several configurations. By default the one near q is used;
         `hold` and `signs` select one explicitly.
 
-        This is a start: contact impulses are zero, and wrenches that were applied before are
-        removed. To continue from the state of another simulation, or from an earlier state, use
+        The new state is a start: contact impulses are zero, and wrenches that were applied before
+        are removed. To continue from the state of another simulation, or from an earlier state, use
         `copy` and `restore`.
 
         Parameters
@@ -355,15 +355,16 @@ class Simulation(Knot, Frames, Runs):
             At rest if None.
         time : float [s]
         hold : names of joints
-            Their coordinates are kept exactly as given while loops are closed, even beyond limits.
+            Joints whose coordinates are kept exactly as given while loops are closed, even beyond
+            limits.
         signs : mapping of coordinate of the tree to 1 or -1, or None
             Required signs of coordinates, for example of an elbow that has to be bent outward.
 
         Raises
         ------
         StateError
-            For a wrong shape, a value that is not finite, a quaternion that is not unit, or loops
-            that cannot be closed from there, or not within the limits, which are named.
+            For a wrong shape, a value that is not finite, or a quaternion that is not unit. For
+            loops that cannot be closed from there, or not within the limits, which are named.
         """
         self._running.refuse_if_busy()
         self.start.at_coordinates(q, v, time, hold, signs)

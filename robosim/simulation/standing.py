@@ -1,4 +1,4 @@
-"""What the motors of a robot that stands have to move."""
+"""The inertia that the motors of a standing robot have to move."""
 
 from __future__ import annotations
 
@@ -17,14 +17,21 @@ if TYPE_CHECKING:
 
 def home_inertia(robot: Mechanism) -> Array:
     """Mass matrix of the tree at its home pose, (nv, nv)."""
-    # Here, so that naming a controller does not wait for numba.
+    # Imported here, so that naming a controller does not import numba.
     from robosim.simulation.kinematics import mass_matrix
 
     return mass_matrix(robot, np.asarray(robot.home))
 
 
 def carried_inertia(robot: Mechanism, q: Array) -> Array:
-    """The inertia (nv,) that each joint's motors have to move when the robot stands at q (nq,)."""
+    """The inertia that each motor has to move when the robot stands at q (nq,).
+
+    Returns
+    -------
+    carried : (nv,) [kg m^2 or kg]
+        The diagonal of the mass matrix, or, for joints above a foot, the joint's share of the rest
+        of the robot if that is larger.
+    """
     from robosim.simulation.kinematics import Kinematics
 
     kinematics = Kinematics(robot, q)
@@ -59,7 +66,10 @@ def _carry(
     masses: Array,
     carried: Array,
 ) -> None:
-    """Have the joints of one robot that stands carry their share of what is not below them."""
+    """Raise the inertia of joints above feet to their share of the bodies not below them.
+
+    ``own`` and ``feet`` (nb,) mark the bodies of one robot; ``carried`` (nv,) is changed.
+    """
     J, inertias = kinematics.jacobian(), kinematics.inertias()
     for b in np.flatnonzero(own)[1:]:
         share = np.count_nonzero(feet & below[b]) / np.count_nonzero(feet)

@@ -1,7 +1,7 @@
-"""What an inverse kinematics is to reach: frames, the centre of mass, postures.
+"""Targets of an inverse kinematics: frames, the centre of mass, postures.
 
 Each target becomes a `Task`: errors [m or rad] with their derivatives by the velocities of the
-tree, which a search makes zero, or as small as can be.
+tree. A search makes these errors zero, or as small as possible.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TOLERANCE = 1e-6  # [m and rad]
 
 
 class Moving(Protocol):
-    """What knows where a robot's frames are, and how they move, as `Dynamics` does."""
+    """The kinematics of a robot, as of `Dynamics`."""
 
     robot: Mechanism
 
@@ -78,12 +78,12 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FrameTarget(Frozen):
-    """Where a frame is to be: its origin, its axes, or both.
+    """A target for a frame's position, its orientation, or both.
 
     Attributes
     ----------
     frame : str
-        Name of a frame, merged links included, as of `Dynamics.frame`.
+        Name of a frame, including merged links, as for `Dynamics.frame`.
     position : (3,) [m], world, or None
     orientation : (4,) or (3, 3), frame to world, or None
         A unit quaternion (w, x, y, z), or a rotation matrix.
@@ -92,12 +92,12 @@ class FrameTarget(Frozen):
         A weight of zero leaves that direction free: (1, 1, 0) points the frame's z axis.
     tolerance : float [m and rad]
         Largest distance, and largest angle, at which the target is reached. With `numpy.inf` the
-        target is a wish, which the other targets come before.
+        target is optional: it has a lower priority than other targets.
 
     Raises
     ------
     StateError
-        For a wrong shape, values that are not finite, or what is no rotation.
+        For a wrong shape, values that are not finite, or an invalid rotation.
     """
 
     frame: str
@@ -125,7 +125,7 @@ class FrameTarget(Frozen):
         Raises
         ------
         ModelError
-            If there is no frame of that name, or if the world has it.
+            If there is no such frame, or if it is a frame of the world.
         """
         of.robot.frame(self.frame)
         weights = np.zeros(6)
@@ -155,7 +155,7 @@ class FrameTarget(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class CenterOfMassTarget(Frozen):
-    """Where the centre of mass of all bodies together is to be.
+    """A target for the centre of mass of the whole robot.
 
     Attributes
     ----------
@@ -205,15 +205,15 @@ class CenterOfMassTarget(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class PostureTarget(Frozen):
-    """Joint coordinates to be near to: by default a wish, which all other targets come before.
+    """A target for joint coordinates; by default optional, with a lower priority than others.
 
     Attributes
     ----------
     q : (nq,), or mapping of names of coordinates to values [rad or m]
-        Names are those of `Mechanism.q_names`, but of no free rotation. Angles are compared as
-        they are, whole turns included.
+        Names are those of `Mechanism.q_names`, without free rotations. Angles that differ by whole
+        turns are different.
     weight : float or (nv,) [1/rad or 1/m]
-        Of each velocity; coordinates with a weight of zero are free.
+        Weight of each velocity; coordinates with a weight of zero are free.
     tolerance : float [rad and m]
         As of `FrameTarget`.
 
@@ -245,9 +245,9 @@ class PostureTarget(Frozen):
         Raises
         ------
         ModelError
-            For names of no coordinates.
+            For unknown names of coordinates.
         StateError
-            For a wrong shape, or quaternions that are not of length one.
+            For a wrong shape, or a quaternion that is not unit.
         """
         robot, whose = of.robot, "target of a posture"
         weights = _weights(self.weight, robot.nv, f"{whose}: weight")

@@ -36,10 +36,10 @@ def torques(
     activations: ArrayLike | None = None,
     implicit: bool = False,
 ) -> Array:
-    """Joint torques (nu,), in the order of ``robot.actuated``, of controls for `robot.actuators`.
+    """Joint torques (nu,), in the order of ``robot.actuated``, for controls of `robot.actuators`.
 
-    Of a robot whose actuators push bodies, or have tendons that pull at free joints, these are
-    generalized forces (nv,), which `Simulation.step` and `run` take as well.
+    If actuators push bodies, or tendons pull at free joints, the result is generalized forces
+    (nv,) instead. `Simulation.step` and `run` take these as well.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ def torques(
     q : (nq,)
     v : (nv,)
     activations : (number of actuators,) or None
-        Of those that have one; None lets all of them be where the controls want them at once.
+        Values for actuators with an activation. None: they have reached the controls' values.
     implicit : bool
-        Whether forces of implicit actuators, which are part of a step, are among them.
+        Whether to include forces of implicit actuators, which are part of a step's equations.
 
     Raises
     ------
@@ -61,17 +61,17 @@ def torques(
 
 
 class Drive:
-    """A controller of a robot by the controls of its actuators, which keeps their activations.
+    """A controller that sets the controls of a robot's actuators, and keeps their activations.
 
-    Activations go on by Euler's method, from step to step. They are held over a step, and so are
-    forces of actuators that are not implicit.
+    Activations are integrated by Euler's method, from step to step. Activations, and forces of
+    actuators that are not implicit, are constant over a step.
 
     Parameters
     ----------
     robot : Mechanism
     policy : callable(sim) -> controls (number of actuators,)
     activations : (number of actuators,) or None
-        To start from; zeros if None.
+        Initial values; zeros if None.
 
     Attributes
     ----------

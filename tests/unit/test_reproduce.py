@@ -162,7 +162,7 @@ class TestCommand:
         replaced(made_up(0.5))
         result = command("figX", "--out", str(tmp_path))
         assert result.exit_code == 0
-        assert "MuJoCo is not installed, so only ours was run." in result.stdout
+        assert "MuJoCo is not installed, so only robosim was run." in result.stdout
 
 
 def test_names_are_unique() -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_documents import LONGEST_IN_GUIDES, long_sentences, pronouns
 from test_layers import LAYERS
 
 import robosim
@@ -92,6 +93,71 @@ def test_no_public_name_is_undocumented(module: str) -> None:
         elif not has_words(module, name):
             missing.append(name)
     assert missing == []
+
+
+def with_members(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """The docstrings of a class or function and of its own public members, by their names."""
+    yield name, inspect.getdoc(value) or ""
+    for member, found in vars(value).items() if inspect.isclass(value) else ():
+        if not member.startswith("_") and (isinstance(found, MADE) or inspect.isroutine(found)):
+            yield f"{name}.{member}", inspect.getdoc(getattr(value, member)) or ""
+
+
+def as_paragraphs(docstring: str) -> str:
+    """A docstring whose sections, entries of lists and descriptions are paragraphs, as Markdown.
+
+    Headings and examples are left out.
+    """
+    lines = docstring.splitlines()
+    told, deep = list[str](), 0
+    for line, after in pairwise([*lines, ""]):
+        words, indent = line.strip(), len(line) - len(line.lstrip())
+        heading = any(re.fullmatch("-{3,}", one.strip()) for one in (line, after))
+        if heading or words.startswith((">>>", "...")):
+            words = ""
+        elif words and (indent != deep or re.match(r"[\w*., ()\"-]+ : ", words)):
+            told.append("")
+        deep = indent if words else deep
+        told.append(re.sub("``[^`]*``", "`code`", words))
+    return "\n".join(told)
+
+
+@pytest.mark.parametrize("module", ["", *reference.MODULES])
+def test_sentences_of_public_docstrings_are_short_and_begin_with_a_noun(module: str) -> None:
+    try:
+        found = import_module(f"robosim.{module}" if module else "robosim")
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+    docstrings = [(module, inspect.getdoc(found) or "")]
+    for name in reference.public_names(module):
+        value = getattr(found, name)
+        if inspect.isclass(value) or inspect.isroutine(value):
+            docstrings += with_members(name, value)
+    wrong = []
+    for name, words in docstrings:
+        text = as_paragraphs(words)
+        wrong += [(name, said) for _, _, said in long_sentences(text, LONGEST_IN_GUIDES)]
+        wrong += [(name, said) for _, said in pronouns(text)]
+    assert wrong == []
+
+
+def test_long_sentences_of_docstrings_are_found() -> None:
+    words = "word " * LONGEST_IN_GUIDES
+    docstring = f"""Short.
+
+    Parameters
+    ----------
+    first : int
+        {words}.
+    second : int, third : int
+        {words}more.
+        It is here.
+
+    >>> {words}more
+    """
+    text = as_paragraphs(inspect.cleandoc(docstring))
+    assert [said for _, _, said in long_sentences(text, LONGEST_IN_GUIDES)] == [f"{words}more."]
+    assert [said for _, said in pronouns(text)] == ["It is here."]
 
 
 def test_every_page_of_the_guides_is_in_the_navigation() -> None:

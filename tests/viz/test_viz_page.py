@@ -46,7 +46,7 @@ def test_a_click_tells_of_a_body_and_does_not_pull_it(page: Any) -> None:
         text = told.inner_text()
         assert text.splitlines()[0].startswith(run.robot.bodies[0].name)
         assert f"{mass:g} kg" in text
-        for said in ("position", "roll, pitch, yaw", "velocity", "turning", "contacts"):
+        for said in ("position", "roll, pitch, yaw", "velocity", "angular velocity", "contacts"):
             assert said in text
         # At rest the forces of the ground are the weight.
         total = next(line for line in text.splitlines() if "contacts" in line)

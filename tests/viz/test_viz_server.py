@@ -332,7 +332,7 @@ def test_memory_is_bounded_however_long_it_runs(robot, state):
         (lambda v: v.marker("", (0, 0, 0)), "name of an item"),
         (lambda v: v.line("l", np.zeros((0, 3))), "points must be 1 to"),
         (lambda v: v.line("l", [[0, 0, 0], [1, 1]]), "points must be finite numbers"),
-        (lambda v: v.text("t", (0, 0, 0), "x" * 501), "at most 500 letters"),
+        (lambda v: v.text("t", (0, 0, 0), "x" * 501), "at most 500 characters"),
         (lambda v: v.layers(everything=True), "no layer 'everything' .known: visual"),
     ],
 )

@@ -1,4 +1,4 @@
-// What is told of the body that was clicked, and its outline in the scene.
+// The card with the data of the selected body, and the outline of this body in the scene.
 "use strict";
 
 const DEGREES = 180 / Math.PI;
@@ -14,7 +14,7 @@ class Card {
     element("card-close").onclick = () => this.select(null);
   }
 
-  // Asked for here; where there is a run, it tells more.
+  // Selects a body. A live run then sends its velocity and contacts.
   select(body) {
     if (body === this.body) return;
     this.asked = performance.now();
@@ -22,11 +22,11 @@ class Card {
     this.send(body === null ? { do: "deselect" } : { do: "select", body });
   }
 
-  // Told by the run, which all browsers hear of.
+  // Takes what the run sends to all browsers.
   tell(shown) {
     const body = shown ? shown.body : null;
     if (body !== this.body) {
-      if (performance.now() - (this.asked || -Infinity) < 1000) return; // it has not heard yet
+      if (performance.now() - (this.asked || -Infinity) < 1000) return; // from before the selection
       this.put(body);
     }
     this.told = shown;
@@ -66,7 +66,7 @@ class Card {
     }
   }
 
-  // With the frame that is shown; what only the run knows is there only with what it has told.
+  // Fills the card for the frame that is shown; velocity and contacts only from the run.
   follow(frame, next, told) {
     this.changed = false;
     if (this.body === null) return;
@@ -88,15 +88,15 @@ class Card {
     const rows = [["mass", `${shortNumber(scene.bodies[this.body].mass)} kg`]];
     if (told && told.links.length) rows.push(["links", told.links.join(", "), "merged into this body"]);
     rows.push(
-      ["position", `${threeNumbers(position.toArray(), 3)}\u00a0m`, "of the centre of mass, in the world"],
+      ["position", `${threeNumbers(position.toArray(), 3)}\u00a0m`, "of the centre of mass, in world axes"],
       ["roll, pitch, yaw", `${threeNumbers([turn.x, turn.y, turn.z].map((angle) => angle * DEGREES), 1)}\u00a0deg`,
         `quaternion w x y z: ${threeNumbers([quaternion.w, quaternion.x, quaternion.y, quaternion.z], 4)}`],
     );
     if (told) {
       rows.push(["velocity", `${threeNumbers(told.velocity, 3)}\u00a0m/s`, "of the centre of mass, in world axes"],
-        ["turning", `${threeNumbers(told.omega, 3)}\u00a0rad/s`, "angular velocity, in world axes"]);
+        ["angular velocity", `${threeNumbers(told.omega, 3)}\u00a0rad/s`, "in world axes"]);
       if (told.touching) {
-        rows.push([`${told.touching} contact${told.touching > 1 ? "s" : ""}`, `${threeNumbers(told.force, 1)}\u00a0N`, "all forces on the body together, in world axes"]);
+        rows.push([`${told.touching} contact${told.touching > 1 ? "s" : ""}`, `${threeNumbers(told.force, 1)}\u00a0N`, "sum of the contact forces on the body, in world axes"]);
         for (const { link, other, force, gap } of told.contacts) {
           rows.push([`${link} on ${other}`, `${threeNumbers(force, 1)}\u00a0N`, `gap ${shortNumber(1000 * gap)} mm`]);
         }
@@ -105,7 +105,7 @@ class Card {
       const k = 7 * this.body;
       const dt = Math.max(next.time - frame.time, 1e-9);
       const v = [0, 1, 2].map((axis) => (next.poses[k + axis] - frame.poses[k + axis]) / dt);
-      rows.push(["velocity", `${threeNumbers(v, 3)}\u00a0m/s`, "mean between two frames"]);
+      rows.push(["velocity", `${threeNumbers(v, 3)}\u00a0m/s`, "mean over the time between two frames"]);
     }
     return rows;
   }

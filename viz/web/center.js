@@ -1,4 +1,4 @@
-// The centre of mass, its shadow, and the polygon that the contacts span: green around it.
+// The centre of mass, its projection, and the support polygon: green if it contains that.
 "use strict";
 
 const YELLOW = [0.95, 0.75, 0.1];

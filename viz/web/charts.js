@@ -15,7 +15,7 @@ function niceTicks(low, high, wanted) {
   return ticks.map((tick) => ({ value: tick, text: tickLabel(tick, step) }));
 }
 
-// With as many digits as tell it from its neighbours.
+// A number with as many digits as are needed to distinguish it from its neighbours.
 function tickLabel(value, step) {
   const size = Math.max(Math.abs(value), step);
   if (size >= 1e5 || size < 1e-3) return value === 0 ? "0" : value.toExponential(1);
@@ -64,7 +64,7 @@ class Samples {
     }
   }
 
-  // All at once, of a recording.
+  // Sets all samples of a recording at once.
   take(rows) {
     this.values = rows;
     this.count = this.most = rows.length / this.width;
@@ -104,11 +104,11 @@ class Chart {
     if (names.length > 1) this.details.append(this.legend());
   }
 
-  // Of many names only the first ones, until someone asks for all.
+  // A long legend is folded: the first names, and a button for the rest.
   legend() {
     const legend = make("div", { className: "legend" });
     const entries = this.names.map((name, k) => {
-      const entry = make("span", { className: k >= LINE_COLORS ? "second" : "", textContent: shortName(name), title: "click: this line alone, or all" });
+      const entry = make("span", { className: k >= LINE_COLORS ? "second" : "", textContent: shortName(name), title: "click: show this line only, or all lines again" });
       entry.style.setProperty("--line", `var(--line-${k % LINE_COLORS})`);
       entry.onclick = () => {
         this.alone = this.alone === k ? undefined : k;
@@ -149,7 +149,7 @@ class Chart {
       canvas.width = Math.round(width * scale);
       canvas.height = Math.round(height * scale);
     }
-    // In memory: where a graphics card is only imitated, these few lines would cost more than the scene.
+    // A canvas in memory: without a graphics card, these lines would otherwise cost more than the scene.
     const context = canvas.getContext("2d", { willReadFrequently: true });
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.clearRect(0, 0, width, height);
@@ -167,7 +167,7 @@ class Chart {
       }
     }
     if (!(low <= high)) return;
-    // Wider around what stays as it is, so that labels are short.
+    // A wider range for a constant value, so that labels are short.
     const least = Math.max(low === high ? 0.02 : 1e-3, 1e-4 * Math.max(Math.abs(low), Math.abs(high)));
     const spare = Math.max(0.06 * (high - low), (least - (high - low)) / 2);
     [low, high] = [low - spare, high + spare];
@@ -271,7 +271,7 @@ class Charts {
     this.arrange();
   }
 
-  // Those of a script first: somebody has asked for them.
+  // Charts of a script come first.
   arrange() {
     const all = [...this.signals, ...this.list];
     this.root.replaceChildren(...all.map((chart) => chart.details));
@@ -281,7 +281,7 @@ class Charts {
     this.dirty = true;
   }
 
-  // The place of a line in a sample, by its chart and name.
+  // The index of a line in a sample, by its chart and name.
   find(title, name) {
     for (const chart of this.list) {
       const k = chart.details.dataset.chart === title ? chart.names.indexOf(name) : -1;
@@ -310,15 +310,15 @@ class Charts {
     this.dirty = true;
   }
 
-  // The first and the last time that there are samples of, of the run if there are any.
+  // The times of the first and last sample: of the run, or else of a script's charts.
   span() {
     const own = this.samples && this.samples.count ? [this.samples] : this.signals.map((one) => one.samples);
     const filled = own.filter((samples) => samples.count);
     return [Math.min(...filled.map((samples) => samples.time(0))), Math.max(...filled.map((samples) => samples.time(samples.count - 1)))];
   }
 
-  // With a cursor at a time, if there is one, in the seconds around it or in the `whole` of them.
-  // At most ten times a second: drawing lines is not what the frames are for.
+  // Draws the charts, at most ten times a second, as lines are slow to draw. A cursor may mark a
+  // time; the charts then show the seconds around it, or the `whole` recording.
   draw(now, cursor, whole = false) {
     if (cursor !== this.cursor) this.dirty = true;
     this.cursor = cursor;

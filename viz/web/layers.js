@@ -1,4 +1,4 @@
-// What can be laid over the robot and switched on and off: contacts, forces, inertia, axes, ...
+// Layers that can be switched on and off: contacts, forces, inertia, axes, ...
 "use strict";
 
 const STILL = new THREE.Quaternion();
@@ -23,7 +23,7 @@ class Layers {
     this.scene = scene;
     if ("layers" in viewer.scene_tree.children) viewer.delete_path(["layers"]);
     this.ready = false;
-    // What belonged to the robot that was here before.
+    // Layers of the previous robot are removed.
     this.asked = this.frame_ = this.colored = this.worst = null;
   }
 
@@ -148,7 +148,7 @@ class Layers {
     group.visible = false;
   }
 
-  // Points whose way is drawn: of the bodies at the ends of the tree, or the page was told which.
+  // Points with trails: at the bodies at the ends of the tree, or those that a script has chosen.
   trailPoints() {
     if (this.asked) return this.asked;
     return this.scene.trails.map(({ body, point }) => ({ name: this.scene.bodies[body].name, body, point }));
@@ -250,7 +250,7 @@ class Layers {
     }
   }
 
-  // Bodies from green to red by how far the joints that lead to them are off: 1e-12 to 1e-3 m.
+  // Colours of bodies from green to red by their joints' violation, 1e-12 to 1e-3 m.
   colorViolations(frame) {
     const on = Boolean(this.shown.violation && frame && frame.violations.length);
     this.worst = null;
@@ -301,9 +301,9 @@ class Layers {
   // Lines for the corner of the page.
   told() {
     const lines = [];
-    if (this.touching > 0) lines.push(`${this.touching} contact${this.touching > 1 ? "s" : ""}, ${this.total.toFixed(0)} N up`);
+    if (this.touching > 0) lines.push(`${this.touching} contact${this.touching > 1 ? "s" : ""}, ${this.total.toFixed(0)} N upward`);
     if (this.pull && this.pull.size > 0) lines.push(`pulling with ${this.pull.size.toFixed(0)} N`);
-    if (this.worst) lines.push(`joints within ${this.worst.off.toExponential(0)} m`);
+    if (this.worst) lines.push(`joint violation ${this.worst.off.toExponential(0)} m`);
     return lines;
   }
 }

@@ -1,9 +1,9 @@
-// The page as it is served: shows what the simulation does, and says what is asked of it.
+// The live page: shows the simulation, and sends what the user does to the server.
 "use strict";
 
 const [SCENE, FRAME, DOCUMENT, ROWS] = [0, 1, 2, 3];
 
-// How fast simulated time passed over about the last second, from arrival times.
+// The real-time factor over about the last second, from arrival times of frames.
 class Speedometer {
   constructor() {
     this.samples = [];
@@ -52,7 +52,7 @@ class Hand {
     };
     this.stage.held = true;
     document.body.classList.add("pulling");
-    // By the clock too: a page that draws slowly still holds on.
+    // By a timer as well, so that a page that draws slowly does not lose the body.
     this.timer = setInterval(() => this.tell(performance.now()), 100);
   }
 
@@ -65,7 +65,7 @@ class Hand {
     this.held.sent = 0;
   }
 
-  // With every frame that the mouse has moved in, and often enough to say that it is still held.
+  // Sends the target after each movement of the mouse, and regularly while the body is held.
   tell(now) {
     if (!this.held || now - this.held.sent < 90) return;
     // A click is not a pull.
@@ -101,7 +101,7 @@ function live() {
   const hand = new Hand(stage, send);
   const card = new Card(stage, send);
   const recent = new Recent();
-  // What is past cannot be pulled.
+  // A past state cannot be pulled.
   new Pointer(stage, card, (event, hit) => { if (!recent.past) hand.take(event, hit); });
   let newest = null;
   let shown = { time: NaN };
@@ -169,7 +169,7 @@ function live() {
     socket.onclose = () => {
       over = true;
       element("hud").classList.add("ended");
-      // The last frame may still have to be drawn, and stays.
+      // The last frame stays, and may still have to be drawn.
       told = false;
       written = 0;
       setTimeout(connect, 1000);
@@ -181,7 +181,7 @@ function live() {
     element("hud-note").textContent = lines.join("\n");
   }
 
-  // As the simulation has measured it, or else by when frames arrive.
+  // The real-time factor: measured by the simulation, or else from arrival times of frames.
   function pace() {
     if (recent.past) return [`${(recent.last - recent.time).toFixed(1)} s ago`];
     if (waiting) return waiting.split(", ");
@@ -216,7 +216,7 @@ function live() {
       if (stage.placed && !stage.settled) stage.moveAlong();
       if (card.changed && stage.placed) card.follow(null, null, true);
     }
-    // What is written is laid out and painted anew each time: not as often as the robot moves.
+    // Text is laid out each time it changes, so it is updated less often than the robot.
     if (told || now - written < 100) return;
     told = true;
     written = now;

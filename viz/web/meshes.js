@@ -1,4 +1,4 @@
-// What drawings are made of: meshes, materials, textures, the sky.
+// Meshes, materials, textures and the sky.
 "use strict";
 
 const { THREE } = MeshCat;
@@ -30,7 +30,7 @@ function buildGeometry(scene, description) {
   return geometry;
 }
 
-// Light at the rims of bodies, so that black ones are seen before a dark ground; 0: none.
+// Light at the rims of bodies, so that black bodies are visible on a dark ground; 0: none.
 const RIM = { value: 0 };
 
 function addRim(material) {

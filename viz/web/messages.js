@@ -1,4 +1,4 @@
-// What comes from the server or lies in a recording, taken apart; its layout: viz/scene.py.
+// Unpacks messages from the server or from a recording; viz/scene.py describes their layout.
 "use strict";
 
 const ARRAYS = { Float32Array, Uint32Array, Uint16Array, Int16Array };

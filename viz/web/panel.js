@@ -1,4 +1,4 @@
-// The panel at the side: what can be done with the run, the robot and the picture.
+// The panel at the side: controls of the run, the robot and the picture.
 "use strict";
 
 const LAYER_NAMES = {
@@ -18,17 +18,17 @@ const LAYER_NAMES = {
 };
 
 const HELP = [
-  ["space", "play or pause"], [".", "one step (shift: ten)"], ["r", "start again"], ["+ -", "faster, slower"],
-  ["c", "charts"], ["p", "panel"], ["t", "light or dark"], ["home", "camera as at the start"], ["s", "save a picture"],
-  ["y", "all objects, a tree of meshcat's"], ["? or h", "this help"],
+  ["space", "play or pause"], [".", "one time step (shift: ten)"], ["r", "restart"], ["+ -", "faster, slower"],
+  ["c", "charts"], ["p", "panel"], ["t", "light or dark"], ["home", "reset the camera"], ["s", "save a picture"],
+  ["y", "tree of all objects (meshcat's)"], ["? or h", "this help"],
 ];
 const PHONE = "(max-width: 700px)"; // as in style.css
-const HELD = 600; // [ms] that a slider which was moved stays as it was left
+const HELD = 600; // [ms] for which a slider that was moved ignores values from the run
 const SLOW = 100; // [ms] from one frame to the next
 
 const MOUSE = [
-  ["drag on the robot", "pull it with a spring"], ["click on a body", "its mass, pose, velocity, contacts"], ["drag beside it, or shift", "turn the camera"],
-  ["wheel", "nearer, farther"], ["right button", "move the camera"],
+  ["drag on the robot", "pull it with a spring"], ["click on a body", "its mass, pose, velocity, contacts"], ["drag elsewhere, or shift", "turn the camera"],
+  ["wheel", "zoom"], ["drag, right button", "move the camera"],
 ];
 
 function make(tag, attributes, ...children) {
@@ -58,7 +58,7 @@ class Panel {
     const toggle = (name) => {
       body.classList.toggle(name);
       remember(name, body.classList.contains(name));
-      // Where there is room for one of them only.
+      // On a phone there is room for one of the two only.
       const other = name === "panel-open" ? "charts-open" : "panel-open";
       if (window.matchMedia(PHONE).matches) {
         body.classList.remove(other);
@@ -108,7 +108,7 @@ class Panel {
       action(event);
     });
     for (const button of document.querySelectorAll("button")) {
-      button.addEventListener("click", () => button.blur()); // so that space is not another click
+      button.addEventListener("click", () => button.blur()); // or the space key would click it again
     }
   }
 
@@ -151,7 +151,7 @@ class Panel {
     this.layers.switch({});
   }
 
-  // Where drawing is slow, as without a graphics card, less of it; unless someone has chosen.
+  // Reduces the detail where drawing is slow, as without a graphics card, unless the user has chosen.
   watch(milliseconds) {
     if (remembered("detail", null) !== null || !this.stage.detailed) return;
     this.times = [...(this.times || []).slice(-19), milliseconds];
@@ -179,7 +179,7 @@ class Panel {
     element("timestep-row").hidden = !offered.timesteps;
     element("restart").onclick = () => {
       const timestep = element("timestep");
-      // What is out of its bounds is told beside it.
+      // The browser shows a message if the value is out of bounds.
       if (timestep.reportValidity()) this.send({ do: "timestep", value: Number(timestep.value) / 1000 });
     };
     this.torques = offered.torques.map((torque, index) => this.buildTorque(torque, index));
@@ -200,7 +200,7 @@ class Panel {
     const [slow, fast] = this.offered.speeds.map(Math.log10);
     [speed.min, speed.max, speed.step] = [slow, fast, "any"];
     const setSpeed = (value) => this.later("speed", { do: "speed", value: Number(Math.min(Math.max(value, 10 ** slow), 10 ** fast).toPrecision(3)) });
-    // It catches at one: real time is what one comes back to.
+    // The slider snaps to 1, which is real time.
     speed.oninput = () => setSpeed(Math.abs(speed.value) < 0.06 ? 1 : 10 ** speed.value);
     element("play").onclick = play;
     element("step").onclick = step;
@@ -212,10 +212,10 @@ class Panel {
     });
   }
 
-  // A row with a slider: what it says and sends when it is moved.
+  // A row with a slider, which sends a message when it is moved.
   buildSlider({ id, name, hint, unit, low, high, value }, message) {
     const slider = make("input", { type: "range", min: low, max: high, step: "any", value, id });
-    slider.value = value; // after its ends, which would cut it off
+    slider.value = value; // after min and max, which would clip it
     const shown = make("output", { textContent: shortAngle(value) });
     slider.oninput = () => {
       slider.held = performance.now();
@@ -232,7 +232,7 @@ class Panel {
       (value) => ({ do: "torque", index, value }));
   }
 
-  // Sliders and buttons of a script; one that is held stays as it is held.
+  // Sliders and buttons of a script; a slider that the user holds keeps its value.
   describeControls(controls) {
     const key = JSON.stringify(controls.map((control) => ({ ...control, value: 0 })));
     if (key !== this.controlsKey) {
@@ -272,7 +272,7 @@ class Panel {
     document.body.classList.toggle("paused", status.paused);
     element("play").title = status.paused ? "play (space)" : "pause (space)";
     if (status.speed && document.activeElement !== element("speed")) element("speed").value = Math.log10(status.speed);
-    element("speed-shown").textContent = status.speed ? `${Number(status.speed.toPrecision(2))} x` : "as fast as it can";
+    element("speed-shown").textContent = status.speed ? `${Number(status.speed.toPrecision(2))} x` : "as fast as possible";
     element("controller").value = status.controller;
     if (document.activeElement !== element("timestep")) element("timestep").value = Number((1000 * status.timestep).toPrecision(4));
     this.complain(status.error);
@@ -289,11 +289,11 @@ class Panel {
     this.torques.forEach(({ slider, shown }, k) => {
       if (status.torques && this.isFree(slider)) [slider.value, shown.textContent] = [status.torques[k], shortAngle(status.torques[k])];
     });
-    const hint = status.paused && this.offered.poses ? "the pose" : this.joints.some((joint) => joint.aimed) ? "targets of the controller" : "as they are";
+    const hint = status.paused && this.offered.poses ? "pose" : this.joints.some((joint) => joint.aimed) ? "targets of the controller" : "positions";
     element("joints-hint").textContent = hint;
   }
 
-  // Joints as they move, where their sliders do not say so already.
+  // Shows the present joint positions, unless the sliders show targets.
   follow() {
     if (!this.status || this.status.paused) return;
     for (const joint of this.joints) {
@@ -304,7 +304,7 @@ class Panel {
     }
   }
 
-  // Unless someone is moving a slider, or has just done so; then it is told again a little later.
+  // False while a slider is being moved, and shortly after; the status is then shown again later.
   isFree(slider) {
     if (!slider.held || performance.now() - slider.held > HELD) return true;
     this.retell = performance.now() + HELD;
@@ -316,7 +316,7 @@ class Panel {
     element("toast").classList.toggle("open", Boolean(text));
   }
 
-  // The newest of messages that come in floods, sent with the next frame.
+  // For messages that come often: only the newest is sent, with the next frame.
   later(name, message) {
     this.waiting[name] = message;
   }
@@ -332,7 +332,7 @@ class Panel {
   }
 }
 
-// Long names take room from the sliders: they often differ in their last letters only.
+// Wider columns for long names, which often differ in their last letters only.
 function fitNames(id, described) {
   const letters = Math.max(0, ...described.map(({ name }) => shortName(name).length));
   element(id).style.setProperty("--name", `${Math.min(Math.max(78, 7.4 * letters), 120)}px`);
@@ -342,11 +342,11 @@ function shortAngle(value) {
   return value.toFixed(Math.abs(value) < 100 ? 2 : 0);
 }
 
-// Settings of the page that last; a page from disk may not be allowed to keep any.
+// Settings that the browser keeps; a page from disk may not be allowed to store any.
 function remember(name, value) {
   try {
     localStorage.setItem(`robosim ${name}`, JSON.stringify(value));
-  } catch { /* then they do not last */ }
+  } catch { /* not stored */ }
 }
 
 function remembered(name, otherwise) {

@@ -1,4 +1,4 @@
-// What layers and items are put together from: arrows, texts, trails, many equal marks at once.
+// Parts of layers and items: arrows, texts, trails, instanced shapes.
 "use strict";
 
 const UP = new THREE.Vector3(0, 1, 0);
@@ -7,7 +7,7 @@ function basic(color, opacity) {
   return new THREE.MeshBasicMaterial({ color, transparent: opacity < 1, opacity, depthWrite: opacity === 1 });
 }
 
-// The same object, drawn through what hides it.
+// The same object, also visible through what hides it.
 function seeThrough(object) {
   object.traverse((part) => {
     if (!part.material) return;
@@ -65,7 +65,7 @@ class Arrow extends THREE.Group {
   }
 }
 
-// The way that a point has come, its newest places only.
+// The trail of a point: its newest positions.
 class Trail {
   constructor(color) {
     this.places = new Float32Array(3 * Trail.longest);

@@ -1,4 +1,4 @@
-// The page as a file: replays the frames that lie in it.
+// The page as a file: replays the frames that the file contains.
 "use strict";
 
 const TRAIL_BACK = 5; // [s] of a trail that are drawn again after a jump
@@ -9,7 +9,7 @@ async function decompress(text) {
   return new Response(stream).arrayBuffer();
 }
 
-// Shows the moment that a timeline has come to.
+// Shows the frame at the time of a timeline.
 function showMoment(timeline, stage, layers, card, passed) {
   const { now, next, fraction, jumped } = timeline.at();
   if (layers.ready && layers.shown.trails && jumped) retrace(timeline, stage, layers);
@@ -74,8 +74,8 @@ async function replay() {
     shown = timeline.time;
     charts.draw(now, timeline.time, true);
   });
-  // For the renderer of videos and for tests: shows a moment at once. The camera follows as it does
-  // when the recording plays, however long drawing takes, and is there at once after a jump.
+  // For the renderer of videos and for tests: shows the frame at a time. The camera follows as when
+  // the recording plays, independently of drawing times, and at once after a jump.
   const exactly = (to) => {
     const passed = to - timeline.time;
     timeline.seek(to);

@@ -41,7 +41,7 @@ class Stage {
     viewer.controls.addEventListener("start", () => { this.aimed = true; });
     viewer.dom_element.addEventListener("wheel", () => { this.aimed = true; });
     window.addEventListener("resize", () => {
-      // meshcat takes the height of the window for that of its pane.
+      // meshcat uses the height of the window as that of its pane.
       const { offsetWidth, offsetHeight } = element("meshcat-pane");
       viewer.set_3d_pane_size(offsetWidth, offsetHeight);
       if (this.placed && !this.aimed) requestAnimationFrame(() => this.resetCamera());
@@ -72,7 +72,7 @@ class Stage {
     viewer.set_dirty();
   }
 
-  // Without it: no shadows (see Layers), half of the pixels each way, the ground's texture as it comes.
+  // Without detail: no shadows (see Layers), half the resolution, and an unfiltered ground.
   setDetail(full) {
     this.detailed = full;
     const { renderer } = this.viewer;
@@ -234,7 +234,7 @@ class Stage {
     this.viewer.set_object(["ground"], this.ground);
   }
 
-  // Moves the bodies to a frame; with `next` and `fraction`, that far on the way to `next`.
+  // Moves the bodies to a frame, or to poses interpolated by `fraction` between it and `next`.
   pose(frame, next, fraction, passed) {
     const a = frame.poses;
     const b = next ? next.poses : a;

@@ -37,7 +37,7 @@ class Timeline {
     this.changed();
   }
 
-  // Where the clock has come to since the last time.
+  // Advances the time by the clock.
   advance(now) {
     if (this.playing && this.wall !== null) this.time += (Number(element("bar-speed").value) * (now - this.wall)) / 1000;
     this.wall = now;
@@ -45,7 +45,7 @@ class Timeline {
     element("bar-play").classList.toggle("playing", this.playing);
   }
 
-  // The frames around the time, how far it is between them, and from where it came.
+  // The frames before and after the time, the fraction between both, and whether the time jumped.
   at() {
     const { frames, time } = this;
     const before = this.index;
@@ -71,7 +71,7 @@ class Timeline {
   }
 }
 
-// The last minute of a run as the page has seen it. While `past`, the page shows what was.
+// The frames of the last minute of a run. If `past`, the page shows an earlier frame.
 class Recent extends Timeline {
   constructor() {
     super([], () => { this.begin(); });
@@ -95,7 +95,7 @@ class Recent extends Timeline {
     else if (this.frames.length > 3 * MOST_FRAMES) this.clear();
   }
 
-  // Some at a time, as taking away the first one moves all others.
+  // Several at a time, as removing the first element of an array moves all others.
   trim(frame) {
     const most = Math.min(MOST_FRAMES, Math.floor(MOST_NUMBERS / (frame.poses.length + 100)));
     let gone = Math.max(this.frames.length - most, 0);

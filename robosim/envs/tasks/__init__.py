@@ -1,4 +1,4 @@
-"""The tasks that ship, by the names that they are registered with."""
+"""The built-in tasks, by the names under which they are registered."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ TASKS: dict[str, type[Task]] = {
     task.__name__: task
     for task in (CartPole, Acrobot, A1Walk, A1Stairs, MinitaurHop, Exoskeleton, Push)
 }
-"""The tasks that ship, by the names of their classes."""
+"""The built-in tasks, by the names of their classes."""

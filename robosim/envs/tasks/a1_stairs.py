@@ -16,14 +16,15 @@ from robosim.envs.tasks.a1_walk import A1Walk
 from robosim.loaders import load
 from robosim.validation import Array
 
-BEGIN, DEPTH, WIDTH = 0.8, 0.35, 4.0  # m: to the first step, of each, and across
-AHEAD = np.linspace(-0.3, 0.7, 11)  # [m] from the base, along x: where heights are seen
+BEGIN, DEPTH, WIDTH = 0.8, 0.35, 4.0  # [m] place of the first step; depth and width of each
+AHEAD = np.linspace(-0.3, 0.7, 11)  # [m] along x from the base: where heights are observed
 
 
 def stairs(robot: Mechanism, count: int, rise: float) -> Mechanism:
-    """A robot that stands by its feet before stairs along x; its trunk touches them as well.
+    """A robot before stairs that rise along x.
 
-    Of other links, nothing touches anything: so there is a sixth of the pairs to look at.
+    Only feet (spheres) and the trunk can touch the stairs. Other links have no collision shapes,
+    so that a sixth of the pairs is left to be checked.
     """
     bodies = tuple(
         replace(
@@ -34,7 +35,7 @@ def stairs(robot: Mechanism, count: int, rise: float) -> Mechanism:
         )
         for i, body in enumerate(robot.bodies)
     )
-    # Each reaches down to the ground, and the last one far ahead.
+    # Each step is a box that begins at the ground; the last one is 10 m deep.
     steps = []
     for k in range(count):
         first, height = BEGIN + k * DEPTH, (k + 1) * rise
@@ -47,14 +48,14 @@ def stairs(robot: Mechanism, count: int, rise: float) -> Mechanism:
 
 
 class A1Stairs(A1Walk):
-    """Walk up stairs along x: `A1Walk` on terrain, with the heights around the robot seen.
+    """Walk up stairs along x: `A1Walk` on terrain, with observed heights around the robot.
 
     Attributes
     ----------
     count : int
-        Steps of the stairs.
+        Number of the stairs' steps.
     rise : float [m]
-        Height of each.
+        Height of each step.
     """
 
     seconds = 20.0

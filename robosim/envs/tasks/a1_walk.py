@@ -1,4 +1,4 @@
-"""A quadruped that walks as it is told."""
+"""A quadruped that walks at a commanded velocity."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from robosim.envs.tasks.bases import base_of, turned
 from robosim.loaders import load
 from robosim.validation import Array
 
-TILT = 0.5  # sine of the angle to the horizontal below which the trunk has fallen over
+TILT = 0.5  # cosine of the trunk's tilt from upright; below this the robot has fallen over
 HIPS = slice(0, 12, 3)  # of the actuated joints
 
 
 class A1Walk(Task):
     """Walk at a commanded velocity: forward, sideways and turning.
 
-    Targets of the joints, as PD control has them, are given 50 times a second. See
-    docs/environments.md for spaces, units and rewards. It works on any quadruped with twelve
-    joints, in legs of hip, thigh and calf, whose home pose stands.
+    Actions are targets of PD control of the joints, 50 times a second. See docs/environments.md
+    for spaces, units and rewards. The robot can be any quadruped with twelve joints, in legs of
+    hip, thigh and calf, that stands in its home pose.
 
     Attributes
     ----------
-    forward, sideways : (least, most) [m/s]
-        From which commands are drawn for each episode.
-    turning : (least, most) [rad/s]
+    forward, sideways, turning : (least, most) [m/s, m/s, rad/s]
+        Ranges of the commanded velocity, which is drawn for each episode.
     gains : (kp, kd) [N m/rad, N m s/rad]
+        Gains of the PD control, which is implicit.
     reach : float [rad]
         How far an action of 1 moves a target from the home pose.
     """
@@ -108,7 +108,7 @@ class A1Walk(Task):
         return low | (base.gravity[:, 2] > -TILT)
 
     def _height(self, now: Moment) -> Array:
-        """Of the base over the ground below it (n,) [m]."""
+        """Height of the base above the ground below it, (n,) [m]."""
         return now.q[:, 2]
 
 

@@ -17,9 +17,10 @@ TORQUE = 5.0  # N m
 
 
 def acrobot() -> Mechanism:
-    """Two thin rods of 1 m and 1 kg, on a hinge that turns freely and on a driven one.
+    """Two thin rods of 1 m and 1 kg; the upper hinge is free, the elbow is driven.
 
-    They hang down at zero. The sizes are those of Sutton (1996), whose links are no thin rods.
+    Both rods hang down at zero. Lengths and masses are those of Sutton (1996), whose links are
+    not thin rods.
     """
     upper, lower = rod("upper", LENGTH, 1.0, rgba=BLUE), rod("lower", LENGTH, 1.0, rgba=ORANGE)
     joints = (hinge("shoulder", None, upper), hinge("elbow", upper, lower, actuated=True))
@@ -61,7 +62,7 @@ class Acrobot(Task):
 
     def reward(self, now: Moment) -> Mapping[str, Array]:
         a, b = now.q[:, 0], now.q[:, 1]
-        # Of the end over its lowest place, as a part of all that it could rise.
+        # Height of the end: 0 at the lowest and 1 at the highest place.
         height = 0.5 - 0.25 * (np.cos(a) + np.cos(a + b))
         return {
             "height": height**2,

@@ -1,4 +1,4 @@
-"""How floating bases move, seen from themselves: arrays with a row for each environment."""
+"""Motion of floating bases in their own axes: arrays with a row for each environment."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from robosim.validation import Array
 
 
 class Base(NamedTuple):
-    """Of robots whose first joint is a floating one, in axes of their bases.
+    """Motion of the bases of robots whose first joint is floating, in axes of the bases.
 
     Attributes
     ----------
-    velocity : (n, 3) [m/s]
+    velocity : (n, 3) [m/s], of the base's origin
     omega : (n, 3) [rad/s]
-    gravity : (n, 3), the direction in which things fall: (0, 0, -1) of an upright base
-    height : (n,) [m], over z = 0
+    gravity : (n, 3), direction of gravity: (0, 0, -1) for an upright base
+    height : (n,) [m], above z = 0
     """
 
     velocity: Array
@@ -28,9 +28,9 @@ class Base(NamedTuple):
 
 
 def base_of(q: Array, v: Array) -> Base:
-    """Of coordinates (n, nq) and velocities (n, nv)."""
+    """The bases' motion from coordinates (n, nq) and velocities (n, nv)."""
     R_wb = quaternions.rotation_matrix(q[:, 3:7])
-    # Sums of three, rather than a product of matrices, which rounds by the number of rows.
+    # Sums of three: a matrix product would be rounded differently for each number of rows.
     velocity = (R_wb * v[:, :3, None]).sum(axis=1)
     return Base(velocity, v[:, 3:6], -R_wb[:, 2], q[:, 2])
 

@@ -20,8 +20,9 @@ FORCE = 10.0  # N
 def cart_pole(length: float = 1.0, pole_mass: float = 0.1, cart_mass: float = 1.0) -> Mechanism:
     """A cart on a rail along x, driven by a force, with a thin pole on a hinge about y.
 
-    The pole hangs down at zero. Numbers are those of the cart-pole of Barto, Sutton and Anderson
-    (1983), whose rail is longer here and whose force is as large as one likes up to 10 N.
+    The pole hangs down at zero. Masses and length are those of Barto, Sutton and Anderson (1983).
+    Their rail reaches 2.4 m to each side, and their force is always 10 N in one of the two
+    directions; here it is any force up to 10 N.
     """
     cart, pole = block("cart", (0.2, 0.12, 0.08), cart_mass), rod("pole", length, pole_mass)
     slider = Joint(

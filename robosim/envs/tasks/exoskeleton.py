@@ -13,18 +13,19 @@ from robosim.models.builders.exoskeleton import MIDDLE, SPASTIC, exoskeleton
 from robosim.validation import Array
 
 SWING = np.pi / 4  # rad
-LIMIT = 5.0  # [N m] that the patient's elbow should not feel more of
+LIMIT = 5.0  # [N m] torque of the patient's elbow that should not be exceeded
 
 
 class Exoskeleton(Task):
     """Swing shoulder and elbow by 45 degrees, and spare the elbow of a spastic patient.
 
-    The motion is that of [Bruedigam2023, Algorithm 8]; two loops through the cuffs are closed
+    The motion is that of [Bruedigam2023, Algorithm 8]. Two loops through the cuffs are closed
     exactly. See docs/environments.md for spaces, units and rewards.
 
     Attributes
     ----------
     patient : "healthy" or "spastic"
+        A spastic elbow is stiff, and resists the motion.
     """
 
     timestep = 2e-3
@@ -47,18 +48,18 @@ class Exoskeleton(Task):
         return -high, high
 
     def reset(self, start: Start) -> tuple[Array, Array]:
-        # At home, where both cuffs rest, and the task's phase is drawn: the arm follows from there.
+        # A start near home, where the cuffs' springs are at rest, at any phase of the task.
         q = start.home
         q[:, :2] += start.drawn["offset"]
         return q, start.rest
 
     def _goal(self, now: Moment) -> tuple[Array, Array]:
-        """Angles of shoulder and elbow (n, 2) [rad] that are wanted, and their rates [rad/s]."""
+        """Desired angles of shoulder and elbow, (n, 2) [rad], and their rates, (n, 2) [rad/s]."""
         at = (now.time + now.drawn["phase"])[:, None]
         return MIDDLE + SWING * np.sin(at), np.tile(SWING * np.cos(at), (1, 2))
 
     def _load(self, now: Moment) -> Array:
-        """Torque of the patient's stiff elbow (n,) [N m]; none of a healthy one."""
+        """Torque of the patient's elbow, (n,) [N m]: zero for a healthy patient."""
         if self.patient != "spastic":
             return np.zeros(len(now.time))
         kp, kd = SPASTIC

@@ -1,4 +1,4 @@
-"""A quadruped with closed legs that hops."""
+"""A hopping quadruped whose legs are closed loops."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from robosim.envs.tasks.bases import base_of, turned
 from robosim.loaders import load
 from robosim.validation import Array
 
-HIGH = 0.25  # [m] over standing, at which the reward for height is one
+HIGH = 0.25  # [m] height above standing at which the reward for height is one
 
 
 class MinitaurHop(Task):
-    """Hop as high as eight motors allow, again and again, and stay upright.
+    """Hop as high as possible with eight motors, again and again, and stay upright.
 
-    Each leg is a closed loop of four bars, which holds exactly. See docs/environments.md for
+    Each leg is a closed loop of four bars, which is closed exactly. See docs/environments.md for
     spaces, units and rewards.
     """
 
@@ -50,7 +50,7 @@ class MinitaurHop(Task):
 
     def observe(self, now: Moment) -> Array:
         base, motors = base_of(now.q, now.v), now.robot.actuated
-        home = now.home[motors + 1]  # the base has a coordinate more than rates
+        home = now.home[motors + 1]  # a floating base has 7 coordinates and 6 velocities
         parts = (
             base.height[:, None], base.velocity, base.omega, base.gravity,
             now.q[:, motors + 1] - home, now.v[:, motors], now.action,

@@ -1,4 +1,4 @@
-"""A finger that pushes a cube to where it is wanted."""
+"""A finger that pushes a cube to a goal."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from robosim.models.builders.parts import DARK, ORANGE
 from robosim.validation import Array
 
 EDGE, MASS, RADIUS = 0.1, 0.5, 0.03  # m, kg, m
-REACH = 0.6  # [m] of the finger, to each side
+REACH = 0.6  # [m] limit of the finger to each side
 FORCE = 10.0  # N
 
 
 def pusher() -> Mechanism:
-    """A ball on two slides, driven along x and y, and a cube on the floor that it may touch."""
+    """A ball on two slides, driven along x and y, and a cube on the floor, which it can touch."""
     box = cube(EDGE, MASS, friction=0.4)
     shape = Geometry("box", (EDGE,) * 3, rgba=ORANGE, friction=0.4, name="cube")
     body = box.bodies[0]
@@ -50,10 +50,9 @@ def pusher() -> Mechanism:
 
 
 class Push(Task):
-    """Push a cube over the floor to a place that is drawn.
+    """Push a cube over the floor to a random goal.
 
-    Finger and cube touch as bodies do, by their shapes. See docs/environments.md for spaces,
-    units and rewards.
+    Finger and cube are a contact pair. See docs/environments.md for spaces, units and rewards.
     """
 
     timestep = 4e-3
@@ -90,7 +89,7 @@ class Push(Task):
         w, z = now.q[:, 5], now.q[:, 8]
         parts = (
             now.q[:, :2], now.v[:, :2], now.q[:, 2:4] - now.q[:, :2],
-            # A turn of the cube about z, doubled from half of its angle.
+            # Cosine and sine of the cube's angle about z.
             (1 - 2 * z * z)[:, None], (2 * w * z)[:, None], now.v[:, 2:4], now.v[:, 7:8],
             now.drawn["goal"] - now.q[:, 2:4],
         )  # fmt: skip
