@@ -110,8 +110,8 @@ def run(setup: Setup) -> Result:
             Target("all errors together, in standard deviations", together, DEVIATIONS),
         ),
         f"From {seconds:g} s of a log with noise, {len(NAMES)} parameters of the A1 are found in "
-        f"{len(found.costs) - 1} iterations and {took:.0f} s ({found.status}). The largest error is "
-        f"{percent[worst]:.2g} %. All errors together are as unlikely as one of {together:.2g} "
+        f"{len(found.costs) - 1} iterations and {took:.0f} s ({found.status}). The largest error "
+        f"is {percent[worst]:.2g} %. All errors together are as unlikely as one of {together:.2g} "
         f"standard deviations; the largest one alone has {sigmas[farthest]:.2g} ({farthest}).",
         partial(_draw, found, known),
     )  # fmt: skip
