@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -178,6 +179,8 @@ class Stepping:
 
     def check(self, robot: Mechanism) -> dict[str, Any] | None:
         """Where the robot starts, as `start_state` says; options that do not fit are refused."""
+        if not (math.isfinite(self.timestep) and self.timestep > 0):
+            raise OptionError(f"--timestep must be a positive number, not {self.timestep!r}")
         if self.facets is not None and self.friction_cone != "linearized":
             raise OptionError("--facets is for --friction-cone linearized")
         if self.formulation not in FORMULATIONS:
