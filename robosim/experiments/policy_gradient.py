@@ -182,7 +182,7 @@ def run(setup: Setup) -> Result:
     short = setup.choose(1.0, 0.1)
     problems = {
         "cart-pole": Problem(
-            Balance(seconds=3.0 * short), setup.choose(120.0, 1.0), 8, 2e-2, np.inf, 0.5, None, 0.8
+            Balance(seconds=3.0 * short), setup.choose(120.0, 1.0), 16, 2e-2, np.inf, 2.0, None, 0.8
         ),
         "A1 stands up": Problem(
             StandUp(seconds=1.5 * short), setup.choose(240.0, 1.0), 4, 5e-3, 0.25, 5.0, 1e-2, 0.75
