@@ -125,11 +125,9 @@ def _together(found: Identified, errors: dict[str, float]) -> float:
     """
     from scipy.stats import chi2
 
-    error = np.array([errors[name] for name in found.values if name in errors])
-    chosen = [i for i, name in enumerate(found.values) if name in errors]
-    covariance = found.covariance[np.ix_(chosen, chosen)]
-    square = float(error @ np.linalg.solve(covariance, error))
-    return float(np.sqrt(chi2.isf(chi2.sf(square, len(chosen)), 1)))
+    error = np.array([errors[name] for name in found.values])
+    square = float(error @ np.linalg.solve(found.covariance, error))
+    return float(np.sqrt(chi2.isf(chi2.sf(square, len(error)), 1)))
 
 
 def _known(guess: Mechanism) -> dict[str, float]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -79,12 +80,17 @@ def has_words(module: str, name: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("module", ["", *reference.MODULES])
-def test_no_public_name_is_undocumented(module: str) -> None:
+def documented(module: str) -> ModuleType:
+    """A module of the reference; the test is skipped where an extra is missing for it."""
     try:
-        found = import_module(f"robosim.{module}" if module else "robosim")
+        return import_module(f"robosim.{module}" if module else "robosim")
     except MissingExtraError as error:
         pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("module", ["", *reference.MODULES])
+def test_no_public_name_is_undocumented(module: str) -> None:
+    found = documented(module)
     missing = [] if inspect.getdoc(found) else [module]
     for name in reference.public_names(module):
         value = getattr(found, name)
@@ -124,10 +130,7 @@ def as_paragraphs(docstring: str) -> str:
 
 @pytest.mark.parametrize("module", ["", *reference.MODULES])
 def test_sentences_of_public_docstrings_are_short_and_begin_with_a_noun(module: str) -> None:
-    try:
-        found = import_module(f"robosim.{module}" if module else "robosim")
-    except MissingExtraError as error:
-        pytest.skip(str(error))
+    found = documented(module)
     docstrings = [(module, inspect.getdoc(found) or "")]
     for name in reference.public_names(module):
         value = getattr(found, name)
